@@ -68,6 +68,14 @@ impl Archive for Scripted {
         self.live.proceed(key, message, model)
     }
 
+    fn accept(&self, key: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {
+        self.live.accept(key)
+    }
+
+    fn example(&self, key: &SessionKey, turn: &Address, prompt: &str) -> Result<String, ErrorRecord> {
+        self.live.example(key, turn, prompt)
+    }
+
     fn make_case(&self, key: &SessionKey, case: &CaseWanted) -> Result<String, ErrorRecord> {
         self.live.make_case(key, case)
     }

@@ -18,7 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::lisp::LispCommand;
 use crate::port::Gate;
 
-pub(super) use case::CaseFlags;
+pub(super) use case::{CaseFlags, ExampleFlags};
 pub(super) use compare::{CompareFlags, MatrixFlags};
 pub(super) use doctor::DoctorFlags;
 pub(super) use export::{ExportFlags, ImportFlags};
@@ -285,6 +285,8 @@ pub enum SessionsCommand {
     },
     /// Make a case of a session: its inputs and its answer go into the agent file
     Case(CaseFlags),
+    /// Show the inputs and the reply of a turn as an example at the end of the agent's prompt
+    Example(ExampleFlags),
     /// Find sessions by words and by what they are; `sessions search --help` tells the filters
     Search(SearchFlags),
     /// What fails in the sessions, grouped by reason and place, with where to look at it

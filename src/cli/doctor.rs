@@ -3,22 +3,19 @@
 use std::io::IsTerminal;
 
 use ptc_core::text::width;
-use ptc_core::value::Json;
 
 use super::arguments::DoctorFlags;
 use super::json::printable;
 use super::{UsageError, exit, out, safe_line};
 use crate::config::{ColourLevel, Env, process_env};
-use crate::workbench::{Finding, Health, Workbench};
+use crate::workbench::{Finding, Health, Workbench, findings_as_json};
 
 pub(super) async fn doctor(flags: &DoctorFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
-    let mut findings = vec![terminal(&process_env), locale(&process_env)];
-    findings.extend(workbench.doctor().await);
+    let findings = findings(workbench).await;
     let is_bad = findings.iter().any(|finding| finding.health == Health::Bad);
     let code = if is_bad { exit::FAILED } else { exit::OK };
     if flags.json {
-        let ok = ("ok", Json::from(!is_bad));
-        out(&printable(&Json::object([ok, ("findings", Json::list(findings.iter().map(as_json)))])));
+        out(&printable(&findings_as_json(&findings)));
         return Ok(code);
     }
     for finding in &findings {
@@ -35,16 +32,11 @@ pub(super) async fn doctor(flags: &DoctorFlags, plain: bool, workbench: &Workben
     Ok(code)
 }
 
-fn as_json(finding: &Finding) -> Json {
-    let health = match finding.health {
-        Health::Good => "good",
-        Health::Note => "note",
-        Health::Bad => "bad",
-    };
-    Json::object(
-        [("health", health), ("what", finding.what.as_str()), ("said", finding.said.as_str())]
-            .map(|(key, text)| (key, Json::str(text))),
-    )
+/// What works here, the terminal and the locale first.
+pub(super) async fn findings(workbench: &Workbench) -> Vec<Finding> {
+    let mut findings = vec![terminal(&process_env), locale(&process_env)];
+    findings.extend(workbench.doctor().await);
+    findings
 }
 
 fn terminal(variable: Env<'_>) -> Finding {

@@ -8,15 +8,15 @@ use super::arguments::{ExportFlags, ImportFlags};
 use super::printer::Printer;
 use super::screenshot::{Drawing, size};
 use super::stdout::Stdout;
-use super::{UsageError, exit, json, out, safe_line, tell};
+use super::{UsageError, doctor, exit, json, out, safe_line, tell};
 use crate::export::{Content, Format, Piece, Removal, asciicast};
 use crate::workbench::format::plural;
-use crate::workbench::{ExportError, Prepared, Secrets, Workbench, write_export};
+use crate::workbench::{Prepared, Secrets, Workbench, write_export};
 
 /// Columns and rows of a picture when nothing is said.
 const USUAL_SIZE: &str = "120x40";
 
-pub(super) fn export(flags: &ExportFlags, workbench: &Workbench, drawing: Drawing<'_>) -> Result<u8, UsageError> {
+pub(super) async fn export(flags: &ExportFlags, workbench: &Workbench, drawing: Drawing<'_>) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
     let prepared = workbench.prepare_export(&session, &flags.redact)?;
     if flags.preview {
@@ -36,39 +36,43 @@ pub(super) fn export(flags: &ExportFlags, workbench: &Workbench, drawing: Drawin
     if let Some(damage) = &prepared.content.damage {
         tell(&format!("warning: {}", safe_line(damage)));
     }
-    let text = match prepared.text(format, secrets) {
-        Ok(Some(text)) => text,
-        Ok(None) if format == Format::Asciicast => asciicast(&prepared.content, &pieces(&prepared.content), size),
-        Ok(None) => (drawing.session)(&prepared.content, size),
-        Err(error) => {
-            if let ExportError::Secrets(found) = &error {
-                for finding in found {
-                    tell(&safe_line(&finding.to_string()));
-                }
-            }
-            return Err(UsageError(error.to_string()));
-        }
-    };
+    for finding in &prepared.findings {
+        tell(&safe_line(&finding.to_string()));
+    }
+    prepared.check(secrets)?;
     if !prepared.findings.is_empty() {
-        for finding in &prepared.findings {
-            tell(&safe_line(&finding.to_string()));
-        }
         tell("warning: the export holds what looks like a secret");
     }
-    match file {
-        Some(path) => {
-            write_export(path, &text, &session)?;
-            if flags.json {
-                let file = ("file", Json::str(path.display().to_string()));
-                let bytes = ("bytes", text.len().into());
-                out(&json::printable(&report(&prepared, [("format", Json::str(format.name())), file, bytes])));
-            } else {
-                let size = crate::workbench::format::size(text.len() as u64);
-                tell(&format!("{} of {}, {size}, {}", path.display(), session.header.id, removed(&prepared.removals)));
-            }
+    let bytes = match (format, file) {
+        (Format::Bundle, Some(folder)) => {
+            let findings = doctor::findings(workbench).await;
+            workbench.write_bundle(&session, &prepared, secrets, &findings, folder).await?
         }
-        // What goes wrong there ends the command.
-        None => _ = Stdout.write_all(text.as_bytes()),
+        (Format::Bundle, None) => return Err(UsageError("a bundle is a folder: name it with -o".to_owned())),
+        _ => {
+            let text = match prepared.text(format, secrets)? {
+                Some(text) => text,
+                None if format == Format::Asciicast => asciicast(&prepared.content, &pieces(&prepared.content), size),
+                None => (drawing.session)(&prepared.content, size),
+            };
+            match file {
+                Some(path) => write_export(path, &text, &session)?,
+                // What goes wrong there ends the command.
+                None => _ = Stdout.write_all(text.as_bytes()),
+            }
+            text.len() as u64
+        }
+    };
+    let Some(path) = file else { return Ok(exit::OK) };
+    if flags.json {
+        let file = ("file", Json::str(path.display().to_string()));
+        out(&json::printable(&report(
+            &prepared,
+            [("format", Json::str(format.name())), file, ("bytes", bytes.into())],
+        )));
+    } else {
+        let size = crate::workbench::format::size(bytes);
+        tell(&format!("{} of {}, {size}, {}", path.display(), session.header.id, removed(&prepared.removals)));
     }
     Ok(exit::OK)
 }

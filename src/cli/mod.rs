@@ -90,7 +90,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Rerun(flags) => rerun::rerun(flags, arguments.plain, workbench).await,
         Command::Compare(flags) => compare::compare(flags, arguments.plain, workbench).await,
         Command::Test(flags) => test::test(flags, arguments.plain, workbench).await,
-        Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench, drawing),
+        Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench, drawing).await,
         Command::Signature { command } => signature::signature(command),
         Command::Prompt(flags) => prompt::prompt(flags, workbench),
         Command::Tools(flags) => tools::tools(flags, workbench).await,

@@ -8,11 +8,11 @@ mod search;
 use ptc_core::text::width;
 use ptc_core::value::Json;
 
-use super::arguments::{CaseFlags, SessionsCommand};
+use super::arguments::{CaseFlags, ExampleFlags, SessionsCommand};
 use super::printer::Printer;
 use super::screenshot::Drawing;
 use super::stdout::Stdout;
-use super::{UsageError, exit, export, json, out, safe_line, tell};
+use super::{UsageError, exit, export, json, out, safe, safe_line, tell};
 use crate::agent::Step;
 use crate::agent::StepFold;
 use crate::event::{Address, Event};
@@ -23,7 +23,7 @@ use crate::workbench::{CaseSpec, Workbench};
 /// Columns that a result may take on a terminal.
 const RESULT_COLUMNS: usize = 60;
 
-pub(super) fn sessions(
+pub(super) async fn sessions(
     command: &SessionsCommand,
     plain: bool,
     workbench: &Workbench,
@@ -31,6 +31,7 @@ pub(super) fn sessions(
 ) -> Result<u8, UsageError> {
     match command {
         SessionsCommand::Case(flags) => case(flags, workbench)?,
+        SessionsCommand::Example(flags) => example(flags, workbench)?,
         SessionsCommand::List { json } => list(&workbench.sessions(), &workbench.marks()?, *json, plain),
         SessionsCommand::Show { session, json } => {
             show(&workbench.open_session(session)?, &workbench.marks()?, *json, plain);
@@ -41,7 +42,7 @@ pub(super) fn sessions(
         SessionsCommand::Note(flags) => return marks::note(flags, workbench),
         SessionsCommand::Mark(flags) => return marks::mark(flags, workbench),
         SessionsCommand::Recover(flags) => return recover::recover(flags, workbench),
-        SessionsCommand::Export(flags) => return export::export(flags, workbench, drawing),
+        SessionsCommand::Export(flags) => return export::export(flags, workbench, drawing).await,
         SessionsCommand::Import(flags) => return export::import(flags, workbench),
         SessionsCommand::Tree { session, json } => super::tree::tree(session.as_deref(), *json, workbench)?,
     }
@@ -74,6 +75,26 @@ fn case(flags: &CaseFlags, workbench: &Workbench) -> Result<(), UsageError> {
         tell(&safe_line(&format!("cassette {}", cassette.display())));
     }
     tell(&safe_line(&format!("run it with: ptc-workbench test {}", shell_word(&file))));
+    Ok(())
+}
+
+fn example(flags: &ExampleFlags, workbench: &Workbench) -> Result<(), UsageError> {
+    let (session, turn) = workbench.turn_place(&flags.place)?;
+    let added = workbench.add_example(&session, &turn, flags.agent.as_deref())?;
+    let file = added.file.display().to_string();
+    if flags.json {
+        out(&json::printable(&Json::object([
+            ("session", Json::str(session.header.id.as_str())),
+            ("address", Json::str(added.turn.as_str())),
+            ("file", Json::str(file)),
+            ("new_file", added.is_new_file.into()),
+            ("example", Json::str(added.example)),
+        ])));
+        return Ok(());
+    }
+    out(&safe(added.example.trim()));
+    let new = if added.is_new_file { "new file " } else { "" };
+    tell(&safe_line(&format!("{} is an example at the end of the prompt in {new}{file}", added.turn)));
     Ok(())
 }
 

@@ -168,6 +168,9 @@ impl Page {
         self.heading(level, &format!("{} {}", if level > 2 { "Agent" } else { "Run" }, step.name));
         self.facts(run);
         self.json("context", &run.start.context.json());
+        for notice in &run.notices {
+            self.paragraph("warn", &format!("! {notice}"));
+        }
         let mut shown = 0;
         for turn in &step.turns {
             self.turn(all, run, turn, level + 1, &mut shown);

@@ -89,6 +89,9 @@ impl Page {
         self.heading(level, &format!("{what} {}: {}", span(run.address.as_str()), span(&step.name)));
         self.line(&facts(run).join("\n"));
         self.json("Context", &run.start.context.json());
+        for notice in &run.notices {
+            self.block("Notice", "text", notice);
+        }
         let mut shown = 0;
         for turn in &step.turns {
             self.turn(all, run, turn, level + 1, &mut shown);

@@ -70,6 +70,7 @@ formats! {
     Otlp "otlp" "json" "spans by the conventions of OpenTelemetry for generative AI, as OTLP JSON";
     Svg "svg" "svg" "a picture of the session on the screen";
     Asciicast "asciicast" "cast" "the session line by line at its recorded speed, as asciicast version 3";
+    Bundle "bundle" "bundle" "a folder for a bug report: the session, its agent, the machine, how to replay it";
 }
 
 impl Format {
@@ -80,7 +81,7 @@ impl Format {
 }
 
 /// The text of an export; `None` for the formats that draw a screen ([`Format::Svg`], [`Format::Asciicast`]): an interface makes those
-/// from the same events.
+/// from the same events; and for the folder ([`Format::Bundle`]).
 pub fn render(content: &Content, format: Format) -> Option<String> {
     Some(match format {
         Format::Markdown => markdown::markdown(content),
@@ -88,7 +89,7 @@ pub fn render(content: &Content, format: Format) -> Option<String> {
         Format::Json => json::json(content),
         Format::Atif => atif::atif(content),
         Format::Otlp => otlp::otlp(content),
-        Format::Svg | Format::Asciicast => return None,
+        Format::Svg | Format::Asciicast | Format::Bundle => return None,
     })
 }
 

@@ -34,6 +34,8 @@ pub(super) struct Run {
     /// Its end, or its last event.
     pub(super) ended_ms: i64,
     pub(super) step: Step,
+    /// What was noticed outside of its turns.
+    pub(super) notices: Vec<String>,
     turns: HashMap<Address, Told>,
     calls: HashMap<Address, Span>,
     fold: StepFold,
@@ -73,6 +75,7 @@ impl Run {
             started_ms: envelope.at_ms,
             ended_ms: envelope.at_ms,
             step: Step::default(),
+            notices: Vec::new(),
             turns: HashMap::new(),
             calls: HashMap::new(),
             fold: StepFold::default(),
@@ -133,6 +136,7 @@ impl Run {
                 self.calls.entry(at.clone()).or_insert(Span { from_ms: envelope.at_ms, to_ms: 0 }).to_ms =
                     envelope.at_ms;
             }
+            Event::Notice(notice) if *at == self.address => self.notices.push(notice.text.clone()),
             _ => {}
         }
         if turn.turn_number().is_none() || turn.run_part() != self.address {

@@ -3,11 +3,12 @@
 //! In: the events of a replay. Out: the events of a new session. Times are those of the recording.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 
-use super::Recording;
+use super::{RecordedEdits, RecordedPorts, Recording, ReplayError, carried, input_of, plan_of};
+use crate::engine::{self, Input};
 use crate::event::{Address, Class, Envelope, Event};
 use crate::port::{Sink, SinkError};
 
@@ -104,4 +105,34 @@ impl Sink for Accepting<'_> {
             Ok(Envelope { address, event, ..told })
         })
     }
+}
+
+/// Takes events into memory.
+#[derive(Default)]
+struct Collected(Mutex<Vec<Envelope>>);
+
+impl Stamped for Collected {
+    fn take(&self, at_ms: i64, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let envelope = Envelope { seq: all.len() as u64 + 1, at_ms, address, event };
+        all.push(envelope.clone());
+        Box::pin(futures::future::ready(Ok(envelope)))
+    }
+}
+
+/// The events of a recording with what is computed as it comes out today, by nothing but what is recorded.
+pub async fn made_anew(recording: &Arc<Recording>) -> Result<Vec<Envelope>, ReplayError> {
+    let edits = RecordedEdits::of(recording).map_err(|message| ReplayError { message })?;
+    let collected = Collected::default();
+    let sink = Accepting::new(recording, &collected, || 0);
+    let mut carries = HashMap::new();
+    for run in recording.runs() {
+        let plan = plan_of(recording, &run)?;
+        let Some(start) = recording.run_start(&run) else { continue };
+        let input = Input { continues: carried(start, &carries), ..input_of(&run, start) };
+        let ports = RecordedPorts::new(Arc::clone(recording), run.clone());
+        let (_, carry) = engine::run_carrying(&plan, input, &ports.doors(&edits, &sink)).await;
+        carries.insert(run, carry);
+    }
+    Ok(collected.0.into_inner().unwrap_or_else(PoisonError::into_inner))
 }

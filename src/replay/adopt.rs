@@ -83,8 +83,7 @@ pub async fn adopt(recording: &Arc<Recording>) -> Result<Adopted, AdoptError> {
     if let Some(elsewhere) = report.differences.iter().find(leads_elsewhere) {
         return Err(AdoptError::Course(Box::new(elsewhere.clone())));
     }
-    let was_answered = |at: &&Address| recording.is_turn_over(at) || recording.is_complete(&at.root());
-    if let Some(at) = report.missing.iter().find(was_answered) {
+    if let Some(at) = report.missing.iter().find(|at| recording.is_turn_over(at)) {
         return Err(AdoptError::Unanswered(at.clone()));
     }
     Ok(Adopted { differences: report.differences, carries })

@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 
 use super::difference::{Change, Difference, differences};
 use super::layer::{Layer, Policy, Rules};
+use super::recording::is_of_begun_turn;
 use super::{Outcome, Recording};
 use crate::event::{Address, Class, Envelope, Event, ReplyStatus, RunEnd};
 use crate::port::{Sink, SinkError};
@@ -77,7 +78,7 @@ pub(super) struct Found {
 pub(super) struct Comparer<'a> {
     state: Mutex<State>,
     run: Address,
-    is_complete: bool,
+    is_over: bool,
     rules: &'a Rules,
     watch: Option<&'a dyn Sink>,
     recording: &'a Recording,
@@ -97,8 +98,8 @@ impl<'a> Comparer<'a> {
     pub(super) fn new(recording: &'a Recording, run: &Address, rules: &'a Rules, watch: Option<&'a dyn Sink>) -> Self {
         let recorded = recording.derived(run).into_iter().map(|(address, events)| (address, events.into())).collect();
         let state = State { recorded, ended: None, unrecorded: None, found: Found::default(), seq: 0 };
-        let (run, is_complete) = (run.clone(), recording.is_complete(run));
-        Self { state: Mutex::new(state), run, is_complete, rules, watch, recording }
+        let (run, is_over) = (run.clone(), recording.is_over(run));
+        Self { state: Mutex::new(state), run, is_over, rules, watch, recording }
     }
 
     fn take(&self, address: &Address, event: &Event) -> Result<Envelope, SinkError> {
@@ -168,7 +169,7 @@ impl<'a> Comparer<'a> {
     fn has_lost(&self, address: &Address, event: &Event) -> bool {
         let known = self.recording.at(address);
         match event {
-            Event::TurnStart(_) => self.recording.turn_start(address).is_none() && known.iter().any(follows_a_start),
+            Event::TurnStart(_) => self.recording.turn_start(address).is_none() && known.iter().any(is_of_begun_turn),
             Event::RunStart(_) => {
                 self.recording.run_start(address).is_none() && self.recording.turn_start(&address.turn(1)).is_some()
             }
@@ -198,7 +199,7 @@ impl<'a> Comparer<'a> {
         if recorded == Some(now) {
             return Verdict::Same;
         }
-        if recorded.is_none() && !self.is_complete && !is_behind {
+        if recorded.is_none() && !self.is_over && !is_behind {
             return Verdict::End(Outcome::Unfinished { at: address.clone() });
         }
         match (self.divergence(address, recorded, Some(now)), self.rules.policy) {
@@ -253,7 +254,7 @@ impl<'a> Comparer<'a> {
         let gap = self.gap();
         // What a turn holds that has ended had to come out; what one holds that had not ended may not.
         let had_to = |at: &Address| match &over {
-            None if self.is_complete => true,
+            None if self.is_over => true,
             None | Some(Outcome::Unfinished { .. }) => self.recording.is_root_turn_over(at),
             Some(_) => false,
         };
@@ -265,23 +266,18 @@ impl<'a> Comparer<'a> {
         }
         state.found.differences.extend(unmade);
         if state.found.differences.is_empty() {
-            let unrecorded = unrecorded.filter(|_| over.is_none() && self.is_complete);
+            let unrecorded = unrecorded.filter(|lost| had_to(&lost.address));
             state.found.differences.extend(unrecorded.or(gap));
         }
         let outcome = match (over, state.found.differences.first(), left.first()) {
             (Some(outcome), ..) if state.found.differences.is_empty() => outcome,
             (_, Some(first), _) => Outcome::Diverged(Box::new(first.clone())),
             // Which calls parallel branches still made when one began to wait is chance.
-            (_, None, Some((address, _))) if !self.is_complete => Outcome::Unfinished { at: address.clone() },
+            (_, None, Some((address, _))) if !self.is_over => Outcome::Unfinished { at: address.clone() },
             (_, None, _) => Outcome::Identical,
         };
         (outcome, state.found)
     }
-}
-
-/// Is it only told in a turn that has begun? Edits are recorded before.
-fn follows_a_start(envelope: &Envelope) -> bool {
-    !matches!(envelope.event, Event::Edit(_) | Event::Notice(_) | Event::Unknown(_))
 }
 
 /// An event that came out and is not in the recording.

@@ -29,7 +29,7 @@ use crate::engine::{self, Carry, Input};
 use crate::event::{Address, JsonText, RunStart};
 use crate::port::Sink;
 
-pub use accept::{Accepting, Stamped};
+pub use accept::{Accepting, Stamped, made_anew};
 pub use adopt::{AdoptError, Adopted, adopt};
 pub use compare::Divergence;
 pub use demo::Demo;

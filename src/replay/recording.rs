@@ -114,9 +114,20 @@ impl Recording {
         self.at(run).iter().any(|envelope| matches!(envelope.event, Event::RunEnd(_)))
     }
 
-    /// Did the turn end in which this lies?
+    /// Is the run over? Its end tells, or a later root run: one begins when the one before has ended.
+    pub(super) fn is_over(&self, run: &Address) -> bool {
+        self.is_complete(run) || self.runs.iter().skip_while(|known| *known != run).nth(1).is_some()
+    }
+
+    /// Did the turn end in which this lies? Its end, a later turn of its run, or the end of what it lies in tell.
     pub(super) fn is_turn_over(&self, address: &Address) -> bool {
-        self.at(&address.turn_part()).iter().any(|envelope| matches!(envelope.event, Event::TurnEnd(_)))
+        let turn = address.turn_part();
+        let Some(number) = turn.turn_number() else { return false };
+        let run = turn.run_part();
+        self.at(&turn).iter().any(|envelope| matches!(envelope.event, Event::TurnEnd(_)))
+            || self.at(&run.turn(number + 1)).iter().any(is_of_begun_turn)
+            || self.is_over(&run)
+            || run.is_call() && self.is_turn_over(&run)
     }
 
     /// Did the turn of the root run end in which this lies?
@@ -407,4 +418,9 @@ impl Recording {
             })
             .collect()
     }
+}
+
+/// Is it only told in a turn that has begun? Edits are recorded before.
+pub(super) fn is_of_begun_turn(envelope: &Envelope) -> bool {
+    !matches!(envelope.event, Event::Edit(_) | Event::Notice(_) | Event::Unknown(_))
 }

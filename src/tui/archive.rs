@@ -31,8 +31,12 @@ pub enum Ask {
     Rerun(SessionKey, Rerunning),
     /// Ask a finished run again: the message, and another model; answers [`Told::Began`].
     Proceed(SessionKey, String, Option<String>),
+    /// Make a session of what a replay gives today; answers [`Told::Began`].
+    Accept(SessionKey),
     /// Make a case; answers [`Told::Made`].
     Case(SessionKey, CaseWanted),
+    /// What a turn is as an example of the prompt of this text; answers [`Told::Example`].
+    Example(SessionKey, Address, String),
     /// Redact and scan, without writing; answers [`Told::Prepared`].
     Prepare(SessionKey, Vec<String>),
     /// Export; answers [`Told::Exported`].
@@ -76,10 +80,12 @@ pub enum Told {
     Points(SessionKey, Result<Points, ErrorRecord>),
     /// What stands at the target of an edit.
     Text(Spot, Result<Standing, ErrorRecord>),
-    /// A fork or a re-run began in the place of the workbench's run, or not: its session.
+    /// A fork, a re-run or an accepted replay began in the place of the workbench's run, or not: its session.
     Began(Result<Option<String>, ErrorRecord>),
     /// A case was made, or not: what was done, in words.
     Made(Result<String, ErrorRecord>),
+    /// What is added to a prompt so that it shows a turn as an example.
+    Example(Result<String, ErrorRecord>),
     /// What an export by these rules would leave out and what in it looks like a secret.
     Prepared(SessionKey, Vec<String>, Result<Removals, ErrorRecord>),
     /// An export was written, or not: where, and what was removed, in words.
@@ -280,8 +286,14 @@ pub trait Archive: Send + Sync {
     /// Asks a finished run again, in a new session.
     fn proceed(&self, key: &SessionKey, message: &str, model: Option<&str>) -> Result<Arc<dyn Run>, ErrorRecord>;
 
+    /// Replays a session into a new one with what comes out today.
+    fn accept(&self, key: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord>;
+
     /// Makes a case out of a session; says what was done.
     fn make_case(&self, key: &SessionKey, case: &CaseWanted) -> Result<String, ErrorRecord>;
+
+    /// What is added to the prompt of this text so that it shows a turn as an example.
+    fn example(&self, key: &SessionKey, turn: &Address, prompt: &str) -> Result<String, ErrorRecord>;
 
     /// Redacts and scans, without writing.
     fn prepare(&self, key: &SessionKey, rules: &[String]) -> Result<Removals, ErrorRecord>;
@@ -314,6 +326,7 @@ pub fn answer(archive: &dyn Archive, ask: Ask) -> Answer {
             Told::Text(spot, text)
         }
         Ask::Case(key, case) => Told::Made(archive.make_case(&key, &case)),
+        Ask::Example(key, turn, prompt) => Told::Example(archive.example(&key, &turn, &prompt)),
         Ask::Prepare(key, rules) => {
             let removals = archive.prepare(&key, &rules);
             Told::Prepared(key, rules, removals)
@@ -328,6 +341,7 @@ pub fn answer(archive: &dyn Archive, ask: Ask) -> Answer {
             Told::Taken(source, taken)
         }
         Ask::Fork(key, fork) => return Answer::of(archive.fork(&key, &fork)),
+        Ask::Accept(key) => return Answer::of(archive.accept(&key)),
         Ask::Rerun(key, rerun) => return Answer::of(archive.rerun(&key, &rerun)),
         Ask::Proceed(key, message, model) => return Answer::of(archive.proceed(&key, &message, model.as_deref())),
     })

@@ -281,8 +281,13 @@ pub enum Ended {
     Elsewhere(String),
     /// The replay gave the same events, up to the end of the recording; the address is where an unfinished one ends.
     Identical(Option<Address>),
-    /// The replay differs: heading and report of each divergence, the first one first.
-    Diverged(Vec<(String, String)>),
+    /// The replay differs.
+    Diverged {
+        /// Where the first difference is.
+        at: Address,
+        /// Heading and report of each divergence.
+        parts: Vec<(String, String)>,
+    },
     /// It could not be carried through (storage, …): what happened and what to do.
     Broken(ErrorRecord),
 }

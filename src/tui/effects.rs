@@ -305,7 +305,7 @@ fn find_unread(
 /// Reads the turns of the opened session that the last frame showed unread.
 pub(super) fn read_what_is_seen(driver: &mut Driver, model: &Model) {
     let Some(viewer) = &model.sessions.viewer else { return };
-    let (Some(session), false) = (&viewer.key, viewer.replay) else { return };
+    let (Some(session), false) = (&viewer.key, viewer.replay.is_some()) else { return };
     let unread = viewer.transcript.unread();
     let new: Vec<_> = unread.into_iter().filter(|(turn, _)| !driver.reading.contains(turn)).collect();
     if !new.is_empty() {

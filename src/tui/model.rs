@@ -37,7 +37,7 @@ pub use tour::TOUR;
 mod saved;
 mod sessions;
 
-pub use sessions::{Search, Sessions, status_mark};
+pub use sessions::{Differs, Search, Sessions, status_mark};
 
 /// The smallest usable screen (decision 35).
 pub const SMALLEST: (u16, u16) = (40, 10);
@@ -212,8 +212,8 @@ pub struct RunView {
     pub asked_ms: i64,
     /// The reply that was being written when the question was put aside.
     pub begun_reply: Option<Box<Editor>>,
-    /// It was started as a replay.
-    pub replay: bool,
+    /// It was started as a replay, which does this about a difference.
+    pub replay: Option<super::backend::Policy>,
     /// It waits for a person, in its session.
     pub waits: bool,
 }
@@ -314,6 +314,8 @@ pub enum Popup {
         /// First visible row.
         top: usize,
     },
+    /// A replay differs: what is done about it.
+    Differs(Box<Differs>),
     /// A text to read.
     Text {
         /// Its title.
@@ -326,9 +328,9 @@ pub enum Popup {
 }
 
 impl Popup {
-    /// Does it come by itself, and does a letter in it put a text in the place of another?
+    /// Does it come by itself, and does a letter in it more than read?
     pub fn asks_by_itself(&self) -> bool {
-        matches!(self, Self::Recovery(_) | Self::Overwrite { .. })
+        matches!(self, Self::Recovery(_) | Self::Overwrite { .. } | Self::Differs(_))
     }
 
     /// Its context.
@@ -336,6 +338,7 @@ impl Popup {
         match self {
             Self::Help { .. } | Self::Text { .. } => Context::Reading,
             Self::Preview { .. } => Context::Preview,
+            Self::Differs(_) => Context::Differs,
             Self::Menu(_) => Context::Menu,
             Self::Palette { .. } => Context::Palette,
             Self::Seek { .. } => Context::Seek,

@@ -75,8 +75,8 @@ impl Workbench {
     pub fn make_case(&self, session: &Session, spec: &CaseSpec) -> Result<MadeCase, CaseError> {
         let ended = ended(session, spec)?;
         let recorded = ended.asked.agent.clone();
-        let file = place(spec, &recorded)?;
-        let (original, agent) = read(&file, &recorded)?;
+        let file = place(spec.file.as_deref(), &recorded)?;
+        let (original, agent) = agent_in(&file, &recorded)?;
         let id = session.header.id.as_str();
         if spec.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
             return Err(CaseError("a case needs a name: write --name NAME, or leave it out".to_owned()));
@@ -102,7 +102,7 @@ impl Workbench {
     }
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> CaseError {
+pub(super) fn unwritable(path: &Path, error: &io::Error) -> CaseError {
     CaseError(format!("{} cannot be written: {error}", path.display()))
 }
 
@@ -150,16 +150,16 @@ fn ended(session: &Session, spec: &CaseSpec) -> Result<Ended, CaseError> {
     Ok(Ended { address, asked, end })
 }
 
-/// The agent file that the case goes into.
-fn place(spec: &CaseSpec, recorded: &Agent) -> Result<PathBuf, CaseError> {
-    if let Some(file) = &spec.file {
+/// The agent file that something goes into.
+pub(super) fn place(file: Option<&Path>, recorded: &Agent) -> Result<PathBuf, CaseError> {
+    if let Some(file) = file {
         let name = file.display().to_string();
         if !file.exists() && Bundled::find(&name).is_some() {
             return Err(CaseError(format!(
                 "{name} is an example that is part of the program; name a file of your own, such as --agent {name}.toml"
             )));
         }
-        return Ok(file.clone());
+        return Ok(file.to_owned());
     }
     let file = PathBuf::from(format!("{}.toml", file_name(&recorded.name)));
     if file.exists() {
@@ -172,7 +172,7 @@ fn place(spec: &CaseSpec, recorded: &Agent) -> Result<PathBuf, CaseError> {
 }
 
 /// The file's text and its agent; without a file the recorded one.
-fn read(file: &Path, recorded: &Agent) -> Result<(Option<String>, Agent), CaseError> {
+pub(super) fn agent_in(file: &Path, recorded: &Agent) -> Result<(Option<String>, Agent), CaseError> {
     let name = file.display().to_string();
     match std::fs::read_to_string(file) {
         Ok(text) => {

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use ptc_core::value::Json;
+
 use super::{Workbench, example_sessions};
 use crate::replay::Outcome;
 
@@ -16,6 +18,17 @@ pub enum Health {
     Bad,
 }
 
+impl Health {
+    /// What `--json` calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Note => "note",
+            Self::Bad => "bad",
+        }
+    }
+}
+
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
@@ -25,6 +38,16 @@ pub struct Finding {
     pub what: String,
     /// What was found, and what to do when it is bad.
     pub said: String,
+}
+
+/// `{ok, findings: [{health, what, said}]}`, as `doctor --json` prints it.
+pub fn findings_as_json(findings: &[Finding]) -> Json {
+    let ok = findings.iter().all(|finding| finding.health != Health::Bad);
+    let one = |finding: &Finding| {
+        let members = [("health", finding.health.name()), ("what", &finding.what), ("said", &finding.said)];
+        Json::object(members.map(|(key, text)| (key, Json::str(text))))
+    };
+    Json::object([("ok", Json::from(ok)), ("findings", Json::list(findings.iter().map(one)))])
 }
 
 fn finding(health: Health, what: &str, said: impl Into<String>) -> Finding {

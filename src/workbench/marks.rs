@@ -26,6 +26,14 @@ impl std::fmt::Display for MarkPlace {
     }
 }
 
+/// The parts of `SESSION` or `SESSION@ADDRESS`.
+pub(super) fn named_place(name: &str) -> (&str, Option<Address>) {
+    match name.rsplit_once('@') {
+        Some((session, at)) if is_address(at) => (session, Some(Address::from(at))),
+        _ => (name, None),
+    }
+}
+
 impl Workbench {
     /// What people wrote on the sessions of the folder.
     pub fn marks(&self) -> Result<Marks, OpenError> {
@@ -35,10 +43,7 @@ impl Workbench {
 
     /// The place that `SESSION` or `SESSION@ADDRESS` names; the run or turn must be there.
     pub fn mark_place(&self, name: &str) -> Result<MarkPlace, OpenError> {
-        let (session, at) = match name.rsplit_once('@') {
-            Some((session, at)) if is_address(at) => (session, Some(Address::from(at))),
-            _ => (name, None),
-        };
+        let (session, at) = named_place(name);
         let session = self.open_session(session)?;
         if let Some(at) = &at {
             check_place(&session, at)?;

@@ -44,6 +44,21 @@ fn two_sessions_are_compared_as_text_and_as_json() {
 }
 
 #[test]
+fn copies_of_a_session_are_called_by_their_files() {
+    let program = Program::new();
+    let id = ran(&program, "sample");
+    let copy = program.file("old.jsonl", std::fs::read(program.session_file()).unwrap());
+    let called = |names: &[&str]| -> Vec<Value> {
+        let found = program.run([&["compare", "--json"], names].concat()).exits(0).json();
+        found["columns"].as_array().unwrap().iter().map(|column| column["session"].clone()).collect()
+    };
+    assert_eq!(called(&[&id, copy]), [json!(id), json!(copy)]);
+    assert_eq!(called(&[&format!("{copy}:r0"), &format!("{id}:r0")]), [format!("{copy}:r0"), format!("{id}:r0")]);
+    let heads = program.run(["compare", &id, copy]).exits(0).stdout.clone();
+    assert!(heads.contains("old.jsonl"), "{heads}");
+}
+
+#[test]
 fn a_session_is_the_same_as_itself_and_runs_can_be_named() {
     let program = Program::new();
     let id = ran(&program, "sample");

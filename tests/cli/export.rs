@@ -1,6 +1,8 @@
 //! `sessions export` and `sessions import` as a user calls them.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use ptc_workbench::export::Format;
 
@@ -32,7 +34,7 @@ fn with_session(program: Program, text: &str) -> Program {
 #[test]
 fn every_format_is_written_and_named_by_the_file() {
     let program = with_session(Program::new(), "hello");
-    for format in Format::ALL {
+    for format in Format::ALL.iter().filter(|format| **format != Format::Bundle) {
         let file = format!("all.{}", format.name());
         // The picture and the lines fold what was sent.
         let shown = match format {
@@ -81,6 +83,71 @@ fn what_looks_like_a_secret_is_not_written_unless_that_is_allowed() {
     done.exits(0);
     assert!(done.stderr.contains("warning: the export holds what looks like a secret"));
     assert!(fs::read_to_string(program.dir().join("all.md")).unwrap().contains(&key()));
+}
+
+/// The texts of the files of a folder by name; the session's name is `session`.
+fn files_in(folder: &Path) -> BTreeMap<String, String> {
+    let read = |path: PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let is_session = path.extension().is_some_and(|ending| ending == "jsonl");
+        (if is_session { "session".to_owned() } else { name }, fs::read_to_string(path).unwrap())
+    };
+    fs::read_dir(folder).unwrap().map(|entry| read(entry.unwrap().path())).collect()
+}
+
+/// The session in a bundle.
+fn session_in(folder: &Path) -> String {
+    let mut files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let session = files.find(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    session.unwrap().display().to_string()
+}
+
+#[test]
+fn a_bundle_is_a_folder_whose_session_replays_and_whose_agent_runs() {
+    let program = with_session(Program::new(), "hello");
+    let done = program.run(["sessions", "export", "last", "-f", "bundle", "-o", "bug", "--json"]).exits(0).json();
+    assert_eq!((&done["format"], &done["file"]), (&"bundle".into(), &"bug".into()));
+    let folder = program.dir().join("bug");
+    let files = files_in(&folder);
+    assert_eq!(files.keys().collect::<Vec<_>>(), ["README.md", "agent.toml", "doctor.json", "session"]);
+    assert_eq!(done["bytes"], files.values().map(String::len).sum::<usize>());
+    let doctor: serde_json::Value = serde_json::from_str(&files["doctor.json"]).unwrap();
+    let looked_at = doctor["findings"].as_array().unwrap().iter().map(|finding| finding["what"].as_str().unwrap());
+    assert!(looked_at.clone().any(|what| what == "terminal") && looked_at.clone().any(|what| what == "configuration"));
+    let session = session_in(&folder);
+    let replayed = program.run(["replay", &session, "--check"]);
+    assert!(replayed.exits(0).stdout.starts_with("identical"), "{}", replayed.stdout);
+    assert!(files["README.md"].contains("replay said: identical,"), "{}", files["README.md"]);
+    assert!(files["README.md"].contains("Nothing but the raw network frames"), "{}", files["README.md"]);
+    program.run(["run", "bug/agent.toml", "--model", "sample"]).exits(0);
+    assert!(files["agent.toml"].contains("hello"), "with its inputs: {}", files["agent.toml"]);
+    // A folder that is there is not touched, and a folder is no text.
+    program.run(["sessions", "export", "last", "-f", "bundle", "-o", "bug"]).exits(2).tells("bug: is there already");
+    program.run(["sessions", "export", "last", "-f", "bundle"]).exits(2).tells("a bundle is a folder");
+    program.run(["sessions", "export", "last", "-o", "again.bundle"]).exits(0);
+    assert!(program.dir().join("again.bundle/README.md").is_file());
+}
+
+#[test]
+fn a_bundle_without_its_secrets_still_replays() {
+    let program = with_session(Program::new(), &key());
+    program.run(["sessions", "export", "last", "-f", "bundle", "-o", "bug"]).exits(2).tells("--redact secrets");
+    assert!(!program.dir().join("bug").exists());
+    let export = ["sessions", "export", "last", "-f", "bundle", "-o", "bug", "--redact"];
+    program.run([&export[..], &["secrets"]].concat()).exits(0);
+    let folder = program.dir().join("bug");
+    let files = files_in(&folder);
+    for (name, text) in &files {
+        assert!(!text.contains(&key()) && !text.contains(&key()[9..]), "{name}");
+    }
+    assert!(files["session"].contains("[removed: github_token]") && files["README.md"].contains("* github_token: "));
+    let replayed = program.run(["replay", &session_in(&folder), "--check"]);
+    assert!(replayed.exits(0).stdout.starts_with("identical"), "{}", replayed.stdout);
+    // What takes the run itself away is refused, and leaves nothing behind.
+    let before = fs::read_dir(program.dir()).unwrap().count();
+    let done = program.run(["sessions", "export", "last", "-f", "bundle", "-o", "none", "--redact", "full"]);
+    done.exits(2).tells("would not replay");
+    assert_eq!(fs::read_dir(program.dir()).unwrap().count(), before);
 }
 
 #[test]

@@ -52,7 +52,9 @@ pub(crate) fn assert_no_key(program: &Program, flags: &[&str], key: &str) {
             everything.push(run(&arguments));
         }
         for format in Format::ALL {
-            let (told, text) = run(&["sessions", "export", &path, "--format", format.name()]);
+            let folder = format!("{path}.bundle");
+            let to = if *format == Format::Bundle { &["-o", &folder][..] } else { &[] };
+            let (told, text) = run(&[&["sessions", "export", &path, "--format", format.name()], to].concat());
             assert!(!text.starts_with("error"), "{told}: {text}");
             everything.push((told, text));
         }

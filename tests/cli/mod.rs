@@ -6,6 +6,7 @@ mod commands;
 mod compare;
 mod context;
 mod documents;
+mod example;
 mod export;
 mod faults;
 mod journal;

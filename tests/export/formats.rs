@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use ptc_workbench::event::Envelope;
 use ptc_workbench::export::{Content, Format, Piece, asciicast, render};
 use serde_json::Value;
 
@@ -73,6 +74,17 @@ fn a_trajectory_without_a_turn_still_has_a_step() {
     let trajectory = json(&content([started]), Format::Atif);
     fits(include_str!("atif.schema.json"), &trajectory, "a run that only started");
     assert_eq!(list(&trajectory, "steps").len(), 1);
+}
+
+#[test]
+fn what_was_noticed_outside_of_turns_is_on_the_pages() {
+    let mut session = examples().remove(0);
+    let (address, notice) = event("r0", "notice", &serde_json::json!({"level": "lost", "text": "2 lines are <lost>"}));
+    session.events.push(Envelope { seq: 9_999, at_ms: START_MS, address, event: notice });
+    let page = render(&session, Format::Markdown).unwrap();
+    assert_eq!(page.matches("2 lines are <lost>").count(), 1, "{page}");
+    let page = render(&session, Format::Html).unwrap();
+    assert_eq!(page.matches("! 2 lines are &lt;lost&gt;").count(), 1, "{page}");
 }
 
 #[test]
@@ -164,10 +176,10 @@ fn escaped(text: &str) -> String {
 }
 
 #[test]
-fn pictures_and_recordings_are_made_by_an_interface() {
+fn pictures_recordings_and_folders_are_made_by_an_interface() {
     for format in Format::ALL {
         assert_eq!(Format::from_name(format.name()), Some(*format));
-        let drawn = matches!(format, Format::Svg | Format::Asciicast);
-        assert_eq!(render(&content([]), *format).is_none(), drawn);
+        let made = matches!(format, Format::Svg | Format::Asciicast | Format::Bundle);
+        assert_eq!(render(&content([]), *format).is_none(), made);
     }
 }

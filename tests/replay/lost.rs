@@ -67,6 +67,30 @@ async fn what_counts_is_missed_even_where_the_numbers_do_not_tell() {
 }
 
 #[tokio::test]
+async fn what_is_missing_before_the_last_turn_is_not_the_end_of_a_recording() {
+    let mut compared = 0;
+    for session in example_sessions() {
+        let all: Vec<Envelope> = session.events().collect();
+        let last = all.iter().rposition(|envelope| {
+            matches!(envelope.event, Event::RequestMade(_)) && envelope.address.run_part() == envelope.address.root()
+        });
+        let events = &all[..=last.unwrap()];
+        assert_eq!(outcome(Recording::of_events(events.to_vec())).await, "unfinished");
+        let last_turn = &events[events.len() - 1].address;
+        for (place, lost) in events.iter().enumerate().filter(|(_, lost)| !is_only_shown(lost, events)) {
+            if lost.address.is_within(last_turn) {
+                continue;
+            }
+            let found = outcome(without(events, place)).await;
+            let about = format!("{} without {} at {}", session.header.id, lost.event.kind(), lost.address);
+            assert!(["diverged", "refused"].contains(&found), "{about}: {found}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 300, "{compared}");
+}
+
+#[tokio::test]
 async fn what_was_recovered_without_a_line_is_not_identical_whatever_the_line_was() {
     let dir = tempfile::tempdir().unwrap();
     let mut kinds = HashSet::new();

@@ -61,6 +61,6 @@ fn a_reason_that_is_asked_for_leads_to_the_turn() {
         assert_eq!(session["matches"][0]["field"], "error");
     }
     assert_eq!(groups(&program, "reason:validation_error -is:example").len(), 1);
-    assert_eq!(groups(&program, "reason:no_such_reason"), Vec::<Value>::new());
+    assert_eq!(groups(&program, "reason:\"no_such_reason\""), Vec::<Value>::new());
     program.run(["sessions", "failures", "turns>x"]).exits(2);
 }

@@ -49,6 +49,7 @@ fn filters_and_places_are_told_from_words() {
     assert_eq!((query.terms.len(), query.filters.len()), (1, 6));
     assert_eq!(query.fields, [Field::Reply, Field::Program]);
     assert_eq!(parse(r#"agent:"my agent""#).filters.len(), 1);
+    assert_eq!(parse(r#"reason:"quota" reason:*_error,Refused"#).filters.len(), 2);
     for FilterRow { name, example, .. } in FILTERS {
         let first = example.split([' ', ',']).next().unwrap().trim_end_matches(':');
         let shown = example.split(", ").next().unwrap().split(": ").next().unwrap();
@@ -65,6 +66,8 @@ fn an_error_names_its_place_and_the_nearest_name() {
     let cases = [
         ("a mod:json", "mod:", "(did you mean `mode`?)"),
         ("status:okay x", "status:okay", "`okay` is no status: ok, error, open (did you mean `ok`?)"),
+        ("reason:validation_eror", "reason:validation_eror", "(did you mean `validation_error`?)"),
+        ("reason:quota,refused", "reason:quota,refused", "those of others stand in quotes: reason:\"quota\""),
         ("in:promt", "in:promt", "(did you mean `prompt`?)"),
         ("is:marqued", "is:marqued", "(did you mean `marked`?)"),
         ("x turrns>3", "turrns>", "`turrns>` is no filter (cost, tokens, turns)"),

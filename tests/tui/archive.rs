@@ -61,6 +61,8 @@ fn what_stands_at_the_points_of_a_fork_can_be_read() {
 
 #[test]
 fn an_export_asks_before_it_replaces_and_a_case_goes_into_the_agent_file() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let _inside = runtime.enter();
     let dir = tempfile::tempdir().unwrap();
     let (live, id) = live(dir.path());
     let key = SessionKey::Example(id);
@@ -76,6 +78,12 @@ fn an_export_asks_before_it_replaces_and_a_case_goes_into_the_agent_file() {
         live.export(&key, &Exporting { replace: true, ..export }).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), first, "{format}");
     }
+    let (format, rules, path) = ("bundle".to_owned(), Vec::new(), dir.path().join("bug"));
+    let export = Exporting { format, rules, path, replace: false, allow_secrets: false };
+    assert!(live.export(&key, &export).unwrap().contains("nothing left out"));
+    assert!(dir.path().join("bug/agent.toml").is_file());
+    let there = live.export(&key, &Exporting { replace: true, ..export });
+    assert!(matches!(&there, Err(ExportRefusal::Failed(why)) if why.contains("is there already")), "{there:?}");
     let file = dir.path().join("mine.toml").display().to_string();
     let case = CaseWanted { name: "first".to_owned(), file: file.clone(), cassette: true };
     assert!(live.make_case(&key, &case).unwrap().contains("first"));

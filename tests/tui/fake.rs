@@ -246,7 +246,15 @@ impl Archive for Fake {
         Ok(self.run.clone())
     }
 
+    fn accept(&self, _: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {
+        Ok(self.run.clone())
+    }
+
     fn make_case(&self, _: &SessionKey, _: &CaseWanted) -> Result<String, ErrorRecord> {
+        Err(nothing())
+    }
+
+    fn example(&self, _: &SessionKey, _: &Address, _: &str) -> Result<String, ErrorRecord> {
         Err(nothing())
     }
 

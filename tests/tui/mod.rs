@@ -4,6 +4,7 @@ mod actions;
 mod archive;
 mod compare;
 mod continuing;
+mod differs;
 mod drive;
 mod editing;
 mod ends;

@@ -9,8 +9,8 @@ use ptc_workbench::tui::inspector::Tab;
 use ptc_workbench::tui::message::{Msg, Slot};
 use ptc_workbench::tui::model::{Model, Tone};
 
-use super::story::{NOW_MS, SESSION, asked, fresh, happened, missed, ran, tell, two_turns};
-use super::{compare, continuing, editing, inspector, pictures, press, sessions, write};
+use super::story::{NOW_MS, asked, fresh, happened, missed, ran, tell, two_turns};
+use super::{compare, continuing, differs, editing, inspector, pictures, press, sessions, write};
 
 /// The size at which they are made.
 const SIZE: (u16, u16) = (120, 40);
@@ -146,18 +146,8 @@ fn damaged() -> Model {
 
 /// A replay that gave something else.
 fn diverged() -> Model {
-    let mut model = fresh(SIZE);
-    press(&mut model, "f3");
-    let mut session = super::fake::long_session(2);
-    SESSION.clone_into(&mut session.summary.id);
-    tell(&mut model, Msg::Opened(Ok(session)));
-    press(&mut model, "r");
-    tell(&mut model, Msg::ReplayStarted(Ok(())));
-    let report = "recorded: Classify the sentiment of: I love this product!\nnow:      Name the sentiment of: I love this product!";
-    let differences = vec![("r0/t1: prompt".to_owned(), report.to_owned())];
-    let events = asked().events().into_iter().map(|event| Happening::Event(Box::new(event)));
-    let told = events.chain([Happening::Ended(Ended::Diverged(differences))]).collect();
-    tell(&mut model, Msg::Happened(Slot::Viewer, told));
+    let mut model = differs::differing(SIZE, "r");
+    tell(&mut model, Msg::Clock(NOW_MS + 1_000));
     model
 }
 

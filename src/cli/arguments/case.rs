@@ -1,4 +1,4 @@
-//! The arguments of `sessions case`.
+//! The arguments of `sessions case` and `sessions example`.
 
 use std::path::PathBuf;
 
@@ -22,6 +22,20 @@ pub struct CaseFlags {
     #[arg(long)]
     pub cassette: bool,
     /// Print what was made as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `sessions example`.
+#[derive(Debug, Args)]
+pub struct ExampleFlags {
+    /// SESSION, or SESSION@TURN (r0/t2); without a turn the last one
+    #[arg(value_name = "SESSION[@TURN]")]
+    pub place: String,
+    /// Agent file whose prompt gets the example; one that does not exist is made from the session
+    #[arg(long, value_name = "FILE")]
+    pub agent: Option<PathBuf>,
+    /// Print what was added as JSON
     #[arg(long)]
     pub json: bool,
 }

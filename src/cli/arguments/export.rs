@@ -9,10 +9,10 @@ use clap::Args;
 pub struct ExportFlags {
     /// Path, id, unique beginning of an id, or `last`
     pub session: String,
-    /// md, html, json, atif, otlp, svg, asciicast; by default what the file's name ends with
+    /// md, html, json, atif, otlp, svg, asciicast, bundle; by default what the file's name ends with
     #[arg(short, long, value_name = "FORMAT")]
     pub format: Option<String>,
-    /// The file; without it, or with -, the export goes to stdout
+    /// The file, or the folder of a bundle; without it, or with -, the export goes to stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// What to take out: none, secrets, summary, full, context, messages, arguments, results, memory, agent, field:NAME,

@@ -9,6 +9,7 @@ use super::digest::Field;
 use super::filter::{Filter, Flag, Number, Sign, Words};
 use crate::agent::Mode;
 use crate::session::RunState;
+use ptc_core::reasons::{REASONS, Reason};
 use ptc_core::text::nearest;
 
 /// Terms of one query; what each session holds of them is counted in bits.
@@ -82,6 +83,8 @@ enum Takes {
     Words(fn(Words) -> Filter),
     /// Names of modes, likewise.
     Modes,
+    /// Reasons, likewise; in quotes also those that only another program has.
+    Reasons,
     /// A comparison with a number.
     Number(fn(Number) -> Filter),
     /// A date: when it begins, and what comes behind it, in Unix ms.
@@ -104,11 +107,7 @@ pub const FILTERS: &[FilterRow] = &[
     row("model", "model:demo, model:gpt* (a * stands for anything)", Takes::Words(Filter::Model)),
     row("agent", "agent:sentiment", Takes::Words(Filter::Agent)),
     row("status", "status:ok, status:error, status:open", Takes::States),
-    row(
-        "reason",
-        "reason:schema_validation: a reason that a run, turn, program or tool failed with",
-        Takes::Words(Filter::Reason),
-    ),
+    row("reason", "reason:validation_error: a reason that a run, turn, program or tool failed with", Takes::Reasons),
     row("tool", "tool:search: a tool that was called", Takes::Words(Filter::Tool)),
     row("tag", "tag:slow: a tag of the session, or of a run or turn in it", Takes::Words(Filter::Tag)),
     row("id", "id:2026-11-21*", Takes::Words(Filter::Id)),
@@ -174,6 +173,7 @@ impl Query {
         let filter = match known.takes {
             Takes::Words(make) => make(Words::of(value)),
             Takes::Modes => modes(item)?,
+            Takes::Reasons => reasons(item)?,
             Takes::Number(make) => {
                 let number = value.parse().map_err(|_| item.wrong(format!("`{value}` is no number")))?;
                 make(Number { sign, value: number })
@@ -221,6 +221,19 @@ fn modes(item: &Item<'_>) -> Result<Filter, QueryError> {
     match item.text.split(',').find(|name| !known(name)) {
         Some(name) => Err(item.unknown(name, "no mode", &Mode::ALL.map(Mode::name))),
         None => Ok(Filter::Mode(Words::of(item.text))),
+    }
+}
+
+fn reasons(item: &Item<'_>) -> Result<Filter, QueryError> {
+    let known = |name: &&str| name.contains('*') || Reason::from_name(&name.to_lowercase()).is_some();
+    match item.text.split(',').find(|name| !known(name)).filter(|_| item.kind != Kind::Quoted) {
+        Some(name) => {
+            let near = nearest(name, REASONS.iter().map(|row| row.name)).map(ToOwned::to_owned);
+            let message =
+                format!("`{name}` is no reason of this program; those of others stand in quotes: reason:\"{name}\"");
+            Err(QueryError { near, ..item.wrong(message) })
+        }
+        None => Ok(Filter::Reason(Words::of(item.text))),
     }
 }
 

@@ -41,6 +41,8 @@ pub enum Context {
     Inspector,
     /// In the input of the inspector's REPL.
     Repl,
+    /// In the report of a replay that differs.
+    Differs,
     /// In the help and other texts to read.
     Reading,
     /// In what would be sent.
@@ -97,6 +99,7 @@ impl Context {
         (Self::FormModes, "A new matrix: modes"),
         (Self::Inspector, "Inspector of a turn"),
         (Self::Repl, "REPL of a turn"),
+        (Self::Differs, "A replay that differs"),
         (Self::Reading, "Help and other texts"),
         (Self::Preview, "What would be sent"),
         (Self::Menu, "Menu"),
@@ -134,6 +137,7 @@ impl Context {
                 | Self::Matrices
                 | Self::FormModes
                 | Self::Inspector
+                | Self::Differs
                 | Self::Reading
                 | Self::Preview
                 | Self::Menu
@@ -164,6 +168,7 @@ impl Context {
             &[Self::FormModes, Self::Form, Self::Always],
             &[Self::Inspector, Self::Global, Self::Always],
             &[Self::Repl, Self::Text, Self::Global, Self::Always],
+            &[Self::Differs, Self::Reading, Self::Always],
             &[Self::Reading, Self::Always],
             &[Self::Preview, Self::Reading, Self::Always],
             &[Self::Menu, Self::Always],

@@ -141,6 +141,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::GoOn, "viewer.go_on", "go on", "Goes on with a session that waits or broke off; a finished one gets a new message.", &["o"], C::Viewer, 4),
     row(A::Fork, "transcript.fork", "fork", "Begins a new session at the selected turn, with or without an edit.", &["f"], C::Transcript, 5),
     row(A::EditHere, "transcript.edit", "edit and continue", "Changes a reply, program, result or definition of the turn, and goes on from there.", &["shift-e"], C::Transcript, 6),
+    row(A::AddExample, "transcript.example", "use as example", "Puts the selected turn at the end of the draft's prompt, as an example for the model.", &["shift-x"], C::Transcript, 0),
     row(A::Play, "viewer.play", "play", "Plays the session as it was recorded: by events, by turns, at its speed or faster.", &["p"], C::Viewer, 4),
     row(A::ReplayLenient, "viewer.replay_lenient", "replay leniently", "Replays to the end and tells every difference, not only the first.", &["l"], C::Viewer, 0),
     row(A::Rerun, "viewer.rerun", "re-run", "Runs live again on the same inputs: another model, another mode, from a turn on.", &["shift-r"], C::Viewer, 5),
@@ -247,6 +248,9 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::ReadPageDown, "steps.page_down", "page", "One page down.", &["pagedown", "space"], C::Steps, 0),
 
     row(A::Against, "preview.against", "other mode", "Holds it against what another mode would send; behind the last one, shows it whole.", &["d"], C::Preview, 3),
+    row(A::OpenDifference, "differs.open", "its turn", "Opens the recorded session at the turn of the first difference.", &["enter"], C::Differs, 1),
+    row(A::ReplayLenient, "differs.lenient", "leniently", "Replays to the end and tells every difference, not only the first.", &["l"], C::Differs, 1),
+    row(A::AcceptReplay, "differs.accept", "accept as new", "Writes what comes out today into a new session; this one stays as it is.", &["a"], C::Differs, 1),
     row(A::ReadUp, "read.up", "up", "One line up.", &["up", "k"], C::Reading, 0),
     row(A::ReadDown, "read.down", "scroll", "One line down.", &["down", "j"], C::Reading, 1),
     row(A::ReadPageUp, "read.page_up", "page up", "One page up.", &["pageup"], C::Reading, 0),

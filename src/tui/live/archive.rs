@@ -1,6 +1,6 @@
 //! Searching, marks, forks, re-runs, cases and exports of saved sessions: the workbench behind the interface's door.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
@@ -8,7 +8,7 @@ use ptc_core::value::{Json, json};
 
 use super::{Live, files, run, steps, unreadable};
 use crate::agent::{Agent, DraftTexts, Mode};
-use crate::event::{Edit, Envelope, ErrorRecord};
+use crate::event::{Address, Edit, Envelope, ErrorRecord};
 use crate::export::{Format, Piece, Removal, asciicast};
 use crate::session::index::{Query, Reading};
 use crate::session::{ParentKind, Session};
@@ -20,7 +20,8 @@ use crate::tui::backend::{AgentFile, Run, SessionKey, Written};
 use crate::tui::screenshot::session_screenshot;
 use crate::workbench::format::{plural, size};
 use crate::workbench::{
-    CaseSpec, Changed, Desk, ForkSpec, MarkPlace, RerunSpec, Running, Secrets, StartError, write_export,
+    CaseSpec, Changed, Desk, ForkSpec, MarkPlace, Missing, Prepared, RerunSpec, Running, Secrets, StartError,
+    write_export,
 };
 
 /// Larger sessions are not held in memory to be played.
@@ -200,6 +201,12 @@ impl Archive for Live {
         begun(wait(self.workbench.proceed(&session, message, model, desk.clone())), desk)
     }
 
+    fn accept(&self, key: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {
+        let session = self.session(key)?;
+        let desk = Arc::new(Desk::default());
+        begun(self.workbench.accept(&session, &Missing::Fail, desk.clone()), desk)
+    }
+
     fn make_case(&self, key: &SessionKey, case: &CaseWanted) -> Result<String, ErrorRecord> {
         let session = self.session(key)?;
         let file = files::place(Path::new(&case.file), self.home.clone());
@@ -209,6 +216,11 @@ impl Archive for Live {
         let new = if made.is_new_file { "the new file " } else { "" };
         let cassette = made.cassette.map(|path| format!(", cassette {}", path.display())).unwrap_or_default();
         Ok(format!("case `{}` is in {new}{}{cassette}", made.name, made.file.display()))
+    }
+
+    fn example(&self, key: &SessionKey, turn: &Address, prompt: &str) -> Result<String, ErrorRecord> {
+        let example = self.workbench.example_of(&self.session(key)?, turn, prompt);
+        example.map_err(|error| spoken(Reason::SessionUnreadable, error.to_string()))
     }
 
     fn prepare(&self, key: &SessionKey, rules: &[String]) -> Result<Removals, ErrorRecord> {
@@ -228,6 +240,14 @@ impl Archive for Live {
         let format = Format::from_name(&export.format).ok_or_else(|| failed("there is no such format".to_owned()))?;
         let prepared = self.workbench.prepare_export(&session, &export.rules).map_err(|e| failed(e.to_string()))?;
         let secrets = if export.allow_secrets { Secrets::Allowed } else { Secrets::Refused };
+        let path = files::place(&export.path, self.home.clone());
+        if format == Format::Bundle {
+            let bundle = async {
+                let findings = self.workbench.doctor().await;
+                self.workbench.write_bundle(&session, &prepared, secrets, &findings, &path).await
+            };
+            return wait(bundle).map(|bytes| exported(path, bytes, &prepared)).map_err(|e| failed(e.to_string()));
+        }
         let text = match prepared.text(format, secrets).map_err(|error| failed(error.to_string()))? {
             Some(text) => text,
             None if format == Format::Asciicast => {
@@ -236,15 +256,11 @@ impl Archive for Live {
             }
             None => session_screenshot(&prepared.content.session, &prepared.content.events, PICTURE),
         };
-        let path = files::place(&export.path, self.home.clone());
         if path.exists() && !export.replace {
             return Err(ExportRefusal::Exists);
         }
         write_export(&path, &text, &session).map_err(|error| failed(error.to_string()))?;
-        let places: usize = prepared.removals.iter().map(|removal| removal.count).sum();
-        let removed = if places == 0 { "nothing".to_owned() } else { plural(places as u64, "place") };
-        let whole = std::path::absolute(&path).unwrap_or(path);
-        Ok(format!("exported {}, {}, {removed} left out", whole.display(), size(text.len() as u64)))
+        Ok(exported(path, text.len() as u64, &prepared))
     }
 
     fn events(&self, key: &SessionKey) -> Result<Arc<[Envelope]>, ErrorRecord> {
@@ -269,6 +285,14 @@ impl Archive for Live {
             Source::Named(name) => self.named(name),
         }
     }
+}
+
+/// Where an export is, and what was left out.
+fn exported(path: PathBuf, bytes: u64, prepared: &Prepared) -> String {
+    let places: usize = prepared.removals.iter().map(|removal| removal.count).sum();
+    let removed = if places == 0 { "nothing".to_owned() } else { plural(places as u64, "place") };
+    let whole = std::path::absolute(&path).unwrap_or(path);
+    format!("exported {}, {}, {removed} left out", whole.display(), size(bytes))
 }
 
 /// What a person wrote for a target, as the value that goes there.

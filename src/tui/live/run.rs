@@ -245,7 +245,9 @@ impl Replay {
                 Ok((report, _)) => match &report.outcome {
                     Outcome::Identical => Ended::Identical(None),
                     Outcome::Unfinished { at } => Ended::Identical(Some(at.clone())),
-                    Outcome::Diverged(first) => Ended::Diverged(divergences(first, &report)),
+                    Outcome::Diverged(first) => {
+                        Ended::Diverged { at: first.address.clone(), parts: divergences(first, &report) }
+                    }
                 },
                 Err(error) => Ended::Broken(ErrorRecord::new(Reason::InvalidAgent, error.to_string())),
             };

@@ -5,6 +5,7 @@ use super::{
 };
 use crate::session::RunState;
 use crate::tui::actions::{Action, ActionRow, Context};
+use crate::tui::backend::Policy;
 use crate::tui::compare::Page;
 use crate::tui::draft::Draft;
 use crate::tui::inspector::{Focus, Step, Tab};
@@ -50,6 +51,7 @@ impl Model {
             Some(C::Find) => vec![C::Find, C::Text, C::Always],
             Some(C::SavePath) => vec![C::SavePath, C::Text, C::Always],
             Some(C::Preview) => vec![C::Preview, C::Reading, C::Always],
+            Some(C::Differs) => vec![C::Differs, C::Reading, C::Always],
             Some(C::Answer) => vec![C::Answer, C::Lines, C::Text, C::Always],
             Some(other) => vec![other, C::Always],
             None => self.screen_contexts(),
@@ -135,6 +137,7 @@ impl Model {
             Action::FindNext | Action::FindPrevious | Action::Replace | Action::ReplaceEvery => {
                 rule(matches!(popups.last(), Some(Popup::Find(find)) if !find.places.is_empty()), "nothing is found")
             }
+            Action::ReplayLenient if self.replays_leniently(popups) => Err("every difference is told here"),
             Action::OpenSession | Action::Replay | Action::ReplayLenient => self.enabled_for_session(action),
             Action::Against => rule(!self.workbench.preview.sent.is_empty(), "the texts do not make a request yet"),
             Action::Failures | Action::Branches | Action::Filter => {
@@ -148,10 +151,12 @@ impl Model {
             Action::Fork
             | Action::EditHere
             | Action::Rerun
+            | Action::AcceptReplay
             | Action::Tags
             | Action::Note
             | Action::Mark
             | Action::MakeCase
+            | Action::AddExample
             | Action::CompareMarked
             | Action::Export
             | Action::Play => self.enabled_for_saved(action),
@@ -275,6 +280,12 @@ impl Model {
             Step::Evaluate => rule(!inspector.repl.running, "the input before is still running"),
             _ => Ok(()),
         }
+    }
+
+    /// Is the report on top that of a replay which went on to the end?
+    fn replays_leniently(&self, popups: &[Popup]) -> bool {
+        let policy = self.sessions.viewer.as_ref().and_then(|viewer| viewer.replay);
+        matches!(popups.last(), Some(Popup::Differs(_))) && policy == Some(Policy::Lenient)
     }
 
     fn enabled_for_session(&self, action: Action) -> Result<(), &'static str> {

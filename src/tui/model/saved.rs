@@ -6,6 +6,7 @@ use crate::session::RunState;
 use crate::tui::actions::Action;
 use crate::tui::backend::{Question, SessionSummary};
 use crate::tui::sessions::Purpose;
+use crate::tui::transcript::Transcript;
 
 impl Model {
     /// The saved session that actions are about: the run's on the workbench, else the opened or the selected one.
@@ -54,7 +55,7 @@ impl Model {
             return self.sessions.compared().map(|_| ());
         }
         let Some(session) = self.saved_subject() else {
-            if matches!(action, Action::Fork | Action::EditHere) && self.awaits_listing() {
+            if matches!(action, Action::Fork | Action::EditHere | Action::AddExample) && self.awaits_listing() {
                 return Ok(());
             }
             return Err(match self.screen {
@@ -64,13 +65,17 @@ impl Model {
                 Screen::Sessions | Screen::Compare => "no session is selected",
             });
         };
-        let starts = matches!(action, Action::Fork | Action::EditHere | Action::Rerun);
+        let starts = matches!(action, Action::Fork | Action::EditHere | Action::Rerun | Action::AcceptReplay);
         let viewer = self.sessions.viewer.as_ref().filter(|_| self.screen == Screen::Sessions);
         let own = self.screen == Screen::Workbench;
         match action {
             // The run on the screen gives way to the one that begins at one of its turns.
             _ if starts && self.workbench.running() && !own => Err("a run is going on in the workbench: stop it first"),
             _ if starts && session.damage.is_some() => Err("the session is damaged"),
+            Action::AddExample if self.workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
+            Action::AddExample if self.active_transcript().and_then(Transcript::turn_in_hand).is_none() => {
+                Err("no turn has begun here")
+            }
             Action::Play if viewer.is_some_and(|viewer| viewer.phase != Phase::Done) => {
                 Err("the replay is still going on")
             }

@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use ratatui::layout::Rect;
 
 use super::RunView;
+use crate::event::Address;
 use crate::session::RunState;
 use crate::tui::actions::Action;
 use crate::tui::archive::{Hit, Place, QueryProblem};
 use crate::tui::backend::{SessionKey, SessionSummary, Written};
+use crate::tui::colours::Language;
 use crate::tui::draft::Draft;
 use crate::tui::sessions::scrub::Scrub;
 
@@ -47,6 +49,19 @@ pub struct Sessions {
     pub viewer_area: Rect,
     /// The opened session is played.
     pub scrub: Option<Scrub>,
+}
+
+/// The report of a replay that differs.
+#[derive(Debug, Clone)]
+pub struct Differs {
+    /// Its title.
+    pub title: String,
+    /// Its parts: heading and text.
+    pub parts: Vec<(String, String, Language)>,
+    /// Where the first difference is.
+    pub at: Address,
+    /// First visible row.
+    pub top: usize,
 }
 
 /// What came of a query.

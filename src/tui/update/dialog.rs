@@ -31,7 +31,7 @@ pub(super) fn fork(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Does something with the session of the run as soon as the list knows it, unless a key is pressed before.
-fn once_listed(model: &mut Model, action: Action) -> Vec<Effect> {
+pub(super) fn once_listed(model: &mut Model, action: Action) -> Vec<Effect> {
     model.sessions.awaited = Some(action);
     let title = action.row().map_or("", |row| row.title);
     model.say(Tone::Info, format!("{title}: the run's session is being looked for …"));
@@ -307,7 +307,7 @@ pub(super) fn prepared(
     }
 }
 
-/// A fork or re-run began, or not. It takes the place of the workbench's run.
+/// A fork, a re-run or an accepted replay began, or not. It takes the place of the workbench's run.
 pub(super) fn began(model: &mut Model, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
     let starting =
         |popup: &Popup| matches!(popup, Popup::Form(_, Purpose::Fork(_) | Purpose::Rerun(_) | Purpose::Message(_)));
@@ -322,7 +322,10 @@ pub(super) fn began(model: &mut Model, result: Result<Option<String>, ErrorRecor
                 }
                 Vec::new()
             }
-            _ => Vec::new(),
+            _ => {
+                model.say(Tone::Bad, format!("not begun: {}", told(&error)));
+                Vec::new()
+            }
         },
         Ok(session) => {
             let given_up = matches!(at.map(|at| &model.popups[at]), Some(Popup::Form(form, _)) if form.given_up);

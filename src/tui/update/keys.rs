@@ -205,6 +205,8 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Failures => sessions::failures(model),
         Action::Replay => sessions::replay(model, Policy::Strict),
         Action::ReplayLenient => sessions::replay(model, Policy::Lenient),
+        Action::AcceptReplay => sessions::accept(model),
+        Action::OpenDifference => sessions::open_difference(model),
         Action::Rerun => dialog::rerun(model),
         Action::Fork => dialog::fork(model),
         Action::EditHere => dialog::edit(model),
@@ -213,6 +215,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Note => dialog::note(model),
         Action::Mark => dialog::mark(model),
         Action::MakeCase => dialog::make_case(model),
+        Action::AddExample => take::ask_example(model),
         Action::Export => dialog::export(model),
         Action::CompareMarked => match model.sessions.compared() {
             Ok(keys) => compare::open(model, &keys),
@@ -436,6 +439,9 @@ fn turn_pages(model: &mut Model, by: isize) -> Vec<Effect> {
     ) = model.popups.last_mut()
     {
         *top = top.saturating_add_signed(by);
+    }
+    if let Some(Popup::Differs(differs)) = model.popups.last_mut() {
+        differs.top = differs.top.saturating_add_signed(by);
     }
     Vec::new()
 }

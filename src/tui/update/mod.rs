@@ -114,6 +114,7 @@ fn answered(model: &mut Model, told: Told) -> Vec<Effect> {
     match told {
         Told::Failures(result) => sessions::show_failures(model, result),
         Told::Found(query, result) => search::found(model, &query, result),
+        Told::Example(result) => take::example(model, result),
         Told::Written(result) => dialog::written(model, result),
         Told::Points(key, result) => dialog::points(model, &key, result),
         Told::Text(spot, result) => dialog::text(model, &spot, result),

@@ -172,6 +172,7 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
                 *top = top.saturating_add_signed(lines);
             }
             Popup::Form(form, _) => form.top = form.top.saturating_add_signed(lines),
+            Popup::Differs(differs) => differs.top = differs.top.saturating_add_signed(lines),
             Popup::Palette { selected, .. } => *selected = selected.saturating_add_signed(lines.signum()),
             Popup::Menu(_) => _ = super::menu::go(model, lines.signum()),
             Popup::Fixes { .. } => _ = super::fix::move_choice(model, lines.signum()),

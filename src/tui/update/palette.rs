@@ -131,6 +131,7 @@ fn door(context: Context) -> Option<Action> {
         C::Repl => Some(Action::Repl),
         C::Transcript | C::Answer => Some(Action::Run),
         C::Seek => Some(Action::Seek),
+        C::Differs => Some(Action::Replay),
         C::Reading => Some(Action::Help),
         C::Preview => Some(Action::Preview),
         C::Menu => Some(Action::Menu),

@@ -65,7 +65,7 @@ pub(super) fn searched(model: &mut Model) -> Vec<Effect> {
     view.transcript.look_for(&needle, now_ms);
     let unread = view.transcript.all_unread();
     match &view.key {
-        Some(key) if !view.replay && !needle.is_empty() && !unread.is_empty() => {
+        Some(key) if view.replay.is_none() && !needle.is_empty() && !unread.is_empty() => {
             vec![Effect::FindUnread(key.clone(), needle, unread)]
         }
         _ => Vec::new(),

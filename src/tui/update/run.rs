@@ -9,7 +9,7 @@ use crate::tui::backend::{Ended, Happening, Question};
 use crate::tui::colours::Language;
 use crate::tui::draft::Draft;
 use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{Editor, Model, Pane, Phase, Popup, SaveWhat, Screen, Tone, place_name};
+use crate::tui::model::{Differs, Editor, Model, Pane, Phase, Popup, SaveWhat, Screen, Tone, place_name};
 
 use super::save;
 
@@ -204,13 +204,14 @@ fn tell_end(model: &mut Model, slot: Slot, ended: &Ended) {
         Ended::Identical(Some(at)) => {
             model.say(Tone::Good, format!("replayed: identical up to {at}, where the recording ends"));
         }
-        Ended::Diverged(parts) => {
+        Ended::Diverged { at, parts } => {
             let part = |(heading, text): &(String, String)| (heading.clone(), text.clone(), Language::Plain);
             let title = match parts.len() {
                 1 => "The replay differs from the recording".to_owned(),
                 count => format!("The replay differs from the recording at {count} places"),
             };
-            model.popups.push(Popup::Text { title, parts: parts.iter().map(part).collect(), top: 0 });
+            let differs = Differs { title, parts: parts.iter().map(part).collect(), at: at.clone(), top: 0 };
+            model.popups.push(Popup::Differs(Box::new(differs)));
         }
         Ended::Broken(error) => broken(model, slot, error),
     }

@@ -121,10 +121,26 @@ pub(super) fn show_failures(model: &mut Model, result: Result<Vec<Failing>, Erro
     Vec::new()
 }
 
-/// Opens a session where something failed.
-pub(super) fn open_at(model: &mut Model, failing: Failing) -> Vec<Effect> {
-    model.compare.wanted = Some(failing.at);
-    vec![Effect::Open(failing.key)]
+/// Opens a session at a run, turn or call.
+pub(super) fn open_at(model: &mut Model, key: SessionKey, at: Address) -> Vec<Effect> {
+    model.compare.wanted = Some(at);
+    vec![Effect::Open(key)]
+}
+
+/// Opens the session whose replay differs where it begins to.
+pub(super) fn open_difference(model: &mut Model) -> Vec<Effect> {
+    let key = model.sessions.viewer.as_ref().and_then(|viewer| viewer.key.clone());
+    match (model.popups.pop(), key) {
+        (Some(Popup::Differs(differs)), Some(key)) => open_at(model, key, differs.at),
+        _ => Vec::new(),
+    }
+}
+
+/// Makes a session of what the replay gives today, in the place of the workbench's run.
+pub(super) fn accept(model: &mut Model) -> Vec<Effect> {
+    let Some(key) = model.sessions.subject().map(SessionSummary::key) else { return Vec::new() };
+    model.popups.pop();
+    vec![Effect::Ask(Ask::Accept(key))]
 }
 
 pub(super) fn opened(model: &mut Model, result: Result<OpenSession, ErrorRecord>) -> Vec<Effect> {
@@ -174,8 +190,10 @@ pub(super) fn replay(model: &mut Model, policy: Policy) -> Vec<Effect> {
     let selected = || model.sessions.current().map(|session| (session.key(), session.name()));
     let Some((key, name)) = opened.or_else(selected) else { return Vec::new() };
     model.sessions.filtering = false;
+    model.popups.retain(|popup| !matches!(popup, Popup::Differs(_)));
+    let replay = Some(policy);
     model.sessions.viewer =
-        Some(RunView { session: Some(name), key: Some(key.clone()), replay: true, ..RunView::starting() });
+        Some(RunView { session: Some(name), key: Some(key.clone()), replay, ..RunView::starting() });
     vec![Effect::Replay(key, policy)]
 }
 

@@ -3,11 +3,14 @@
 
 use crate::agent::Place;
 use crate::event::ErrorRecord;
+use crate::tui::actions::Action;
 use crate::tui::archive::{Ask, Source, Taken};
 use crate::tui::backend::SessionSummary;
+use crate::tui::draft::Reach;
 use crate::tui::message::Effect;
-use crate::tui::model::{Leaving, Model, PLACES, Popup, Screen, Tone, texts_of};
+use crate::tui::model::{Leaving, Model, PLACES, Pane, Popup, Screen, Tone, texts_of};
 use crate::tui::sessions::{Purpose, agent};
+use crate::tui::transcript::Transcript;
 
 /// Asks which one.
 pub(super) fn dialog(model: &mut Model) -> Vec<Effect> {
@@ -61,4 +64,37 @@ pub(super) fn show(model: &mut Model, taken: Taken) {
     model.screen = Screen::Workbench;
     model.sessions.viewer = None;
     model.say(Tone::Good, told);
+}
+
+/// Asks what the selected turn is as an example of the draft's prompt.
+pub(super) fn ask_example(model: &mut Model) -> Vec<Effect> {
+    let Some(key) = model.saved_subject().map(SessionSummary::key) else {
+        return super::dialog::once_listed(model, Action::AddExample);
+    };
+    let turn = model.active_transcript().and_then(Transcript::turn_in_hand);
+    let prompt = model.workbench.editor(Place::Prompt).draft.text().to_owned();
+    turn.map(|turn| Effect::Ask(Ask::Example(key, turn, prompt))).into_iter().collect()
+}
+
+/// Puts an example at the end of the prompt, where the person sees it before it is saved; undo takes it back.
+pub(super) fn example(model: &mut Model, result: Result<String, ErrorRecord>) -> Vec<Effect> {
+    match result {
+        Err(error) => model.say(Tone::Bad, format!("no example: {}", error.message)),
+        Ok(example) => {
+            super::keys::go_to(model, Pane::Editor(Place::Prompt));
+            let editor = model.workbench.editor_mut(Place::Prompt);
+            let end = editor.draft.text().len();
+            editor.draft.splice(end..end, &example);
+            editor.draft.place(end + example.len(), Reach::Move);
+            editor.free = false;
+            let key = |action| model.keymap.first_name(action);
+            let text = format!(
+                "the example is at the end of the prompt: {} saves, {} takes it back",
+                key(Action::Save),
+                key(Action::Undo)
+            );
+            model.say(Tone::Good, text);
+        }
+    }
+    Vec::new()
 }

@@ -33,6 +33,9 @@ pub(super) fn layout(model: &mut Model) {
         {
             *top = (*top).min(limit);
         }
+        if let Some(Popup::Differs(differs)) = model.popups.last_mut() {
+            differs.top = differs.top.min(limit);
+        }
         return;
     }
     let entries = match popup {
@@ -55,7 +58,11 @@ pub(super) fn layout(model: &mut Model) {
 /// The box of a popup.
 fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
     let (columns, rows) = match popup {
-        Popup::Help { .. } | Popup::Text { .. } | Popup::Preview { .. } | Popup::Answer { .. } => {
+        Popup::Help { .. }
+        | Popup::Text { .. }
+        | Popup::Preview { .. }
+        | Popup::Differs(_)
+        | Popup::Answer { .. } => {
             (answer_columns(screen.width), screen.height)
         }
         Popup::Palette { .. } | Popup::Seek { .. } => (answer_columns(screen.width).max(70), 22),
@@ -163,6 +170,10 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             draw_reading(model, popup, *top, inner, buffer);
             None
         }
+        Popup::Differs(differs) => {
+            draw_reading(model, popup, differs.top, inner, buffer);
+            None
+        }
         Popup::Find(find) => choices::draw_find(model, find, inner, buffer),
         Popup::Menu(open) => {
             menu::draw(model, open, inner, buffer);
@@ -219,6 +230,7 @@ fn title(model: &Model, popup: &Popup) -> String {
         }
         Popup::Text { title, .. } => title,
         Popup::Preview { against, .. } => return opening::title(model, against.as_ref()),
+        Popup::Differs(differs) => &differs.title,
         Popup::Form(form, _) => &form.title,
     };
     title.to_owned()
@@ -283,23 +295,23 @@ fn draw_message(model: &Model, popup: &Popup, area: Rect, buffer: &mut Buffer) -
 }
 
 fn reading_rows(model: &Model, popup: &Popup, columns: usize) -> Vec<Row> {
-    match popup {
-        Popup::Text { parts, .. } => {
-            let mut rows = Vec::new();
-            for (heading, text, language) in parts {
-                if !rows.is_empty() {
-                    rows.push(Row::default());
-                }
-                if !heading.is_empty() {
-                    rows.push(Row::new([Piece::new(Role::Accent, heading)]));
-                }
-                rows.extend(Wrapped::of(text, columns, Look::Rich(*language)));
-            }
-            rows
+    let parts = match popup {
+        Popup::Text { parts, .. } => parts,
+        Popup::Differs(differs) => &differs.parts,
+        Popup::Preview { against, .. } => return opening::rows(model, against.as_ref(), columns),
+        _ => return help::rows(model, columns),
+    };
+    let mut rows = Vec::new();
+    for (heading, text, language) in parts {
+        if !rows.is_empty() {
+            rows.push(Row::default());
         }
-        Popup::Preview { against, .. } => opening::rows(model, against.as_ref(), columns),
-        _ => help::rows(model, columns),
+        if !heading.is_empty() {
+            rows.push(Row::new([Piece::new(Role::Accent, heading)]));
+        }
+        rows.extend(Wrapped::of(text, columns, Look::Rich(*language)));
     }
+    rows
 }
 
 fn draw_reading(model: &Model, popup: &Popup, top: usize, area: Rect, buffer: &mut Buffer) {

@@ -26,7 +26,7 @@ pub(super) fn card_columns(area: Rect) -> usize {
 /// The rule above a run.
 pub(super) fn draw_rule(model: &Model, view: &RunView, area: Rect, focused: bool, buffer: &mut Buffer) {
     let facts = &view.transcript.facts;
-    let kind = if view.replay { "Replay" } else { "Run" };
+    let kind = if view.replay.is_some() { "Replay" } else { "Run" };
     let mut parts = vec![match &facts.run {
         Some(run) => format!("{kind} {run}"),
         None => kind.to_owned(),
@@ -63,7 +63,7 @@ fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
     }
     let (role, text) = match (view.phase, &view.ended, &facts.end) {
         (_, Some(Ended::Identical(_)), _) => (Role::Good, "✓ replayed: identical".to_owned()),
-        (_, Some(Ended::Diverged(_)), _) => (Role::Bad, "✗ replayed: it differs".to_owned()),
+        (_, Some(Ended::Diverged { .. }), _) => (Role::Bad, "✗ replayed: it differs".to_owned()),
         (_, Some(Ended::Broken(_)), _) => (Role::Bad, "✗ broken off".to_owned()),
         (Phase::Starting, _, _) => (Role::Accent, "● starting".to_owned()),
         (Phase::Stopping, _, None) => (Role::Accent, "● stopping".to_owned()),

@@ -131,7 +131,7 @@ fn draw_viewer(model: &Model, view: &RunView, screen: Rect, buffer: &mut Buffer)
         row.draw(line_of(damage, line), buffer, model.theme);
     }
     let id = view.session.as_deref().unwrap_or_default();
-    let what = match (&model.sessions.scrub, view.replay) {
+    let what = match (&model.sessions.scrub, view.replay.is_some()) {
         (Some(_), _) => " Playing ",
         (None, true) => " Replay of ",
         (None, false) => " Session ",

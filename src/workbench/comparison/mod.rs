@@ -79,10 +79,11 @@ impl Workbench {
     pub fn compare_sessions(&self, names: &[String]) -> Result<(Comparison, Vec<String>), OpenError> {
         let mut warnings = Vec::new();
         let sides = names.iter().map(|name| self.side(name, &mut warnings)).collect::<Result<_, _>>()?;
-        Ok((compare(sides), warnings))
+        Ok((compare(told_apart(sides)), warnings))
     }
 
-    fn side(&self, name: &str, warnings: &mut Vec<String>) -> Result<Side, OpenError> {
+    /// A session as a column, and what finds it also beside a copy.
+    fn side(&self, name: &str, warnings: &mut Vec<String>) -> Result<(Side, String), OpenError> {
         let (session, run) = match (self.open_session(name), name.rsplit_once(':')) {
             (Ok(session), _) => (session, None),
             (Err(_), Some((session, run))) if run.starts_with('r') => {
@@ -96,8 +97,19 @@ impl Workbench {
         match (&run, side.runs.is_empty()) {
             (Some(run), true) => Err(OpenError(format!("{id} has no run {run}"))),
             (None, true) => Err(OpenError(format!("{id} holds no run: there is nothing to compare"))),
-            (Some(run), false) => Ok(Side { name: format!("{id}:{run}"), ..side }),
-            (None, false) => Ok(side),
+            (Some(run), false) => {
+                Ok((Side { name: format!("{id}:{run}"), ..side }, format!("{}:{run}", self.name_of(&session.path))))
+            }
+            (None, false) => Ok((side, self.name_of(&session.path))),
         }
     }
+}
+
+/// Copies of a session have its id: those that lie elsewhere are called by their files.
+fn told_apart(sides: Vec<(Side, String)>) -> Vec<Side> {
+    let has_copy =
+        |one: &(Side, String)| sides.iter().any(|(other, found_by)| other.name == one.0.name && *found_by != one.1);
+    let copies: Vec<bool> = sides.iter().map(has_copy).collect();
+    let called = |((side, found_by), is_copy)| if is_copy { Side { name: found_by, ..side } } else { side };
+    sides.into_iter().zip(copies).map(called).collect()
 }

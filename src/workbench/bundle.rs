@@ -1,0 +1,163 @@
+//! A bundle for the report of a bug: a session that replays elsewhere, its agent, what the machine is like, and how to look at them.
+//!
+//! In: a session prepared for export. Out: a folder that appears whole or not at all. Raw network frames never stand in it: nothing in them
+//! can be looked at. It must never change the session.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Workbench;
+use super::doctor::{Finding, findings_as_json};
+use super::export::{ExportError, Prepared, Secrets};
+use super::format::plural;
+use crate::event::{Envelope, Event, JsonText};
+use crate::export::{Removal, printable};
+use crate::replay::{Outcome, Recording, Report, adopt, made_anew};
+use crate::session::{Header, Session, shell_word, write_whole};
+
+const AGENT: &str = "agent.toml";
+const DOCTOR: &str = "doctor.json";
+const README: &str = "README.md";
+
+impl Workbench {
+    /// Writes a bundle: the session, its agent with the inputs of its first run, these findings about the machine, and a page that says how
+    /// to look at them. Gives its size in bytes.
+    ///
+    /// Errors: something looks like a secret, unless that is allowed; without what was removed the session does not replay; the folder is
+    /// there already or cannot be written.
+    pub async fn write_bundle(
+        &self,
+        session: &Session,
+        prepared: &Prepared,
+        secrets: Secrets,
+        findings: &[Finding],
+        folder: &Path,
+    ) -> Result<u64, ExportError> {
+        prepared.check(secrets)?;
+        let failed = |message: String| ExportError::File { path: folder.to_owned(), message };
+        if folder.exists() {
+            return Err(failed("is there already; choose another name for the folder".to_owned()));
+        }
+        let events = shared(session, prepared).await?;
+        let draft = beside(folder).ok_or_else(|| failed("this is not the name of a folder".to_owned()))?;
+        let written = self.fill(&draft, &session.header, &events, prepared, findings).await;
+        let named = written.and_then(|bytes| {
+            std::fs::rename(&draft, folder).map_err(|error| format!("cannot be written: {error}"))?;
+            Ok(bytes)
+        });
+        if named.is_err() {
+            // Nothing to remove when it could not be made.
+            _ = std::fs::remove_dir_all(&draft);
+        }
+        named.map_err(failed)
+    }
+
+    async fn fill(
+        &self,
+        folder: &Path,
+        header: &Header,
+        events: &[Envelope],
+        prepared: &Prepared,
+        findings: &[Finding],
+    ) -> Result<u64, String> {
+        let path =
+            write_whole(folder, header, events).map_err(|error| format!("cannot be written: {}", error.error))?;
+        let written = Session::open(&path).map_err(|error| error.to_string())?;
+        let agent = self.agent_of(&written).map_err(|error| error.to_string())?;
+        let report = self.replay(&written).await.map_err(|error| error.to_string())?;
+        let page = page(header, &report, &prepared.removals);
+        let doctor = printable(&findings_as_json(findings)) + "\n";
+        for (name, text) in [(AGENT, agent.to_toml()), (DOCTOR, doctor), (README, page)] {
+            std::fs::write(folder.join(name), text).map_err(|error| format!("{name} cannot be written: {error}"))?;
+        }
+        let sizes = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
+        Ok(sizes.flatten().filter_map(|entry| entry.metadata().ok()).map(|entry| entry.len()).sum())
+    }
+}
+
+/// The events that are shared, numbered without gaps. Where something was removed, what is computed from it is made anew, so that it
+/// replays.
+async fn shared(session: &Session, prepared: &Prepared) -> Result<Vec<Envelope>, ExportError> {
+    if prepared.removals.is_empty() {
+        return Ok(without_frames(session.events().collect()));
+    }
+    let refused = |why: String| {
+        ExportError::Rules(format!(
+            "what is left would not replay: {why}. Take out less (`--redact secrets`), or export the session in another format"
+        ))
+    };
+    let recording = Arc::new(Recording::of_events(without_frames(prepared.content.events.clone())));
+    if let Some(open) = recording.runs().into_iter().find(|run| !recording.is_complete(run)) {
+        return Err(refused(format!("the run {open} has not ended")));
+    }
+    adopt(&recording).await.map_err(|error| refused(error.to_string()))?;
+    made_anew(&recording).await.map_err(|error| refused(error.to_string()))
+}
+
+fn without_frames(events: Vec<Envelope>) -> Vec<Envelope> {
+    let kept = events.into_iter().filter(|envelope| !matches!(envelope.event, Event::Wire(_)));
+    let bare = |event: Event| match event {
+        Event::Sent(mut sent) => {
+            sent.frame = JsonText::default();
+            Event::Sent(sent)
+        }
+        event => event,
+    };
+    (1..).zip(kept).map(|(seq, envelope)| Envelope { seq, event: bare(envelope.event), ..envelope }).collect()
+}
+
+/// Where the folder is filled before it gets its name.
+fn beside(folder: &Path) -> Option<PathBuf> {
+    let name = folder.file_name()?.to_string_lossy();
+    Some(folder.with_file_name(format!(".{name}.{}.new", std::process::id())))
+}
+
+/// How to look at what is in the folder, and what is not in it.
+fn page(header: &Header, report: &Report, removals: &[Removal]) -> String {
+    let (id, file) = (&header.id, header.id.file_name());
+    let replayed = match &report.outcome {
+        Outcome::Identical => format!("identical, {} derived events compared", report.compared),
+        Outcome::Unfinished { at } => format!("identical up to {at}, where the recording ends"),
+        Outcome::Diverged(first) => format!("first difference at {}", first.place()),
+    };
+    let mut by_rule: BTreeMap<&str, usize> = BTreeMap::new();
+    for removal in removals {
+        *by_rule.entry(&removal.rule).or_default() += removal.count;
+    }
+    let mut removed = String::new();
+    for (rule, count) in &by_rule {
+        _ = writeln!(removed, "* {}: {}", rule.replace(['`', '\n'], " "), plural(*count as u64, "place"));
+    }
+    if by_rule.is_empty() {
+        removed.push_str("Nothing but the raw network frames.\n");
+    } else {
+        removed.push_str("* the raw network frames\n\nWhat is computed from these places was computed anew.\n");
+    }
+    let file_word = shell_word(&file);
+    format!(
+        "# Session {id}
+
+Recorded by {program}, bundled for the report of a bug.
+
+| file | what it is |
+|---|---|
+| `{file}` | the session: everything that happened, an event per line |
+| `{AGENT}` | its agent, with the inputs of its first run |
+| `{DOCTOR}` | what works on the machine where this was bundled (`ptc-workbench doctor --json`) |
+
+## Looking at it
+
+* `ptc-workbench {file_word}` opens it.
+* `ptc-workbench replay {file_word} --check` runs it again from what is recorded, without model, network and tools.
+* `ptc-workbench run {AGENT} --model NAME` asks a model anew.
+
+Where this was bundled, the replay said: {replayed}.
+
+## Taken out
+
+{removed}",
+        program = header.program,
+    )
+}

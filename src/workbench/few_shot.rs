@@ -1,0 +1,143 @@
+//! Examples in a prompt out of sessions: what a run was given, and what the model answered at one of its turns.
+//!
+//! In: a turn of a session, a prompt or the agent file that it stands in. Out: the prompt with one more example at its end. The session is
+//! never changed.
+
+use std::path::{Path, PathBuf};
+
+use super::case::{CaseError, agent_in, place, unwritable};
+use super::files::write_whole_in_folder;
+use super::fork::There;
+use super::replies::Told;
+use super::{OpenError, Workbench};
+use crate::agent::Agent;
+use crate::event::Address;
+use crate::replay::{Point, Recording, Stage};
+use crate::session::Session;
+
+/// The line above the examples of a prompt.
+const HEADING: &str = "# Examples";
+
+/// An agent file that got an example.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddedExample {
+    /// The turn that it shows.
+    pub turn: Address,
+    /// The agent file.
+    pub file: PathBuf,
+    /// The file was made as well.
+    pub is_new_file: bool,
+    /// What was added to its prompt.
+    pub example: String,
+}
+
+impl Workbench {
+    /// The session and the turn that `SESSION` or `SESSION@TURN` names; without a turn the last one of its last run.
+    pub fn turn_place(&self, name: &str) -> Result<(Session, Address), OpenError> {
+        let (name, at) = super::marks::named_place(name);
+        let session = self.open_session(name)?;
+        let turn = match at {
+            Some(at) if at.turn_number().is_some() => at.turn_part(),
+            Some(at) => return Err(OpenError(format!("{at} is no turn; name one, such as {at}/t1"))),
+            None => {
+                let last = session.skeleton().roots().last().and_then(|run| run.turns.last());
+                last.map(|turn| turn.address.clone())
+                    .ok_or_else(|| OpenError(format!("{name} holds no turn: there is nothing to show as an example")))?
+            }
+        };
+        Ok((session, turn))
+    }
+
+    /// What is added to a prompt so that it shows the reply of a turn as an example.
+    ///
+    /// Errors: the session cannot be replayed, or holds no reply at that turn.
+    pub fn example_of(&self, session: &Session, turn: &Address, prompt: &str) -> Result<String, CaseError> {
+        let recording = Recording::of(session).map_err(CaseError)?;
+        let told = Told::new(&recording, turn);
+        let no_reply = || CaseError(format!("{} holds no reply at {turn}", session.header.id));
+        let reply = told.reply().ok_or_else(no_reply)?.as_typed();
+        let point = Point::find(&recording, &format!("{turn}:request"), Stage::Request).map_err(CaseError)?;
+        let there = There::of(&recording, &point.meets).map_err(|error| CaseError(error.to_string()))?;
+        let given = there.context.members().is_some_and(|members| !members.is_empty());
+        let input = given.then(|| there.context.to_text());
+        Ok(addition(prompt, input.as_deref(), &reply))
+    }
+
+    /// Adds the reply of a turn as an example to the prompt of an agent file. Without a file: the agent's name with `.toml` in the current
+    /// folder; one that is named and does not exist is made from the session.
+    ///
+    /// Errors: those of [`Self::example_of`]; the file holds another agent, or its mode has a prompt of its own; it cannot be read or
+    /// written.
+    pub fn add_example(
+        &self,
+        session: &Session,
+        turn: &Address,
+        file: Option<&Path>,
+    ) -> Result<AddedExample, CaseError> {
+        let recording = Recording::of(session).map_err(CaseError)?;
+        let run = turn.run_part();
+        let start = recording.run_start(&run);
+        let start = start.ok_or_else(|| CaseError(format!("{} has no run {run}", session.header.id)))?;
+        let recorded = Agent::recorded(&start.agent.toml)
+            .map_err(|error| CaseError(format!("the session's agent cannot be read: {error}")))?;
+        let file = place(file, &recorded)?;
+        let (original, agent) = agent_in(&file, &recorded)?;
+        let name = file.display().to_string();
+        let used = agent.for_mode(recorded.mode).map_or_else(|_| agent.prompt.clone(), |used| used.prompt);
+        if used != agent.prompt {
+            let mode = recorded.mode.name();
+            return Err(CaseError(format!(
+                "{name} has a prompt of its own for the mode {mode} in [modes.{mode}]: write the example there by hand"
+            )));
+        }
+        let example = self.example_of(session, turn, &agent.prompt)?;
+        let with_example = Agent { prompt: format!("{}{example}", agent.prompt), ..agent };
+        let text = with_example.rewrite(&original.clone().unwrap_or_default(), &name);
+        // What is written must be read as the same prompt.
+        Agent::from_toml(&text, &name).map_err(|error| CaseError(error.to_string()))?;
+        write_whole_in_folder(&file, text.as_bytes()).map_err(|error| unwritable(&file, &error))?;
+        Ok(AddedExample { turn: turn.clone(), is_new_file: original.is_none(), file, example })
+    }
+}
+
+/// What stands behind a prompt with one more example: the heading above the first of them.
+fn addition(prompt: &str, input: Option<&str>, reply: &str) -> String {
+    let gap = match prompt {
+        _ if prompt.is_empty() || prompt.ends_with("\n\n") => "",
+        _ if prompt.ends_with('\n') => "\n",
+        _ => "\n\n",
+    };
+    let heading =
+        if prompt.lines().any(|line| line.trim_end() == HEADING) { String::new() } else { format!("{HEADING}\n\n") };
+    let input = input.map(|input| format!("Input:\n{}\n\n", plain(input))).unwrap_or_default();
+    format!("{gap}{heading}{input}Answer:\n{}\n", plain(reply.trim_end()))
+}
+
+/// Text that holds no tag of a template: a space stands between two braces.
+fn plain(text: &str) -> String {
+    let mut plain = text.replace("{{", "{ {");
+    while plain.contains("{{") {
+        plain = plain.replace("{{", "{ {");
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_example_brings_the_heading_and_others_stand_below_it() {
+        let first = addition("Judge {{text}}", Some(r#"{"text":"Good."}"#), "{\"mood\":\"good\"}\n");
+        assert_eq!(first, "\n\n# Examples\n\nInput:\n{\"text\":\"Good.\"}\n\nAnswer:\n{\"mood\":\"good\"}\n");
+        let prompt = format!("Judge {{{{text}}}}{first}");
+        assert_eq!(addition(&prompt, None, "yes"), "\nAnswer:\nyes\n");
+    }
+
+    #[test]
+    fn nothing_in_an_example_is_a_tag() {
+        let added = addition("", Some(r#"{"a":"{{x}} {{{y"}"#), "#{{:a 1}}");
+        assert!(!added.contains("{{"), "{added}");
+        assert_eq!(ptc_core::template::parse(&added).map(|template| template.nodes().len()), Ok(1));
+    }
+}
