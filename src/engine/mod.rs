@@ -26,6 +26,7 @@ mod progress;
 mod ptc_lisp;
 mod reader;
 mod refs;
+mod repeats;
 mod text;
 mod tree;
 

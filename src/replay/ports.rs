@@ -111,8 +111,9 @@ impl Tools for RecordedPorts {
         }
     }
 
-    fn remembers(&self, at: &Address, known: bool) -> bool {
-        self.recording.tool_end(at).map_or(known, |end| end.cached)
+    fn remembered(&self, at: &Address, known: Option<Value>) -> Option<Value> {
+        let Some(end) = self.recording.tool_end(at) else { return known };
+        end.cached.then(|| end.result.as_ref().map(|result| result.json().to_value()).unwrap_or_default())
     }
 
     fn asks_consent(&self, at: &Address, _: bool) -> bool {

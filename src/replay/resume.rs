@@ -276,8 +276,8 @@ impl Tools for Resumed<'_> {
         is_begun || self.recorded.is_unknown(at)
     }
 
-    fn remembers(&self, at: &Address, known: bool) -> bool {
-        self.recorded.remembers(at, known)
+    fn remembered(&self, at: &Address, known: Option<Value>) -> Option<Value> {
+        self.recorded.remembered(at, known)
     }
 
     fn refuses(&self, at: &Address, counted: bool) -> bool {

@@ -1,5 +1,6 @@
 //! The engine: scripted models, one behaviour a test. In: agents and replies. Out: Steps and events.
 
+mod attempts;
 mod budget;
 mod chaos;
 mod compaction;
@@ -14,6 +15,7 @@ mod property;
 mod ptc;
 mod questions;
 mod record;
+mod repeats;
 mod sample;
 mod shape;
 mod stop;

@@ -142,7 +142,9 @@ impl Check {
                 let moved = self.node(callee, moved)?;
                 return self.all(args, moved);
             }
-            Expr::Tool { args: node, .. } | Expr::TaskReset(node) => return self.node(node, moved),
+            Expr::Tool { args: node, .. } | Expr::Try { args: node, .. } | Expr::TaskReset(node) => {
+                return self.node(node, moved);
+            }
             Expr::Def { value, .. } => return join(Some(moved.clone()), self.node(value, moved)),
             Expr::Return(value) | Expr::Fail(value) => {
                 self.node(value, moved);
