@@ -49,6 +49,7 @@ impl Cycle<'_> {
             Ok(converted) => converted,
             Err(record) => return self.refuse(at, told, args, record).await,
         };
+        self.break_at_call(at, tool, &args).await?;
         let call = ToolCall {
             name: tool.name.clone(),
             kind: tool.kind_name().to_owned(),

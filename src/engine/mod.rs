@@ -6,6 +6,7 @@
 
 mod answer;
 mod ask;
+mod breakpoints;
 mod budget;
 mod call;
 mod carry;

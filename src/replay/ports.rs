@@ -12,10 +12,11 @@ use tokio_util::sync::CancellationToken;
 use super::Recording;
 use crate::engine::{Edits, Models, Ports};
 use crate::event::{
-    Address, CallStatus, Envelope, Event, ModelRecord, ProgramEnd, ReplyEnd, ReplyPart, ReplyStatus, Said, ToolEnd,
+    Address, CallStatus, Envelope, Event, ModelRecord, ProgramEnd, QuestionAsked, ReplyEnd, ReplyPart, ReplyStatus,
+    Said, ToolEnd,
 };
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
-use crate::port::{Clock, Gate, Human, Question, Sink, Stop};
+use crate::port::{Breakpoint, Clock, Gate, Human, Question, Sink, Stop};
 use crate::program::Job;
 use crate::tool::{Decision, Failure, Invocation, Ruling, Tools};
 
@@ -155,6 +156,10 @@ impl Human for RecordedPorts {
 
     fn intercepts(&self, question: &Address, gate: Gate) -> bool {
         self.recording.is_asked_as(question, gate.name())
+    }
+
+    fn breaks(&self, question: &Address, _: &[Breakpoint]) -> bool {
+        self.recording.is_asked_as(question, QuestionAsked::BREAKPOINT)
     }
 }
 

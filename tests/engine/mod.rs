@@ -1,6 +1,7 @@
 //! The engine: scripted models, one behaviour a test. In: agents and replies. Out: Steps and events.
 
 mod attempts;
+mod breakpoints;
 mod budget;
 mod chaos;
 mod compaction;
