@@ -179,7 +179,8 @@ impl<'a> Comparer<'a> {
     /// Does the event come at a place that the recording had left behind: in a turn that ended, or as the end of a run that went on?
     fn is_behind(&self, address: &Address, now: &Event, left: &HashMap<Address, VecDeque<Event>>) -> bool {
         let goes_on = || {
-            let of_run = |at: &Address| at.turn_number().is_some() && at.run_part() == *address;
+            // How far parallel branches came when a run was stopped is chance.
+            let of_run = |at: &Address| at.turn_number().is_some() && !at.is_in_branch() && at.run_part() == *address;
             left.iter().any(|(at, events)| !events.is_empty() && of_run(at))
         };
         self.recording.is_turn_over(address) || matches!(now, Event::RunEnd(_)) && goes_on()

@@ -245,8 +245,8 @@ impl Tools for Resumed<'_> {
         self.recorded.stop_as_recorded(turn, stop);
     }
 
-    fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) {
-        self.recorded.stop_reply_as_recorded(turn, stop);
+    fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) -> bool {
+        self.recorded.stop_reply_as_recorded(turn, stop)
     }
 
     fn asks_consent(&self, at: &Address, known: bool) -> bool {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{alter, header, newest_file, reword};
 use crate::cli::program::{Done, Program};
@@ -97,6 +97,48 @@ fn a_run_that_waits_since_before_an_upgrade_takes_its_answer() {
     let now = std::fs::read_to_string(&file).unwrap();
     assert!(now.starts_with(&older(&text)), "what was recorded stays");
     program.run(["replay", "last", "--lenient", "--check"]).exits(0);
+}
+
+/// Two branches of which one calls again.
+const BRANCHES: &str = r#"
+mode = "ptc_lisp"
+prompt = "go"
+program = '(pcalls #(tool/look {:n 1}) #(do (tool/look {:n 2}) (tool/look {:n 3})))'
+[tools.look]
+kind = "table"
+default = "seen"
+"#;
+
+#[test]
+fn how_far_branches_came_when_a_run_was_stopped_is_no_other_course() {
+    let program = Program::new();
+    program.file("branches.toml", BRANCHES);
+    program.run(["run", "branches.toml"]).exits(0);
+    let text = std::fs::read_to_string(program.session_file()).unwrap();
+    let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let named = |at: &str, kind: &str| events.iter().find(|event| event["r"] == at && event["k"] == kind).unwrap();
+    let told = |at: &str, kind: &str, data: Value| {
+        let mut event = named("r0/t1/p1.0/c0", "tool.end").clone();
+        (event["r"], event["k"], event["d"]) = (at.into(), kind.into(), data);
+        event
+    };
+    // Stopped while both branches called; the last line is a call that is not begun today.
+    let stopped = || json!({"status": "cancelled", "ms": 0});
+    let before = events.iter().position(|event| event["k"] == "tool.call").unwrap();
+    let mut cut = events[..before].to_vec();
+    cut.extend([
+        named("r0/t1/p1.0/c0", "tool.call").clone(),
+        named("r0/t1/p1.1/c0", "tool.call").clone(),
+        told("r0/t1", "interrupt", json!({"reason": "cancelled", "by": "person"})),
+        told("r0/t1/p1.0/c0", "tool.end", stopped()),
+        told("r0/t1/p1.1/c0", "tool.end", stopped()),
+        named("r0/t1/p1.1/c1", "tool.call").clone(),
+    ]);
+    (1..).zip(&mut cut[1..]).for_each(|(number, event)| event["s"] = Value::from(number));
+    program.file("cut.jsonl", cut.iter().map(|event| format!("{event}\n")).collect::<String>());
+    let replayed = program.run(["replay", "cut.jsonl"]).exits(0).printed();
+    assert!(replayed.contains("where the recording ends"), "{replayed}");
+    program.run(["resume", "cut.jsonl"]).exits(130).tells("stopped by a person");
 }
 
 #[test]
