@@ -29,7 +29,7 @@ async fn only_what_a_tool_answers_is_caught() {
         ("(tool/try (tool/fnd {:id 1}))", "unknown_tool"),
         ("(tool/try (tool/find {:id (fail \"no\")}))", "failed"),
         ("(tool/try)", "invalid_arity"),
-        ("(return (-> {:id 2} tool/find tool/try))", r#"{"error":{"message":"not there","tool":"find"}}"#),
+        ("(return (-> {:id 2} tool/find (tool/try)))", r#"{"error":{"message":"not there","tool":"find"}}"#),
     ] {
         let (ran, _) = ran(LOOKUP, "{}", &[&p(program)]).await;
         let ended = if ran.step.is_ok() { ran.outcome() } else { ran.turns()[0].clone() };
