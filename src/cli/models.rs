@@ -33,10 +33,16 @@ pub(super) async fn models(flags: &ModelsFlags, plain: bool, workbench: &Workben
         return Ok(exit::OK);
     }
     if plain {
-        lines.iter().for_each(|line| out(&safe_line(&spoken(line))));
-        servers.iter().for_each(|server| out(&format!("server {}: {}", safe_line(&server.name), said(server))));
+        for line in &lines {
+            out(&safe_line(&spoken(line)));
+        }
+        for server in &servers {
+            out(&format!("server {}: {}", safe_line(&server.name), said(server)));
+        }
     } else {
-        lines.iter().for_each(|line| out(&drawn(line)));
+        for line in &lines {
+            out(&drawn(line));
+        }
         for server in &servers {
             out(&format!("  {}  {}", width::pad(&safe_line(&server.name), 22), said(server)));
         }

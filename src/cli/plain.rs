@@ -72,7 +72,9 @@ pub fn tell_opened(name: Option<&str>) -> Result<u8, UsageError> {
 }
 
 fn tell_commands(rows: &[(&str, &str)], operand: &str) {
-    rows.iter().for_each(|(does, command)| out(&safe_line(&format!("ptc-workbench {command}{operand}: {does}"))));
+    for (does, command) in rows {
+        out(&safe_line(&format!("ptc-workbench {command}{operand}: {does}")));
+    }
 }
 
 #[cfg(test)]

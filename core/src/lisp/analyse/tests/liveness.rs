@@ -62,6 +62,7 @@ impl Check {
         nodes.into_iter().try_fold(moved, |moved, node| self.node(node, moved))
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm for each kind of node")]
     fn node(&mut self, node: &Node, mut moved: Moved) -> After {
         match &node.expr {
             Expr::Local(local) => Self::read(*local, &mut moved),
