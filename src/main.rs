@@ -19,10 +19,7 @@ use ptc_workbench::workbench::{SessionKey, Workbench};
 
 fn main() -> ExitCode {
     cli::hook_panics();
-    let mut arguments = Arguments::from_process();
-    // The screen of the workbench has no linear form: only commands change by themselves.
-    arguments.plain |= arguments.command.is_some() && cli::is_spoken(&process_env);
-    match start(&arguments) {
+    match start(Arguments::from_process()) {
         Ok(code) => ExitCode::from(code),
         Err(message) => {
             cli::tell_error(&message);
@@ -31,7 +28,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn start(arguments: &Arguments) -> Result<u8, String> {
+fn start(mut arguments: Arguments) -> Result<u8, String> {
     if let (Some(open), Some(_)) = (&arguments.open, &arguments.command) {
         return Err(format!(
             "`{open}` stands before a command: write the command first (`ptc-workbench --help` lists them)"
@@ -40,14 +37,15 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
     if let Some(file) = &arguments.log {
         cli::log_to(file).map_err(|error| format!("{}: cannot be written: {error}", file.display()))?;
     }
-    if let Some(code) = cli::run_at_once(arguments) {
+    if let Some(code) = cli::run_at_once(&arguments) {
         return Ok(code);
     }
     let folders = Folders::new(arguments.sessions.as_deref()).with_spare(arguments.spare_sessions.as_deref());
     let config =
         Config::load(arguments.config.as_deref(), &folders, &process_env).map_err(|error| error.to_string())?;
+    arguments.plain |= config.interface.plain.unwrap_or_else(|| cli::is_spoken(&process_env));
     cli::keep_secret(&config.providers);
-    let workbench = Workbench::new(config, folders).with_policy(policy(arguments));
+    let workbench = Workbench::new(config, folders).with_policy(policy(&arguments));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -63,9 +61,10 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
             };
             let session = |content: &Content, size| tui::session_screenshot(&content.session, &content.events, size);
             let drawing = Drawing { screen: &screen, session: &session };
-            runtime.block_on(cli::run(command, arguments, &workbench, drawing))
+            runtime.block_on(cli::run(command, &arguments, &workbench, drawing))
         }
-        None => open(arguments, workbench, &runtime)?,
+        None if arguments.plain => tell(&arguments, &workbench)?,
+        None => open(&arguments, workbench, &runtime)?,
     };
     // A thread that waits for the keyboard must not keep the program alive.
     runtime.shutdown_background();
@@ -82,13 +81,17 @@ fn policy(arguments: &Arguments) -> Policy {
     }
 }
 
+/// Tells line by line what the workbench would open.
+fn tell(arguments: &Arguments, workbench: &Workbench) -> Result<u8, String> {
+    let told = match arguments.open.as_deref() {
+        Some(name) if session_named(name, workbench)?.is_some() => cli::tell_session(name, workbench),
+        opened => cli::tell_opened(opened),
+    };
+    told.map_err(|error| error.0)
+}
+
 /// Opens the workbench with an agent file, an example or a session.
 fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::Runtime) -> Result<u8, String> {
-    if arguments.plain {
-        return Err(
-            "--plain is for commands: `run`, `replay` and `sessions show` tell everything line by line".to_owned()
-        );
-    }
     let colours = if arguments.no_color { Colours::Off } else { Colours::On };
     let mut setup = Setup::new(&workbench.config, &workbench.folders.config_dir, colours)?;
     let example = BUNDLED[0].name;

@@ -51,6 +51,7 @@ limits! {
     RUN_CALLS "max_tool_calls" "calls" None, 0, 1_000_000, ToolCallLimitExceeded "Tool calls of a run, refused ones included.";
     MEMORY_BYTES "memory_bytes" "bytes" Some(1_048_576), 1, 1_000_000_000, MemoryLimitExceeded "Size of the definitions kept between turns, as readable text.";
     PROTOCOL_FAILURES "max_protocol_failures" "replies" Some(3), 1, 1_000, ProtocolError "Replies in a row that are no control object.";
+    SAME_CALLS "same_calls" "calls" Some(5), 0, 1_000, LoopDetected "Calls of one tool with the same arguments in a row that end a run of control objects; in text with tools only where the key is written. 0 = any number.";
     TOOL_TIMEOUT "timeout_ms" "ms" Some(30_000), 1, 3_600_000, ToolError "Time for one call of a tool.";
     TOOL_OUTPUT "output_max_bytes" "bytes" Some(1_048_576), 1, 67_108_864, ToolError "What one call of a command or request may answer.";
     MODEL_ATTEMPTS "max_attempts" "attempts" Some(3), 1, 20, LlmError "Attempts to get one reply from a provider, the first included; only failures that may pass are tried again.";

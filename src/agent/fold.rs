@@ -31,6 +31,8 @@ pub struct StepFold {
     sent: Option<Sent>,
     turn_started_ms: i64,
     gaps: Gaps,
+    /// Time in which nobody ran that was left out, of all that the tree of agents has.
+    left_out_ms: i64,
     /// What the turns that ended used.
     totals: Totals,
     last_ms: i64,
@@ -41,9 +43,14 @@ impl StepFold {
     /// Takes the next event.
     pub fn apply(&mut self, envelope: &Envelope) {
         let gap_ms = self.gaps.before(envelope);
-        if gap_ms > 0 {
-            self.leave_out(gap_ms);
-        }
+        self.leave_out(gap_ms);
+        self.take(envelope);
+    }
+
+    /// The same for a fold that does not see all events: nobody ran for so many ms before this one, from the start of the tree of agents.
+    pub fn apply_after(&mut self, gaps_ms: i64, envelope: &Envelope) {
+        self.leave_out(gaps_ms.saturating_sub(self.left_out_ms));
+        self.left_out_ms = gaps_ms;
         self.take(envelope);
     }
 

@@ -121,6 +121,8 @@ pub struct Settings {
     pub thinking: bool,
     /// `journaling`
     pub journaling: bool,
+    /// `tool_try`: the prompt tells of `(tool/try …)`.
+    pub tool_try: bool,
     /// `firewall`
     pub firewall: bool,
     /// `retry_turns`
@@ -137,6 +139,8 @@ pub struct Settings {
     pub turn_budget: u32,
     /// `max_tool_calls`, of the whole run.
     pub max_tool_calls: Option<u64>,
+    /// `same_calls`; 0 = any number.
+    pub same_calls: u32,
     /// `max_tool_calls_per_program`
     pub program_tool_calls: Option<u64>,
     /// `program_timeout_ms`
@@ -203,6 +207,7 @@ impl Settings {
             native_tools: word("tools_in") == "native",
             thinking: flag("thinking"),
             journaling: flag("journaling"),
+            tool_try: flag("tool_try"),
             firewall: flag("firewall"),
             retry_turns: small(&limits::RETRY_TURNS),
             ref_retries: small(&limits::REF_RETRIES),
@@ -215,6 +220,11 @@ impl Settings {
                 None => small(&limits::TREE_TURNS).max(agent.max_turns.saturating_add(small(&limits::RETRY_TURNS))),
             },
             max_tool_calls: agent.limit(&limits::RUN_CALLS),
+            // Native calls were never counted: who polls a tool goes on until the key is written.
+            same_calls: match agent.option(limits::SAME_CALLS.name) {
+                None if agent.mode != Mode::JsonLoop => 0,
+                _ => small(&limits::SAME_CALLS),
+            },
             program_tool_calls: agent.limit(&limits::TOOL_CALLS),
             program_timeout_ms: large(&limits::PROGRAM_TIMEOUT),
             program_memory_bytes: large(&limits::PROGRAM_MEMORY),

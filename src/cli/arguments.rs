@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::lisp::LispCommand;
-use crate::port::Gate;
+use crate::port::{Breakpoint, Gate};
 
 pub(super) use case::{CaseFlags, ExampleFlags};
 pub(super) use compare::{CompareFlags, MatrixFlags};
@@ -171,6 +171,9 @@ pub struct RunFlags {
     /// Stop before each request is sent, each reply is applied, or each tool's result goes on, to look at it and change it
     #[arg(long, value_name = "send|apply|result", value_enum)]
     pub intercept: Vec<GateFlag>,
+    /// Stop before a tool is called, when a program has defined a name, or when one ended with an error, to look at it
+    #[arg(long, value_name = "tool:NAME|def:NAME|error", value_delimiter = ',')]
+    pub stop: Vec<Breakpoint>,
 }
 
 /// Where a run is intercepted.

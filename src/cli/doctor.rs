@@ -8,6 +8,7 @@ use super::arguments::DoctorFlags;
 use super::json::printable;
 use super::{UsageError, exit, out, safe_line};
 use crate::config::{ColourLevel, Env, process_env};
+use crate::workbench::format::Marks;
 use crate::workbench::{Finding, Health, Workbench, findings_as_json};
 
 pub(super) async fn doctor(flags: &DoctorFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -18,16 +19,16 @@ pub(super) async fn doctor(flags: &DoctorFlags, plain: bool, workbench: &Workben
         out(&printable(&findings_as_json(&findings)));
         return Ok(code);
     }
+    let marks = Marks::of(plain);
     for finding in &findings {
-        let (mark, word) = match finding.health {
-            Health::Good => ("✓", "ok"),
-            Health::Note => ("–", "note"),
-            Health::Bad => ("✗", "error"),
+        let mark = match finding.health {
+            Health::Good => marks.good,
+            Health::Note => marks.none,
+            Health::Bad => marks.bad,
         };
         let (what, said) = (safe_line(&finding.what), safe_line(&finding.said));
-        let line =
-            if plain { format!("{word}: {what}: {said}") } else { format!("{mark} {}  {said}", width::pad(&what, 22)) };
-        out(&line);
+        let told = if plain { format!("{what}: {said}") } else { format!("{}  {said}", width::pad(&what, 22)) };
+        out(&marks.line(mark, &told));
     }
     Ok(code)
 }

@@ -13,7 +13,7 @@ use super::{UsageError, columns, exit, out, safe, safe_line, tell, unwritable};
 use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::files::check_place;
-use crate::workbench::format::plural;
+use crate::workbench::format::{Marks, plural};
 use crate::workbench::matrix::{
     Baseline, Cell, CellReport, Change, ChangeKind, MatrixFile, MatrixSpec, MatrixState, Trial, called, compare_with,
     split_models, totals,
@@ -155,7 +155,7 @@ fn told(reports: &[CellReport], all: &[CellReport], changes: Option<&[Change]>, 
         lines.extend(table::table(all, columns, plain));
     }
     lines.extend(sections::unfit(reports));
-    lines.extend(sections::answers(reports, columns, plain));
+    lines.extend(sections::answers(reports, columns, Marks::of(plain)));
     lines.extend(sections::errors(reports, columns));
     lines.extend(changes.map(|changes| sections::changes(changes, plain)).unwrap_or_default());
     lines

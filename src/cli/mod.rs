@@ -39,7 +39,7 @@ use ptc_core::text::SafeText;
 
 pub use arguments::{Arguments, Command, meant_command};
 pub use export::pieces;
-pub use plain::is_spoken;
+pub use plain::{is_spoken, tell_opened, tell_session};
 pub use report::{hook_panics, keep_secret, log_to};
 pub use screenshot::{Draw, Drawing, Picture};
 pub use source::{SourceError, agent_source, pipeline_source};
@@ -94,7 +94,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Signature { command } => signature::signature(command),
         Command::Prompt(flags) => prompt::prompt(flags, workbench),
         Command::Tools(flags) => tools::tools(flags, workbench).await,
-        Command::Models(flags) => models::models(flags, workbench).await,
+        Command::Models(flags) => models::models(flags, arguments.plain, workbench).await,
         Command::Doctor(flags) => doctor::doctor(flags, arguments.plain, workbench).await,
         Command::Lisp { command } => lisp::lisp(command, arguments),
         Command::Screenshot(flags) => screenshot::screenshot(flags, drawing.screen).await,

@@ -7,13 +7,13 @@ use super::arguments::ModelsFlags;
 use super::json::printable;
 use super::{UsageError, exit, out, safe_line};
 use crate::config::{Catalog, Facts};
-use crate::workbench::format::plural;
+use crate::workbench::format::{Marks, SIGNS, WORDS, plural};
 use crate::workbench::{ModelLine, ModelState, ProviderLine, ServerLine, Workbench};
 
 /// Models of a local server that are named in its line.
 const NAMED: usize = 5;
 
-pub(super) async fn models(flags: &ModelsFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+pub(super) async fn models(flags: &ModelsFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     if let Some(provider) = &flags.provider {
         let server = workbench.models_at(provider).await?;
         return Ok(listed(&server, flags.json));
@@ -32,28 +32,51 @@ pub(super) async fn models(flags: &ModelsFlags, workbench: &Workbench) -> Result
         out(&printable(&json));
         return Ok(exit::OK);
     }
-    for line in &lines {
-        let mark = match line.state {
-            ModelState::Ready => "✓",
-            ModelState::NoKey => "–",
-            ModelState::Unknown => "✗",
-        };
-        out(&format!(
-            "{mark} {}  {}  {}{}",
-            width::pad(&safe_line(&line.name), 22),
-            width::pad(&safe_line(&line.id), 26),
-            sizes(&line.facts),
-            safe_line(&line.note)
-        ));
+    if plain {
+        for line in &lines {
+            out(&safe_line(&spoken(line)));
+        }
+        for server in &servers {
+            out(&format!("server {}: {}", safe_line(&server.name), said(server)));
+        }
+    } else {
+        for line in &lines {
+            out(&drawn(line));
+        }
+        for server in &servers {
+            out(&format!("  {}  {}", width::pad(&safe_line(&server.name), 22), said(server)));
+        }
+        let Marks { good, none, bad, .. } = SIGNS;
+        out(&format!("{good} can be used now, {none} key missing, {bad} provider unknown"));
     }
-    for server in &servers {
-        out(&format!("  {}  {}", width::pad(&safe_line(&server.name), 22), said(server)));
-    }
-    out("✓ can be used now, – key missing, ✗ provider unknown");
     if !flags.check {
         out("--check asks the servers of all providers whose key is there; models PROVIDER lists what one has");
     }
     Ok(exit::OK)
+}
+
+/// A model on one line of a table.
+fn drawn(line: &ModelLine) -> String {
+    let mark = match line.state {
+        ModelState::Ready => SIGNS.good,
+        ModelState::NoKey => SIGNS.none,
+        ModelState::Unknown => SIGNS.bad,
+    };
+    let (name, id) = (width::pad(&safe_line(&line.name), 22), width::pad(&safe_line(&line.id), 26));
+    format!("{mark} {name}  {id}  {}{}", sizes(&line.facts), safe_line(&line.note))
+}
+
+/// The same as a sentence: whether it can be used first, no columns.
+fn spoken(line: &ModelLine) -> String {
+    let (mark, why) = match line.state {
+        ModelState::Ready => (WORDS.good, "can be used now"),
+        ModelState::NoKey => (WORDS.none, "key missing"),
+        ModelState::Unknown => (WORDS.bad, "provider unknown"),
+    };
+    let id = if line.id == line.name { "" } else { &line.id };
+    let facts = format!("{}{}", sizes(&line.facts), line.note);
+    let parts = [line.name.as_str(), id, why].into_iter().chain(facts.split(SIGNS.dot));
+    WORDS.line(mark, &parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(WORDS.dot))
 }
 
 /// The list of one server; why there is none goes to stderr.

@@ -1,4 +1,12 @@
-//! Linear output that nobody asked for by a flag: where a screen reader runs, and on terminals that cannot draw.
+//! Linear output: who wants it without a flag, and what it tells where the workbench would draw a screen.
+//!
+//! In: the environment; what was to be opened. Out: lines on stdout. Nothing is run, because a run may cost something.
+
+use super::source::pipeline_source;
+use super::{UsageError, agent_source, exit, meant_command, out, safe_line, sessions};
+use crate::agent::{BUNDLED, BUNDLED_PIPELINES};
+use crate::session::shell_word;
+use crate::workbench::Workbench;
 
 /// Variables that say that a screen reader is there.
 const SPOKEN: [&str; 5] = ["NVDA_RUNNING", "JAWS", "ORCA_RUNNING", "SPEECHD_RUNNING", "ACCESSIBILITY_ENABLED"];
@@ -7,6 +15,66 @@ const SPOKEN: [&str; 5] = ["NVDA_RUNNING", "JAWS", "ORCA_RUNNING", "SPEECHD_RUNN
 pub fn is_spoken(variable: &dyn Fn(&str) -> Option<String>) -> bool {
     let is_on = |name: &&str| variable(name).is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
     variable("TERM").as_deref() == Some("dumb") || SPOKEN.iter().any(is_on)
+}
+
+/// What can be done with an agent or a pipeline, and by which command.
+const OF_BOTH: [(&str, &str); 2] =
+    [("runs it and tells every turn", "run"), ("prints what it would send first", "prompt")];
+
+/// The same with an agent alone.
+const OF_AN_AGENT: [(&str, &str); 2] = [("lists its tools", "tools"), ("runs its cases", "test")];
+
+/// The same with sessions and everything else.
+const OF_ALL: [(&str, &str); 6] = [
+    ("lists the sessions", "sessions list"),
+    ("tells the last session", "sessions show last"),
+    ("replays it without a model", "replay last"),
+    ("compares modes and models", "compare AGENT.toml"),
+    ("lists the models", "models"),
+    ("lists all commands", "--help"),
+];
+
+/// Tells a session line by line.
+///
+/// Errors: it cannot be read.
+pub fn tell_session(name: &str, workbench: &Workbench) -> Result<u8, UsageError> {
+    sessions::show_in_words(name, workbench)?;
+    Ok(exit::OK)
+}
+
+/// Tells what this agent or pipeline is and by which commands one works with it; without a name, what there is.
+///
+/// Errors: there is none of this name, or it cannot be read.
+pub fn tell_opened(name: Option<&str>) -> Result<u8, UsageError> {
+    let Some(name) = name else {
+        out("Line by line: everything that the workbench draws is told by commands.");
+        let names: Vec<&str> = BUNDLED.iter().chain(BUNDLED_PIPELINES).map(|example| example.name).collect();
+        out(&format!("examples: {}", names.join(", ")));
+        tell_commands(&OF_BOTH, &format!(" {}", BUNDLED[0].name));
+        tell_commands(&OF_AN_AGENT, &format!(" {}", BUNDLED[0].name));
+        tell_commands(&OF_ALL, "");
+        return Ok(exit::OK);
+    };
+    let operand = format!(" {}", shell_word(name));
+    if let Some(pipeline) = pipeline_source(name)? {
+        let steps: Vec<&str> = pipeline.steps.iter().map(|step| step.name.as_str()).collect();
+        out(&safe_line(&format!("{name}: a pipeline of {}", steps.join(", "))));
+        tell_commands(&OF_BOTH, &operand);
+    } else {
+        let agent = agent_source(name).map_err(|error| UsageError(format!("{}{}", error.0, meant_command(name))))?;
+        let signature = agent.signature.map(|signature| format!(", signature {signature}")).unwrap_or_default();
+        out(&safe_line(&format!("{name}: an agent of mode {}{signature}", agent.mode.name())));
+        tell_commands(&OF_BOTH, &operand);
+        tell_commands(&OF_AN_AGENT, &operand);
+    }
+    tell_commands(&OF_ALL, "");
+    Ok(exit::OK)
+}
+
+fn tell_commands(rows: &[(&str, &str)], operand: &str) {
+    for (does, command) in rows {
+        out(&safe_line(&format!("ptc-workbench {command}{operand}: {does}")));
+    }
 }
 
 #[cfg(test)]

@@ -16,40 +16,12 @@ use crate::event::{
 };
 use crate::model::OtherModel;
 
-use crate::workbench::format::{cached, cost, plural};
+use crate::workbench::format::{Marks, cached, cost, plural};
 use crate::workbench::{Definitions, next_step};
 use thought::{Rest, Thought};
 
 /// Columns that the new text of an edit may take.
 const EDIT_COLUMNS: usize = 60;
-
-/// Marks in front of lines.
-struct Marks {
-    good: &'static str,
-    bad: &'static str,
-    warning: &'static str,
-    /// Between parts of one line.
-    dot: &'static str,
-    /// From what was to what is.
-    to: &'static str,
-    /// Before a name that is new, changed, gone.
-    new: &'static str,
-    changed: &'static str,
-    gone: &'static str,
-}
-
-const SIGNS: Marks =
-    Marks { good: "✓", bad: "✗", warning: "!", dot: " · ", to: "→", new: "+", changed: "~", gone: "-" };
-const WORDS: Marks = Marks {
-    good: "ok:",
-    bad: "error:",
-    warning: "warning:",
-    dot: ", ",
-    to: "to",
-    new: "new",
-    changed: "changed",
-    gone: "gone",
-};
 
 /// Prints events in order.
 pub(super) struct Printer<W: Write> {
@@ -103,7 +75,7 @@ impl Printer<Vec<u8>> {
 impl<W: Write> Printer<W> {
     /// Prints with marks, or with words when `plain`.
     pub(super) fn new(out: W, plain: bool) -> Self {
-        let marks = if plain { &WORDS } else { &SIGNS };
+        let marks = Marks::of(plain);
         Self {
             out,
             marks,
@@ -133,6 +105,11 @@ impl<W: Write> Printer<W> {
             // A closed pipe must not end the run.
             _ = writeln!(self.out, "{:indent$}{line}", "", indent = self.indent);
         }
+    }
+
+    /// A line within a turn that begins with a mark.
+    fn marked(&mut self, mark: &str, said: &str) {
+        self.line(&format!("  {}", self.marks.line(mark, said)));
     }
 
     fn end_reply(&mut self) {
@@ -203,11 +180,11 @@ impl<W: Write> Printer<W> {
             Event::Extract(extract) => {
                 let fixes: Vec<_> = extract.fixes.iter().map(|(name, ..)| name.as_str()).collect();
                 if !fixes.is_empty() {
-                    self.line(&format!("  {} repaired: {}", self.marks.warning, fixes.join(", ")));
+                    self.marked(self.marks.warning, &format!("repaired: {}", fixes.join(", ")));
                 }
                 if let Some(error) = &extract.error {
                     self.failed.insert(at.clone());
-                    self.line(&format!("  {} {}: {}", self.marks.bad, error.reason, error.message));
+                    self.marked(self.marks.bad, &format!("{}: {}", error.reason, error.message));
                 }
                 self.keep_program(at, extract);
                 self.program(at, extract);
@@ -237,7 +214,8 @@ impl<W: Write> Printer<W> {
                 self.line(&format!("  edited by {}: {} at {}: {after}", edit.by, edit.target, edit.at));
             }
             Event::Interrupt(interrupt) => {
-                self.line(&format!("  {} {} by {}", self.marks.bad, interrupt.reason.replace('_', " "), interrupt.by));
+                let said = format!("{} by {}", interrupt.reason.replace('_', " "), interrupt.by);
+                self.marked(self.marks.bad, &said);
             }
             Event::Check(check) => {
                 if !check.ok {
@@ -248,7 +226,7 @@ impl<W: Write> Printer<W> {
             Event::Message(message) if matches!(message.source, Source::Feedback | Source::Tool) => {
                 self.answered.insert(at.clone(), message.source);
             }
-            Event::Notice(notice) => self.line(&format!("  {} {}", self.marks.warning, notice.text)),
+            Event::Notice(notice) => self.marked(self.marks.warning, &notice.text),
             Event::TurnEnd(end) => {
                 self.replies.remove(at);
                 self.programs.remove(at);
@@ -257,15 +235,15 @@ impl<W: Write> Printer<W> {
             }
             Event::RunEnd(end) => self.run_end(end, envelope),
             Event::Unknown(unknown) => {
-                let known = "which this program does not know";
-                self.line(&format!("  {} an event of the kind {:?}, {known}", self.marks.warning, unknown.kind));
+                let said = format!("an event of the kind {:?}, which this program does not know", unknown.kind);
+                self.marked(self.marks.warning, &said);
             }
             _ => {}
         }
     }
 
     fn failure(&mut self, said: &str, hint: Option<&str>) {
-        self.line(&format!("{} {said}", self.marks.bad));
+        self.line(&self.marks.line(self.marks.bad, said));
         if let Some(hint) = hint {
             self.line(&format!("  {hint}"));
         }
@@ -351,13 +329,13 @@ impl<W: Write> Printer<W> {
             ));
         }
         let Some(error) = &end.error else { return };
-        let said = match end.status {
+        let (mark, said) = match end.status {
             ReplyStatus::Discarded => {
-                format!("  {} attempt {} discarded: {}", self.marks.warning, end.attempt, error.message)
+                (self.marks.warning, format!("attempt {} discarded: {}", end.attempt, error.message))
             }
-            _ => format!("  {} {}: {}", self.marks.bad, error.reason, error.message),
+            _ => (self.marks.bad, format!("{}: {}", error.reason, error.message)),
         };
-        self.line(&said);
+        self.marked(mark, &said);
     }
 
     /// Another model than the one that was asked is told when it answers for the first time.
@@ -369,14 +347,14 @@ impl<W: Write> Printer<W> {
             None => self.others.remove(&run),
         };
         if let Some(other) = other.filter(|other| before.as_ref() != Some(other)) {
-            self.line(&format!("  {} {other}", self.marks.warning));
+            self.marked(self.marks.warning, &other.to_string());
         }
     }
 
     fn issue(&mut self, issue: &IssueRecord) {
         let mark = if issue.severity == "error" { self.marks.bad } else { self.marks.warning };
         let path = if issue.path.is_empty() { "root" } else { &issue.path };
-        self.line(&format!("  {mark} {path}: {}", issue.message));
+        self.marked(mark, &format!("{path}: {}", issue.message));
     }
 
     fn turn_end(&mut self, at: &Address, end: &TurnEnd) {
@@ -385,7 +363,7 @@ impl<W: Write> Printer<W> {
         if let Some(source) = self.answered.remove(at) {
             if let Some(reason) = end.reason.as_deref().filter(|_| !was_told) {
                 let about = Reason::from_name(reason).map(|reason| format!(": {}", reason.row().meaning));
-                self.line(&format!("  {} {reason}{}", self.marks.bad, about.unwrap_or_default()));
+                self.marked(self.marks.bad, &format!("{reason}{}", about.unwrap_or_default()));
             }
             if source == Source::Feedback {
                 self.line("  feedback sent to the model");
@@ -418,7 +396,8 @@ impl<W: Write> Printer<W> {
         match &end.fail {
             None => {
                 let from = end.from_turn.map(|turn| format!(" with the value of turn {turn}")).unwrap_or_default();
-                self.line(&format!("{} returned after {turns}, {seconds:.1} s{spent}{from}", self.marks.good));
+                let said = format!("returned after {turns}, {seconds:.1} s{spent}{from}");
+                self.line(&self.marks.line(self.marks.good, &said));
             }
             Some(fail) => {
                 let said = format!("{} after {turns}, {seconds:.1} s{spent}: {}", fail.reason, fail.message);

@@ -95,10 +95,11 @@ async fn told_whole(
     Ok((if lost && step.fail.is_none() { exit::USAGE } else { code(&step) }, step))
 }
 
-/// The desk of a run that stops at the gates that the flags name.
+/// The desk of a run that stops at the gates and breakpoints that the flags name.
 fn desk(flags: &RunFlags) -> Desk {
     let intercept = Intercept::default();
     flags.intercept.iter().for_each(|gate| intercept.set((*gate).into(), true));
+    intercept.stop_at(flags.stop.clone());
     Desk::behind(intercept)
 }
 

@@ -187,6 +187,12 @@ fn line(summary: &Summary, marks: &Marks) -> String {
     text.trim_end().to_owned()
 }
 
+/// Tells a session line by line.
+pub(super) fn show_in_words(name: &str, workbench: &Workbench) -> Result<(), UsageError> {
+    show(&workbench.open_session(name)?, &workbench.marks()?, false, true);
+    Ok(())
+}
+
 fn show(session: &Session, marks: &Marks, as_json: bool, plain: bool) {
     if let Some(damage) = session.damage_report() {
         tell(&format!("warning: {}", safe_line(&damage)));

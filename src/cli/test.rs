@@ -13,7 +13,7 @@ use crate::agent::Verdict;
 use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::files::{check_place, write_whole};
-use crate::workbench::format::{duration, plural};
+use crate::workbench::format::{Marks, duration, plural};
 use crate::workbench::suite::{AgentReport, CaseReport, Counts, Suite, SuiteAgent, SuiteReport, TrialReport, junit};
 
 /// How the results begin as XML.
@@ -37,13 +37,12 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
     }
     let stop = Stop::default();
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
-    let marks = if plain { &WORDS } else { &SIGNS };
+    let marks = Marks::of(plain);
     let labels: Vec<String> = suite.agents.iter().map(|agent| agent.agent.name.clone()).collect();
     let mut watch = |agent: usize, case: &str, trial: &TrialReport| {
         let number = if suite.trials > 1 { format!(" [{}]", trial.number) } else { String::new() };
-        let text =
-            format!("{} {} · {case}{number}  {}", marks.of(&trial.verdict), labels[agent], duration(trial.duration_ms));
-        tell(&safe_line(&text));
+        let text = format!("{} · {case}{number}  {}", labels[agent], duration(trial.duration_ms));
+        tell(&safe_line(&judged(&trial.verdict, &text, marks)));
     };
     let report = workbench.run_suite(&suite, &stop, &mut watch).await;
     signals.abort();
@@ -75,24 +74,14 @@ fn agent(name: &str, mode: Option<&str>) -> Result<SuiteAgent, UsageError> {
     })
 }
 
-/// Marks in front of lines.
-struct Marks {
-    pass: &'static str,
-    fail: &'static str,
-    error: &'static str,
-}
-
-const SIGNS: Marks = Marks { pass: "✓", fail: "✗", error: "!" };
-const WORDS: Marks = Marks { pass: "ok:", fail: "failed:", error: "error:" };
-
-impl Marks {
-    fn of(&self, verdict: &Verdict) -> &'static str {
-        match verdict {
-            Verdict::Pass => self.pass,
-            Verdict::Fail(_) => self.fail,
-            Verdict::Error(_) => self.error,
-        }
-    }
+/// A line about what a verdict is about.
+fn judged(verdict: &Verdict, said: &str, marks: &Marks) -> String {
+    let mark = match verdict {
+        Verdict::Pass => marks.good,
+        Verdict::Fail(_) => marks.failed,
+        Verdict::Error(_) => marks.warning,
+    };
+    marks.line(mark, said)
 }
 
 fn summary(report: &SuiteReport, marks: &Marks) {
@@ -120,11 +109,13 @@ fn of_case(case: &CaseReport, marks: &Marks) {
         Verdict::Error(_) => 1,
         Verdict::Fail(_) => 2,
     });
-    let Some(worst) = worst else { return out(&safe_line(&format!("  – {}  not run", case.name))) };
+    let Some(worst) = worst else {
+        return out(&safe_line(&format!("  {}", marks.line(marks.none, &format!("{}  not run", case.name)))));
+    };
     let several = case.trials.len() > 1;
     let passed = if several { format!("  {} of {} passed", counts.passed, counts.trials) } else { String::new() };
     let replayed = if case.is_replayed { "  replayed" } else { "" };
-    out(&safe_line(&format!("  {} {}{passed}{replayed}", marks.of(worst), case.name)));
+    out(&safe_line(&format!("  {}", judged(worst, &format!("{}{passed}{replayed}", case.name), marks))));
     for trial in case.trials.iter().filter(|trial| !trial.verdict.is_pass()) {
         let session = trial.session.as_ref().map(|id| format!("session {id}")).unwrap_or_default();
         let number = if several { format!("trial {}, seed {}, ", trial.number, trial.seed) } else { String::new() };

@@ -70,11 +70,13 @@ pub struct Interface {
     pub theme: String,
     /// Is the mouse taken from the terminal?
     pub mouse: bool,
+    /// Is everything told line by line (`--plain`)? `None` = when the environment says so.
+    pub plain: Option<bool>,
 }
 
 impl Default for Interface {
     fn default() -> Self {
-        Self { theme: "ansi".to_owned(), mouse: true }
+        Self { theme: "ansi".to_owned(), mouse: true, plain: None }
     }
 }
 
@@ -144,6 +146,10 @@ const RETRY: &[Key<Config>] = &[Key {
 const INTERFACE: &[Key<Interface>] = &[
     Key { name: "theme", read: |entry, interface, problems| set(&mut interface.theme, entry.words(), problems) },
     Key { name: "mouse", read: |entry, interface, problems| set(&mut interface.mouse, entry.flag(), problems) },
+    Key {
+        name: "plain",
+        read: |entry, interface, problems| set(&mut interface.plain, entry.flag().map(Some), problems),
+    },
 ];
 
 impl Config {

@@ -3,6 +3,7 @@
 use ptc_core::reply::{self, Extracted, Finish, FixKind, Outcome, Recovery, Reject, Want};
 use ptc_core::signature::json_schema::unwrap;
 use ptc_core::signature::{self, Field, Issue, Path, Policy, Segment, Severity, Type};
+use ptc_core::value::json::Member;
 use ptc_core::value::{Json, Value, json};
 
 use crate::agent::Plan;
@@ -46,9 +47,7 @@ pub(super) fn read(plan: &Plan, text: &str, finish: Finish) -> Answer {
 
 /// The issues of a reply in which numbers that JSON cannot hold became texts: those at such a place name the number.
 fn with_numbers(plan: &Plan, extracted: &Extracted, json: &Json, mut issues: Vec<Issue>) -> Vec<Issue> {
-    let fixes = extracted.candidate().map(|candidate| candidate.fixes.as_slice()).unwrap_or_default();
-    let numbers: Vec<_> =
-        fixes.iter().filter(|fix| fix.kind == FixKind::SpecialNumber).map(|fix| fix.at.start).collect();
+    let numbers = special_numbers(extracted);
     if numbers.is_empty() {
         return issues;
     }
@@ -62,6 +61,34 @@ fn with_numbers(plan: &Plan, extracted: &Extracted, json: &Json, mut issues: Vec
         }
     }
     issues
+}
+
+/// Where numbers stood that JSON cannot hold: they became texts.
+fn special_numbers(extracted: &Extracted) -> Vec<usize> {
+    let fixes = extracted.candidate().map(|candidate| candidate.fixes.as_slice()).unwrap_or_default();
+    fixes.iter().filter(|fix| fix.kind == FixKind::SpecialNumber).map(|fix| fix.at.start).collect()
+}
+
+/// The arguments of a call in a control object as the tool gets them: where a number became a text that does not fit, the number, so that the
+/// error names it.
+pub(super) fn arguments(plan: &Plan, extracted: &Extracted, name: &str, args: &Json) -> Value {
+    let (value, numbers) = (args.to_value(), special_numbers(extracted));
+    let misfits = || plan.native_tool(name).is_some_and(|tool| tool.converted(&value).is_err());
+    if numbers.is_empty() || !misfits() { value } else { with_special(args, &numbers) }
+}
+
+/// The value with the numbers that stood at these places.
+fn with_special(json: &Json, numbers: &[usize]) -> Value {
+    if let Some(members) = json.members() {
+        let named = |member: &Member| (Value::str(member.key.as_str()), with_special(&member.value, numbers));
+        return Value::map(members.iter().map(named).collect::<Vec<_>>());
+    }
+    if let Some(items) = json.items() {
+        return Value::list(items.iter().map(|item| with_special(item, numbers)).collect::<Vec<_>>());
+    }
+    let was_number = numbers.iter().any(|at| (json.span.start..json.span.end).contains(at));
+    let number = json.as_str().filter(|_| was_number).and_then(|text| text.parse().ok());
+    number.map_or_else(|| json.to_value(), Value::Float)
 }
 
 /// The part of a reply that a path leads to.

@@ -49,6 +49,7 @@ impl Cycle<'_> {
             Ok(converted) => converted,
             Err(record) => return self.refuse(at, told, args, record).await,
         };
+        self.break_at_call(at, tool, &args).await?;
         let call = ToolCall {
             name: tool.name.clone(),
             kind: tool.kind_name().to_owned(),
@@ -57,7 +58,8 @@ impl Cycle<'_> {
         };
         let key = format!("{}\u{0}{}", tool.name, canonical(&call.args.json()).to_text());
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        let cached = tool.cache && self.ports.tools.remembers(at, known.is_some());
+        let remembered = self.ports.tools.remembered(at, known).filter(|_| tool.cache);
+        let cached = remembered.is_some();
         let edited = self.ports.edits.result(at).is_some();
         // A result that is written by hand needs no consent; one that was asked for before stands in the recording.
         let asks = !cached && (!edited || self.ports.person.was_asked(&at.question(0)));
@@ -73,12 +75,10 @@ impl Cycle<'_> {
         // What a person thought about before is not the tool's time.
         let started = Instant::now();
         let is_unknown = unknown.is_some();
-        let given = match known {
+        let given = match remembered {
             _ if is_unknown => Err(unknown.unwrap_or_default()),
-            Some(value) if cached => Ok(value),
-            // Replay: the call whose answer was remembered then has not been made yet now.
-            None if cached => self.invoke(at, tool, &args).await?,
-            _ => match self.edited_result(at).await? {
+            Some(value) => Ok(value),
+            None => match self.edited_result(at).await? {
                 Some(result) => Ok(result.value()),
                 None => self.answered(at, tool, &args).await?,
             },

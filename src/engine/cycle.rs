@@ -139,7 +139,9 @@ impl<'a> Cycle<'a> {
     /// The same, with the event as it was taken.
     async fn tell(&self, address: &Address, event: impl Into<Event>) -> Result<Envelope, SinkError> {
         let envelope = self.ports.events.emit(address.clone(), event.into()).await?;
-        self.fold.lock().unwrap_or_else(PoisonError::into_inner).apply(&envelope);
+        // An agent above takes no event of those below, but waits when they ask a person.
+        let gaps_ms = self.tree.gaps_ms(&envelope);
+        self.fold.lock().unwrap_or_else(PoisonError::into_inner).apply_after(gaps_ms, &envelope);
         Ok(envelope)
     }
 

@@ -45,7 +45,7 @@ pub(super) async fn json_verdict(
 ) -> Result<Result<Answered, Miss>, Halt> {
     let (answer, found) = judge(cycle, at, reply).await?;
     Ok(match found {
-        None => complete(cycle, answer.value.unwrap_or_default(), ref_retries).await,
+        None => complete(cycle, answer.value.unwrap_or_default(), ref_retries).await?,
         Some(record) => {
             let parts = feedback(cycle, &answer, &record, reply);
             Err((record, Some(parts)))
@@ -57,11 +57,15 @@ pub(super) async fn json_verdict(
 pub(super) type Miss = (ErrorRecord, Option<Vec<MessagePart>>);
 
 /// An answer that fits, with its refs; or what is missing of them.
-pub(super) async fn complete(cycle: &Cycle<'_>, value: Json, ref_retries: &mut u32) -> Result<Answered, Miss> {
-    match refs::extract(cycle.plan, &value, ref_retries).await {
+pub(super) async fn complete(
+    cycle: &Cycle<'_>,
+    value: Json,
+    ref_retries: &mut u32,
+) -> Result<Result<Answered, Miss>, Halt> {
+    Ok(match refs::extract(cycle, &value, ref_retries).await? {
         refs::Found::All(refs) => Ok(Answered { value, refs, ..Answered::default() }),
         refs::Found::Missing { record, parts } => Err((record, parts)),
-    }
+    })
 }
 
 /// Ends the turn: with the answer, with feedback and another turn, or with the run.

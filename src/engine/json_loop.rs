@@ -6,14 +6,13 @@
 use ptc_core::reasons::Reason;
 use ptc_core::reply::control::{self, Action, Answers, Control, Read};
 use ptc_core::reply::{self, CHUNK_CHARS, Extracted, Finish as Ending, REPEATS};
-use ptc_core::signature::underscored;
 use ptc_core::value::{Json, json};
 
 use super::answer::{self, joined};
-use super::call::canonical;
 use super::cycle::{Cycle, used_up};
 use super::edit::next_turn;
 use super::json::{complete, issue_record, told, truncated, withheld};
+use super::repeats::{Repeats, looped};
 use super::text::made;
 use super::{Answered, Halt, Input, begin, compaction};
 use crate::agent::{Plan, Variant};
@@ -21,15 +20,11 @@ use crate::event::{Address, Check, ErrorRecord, Extract, MessagePart, Role, Sour
 use crate::model::{Finish, Reply};
 use crate::prompt::json_loop as texts;
 
-/// So many identical calls in a row are a loop.
-const SAME_CALLS: usize = 5;
-
 /// What a run remembers beside its messages.
 struct Course {
     /// Replies in a row that broke the protocol.
     failures: u32,
-    /// The last call in canonical form, and how often it was made in a row.
-    last: Option<(String, usize)>,
+    repeats: Repeats,
     /// Messages that may still ask for missing refs.
     ref_retries: u32,
 }
@@ -37,7 +32,9 @@ struct Course {
 /// The whole run.
 pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered, Halt> {
     let mut at = begin(cycle, input, texts::open).await?;
-    let mut course = Course { failures: 0, last: None, ref_retries: cycle.plan.settings.ref_retries };
+    let settings = &cycle.plan.settings;
+    let (repeats, ref_retries) = (Repeats::new(settings.same_calls), settings.ref_retries);
+    let mut course = Course { failures: 0, repeats, ref_retries };
     loop {
         let reply = compaction::trimmed(cycle, &at, &texts::asked(cycle.plan)).await?;
         if let Some(record) = withheld(&reply) {
@@ -91,9 +88,10 @@ async fn turn(
         Action::Call { name, args } => {
             cycle.within_budget(at, reply).await?;
             if !recovered {
-                course.note(cycle, at, reply, &name, &args).await?;
+                course.repeats.note(cycle, (at, reply), &name, &args).await?;
             }
-            let result = made(cycle, &at.call(0), &name, &args).await?;
+            let given = answer::arguments(cycle.plan, &extracted, &name, &args);
+            let result = made(cycle, &at.call(0), &name, (&args, &given)).await?;
             cycle.say(at, Role::Assistant, Source::Reply, said).await?;
             go_on(cycle, at, reply, Source::Tool, texts::results(&[(name, result)], told_left(cycle))).await
         }
@@ -217,7 +215,7 @@ async fn answered(
         let feedback = texts::misfit(cycle.plan, &issues, told_left(cycle));
         return go_back(cycle, at, reply, record, said, feedback).await;
     };
-    match complete(cycle, value, &mut course.ref_retries).await {
+    match complete(cycle, value, &mut course.ref_retries).await? {
         Ok(answer) => {
             cycle.say(at, Role::Assistant, Source::Reply, said).await?;
             cycle.end_turn(at, reply.usage, None).await?;
@@ -323,8 +321,8 @@ async fn called_natively(
     cycle.within_budget(at, reply).await?;
     let mut results = Vec::new();
     for (place, (name, args)) in (0_u32..).zip(&calls) {
-        course.note(cycle, at, reply, name, args).await?;
-        results.push((name.clone(), made(cycle, &at.call(place), name, args).await?));
+        course.repeats.note(cycle, (at, reply), name, args).await?;
+        results.push((name.clone(), made(cycle, &at.call(place), name, (args, &args.to_value())).await?));
     }
     cycle.say(at, Role::Assistant, Source::Reply, texts::said_natively(&calls)).await?;
     go_on(cycle, at, reply, Source::Tool, texts::results(&results, told_left(cycle))).await
@@ -338,33 +336,4 @@ pub(super) fn native(plan: &Plan, name: &str, args: &str) -> Result<(String, Jso
         Ok(args) if args.members().is_some() => Ok((tool.name.clone(), args)),
         _ => Err(format!("the arguments of {name} must be a JSON object")),
     }
-}
-
-impl Course {
-    /// Counts a call; fails at the last of too many that are the same.
-    async fn note(
-        &mut self,
-        cycle: &mut Cycle<'_>,
-        at: &Address,
-        reply: &Reply,
-        name: &str,
-        args: &Json,
-    ) -> Result<(), Halt> {
-        let call = format!("{} {}", underscored(name), canonical(args).to_text());
-        let times = match self.last.take() {
-            Some((last, times)) if last == call => times + 1,
-            _ => 1,
-        };
-        self.last = Some((call, times));
-        if times < SAME_CALLS {
-            return Ok(());
-        }
-        let message = format!("the tool {name} was called {times} times in a row with the same arguments");
-        Err(looped(cycle, at, reply, message).await?)
-    }
-}
-
-async fn looped(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply, message: String) -> Result<Halt, Halt> {
-    cycle.end_turn(at, reply.usage, Some(Reason::LoopDetected.name())).await?;
-    Ok(Halt::fail(Reason::LoopDetected, message))
 }

@@ -6,6 +6,7 @@
 
 mod answer;
 mod ask;
+mod breakpoints;
 mod budget;
 mod call;
 mod carry;
@@ -26,6 +27,7 @@ mod progress;
 mod ptc_lisp;
 mod reader;
 mod refs;
+mod repeats;
 mod text;
 mod tree;
 

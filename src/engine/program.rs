@@ -76,8 +76,14 @@ impl Tools for Bridge {
 }
 
 impl Cycle<'_> {
-    /// Runs a program at this turn and tells how it ended.
+    /// Runs a program at this turn, tells how it ended, and stops there when it comes to a breakpoint.
     pub(super) async fn run_program(&self, at: &Address, source: &str, world: &World) -> Result<Outcome, Halt> {
+        let outcome = self.ran_program(at, source, world).await?;
+        self.break_at_end(at, &outcome, world).await?;
+        Ok(outcome)
+    }
+
+    async fn ran_program(&self, at: &Address, source: &str, world: &World) -> Result<Outcome, Halt> {
         // What a recording says to have ended by itself is not ended from outside.
         let timed = !self.ports.clock.is_over(at);
         let job = job(source, world, &self.plan.settings, self.now_ms, timed);

@@ -234,7 +234,7 @@ async fn returned(
         cycle.emit(at, Notice { level: "info".to_owned(), text }).await?;
     }
     work.tell_plan(cycle, at).await?;
-    Ok(with_refs(cycle, work, answer, None).await)
+    with_refs(cycle, work, answer, None).await
 }
 
 /// Decimals behind which a number differs by the noise of its computation only: 36.900000000000006 is no news.
@@ -251,12 +251,12 @@ fn losses(plan: &Plan, value: &Value) -> Vec<String> {
 }
 
 /// An answer that fits, once its refs are there. `summary`: the text beside it.
-async fn with_refs(cycle: &Cycle<'_>, work: &mut Work, value: Json, summary: Option<String>) -> Verdict {
-    match refs::extract(cycle.plan, &value, &mut work.ref_retries).await {
+async fn with_refs(cycle: &Cycle<'_>, work: &mut Work, value: Json, summary: Option<String>) -> Result<Verdict, Halt> {
+    Ok(match refs::extract(cycle, &value, &mut work.ref_retries).await? {
         refs::Found::All(refs) => Verdict::Done(Answered { value, summary, refs, from_turn: None }),
         refs::Found::Missing { record, parts: Some(parts) } => Verdict::Next(Some(record), parts),
         refs::Found::Missing { record, parts: None } => Verdict::Over(record),
-    }
+    })
 }
 
 /// A value that is not the end.
@@ -326,7 +326,7 @@ async fn answered(cycle: &mut Cycle<'_>, work: &mut Work, text: String) -> Resul
         let record = ErrorRecord::new(Reason::ReturnValidationFailed, super::answer::joined(&issues));
         return Ok(Verdict::Next(Some(record), feedback::invalid(cycle.plan, &result, &issues)));
     };
-    Ok(with_refs(cycle, work, answer, Some(text)).await)
+    with_refs(cycle, work, answer, Some(text)).await
 }
 
 /// The value as the world gets it, when it fits: names for keywords, `_` in declared names, few decimals.

@@ -11,7 +11,7 @@ use ptc_core::reply::program::NoProgram;
 use ptc_core::signature::{Issue, Path, Type};
 use ptc_core::text::Span;
 use ptc_core::text::lex::lisp::Balance;
-use ptc_core::value::Json;
+use ptc_core::value::{Json, Value};
 
 use super::{Edited, answer, combined, json, json_loop, ptc_lisp, text};
 use crate::agent::{Agent, Completion, Diagnostic, Given, Mode, Plan, lint};
@@ -219,12 +219,16 @@ impl Reader {
 
     fn control(&self, reply: &str) -> Judged {
         let reply = Reply::from(reply.to_owned());
-        let control = match json_loop::usable(&self.plan, json_loop::read(&self.plan, &reply).control, &reply) {
+        let read = json_loop::read(&self.plan, &reply);
+        let control = match json_loop::usable(&self.plan, read.control, &reply) {
             Ok(control) => control,
             Err(record) => return Judged::wrong("", &record),
         };
         match control.action {
-            Action::Call { name, args } => self.call(&name, &args).doing(format!("calls {name}")),
+            Action::Call { name, args } => {
+                let given = answer::arguments(&self.plan, &read.extracted, &name, &args);
+                self.call(&name, &given).doing(format!("calls {name}"))
+            }
             Action::Ask { .. } => Judged::fine(Standing::Fits).doing("asks a person"),
             Action::Answer(json) => {
                 let (issues, _) = answer::fit(&self.plan, &json);
@@ -253,13 +257,13 @@ impl Reader {
         }
         let judged = calls.iter().map(|call| match self.plan.agent.mode {
             Mode::JsonLoop => match json_loop::native(&self.plan, &call.name, &call.args) {
-                Ok((name, args)) => self.call(&name, &args),
+                Ok((name, args)) => self.call(&name, &args.to_value()),
                 Err(problem) => {
                     Judged::wrong(&call.name, &ErrorRecord::new(ptc_core::reasons::Reason::ProtocolError, problem))
                 }
             },
             _ => match text::arguments(call) {
-                Ok(args) => self.call(&call.name, &args),
+                Ok(args) => self.call(&call.name, &args.to_value()),
                 Err(record) => Judged::wrong(&call.name, &record),
             },
         });
@@ -269,9 +273,9 @@ impl Reader {
     }
 
     /// A call that the model makes.
-    fn call(&self, name: &str, args: &Json) -> Judged {
+    fn call(&self, name: &str, args: &Value) -> Judged {
         let refused = text::uncallable(&self.plan, name);
-        let misfit = || self.plan.native_tool(name)?.converted(&args.to_value()).err();
+        let misfit = || self.plan.native_tool(name)?.converted(args).err();
         refused.or_else(misfit).map_or(Judged::fine(Standing::Fits), |record| Judged::wrong(name, &record))
     }
 }

@@ -5,8 +5,10 @@
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value};
 
-use crate::agent::{Plan, Ref, RefSource};
-use crate::event::{ErrorRecord, MessagePart};
+use super::cycle::Cycle;
+use crate::agent::{Ref, RefSource};
+use crate::event::{ErrorRecord, MessagePart, Notice};
+use crate::port::SinkError;
 use crate::program::{expression, path};
 use crate::prompt::refs as texts;
 
@@ -23,16 +25,18 @@ pub(super) enum Found {
     },
 }
 
-/// Takes the refs from the answer. `retries`: messages that may still be sent.
-pub(super) async fn extract(plan: &Plan, answer: &Json, retries: &mut u32) -> Found {
+/// Takes the refs from the answer. `retries`: messages that may still be sent. An expression that fails is told where its ref may be nil.
+pub(super) async fn extract(cycle: &Cycle<'_>, answer: &Json, retries: &mut u32) -> Result<Found, SinkError> {
+    let plan = cycle.plan;
     let refs = &plan.settings.refs;
     if refs.is_empty() {
-        return Found::All(None);
+        return Ok(Found::All(None));
     }
     let result = answer.to_value();
     let mut values: Vec<(String, Json)> = Vec::new();
     let mut missing: Vec<&Ref> = Vec::new();
     let mut lacking: Vec<String> = Vec::new();
+    let mut failed: Vec<String> = Vec::new();
     for one in refs {
         let found = value_of(one, &result).await;
         let value = found.as_ref().map_or(Value::Nil, Value::clone);
@@ -40,16 +44,21 @@ pub(super) async fn extract(plan: &Plan, answer: &Json, retries: &mut u32) -> Fo
             missing.push(one);
             let why = found.err().map(|problem| format!(" (its expression failed: {problem})"));
             lacking.push(format!("{}{}", one.name, why.unwrap_or_default()));
+        } else if let Err(problem) = found {
+            failed.push(format!("the ref {} is nil: its expression failed: {problem}", one.name));
         }
         values.push((one.name.clone(), Json::from(&value)));
     }
     if missing.is_empty() {
-        return Found::All(Some(Json::object(values)));
+        for text in failed {
+            cycle.emit(&cycle.turn(), Notice { level: "warning".to_owned(), text }).await?;
+        }
+        return Ok(Found::All(Some(Json::object(values))));
     }
     let record = ErrorRecord::new(Reason::MissingRefs, format!("the answer lacks: {}", lacking.join(", ")));
     let parts = (*retries > 0).then(|| texts::ask_again(plan, &missing, answer));
     *retries = retries.saturating_sub(1);
-    Found::Missing { record, parts }
+    Ok(Found::Missing { record, parts })
 }
 
 /// The value of a ref; an error says why its expression gives none.

@@ -10,6 +10,7 @@ use super::combined::Combined;
 use super::cycle::{Cycle, used_up};
 use super::edit::next_turn;
 use super::json::{complete, json_verdict, settle, truncated, withheld};
+use super::repeats::Repeats;
 use super::{Answered, Halt, Input, begin};
 use crate::agent::{Plan, Variant};
 use crate::event::{
@@ -27,6 +28,7 @@ pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered
     let mut at = begin(cycle, input, texts::open).await?;
     let mut combined = Combined::begin(cycle, input)?;
     let mut ref_retries = cycle.plan.settings.ref_retries;
+    let mut repeats = Repeats::new(cycle.plan.settings.same_calls);
     loop {
         if let (Some(combined), Some(edited)) = (combined.as_mut(), cycle.ports.edits.turn(&at)) {
             combined.take(cycle, &at, edited).await?;
@@ -40,7 +42,7 @@ pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered
         let answered = if reply.calls.is_empty() || is_cut || cycle.plan.variant == Variant::Plain {
             said(cycle, &at, &reply, &mut ref_retries).await?
         } else {
-            called(cycle, &at, &reply, combined.as_mut()).await?;
+            called(cycle, &at, &reply, combined.as_mut(), &mut repeats).await?;
             None
         };
         match answered {
@@ -70,13 +72,13 @@ async fn said(
             let message = "the reply holds only tool calls, and this agent has no tools";
             Err((ErrorRecord::new(Reason::EmptyResponse, message), None))
         }
-        Variant::Plain => complete(cycle, text(), &mut 0).await,
+        Variant::Plain => complete(cycle, text(), &mut 0).await?,
         Variant::ToolsText if cut => Err((truncated(&reply.text), Some(texts::cut_short()))),
         Variant::ToolsText | Variant::ToolsJson if reply.text.trim().is_empty() && !cut => {
             let message = "the reply holds neither text nor tool calls";
             Err((ErrorRecord::new(Reason::EmptyResponse, message), Some(texts::nothing_said(cycle.plan))))
         }
-        Variant::ToolsText => complete(cycle, text(), ref_retries).await,
+        Variant::ToolsText => complete(cycle, text(), ref_retries).await?,
         Variant::ToolsJson | Variant::Json => json_verdict(cycle, at, reply, ref_retries).await?,
     };
     settle(cycle, at, reply, verdict).await
@@ -88,8 +90,13 @@ async fn called(
     at: &Address,
     reply: &Reply,
     combined: Option<&mut Combined>,
+    repeats: &mut Repeats,
 ) -> Result<(), Halt> {
     cycle.within_budget(at, reply).await?;
+    for call in &reply.calls {
+        let args = json::parse(written(call)).unwrap_or_else(|_| Json::str(written(call)));
+        repeats.note(cycle, (at, reply), &call.name, &args).await?;
+    }
     cycle.say(at, Role::Assistant, Source::Reply, vec![MessagePart::Reply { reply: at.clone() }]).await?;
     let computed = match combined {
         Some(combined) => combined.answer(cycle, at, reply).await?,
@@ -118,7 +125,7 @@ async fn called(
 /// Makes one call that the model asked for; the JSON text of its result, or of what went wrong.
 async fn answer(cycle: &Cycle<'_>, at: &Address, call: &NativeCall) -> Result<String, Halt> {
     match arguments(call) {
-        Ok(args) => made(cycle, at, &call.name, &args).await,
+        Ok(args) => made(cycle, at, &call.name, (&args, &args.to_value())).await,
         Err(record) => not_made(cycle, at, &call.name, &Json::str(written(call)), record).await,
     }
 }
@@ -151,16 +158,21 @@ fn args_error(call: &NativeCall, problem: &str) -> ErrorRecord {
     ErrorRecord::new(Reason::ArgsError, format!("{}: {problem}", call.name))
 }
 
-/// Makes a call with these arguments (an object); the JSON text of its result, or of what went wrong. Providers know no `-`: the tool
-/// is found by its name with `_`, too.
-pub(super) async fn made(cycle: &Cycle<'_>, at: &Address, name: &str, args: &Json) -> Result<String, Halt> {
+/// Makes a call with these arguments (an object, as written and as a value); the JSON text of its result, or of what went wrong. Providers
+/// know no `-`: the tool is found by its name with `_`, too.
+pub(super) async fn made(
+    cycle: &Cycle<'_>,
+    at: &Address,
+    name: &str,
+    (args, value): (&Json, &Value),
+) -> Result<String, Halt> {
     let plan = cycle.plan;
     if plan.tool(name).is_some()
         && let Some(record) = uncallable(plan, name)
     {
         return not_made(cycle, at, name, args, record).await;
     }
-    let value = match cycle.call_tool(at, name, &args.to_value()).await? {
+    let value = match cycle.call_tool(at, name, value).await? {
         Ok(value) if plan.native_tool(name).is_some_and(|tool| plan.hides_results_of(tool)) => stripped(&value),
         Ok(value) => value,
         Err(record) => return Ok(failed(&record, name, args)),

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::event::{Envelope, Gaps};
+
 /// What the agents of one tree share. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
@@ -17,6 +19,8 @@ pub struct Tree {
     levels: Arc<OnceLock<u32>>,
     /// The time in which somebody waited for a person.
     waits: Arc<Mutex<Waits>>,
+    /// The same as the events tell it.
+    gaps: Arc<Mutex<Gaps>>,
     /// Definitions of tools that may be called.
     allowed: Arc<Mutex<HashSet<String>>>,
     /// Held while a person is asked for consent.
@@ -48,6 +52,13 @@ impl Tree {
     pub(super) fn waited(&self) -> Duration {
         let waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         waits.over + waits.now.map(|(_, since)| since.elapsed()).unwrap_or_default()
+    }
+
+    /// Takes the next event of the tree: for how long nobody ran before it, from the start on, in ms.
+    pub(super) fn gaps_ms(&self, envelope: &Envelope) -> i64 {
+        let mut gaps = self.gaps.lock().unwrap_or_else(PoisonError::into_inner);
+        gaps.before(envelope);
+        gaps.sum_ms()
     }
 
     /// Levels of agents that the root run allows; the first to ask is the root run and says it.

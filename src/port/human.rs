@@ -3,6 +3,7 @@
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+use super::Breakpoint;
 use crate::event::Address;
 
 /// What a person is asked.
@@ -93,6 +94,12 @@ pub trait Human: Send + Sync {
     /// Does the run stop at this gate? `question` is the address that the question would have.
     fn intercepts(&self, question: &Address, gate: Gate) -> bool {
         _ = (question, gate);
+        false
+    }
+
+    /// Does the run stop because it has come to one of these? `question` is the address that the question would have.
+    fn breaks(&self, question: &Address, met: &[Breakpoint]) -> bool {
+        _ = (question, met);
         false
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! In and out: plain data. These traits must stay free of any implementation that screens, files or sockets would need.
 
+mod breakpoint;
 mod clock;
 mod human;
 mod sink;
 mod stop;
 mod unsaved;
 
+pub use breakpoint::Breakpoint;
 pub use clock::{Clock, SystemClock};
 pub use human::{Gate, Human, Nobody, Question};
 pub use sink::{Sink, SinkError};

@@ -177,7 +177,10 @@ pub(in crate::prompt) fn language(plan: &Plan, ends: Ends) -> Option<String> {
     match plan.agent.system_prompt.language_spec.as_deref() {
         Some("none") => None,
         None if !plan.settings.reference => None,
-        Some("full") | None => Some(format!("{}\n", builtins::card(ends))),
+        Some("full") | None => {
+            let more = if plan.settings.tool_try { builtins::card_of_try() } else { String::new() };
+            Some(format!("{}{more}\n", builtins::card(ends)))
+        }
         Some(text) => Some(format!("{}\n", lined(text))),
     }
 }

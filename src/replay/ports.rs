@@ -12,10 +12,11 @@ use tokio_util::sync::CancellationToken;
 use super::Recording;
 use crate::engine::{Edits, Models, Ports};
 use crate::event::{
-    Address, CallStatus, Envelope, Event, ModelRecord, ProgramEnd, ReplyEnd, ReplyPart, ReplyStatus, Said, ToolEnd,
+    Address, CallStatus, Envelope, Event, ModelRecord, ProgramEnd, QuestionAsked, ReplyEnd, ReplyPart, ReplyStatus,
+    Said, ToolEnd,
 };
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
-use crate::port::{Clock, Gate, Human, Question, Sink, Stop};
+use crate::port::{Breakpoint, Clock, Gate, Human, Question, Sink, Stop};
 use crate::program::Job;
 use crate::tool::{Decision, Failure, Invocation, Ruling, Tools};
 
@@ -113,8 +114,9 @@ impl Tools for RecordedPorts {
         ended.is_some()
     }
 
-    fn remembers(&self, at: &Address, known: bool) -> bool {
-        self.recording.tool_end(at).map_or(known, |end| end.cached)
+    fn remembered(&self, at: &Address, known: Option<Value>) -> Option<Value> {
+        let Some(end) = self.recording.tool_end(at) else { return known };
+        end.cached.then(|| end.result.as_ref().map(|result| result.json().to_value()).unwrap_or_default())
     }
 
     fn asks_consent(&self, at: &Address, _: bool) -> bool {
@@ -156,6 +158,10 @@ impl Human for RecordedPorts {
 
     fn intercepts(&self, question: &Address, gate: Gate) -> bool {
         self.recording.is_asked_as(question, gate.name())
+    }
+
+    fn breaks(&self, question: &Address, _: &[Breakpoint]) -> bool {
+        self.recording.is_asked_as(question, QuestionAsked::BREAKPOINT)
     }
 }
 

@@ -17,7 +17,7 @@ use super::ports::RecordedPorts;
 use crate::engine::{Models, Ports};
 use crate::event::{Address, Class, Envelope, Event, ModelRecord, ProgramEnd, ReplyEnd, ReplyStatus};
 use crate::model::{Call, Model, ModelError, ModelEvent, Reply, Request};
-use crate::port::{Clock, Gate, Human, Question, Sink, SinkError, Stop};
+use crate::port::{Breakpoint, Clock, Gate, Human, Question, Sink, SinkError, Stop};
 use crate::tool::{Decision, Failure, Invocation, Ruling, Tools};
 
 /// Events of a new reply that may wait.
@@ -291,8 +291,8 @@ impl Tools for Resumed<'_> {
         is_begun || self.recorded.is_unknown(at)
     }
 
-    fn remembers(&self, at: &Address, known: bool) -> bool {
-        self.recorded.remembers(at, known)
+    fn remembered(&self, at: &Address, known: Option<Value>) -> Option<Value> {
+        self.recorded.remembered(at, known)
     }
 
     fn refuses(&self, at: &Address, counted: bool) -> bool {
@@ -334,6 +334,17 @@ impl Human for Resumed<'_> {
             self.recorded.intercepts(question, gate)
         } else {
             self.live.person.intercepts(question, gate)
+        }
+    }
+
+    fn breaks(&self, question: &Address, met: &[Breakpoint]) -> bool {
+        let asker = question.as_str().rsplit_once('/').map_or("", |(asker, _)| asker);
+        let is_told = |event: &Event| matches!(event, Event::ToolCall(_) | Event::ProgramEnd(_));
+        let told = self.recording.at(&Address::from(asker)).iter().any(|envelope| is_told(&envelope.event));
+        if told || self.recording.is_asked(question) {
+            self.recorded.breaks(question, met)
+        } else {
+            self.live.person.breaks(question, met)
         }
     }
 }

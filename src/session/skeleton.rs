@@ -205,7 +205,7 @@ impl Skeleton {
             self.apply(place, &envelope);
             return Some(envelope);
         }
-        let gap_ms = self.gaps.before_kind(kind, line.t);
+        let gap_ms = self.gaps.before_line(line.t);
         self.leave_out(gap_ms);
         let entry = self.entry_mut(line.run())?;
         entry.reach(place, line.t);

@@ -231,9 +231,9 @@ pub trait Tools: Send + Sync {
         false
     }
 
-    /// Is the call at this address answered from memory? `known` is whether an equal call was answered before; branches that run at
+    /// What the call at this address is answered from memory, if it is. `known` is what an equal call was answered last; branches that run at
     /// the same time end in any order, so that replay answers from the recording.
-    fn remembers(&self, at: &Address, known: bool) -> bool {
+    fn remembered(&self, at: &Address, known: Option<Value>) -> Option<Value> {
         _ = at;
         known
     }

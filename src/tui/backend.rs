@@ -17,7 +17,7 @@ use super::draft::Draft;
 use super::inspector::Subject;
 use crate::agent::{Diagnostic, DraftTexts, Fix};
 use crate::event::{Address, Bill, Envelope, ErrorRecord, Role, Tokens};
-use crate::port::Gate;
+use crate::port::{Breakpoint, Gate};
 pub use crate::replay::Policy;
 use crate::session::{RunState, TurnEntry};
 pub use crate::workbench::SessionKey;
@@ -379,6 +379,11 @@ pub trait Backend: Archive + Comparing + Send + Sync {
     /// Runs stop at this gate from now on, also those that go on; or they do not.
     fn intercept(&self, gate: Gate, closed: bool) {
         _ = (gate, closed);
+    }
+
+    /// Runs stop at these breakpoints and no others from now on, also those that go on.
+    fn stop_at(&self, breakpoints: Vec<Breakpoint>) {
+        _ = breakpoints;
     }
 
     /// The saved sessions, newest first, forks behind their origin.

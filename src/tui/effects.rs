@@ -50,6 +50,7 @@ pub(super) async fn perform(
             driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.answer(&question, text.clone()));
         }
         Effect::Intercept(gate, closed) => backend.intercept(gate, closed),
+        Effect::StopAt(breakpoints) => backend.stop_at(breakpoints),
         Effect::Place(dir) => driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.save_to(dir.clone())),
         Effect::PutDown => driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.put_down()),
         Effect::Resume(key) => go_on(driver, key),

@@ -14,7 +14,7 @@ use super::compare::backend as comparing;
 use super::inspector::Subject;
 use crate::agent::{Diagnostic, DraftTexts, Mode, Place};
 use crate::event::{Address, Envelope, ErrorRecord};
-use crate::port::Gate;
+use crate::port::{Breakpoint, Gate};
 use crate::workbench::inspect::{Inspection, Probe, Said};
 use crate::workbench::{Held, Pipeline, RequestPart};
 
@@ -122,6 +122,8 @@ pub enum Effect {
     Answer(Address, String),
     /// Stop runs at this gate from now on, or let them pass.
     Intercept(Gate, bool),
+    /// Stop runs at these breakpoints and no others.
+    StopAt(Vec<Breakpoint>),
     /// Leave a run that asks to wait for another time.
     PutDown,
     /// Go on with a session; answers [`Msg::WentOn`].

@@ -15,7 +15,7 @@ use super::sessions::Purpose;
 use super::theme::Theme;
 use super::transcript::Transcript;
 use crate::agent::{Diagnostic, DraftTexts, Place};
-use crate::port::Gate;
+use crate::port::{Breakpoint, Gate};
 
 mod editors;
 mod find;
@@ -167,6 +167,8 @@ pub struct Workbench {
     pub saving: Option<AfterSave>,
     /// The gates at which runs stop.
     pub gates: Vec<Gate>,
+    /// The breakpoints at which they stop.
+    pub breakpoints: Vec<Breakpoint>,
 }
 
 /// What happens when a save has succeeded.
@@ -413,6 +415,7 @@ impl Model {
                 stop_told: false,
                 saving: None,
                 gates: Vec::new(),
+                breakpoints: Vec::new(),
             },
             sessions: Sessions::default(),
             compare: Compare::default(),

@@ -9,7 +9,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::event::Address;
-use crate::port::{Gate, Human, Question};
+use crate::port::{Breakpoint, Gate, Human, Question};
 
 /// A question and the way its answer goes back. Dropping it means that nobody answers.
 #[derive(Debug)]
@@ -20,9 +20,9 @@ pub struct Asked {
     pub answer: oneshot::Sender<String>,
 }
 
-/// The gates at which runs stop. Clones are the same switches.
+/// The gates and breakpoints at which runs stop. Clones are the same switches.
 #[derive(Debug, Clone, Default)]
-pub struct Intercept(Arc<[AtomicBool; Gate::ALL.len()]>);
+pub struct Intercept(Arc<[AtomicBool; Gate::ALL.len()]>, Arc<Lock<Vec<Breakpoint>>>);
 
 impl Intercept {
     /// Closes or opens a gate, for runs that go on as well.
@@ -33,6 +33,17 @@ impl Intercept {
     /// Do runs stop there?
     pub fn is_closed(&self, gate: Gate) -> bool {
         self.switch(gate).load(Ordering::SeqCst)
+    }
+
+    /// Runs stop at these breakpoints and at no others, also those that go on.
+    pub fn stop_at(&self, breakpoints: Vec<Breakpoint>) {
+        *self.1.lock().unwrap_or_else(PoisonError::into_inner) = breakpoints;
+    }
+
+    /// Do runs stop at one of these?
+    fn stops_at(&self, met: &[Breakpoint]) -> bool {
+        let set = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        set.iter().any(|one| met.iter().any(|met| one.meets(met)))
     }
 
     fn switch(&self, gate: Gate) -> &AtomicBool {
@@ -87,6 +98,10 @@ impl Human for Desk {
     fn intercepts(&self, _: &Address, gate: Gate) -> bool {
         self.intercept.is_closed(gate)
     }
+
+    fn breaks(&self, _: &Address, met: &[Breakpoint]) -> bool {
+        self.intercept.stops_at(met)
+    }
 }
 
 /// A person who has given answers beforehand: they are taken in order, then the person is asked.
@@ -111,5 +126,9 @@ impl Human for Prepared {
 
     fn intercepts(&self, question: &Address, gate: Gate) -> bool {
         self.person.intercepts(question, gate)
+    }
+
+    fn breaks(&self, question: &Address, met: &[Breakpoint]) -> bool {
+        self.person.breaks(question, met)
     }
 }

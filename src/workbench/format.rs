@@ -1,4 +1,89 @@
-//! Numbers, times and lists as people read them.
+//! Numbers, times and lists as people read them, and the marks in front of what is told.
+
+/// Marks in front of lines and inside them: signs, or words for whoever listens.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Marks {
+    /// It went well.
+    pub good: &'static str,
+    /// It did not fit, or broke off.
+    pub bad: &'static str,
+    /// It was judged and did not pass.
+    pub failed: &'static str,
+    /// Worth knowing.
+    pub warning: &'static str,
+    /// Neither.
+    pub none: &'static str,
+    /// Not the same.
+    pub differs: &'static str,
+    /// Behind a mark that begins a line.
+    pub colon: &'static str,
+    /// Between parts of one line.
+    pub dot: &'static str,
+    /// From what was to what is.
+    pub to: &'static str,
+    /// From a call to its result.
+    pub gives: &'static str,
+    /// Before a name that is new.
+    pub new: &'static str,
+    /// Before a name whose value changed.
+    pub changed: &'static str,
+    /// Before a name that is gone.
+    pub gone: &'static str,
+    /// Before an item that is done.
+    pub done: &'static str,
+    /// Before an item that is not.
+    pub open: &'static str,
+}
+
+/// Marks for eyes.
+pub const SIGNS: Marks = Marks {
+    good: "✓",
+    bad: "✗",
+    failed: "✗",
+    warning: "!",
+    none: "–",
+    differs: "≠",
+    colon: "",
+    dot: " · ",
+    to: "→",
+    gives: "→",
+    new: "+",
+    changed: "~",
+    gone: "-",
+    done: "[x]",
+    open: "[ ]",
+};
+
+/// Marks for ears.
+pub const WORDS: Marks = Marks {
+    good: "ok",
+    bad: "error",
+    failed: "failed",
+    warning: "warning",
+    none: "note",
+    differs: "!=",
+    colon: ":",
+    dot: ", ",
+    to: "to",
+    gives: "gives",
+    new: "new",
+    changed: "changed",
+    gone: "gone",
+    done: "done:",
+    open: "open:",
+};
+
+impl Marks {
+    /// Words when what is told is told line by line (`--plain`), else signs.
+    pub fn of(plain: bool) -> &'static Self {
+        if plain { &WORDS } else { &SIGNS }
+    }
+
+    /// A line that begins with one of the marks.
+    pub fn line(&self, mark: &str, said: &str) -> String {
+        format!("{mark}{} {said}", self.colon)
+    }
+}
 
 use crate::event::Tokens;
 

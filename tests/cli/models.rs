@@ -211,3 +211,34 @@ fn every_member_of_the_json_is_on_the_page() {
         assert!(named(told).contains(&key.as_str()), "{key} of doctor is not on the page");
     }
 }
+
+#[test]
+fn words_tell_the_models_where_marks_are_not_wanted() {
+    let program = Program::new();
+    let drawn = program.run(["models"]).exits(0).stdout.clone();
+    let plain = program.run(["--plain", "models"]).exits(0).stdout.clone();
+    assert!(drawn.contains("✓ demo") && drawn.contains("– key missing"), "{drawn}");
+    assert!(plain.lines().any(|line| line.starts_with("ok: demo, ")), "{plain}");
+    assert!(plain.lines().any(|line| line.starts_with("note: ") && line.contains("key missing")), "{plain}");
+    assert!(!plain.contains(['✓', '✗', '–', '·']) && !plain.contains("  "), "{plain}");
+    program.file("spoken.toml", "[interface]\nplain = true\n");
+    let configured = program.run(["models", "--config", "spoken.toml"]).exits(0).stdout.clone();
+    assert_eq!(configured, plain, "the configuration asks for it as the flag does");
+}
+
+#[test]
+fn where_no_screen_is_wanted_the_workbench_tells_its_commands() {
+    let program = Program::new();
+    let told = program.run(["--plain"]).exits(0).stdout.clone();
+    assert!(told.contains("ptc-workbench run sentiment: runs it and tells every turn"), "{told}");
+    assert!(told.contains("examples: ") && told.contains("quote") && !told.contains('\x1b'), "{told}");
+    let agent = program.run(["--plain", "sentiment"]).exits(0).stdout.clone();
+    assert!(agent.starts_with("sentiment: an agent of mode json, signature "), "{agent}");
+    let pipeline = program.run(["quote", "--plain"]).exits(0).stdout.clone();
+    assert!(pipeline.starts_with("quote: a pipeline of ") && !pipeline.contains(" tools quote"), "{pipeline}");
+    program.run(["--plain", "sentimant"]).exits(2).tells("sentiment");
+    program.run(["run", "sentiment", "--model", "sample"]).exits(0);
+    let session = program.run(["--plain", "last"]).exits(0).stdout.clone();
+    assert_eq!(session, program.run(["--plain", "sessions", "show", "last"]).exits(0).stdout);
+    assert!(session.contains("ok: returned after 1 turn"), "{session}");
+}

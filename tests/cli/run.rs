@@ -148,3 +148,21 @@ fn sections_of_a_mode_and_the_cache_flag_reach_the_request() {
     assert_eq!(sent["request"]["cache"], true);
     assert!(sent["request"]["messages"][1]["content"].as_str().unwrap().contains("Really count in abc"));
 }
+
+#[test]
+fn a_run_stops_at_its_breakpoints_and_a_replay_knows_them() {
+    let program = Program::new();
+    program.file(
+        "a.toml",
+        "name = \"a\"\nmode = \"ptc_lisp\"\nprompt = \"go\"\nmodel = \"human\"\nmax_turns = 1\n\
+         [tools.find]\nkind = \"table\"\nsignature = \"(id :int) -> :any\"\ndefault = 7\n",
+    );
+    let reply = "```clojure\n(def total (tool/find {:id 1})) (return total)\n```\n.\ng\ngo on\n";
+    let done = program.fed(["run", "a.toml", "--stop", "tool:find,def:total"], reply);
+    assert_eq!(done.exits(0).stdout, "7\n");
+    done.tells("The run stops before it calls (tool/find {\"id\" 1})");
+    done.tells("The run stops behind its program:");
+    done.tells("total = 7");
+    program.run(["replay", "last", "--check"]).exits(0);
+    program.run(["run", "a.toml", "--stop", "find"]).exits(2).tells("write tool:NAME, def:NAME or error");
+}

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Memory, Ran, Request, Ticks, parsed, recorded_replies};
 
-const TOOLS: &str = "
+pub(super) const TOOLS: &str = "
 [tools.price]
 kind = \"table\"
 signature = \"(item :string, day :int?) -> :float\"
@@ -59,16 +59,16 @@ async fn ran_with(agent: &Agent, context: &str, replies: Vec<Reply>, person: &Pe
     (ran, requests)
 }
 
-async fn ran<R: Into<Reply>>(toml: &str, replies: impl IntoIterator<Item = R>) -> (Ran, Vec<Request>) {
+pub(super) async fn ran<R: Into<Reply>>(toml: &str, replies: impl IntoIterator<Item = R>) -> (Ran, Vec<Request>) {
     let person = Person(Mutex::new(Vec::new()), Arc::default());
     ran_with(&agent(toml), "{}", replies.into_iter().map(Into::into).collect(), &person).await
 }
 
-fn call(name: &str, args: &str) -> String {
+pub(super) fn call(name: &str, args: &str) -> String {
     format!(r#"{{"thought":"I call {name}","tool_call":{{"name":"{name}","arguments":{args}}},"final_answer":null}}"#)
 }
 
-fn answer(json: &str) -> String {
+pub(super) fn answer(json: &str) -> String {
     format!(r#"{{"thought":"done","tool_call":null,"final_answer":{json}}}"#)
 }
 

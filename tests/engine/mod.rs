@@ -1,5 +1,7 @@
 //! The engine: scripted models, one behaviour a test. In: agents and replies. Out: Steps and events.
 
+mod attempts;
+mod breakpoints;
 mod budget;
 mod chaos;
 mod compaction;
@@ -14,6 +16,7 @@ mod property;
 mod ptc;
 mod questions;
 mod record;
+mod repeats;
 mod sample;
 mod shape;
 mod stop;

@@ -2,7 +2,7 @@
 
 use ptc_core::value::Json;
 use ptc_workbench::agent::{Agent, Plan};
-use ptc_workbench::event::{CallStatus, NativeCall};
+use ptc_workbench::event::{CallStatus, Event, NativeCall};
 use ptc_workbench::model::{Content, Finish, Reply};
 
 use super::{Ran, Request, parsed, recorded_replies, run};
@@ -442,4 +442,18 @@ async fn the_preview_is_the_first_request() {
         let user = requests[0].messages[0].joined();
         assert!(user.ends_with("Say x") && !user.starts_with('\n'), "{user}");
     }
+}
+
+#[tokio::test]
+async fn an_expression_that_fails_is_told_where_its_ref_may_be_nil() {
+    let toml = "signature = \"{a :int}\"\n[refs]\nrest = { expr = \"(mod 7 (- (:a result) 2))\", optional = true }\n\
+                none = { path = \"b\", optional = true }\n";
+    let (ran, _) = ran(toml, "{}", said(&[r#"{"a":2}"#])).await;
+    assert_eq!(ran.step.refs.clone().unwrap().to_text(), r#"{"rest":null,"none":null}"#);
+    let told = ran.events.iter().filter_map(|envelope| match &envelope.event {
+        Event::Notice(notice) => Some(notice.text.as_str()),
+        _ => None,
+    });
+    let told: Vec<_> = told.collect();
+    assert!(told.len() == 1 && told[0].starts_with("the ref rest is nil: its expression failed: "), "{told:?}");
 }

@@ -325,6 +325,32 @@ async fn equal_calls_of_parallel_branches_replay_whatever_was_remembered() {
     assert_eq!((ran.step.calls.len(), ran.step.fail), (8, None));
 }
 
+/// The answer that came last is the one that is remembered: which that was is chance, and recorded.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_was_remembered_then_is_remembered_on_replay() {
+    let made = AtomicUsize::new(0);
+    let plan = Builder::default()
+        .name("asker")
+        .mode(ptc_workbench::agent::Mode::PtcLisp)
+        .prompt("Do it.")
+        .signature("() -> :int")
+        .tool_fn("next", "() -> :int", "Counts", move |_| {
+            let number = made.fetch_add(1, Ordering::Relaxed);
+            // The first call ends behind the second one.
+            let waits = (0..50).take_while(|_| number == 0 && made.load(Ordering::Relaxed) < 2);
+            waits.chain((0..5).take_while(|_| number == 0)).for_each(|_| {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            });
+            Ok(Value::Int(i64::try_from(number).unwrap_or_default()))
+        })
+        .cached()
+        .plan()
+        .unwrap();
+    let program = "```clojure\n(pmap (fn [x] (tool/next {})) (range 2)) (return (tool/next {}))\n```";
+    let ran = run_plan(&plan, &script([program]), &ModelList::default()).await;
+    assert!(ran.step.is_ok() && ran.step.calls.iter().any(|call| call.cached), "{:?}", ran.step.fail);
+}
+
 #[tokio::test]
 async fn calls_beyond_the_limit_are_not_made_and_count() {
     let agent = with(&format!("max_tool_calls = 2\n{PEOPLE}"));

@@ -37,7 +37,7 @@ async fn what_is_said_about_turns_counts_those_of_the_whole_tree() {
     let (_, texts) = ran("turn_budget = 2\nmax_turns = 1\nretry_turns = 5", "{}", &[&p("(/ 1 0)")]).await;
     let told: Vec<String> = texts.iter().map(|text| turns_told(text)).collect();
     let first =
-        "Turn 1 of 1, the last one: no tools any more, end with (return value). 1 turns for corrections follow it.";
+        "Turn 1 of 1, the last one: no tools any more, end with (return value). 1 turn for corrections follows it.";
     assert_eq!(told[0], first);
     assert!(told[1].starts_with("Correction 1 of 5, this is the last one"), "{}", told[1]);
 

@@ -231,3 +231,26 @@ async fn a_person_who_is_waited_for_may_call_tools() {
     assert_eq!(step.calls[0].result.as_ref().unwrap().as_str(), "\"seen\"");
     replays(&events).await;
 }
+
+const ASKING: &str = "mode = 'ptc_lisp'\nprompt = 'go'\nmax_turns = 1\n[tools.child]\nkind = 'agent'\ndescription = 'Asks'\n\
+                      [tools.child.agent]\nmode = 'text'\nprompt = 'ask'\nbuiltin_tools = ['ask_user']\n";
+
+/// Every event takes a millisecond, and so does the answer: only that one does not count, for the agent that asks and for the one above.
+#[tokio::test]
+async fn the_time_in_which_a_person_thinks_is_no_time_of_the_run_nor_of_the_one_above() {
+    let plan = Plan::new(&Agent::from_toml(ASKING, "test.toml").unwrap()).unwrap();
+    let ask = Reply::calling([("ask_user", r#"{"question":"Which colour?"}"#)]);
+    let call = Reply::from("```clojure\n(return (tool/child {}))\n```");
+    let (model, _) = recorded_replies(vec![call, ask, "Blue it is.".into()]);
+    let (sink, person) = (Memory::default(), Slow(std::time::Duration::ZERO));
+    let ports = Ports { person: &person, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
+    let step = engine::run(&plan, Input::new(parsed("{}")), &ports).await;
+    let events = sink.events();
+    assert_eq!(step.answer.as_ref().and_then(Json::as_str), Some("Blue it is."), "{:?}", step.fail);
+    let below = |envelope: &&Envelope| envelope.run() != Address::run(0);
+    assert_eq!(step.usage.duration_ms, events.len() as u64 - 2);
+    assert_eq!(step.children[0].usage.duration_ms, events.iter().filter(below).count() as u64 - 2);
+    assert_eq!(step.turns[0].latency_ms, step.usage.duration_ms - 2, "all but the start and the end");
+    assert_eq!(fold(&events), step, "a file tells the same times");
+    replays(&events).await;
+}

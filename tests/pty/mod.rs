@@ -237,9 +237,19 @@ fn without_a_terminal_it_says_what_works_instead() {
 }
 
 #[test]
-fn a_terminal_that_cannot_place_text_is_refused_as_none() {
+fn a_terminal_that_cannot_place_text_and_a_screen_reader_get_lines() {
     let (home, _) = home("sample");
-    let mut terminal = Start::workbench(home.path()).env("TERM", "dumb").spawn();
+    for (name, value) in [("TERM", "dumb"), ("ORCA_RUNNING", "1")] {
+        let mut terminal = Start::workbench(home.path()).env(name, value).spawn();
+        assert_eq!(terminal.exit_code(), 0);
+        terminal.wait_for_bytes(b"ptc-workbench run ");
+        assert!(!terminal.bytes().contains(&0x1b), "nothing is drawn");
+    }
+    // Who wants the screen all the same says so.
+    let file = home.path().join("drawn.toml");
+    std::fs::write(&file, "[interface]\nplain = false\n").unwrap();
+    let name = file.to_str().unwrap();
+    let mut terminal = Start::workbench(home.path()).args(&["--config", name]).env("TERM", "dumb").spawn();
     assert_eq!(terminal.exit_code(), 2);
     terminal.wait_for_bytes(b"needs a terminal");
     terminal.wait_for_bytes(b"run AGENT.toml");

@@ -94,6 +94,8 @@ pub enum Expr {
     Call { callee: Box<Node>, args: Vec<Node> },
     /// Calls a tool with one map of arguments (a non-map fails as `invalid_tool_args`).
     Tool { tool: Arc<str>, args: Box<Node> },
+    /// `(tool/try (tool/name args))`: what the tool answers or fails with, as a map.
+    Try { tool: Arc<str>, args: Box<Node> },
     /// `def` and `defonce`; the value is the var.
     Def { global: u32, value: Box<Node>, doc: Option<Arc<str>>, when: DefWhen },
     /// `(return v)`

@@ -132,7 +132,8 @@ impl Walk {
 
     /// Something is called; among these may be a function of an earlier program.
     fn called<'n>(&mut self, among: impl IntoIterator<Item = &'n Node>) {
-        let is_data = |node: &Node| matches!(node.expr, Expr::Const(_) | Expr::Data(_) | Expr::Tool { .. });
+        let is_data =
+            |node: &Node| matches!(node.expr, Expr::Const(_) | Expr::Data(_) | Expr::Tool { .. } | Expr::Try { .. });
         if self.foreign && !among.into_iter().all(is_data) {
             self.leave();
         }
@@ -162,7 +163,7 @@ impl Walk {
                 self.nodes(args);
                 self.called(args.iter().chain([&**callee]));
             }
-            Expr::Tool { tool, args } => {
+            Expr::Tool { tool, args } | Expr::Try { tool, args } => {
                 self.node(args);
                 let call =
                     ToolUse { tool: tool.clone(), args: arguments(args), span: node.span, certain: self.certain };

@@ -77,6 +77,7 @@ rows! {
     "tools_in" Kind::Word(TOOLS_IN);
     "thinking" Kind::Flag;
     "journaling" Kind::Flag;
+    "tool_try" Kind::Flag;
     "llm_query" Kind::Flag;
     "builtin_tools" Kind::List;
     "firewall" Kind::Flag;
@@ -90,6 +91,7 @@ rows! {
     "float_precision" Kind::Count;
     "max_tool_calls" Kind::Limit(&limits::RUN_CALLS);
     "max_tool_calls_per_program" Kind::Limit(&limits::TOOL_CALLS);
+    "same_calls" Kind::Limit(&limits::SAME_CALLS);
     "max_depth" Kind::Limit(&limits::TREE_DEPTH);
     "turn_budget" Kind::Limit(&limits::TREE_TURNS);
     "cost_limit" Kind::Amount;

@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use ptc_core::text::width;
 
 use crate::cli::{safe_line, tell};
-use crate::workbench::format::duration;
+use crate::workbench::format::{Marks, SIGNS, duration};
 use crate::workbench::matrix::{Cell, MatrixEvent, MatrixState, TrialKey};
 
 /// Columns left free for the `^C` that the terminal shows.
@@ -15,7 +15,7 @@ const INTERRUPT: usize = 4;
 pub(super) struct Progress {
     /// Columns of the line that is rewritten; `None` when lines are added.
     line: Option<usize>,
-    words: bool,
+    marks: &'static Marks,
 }
 
 impl Progress {
@@ -26,7 +26,7 @@ impl Progress {
         }
         let terminal = std::io::stderr().is_terminal() && !plain;
         let columns = || crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns).max(20));
-        Self { line: terminal.then(columns), words: plain }
+        Self { line: terminal.then(columns), marks: Marks::of(plain) }
     }
 
     /// Tells what has changed.
@@ -51,17 +51,10 @@ impl Progress {
     fn added(&self, event: &MatrixEvent, state: &MatrixState) -> Option<String> {
         let (key, mark, said) = match event {
             MatrixEvent::Finished(trial) => {
-                let mark = match (trial.passed, self.words) {
-                    (true, true) => "ok",
-                    (true, false) => "✓",
-                    (false, true) => "failed",
-                    (false, false) => "✗",
-                };
+                let mark = if trial.passed { self.marks.good } else { self.marks.failed };
                 (trial.key(), mark, duration(trial.measures.time_ms))
             }
-            MatrixEvent::Untried { key, .. } => {
-                (*key, if self.words { "not tried" } else { "!" }, "not tried".to_owned())
-            }
+            MatrixEvent::Untried { key, .. } => (*key, self.marks.warning, "not tried".to_owned()),
             MatrixEvent::Started { .. } | MatrixEvent::Turn { .. } | MatrixEvent::Stopped(_) => return None,
         };
         let done = state.done() + state.untried().len();
@@ -73,7 +66,7 @@ impl Progress {
 fn now(state: &MatrixState) -> String {
     let failed = match state.failed() {
         0 => String::new(),
-        failed => format!("  ✗ {failed}"),
+        failed => format!("  {} {failed}", SIGNS.failed),
     };
     let running = state.running().iter().map(|(key, running)| match running.turn {
         0 => named(state, *key),

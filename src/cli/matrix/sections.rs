@@ -4,7 +4,7 @@ use ptc_core::text::width;
 
 use super::table::rounded;
 use crate::cli::safe_line;
-use crate::workbench::format::{cost, count, duration};
+use crate::workbench::format::{Marks, cost, count, duration};
 use crate::workbench::matrix::{CellReport, Change, ChangeKind, Outcome};
 
 /// Outcomes and kinds of errors shown of one cell.
@@ -22,19 +22,14 @@ pub(super) fn unfit(reports: &[CellReport]) -> Vec<String> {
 }
 
 /// Equal answers with their counts.
-pub(super) fn answers(reports: &[CellReport], columns: usize, words: bool) -> Vec<String> {
+pub(super) fn answers(reports: &[CellReport], columns: usize, marks: &Marks) -> Vec<String> {
     let is_plain = |report: &CellReport| report.answers.len() < 2 && report.passed == report.trials;
     let all = reports.iter().filter(|report| report.trials > 0).count() <= ALL_CELLS;
     let mut lines = Vec::new();
     for report in reports.iter().filter(|report| report.trials > 0 && (all || !is_plain(report))) {
         lines.push(format!("  {}", safe_line(&report.cell.name())));
         for group in report.answers.iter().take(SHOWN) {
-            let mark = match (group.passed == group.count, words) {
-                (true, true) => "ok",
-                (true, false) => "✓",
-                (false, true) => "failed",
-                (false, false) => "✗",
-            };
+            let mark = if group.passed == group.count { marks.good } else { marks.failed };
             let said = match &group.outcome {
                 Outcome::Answer(text) => safe_line(text.text()),
                 Outcome::Fail(reason) => format!("failed: {}", safe_line(reason)),

@@ -55,8 +55,8 @@ impl<W: Write> Printer<W> {
             CallStatus::Ok | CallStatus::Error => format!("{} ({time})", short(&wording::outcome(end, LONGEST))),
         };
         let number = at.as_str().rsplit('/').next().unwrap_or_default();
-        let arrow = if self.marks.to == "to" { "gives" } else { self.marks.to };
-        self.line(&format!("    {mark} {number} {arrow} {said}"));
+        let said = self.marks.line(mark, &format!("{number} {} {said}", self.marks.gives));
+        self.line(&format!("    {said}"));
     }
 
     pub(super) fn question(&mut self, question: &QuestionAsked) {
@@ -86,7 +86,7 @@ impl<W: Write> Printer<W> {
             let excerpt = end.span.and_then(|span| Excerpt::of(self.programs.get(at)?, span));
             let place = excerpt.as_ref().map(|found| format!(" ({})", found.place));
             let place = place.filter(|_| !error.message.contains("line ")).unwrap_or_default();
-            self.line(&format!("  {} {}: {}{place}", self.marks.bad, error.reason, error.message));
+            self.marked(self.marks.bad, &format!("{}: {}{place}", error.reason, error.message));
             if let Some(found) = excerpt {
                 self.excerpt(&found);
             }
@@ -101,7 +101,7 @@ impl<W: Write> Printer<W> {
             self.line(&format!("  done {id}: {}", short(text)));
         }
         for warning in &end.warnings {
-            self.line(&format!("  {} {warning}", self.marks.warning));
+            self.marked(self.marks.warning, warning);
         }
     }
 
@@ -118,7 +118,7 @@ impl<W: Write> Printer<W> {
     /// What a program defined; `replaced`: the values that names had before.
     pub(super) fn memory(&mut self, change: &MemoryChange, replaced: &[(String, String)]) {
         if change.rolled_back {
-            return self.line(&format!("  {} memory: too large, the definitions are dropped", self.marks.warning));
+            return self.marked(self.marks.warning, "memory: too large, the definitions are dropped");
         }
         let marks = self.marks;
         let old = |name: &String| replaced.iter().find(|(known, _)| known == name).map(|(_, value)| short(value));
@@ -140,12 +140,7 @@ impl<W: Write> Printer<W> {
         let done = plan.items.iter().filter(|(.., note)| note.is_some()).count();
         self.line(&format!("  plan {done} of {} done", plan.items.len()));
         for (id, what, note) in &plan.items {
-            let mark = match (note.is_some(), self.marks.to == "to") {
-                (true, true) => "done:",
-                (false, true) => "open:",
-                (true, false) => "[x]",
-                (false, false) => "[ ]",
-            };
+            let mark = if note.is_some() { self.marks.done } else { self.marks.open };
             let note = note.as_deref().filter(|note| !note.is_empty()).map(|note| format!(" — {}", short(note)));
             self.line(&format!("    {mark} {id} {}{}", short(what), note.unwrap_or_default()));
         }

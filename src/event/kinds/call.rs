@@ -161,7 +161,7 @@ pub struct TasksKept {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct QuestionAsked {
     /// ask, reply (of a model that is a person), consent (to a call), outcome (of a call that was begun),
-    /// `gate_send`, `gate_apply`, `gate_result` (where a run was intercepted)
+    /// `gate_send`, `gate_apply`, `gate_result` (where a run was intercepted), breakpoint
     pub kind: String,
     /// The question.
     pub text: String,
@@ -177,6 +177,8 @@ impl QuestionAsked {
     pub const CONSENT: &str = "consent";
     /// The kind of a question about a call that was begun before a session broke off.
     pub const OUTCOME: &str = "outcome";
+    /// The kind of a question at a breakpoint.
+    pub const BREAKPOINT: &str = "breakpoint";
 }
 
 /// `answer`

@@ -100,6 +100,7 @@ pub fn turn_line(plan: &Plan, standing: Standing) -> String {
         Some(TurnKind::MustReturn) => {
             let more = match retry.min(behind) {
                 0 => String::new(),
+                1 => " 1 turn for corrections follows it.".to_owned(),
                 retry => format!(" {retry} turns for corrections follow it."),
             };
             format!("\nTurn {number} of {work}, the last one: no tools any more, {end}.{more}\n")
@@ -111,7 +112,8 @@ pub fn turn_line(plan: &Plan, standing: Standing) -> String {
             format!("\nTurn {number}: all agents together have {tree} turns left.\n")
         }
         Some(TurnKind::Normal) if retry > 0 => {
-            format!("\nTurn {number}: {work_left} work turns and {retry} correction turns are left.\n")
+            let turns = if retry == 1 { "turn" } else { "turns" };
+            format!("\nTurn {number}: {work_left} work turns and {retry} correction {turns} are left.\n")
         }
         Some(TurnKind::Normal) if work_left == 2 => {
             format!("\nTurn {number} of {work}; the one after it is the last.\n")

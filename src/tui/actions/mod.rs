@@ -30,6 +30,7 @@ pub enum Action {
     Comparing(Comparison),
     Run,
     Intercept(Gate),
+    Breakpoints,
     Preview,
     Against,
     FocusNext,

@@ -27,6 +27,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Intercept(Gate::Send), "run.intercept_send", "intercept requests", "Runs stop before each request, for you to change it; again lets them pass.", &["f7"], C::Global, 0),
     row(A::Intercept(Gate::Apply), "run.intercept_apply", "intercept replies", "Runs stop before each reply is applied, for you to change it; again lets them pass.", &["shift-f7"], C::Global, 0),
     row(A::Intercept(Gate::Result), "run.intercept_result", "intercept results", "Runs stop when a tool has answered, for you to change the result; again lets them pass.", &["alt-f7"], C::Global, 0),
+    row(A::Breakpoints, "run.breakpoints", "breakpoints", "Chooses where runs stop: before a tool is called, at a definition, at an error.", &["ctrl-f7"], C::Global, 0),
     row(A::Preview, "request.preview", "preview", "Shows exactly what would be sent first, and the schema of the answer.", &["f6"], C::Global, 35),
     row(A::FocusNext, "focus.next", "next field", "Moves to the next field.", &["tab"], C::Global, 10),
     row(A::FocusPrevious, "focus.previous", "previous field", "Moves to the field before.", &["backtab"], C::Global, 0),

@@ -23,7 +23,7 @@ use ptc_core::signature::Type;
 use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place, Plan, diagnose, set_option};
 use crate::event::{Address, ErrorRecord};
 use crate::export::{Content, Piece};
-use crate::port::Gate;
+use crate::port::{Breakpoint, Gate};
 use crate::workbench::inspect::Inspection;
 use crate::workbench::{
     Answers, Desk, Intercept, ModelLine, ModelState, Pipeline, PipelineSpec, RunSpec, StartError, Workbench, secrets,
@@ -181,6 +181,10 @@ impl Backend for Live {
 
     fn intercept(&self, gate: Gate, closed: bool) {
         self.intercept.set(gate, closed);
+    }
+
+    fn stop_at(&self, breakpoints: Vec<Breakpoint>) {
+        self.intercept.stop_at(breakpoints);
     }
 
     fn sessions(&self) -> Result<Vec<SessionSummary>, ErrorRecord> {

@@ -225,6 +225,7 @@ impl Player {
         let agent = agent.map_err(|found| found.first().map(|one| one.message.clone()).unwrap_or_default())?;
         let intercept = Intercept::default();
         self.model.workbench.gates.iter().for_each(|gate| intercept.set(*gate, true));
+        intercept.stop_at(self.model.workbench.breakpoints.clone());
         let desk = Arc::new(Desk::behind(intercept));
         let spec =
             RunSpec { agent, model: None, context: None, person: desk.clone(), save: false, seed: 0, journal: None };

@@ -4,6 +4,7 @@
 //! nothing is. Pure: it reads no file.
 
 pub mod agent;
+pub mod breaks;
 pub mod case;
 pub mod check;
 pub mod export;
@@ -15,6 +16,7 @@ pub mod scrub;
 
 use super::archive::Ask;
 use super::form::Form;
+use super::message::Effect;
 
 /// What a dialog is for.
 #[derive(Debug, Clone)]
@@ -33,6 +35,8 @@ pub enum Purpose {
     Marks(marks::Marks),
     /// An agent for the editors.
     Agent,
+    /// Where runs stop.
+    Breakpoints,
 }
 
 impl Purpose {
@@ -45,13 +49,13 @@ impl Purpose {
                 Vec::new()
             }
             Self::Export(export) => export.changed(form),
-            Self::Message(_) | Self::Case(_) | Self::Marks(_) | Self::Agent => Vec::new(),
+            Self::Message(_) | Self::Case(_) | Self::Marks(_) | Self::Agent | Self::Breakpoints => Vec::new(),
         }
     }
 
     /// The form is confirmed: what is to be done, or why it cannot.
-    pub fn submit(&self, form: &Form) -> Result<Ask, String> {
-        match self {
+    pub fn submit(&self, form: &Form) -> Result<Effect, String> {
+        let ask = match self {
             Self::Fork(fork) => fork.submit(form),
             Self::Rerun(rerun) => Ok(rerun.submit(form)),
             Self::Message(message) => message.submit(form),
@@ -59,7 +63,9 @@ impl Purpose {
             Self::Export(export) => export.submit(form),
             Self::Marks(marks) => Ok(marks.submit(form)),
             Self::Agent => agent::submit(form).map(Ask::Take),
-        }
+            Self::Breakpoints => return breaks::submit(form).map(Effect::StopAt),
+        };
+        ask.map(Effect::Ask)
     }
 
     /// What it says while it is being done.
@@ -70,6 +76,7 @@ impl Purpose {
             Self::Message(_) => "replaying what was said, then asking …",
             Self::Agent => "reading …",
             Self::Case(_) | Self::Export(_) | Self::Marks(_) => "writing …",
+            Self::Breakpoints => "setting …",
         }
     }
 }

@@ -82,6 +82,7 @@ impl Transcript {
         }
         self.take(envelope);
         self.bill(&envelope.run(), |bill| bill.apply(&envelope.event));
+        self.facts.waits = self.gaps.is_open();
         match &envelope.event {
             Event::Edit(edit) => self.readers.edited(&envelope.address, edit),
             Event::RequestMade(made) => self.give_reader(&envelope.address.turn_part(), made),

@@ -110,6 +110,8 @@ pub struct Facts {
     pub last_ms: i64,
     /// Returned or failed, with the failure.
     pub end: Option<Result<(), ErrorRecord>>,
+    /// A person is waited for: no clock runs.
+    pub waits: bool,
     /// Nothing more will come, with or without an end.
     pub closed: bool,
 }
@@ -123,8 +125,13 @@ impl Facts {
 
     /// From the start to the end, to the last event of what has none, or to `now_ms` while it runs.
     pub fn elapsed_ms(&self, now_ms: i64) -> u64 {
-        let until = if self.end.is_some() || self.closed { self.last_ms } else { now_ms.max(self.last_ms) };
+        let until = if self.end.is_some() || self.closed { self.last_ms } else { self.clock_ms(now_ms) };
         if self.run.is_none() { 0 } else { u64::try_from(until - self.started_ms).unwrap_or_default() }
+    }
+
+    /// The time that the clocks of the run show at `now_ms`: while a person is waited for, that of the last event.
+    pub fn clock_ms(&self, now_ms: i64) -> i64 {
+        if self.waits { self.last_ms } else { now_ms.max(self.last_ms) }
     }
 }
 

@@ -135,10 +135,11 @@ impl Transcript {
 
     /// The exact height of a cell.
     pub(super) fn measure(&mut self, index: usize, now_ms: i64) -> usize {
+        let clock_ms = self.facts.clock_ms(now_ms);
         let Some(cell) = self.cells.get_mut(index) else { return 0 };
         let new = !cell.is_laid();
         let start = self.starts.get(&cell.at.run_part());
-        if cell.lay(self.viewport.columns, self.view, now_ms, start, &self.store) {
+        if cell.lay(self.viewport.columns, self.view, clock_ms, start, &self.store) {
             self.laid_out += 1;
         }
         if new {

@@ -12,7 +12,7 @@ use crate::tui::form::{Form, Held, Input};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Popup, RunView, Screen, Tone};
 use crate::tui::sessions::fork::{Aim, Fork};
-use crate::tui::sessions::{Purpose, case::Case, export::Export, marks::Marks, message::Message, rerun::Rerun};
+use crate::tui::sessions::{Purpose, breaks, case::Case, export::Export, marks::Marks, message::Message, rerun::Rerun};
 
 /// Columns of the sign before a chosen value.
 const SIGN: u16 = 2;
@@ -81,6 +81,13 @@ pub(super) fn message(model: &mut Model) -> Vec<Effect> {
     let Some(session) = model.saved_subject() else { return once_listed(model, Action::GoOn) };
     let (form, message) = Message::open(session);
     open(model, form, Purpose::Message(message));
+    Vec::new()
+}
+
+/// Where runs stop because of what their programs do.
+pub(super) fn breakpoints(model: &mut Model) -> Vec<Effect> {
+    let form = breaks::dialog(&model.workbench.breakpoints);
+    open(model, form, Purpose::Breakpoints);
     Vec::new()
 }
 
@@ -224,10 +231,18 @@ pub(super) fn choose(model: &mut Model, by: isize) -> Vec<Effect> {
 pub(super) fn submit(model: &mut Model) -> Vec<Effect> {
     let Some((form, purpose)) = top(model) else { return Vec::new() };
     match purpose.submit(form) {
-        Ok(ask) => {
+        Ok(Effect::StopAt(breakpoints)) => {
+            model.popups.pop();
+            let set: Vec<String> = breakpoints.iter().map(ToString::to_string).collect();
+            let told = if set.is_empty() { "at no breakpoint".to_owned() } else { format!("at {}", set.join(", ")) };
+            model.say(Tone::Info, format!("runs stop {told}"));
+            model.workbench.breakpoints.clone_from(&breakpoints);
+            vec![Effect::StopAt(breakpoints)]
+        }
+        Ok(effect) => {
             form.error = None;
             form.waiting = Some(purpose.doing());
-            effects([ask])
+            vec![effect]
         }
         Err(message) => {
             form.fail(message);

@@ -132,6 +132,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Comparing(step) => compare::step(model, step),
         Action::Run => run::run_or_stop(model),
         Action::Intercept(gate) => run::intercept(model, gate),
+        Action::Breakpoints => dialog::breakpoints(model),
         Action::FocusNext => focus(model, 1),
         Action::FocusPrevious => focus(model, 2),
         Action::Save => save::save(model, AfterSave::Stay),

@@ -58,6 +58,9 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
     if !workbench.gates.is_empty() {
         facts.push("intercepts".to_owned());
     }
+    if !workbench.breakpoints.is_empty() {
+        facts.push("breakpoints".to_owned());
+    }
     let keys = |action| model.keymap.first_name(action);
     let help = format!("{} help  {} actions ", keys(Action::Help), keys(Action::Palette));
     let used: usize = left.iter().map(|piece| width(&piece.text)).sum();

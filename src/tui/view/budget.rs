@@ -95,7 +95,8 @@ fn more(model: &Model, facts: &Facts) -> Vec<String> {
         Gate::Apply => "stops before replies".to_owned(),
         Gate::Result => "stops at results".to_owned(),
     });
-    calls.into_iter().chain(plan).chain(gates).collect()
+    let breakpoints = model.workbench.breakpoints.iter().map(|breakpoint| format!("stops at {breakpoint}"));
+    calls.into_iter().chain(plan).chain(gates).chain(breakpoints).collect()
 }
 
 /// A bar of filled and empty marks, at most so many.

@@ -7,6 +7,7 @@ mod table;
 
 use ptc_core::text::{SafeText, width};
 
+use super::format::Marks;
 use super::{OpenError, Workbench};
 use crate::event::Address;
 use crate::session::diff::{Comparison, Side, compare};
@@ -51,15 +52,15 @@ pub struct Frame {
 
 impl Frame {
     fn good(self) -> &'static str {
-        if self.words { "ok" } else { "✓" }
+        Marks::of(self.words).good
     }
 
     fn bad(self) -> &'static str {
-        if self.words { "error" } else { "✗" }
+        Marks::of(self.words).bad
     }
 
     fn differs(self) -> &'static str {
-        if self.words { "!=" } else { "≠" }
+        Marks::of(self.words).differs
     }
 
     /// A line that fits the columns.

@@ -10,6 +10,36 @@ use ptc_core::reasons::Reason;
 const SIGN: &str = "⟦value of the form⟧";
 /// Forms that are tried, from the inside out.
 const TRIES: usize = 6;
+/// Forms whose parts are stages: each gets the value of the one before.
+const STAGED: [&str; 2] = ["->", "->>"];
+
+/// A part of a program that may have a value.
+#[derive(Clone, Copy)]
+enum Part<'f> {
+    /// A form of its own.
+    Form(&'f Form),
+    /// A stage of `->` and its like: what it gives is what the next stage gets.
+    Stage(&'f Form),
+}
+
+impl<'f> Part<'f> {
+    fn form(self) -> &'f Form {
+        match self {
+            Self::Form(form) | Self::Stage(form) => form,
+        }
+    }
+
+    /// The program with this part printed.
+    fn printed(self, program: &str) -> String {
+        let (start, end) = (self.form().span.start, self.form().span.end);
+        let (before, form, behind) = (&program[..start], &program[start..end], &program[end..]);
+        let print = format!("(println \"{SIGN}\" (pr-str probed__)) probed__");
+        match self {
+            Self::Form(_) => format!("{before}(let [probed__ {form}] {print}){behind}"),
+            Self::Stage(_) => format!("{before}{form} ((fn [probed__] {print})){behind}"),
+        }
+    }
+}
 
 /// What a form gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,17 +56,11 @@ pub struct Probe {
 pub(super) fn probe(program: &str, at: usize, whole: &Outcome, run: impl Fn(String) -> Outcome) -> Option<Probe> {
     let forms = read(program, Budget::default()).ok()?;
     let top = forms.iter().find(|form| holds(form, at))?;
-    let mut around = vec![top];
+    let mut around = vec![Part::Form(top)];
     descend(top, at, &mut around);
-    for form in around.iter().rev().take(TRIES) {
-        let (start, end) = (form.span.start, form.span.end);
-        let wrapped = format!(
-            "{}(let [probed__ {}] (println \"{SIGN}\" (pr-str probed__)) probed__){}",
-            &program[..start],
-            &program[start..end],
-            &program[end..]
-        );
-        let outcome = run(wrapped);
+    for part in around.iter().rev().take(TRIES) {
+        let span = part.form().span;
+        let outcome = run(part.printed(program));
         if ends_alike(&outcome, whole) {
             let values =
                 outcome.prints.iter().filter_map(|line| line.strip_prefix(SIGN)).map(|text| text.trim().to_owned());
@@ -46,7 +70,7 @@ pub(super) fn probe(program: &str, at: usize, whole: &Outcome, run: impl Fn(Stri
                 let last = values.pop().unwrap_or_default();
                 values = vec![values.swap_remove(0), last];
             }
-            return Some(Probe { span: (start, end), times, values });
+            return Some(Probe { span: (span.start, span.end), times, values });
         }
     }
     top_level(program, top, run)
@@ -64,21 +88,24 @@ fn holds(form: &Form, at: usize) -> bool {
     (form.span.start..form.span.end).contains(&at)
 }
 
-/// The forms inside of this one that hold the place and may have a value, outermost first.
-fn descend<'f>(form: &'f Form, at: usize, around: &mut Vec<&'f Form>) {
+/// The parts inside of this form that hold the place and may have a value, outermost first.
+fn descend<'f>(form: &'f Form, at: usize, around: &mut Vec<Part<'f>>) {
     let (Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) | Shape::Short(parts)) =
         &form.shape
     else {
         return;
     };
     let is_call = matches!(form.shape, Shape::List(_) | Shape::Short(_));
-    let threads = is_call && parts.first().and_then(Form::symbol).is_some_and(|name| name.contains("->"));
+    let head = parts.first().and_then(Form::symbol).filter(|_| is_call).unwrap_or_default();
+    let threads = head.contains("->");
     let Some((place, inner)) = parts.iter().enumerate().find(|(_, part)| holds(part, at)) else { return };
     // The word that is called says nothing, and what is threaded is no form of its own.
-    if is_call && place == 0 && inner.symbol().is_some() || threads && place > 1 {
-        return;
+    match place {
+        0 if is_call && inner.symbol().is_some() => return,
+        2.. if STAGED.contains(&head) => around.push(Part::Stage(inner)),
+        2.. if threads => return,
+        _ => around.push(Part::Form(inner)),
     }
-    around.push(inner);
     descend(inner, at, around);
 }
 
@@ -132,6 +159,17 @@ mod tests {
     }
 
     #[test]
+    fn a_stage_has_the_value_that_the_next_one_gets() {
+        assert_eq!(probed("(->> [1 2] (|map inc) (reduce +))"), told("(map inc)", 1, &["[2 3]"]));
+        assert_eq!(probed("(->> [1 2] (map inc) (reduce |+))").1, 1);
+        assert_eq!(probed("(-> {:a {:b 7}} |:a :b inc)"), told(":a", 1, &["{:b 7}"]));
+        assert_eq!(probed("(-> |[1 2] (conj 3) count)"), told("[1 2]", 1, &["[1 2]"]));
+        assert_eq!(probed("(-> [1 2] (conj |(inc 2)) count)"), told("(inc 2)", 1, &["3"]));
+        assert_eq!(probed("(map #(-> % (|* 2) inc) [1 2 3])"), told("(* 2)", 3, &["2", "6"]));
+        assert_eq!(probed("(some-> {:a nil} (|get :a) inc)"), told("(some-> {:a nil} (get :a) inc)", 1, &["nil"]));
+    }
+
+    #[test]
     fn a_form_in_a_function_is_told_first_and_last() {
         assert_eq!(probed("(map (fn [x] |(* x 2)) [1 2 3])"), told("(* x 2)", 3, &["2", "6"]));
         assert_eq!(probed("(if true 1 |(inc 5))"), told("(inc 5)", 0, &[]));
@@ -140,7 +178,7 @@ mod tests {
     #[test]
     fn what_has_no_value_gives_that_of_the_form_around_it() {
         assert_eq!(probed("(let [|x 1] (inc x))"), told("(let [x 1] (inc x))", 1, &["2"]));
-        assert_eq!(probed("(->> [1 2] (map |inc))"), told("(->> [1 2] (map inc))", 1, &["[2 3]"]));
+        assert_eq!(probed("(cond-> [1 2] true (|conj 3))"), told("(cond-> [1 2] true (conj 3))", 1, &["[1 2 3]"]));
         assert_eq!(probed("(def |a 7)\n(inc a)").0, "(def a 7)");
     }
 

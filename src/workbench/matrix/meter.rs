@@ -75,8 +75,7 @@ impl Meter {
     pub fn apply(&mut self, envelope: &Envelope) {
         self.fold.apply(envelope);
         self.ledger.apply(envelope);
-        let gap_ms = self.gaps.before(envelope);
-        self.started_ms = self.started_ms.map(|started_ms| started_ms.saturating_add(gap_ms));
+        self.gaps.before(envelope);
         self.ended_ms = envelope.at_ms;
         let (at, now) = (&envelope.address, envelope.at_ms);
         match &envelope.event {
@@ -113,7 +112,7 @@ impl Meter {
             tokens,
             cost: step.known_cost(),
             first_ms: self.first_ms,
-            time_ms: elapsed_ms(started_ms, self.ended_ms).saturating_sub(waited_ms),
+            time_ms: elapsed_ms(started_ms.saturating_add(self.gaps.sum_ms()), self.ended_ms).saturating_sub(waited_ms),
             waited_ms,
             errors: self.errors.clone(),
             data_bytes: self.ledger.data_bytes(),

@@ -128,7 +128,7 @@ impl Analyser<'_> {
     }
 
     /// `(tool/name …)`
-    fn tool_call(&mut self, form: &Form, tool: &str, at: Span, args: &[Form]) -> A {
+    pub(super) fn tool_call(&mut self, form: &Form, tool: &str, at: Span, args: &[Form]) -> A {
         let tool = self.tool_name(tool, at);
         let keys = args.iter().step_by(2);
         let pairs = args.len().is_multiple_of(2)

@@ -160,6 +160,20 @@ impl Analyser<'_> {
         Ok(Node::new(Expr::TaskReset(Box::new(self.expr(&args[0], Tail::No)?)), form.span))
     }
 
+    /// `(tool/try (tool/name …))`; a tool of that name comes first. Only a call of a tool can be tried: nothing of the machine is left half
+    /// done when it fails.
+    pub(super) fn try_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+        if self.tools.contains("try") {
+            return self.tool_call(form, "try", form.span, args);
+        }
+        count("tool/try", args, form.span)?;
+        let Expr::Tool { tool, args } = self.expr(&args[0], Tail::No)?.expr else {
+            let hint = "Write (tool/try (tool/name {…})), nothing else around the call";
+            return Err(broken_with(Reason::InvalidForm, "tool/try", "takes one call of a tool", hint, form.span));
+        };
+        Ok(Node::new(Expr::Try { tool, args }, form.span))
+    }
+
     /// `(budget/remaining)`
     pub(super) fn budget_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
         count("budget/remaining", args, form.span)?;

@@ -71,6 +71,7 @@ forms! {
     "defn" defn_form;
     "quote" quote_form;
     "budget/remaining" budget_form;
+    "tool/try" try_form;
 }
 
 /// Is there a form of this name?

@@ -167,7 +167,7 @@ impl Walk {
                 self.nodes(args, live);
                 self.node(callee, live);
             }
-            Expr::Tool { args, .. } => self.node(args, live),
+            Expr::Tool { args, .. } | Expr::Try { args, .. } => self.node(args, live),
             Expr::Def { value, .. } => self.maybe(value, live),
             Expr::Return(value) | Expr::Fail(value) => {
                 *live = Slots::default();
@@ -372,6 +372,7 @@ impl Touched {
                 }
             }
             Expr::Tool { args: node, .. }
+            | Expr::Try { args: node, .. }
             | Expr::Def { value: node, .. }
             | Expr::Return(node)
             | Expr::Fail(node)

@@ -179,6 +179,12 @@ pub(super) const MEMORY: &[Builtin] = &[
         .doc(&["(task-reset id)"], "Forgets what `task` kept under the id; nil.")
         .examples(&[("(task-reset \"sum\")", "nil")])
         .clojure(Clojure::Extension),
+    Builtin::form("tool/try", Arity::exactly(1))
+        .doc(
+            &["(tool/try (tool/name {…}))"],
+            "Instead of ending the program when a tool fails: `{:ok value}`, or `{:error {:tool name :message text}}`.",
+        )
+        .clojure(Clojure::Extension),
     Builtin::form("budget/remaining", Arity::exactly(0))
         .doc(
             &["(budget/remaining)"],

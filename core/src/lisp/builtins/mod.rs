@@ -55,7 +55,7 @@ use std::sync::{Arc, OnceLock};
 use super::function::Function;
 use crate::value::Value;
 
-pub use reference::{Ends, card, reference};
+pub use reference::{Ends, card, card_of_try, reference};
 pub use row::{Arity, Builtin, Clojure, Cost, Run};
 pub(crate) use texts::joined;
 

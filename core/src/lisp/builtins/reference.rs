@@ -100,17 +100,27 @@ fn entry(row: &Builtin) -> String {
     text
 }
 
+/// The form that the card leaves out: agents that want it told ask for [`card_of_try`], so that the prompts of all others stay what they
+/// were.
+const TRY: &str = "tool/try";
+
+/// What the card says of the form that gives the errors of tools as values.
+pub fn card_of_try() -> String {
+    let row = SECTIONS.iter().flat_map(|section| section.rows).find(|row| row.name == TRY);
+    row.map(|row| format!("- {}: {}\n", row.signatures.join(" or "), row.about)).unwrap_or_default()
+}
+
 /// The language card: what a model must know to write programs, as short as it can be.
 pub fn card(ends: Ends) -> String {
     let mut text = RULES.replace("{ends}", ends.rule());
     text.push_str("\nEverything there is (nothing else exists):\n");
     for section in SECTIONS {
-        let names: Vec<&str> = section.rows.iter().map(|row| row.name).collect();
+        let names: Vec<&str> = section.rows.iter().map(|row| row.name).filter(|name| *name != TRY).collect();
         let _ = writeln!(text, "- {}: {}", section.title, names.join(" "));
     }
     text.push_str("\nNot in Clojure:\n");
     // The rows of `return` and `fail` say that the run ends.
-    let is_true = |row: &&Builtin| ends == Ends::Run || !matches!(row.name, "return" | "fail");
+    let is_true = |row: &&Builtin| row.name != TRY && (ends == Ends::Run || !matches!(row.name, "return" | "fail"));
     for row in SECTIONS.iter().flat_map(own).filter(is_true) {
         let _ = writeln!(text, "- {}: {}", row.signatures.join(" or "), row.about);
     }
@@ -136,8 +146,9 @@ mod tests {
         for card in [card(Ends::Run), card(Ends::Call)] {
             println!("{card}\n{} tokens", estimate_tokens(&card));
             for row in SECTIONS.iter().flat_map(|section| section.rows) {
-                assert!(card.contains(row.name), "{}", row.name);
+                assert_eq!(card.contains(row.name), row.name != TRY, "{}", row.name);
             }
+            assert!(card_of_try().contains("(tool/try "));
             assert!(estimate_tokens(&card) <= 2_500, "{} tokens", estimate_tokens(&card));
         }
     }

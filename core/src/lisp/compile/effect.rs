@@ -3,8 +3,7 @@
 use super::Compiler;
 use super::expression::{Ex, code};
 use crate::lisp::ir::{DefWhen, Expr, Node};
-use crate::lisp::machine::Machine;
-use crate::lisp::machine::Place;
+use crate::lisp::machine::{Machine, Place};
 use crate::lisp::{Halt, R};
 use crate::value::Value;
 
@@ -17,6 +16,13 @@ impl Compiler<'_> {
                 code(move |machine, slots, closed| {
                     let args = args.eval(machine, slots, closed)?;
                     machine.call_tool(&tool, &args).map_err(|halt| machine.blame(halt, &place))
+                })
+            }
+            Expr::Try { tool, args } => {
+                let (tool, args) = (tool.clone(), self.ex(args));
+                code(move |machine, slots, closed| {
+                    let args = args.eval(machine, slots, closed)?;
+                    machine.try_tool(&tool, &args).map_err(|halt| machine.blame(halt, &place))
                 })
             }
             Expr::Def { global, value, doc, when } => self.definition(*global, value, doc.clone(), *when),

@@ -241,6 +241,7 @@ impl Compiler<'_> {
             Expr::Fn { lambda, captures } => self.closure(lambda, captures),
             Expr::Myself | Expr::Global { .. } | Expr::Data(_) | Expr::Budget | Expr::History(_) => self.reading(node),
             Expr::Tool { .. }
+            | Expr::Try { .. }
             | Expr::Def { .. }
             | Expr::Return(_)
             | Expr::Fail(_)

@@ -11,15 +11,39 @@ use crate::value::{Map, Value};
 impl Machine<'_> {
     /// Calls a tool with one map of arguments and records the call.
     pub(crate) fn call_tool(&mut self, tool: &str, args: &Value) -> R {
+        self.ask_tool(tool, args)?.map_or_else(
+            |words| {
+                let problem = format!("the tool failed: {words}");
+                Error::new(Reason::ToolError, problem).within(format!("tool/{tool}")).halt()
+            },
+            Ok,
+        )
+    }
+
+    /// The same as a value: `{:ok value}`, or `{:error {:tool name :message words}}`. What is wrong with the call itself is an error all the
+    /// same.
+    pub(crate) fn try_tool(&mut self, tool: &str, args: &Value) -> R {
+        Ok(match self.ask_tool(tool, args)? {
+            Ok(value) => Value::map([(Value::keyword("ok"), value)]),
+            Err(words) => {
+                let told = [("tool", tool), ("message", &words)];
+                let told = told.map(|(key, text)| (Value::keyword(key), Value::str(text)));
+                Value::map([(Value::keyword("error"), Value::map(told))])
+            }
+        })
+    }
+
+    /// What a tool answers, or the words in which it failed.
+    fn ask_tool(&mut self, tool: &str, args: &Value) -> R<Result<Value, String>> {
         self.check_leaving(args).map_err(|halt| named(halt, tool))?;
         let (args, warnings) = tool_args(self, args).map_err(|halt| named(halt, tool))?;
         self.warnings.extend(warnings.into_iter().map(|warning| format!("tool/{tool}: {warning}")));
         if !self.world.shared.begin_call(self.limits().tool_calls) {
             let limit = self.limits().tool_calls.unwrap_or_default();
-            return Error::new(Reason::ToolCallLimitExceeded, format!("a program may call tools {limit} times"))
+            let error = Error::new(Reason::ToolCallLimitExceeded, format!("a program may call tools {limit} times"))
                 .hint("Call fewer tools, or return what is known and go on in the next program")
-                .within(format!("tool/{tool}"))
-                .halt();
+                .within(format!("tool/{tool}"));
+            return Err(error.into());
         }
         let at = CallAddress { branches: self.branches.clone(), call: self.made };
         self.made += 1;
@@ -27,17 +51,13 @@ impl Machine<'_> {
         let answer = catch_unwind(AssertUnwindSafe(|| host.call(&at, tool, &args)))
             .unwrap_or_else(|_| Err(Failure::Tool("it broke off".to_owned())));
         let record = |result| self.calls.push(Call { at, tool: tool.to_owned(), args, result });
-        match answer {
-            Ok(value) => {
-                record(Ok(value.clone()));
-                Ok(value)
-            }
-            Err(Failure::Tool(words)) => {
-                record(Err(words.clone()));
-                Error::new(Reason::ToolError, format!("the tool failed: {words}")).within(format!("tool/{tool}")).halt()
-            }
-            Err(Failure::Stopped(error)) => error.halt(),
-        }
+        let answer = match answer {
+            Ok(value) => Ok(value),
+            Err(Failure::Tool(words)) => Err(words),
+            Err(Failure::Stopped(error)) => return Err(Halt::Error(error).into()),
+        };
+        record(answer.clone());
+        Ok(answer)
     }
 }
 

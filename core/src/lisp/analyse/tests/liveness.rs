@@ -62,6 +62,7 @@ impl Check {
         nodes.into_iter().try_fold(moved, |moved, node| self.node(node, moved))
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm for each kind of node")]
     fn node(&mut self, node: &Node, mut moved: Moved) -> After {
         match &node.expr {
             Expr::Local(local) => Self::read(*local, &mut moved),
@@ -142,7 +143,9 @@ impl Check {
                 let moved = self.node(callee, moved)?;
                 return self.all(args, moved);
             }
-            Expr::Tool { args: node, .. } | Expr::TaskReset(node) => return self.node(node, moved),
+            Expr::Tool { args: node, .. } | Expr::Try { args: node, .. } | Expr::TaskReset(node) => {
+                return self.node(node, moved);
+            }
             Expr::Def { value, .. } => return join(Some(moved.clone()), self.node(value, moved)),
             Expr::Return(value) | Expr::Fail(value) => {
                 self.node(value, moved);

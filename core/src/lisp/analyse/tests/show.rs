@@ -90,6 +90,7 @@ impl Show<'_> {
             Expr::Builtin { builtin, args } => list(builtin.name, args),
             Expr::Call { callee, args } => form("call", &std::iter::once(&**callee).chain(args).collect::<Vec<_>>()),
             Expr::Tool { tool, args } => form(&format!("tool {tool}"), &[args]),
+            Expr::Try { tool, args } => form(&format!("try {tool}"), &[args]),
             Expr::Def { global, value, doc, when } => {
                 let head = if *when == DefWhen::Always { "def" } else { "defonce" };
                 let doc = doc.as_ref().map(|doc| format!(" {doc:?}")).unwrap_or_default();

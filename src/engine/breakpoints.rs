@@ -1,0 +1,72 @@
+//! Breakpoints: a run stops before a call, or when a program has ended, and a person lets it go on.
+//!
+//! In: what a run has come to. Out: nothing changes; question and answer are told, so that a replay stops at the same places. What the
+//! person may look at there is in the session.
+
+use std::sync::atomic::Ordering;
+
+use ptc_core::lisp::{Outcome, Signal};
+use ptc_core::value::{Bounds, Value};
+
+use super::Halt;
+use super::cycle::Cycle;
+use super::program::World;
+use crate::event::{Address, QuestionAsked};
+use crate::port::{Breakpoint, Question};
+use crate::tool::Tool;
+
+/// The number of the question at a breakpoint among those of a call.
+const AT_CALL: u32 = 3;
+/// Characters of a value that a question shows.
+const SHOWN: usize = 500;
+/// The one answer there is.
+const GO_ON: &str = "go on";
+
+impl Cycle<'_> {
+    /// Before a tool is called with these arguments.
+    pub(super) async fn break_at_call(&self, at: &Address, tool: &Tool, args: &Value) -> Result<(), Halt> {
+        let asked = at.question(AT_CALL);
+        if !self.ports.person.breaks(&asked, &[Breakpoint::Tool(tool.name.clone())]) {
+            return Ok(());
+        }
+        let text = format!("The run stops before it calls (tool/{} {})", tool.name, printed(args));
+        self.stand(at, asked, text).await
+    }
+
+    /// When a program has ended.
+    pub(super) async fn break_at_end(&self, at: &Address, outcome: &Outcome, world: &World) -> Result<(), Halt> {
+        let mut defined: Vec<(&str, &Value)> = outcome
+            .memory
+            .iter()
+            .filter(|(name, binding)| world.memory.get(*name) != Some(*binding))
+            .map(|(name, binding)| (name.name(), &binding.value))
+            .collect();
+        defined.sort_by_key(|(name, _)| *name);
+        let failed = match &outcome.result {
+            Ok((Signal::Fail, value)) => Some(format!("(fail {})", printed(value))),
+            Ok(_) => None,
+            Err(error) => Some(format!("{}: {}", error.reason.name(), error.message())),
+        };
+        let met = defined.iter().map(|(name, _)| Breakpoint::Def((*name).to_owned()));
+        let met: Vec<Breakpoint> = met.chain(failed.is_some().then_some(Breakpoint::Error)).collect();
+        let asked = at.question(self.questions.load(Ordering::Relaxed));
+        if met.is_empty() || !self.ports.person.breaks(&asked, &met) {
+            return Ok(());
+        }
+        self.questions.fetch_add(1, Ordering::Relaxed);
+        let lines = defined.iter().map(|(name, value)| format!("\n{name} = {}", printed(value)));
+        let lines: String = lines.chain(failed.map(|words| format!("\n{words}"))).collect();
+        self.stand(at, asked, format!("The run stops behind its program:{lines}")).await
+    }
+
+    async fn stand(&self, at: &Address, asked: Address, text: String) -> Result<(), Halt> {
+        let options = vec![GO_ON.to_owned()];
+        let kind = QuestionAsked::BREAKPOINT.to_owned();
+        self.emit(&asked, QuestionAsked { kind, text: text.clone(), options: options.clone() }).await?;
+        self.answer_of_person(at, Question { address: asked, text, options, gate: None }).await.map(drop)
+    }
+}
+
+fn printed(value: &Value) -> String {
+    value.print(Bounds { items: None, chars: Some(SHOWN) }).text
+}
