@@ -4,7 +4,7 @@ use ptc_workbench::agent::Agent;
 use ptc_workbench::event::Envelope;
 use ptc_workbench::model::script;
 use ptc_workbench::session::diff::{Comparison, Part, Side, compare};
-use ptc_workbench::workbench::comparison::{Frame, against, totals, turns};
+use ptc_workbench::workbench::comparison::{Frame, against, first_difference, totals, turns};
 use ptc_workbench::workbench::example_sessions;
 
 use super::run_into;
@@ -67,7 +67,16 @@ async fn the_first_divergence_is_the_first_part_of_the_first_turn_that_differs()
     assert_eq!(first(side("p", &other_prompt, r#"{"a":2}"#, &replies).await), at("r0/t1", Part::Request));
     assert_eq!(first(side("c", AGENT, r#"{"a":3}"#, &replies).await), at("r0/t1", Part::Request));
     assert_eq!(first(side("r", AGENT, r#"{"a":2}"#, &[replies[0], "{\"sum\": 3}"]).await), at("r0/t2", Part::Reply));
-    assert_eq!(first(side("s", AGENT, r#"{"a":2}"#, &["{\"sum\": 2}"]).await), at("r0/t1", Part::Reply));
+    // The answer stands beside the answer: the row before has a gap, and the heading says what the rows say.
+    let short = side("s", AGENT, r#"{"a":2}"#, &["{\"sum\": 2}"]).await;
+    assert_eq!(first(short.clone()), ("r0/t1".to_owned(), None));
+    let told = |sides: Vec<Side>| {
+        let comparison = compare(sides);
+        assert_eq!(comparison.first_row(), Some(0));
+        first_difference(&comparison.pairs[0])
+    };
+    assert_eq!(told(vec![base.clone(), short.clone()]), "first difference at r0/t1: only in 1");
+    assert_eq!(told(vec![short, base.clone()]), "first difference at r0/t1: only in 2");
     let program = |text: &str| format!("```clojure\n{text}\n```");
     let (one, other) = (program("(return {:sum 2})"), program("(return {:sum   3})"));
     let (one, other) =

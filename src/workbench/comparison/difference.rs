@@ -85,7 +85,10 @@ pub fn first_difference(pair: &Pair) -> String {
         None => "the turns are the same".to_owned(),
         Some(found) => match found.part {
             Some(part) => format!("first difference at {}: {}", found.at, part.name()),
-            None => format!("first difference at {}: only one has this turn", found.at),
+            None => {
+                let of_first = pair.turns.iter().find(|turn| !turn.is_same()).is_some_and(|turn| turn.left.is_some());
+                format!("first difference at {}: only in {}", found.at, if of_first { 1 } else { pair.column + 1 })
+            }
         },
     }
 }
