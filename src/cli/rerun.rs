@@ -122,7 +122,7 @@ fn summary(repeats: &Repeats, times: usize) -> String {
 }
 
 fn words(parting: &Divergence) -> String {
-    let what = parting.part.map_or("only one of them has this turn", |part| part.name());
+    let what = parting.part.map_or("only one has this turn", |part| part.name());
     format!("first difference at {}: {what}", parting.at)
 }
 

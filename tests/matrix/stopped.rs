@@ -97,7 +97,7 @@ fn two_programs_do_not_run_one_matrix() {
 fn what_is_finished_of_a_matrix_on_a_full_disk_is_shown_with_the_way_on() {
     let program = Program::new();
     // No file grows beyond 16 KB: the sessions fit, and the matrix outgrows it here and in the spare folder.
-    let mut shell = std::process::Command::new("sh");
+    let mut shell = std::process::Command::new("/bin/sh");
     program.surround(&mut shell);
     let binary = env!("CARGO_BIN_EXE_ptc-workbench");
     let line = format!(

@@ -4,7 +4,7 @@ use ptc_workbench::agent::Agent;
 use ptc_workbench::event::Envelope;
 use ptc_workbench::model::script;
 use ptc_workbench::session::diff::{Comparison, Part, Side, compare};
-use ptc_workbench::workbench::comparison::{Frame, against, first_difference, totals, turns};
+use ptc_workbench::workbench::comparison::{Frame, against, totals, turns};
 use ptc_workbench::workbench::example_sessions;
 
 use super::run_into;
@@ -67,16 +67,7 @@ async fn the_first_divergence_is_the_first_part_of_the_first_turn_that_differs()
     assert_eq!(first(side("p", &other_prompt, r#"{"a":2}"#, &replies).await), at("r0/t1", Part::Request));
     assert_eq!(first(side("c", AGENT, r#"{"a":3}"#, &replies).await), at("r0/t1", Part::Request));
     assert_eq!(first(side("r", AGENT, r#"{"a":2}"#, &[replies[0], "{\"sum\": 3}"]).await), at("r0/t2", Part::Reply));
-    // The answer stands beside the answer: the row before has a gap, and the heading says what the rows say.
-    let short = side("s", AGENT, r#"{"a":2}"#, &["{\"sum\": 2}"]).await;
-    assert_eq!(first(short.clone()), ("r0/t1".to_owned(), None));
-    let told = |sides: Vec<Side>| {
-        let comparison = compare(sides);
-        assert_eq!(comparison.first_row(), Some(0));
-        first_difference(&comparison.pairs[0])
-    };
-    assert_eq!(told(vec![base.clone(), short.clone()]), "first difference at r0/t1: only in 1");
-    assert_eq!(told(vec![short, base.clone()]), "first difference at r0/t1: only in 2");
+    assert_eq!(first(side("s", AGENT, r#"{"a":2}"#, &["{\"sum\": 2}"]).await), at("r0/t1", Part::Reply));
     let program = |text: &str| format!("```clojure\n{text}\n```");
     let (one, other) = (program("(return {:sum 2})"), program("(return {:sum   3})"));
     let (one, other) =
@@ -96,7 +87,13 @@ async fn one_correction_more_is_a_gap_and_an_answer_stands_beside_an_answer() {
     let comparison = compare(vec![short.clone(), long.clone(), programs]);
     assert_eq!(rows(&comparison), ["- r0/t1 r0/t1 !", "- r0/t2 - !", "r0/t1 r0/t3 r0/t2 !"]);
     assert!(comparison.pairs.iter().all(|pair| pair.answers.is_empty()), "the answers are the same");
-    assert_eq!(rows(&compare(vec![long, short])), ["r0/t1 - !", "r0/t2 - !", "r0/t3 r0/t1 !"]);
+    let shorter = compare(vec![long, short]);
+    assert_eq!(rows(&shorter), ["r0/t1 - !", "r0/t2 - !", "r0/t3 r0/t1 !"]);
+    // The heading counts turns, the rows lay them out: both have a first turn, and one of them stands beside nothing.
+    let frame = Frame { columns: 80, whole: false, words: false };
+    let told: Vec<String> = against(&shorter, &shorter.pairs[0], frame).into_iter().map(|line| line.text).collect();
+    assert_eq!(told[0], "2 against 1: first difference at r0/t1: reply");
+    assert!(told.contains(&"  t1 of 1: no turn beside it".to_owned()), "{told:?}");
 }
 
 #[tokio::test]

@@ -66,7 +66,7 @@ pub struct Place {
 pub struct Pair {
     /// Which column, from 1.
     pub column: usize,
-    /// Where they part: the first of the turns beside each other that differs, or has none beside it.
+    /// Where they part: the first turn, counted in both alike, that differs.
     pub first: Option<Divergence>,
     /// The definition of the agents, line by line; empty when they are the same.
     pub definition: Vec<DiffLine>,
@@ -172,8 +172,10 @@ fn compare_runs(pair: &mut Pair, run: usize, one: &SideRun, other: &SideRun) {
     };
     pair.definition.extend(diff_lines(&one.definition, &other.definition));
     pair.inputs.extend(below(json::differences(&one.context, &other.context)));
+    if pair.first.is_none() {
+        pair.first = first_divergence(one, other);
+    }
     let mut told = Told::new(one, other);
-    let before = pair.turns.len();
     for (left, right) in aligned(&one.turns, &other.turns) {
         let parts = match (left, right) {
             (Some(i), Some(j)) => turn::differences(&one.turns[i], &other.turns[j], &mut told),
@@ -181,10 +183,6 @@ fn compare_runs(pair: &mut Pair, run: usize, one: &SideRun, other: &SideRun) {
         };
         let place = |turn: Option<usize>| turn.map(|turn| Place { run, turn });
         pair.turns.push(TurnPair { left: place(left), right: place(right), parts });
-    }
-    if pair.first.is_none() {
-        pair.first =
-            pair.turns[before..].iter().find(|turn| !turn.is_same()).and_then(|turn| parting(turn, one, other));
     }
     let answer = |side: &SideRun| side.step.answer.clone().unwrap_or_default();
     if one.step.is_ok() && other.step.is_ok() {
@@ -195,11 +193,18 @@ fn compare_runs(pair: &mut Pair, run: usize, one: &SideRun, other: &SideRun) {
     }
 }
 
-/// Where the runs part at turns that differ, as the rows beside each other show it.
-fn parting(turns: &TurnPair, one: &SideRun, other: &SideRun) -> Option<Divergence> {
-    let turn = |side: &SideRun, place: Option<Place>| Some(side.turns.get(place?.turn)?.address.clone());
-    let at = turn(one, turns.left).or_else(|| turn(other, turns.right))?;
-    Some(Divergence { at, part: turns.parts.first().map(|found| found.part) })
+/// The first turn in the order of both runs that is not the same.
+fn first_divergence(one: &SideRun, other: &SideRun) -> Option<Divergence> {
+    // Up to the first difference nothing was told that could be left out later.
+    let mut told = Told::new(one, other);
+    (0..one.turns.len().max(other.turns.len())).find_map(|place| match (one.turns.get(place), other.turns.get(place)) {
+        (Some(left), Some(right)) => {
+            let found = turn::differences(left, right, &mut told);
+            found.first().map(|found| Divergence { at: left.address.clone(), part: Some(found.part) })
+        }
+        (Some(only), None) | (None, Some(only)) => Some(Divergence { at: only.address.clone(), part: None }),
+        (None, None) => None,
+    })
 }
 
 /// The rows of all columns: a turn of the first with its counterparts; turns of others without one stand before the next turn of the
@@ -249,7 +254,17 @@ impl Comparison {
 
     /// The row of the first turn at which a column parts from the first one.
     pub fn first_row(&self) -> Option<usize> {
-        self.rows.iter().position(|row| row.differs)
+        let rows = self.pairs.iter().filter_map(|pair| {
+            let first = pair.first.as_ref()?;
+            let is_there = |row: &Row, column: usize| {
+                let turn = row.cells.get(column).copied().flatten().and_then(|place| self.turn(column, place));
+                turn.is_some_and(|turn| turn.address.is_within(&first.at))
+            };
+            // A turn of both is named by its address in the first column; only one side has the others.
+            let of_first = self.rows.iter().position(|row| is_there(row, 0));
+            of_first.or_else(|| self.rows.iter().position(|row| is_there(row, pair.column)))
+        });
+        rows.min()
     }
 
     /// Are all columns the same?

@@ -17,7 +17,7 @@ pub struct Marks {
 impl Marks {
     /// The dialog of tags.
     pub fn tags(place: Place, written: Written) -> (Form, Self) {
-        let hint = "Words with spaces; +WORD adds one, -WORD takes it away. Empty: no tags.";
+        let hint = "Words with spaces; +WORD adds one, -WORD drops one. Empty: no tags.";
         let field = Field::line("tags", hint, written.tags.join(" "));
         let form =
             Form { title: format!("Tags of {}", name(&place)), verb: "write", fields: vec![field], ..Form::default() };

@@ -85,10 +85,7 @@ pub fn first_difference(pair: &Pair) -> String {
         None => "the turns are the same".to_owned(),
         Some(found) => match found.part {
             Some(part) => format!("first difference at {}: {}", found.at, part.name()),
-            None => {
-                let of_first = pair.turns.iter().find(|turn| !turn.is_same()).is_some_and(|turn| turn.left.is_some());
-                format!("first difference at {}: only in {}", found.at, if of_first { 1 } else { pair.column + 1 })
-            }
+            None => format!("first difference at {}: only one has this turn", found.at),
         },
     }
 }
@@ -164,7 +161,8 @@ impl Told<'_> {
 
     fn only(&mut self, column: usize, place: Place) {
         let name = self.name(column, place);
-        self.title(&format!("  {name} only in {}", column + 1));
+        // Turns of the same number may both be there: this one has another place among those of the other side.
+        self.title(&format!("  {name} of {}: no turn beside it", column + 1));
     }
 
     fn part(&mut self, part: &PartDifference) {

@@ -115,7 +115,7 @@ impl MatrixFile {
         };
         let file = open().map_err(|error| unwritable(&path, &error))?;
         let mut matrix = Self { id, path, unreadable: Vec::new(), moved: None, file };
-        if let Err(error) = matrix.write(&head) {
+        if let Err(error) = line(&head).and_then(|text| matrix.write(&text)) {
             // An empty file would be the last matrix, and none.
             _ = std::fs::remove_file(&matrix.path);
             return Err(unwritable(&matrix.path, &error));
@@ -162,14 +162,14 @@ impl MatrixFile {
     ///
     /// Errors: neither takes it. What is in the file stays there.
     pub(super) fn add(&mut self, trial: &Trial, spare_dir: &Path) -> Result<(), MatrixError> {
-        let Err(error) = self.write(trial) else { return Ok(()) };
-        let refused = unwritable(&self.path, &error);
-        let moved = self.copied_to(&spare_dir.join(MATRIX_FOLDER));
-        let (path, file) =
-            moved.map_err(|spare| MatrixError(format!("{refused}, nor to {}: {spare}", spare_dir.display())))?;
+        let text = line(trial).map_err(|error| unwritable(&self.path, &error))?;
+        let Err(error) = self.write(&text) else { return Ok(()) };
+        let (path, file) = self.copied_to(&spare_dir.join(MATRIX_FOLDER), &text).map_err(|spare| {
+            MatrixError(format!("{}, nor to {}: {spare}", unwritable(&self.path, &error), spare_dir.display()))
+        })?;
         self.moved = Some((std::mem::replace(&mut self.path, path), error.to_string()));
         self.file = file;
-        self.write(trial).map_err(|error| unwritable(&self.path, &error))
+        Ok(())
     }
 
     /// Where it went, and what that means; `None` as long as it is where it began.
@@ -190,10 +190,8 @@ impl MatrixFile {
     }
 
     /// Adds a line, or leaves the file as it was.
-    fn write(&mut self, line: &impl Serialize) -> std::io::Result<()> {
+    fn write(&mut self, text: &str) -> std::io::Result<()> {
         let before = self.file.metadata()?.len();
-        let mut text = serde_json::to_string(line)?;
-        text.push('\n');
         let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
         if written.is_err() {
             _ = self.file.set_len(before);
@@ -201,8 +199,8 @@ impl MatrixFile {
         written
     }
 
-    /// A copy in another folder, open and ours.
-    fn copied_to(&self, folder: &Path) -> std::io::Result<(PathBuf, File)> {
+    /// A copy in another folder with one more line, open and ours.
+    fn copied_to(&self, folder: &Path, more: &str) -> std::io::Result<(PathBuf, File)> {
         let path = folder.join(format!("{}.jsonl", self.id));
         std::fs::create_dir_all(folder)?;
         let mut file = OpenOptions::new().append(true).create_new(true).open(&path)?;
@@ -211,12 +209,18 @@ impl MatrixFile {
             .map_err(std::io::Error::other)
             .and_then(|()| std::fs::read(&self.path))
             .and_then(|bytes| file.write_all(&bytes))
+            .and_then(|()| file.write_all(more.as_bytes()))
             .and_then(|()| file.sync_data());
         if copied.is_err() {
             _ = std::fs::remove_file(&path);
         }
         copied.map(|()| (path, file))
     }
+}
+
+/// A line of the file.
+fn line(of: &impl Serialize) -> std::io::Result<String> {
+    Ok(serde_json::to_string(of)? + "\n")
 }
 
 /// Does a name look like that of a matrix?
