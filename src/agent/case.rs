@@ -3,8 +3,8 @@
 //! In: the key `cases` of an agent file, Steps. Out: [`Case`]s, or what is wrong with them and where; a [`Verdict`] on each Step.
 //! Judging is the same for `test`, the matrix and screens, and it runs nothing but the predicate.
 
-use ptc_core::reasons::Reason;
-use ptc_core::text::LineCol;
+use ptc_core::reasons::{REASONS, Reason};
+use ptc_core::text::{LineCol, did_you_mean};
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Difference};
 
@@ -214,8 +214,17 @@ fn expect(entry: &Entry<'_>) -> Result<Expect, Problem> {
                 };
                 RawSchema::compile(&schema).map(Expect::Schema).map_err(|message| only.problem(message))
             }
-            _ => only.words().map(Expect::Fail),
+            _ => reason(only).map(Expect::Fail),
         };
+    }
+    if entries.len() > 1 && entries.iter().all(|entry| FORMS.contains(&entry.key)) {
+        let named: Vec<_> = entries.iter().map(|entry| entry.key).collect();
+        let message = format!(
+            "`{}` has {}: write one of them, or expect = {{ value = … }} where this table is the answer",
+            entry.path,
+            named.join(" and ")
+        );
+        return Err(entry.problem(message));
     }
     if looks_like_schema(entry.json) {
         let message = format!(
@@ -225,6 +234,17 @@ fn expect(entry: &Entry<'_>) -> Result<Expect, Problem> {
         return Err(entry.problem(message));
     }
     Ok(Expect::Value(bare(entry)))
+}
+
+/// A reason that runs fail with.
+fn reason(entry: &Entry<'_>) -> Result<String, Problem> {
+    let name = entry.words()?;
+    if Reason::from_name(&name).is_some() {
+        return Ok(name);
+    }
+    let near = did_you_mean(&name, REASONS.iter().map(|row| row.name));
+    Err(entry
+        .problem(format!("`{}`: no run fails with {name:?}{near} (docs/reference.md has all reasons)", entry.path)))
 }
 
 fn bare(entry: &Entry<'_>) -> Json {

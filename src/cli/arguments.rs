@@ -64,7 +64,7 @@ pub struct Arguments {
 impl Arguments {
     /// The arguments of this process. Ends it with a message (exit code 2) when they cannot be read, or with the help.
     pub fn from_process() -> Self {
-        Self::try_parse().unwrap_or_else(|error| {
+        Self::try_parse_from(sessions::with_turned(std::env::args_os().collect())).unwrap_or_else(|error| {
             let words: Vec<String> =
                 std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
             std::process::exit(i32::from(refused::refused(&error, &words)))
@@ -202,7 +202,7 @@ impl From<GateFlag> for Gate {
 pub struct ResumeFlags {
     /// Path, id, unique beginning of an id, or `last`
     pub session: String,
-    /// The answer to the open question; ADDRESS=TEXT names the question
+    /// The answer to the open question; ADDRESS=TEXT names the question, and a TEXT that looks so stands in JSON quotes
     #[arg(long, value_name = "[ADDRESS=]ANSWER", allow_hyphen_values = true)]
     pub answer: Vec<String>,
     /// Another model for what follows

@@ -28,6 +28,9 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
         person: Arc::clone(&desk) as Arc<dyn Human>,
     };
     let running = workbench.fork(&session, spec).await?;
+    for warning in &running.warnings {
+        tell(&super::safe_line(&format!("warning: {}", warning.message)));
+    }
     tell(&super::safe_line(&format!("fork of {} at {}{}", session.header.id, flags.at, with(flags.model.as_deref()))));
     told(running, &desk, flags.json, plain, workbench).await
 }

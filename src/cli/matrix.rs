@@ -106,13 +106,16 @@ async fn finish(
     let ran = workbench.run_matrix(&mut file, &mut state, jobs, &stop, watch).await;
     signals.abort();
     progress.close();
-    ran?;
-    let go_on = format!("ptc-workbench compare --resume {}", file.id);
+    let go_on = file.to_go_on();
+    if let Some(told) = file.told_move() {
+        tell(&format!("warning: {}", safe(&told)));
+    }
     let stopped = !state.is_complete() && stop.reason().is_some();
+    let unfinished = stopped || ran.is_err();
     let reports = state.reports();
     let all = totals(&reports, |cell| state.trials_of(cell).collect::<Vec<&Trial>>());
     // What did not run did not get better or worse.
-    let changes = baseline.filter(|_| !stopped).map(|baseline| compare_with(baseline, &reports));
+    let changes = baseline.filter(|_| !unfinished).map(|baseline| compare_with(baseline, &reports));
     if flags.json {
         out(&printable(&json::matrix(&file.id, &state, &reports, &all, baseline.zip(changes.as_deref()))));
     }
@@ -126,6 +129,14 @@ async fn finish(
     }
     if !flags.json {
         out(&told(&reports, &all, changes.as_deref(), plain).join("\n"));
+    }
+    if let Err(error) = ran {
+        tell(&format!(
+            "{} of {} are kept; when there is room, go on with: {go_on}",
+            state.done(),
+            plural(state.total() as u64, "trial")
+        ));
+        return Err(error.into());
     }
     if let Some(path) = &flags.matrix.save_baseline {
         Baseline::of(&file.id, &reports).write(path)?;

@@ -16,7 +16,7 @@ pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workben
     let session = workbench.open_session(&flags.session)?;
     let mut answers = Answers::default();
     for answer in &flags.answer {
-        match answer.split_once('=').filter(|(address, _)| address.starts_with('r') && address.contains("/q")) {
+        match answer.split_once('=').filter(|(address, _)| Address::is_form(address)) {
             Some((address, text)) => _ = answers.by_address.insert(Address::from(address), plain_text(text)),
             None => answers.in_order.push_back(plain_text(answer)),
         }

@@ -8,7 +8,7 @@ use super::arguments::RerunFlags;
 use super::fork::with;
 use super::run::{told, watch};
 use super::source::{agent_source, mode};
-use super::{UsageError, exit, json, out, tell};
+use super::{UsageError, exit, json, out, tell, tell_waiting};
 use crate::agent::Step;
 use crate::port::Human;
 use crate::session::Session;
@@ -60,36 +60,53 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
             break;
         }
     }
-    let (comparison, warnings) = workbench.compare_sessions(&names)?;
+    // A run that waits or was stopped has not come to its end: it is no run of the same yet.
+    let is_over = code == exit::CANCELLED || code == exit::WAITING;
+    let ended = names.len() - usize::from(is_over);
+    let (comparison, warnings) = workbench.compare_sessions(&names[..ended])?;
     for warning in &warnings {
         tell(&format!("warning: {}", super::safe_line(warning)));
     }
     let repeats = Repeats::of(&comparison);
-    let rows = names.iter().zip(&steps).zip(&repeats.parted);
+    let parted = repeats.parted.iter().take(ended).map(Some).chain([None]);
+    let rows = names.iter().zip(&steps).zip(parted);
     if flags.json {
         let rows = rows.map(|((name, step), parted)| {
             Json::object([
                 ("session", Json::str(name.as_str())),
                 ("return", step.answer.clone().unwrap_or_default()),
                 ("fail", step.fail.as_ref().map(|fail| Json::str(fail.reason.as_str())).unwrap_or_default()),
-                ("first_difference", parted.as_ref().map(place).unwrap_or_default()),
+                ("waits_for", step.waits_for.as_ref().map(|at| Json::str(at.as_str())).unwrap_or_default()),
+                ("first_difference", parted.and_then(Option::as_ref).map(place).unwrap_or_default()),
             ])
         });
         let until = repeats.same_until.as_ref().map(|turn| Json::str(turn.as_str()));
         out(&json::printable(&Json::object([
             ("times", names.len().into()),
-            ("same", repeats.same.into()),
+            ("same", repeats.same.min(ended).into()),
             ("same_until", until.unwrap_or_default()),
             ("first_difference", repeats.first.as_ref().map(place).unwrap_or_default()),
             ("runs", Json::list(rows)),
         ])));
     } else {
-        for ((name, _), parted) in rows {
-            out(&format!("{name}  {}", parted.as_ref().map_or("the same".to_owned(), words)));
+        for (place, ((name, step), parted)) in rows.enumerate() {
+            let said = match (parted, &step.waits_for) {
+                (Some(Some(parting)), _) => words(parting),
+                (Some(None), _) if place == 0 => "the first".to_owned(),
+                (Some(None), _) => "the same".to_owned(),
+                (None, Some(at)) => format!("waits for the answer to {at}"),
+                (None, None) => "stopped".to_owned(),
+            };
+            out(&super::safe_line(&format!("{name}  {said}")));
         }
-        out(&summary(&repeats, names.len()));
+        if ended > 1 {
+            out(&summary(&repeats, ended));
+        }
     }
-    let is_over = code == exit::CANCELLED || code == exit::WAITING;
+    match names.last() {
+        Some(name) if code == exit::WAITING => tell_waiting(name),
+        _ => {}
+    }
     Ok(if is_over { code } else { exit::OK })
 }
 

@@ -34,7 +34,8 @@ pub(super) async fn sessions(
         SessionsCommand::Example(flags) => example(flags, workbench)?,
         SessionsCommand::List { json } => list(&workbench.sessions(), &workbench.marks()?, *json, plain),
         SessionsCommand::Show { session, json } => {
-            show(&workbench.open_session(session)?, &workbench.marks()?, *json, plain);
+            let key = workbench.find_session(session)?;
+            show(&workbench.open_found(&key)?, &workbench.marks_beside(&key)?, *json, plain);
         }
         SessionsCommand::Search(flags) => return search::search(flags, plain, workbench),
         SessionsCommand::Failures(flags) => return failures::failures(flags, plain, workbench),

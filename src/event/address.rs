@@ -43,6 +43,19 @@ impl Address {
         Self(format_compact!("{}/q{number}", self.0))
     }
 
+    /// Does a text have the form of an address?
+    pub fn is_form(text: &str) -> bool {
+        let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let mut parts = text.split('/');
+        let run = parts.next().and_then(|run| run.strip_prefix('r'));
+        run.is_some_and(number)
+            && parts.all(|part| match part.split_at_checked(1) {
+                Some(("p", form)) => form.split_once('.').is_some_and(|(form, branch)| number(form) && number(branch)),
+                Some(("t" | "c" | "q", rest)) => number(rest),
+                _ => false,
+            })
+    }
+
     /// Is it the address of a tool call (and of the run that the call may start)?
     pub fn is_call(&self) -> bool {
         self.0.rsplit('/').next().is_some_and(|last| last.starts_with('c'))

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use ptc_core::limits::COMPILE_TIMEOUT;
 use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{Budget, Error, Input, Memory, Names, Signal, analyse, boundary, read};
+use ptc_core::lisp::{Budget, Error, Input, Memory, Names, Signal, analyse, boundary, read, survey};
 use ptc_core::reasons::Reason;
 use ptc_core::value::Value;
 
@@ -14,6 +14,8 @@ use super::{NoTools, Setting, run};
 
 /// What stands before the expression in the program that is run.
 const OPENING: &str = "(let [result data/result]\n";
+/// The only key of its data.
+const RESULT: &str = "result";
 
 /// What is wrong with an expression before it is run; places are bytes of its text.
 ///
@@ -25,7 +27,21 @@ pub fn check(expression: &str) -> Result<(), Error> {
     }
     let forms = read(&program(expression), Budget::default())?;
     let names = Names { memory: &Memory::new(), tools: &[] };
-    analyse(&forms, &names).map(drop).map_err(|error| inside(error, expression))
+    analyse(&forms, &names).map_err(|error| inside(error, expression))?;
+    nothing_else(expression).map_err(|error| inside(error, expression))
+}
+
+/// Names the data and the tools that an expression speaks of as if they were there. A program's missing data is nil: here that is a slip.
+fn nothing_else(expression: &str) -> Result<(), Error> {
+    let (source, limits) = (program(expression), Limits::default());
+    let found = survey(&Input::new(&source, &limits));
+    let data = found.data.iter().filter(|(key, _)| **key != *RESULT).map(|(key, span)| (format!("data/{key}"), *span));
+    let calls = found.calls.iter().map(|call| (format!("tool/{}", call.tool), call.span));
+    let Some((name, span)) = data.chain(calls).min_by_key(|(_, span)| span.start) else { return Ok(()) };
+    let problem = format!("there is no {name} here: an expression sees `{RESULT}`, the answer, and nothing else");
+    let mut error = Error::new(Reason::UnboundVar, problem);
+    error.span = Some(span);
+    Err(error)
 }
 
 /// The value of an expression for this answer, keywords as their names. It blocks until the program has ended; its time and
@@ -80,6 +96,11 @@ mod tests {
     #[test]
     fn what_is_wrong_before_it_is_run_has_its_place_in_the_expression() {
         assert!(check("(= (:a result) 1)").is_ok());
+        assert!(check("(= data/result result)").is_ok());
+        let error = check("(= (:a result) data/text)").unwrap_err();
+        assert_eq!((error.reason, error.span.map(|span| span.start)), (Reason::UnboundVar, Some(15)));
+        assert!(error.message().contains("there is no data/text here"), "{}", error.message());
+        assert!(check("(tool/x {})").is_err());
         let error = check("(= 1 (cuont result))").unwrap_err();
         assert_eq!((error.reason, error.span.map(|span| span.start)), (Reason::UnboundVar, Some(6)));
         for (text, reason) in

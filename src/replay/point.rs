@@ -87,13 +87,15 @@ impl Point {
                 Some(seq) => Ok(Self { stage, seq, meets: address.clone(), address }),
                 None => Err(format!("no request was made at {address}")),
             },
-            Stage::Call => match first_call(recording, &address) {
-                Some(call) => Self::at_call(recording, &call),
-                None => Err(format!("no tool was called at {address}")),
+            Stage::Call => match calls(recording, &address).as_slice() {
+                [call] => Self::at_call(recording, call),
+                [] => Err(format!("no tool was called at {address}")),
+                several => Err(which(&address, "calls", several)),
             },
-            Stage::Answer => match first_question(recording, &address) {
-                Some(question) => Self::at_question(recording, &question),
-                None => Err(format!("nobody was asked anything at {address}")),
+            Stage::Answer => match questions(recording, &address).as_slice() {
+                [question] => Self::at_question(recording, question),
+                [] => Err(format!("nobody was asked anything at {address}")),
+                several => Err(which(&address, "questions", several)),
             },
             Stage::After => Self::after(recording, address),
         }
@@ -137,18 +139,25 @@ fn seq(recording: &Recording, at: &Address, wanted: fn(&Event) -> bool) -> Optio
     recording.at(at).iter().find(|envelope| wanted(&envelope.event)).map(|envelope| envelope.seq)
 }
 
-fn first_call(recording: &Recording, turn: &Address) -> Option<Address> {
-    first(recording, turn, |event| matches!(event, Event::ToolCall(_)))
+fn calls(recording: &Recording, turn: &Address) -> Vec<Address> {
+    all(recording, turn, |event| matches!(event, Event::ToolCall(_)))
 }
 
-fn first_question(recording: &Recording, turn: &Address) -> Option<Address> {
-    first(recording, turn, |event| matches!(event, Event::QuestionAsked(_)))
+fn questions(recording: &Recording, turn: &Address) -> Vec<Address> {
+    all(recording, turn, |event| matches!(event, Event::QuestionAsked(_)))
 }
 
-/// Where the first such event of a turn stands.
-fn first(recording: &Recording, turn: &Address, wanted: fn(&Event) -> bool) -> Option<Address> {
+/// Where such events of a turn stand.
+fn all(recording: &Recording, turn: &Address, wanted: fn(&Event) -> bool) -> Vec<Address> {
     let of_turn = |envelope: &Envelope| wanted(&envelope.event) && envelope.address.turn_part() == *turn;
-    recording.below(turn).into_iter().find(of_turn).map(|envelope| envelope.address)
+    recording.below(turn).into_iter().filter(of_turn).map(|envelope| envelope.address).collect()
+}
+
+/// The turn alone does not say which one.
+fn which(turn: &Address, what: &str, several: &[Address]) -> String {
+    let more = if several.len() > NAMED { ", …" } else { "" };
+    let names: Vec<_> = several.iter().take(NAMED).map(Address::as_str).collect();
+    format!("{turn} has several {what}: name one of {}{more}", names.join(", "))
 }
 
 /// Addresses named when one does not exist.

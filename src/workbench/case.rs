@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ptc_core::value::Json;
 
 use super::Workbench;
-use super::files::write_whole_in_folder;
+use super::files::{check_folder, write_whole, write_whole_in_folder};
 use super::fork::There;
 use crate::agent::{Agent, Bundled, Case, Expect};
 use crate::event::{Address, Event, RunEnd};
@@ -76,6 +76,7 @@ impl Workbench {
         let ended = ended(session, spec)?;
         let recorded = ended.asked.agent.clone();
         let file = place(spec.file.as_deref(), &recorded)?;
+        check_folder(&file).map_err(|error| unwritable(&file, &error))?;
         let (original, agent) = agent_in(&file, &recorded)?;
         let id = session.header.id.as_str();
         if spec.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
@@ -97,7 +98,7 @@ impl Workbench {
         if let Some(cassette) = &cassette {
             copy(session, cassette).map_err(|error| unwritable(cassette, &error))?;
         }
-        write_whole_in_folder(&file, text.as_bytes()).map_err(|error| unwritable(&file, &error))?;
+        write_whole(&file, text.as_bytes()).map_err(|error| unwritable(&file, &error))?;
         Ok(MadeCase { name, is_new_file: original.is_none(), file, cassette })
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Workbench;
 use super::files::write_whole;
-use crate::export::{Content, Format, Removal, Rules, redact, render, scan_events};
+use crate::export::{Content, Format, Removal, Rules, redact, render, secrets_left};
 use crate::model::known_secrets;
 use crate::session::Session;
 
@@ -87,9 +87,10 @@ impl Workbench {
     pub fn prepare_export(&self, session: &Session, rules: &[String]) -> Result<Prepared, ExportError> {
         let known = known_secrets(&self.config.providers);
         let rules = Rules::parse(rules, known.clone()).map_err(ExportError::Rules)?;
-        let redacted = redact(session.events().collect(), &rules).map_err(ExportError::Rules)?;
-        let findings = scan_events(&redacted.events, &Rules::scan(known)).map_err(ExportError::Rules)?;
-        let unread = session.len() - session.events().count();
+        let events: Vec<_> = session.events().collect();
+        let unread = session.len() - events.len();
+        let redacted = redact(events.clone(), &rules).map_err(ExportError::Rules)?;
+        let findings = secrets_left(&events, &redacted.events, known).map_err(ExportError::Rules)?;
         let unread = (unread > 0).then(|| format!("the data of {unread} events cannot be read by this program"));
         let content = Content {
             session: session.header.id.to_string(),

@@ -4,6 +4,23 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+/// Links behind one another; more go in circles.
+const LINKS: usize = 40;
+
+/// The file that a path means: where links lead, so that a link stays one and its file is written. That need not be there yet.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_symlink());
+    let mut target = path.to_owned();
+    for _ in 0..LINKS {
+        if !is_link(&target) {
+            return Ok(target);
+        }
+        let next = fs::read_link(&target)?;
+        target = target.parent().unwrap_or(Path::new("")).join(next);
+    }
+    Err(io::Error::other("too many links lead from one to the next"))
+}
+
 /// Where a file is written before it gets its name.
 fn beside(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::other("this is not the name of a file"))?;
@@ -13,17 +30,24 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
 /// Can a file be written there? To be asked before long work whose result goes there. Nothing is there afterwards that was not before.
 /// A file is only replaced by one of its kind, see [`check_kind`].
 pub fn check_place(path: &Path, begins: &str) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if let Some(folder) = folder.filter(|folder| !folder.exists()) {
-        return Err(io::Error::new(io::ErrorKind::NotFound, format!("there is no folder {}", folder.display())));
-    }
+    let path = target(path)?;
+    check_folder(&path)?;
     if path.is_dir() {
         return Err(io::Error::other("this is a folder"));
     }
-    check_kind(path, begins)?;
-    let beside = beside(path)?;
+    check_kind(&path, begins)?;
+    let beside = beside(&path)?;
     fs::File::create(&beside)?;
     fs::remove_file(&beside)
+}
+
+/// Is the folder of a file there? The error names it.
+pub(super) fn check_folder(path: &Path) -> io::Result<()> {
+    let path = target(path)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.filter(|folder| !folder.exists()).map_or(Ok(()), |folder| {
+        Err(io::Error::new(io::ErrorKind::NotFound, format!("there is no folder {}", folder.display())))
+    })
 }
 
 /// Is there no file, or one that is empty or begins so? Anything else would be lost.
@@ -39,17 +63,18 @@ pub fn check_kind(path: &Path, begins: &str) -> io::Result<()> {
     Err(io::Error::other("another kind of file is there, and would be lost; choose another name"))
 }
 
-/// Replaces the content of a file, or makes it. Its permissions stay.
+/// Replaces the content of a file, or makes it. Its permissions stay, and of a link the file that it leads to is written.
 pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
-    let beside = beside(path)?;
-    let permissions = fs::metadata(path).map(|found| found.permissions());
+    let path = target(path)?;
+    let beside = beside(&path)?;
+    let permissions = fs::metadata(&path).map(|found| found.permissions());
     let mut file = fs::File::create(&beside)?;
     // Before anything is in it: what only its owner may read is never readable by others.
     let written = permissions
         .map_or(Ok(()), |permissions| file.set_permissions(permissions))
         .and_then(|()| file.write_all(content))
         .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&beside, path));
+        .and_then(|()| fs::rename(&beside, &path));
     if written.is_err()
         && let Err(error) = fs::remove_file(&beside)
     {
@@ -64,4 +89,32 @@ pub fn write_whole_in_folder(path: &Path, content: &[u8]) -> io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     write_whole(path, content)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_link_stays_and_its_file_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir(at("own")).unwrap();
+        fs::write(at("own/file"), "old").unwrap();
+        symlink("own/file", at("near")).unwrap();
+        symlink(at("near"), at("far")).unwrap();
+        symlink("own/new", at("open")).unwrap();
+        symlink("round", at("round")).unwrap();
+        write_whole(&at("far"), b"new").unwrap();
+        write_whole(&at("open"), b"made").unwrap();
+        assert_eq!(fs::read_to_string(at("own/file")).unwrap(), "new");
+        assert_eq!(fs::read_to_string(at("own/new")).unwrap(), "made");
+        let links = ["near", "far", "open"].map(|name| fs::symlink_metadata(at(name)).unwrap().is_symlink());
+        assert_eq!(links, [true; 3]);
+        assert_eq!(fs::read_dir(at("own")).unwrap().count(), 2, "nothing is left beside them");
+        assert!(write_whole(&at("round"), b"x").is_err() && check_place(&at("round"), "").is_err());
+        check_place(&at("far"), "new").unwrap();
+    }
 }

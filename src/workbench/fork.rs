@@ -7,6 +7,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use ptc_core::reasons::Reason;
+use ptc_core::signature;
 use ptc_core::value::Json;
 
 use super::adopted::Onto;
@@ -15,10 +17,10 @@ use super::replies::{self, PROGRAM, Told};
 use super::resume::{Resuming, unusable};
 use super::run::header_of;
 use super::{Running, StartError, Workbench};
-use crate::agent::{Agent, Context};
+use crate::agent::{Agent, Context, Diagnostic, Place, Plan};
 use crate::config::document;
 use crate::engine;
-use crate::event::{Address, Edit, Envelope, JsonText, hex_sha};
+use crate::event::{Address, Edit, Envelope, Event, JsonText, hex_sha};
 use crate::port::{Human, SystemClock};
 use crate::replay::{Answers, Point, RecordedEdits, Recording, Stage, fails_before_request};
 use crate::session::{Parent, ParentKind, Prefix, Session};
@@ -156,7 +158,8 @@ impl Workbench {
             .collect();
         let kept = session.events().take_while(|envelope| envelope.seq <= prefix.seq);
         let begun = Arc::new(Recording::of_events(kept.chain(edits.iter().cloned())));
-        self.check_edits(&begun, &point)?;
+        self.check_edits(&begun, &point, there.agent.max_turns)?;
+        let misfits = misfits(&there, &recording, &point, &changes);
         let onto = self.onto(&begun, session).await?;
         opens(&begun, &point).await?;
         let parent = Parent {
@@ -170,7 +173,8 @@ impl Workbench {
         let header = header_of(parent);
         self.check_resumable(&begun, Arc::clone(&spec.person))?;
         let file = prefix.write(&self.folders.sessions_dir, &header, &edits).map_err(StartError::Recorder)?;
-        self.go_on(&file, onto, spec.person)
+        let running = self.go_on(&file, onto, spec.person)?;
+        Ok(Running { warnings: misfits, ..running })
     }
 
     fn go_on(&self, file: &Path, onto: Onto, person: Arc<dyn Human>) -> Result<Running, StartError> {
@@ -179,10 +183,18 @@ impl Workbench {
         self.resume_onto(&session, &recording, onto, Resuming { answers: Answers::default(), model: None, person })
     }
 
-    /// Are the edits usable: would the run open with them?
-    fn check_edits(&self, begun: &Recording, point: &Point) -> Result<(), StartError> {
+    /// Are the edits usable: would the run open with them? `max_turns` is what it had before.
+    fn check_edits(&self, begun: &Recording, point: &Point, max_turns: u32) -> Result<(), StartError> {
         let edits = RecordedEdits::of(begun).map_err(unusable)?;
         let Some(edited) = engine::Edits::turn(&edits, &point.meets) else { return Ok(()) };
+        let (now, number) = (edited.plan.agent.max_turns, point.meets.turn_number().unwrap_or_default());
+        if now < max_turns && number > now.saturating_add(edited.plan.settings.retry_turns) {
+            let message = format!(
+                "{} would be turn {number}, and max_turns is {now} with this edit: write at least {number}, or begin at an earlier turn",
+                point.meets
+            );
+            return Err(unusable(message));
+        }
         refuse_closures(&edited.plan)?;
         let context = Context::from(edited.context.clone());
         self.refuse_keys(&edited.plan.agent, &context)?;
@@ -192,6 +204,32 @@ impl Workbench {
         }
         engine::preview(&edited.plan, &context).map(|_| ()).map_err(StartError::Agent)
     }
+}
+
+/// What does not fit a tool's signature of a result that was written by hand. The run goes on with it: a tool may answer anything.
+fn misfits(there: &There, recording: &Recording, point: &Point, changes: &[Changed]) -> Vec<Diagnostic> {
+    let written = changes.iter().rev().find(|change| change.target == Edit::RESULT);
+    let called = recording.at(&point.address).iter().find_map(|envelope| match &envelope.event {
+        Event::ToolCall(call) => Some(call.name.clone()),
+        _ => None,
+    });
+    let plan = Plan::new(&there.agent).ok();
+    let tool = plan.iter().flat_map(|plan| &plan.tools).find(|tool| called.as_deref() == Some(&*tool.name));
+    let output = tool.and_then(|tool| tool.signature.as_ref()?.output.as_ref());
+    let (Some(written), Some(tool), Some(output)) = (written, tool, output) else { return Vec::new() };
+    let issues = signature::check(output, &written.after.to_value());
+    let lines: Vec<String> = issues.iter().filter(|issue| issue.is_error()).map(ToString::to_string).collect();
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let message = format!(
+        "the result at {} does not fit what `{}` gives ({}): {}",
+        point.address,
+        tool.name,
+        output.render(),
+        lines.join("; ")
+    );
+    vec![Diagnostic::error(Place::Tools, Reason::ValidationError, message).warning()]
 }
 
 /// A change as it is recorded: of the reply where it is one of the program in it.

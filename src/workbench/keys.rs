@@ -7,13 +7,16 @@ use ptc_core::text::Span;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, DraftTexts, Place};
 use crate::export::{ScanRule, scan};
-use crate::model::Scrub;
+use crate::model::{Scrub, known_secrets};
 
 /// The key of a finding about what looks like a secret.
 pub const SECRET: &str = "secret";
 
-/// What in the texts of a draft looks like a secret: a warning each, at its place, in the order of the texts.
-pub fn secrets(texts: &DraftTexts) -> Vec<Diagnostic> {
+/// The rule of the keys of this machine.
+const KNOWN: &str = "known_secret";
+
+/// What in the texts of a draft looks like a secret, or is one that this machine knows: a warning each, at its place, in the order of the texts.
+fn secrets(texts: &DraftTexts, known: &Scrub) -> Vec<Diagnostic> {
     let all = [
         (Place::Prompt, "prompt", &texts.prompt),
         (Place::Signature, "signature", &texts.signature),
@@ -25,7 +28,8 @@ pub fn secrets(texts: &DraftTexts) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (place, name, text) in all {
         let mut covered = 0;
-        let mut places = scan(text, None);
+        let mut places: Vec<_> = known.find(text).into_iter().map(|range| (range, KNOWN)).collect();
+        places.extend(scan(text, None));
         places.sort_by_key(|(range, _)| (range.start, range.end));
         for (range, rule) in places {
             // Several rules find the same text: the first names it.
@@ -33,9 +37,10 @@ pub fn secrets(texts: &DraftTexts) -> Vec<Diagnostic> {
                 continue;
             }
             covered = range.end;
-            let meaning = ScanRule::named(rule).map_or(rule, |rule| rule.meaning);
+            let held = ScanRule::named(rule)
+                .map_or("a secret of this machine".to_owned(), |rule| format!("what looks like {}", rule.meaning));
             let message = format!(
-                "the {name} holds what looks like {meaning} ({rule}): the model gets it, and it stands in every session; take it out"
+                "the {name} holds {held} ({rule}): the model gets it, and it stands in every session; take it out"
             );
             let finding = Diagnostic::error(place, Reason::InvalidAgent, message).key(SECRET);
             found.push(finding.warning().at(Span::new(range.start, range.end)));
@@ -44,13 +49,19 @@ pub fn secrets(texts: &DraftTexts) -> Vec<Diagnostic> {
     found
 }
 
-/// The same of an agent that is about to be run on a context, in words.
-pub(super) fn told_secrets(agent: &Agent, context: &Context) -> Vec<String> {
-    let texts = DraftTexts { context: context.json.to_text(), ..DraftTexts::of(agent) };
-    secrets(&texts).into_iter().map(|finding| finding.message).collect()
-}
-
 impl Workbench {
+    /// What in the texts of a draft looks like a secret, or is one of this machine's: the keys of the configuration and of environment variables
+    /// named like keys. A warning each, at its place, in the order of the texts.
+    pub fn secrets(&self, texts: &DraftTexts) -> Vec<Diagnostic> {
+        secrets(texts, &known_secrets(&self.config.providers))
+    }
+
+    /// The same of an agent that is about to be run on a context, in words.
+    pub(super) fn told_secrets(&self, agent: &Agent, context: &Context) -> Vec<String> {
+        let texts = DraftTexts { context: context.json.to_text(), ..DraftTexts::of(agent) };
+        self.secrets(&texts).into_iter().map(|finding| finding.message).collect()
+    }
+
     /// Refuses an agent or a context that holds the key of a configured provider. The error names the provider, never the key.
     pub(super) fn refuse_keys(&self, agent: &Agent, context: &Context) -> Result<(), StartError> {
         let (definition, data) = (agent.to_toml(), context.json.to_value().to_string());
@@ -78,16 +89,26 @@ impl Workbench {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Secret;
+
+    #[test]
+    fn a_key_of_this_machine_is_known_whatever_it_looks_like() {
+        let texts = DraftTexts { context: r#"{"say": "plain words"}"#.to_owned(), ..DraftTexts::default() };
+        let found = secrets(&texts, &Scrub::new([Secret::new("plain words")]));
+        let [one] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((one.place, one.span, one.is_error()), (Place::Context, Some(Span::new(9, 20)), false));
+        assert!(one.message.contains("a secret of this machine (known_secret)"), "{}", one.message);
+    }
 
     #[test]
     fn what_looks_like_a_secret_is_a_warning_at_its_place_which_does_not_repeat_it() {
         // Put together here, so that no file of the project holds the shape of a key.
         let key = format!("ghp_{}", "Zx9Kq2Lm7Vb4Nt8Rw3Yp6Sd1Fg5Hj0AcEuIo");
         let texts = DraftTexts { prompt: format!("Use {key} now"), ..DraftTexts::default() };
-        let found = secrets(&texts);
+        let found = secrets(&texts, &Scrub::default());
         let [one] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((one.place, one.span, one.is_error()), (Place::Prompt, Some(Span::new(4, 4 + key.len())), false));
         assert!(one.message.contains("a token of GitHub (github_token)") && !one.message.contains(&key));
-        assert_eq!(secrets(&DraftTexts::of(&Agent::default())), []);
+        assert_eq!(secrets(&DraftTexts::of(&Agent::default()), &Scrub::default()), []);
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! In: `SESSION` or `SESSION@ADDRESS`, what to write. Out: what holds then. Sessions are never changed.
 
-use super::{OpenError, Workbench};
+use std::path::{Path, PathBuf};
+
+use super::{OpenError, SessionKey, Workbench};
 use crate::event::Address;
 use crate::port::SystemClock;
 use crate::session::{Change, Mark, Marks, Session, write_mark};
@@ -17,6 +19,8 @@ pub struct MarkPlace {
     pub session: String,
     /// The run or turn; the session as a whole when absent.
     pub at: Option<Address>,
+    /// The folder whose marks hold what is written there: that of the session's file.
+    pub dir: PathBuf,
 }
 
 impl std::fmt::Display for MarkPlace {
@@ -37,18 +41,36 @@ pub(super) fn named_place(name: &str) -> (&str, Option<Address>) {
 impl Workbench {
     /// What people wrote on the sessions of the folder.
     pub fn marks(&self) -> Result<Marks, OpenError> {
-        let dir = &self.folders.sessions_dir;
-        Marks::read(dir).map_err(|error| OpenError(format!("the marks in {} cannot be read: {error}", dir.display())))
+        marks_in(&self.folders.sessions_dir)
+    }
+
+    /// What people wrote on the sessions beside this one: those of the folder for an example.
+    pub fn marks_beside(&self, key: &SessionKey) -> Result<Marks, OpenError> {
+        marks_in(&self.marks_dir(key))
+    }
+
+    /// The folder that holds the marks of a session.
+    pub fn marks_dir(&self, key: &SessionKey) -> PathBuf {
+        match key {
+            SessionKey::Example(_) => self.folders.sessions_dir.clone(),
+            SessionKey::File(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
+        }
     }
 
     /// The place that `SESSION` or `SESSION@ADDRESS` names; the run or turn must be there.
     pub fn mark_place(&self, name: &str) -> Result<MarkPlace, OpenError> {
         let (session, at) = named_place(name);
-        let session = self.open_session(session)?;
+        let key = self.find_session(session)?;
+        let session = self.open_found(&key)?;
         if let Some(at) = &at {
             check_place(&session, at)?;
         }
-        Ok(MarkPlace { session: crate::session::summarize(&session).id, at })
+        Ok(MarkPlace { session: crate::session::summarize(&session).id, at, dir: self.marks_dir(&key) })
+    }
+
+    /// What is written on a place.
+    pub fn mark_of(&self, place: &MarkPlace) -> Result<Mark, OpenError> {
+        Ok(marks_in(&place.dir)?.of(&place.session, place.at.as_ref()))
     }
 
     /// Gives tags and takes them away.
@@ -72,12 +94,16 @@ impl Workbench {
     }
 
     fn write(&self, place: &MarkPlace, change: Change) -> Result<Mark, OpenError> {
-        let dir = &self.folders.sessions_dir;
+        let dir = &place.dir;
         let change = Change { t: SystemClock.now(), session: place.session.clone(), at: place.at.clone(), ..change };
         write_mark(dir, &change)
             .map_err(|error| OpenError(format!("the marks in {} cannot be written: {error}", dir.display())))?;
-        Ok(self.marks()?.of(&place.session, place.at.as_ref()))
+        self.mark_of(place)
     }
+}
+
+fn marks_in(dir: &Path) -> Result<Marks, OpenError> {
+    Marks::read(dir).map_err(|error| OpenError(format!("the marks in {} cannot be read: {error}", dir.display())))
 }
 
 /// Does it look like an address of a run or turn?

@@ -71,7 +71,7 @@ pub use feed::Feed;
 pub use few_shot::AddedExample;
 pub use fork::{Changed, ForkSpec};
 pub use import::{ImportError, ImportReport};
-pub use keys::{SECRET, secrets};
+pub use keys::SECRET;
 pub use marks::MarkPlace;
 pub use models::{ModelLine, ModelState, ProviderLine, ServerLine};
 pub use pipeline::{Pipeline, PipelineSpec};

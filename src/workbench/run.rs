@@ -12,7 +12,6 @@ use tokio::task::JoinHandle;
 use super::Workbench;
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
-use super::keys::told_secrets;
 use super::prepare::Ready;
 use super::saving::Saving;
 use super::tools::Looks;
@@ -132,7 +131,7 @@ impl Workbench {
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
         let feed = Feed::default();
-        let notices = told_secrets(&agent, &context);
+        let notices = self.told_secrets(&agent, &context);
         let (descriptions, seed, journal) = (context.descriptions, spec.seed, spec.journal);
         let input = Input { descriptions, seed, journal, notices, ..Input::new(context.json) };
         let warnings = plan.warnings.iter().cloned().chain(below).collect();

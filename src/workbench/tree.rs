@@ -31,17 +31,26 @@ impl Branch {
 }
 
 impl Workbench {
-    /// The trees of all sessions that have branches or are branches, oldest first; with a name only the tree that holds this session.
+    /// The trees of all sessions that have branches or are branches, oldest first; with a name only the tree that holds this session, among those of
+    /// the folder and those beside it.
     pub fn tree(&self, session: Option<&str>) -> Result<Vec<Branch>, OpenError> {
+        let named = session.map(|name| self.find_session(name)).transpose()?;
         let mut known = heads(&self.folders.sessions_dir);
+        // A session that is named may lie elsewhere, with those that it began as and those that began as it.
+        if let Some(SessionKey::File(path)) = &named {
+            let beside = path.parent().filter(|dir| *dir != self.folders.sessions_dir);
+            known.extend(beside.into_iter().flat_map(heads));
+            let own = Session::header_of(path).map_err(|error| OpenError(error.to_string()))?;
+            known.push((path.clone(), own));
+        }
         known.extend(example_sessions().into_iter().map(|session| (session.path.clone(), session.header)));
         known.sort_by(|one, other| one.1.created_ms.cmp(&other.1.created_ms).then(one.1.id.cmp(&other.1.id)));
         known.dedup_by(|one, other| one.1.id == other.1.id);
         let trees = grown(known);
-        let Some(name) = session else {
+        let Some(key) = named else {
             return Ok(trees.into_iter().filter(|tree| !tree.branches.is_empty() || tree.parent.is_some()).collect());
         };
-        let id = match self.find_session(name)? {
+        let id = match key {
             SessionKey::Example(id) => id,
             SessionKey::File(path) => {
                 Session::header_of(&path).map_err(|error| OpenError(error.to_string()))?.id.to_string()

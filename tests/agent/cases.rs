@@ -110,6 +110,18 @@ fn what_cannot_be_a_case_is_told_at_its_place() {
             "name = \"a\"\nexpect = { type = \"object\", required = [\"x\"] }",
             ":4:10: `cases.0.expect` reads as a JSON Schema and as an exact value; write expect = { schema = … }",
         ),
+        (
+            "name = \"a\"\nexpect = \"(= data/text 1)\"",
+            "`cases.0.expect` is no predicate at line 1, column 4: there is no data/text here: an expression sees `result`",
+        ),
+        (
+            "name = \"a\"\nexpect = { fail = \"valdation_error\" }",
+            "`cases.0.expect.fail`: no run fails with \"valdation_error\"; did you mean `validation_error`?",
+        ),
+        (
+            "name = \"a\"\nexpect = { value = 1, json = \"1\" }",
+            "`cases.0.expect` has value and json: write one of them, or expect = { value = … }",
+        ),
         ("name = \"a\"\nexpct = 1", ":4:1: unknown key `expct` in [cases.0]; did you mean `expect`?"),
         ("expect = 1", ":2:1: [cases.0] needs the key `name`"),
         (

@@ -97,3 +97,28 @@ fn what_looks_like_a_secret_in_an_agent_is_told_when_a_run_begins() {
     assert!(notice.contains("github_token") && !notice.contains(&key));
     program.run(["replay", "last", "--check"]).exits(0);
 }
+
+#[test]
+fn a_key_of_the_environment_is_told_when_a_run_begins() {
+    let program = Program::new().with_env("MY_API_KEY", "supersecretvalue");
+    let done = program.run(["run", "--prompt", "Use supersecretvalue", "--mode", "text", "--model", "sample"]);
+    done.exits(0).tells("the prompt holds a secret of this machine (known_secret)");
+    let warning = done.stderr.lines().find(|line| line.contains("known_secret")).unwrap();
+    assert!(!warning.contains("supersecret"), "{warning}");
+}
+
+#[test]
+fn a_re_run_that_waits_is_not_the_same_and_says_how_to_answer() {
+    let program = Program::new();
+    program.fed(["run", "sentiment", "--model", "human"], r#"{"sentiment": "positive", "score": 0.75}"#).exits(0);
+    let told = program.run(["rerun", "last", "--model", "human", "--times", "2"]);
+    told.exits(4).tells("resume ").tells("--answer");
+    assert!(
+        told.stdout.contains("waits for the answer to r0/t1/q0") && !told.stdout.contains("same"),
+        "{}",
+        told.stdout
+    );
+    let said = program.run(["rerun", "last", "--model", "human", "--times", "2", "--json"]).exits(4).json();
+    assert_eq!((&said["times"], &said["same"]), (&json!(1), &json!(0)));
+    assert_eq!(said["runs"][0]["waits_for"], json!("r0/t1/q0"));
+}

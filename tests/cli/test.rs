@@ -271,6 +271,18 @@ fn a_case_is_made_of_a_session_and_the_file_stays_as_it_was_written() {
     let made = made.exits(0).json();
     assert_eq!(made, json!({"name": "as data", "file": "a.toml", "new_file": false, "cassette": null}));
 
+    // A link stays one, and the folder of a new file must be there.
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("a.toml", program.dir().join("link.toml")).unwrap();
+        program.run(["sessions", "case", "last", "--agent", "link.toml", "--name", "linked"]).exits(0);
+        assert!(std::fs::symlink_metadata(program.dir().join("link.toml")).unwrap().is_symlink());
+        assert!(std::fs::read_to_string(program.dir().join("a.toml")).unwrap().contains("name = \"linked\""));
+    }
+    let nowhere = ["sessions", "case", "last", "--agent", "nope/x.toml", "--cassette"];
+    program.run(nowhere).exits(2).tells("nope/x.toml cannot be written: there is no folder nope");
+    assert!(!program.dir().join("nope").exists());
+
     // An example becomes a file of one's own.
     let example = "2026-11-22T00-00-36";
     program.run(["sessions", "case", example, "--agent", "mine.toml"]).exits(0).tells("new file mine.toml");

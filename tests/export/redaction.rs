@@ -1,7 +1,7 @@
 //! What the rules name is gone from the events, and therefore from every format; the rest stays.
 
 use ptc_workbench::event::{Address, Event, PartKind};
-use ptc_workbench::export::{Content, Format, REDACTIONS, Rules, redact, render};
+use ptc_workbench::export::{Content, Format, REDACTIONS, Rules, redact, render, secrets_left};
 use ptc_workbench::model::Scrub;
 use serde_json::json;
 
@@ -103,6 +103,37 @@ fn a_secret_is_gone_from_every_format_also_where_it_was_split() {
     let at: Vec<(&str, &str)> = removals.iter().map(|gone| (gone.address.as_str(), gone.field.as_str())).collect();
     assert_eq!(at, [("r0/t1", "reply.part text"), ("r0/t1", "extract repaired"), ("r0/t1/c0", "tool.call args.auth")]);
     assert!(removals.iter().all(|gone| gone.excerpt == format!("sk-… ({} characters)", key().len())), "{removals:?}");
+}
+
+#[test]
+fn a_secret_that_was_found_in_one_place_is_gone_from_all_places() {
+    // Only the name of the argument tells it; elsewhere it is a text like any other.
+    let secret = "hunter22-sekrit-value";
+    let mut content = session();
+    let mut put = |address: &str, kind: &str, data: serde_json::Value| {
+        let (address, event) = event(address, kind, &data);
+        let seq = content.events.len() as u64 + 1;
+        content.events.push(ptc_workbench::event::Envelope { seq, at_ms: 0, address, event });
+    };
+    put("r0/t1/c1", "tool.call", json!({"name": "login", "args": {"key": secret}}));
+    put("r0/t1/c1", "tool.end", json!({"status": "ok", "result": {"said": format!("welcome {secret}!")}, "ms": 1}));
+    put("r0/t1", "notice", json!({"level": "info", "text": format!("quoted \"{secret}\"")}));
+    put("r0/t2", "reply.part", json!({"attempt": 1, "kind": "text", "text": &secret[..9], "lens": [9], "ms": [5]}));
+    put("r0/t2", "reply.part", json!({"attempt": 1, "kind": "text", "text": &secret[9..], "lens": [12], "ms": [5]}));
+    put("r0/t2", "reply.end", json!({"attempt": 1, "status": "ok"}));
+    assert_eq!(text(&content).matches(secret).count(), 3);
+    let (after, removals) = redacted(&content, &["secrets"], &[]);
+    assert!(!text(&after).contains(secret) && !reply(&after).contains("sekrit"), "{}", text(&after));
+    for format in Format::ALL {
+        let Some(text) = render(&after, *format) else { continue };
+        assert!(!text.contains("sekrit"), "{}", format.name());
+    }
+    let of = |at: &str| removals.iter().rfind(|gone| gone.address.as_str() == at).map(|gone| gone.rule.as_str());
+    assert_eq!([of("r0/t1/c1"), of("r0/t2")], [Some("repeated"); 2], "the preview counts them: {removals:#?}");
+    // What is left by other rules is looked through for what was found before they were applied.
+    let (without, _) = redacted(&content, &["arguments"], &[]);
+    let found = secrets_left(&content.events, &without.events, Scrub::default()).unwrap();
+    assert!(found.iter().any(|found| found.field == "tool.end result.said"), "{found:#?}");
 }
 
 #[test]

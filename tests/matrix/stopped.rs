@@ -92,3 +92,25 @@ fn two_programs_do_not_run_one_matrix() {
     signal(&child, "INT");
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
 }
+
+#[test]
+fn what_is_finished_of_a_matrix_on_a_full_disk_is_shown_with_the_way_on() {
+    let program = Program::new();
+    // No file grows beyond 16 KB: the sessions fit, and the matrix outgrows it here and in the spare folder.
+    let mut shell = std::process::Command::new("/bin/sh");
+    program.surround(&mut shell);
+    let binary = env!("CARGO_BIN_EXE_ptc-workbench");
+    let line = format!(
+        "trap '' XFSZ; ulimit -f 32; exec {binary} --sessions sessions --spare-sessions spare compare sentiment \
+         --modes json --models sample --trials 80 --jobs 1 --save-baseline base.json"
+    );
+    let done = program.done(shell.args(["-c", &line]).output().unwrap());
+    done.exits(2)
+        .tells("cannot write the matrix to")
+        .tells("nor to spare")
+        .tells("of 80 trials are kept; when there is room");
+    assert!(done.stdout.contains("json") && done.stdout.contains("pass"), "{}", done.stdout);
+    assert!(!program.dir().join("base.json").exists(), "half a matrix is no baseline");
+    let resumed = program.run(["compare", "--resume", "last", "--json"]).exits(0).json();
+    assert_eq!(resumed["complete"], serde_json::json!(true));
+}

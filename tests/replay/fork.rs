@@ -316,6 +316,32 @@ fn the_result_of_a_call_that_asks_a_person_stands_for_the_answer() {
 }
 
 #[test]
+fn a_result_that_does_not_fit_its_tool_is_told_and_goes_on() {
+    let program = Program::new();
+    let parent = example(STATEMENT);
+    let fork = |result: &str| {
+        let flags = ["--at", "r0/t1/c0", "--result", result, "--model", "demo"];
+        program.run(["fork", parent.to_str().unwrap()].iter().chain(&flags))
+    };
+    fork("\"x\"").tells("warning: the result at r0/t1/c0 does not fit what `rate` gives (:float): ");
+    assert!(!fork("1.5").stderr.contains("does not fit"));
+    assert_eq!(program.session_files().len(), 2);
+}
+
+#[test]
+fn a_turn_beyond_the_edited_max_turns_is_refused() {
+    let (program, _) = two_turns();
+    program.file(
+        "one.toml",
+        "mode = \"json\"\nmax_turns = 1\nprompt = \"Now: {{text}}\"\nsignature = \"(text :string) -> {n :int}\"\n",
+    );
+    let words = "r0/t2 would be turn 2, and max_turns is 1 with this edit: write at least 2";
+    program.run(["fork", "last", "--at", "r0/t2", "--option", "max_turns=1"]).exits(2).tells(words);
+    program.run(["rerun", "last", "--from", "r0/t2", "--agent", "one.toml", "--model", "sample"]).exits(2).tells(words);
+    program.run(["fork", "last", "--at", "r0/t2", "--option", "max_turns=2", "--model", "sample"]).exits(0);
+}
+
+#[test]
 fn what_cannot_be_forked_is_refused_with_what_can() {
     let (program, _) = two_turns();
     let before = program.session_files();
@@ -351,6 +377,8 @@ fn what_cannot_be_forked_is_refused_with_what_can() {
         done.exits(2).tells(words);
     }
     let statement = example(STATEMENT);
+    let calls = ["fork", statement.to_str().unwrap(), "--at", "r0/t1:call", "--result", "1"];
+    program.run(calls).exits(2).tells("r0/t1 has several calls: name one of r0/t1/c0, r0/t1/c1");
     let broken = ["fork", statement.to_str().unwrap(), "--at", "r0/t2", "--memory", "x=(+ 1"];
     program.run(broken).exits(2).tells("the edit of memory.x: 1 closing parenthesis");
     assert_eq!(program.session_files(), before, "a refused fork leaves nothing behind");

@@ -117,6 +117,14 @@ fn the_tree_shows_what_began_as_what() {
     );
     assert_eq!(tree.exits(0).stdout, expected);
     assert_eq!(program.run(["sessions", "tree", &deep]).exits(0).stdout, expected);
+    // The session that all began as lies elsewhere: its path finds them.
+    let file = program.session_files().into_iter().find(|file| file.to_str().unwrap().contains(&first)).unwrap();
+    let elsewhere = program.dir().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let moved = elsewhere.join(file.file_name().unwrap());
+    std::fs::rename(&file, &moved).unwrap();
+    assert_eq!(program.run(["sessions", "tree", moved.to_str().unwrap()]).exits(0).stdout, expected);
+    std::fs::rename(&moved, &file).unwrap();
     let data = program.run(["sessions", "tree", "--json"]).exits(0).json();
     let branch = &data[0]["branches"][0]["branches"][0];
     assert_eq!((branch["id"].as_str(), branch["parent"]["session"].as_str()), (Some(&*deep), Some(&*fork)));

@@ -87,7 +87,13 @@ async fn one_correction_more_is_a_gap_and_an_answer_stands_beside_an_answer() {
     let comparison = compare(vec![short.clone(), long.clone(), programs]);
     assert_eq!(rows(&comparison), ["- r0/t1 r0/t1 !", "- r0/t2 - !", "r0/t1 r0/t3 r0/t2 !"]);
     assert!(comparison.pairs.iter().all(|pair| pair.answers.is_empty()), "the answers are the same");
-    assert_eq!(rows(&compare(vec![long, short])), ["r0/t1 - !", "r0/t2 - !", "r0/t3 r0/t1 !"]);
+    let shorter = compare(vec![long, short]);
+    assert_eq!(rows(&shorter), ["r0/t1 - !", "r0/t2 - !", "r0/t3 r0/t1 !"]);
+    // The heading counts turns, the rows lay them out: both have a first turn, and one of them stands beside nothing.
+    let frame = Frame { columns: 80, whole: false, words: false };
+    let told: Vec<String> = against(&shorter, &shorter.pairs[0], frame).into_iter().map(|line| line.text).collect();
+    assert_eq!(told[0], "2 against 1: first difference at r0/t1: reply");
+    assert!(told.contains(&"  t1 of 1: no turn beside it".to_owned()), "{told:?}");
 }
 
 #[tokio::test]

@@ -86,3 +86,20 @@ fn two_programs_lose_nothing_to_each_other() {
     let marks = Marks::read(dir.path()).unwrap();
     assert_eq!((marks.of("s", None).tags.len(), marks.unreadable), (100, vec![]));
 }
+
+#[test]
+fn marks_lie_beside_their_session_wherever_that_lies() {
+    let program = program();
+    let other = program.dir().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let file = program.session_file();
+    let moved = other.join(file.file_name().unwrap());
+    std::fs::rename(&file, &moved).unwrap();
+    let path = moved.to_str().unwrap();
+    program.run(["sessions", "tag", path, "+hey"]).exits(0);
+    program.run(["sessions", "note", path, "there"]).exits(0);
+    assert!(other.join(MARKS_FILE).exists() && !program.sessions_dir().join(MARKS_FILE).exists());
+    program.run(["sessions", "show", path]).tells("session: #hey there");
+    let json = program.run(["sessions", "tag", path, "--json"]).exits(0).json();
+    assert_eq!(json["tags"], serde_json::json!(["hey"]));
+}

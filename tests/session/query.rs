@@ -1,5 +1,6 @@
 //! The language of searches: what is read, and what is said about what cannot be.
 
+use ptc_core::reasons::Reason;
 use ptc_workbench::session::index::{FILTERS, Field, FilterRow, Query, Reading};
 
 /// 2026-11-21T19:52:07Z
@@ -25,6 +26,11 @@ fn words_are_taken_as_they_are_written() {
     assert_eq!(terms("time.out"), one(r"time\.out"));
     assert_eq!(terms(r#""connection refused""#), one("connection refused"));
     assert_eq!(terms(r"/time\s?out/"), one(r"time\s?out"));
+    // A slash behind a backslash belongs to the pattern.
+    assert_eq!(terms(r"/back\/slash/"), one(r"back\/slash"));
+    assert!(parse(r"/back\/slash/").terms[0].pattern.is_match("a back/slash"));
+    assert_eq!(terms(r"/end\\/ x"), [(r"end\\".to_owned(), false), ("x".to_owned(), false)]);
+    assert!(wrong(r"/a\/b/i").1.contains("there are no flags"));
     assert_eq!(terms("a -b -\"c d\""), [("a".into(), false), ("b".into(), true), ("c d".into(), true)]);
     assert_eq!(
         terms("https://x.y/z std::fs 10:30 - a/b x>3 turn->x Note: count=3"),
@@ -58,6 +64,9 @@ fn filters_and_places_are_told_from_words() {
         let word = if *name == "in" { " lamp" } else { "" };
         let shown = shown.split(" (").next().unwrap();
         assert_eq!(parse(&format!("{shown}{word}")).terms.len(), word.len().min(1), "{shown}");
+        if let Some(reason) = shown.strip_prefix("reason:") {
+            assert!(Reason::from_name(reason).is_some(), "the example is a reason: {reason}");
+        }
     }
 }
 

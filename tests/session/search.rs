@@ -202,6 +202,13 @@ fn the_command_line_finds_sessions_and_tells_mistakes() {
     let at = |n: usize| usize::try_from(found["highlight"][n].as_u64().unwrap()).unwrap();
     assert_eq!(&excerpt[at(0)..at(1)], "0.75");
     assert_eq!(search(&["--regex", r"0\.\d5 -is:example", "--json"]).exits(0).json()["found"], 1);
+    // A minus needs no care, and a beginning of an id is enough.
+    let turned = |words: &[&str]| search(words).exits(0).json()["found"].as_u64().unwrap();
+    assert_eq!([turned(&["-is:example", "--json"]), turned(&["0.75", "-is:example", "--json"])], [1, 1]);
+    assert_eq!(turned(&["-is:example -mode:json", "--json"]), 0);
+    let [one, all] = [turned(&["id:2026-11-22T00-00-38", "--json"]), turned(&["id:2026-11-22", "--json"])];
+    assert!(one == 1 && all > 10, "{one} {all}");
+    program.run(["sessions", "failures", "-is:example", "--json"]).exits(0);
     let wrong = search(&["mode:json", "stats:ok"]);
     wrong.exits(2).tells("(did you mean `status`?)\n  mode:json stats:ok\n            ^^^^^^");
     let taken = search(&["after:2026-11-22"]);

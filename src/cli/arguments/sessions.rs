@@ -1,13 +1,14 @@
 //! The arguments of `sessions search`, `failures`, `tag`, `note`, `mark` and `recover`.
 
+use std::ffi::OsString;
+
 use clap::Args;
 
 /// Flags of `sessions search`.
 #[derive(Debug, Args)]
 #[command(after_help = filters())]
 pub struct SearchFlags {
-    /// Words that must occur, "words together", /a pattern/, -without, and filters; in one pair of quotes, or behind `--`, where one
-    /// begins with a minus
+    /// Words that must occur, "words together", /a pattern/, -without, and filters
     #[arg(value_name = "TEXT", required = true)]
     pub text: Vec<String>,
     /// Words are regular expressions
@@ -34,6 +35,29 @@ pub struct FailuresFlags {
     /// Print the groups as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// The words of the command line as they are parsed: in those of a query a minus turns what follows around, and is no flag. Such words go to the end,
+/// behind `--`; only `-h` stays what it is everywhere.
+pub(super) fn with_turned(mut words: Vec<OsString>) -> Vec<OsString> {
+    let is_query = |pair: &[OsString]| pair[0] == "sessions" && (pair[1] == "search" || pair[1] == "failures");
+    let Some(at) = words.windows(2).position(is_query) else { return words };
+    let query = words.split_off(at + 2);
+    let (before, behind) = match query.iter().position(|word| word == "--") {
+        Some(end) => (&query[..end], &query[end + 1..]),
+        None => (&query[..], &[][..]),
+    };
+    let is_turned = |word: &&OsString| {
+        let word = word.to_string_lossy();
+        word.len() > 1 && word.starts_with('-') && !word.starts_with("--") && word != "-h"
+    };
+    let (turned, plain): (Vec<_>, Vec<_>) = before.iter().partition(is_turned);
+    words.extend(plain.into_iter().cloned());
+    if !(turned.is_empty() && behind.is_empty()) {
+        words.push("--".into());
+    }
+    words.extend(turned.into_iter().chain(behind).cloned());
+    words
 }
 
 /// The table of filters, for the help.
@@ -96,4 +120,24 @@ pub struct RecoverFlags {
     /// Print what became of it as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turned(line: &str) -> String {
+        let words = with_turned(line.split(' ').map(OsString::from).collect());
+        words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn words_with_a_minus_are_words_of_the_query() {
+        assert_eq!(turned("x sessions search -mode:json lamp --json"), "x sessions search lamp --json -- -mode:json");
+        assert_eq!(turned("x sessions failures --limit 3 -a -- -b"), "x sessions failures --limit 3 -- -a -b");
+        for kept in ["x sessions search - a -h --limit 3", "x sessions search -- -b", "x sessions list -x", "x run -x"]
+        {
+            assert_eq!(turned(kept), kept);
+        }
+    }
 }

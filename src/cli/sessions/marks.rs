@@ -23,11 +23,7 @@ pub(super) fn tag(flags: &TagFlags, workbench: &Workbench) -> Result<u8, UsageEr
         }
     }
     let place = workbench.mark_place(&flags.place)?;
-    let mark = if tags.is_empty() {
-        workbench.marks()?.of(&place.session, place.at.as_ref())
-    } else {
-        workbench.tag(&place, &add, &del)?
-    };
+    let mark = if tags.is_empty() { workbench.mark_of(&place)? } else { workbench.tag(&place, &add, &del)? };
     Ok(told(&place, &mark, as_json))
 }
 

@@ -14,6 +14,7 @@ use ptc_core::value::json::{self, Node};
 use serde_json::value::RawValue;
 
 use crate::event::{Address, Envelope, Event, JsonText, Kept, PartKind, ReplyPart, RunText};
+use crate::model::Scrub;
 
 pub use rules::{REDACTIONS, Redaction, Rules};
 use walk::{Echoes, Hit, Walk};
@@ -57,18 +58,22 @@ pub fn redact(events: Vec<Envelope>, rules: &Rules) -> Result<Redacted, String> 
     if rules.is_empty() {
         return Ok(Redacted { events, removals: Vec::new() });
     }
-    let mut events = with_what_was_read(events);
+    let events = with_what_was_read(events);
     let echoes = Echoes::of(&events, rules)?;
-    let walk = Walk { rules, echoes: &echoes };
+    applied(events, &Walk { rules, echoes: &echoes })
+}
+
+/// The events without what is found on the way through them.
+fn applied(mut events: Vec<Envelope>, walk: &Walk<'_>) -> Result<Redacted, String> {
     let mut found = Found::default();
-    replies(&mut events, &walk, &mut found);
+    replies(&mut events, walk, &mut found);
     let mut out = Vec::with_capacity(events.len());
     for envelope in events {
         found.at = envelope.seq;
         let event = match envelope.event {
             Event::Wire(_) => continue,
             part @ Event::ReplyPart(_) => part,
-            event => redact_event(&envelope.address, event, &walk, &mut found)?,
+            event => redact_event(&envelope.address, event, walk, &mut found)?,
         };
         out.push(Envelope { event, ..envelope });
     }
@@ -84,9 +89,13 @@ pub fn redact(events: Vec<Envelope>, rules: &Rules) -> Result<Redacted, String> 
     Ok(Redacted { events: out, removals: found.removals.into_iter().map(|(_, removal)| removal).collect() })
 }
 
-/// What would be removed as a secret, without removing it.
-pub fn scan_events(events: &[Envelope], rules: &Rules) -> Result<Vec<Removal>, String> {
-    redact(events.to_vec(), rules).map(|redacted| redacted.removals)
+/// What in the events of an export looks like a secret: by itself, or because it did so at another place of `all`, the events before anything
+/// was taken out. `known` are the keys of this machine.
+pub fn secrets_left(all: &[Envelope], left: &[Envelope], known: Scrub) -> Result<Vec<Removal>, String> {
+    let rules = Rules::scan(known);
+    let echoes = Echoes::of(&with_what_was_read(all.to_vec()), &rules)?;
+    let walk = Walk { rules: &rules, echoes: &echoes };
+    applied(with_what_was_read(left.to_vec()), &walk).map(|redacted| redacted.removals)
 }
 
 /// Removals before that are looked at for the same place and rule: those of one text stand together.
@@ -138,26 +147,32 @@ fn with_what_was_read(mut events: Vec<Envelope>) -> Vec<Envelope> {
     events
 }
 
-/// A reply arrives in parts: it is looked at as a whole, and what is left goes back to where it stood.
-fn replies(events: &mut [Envelope], walk: &Walk<'_>, found: &mut Found) {
-    let mut whole: HashMap<(Address, u32, PartKind), Vec<usize>> = HashMap::new();
-    let mut order = Vec::new();
+/// Where the parts of each reply stand: of an address and attempt, text and reasoning apart.
+fn whole_replies(events: &[Envelope]) -> HashMap<(Address, u32, PartKind), Vec<usize>> {
+    let mut whole: HashMap<_, Vec<usize>> = HashMap::new();
     for (place, envelope) in events.iter().enumerate() {
         if let Event::ReplyPart(part) = &envelope.event {
-            let key = (envelope.address.clone(), part.attempt, part.kind);
-            let places = whole.entry(key.clone()).or_default();
-            if places.is_empty() {
-                order.push(key);
-            }
-            places.push(place);
+            whole.entry((envelope.address.clone(), part.attempt, part.kind)).or_default().push(place);
         }
     }
-    for key in order {
-        let places = whole.remove(&key).unwrap_or_default();
-        let parts: Vec<String> = places
-            .iter()
-            .map(|place| part_of(&mut events[*place]).map(|part| part.text.clone()).unwrap_or_default())
-            .collect();
+    whole
+}
+
+/// The text of a part of a reply.
+fn said(envelope: &Envelope) -> Option<&str> {
+    match &envelope.event {
+        Event::ReplyPart(part) => Some(&part.text),
+        _ => None,
+    }
+}
+
+/// A reply arrives in parts: it is looked at as a whole, and what is left goes back to where it stood.
+fn replies(events: &mut [Envelope], walk: &Walk<'_>, found: &mut Found) {
+    let mut whole: Vec<_> = whole_replies(events).into_iter().collect();
+    whole.sort_by_key(|(_, places)| places.first().copied());
+    for (key, places) in whole {
+        let parts: Vec<String> =
+            places.iter().map(|place| said(&events[*place]).unwrap_or_default().to_owned()).collect();
         let group = content::place("reply.part", &["text".to_owned()]).map(|place| place.group);
         let cut = walk.text(&parts.concat(), group, None);
         if cut.is_empty() {

@@ -56,6 +56,10 @@ pub(super) struct Echoes(Option<Regex>);
 impl Echoes {
     pub(super) fn of(events: &[Envelope], rules: &Rules) -> Result<Self, String> {
         let mut texts = HashSet::new();
+        for reply in super::whole_replies(events).values() {
+            let text: String = reply.iter().filter_map(|place| super::said(&events[*place])).collect();
+            rules.secrets_in(&text, None).iter().for_each(|secret| keep(secret, &mut texts));
+        }
         for envelope in events {
             let tree = super::tree(&envelope.event)?;
             let kind = content::kind(&envelope.event);
@@ -84,15 +88,16 @@ fn collect(kind: &str, json: &Json, path: &mut Vec<String>, inside: bool, rules:
     let inside = inside
         || content::place(kind, path)
             .is_some_and(|place| rules.spreads(place.group) || rules.field(path, place.own).is_some());
-    match &json.node {
-        Node::Str(text) if inside => {
-            let text = text.trim();
-            if text.chars().count() >= ECHO_CHARS {
-                out.insert(text.to_owned());
-                let quoted = Json::str(text).to_text();
-                out.insert(quoted[1..quoted.len() - 1].to_owned());
-            }
+    // A secret that was found once is known from then on. A reply is looked at as a whole, not in its parts.
+    let is_content = kind != "reply.part" && content::place(kind, path).is_some();
+    let secrets = |text: &str, name: Option<&str>, out: &mut HashSet<String>| {
+        if is_content {
+            rules.secrets_in(text, name).iter().for_each(|secret| keep(secret, out));
         }
+    };
+    match &json.node {
+        Node::Str(text) if inside => keep(text, out),
+        Node::Str(text) => secrets(text, path.last().map(String::as_str), out),
         Node::Int(_) | Node::Big(_) | Node::Float(_) if inside => {
             let text = json.to_text();
             if text.len() >= ECHO_CHARS {
@@ -108,12 +113,23 @@ fn collect(kind: &str, json: &Json, path: &mut Vec<String>, inside: bool, rules:
         }
         Node::Object(members) => {
             for member in members {
+                secrets(&member.key, None, out);
                 path.push(member.key.clone());
                 collect(kind, &member.value, path, inside, rules, out);
                 path.pop();
             }
         }
         _ => {}
+    }
+}
+
+/// Keeps a text to be looked for, also as JSON and programs spell it; not when it is so short that it could be anything.
+fn keep(text: &str, out: &mut HashSet<String>) {
+    let text = text.trim();
+    if text.chars().count() >= ECHO_CHARS {
+        out.insert(text.to_owned());
+        let quoted = Json::str(text).to_text();
+        out.insert(quoted[1..quoted.len() - 1].to_owned());
     }
 }
 

@@ -117,6 +117,12 @@ impl Words {
         Self(text.split(',').map(str::to_lowercase).collect())
     }
 
+    /// Does the text begin with one of the words?
+    fn begin(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        self.0.iter().any(|word| text.starts_with(word.as_str()) || fits(word, &text))
+    }
+
     /// Is the text one of the words?
     pub fn fit(&self, text: &str) -> bool {
         let text = text.to_lowercase();
@@ -144,7 +150,7 @@ impl Filter {
             Self::Reason(words) => facts.reasons.iter().any(|reason| words.fit(reason)),
             Self::Tool(words) => facts.tools.iter().any(|tool| words.fit(tool)),
             Self::Tag(words) => marked().any(|(_, mark)| mark.tags.iter().any(|tag| words.fit(tag))),
-            Self::Id(words) => words.fit(&summary.id),
+            Self::Id(words) => words.begin(&summary.id),
             Self::Is(Flag::Marked) => marked().any(|(_, mark)| mark.marked),
             Self::Is(Flag::Damaged) => summary.damage.is_some(),
             Self::Is(Flag::Example) => summary.example,

@@ -110,7 +110,7 @@ pub const FILTERS: &[FilterRow] = &[
     row("reason", "reason:validation_error: a reason that a run, turn, program or tool failed with", Takes::Reasons),
     row("tool", "tool:search: a tool that was called", Takes::Words(Filter::Tool)),
     row("tag", "tag:slow: a tag of the session, or of a run or turn in it", Takes::Words(Filter::Tag)),
-    row("id", "id:2026-11-21*", Takes::Words(Filter::Id)),
+    row("id", "id:2026-11-21: a beginning of the id", Takes::Words(Filter::Id)),
     row("in", "in:reply,program: where words are looked for", Takes::Places),
     row("is", "is:marked, is:damaged, is:example", Takes::Flag),
     row("cost", "cost>0.1", Takes::Number(Filter::Cost)),
@@ -341,33 +341,38 @@ fn head(text: &str, start: usize) -> Result<Option<(Head, usize)>, QueryError> {
     Err(QueryError { span: (start, start + end), message, near: Some(near.to_owned()) })
 }
 
+/// Where the pattern at the beginning of a text ends: its second slash. One behind a backslash belongs to the pattern, and an empty one is none.
+fn pattern_end(text: &str) -> Option<usize> {
+    let pattern = text.strip_prefix('/')?;
+    let mut is_escaped = false;
+    let end = pattern.find(|c| {
+        let closes = c == '/' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        closes
+    })?;
+    (end > 0).then_some(end + 1)
+}
+
 /// Is this a pattern with flags behind it, as other programs write it (`/lamp/i`)?
 fn has_pattern_flags(word: &str) -> bool {
-    let parts: Vec<&str> = word.split('/').collect();
-    matches!(parts.as_slice(), ["", pattern, flags] if !pattern.is_empty() && !flags.is_empty() && flags.len() < 4
-        && flags.chars().all(|flag| "gimsux".contains(flag)))
+    let flags = pattern_end(word).map(|end| &word[end + 1..]).unwrap_or_default();
+    !flags.is_empty() && flags.len() < 4 && flags.chars().all(|flag| "gimsux".contains(flag))
 }
 
 /// The value or text at this place: what it is, without its marks, and where it ends.
 fn value_of(text: &str, at: usize, of_filter: bool) -> Result<(Kind, &str, usize), QueryError> {
     let rest = &text[at..];
-    let closed = |mark: char, kind: Kind| {
-        let end = rest[1..].find(mark).ok_or_else(|| QueryError {
+    if let Some(quoted) = rest.strip_prefix('"') {
+        let end = quoted.find('"').ok_or_else(|| QueryError {
             span: (at, text.len()),
-            message: format!("the closing {mark} is missing"),
+            message: "the closing \" is missing".to_owned(),
             near: None,
         })?;
-        Ok((kind, &rest[1..=end], at + end + 2))
-    };
-    if rest.starts_with('"') {
-        return closed('"', Kind::Quoted);
+        return Ok((Kind::Quoted, &quoted[..end], at + end + 2));
     }
-    let is_pattern = !of_filter && rest.starts_with('/') && rest[1..].contains('/') && {
-        let end = 1 + rest[1..].find('/').unwrap_or_default();
-        end > 1 && rest[end + 1..].chars().next().is_none_or(char::is_whitespace)
-    };
-    if is_pattern {
-        return closed('/', Kind::Pattern);
+    let pattern = pattern_end(rest).filter(|_| !of_filter);
+    if let Some(end) = pattern.filter(|end| rest[end + 1..].chars().next().is_none_or(char::is_whitespace)) {
+        return Ok((Kind::Pattern, &rest[1..end], at + end + 1));
     }
     let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
     if !of_filter && has_pattern_flags(&rest[..end]) {

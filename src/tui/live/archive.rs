@@ -124,8 +124,9 @@ impl Archive for Live {
 
     fn write(&self, place: &Place, written: &Written) -> Result<(), ErrorRecord> {
         let failed = |error: crate::workbench::OpenError| ErrorRecord::new(Reason::WriteFailed, error.to_string());
-        let place = MarkPlace { session: place.session.clone(), at: place.at.clone() };
-        let now = self.workbench.marks().map_err(failed)?.of(&place.session, place.at.as_ref());
+        let dir = self.workbench.folders.sessions_dir.clone();
+        let place = MarkPlace { session: place.session.clone(), at: place.at.clone(), dir };
+        let now = self.workbench.mark_of(&place).map_err(failed)?;
         let add: Vec<String> = written.tags.iter().filter(|tag| !now.tags.contains(*tag)).cloned().collect();
         let del: Vec<String> = now.tags.iter().filter(|tag| !written.tags.contains(tag)).cloned().collect();
         if !(add.is_empty() && del.is_empty()) {

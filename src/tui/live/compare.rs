@@ -89,7 +89,8 @@ impl Live {
                 task_shared.tell(MatrixTold::Happened(Clone::clone(event)));
             };
             let ran = workbench.run_matrix(&mut file, &mut state, jobs, &task_stop, watch).await;
-            task_shared.tell(MatrixTold::Ended(ran.err().map(|error| error.to_string())));
+            let told = ran.err().map(|error| error.to_string()).or_else(|| file.told_move());
+            task_shared.tell(MatrixTold::Ended(told));
         });
         BegunMatrix { id, state: begun, run: Arc::new(LiveMatrix { shared, stop }) }
     }

@@ -26,7 +26,7 @@ use crate::export::{Content, Piece};
 use crate::port::{Breakpoint, Gate};
 use crate::workbench::inspect::Inspection;
 use crate::workbench::{
-    Answers, Desk, Intercept, ModelLine, ModelState, Pipeline, PipelineSpec, RunSpec, StartError, Workbench, secrets,
+    Answers, Desk, Intercept, ModelLine, ModelState, Pipeline, PipelineSpec, RunSpec, StartError, Workbench,
 };
 
 use super::backend::{
@@ -122,7 +122,7 @@ impl Backend for Live {
 
     fn diagnose(&self, texts: &DraftTexts) -> Vec<Diagnostic> {
         let mut findings = diagnose(texts);
-        findings.extend(secrets(texts));
+        findings.extend(self.workbench.secrets(texts));
         if let Ok(agent) = Self::agent(texts) {
             let unknown = self.workbench.check_model(&agent);
             findings.extend(unknown.map(|finding| Diagnostic { fixes: self.models(texts), ..finding }));

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::event::{Envelope, Event};
+use crate::event::{Envelope, Event, Gaps};
 use crate::tui::model::RunView;
 
 /// A longer rest between two events is shortened to this.
@@ -14,6 +14,8 @@ const LONGEST_REST_MS: i64 = 5_000;
 #[derive(Debug, Clone)]
 pub struct Scrub {
     events: Arc<[Envelope]>,
+    /// For how long nobody ran before each event, in ms: that time is left out.
+    gaps_ms: Arc<[i64]>,
     /// Events that are shown.
     pub at: usize,
     /// How many times as fast as recorded; `None` while it stands.
@@ -33,7 +35,9 @@ impl Scrub {
     pub fn new(events: Arc<[Envelope]>, before: RunView, now_ms: i64) -> Self {
         let clock_ms = events.first().map_or(0, |event| event.at_ms);
         let before = Box::new(before);
-        Self { events, at: 0, playing: Some(1), speed: 1, clock_ms, moved_ms: now_ms, before }
+        let mut gaps = Gaps::default();
+        let gaps_ms = events.iter().map(|event| gaps.before(event)).collect();
+        Self { events, gaps_ms, at: 0, playing: Some(1), speed: 1, clock_ms, moved_ms: now_ms, before }
     }
 
     /// All events.
@@ -85,20 +89,45 @@ impl Scrub {
         let passed = now_ms.saturating_sub(self.moved_ms).max(0).saturating_mul(i64::from(speed));
         self.moved_ms = now_ms;
         self.clock_ms = self.clock_ms.saturating_add(passed);
-        while let Some(next) = self.events.get(self.at).filter(|next| next.at_ms <= self.clock_ms) {
-            self.clock_ms = self.clock_ms.max(next.at_ms);
+        while let Some((due_ms, gap_ms)) = self.next().filter(|(due_ms, _)| *due_ms <= self.clock_ms) {
+            self.clock_ms = self.clock_ms.max(due_ms) + gap_ms;
             self.at += 1;
         }
-        match self.events.get(self.at) {
-            Some(next) => self.clock_ms = self.clock_ms.max(next.at_ms - LONGEST_REST_MS),
+        match self.next() {
+            Some((due_ms, _)) => self.clock_ms = self.clock_ms.max(due_ms - LONGEST_REST_MS),
             None => self.playing = None,
         }
+    }
+
+    /// When the next event is due on the clock, and how far that jumps then.
+    fn next(&self) -> Option<(i64, i64)> {
+        let gap_ms = self.gaps_ms.get(self.at).copied().unwrap_or_default();
+        self.events.get(self.at).map(|next| (next.at_ms - gap_ms, gap_ms))
     }
 
     /// When the next event is due, Unix time in ms.
     pub fn due_ms(&self) -> Option<i64> {
         let speed = self.playing?;
-        let rest = self.events.get(self.at).map_or(0, |next| next.at_ms - self.clock_ms).max(0);
+        let rest = self.next().map_or(0, |(due_ms, _)| due_ms - self.clock_ms).max(0);
         Some(self.moved_ms + (rest / i64::from(speed.max(1))).max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Address, Notice, Resume};
+
+    #[test]
+    fn the_time_in_which_nobody_ran_is_left_out() {
+        let at = |seq: u64, at_ms: i64, event: Event| Envelope { seq, at_ms, address: Address::run(0), event };
+        let note = || Event::from(Notice::default());
+        // Somebody went on 18 seconds later, and what it does takes 200 ms.
+        let events = [at(1, 1_000, note()), at(2, 19_000, Resume::default().into()), at(3, 19_200, note())];
+        let mut scrub = Scrub::new(events.into(), RunView::default(), 0);
+        scrub.tick(0);
+        assert_eq!((scrub.at, scrub.clock_ms, scrub.due_ms()), (2, 19_000, Some(200)));
+        scrub.tick(200);
+        assert_eq!((scrub.at, scrub.playing), (3, None));
     }
 }

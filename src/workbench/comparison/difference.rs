@@ -161,7 +161,8 @@ impl Told<'_> {
 
     fn only(&mut self, column: usize, place: Place) {
         let name = self.name(column, place);
-        self.title(&format!("  {name} only in {}", column + 1));
+        // Turns of the same number may both be there: this one has another place among those of the other side.
+        self.title(&format!("  {name} of {}: no turn beside it", column + 1));
     }
 
     fn part(&mut self, part: &PartDifference) {

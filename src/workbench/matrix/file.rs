@@ -1,7 +1,7 @@
 //! The file of a matrix: `matrix/<id>.jsonl` beside the sessions, one line with the plan, then one per finished trial.
 //!
 //! In: a plan, trials as they finish. Out: the file, and from it the same again. Lines are only added; a torn last line is dropped, a line
-//! that cannot be read counts as a trial that was not run.
+//! that cannot be read counts as a trial that was not run. When its folder takes no more, the file goes on in a spare one.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -12,10 +12,14 @@ use serde::{Deserialize, Serialize};
 use super::plan::MatrixPlan;
 use super::run::MatrixError;
 use super::state::{MatrixState, Trial};
-use crate::session::{LAST, SessionId};
+use crate::session::{LAST, SessionId, shell_word};
 
 /// The folder beside the sessions.
 pub const MATRIX_FOLDER: &str = "matrix";
+
+/// What is said of a file without a first line.
+const EMPTY: &str = "the file holds no plan, so that there is nothing to go on with (it could not be written when the matrix was begun); \
+                     delete it and begin the matrix again";
 
 const FORMAT: &str = "ptc-workbench-matrix";
 const VERSION: u32 = 1;
@@ -42,6 +46,8 @@ pub struct MatrixFile {
     pub path: PathBuf,
     /// Lines that could not be read, from 1; their trials run again.
     pub unreadable: Vec<usize>,
+    /// Where it lay before, and why it could not be written there.
+    pub moved: Option<(PathBuf, String)>,
     file: File,
 }
 
@@ -108,8 +114,12 @@ impl MatrixFile {
             Ok(file)
         };
         let file = open().map_err(|error| unwritable(&path, &error))?;
-        let mut matrix = Self { id, path, unreadable: Vec::new(), file };
-        matrix.write(&head)?;
+        let mut matrix = Self { id, path, unreadable: Vec::new(), moved: None, file };
+        if let Err(error) = line(&head).and_then(|text| matrix.write(&text)) {
+            // An empty file would be the last matrix, and none.
+            _ = std::fs::remove_file(&matrix.path);
+            return Err(unwritable(&matrix.path, &error));
+        }
         Ok(matrix)
     }
 
@@ -126,9 +136,12 @@ impl MatrixFile {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|error| unwritable(&path, &error))?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let (head, trials, unreadable) = read(&path, bytes.get(..whole).unwrap_or_default())?;
+        let (head, trials, mut unreadable) = read(&path, bytes.get(..whole).unwrap_or_default())?;
+        if whole < bytes.len() {
+            unreadable.push(bytes.split(|byte| *byte == b'\n').count());
+        }
         file.set_len(whole as u64).map_err(|error| unwritable(&path, &error))?;
-        Ok((Self { id: head.id, path, unreadable, file }, MatrixState::new(head.plan, trials)))
+        Ok((Self { id: head.id, path, unreadable, moved: None, file }, MatrixState::new(head.plan, trials)))
     }
 
     /// A matrix in a file that cannot be written: it can be shown when nothing is left to run.
@@ -142,23 +155,72 @@ impl MatrixFile {
         if !state.is_complete() {
             return Err(unwritable(&path, error));
         }
-        Ok((Self { id: head.id, path, unreadable, file }, state))
+        Ok((Self { id: head.id, path, unreadable, moved: None, file }, state))
     }
 
-    /// Adds a finished trial; it is on the disk afterwards.
-    pub(super) fn add(&mut self, trial: &Trial) -> Result<(), MatrixError> {
-        self.write(trial)
+    /// Adds a finished trial; it is on the disk afterwards. When the folder does not take it, the matrix goes on in the spare one.
+    ///
+    /// Errors: neither takes it. What is in the file stays there.
+    pub(super) fn add(&mut self, trial: &Trial, spare_dir: &Path) -> Result<(), MatrixError> {
+        let text = line(trial).map_err(|error| unwritable(&self.path, &error))?;
+        let Err(error) = self.write(&text) else { return Ok(()) };
+        let (path, file) = self.copied_to(&spare_dir.join(MATRIX_FOLDER), &text).map_err(|spare| {
+            MatrixError(format!("{}, nor to {}: {spare}", unwritable(&self.path, &error), spare_dir.display()))
+        })?;
+        self.moved = Some((std::mem::replace(&mut self.path, path), error.to_string()));
+        self.file = file;
+        Ok(())
     }
 
-    fn write(&mut self, line: &impl Serialize) -> Result<(), MatrixError> {
-        let mut add = || -> std::io::Result<()> {
-            let mut text = serde_json::to_string(line)?;
-            text.push('\n');
-            self.file.write_all(text.as_bytes())?;
-            self.file.sync_data()
-        };
-        add().map_err(|error| unwritable(&self.path, &error))
+    /// Where it went, and what that means; `None` as long as it is where it began.
+    pub fn told_move(&self) -> Option<String> {
+        let (from, why) = self.moved.as_ref()?;
+        Some(format!(
+            "{} could not be written to the end: {why}. The whole matrix is in {} (--spare-sessions names another folder)",
+            from.display(),
+            self.path.display()
+        ))
     }
+
+    /// The command that goes on with it.
+    pub fn to_go_on(&self) -> String {
+        let folder = self.path.parent().and_then(Path::parent).filter(|_| self.moved.is_some());
+        let folder = folder.map(|dir| format!(" --sessions {}", shell_word(&dir.to_string_lossy())));
+        format!("ptc-workbench{} compare --resume {}", folder.unwrap_or_default(), self.id)
+    }
+
+    /// Adds a line, or leaves the file as it was.
+    fn write(&mut self, text: &str) -> std::io::Result<()> {
+        let before = self.file.metadata()?.len();
+        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
+        if written.is_err() {
+            _ = self.file.set_len(before);
+        }
+        written
+    }
+
+    /// A copy in another folder with one more line, open and ours.
+    fn copied_to(&self, folder: &Path, more: &str) -> std::io::Result<(PathBuf, File)> {
+        let path = folder.join(format!("{}.jsonl", self.id));
+        std::fs::create_dir_all(folder)?;
+        let mut file = OpenOptions::new().append(true).create_new(true).open(&path)?;
+        let copied = file
+            .try_lock()
+            .map_err(std::io::Error::other)
+            .and_then(|()| std::fs::read(&self.path))
+            .and_then(|bytes| file.write_all(&bytes))
+            .and_then(|()| file.write_all(more.as_bytes()))
+            .and_then(|()| file.sync_data());
+        if copied.is_err() {
+            _ = std::fs::remove_file(&path);
+        }
+        copied.map(|()| (path, file))
+    }
+}
+
+/// A line of the file.
+fn line(of: &impl Serialize) -> std::io::Result<String> {
+    Ok(serde_json::to_string(of)? + "\n")
 }
 
 /// Does a name look like that of a matrix?
@@ -176,7 +238,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> MatrixError {
 fn read(path: &Path, bytes: &[u8]) -> Result<(Head, Vec<Trial>, Vec<usize>), MatrixError> {
     let wrong = |why: &str| MatrixError(format!("{}: {why}", path.display()));
     let mut lines = bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty());
-    let first = lines.next().map(|(_, line)| line).ok_or_else(|| wrong("the file is empty"))?;
+    let first = lines.next().map(|(_, line)| line).ok_or_else(|| wrong(EMPTY))?;
     let head: Head = serde_json::from_slice(first).map_err(|_| wrong("this is not the file of a matrix"))?;
     if head.format != FORMAT {
         return Err(wrong("this is not the file of a matrix"));
@@ -253,11 +315,64 @@ mod tests {
 
     #[test]
     fn what_is_no_matrix_or_of_the_future_is_refused() {
-        assert_eq!(refused(""), "m.jsonl: the file is empty");
+        assert!(refused("").ends_with("delete it and begin the matrix again"));
         assert_eq!(refused("{}\n"), "m.jsonl: this is not the file of a matrix");
         assert_eq!(refused(&head(1, "other")), "m.jsonl: this is not the file of a matrix");
         assert!(refused(&head(2, FORMAT)).contains("a newer ptc-workbench wrote this matrix"));
         assert!(read(Path::new("m.jsonl"), head(1, FORMAT).as_bytes()).is_ok());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_moves_a_matrix_to_the_spare_folder_or_leaves_it_as_it_was() {
+        use crate::event::Kept;
+        use crate::workbench::matrix::{Measures, Outcome};
+
+        let dir = tempfile::tempdir().unwrap();
+        let (own, spare) = (dir.path().join("own"), dir.path().join("spare"));
+        let plan = MatrixPlan { agents: Vec::new(), trials: 3, seed: 0, cells: Vec::new() };
+        let trial = |trial: u32| Trial {
+            cell: 0,
+            trial,
+            session: format!("s{trial}"),
+            passed: true,
+            why: None,
+            outcome: Outcome::Answer(Kept::of("1".to_owned())),
+            measures: Measures::default(),
+        };
+        let mut file = MatrixFile::create(&own, &plan, 1_000, 1).unwrap();
+        file.add(&trial(1), &spare).unwrap();
+        assert_eq!((file.told_move(), file.to_go_on()), (None, format!("ptc-workbench compare --resume {}", file.id)));
+        let before = std::fs::read(&file.path).unwrap();
+        let full = || File::options().append(true).open("/dev/full").unwrap();
+        // A file where a folder should be: the spare place refuses too.
+        file.file = full();
+        std::fs::write(dir.path().join("no"), "").unwrap();
+        let error = file.add(&trial(2), &dir.path().join("no")).unwrap_err().0;
+        assert!(error.contains("cannot write the matrix to") && error.contains("nor to"), "{error}");
+        assert_eq!((std::fs::read(&file.path).unwrap(), file.told_move()), (before.clone(), None));
+
+        file.add(&trial(2), &spare).unwrap();
+        file.add(&trial(3), &spare).unwrap();
+        assert!(file.told_move().unwrap().contains("The whole matrix is in"));
+        assert!(file.to_go_on().starts_with(&format!("ptc-workbench --sessions {} compare", spare.display())));
+        assert_eq!(std::fs::read(own.join(MATRIX_FOLDER).join(format!("{}.jsonl", file.id))).unwrap(), before);
+        let id = file.id.clone();
+        drop(file);
+        let whole = MatrixFile::open(&spare, &id).unwrap().0;
+        let lines = std::fs::read_to_string(&whole.path).unwrap();
+        assert_eq!((whole.unreadable.len(), lines.lines().count()), (0, 4));
+    }
+
+    #[test]
+    fn a_torn_last_line_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = MatrixPlan { agents: Vec::new(), trials: 1, seed: 0, cells: Vec::new() };
+        let MatrixFile { id, path, .. } = MatrixFile::create(dir.path(), &plan, 1_000, 1).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, format!("{text}{{\"cell\":")).unwrap();
+        assert_eq!(MatrixFile::open(dir.path(), &id).unwrap().0.unreadable, [2]);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     }
 
     #[test]

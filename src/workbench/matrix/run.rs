@@ -78,7 +78,8 @@ impl Workbench {
 
     /// Runs what is missing, at most `jobs` trials at once. When it is stopped, the trials that run are ended and count as not run.
     ///
-    /// Errors: the matrix's file cannot be written; trials that have ended by then are in it.
+    /// Errors: the matrix's file cannot be written, neither in its folder nor in the spare one; trials that have ended by then are in it, and the state
+    /// tells of them.
     pub async fn run_matrix(
         &self,
         file: &mut MatrixFile,
@@ -115,7 +116,7 @@ impl Workbench {
                 }
             };
             if let (MatrixEvent::Finished(trial), None) = (&event, &failed) {
-                failed = file.add(trial).err();
+                failed = file.add(trial, &self.folders.spare_dir).err();
             }
             if failed.is_some() {
                 halt.now(Reason::WriteFailed.name(), "limit");
