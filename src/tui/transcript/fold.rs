@@ -9,7 +9,7 @@ use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
 use crate::event::{
     Address, Envelope, Event, Gaps, Message, MessagePart, Notice, PartKind, ReplyStatus, RequestMade, RunEnd, RunStart,
-    Source,
+    Source, ToolEnd,
 };
 use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage};
 use crate::workbench::{Budget, next_step};
@@ -82,6 +82,9 @@ impl Transcript {
         self.take(envelope);
         match &envelope.event {
             Event::Edit(edit) => self.readers.edited(&envelope.address, edit),
+            Event::ToolEnd(ToolEnd { error: Some(error), .. }) => {
+                self.refused.insert(envelope.run(), error.clone());
+            }
             Event::RequestMade(made) => self.give_reader(&envelope.address.turn_part(), made),
             _ => {}
         }
@@ -402,7 +405,8 @@ impl Transcript {
         for cell in self.cells.iter_mut().skip(start.unwrap_or_default()).filter(|cell| cell.at.is_within(at)) {
             cell.over = true;
         }
-        let next = next_step(self.starts.get(at).unwrap_or(&RunStart::default()), end);
+        let refused = self.refused.get(at);
+        let next = next_step(self.starts.get(at).unwrap_or(&RunStart::default()), end, refused);
         let card = if at.is_call() {
             let started_ms = self.started.get(at).copied().unwrap_or(envelope.at_ms);
             EndCard {

@@ -55,6 +55,8 @@ pub struct Transcript {
     started: HashMap<Address, i64>,
     /// How they began.
     starts: HashMap<Address, RunStart>,
+    /// Why the last tool call of each run that failed did, as far as it was seen.
+    refused: HashMap<Address, ErrorRecord>,
     gaps: Gaps,
     /// Runs below others that are folded.
     folded: Vec<Address>,
