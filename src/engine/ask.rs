@@ -107,9 +107,10 @@ impl Cycle<'_> {
             cache: request.cache,
         };
         self.emit(at, made).await?;
-        // A run that was stopped before asks nobody any more. (What a recording says to have ended a reply came while it was told.)
-        let is_over = stop.reason().is_some();
-        self.ports.tools.stop_reply_as_recorded(at, &self.ports.stop);
+        // A run that was stopped before asks nobody any more. (What a recording says to have ended a reply came while it was told, also
+        // where a parallel branch is stopped earlier now.)
+        let was_stopped = stop.reason().is_some();
+        let is_over = !self.ports.tools.stop_reply_as_recorded(at, &self.ports.stop) && was_stopped;
 
         let (sender, mut events) = mpsc::channel(QUEUE);
         let call = Call { events: sender, cancel: self.ports.stop.token().clone() };

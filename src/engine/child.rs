@@ -11,6 +11,7 @@ use super::cycle::Cycle;
 use super::{Halt, Input, Ports};
 use crate::agent::{Agent, Mode, Plan, Step};
 use crate::event::{Address, ErrorRecord};
+use crate::port::Stop;
 use crate::tool::{Returns, SHAPING_KEYS, Shaping, Tool, answered_by};
 
 /// What is made of the answer of a question to a model.
@@ -56,7 +57,8 @@ impl Cycle<'_> {
             Ok(model) => model,
             Err(error) => return Ok(Err(error.record())),
         };
-        let stop = self.ports.stop.below();
+        // What a recording says to have ended by itself is not ended from above, however early a sibling's stop is told now.
+        let stop = if self.ports.clock.is_over(at) { Stop::default() } else { self.ports.stop.below() };
         let ports = Ports { model: model.as_deref().unwrap_or(self.ports.model), stop, ..self.ports.clone() };
         let input = Input {
             address: at.clone(),

@@ -53,9 +53,9 @@ impl Address {
         self.0.rsplit('/').next().is_some_and(|last| last.starts_with('q'))
     }
 
-    /// Does it lie in a branch of a parallel form of the innermost turn?
+    /// Does it lie in a branch of a parallel form, of its own turn or of one above?
     pub fn is_in_branch(&self) -> bool {
-        self.0.rsplit('/').take_while(|part| !part.starts_with('t')).any(|part| part.starts_with('p'))
+        self.0.split('/').any(|part| part.starts_with('p'))
     }
 
     /// How many runs stand above the run of an event at this address of that run: 0 for a root run.

@@ -27,9 +27,9 @@ pub trait Clock: Send + Sync {
         false
     }
 
-    /// Is this turn over in a recording? Then what took too long is recorded, and nothing takes too long now.
-    fn is_over(&self, turn: &Address) -> bool {
-        _ = turn;
+    /// Is this turn, or run, over in a recording? Then what took too long is recorded, and nothing takes too long now.
+    fn is_over(&self, at: &Address) -> bool {
+        _ = at;
         false
     }
 

@@ -105,10 +105,12 @@ impl Tools for RecordedPorts {
         }
     }
 
-    fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) {
-        if let Some(interrupt) = self.recording.interrupted_reply(turn) {
+    fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) -> bool {
+        let ended = self.recording.interrupted_reply(turn);
+        if let Some(interrupt) = ended {
             stop.now(&interrupt.reason, &interrupt.by);
         }
+        ended.is_some()
     }
 
     fn remembers(&self, at: &Address, known: bool) -> bool {

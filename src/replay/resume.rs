@@ -90,14 +90,14 @@ impl Clock for Resumed<'_> {
         self.recording.turn_start(turn).is_some()
     }
 
-    fn is_over(&self, turn: &Address) -> bool {
+    fn is_over(&self, at: &Address) -> bool {
         // A program whose end is recorded ends so again; what is left of its turn waits for nothing.
         let is_end = |event: &Event| match event {
-            Event::TurnEnd(_) => true,
+            Event::TurnEnd(_) | Event::RunEnd(_) => true,
             Event::ProgramEnd(end) => !end.interrupted,
             _ => false,
         };
-        self.recording.at(turn).iter().any(|envelope| is_end(&envelope.event))
+        self.recording.at(at).iter().any(|envelope| is_end(&envelope.event))
     }
 
     fn waited_ms(&self, at: &Address, counted: u64) -> u64 {
@@ -245,8 +245,8 @@ impl Tools for Resumed<'_> {
         self.recorded.stop_as_recorded(turn, stop);
     }
 
-    fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) {
-        self.recorded.stop_reply_as_recorded(turn, stop);
+    fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) -> bool {
+        self.recorded.stop_reply_as_recorded(turn, stop)
     }
 
     fn asks_consent(&self, at: &Address, known: bool) -> bool {

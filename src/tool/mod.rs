@@ -193,9 +193,10 @@ pub trait Tools: Send + Sync {
         _ = (turn, stop);
     }
 
-    /// The same when the stop ended the reply of this turn.
-    fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) {
+    /// The same when the stop ended the reply of this turn. `true`: it did, and the recording has the end of that reply.
+    fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) -> bool {
         _ = (turn, stop);
+        false
     }
 
     /// Is the call at this address refused because too many were made? `counted` is what the run counts; branches that run at
