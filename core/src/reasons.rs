@@ -57,7 +57,7 @@ reasons! {
     MaxDepthExceeded "max_depth_exceeded" "An agent called an agent too deep." "Raise max_depth, or let fewer agents call each other.";
     MemoryLimitExceeded "memory_limit_exceeded" "The definitions kept between turns are too large." "Raise memory_bytes, keep less, or use memory_strategy = \"rollback\".";
     CostExceeded "cost_exceeded" "The run cost more than it may." "Raise cost_limit.";
-    EmptyResponse "empty_response" "The model gave neither text nor tool calls." "Try again, or use another model.";
+    EmptyResponse "empty_response" "The reply was empty: neither text nor tool calls from a model that has tools, or only tool calls for an agent without tools." "Try again, or use another model.";
     ArgsError "args_error" "The arguments of a native tool call cannot be used." "The message says what was expected.";
     MultipleToolCalls "multiple_tool_calls" "More than one program was sent in one reply." "Send one lisp_eval call in a reply.";
     MixedWithLispEval "mixed_with_lisp_eval" "A program and other tool calls were sent in one reply." "Send lisp_eval alone.";

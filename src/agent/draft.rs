@@ -140,13 +140,25 @@ pub(super) fn read_context(text: &str) -> Result<Json, Diagnostic> {
 /// Everything that is wrong or worth knowing about a draft, each finding placed in its text: the order is prompt, signature,
 /// context, tools, program, options, then the place in the text. What one key can correct comes with its [`Fix`](super::Fix)es.
 pub fn diagnose(texts: &DraftTexts) -> Vec<Diagnostic> {
+    diagnose_knowing(texts, Ok)
+}
+
+/// The same, with what is known of the tools beside the texts; what cannot be as it is written there is told among the findings.
+pub fn diagnose_knowing(
+    texts: &DraftTexts,
+    known: impl FnOnce(Agent) -> Result<Agent, Vec<Diagnostic>>,
+) -> Vec<Diagnostic> {
     let (agent, mut findings) = texts.read(&Agent::default());
     let context_is_read = findings.iter().all(|found| found.place != Place::Context);
     let Checked { signature, template, findings: found, .. } = check(&agent);
     let read = (signature.clone(), template.clone());
     findings.extend(found);
     let settings = Settings::of(&agent, &mut findings);
-    let (tools, _) = super::toolbox::open(&agent, &mut findings);
+    let with_known = known(agent.clone()).unwrap_or_else(|found| {
+        findings.extend(found);
+        agent.clone()
+    });
+    let (tools, _) = super::toolbox::open(&with_known, &mut findings);
     findings.extend(super::pinned::check(&agent, &tools, &settings));
     if let (Some(template), true) = (&template, context_is_read) {
         let signature = signature.unwrap_or(ptc_core::signature::Signature { params: None, output: None });

@@ -2,7 +2,7 @@
 
 use ptc_core::value::{Json, json};
 
-use super::{CallEntry, Inputs, Step, Turn, Usage};
+use super::{CallEntry, Inputs, QuestionEntry, Step, Turn, Usage};
 use crate::event::{
     Address, Bill, Edit, Envelope, Event, Gaps, Kept, MemoryChange, MessageLog, Role, RunEnd, RunStart, RunText, Said,
     Sent, SentMessage, Source, Totals, elapsed_ms,
@@ -89,12 +89,28 @@ impl StepFold {
                     entry.ms = end.ms;
                 }
             }
+            Event::QuestionAsked(question) => self.step.questions.push(QuestionEntry {
+                address: Some(envelope.address.clone()),
+                kind: question.kind.clone(),
+                text: question.text.clone(),
+                answer: None,
+            }),
+            Event::AnswerGiven(answer) => {
+                let asked = self.step.questions.iter_mut().rev();
+                let asked = asked.into_iter().find(|asked| asked.address.as_ref() == Some(&envelope.address));
+                if let Some(asked) = asked {
+                    asked.answer = Some(answer.value.clone());
+                }
+            }
             Event::RunWait(wait) => self.step.waits_for = Some(Address::from(wait.question.as_str())),
             Event::PlanState(plan) => {
                 let done = plan.items.iter().filter_map(|(id, _, summary)| Some((id.clone(), summary.clone()?)));
                 self.step.summaries = done.collect();
             }
-            Event::RunStart(start) => self.start(start, envelope.at_ms),
+            Event::RunStart(start) => {
+                self.step.address = Some(envelope.address.clone());
+                self.start(start, envelope.at_ms);
+            }
             Event::Edit(edit) => self.edit(&envelope.address.turn_part(), edit),
             Event::TurnStart(start) if start.stop.is_none() => {
                 self.turn_started_ms = envelope.at_ms;

@@ -12,7 +12,7 @@ use ptc_core::value::{Json, json};
 use super::inline::{Source, with_agent};
 use super::{Agent, Mode, SystemPrompt, Tool};
 use crate::config::OPTIONS;
-use crate::config::document::{Entry, Key, Names, Problem, Problems, read_table, set};
+use crate::config::document::{About, Entry, Key, Names, Problem, Problems, read_table, set};
 use crate::event::{JsonText, Options};
 
 /// Names of the ways to check inputs.
@@ -30,6 +30,8 @@ type Read = fn(&Entry<'_>, &mut Target<'_>, &mut Problems);
 pub(super) struct Row {
     /// Its name.
     pub(super) name: &'static str,
+    /// What the reference says of it.
+    pub(super) about: About,
     /// Reads it, replacing what was there.
     read: Read,
     /// Its value in this agent; `None` when there is nothing to write.
@@ -40,36 +42,55 @@ pub(super) struct Row {
 pub(super) const ROWS: &[Row] = &[
     Row {
         name: "name",
+        about: About::Said("text", "the name of the file", "What it is called in sessions and lists."),
         read: |entry, target, problems| set(&mut target.agent.name, entry.words(), problems),
         write: |agent| Some(Json::str(&agent.name)),
     },
     Row {
         name: "description",
+        about: About::Said("text", "", "What it is for; an agent that calls it as a tool is told so."),
         read: |entry, target, problems| set(&mut target.agent.description, entry.words().map(Some), problems),
         write: |agent| agent.description.as_ref().map(Json::str),
     },
     Row {
         name: "mode",
+        about: About::Said(
+            "ptc_lisp, json, text, json_loop",
+            "ptc_lisp",
+            "How the model gets to the answer (docs/modes.md).",
+        ),
         read: |entry, target, problems| set(&mut target.agent.mode, mode(entry), problems),
         write: |agent| Some(Json::str(agent.mode.name())),
     },
     Row {
         name: "model",
+        about: About::Said(
+            "a model",
+            "`default_model` of config.toml",
+            "An alias, `provider:model`, or `demo`, `sample`, `human`, `recorded:SESSION`.",
+        ),
         read: |entry, target, problems| set(&mut target.agent.model, entry.words().map(Some), problems),
         write: |agent| agent.model.as_ref().map(Json::str),
     },
     Row {
         name: "prompt",
+        about: About::Said("template", "", "What the model is to do, with `{{name}}` for inputs."),
         read: |entry, target, problems| set(&mut target.agent.prompt, entry.text(), problems),
         write: |agent| Some(Json::str(&agent.prompt)),
     },
     Row {
         name: "signature",
+        about: About::Said("signature", "", "What goes in and out; json mode needs one, or a `schema`."),
         read: |entry, target, problems| set(&mut target.agent.signature, entry.text().map(Some), problems),
         write: |agent| agent.signature.as_ref().map(Json::str),
     },
     Row {
         name: "schema",
+        about: About::Said(
+            "JSON Schema",
+            "",
+            "A schema of its own for the answer, in the place of the signature's output: a table, JSON text, or `\"@file\"`.",
+        ),
         read: |entry, target, problems| {
             set(&mut target.agent.schema, schema(entry, &target.source.folder).map(Some), problems);
         },
@@ -77,6 +98,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "max_turns",
+        about: About::Limit(&limits::MAX_TURNS),
         read: |entry, target, problems| {
             let turns = entry.limit(&limits::MAX_TURNS);
             set(&mut target.agent.max_turns, turns.map(|turns| u32::try_from(turns).unwrap_or(u32::MAX)), problems);
@@ -85,6 +107,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "mission_timeout_ms",
+        about: About::Limit(&limits::MISSION_TIMEOUT),
         read: |entry, target, problems| {
             let limit = entry.limit(&limits::MISSION_TIMEOUT);
             set(&mut target.agent.mission_timeout_ms, limit.map(Some), problems);
@@ -93,6 +116,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "token_limit",
+        about: About::Limit(&limits::TOKEN_LIMIT),
         read: |entry, target, problems| {
             set(&mut target.agent.token_limit, entry.limit(&limits::TOKEN_LIMIT).map(Some), problems);
         },
@@ -100,6 +124,11 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "recovery",
+        about: About::Said(
+            "strict, standard, lenient",
+            "standard; strict in json_loop",
+            "How far broken JSON of a reply may be repaired (docs/reference.md lists the repairs).",
+        ),
         read: |entry, target, problems| {
             set(
                 &mut target.agent.recovery,
@@ -111,6 +140,11 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "signature_validation",
+        about: About::Said(
+            "enabled, warn_only, strict, disabled",
+            "enabled",
+            "How the context is checked against the parameters: `warn_only` runs in spite of errors, `strict` converts nothing, `disabled` checks nothing.",
+        ),
         read: |entry, target, problems| {
             set(&mut target.agent.signature_validation, one_of("signature_validation", &VALIDATION, entry), problems);
         },
@@ -118,12 +152,23 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "cache",
+        about: About::Said(
+            "true or false",
+            "false",
+            "Asks the service to keep the beginning of the prompt in its cache.",
+        ),
         read: |entry, target, problems| set(&mut target.agent.cache, entry.flag(), problems),
         write: |agent| agent.cache.then(|| true.into()),
     },
-    Row { name: "system_prompt", read: read_system_prompt, write: write_system_prompt },
+    Row {
+        name: "system_prompt",
+        about: About::Said("text or table", "", "Text in the place of the mode's own, or a table of parts."),
+        read: read_system_prompt,
+        write: write_system_prompt,
+    },
     Row {
         name: "model_options",
+        about: About::Said("table", "", "Options that are sent to the model."),
         read: |entry, target, problems| {
             target.agent.model_options = Options::default();
             read_table(entry, OPTIONS, &mut target.agent.model_options, problems);
@@ -132,21 +177,42 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "context",
+        about: About::Said(
+            "table or JSON text",
+            "",
+            "The inputs by the names of the parameters; JSON text for what TOML cannot say (null, integers beyond 64 bits).",
+        ),
         read: |entry, target, problems| set(&mut target.agent.context, object(entry), problems),
         write: |agent| filled(agent.context.clone()),
     },
     Row {
         name: "field_descriptions",
+        about: About::Said("table of texts", "", "What fields of the answer mean; they stand in the schema."),
         read: |entry, target, problems| set(&mut target.agent.field_descriptions, entry.text_table(), problems),
         write: |agent| text_table(&agent.field_descriptions),
     },
     Row {
         name: "context_descriptions",
+        about: About::Said("table of texts", "", "What inputs mean, for programs."),
         read: |entry, target, problems| set(&mut target.agent.context_descriptions, entry.text_table(), problems),
         write: |agent| text_table(&agent.context_descriptions),
     },
-    Row { name: "tools", read: read_tools, write: write_tools },
-    Row { name: "modes", read: read_modes, write: write_modes },
+    Row {
+        name: "tools",
+        about: About::Said("tables", "", "Its tools, one section `[tools.NAME]` each."),
+        read: read_tools,
+        write: write_tools,
+    },
+    Row {
+        name: "modes",
+        about: About::Said(
+            "tables",
+            "",
+            "What is different in another mode: sections `[modes.NAME]` with any of these keys but `mode` and `modes`.",
+        ),
+        read: read_modes,
+        write: write_modes,
+    },
 ];
 
 /// Takes every key of a table into the agent; those that are there replace what was there. Every problem is noted.
@@ -220,33 +286,44 @@ fn text_table(rows: &[(String, String)]) -> Option<Json> {
     filled(Json::object(rows.iter().map(|(key, text)| (key, Json::str(text)))))
 }
 
+/// The parts of `[system_prompt]`.
+pub(super) const SYSTEM_PROMPT: &[Key<SystemPrompt>] = &[
+    Key {
+        name: "replace",
+        about: About::Said(
+            "text",
+            "",
+            "In the place of the whole text of the mode; `system_prompt = \"…\"` is the same.",
+        ),
+        read: |entry, prompt, problems| set(&mut prompt.replace, entry.text().map(Some), problems),
+    },
+    Key {
+        name: "prefix",
+        about: About::Said("text", "", "Before the text of the mode."),
+        read: |entry, prompt, problems| set(&mut prompt.prefix, entry.text().map(Some), problems),
+    },
+    Key {
+        name: "language_spec",
+        about: About::Said("full, none, or any text", "full", "In the place of the card of PTC-Lisp."),
+        read: |entry, prompt, problems| set(&mut prompt.language_spec, entry.text().map(Some), problems),
+    },
+    Key {
+        name: "output_format",
+        about: About::Said("text", "", "In `ptc_lisp`: in the place of what is said about the format of a reply."),
+        read: |entry, prompt, problems| set(&mut prompt.output_format, entry.text().map(Some), problems),
+    },
+    Key {
+        name: "suffix",
+        about: About::Said("text", "", "Behind the text of the mode."),
+        read: |entry, prompt, problems| set(&mut prompt.suffix, entry.text().map(Some), problems),
+    },
+];
+
 fn read_system_prompt(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problems) {
-    const KEYS: &[Key<SystemPrompt>] = &[
-        Key {
-            name: "replace",
-            read: |entry, prompt, problems| set(&mut prompt.replace, entry.text().map(Some), problems),
-        },
-        Key {
-            name: "prefix",
-            read: |entry, prompt, problems| set(&mut prompt.prefix, entry.text().map(Some), problems),
-        },
-        Key {
-            name: "language_spec",
-            read: |entry, prompt, problems| set(&mut prompt.language_spec, entry.text().map(Some), problems),
-        },
-        Key {
-            name: "output_format",
-            read: |entry, prompt, problems| set(&mut prompt.output_format, entry.text().map(Some), problems),
-        },
-        Key {
-            name: "suffix",
-            read: |entry, prompt, problems| set(&mut prompt.suffix, entry.text().map(Some), problems),
-        },
-    ];
     let mut prompt = SystemPrompt::default();
     match entry.json.as_str() {
         Some(text) => prompt.replace = Some(text.to_owned()),
-        None if entry.json.members().is_some() => read_table(entry, KEYS, &mut prompt, problems),
+        None if entry.json.members().is_some() => read_table(entry, SYSTEM_PROMPT, &mut prompt, problems),
         None => problems.push(entry.expected("text, or a table with prefix and suffix")),
     }
     target.agent.system_prompt = prompt;

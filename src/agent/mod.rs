@@ -22,6 +22,7 @@ mod lint;
 mod mode;
 mod pinned;
 mod plan;
+mod reference;
 mod refs;
 mod rewrite;
 mod schema;
@@ -39,17 +40,18 @@ pub use context::Context;
 pub(crate) use context::open_params;
 pub use delegate::{Delegated, Trace, Undelegated, Used};
 pub use diagnostic::{Diagnostic, Place, Severity};
-pub use draft::{DraftTexts, diagnose};
+pub use draft::{DraftTexts, diagnose, diagnose_knowing};
 pub use edited::{Inputs, said};
 pub use fixes::{Fix, set_option};
 pub use fold::StepFold;
 pub use lint::{Given, lint};
 pub use mode::{Mode, Variant};
 pub use plan::Plan;
+pub use reference::reference;
 pub use refs::{Ref, RefSource};
 pub use schema::RawSchema;
 pub use settings::{Compaction, Completion, Format, MemoryStrategy, Settings, Transport};
-pub use step::{CallEntry, Step, Turn, Usage};
+pub use step::{CallEntry, QuestionEntry, Step, Turn, Usage};
 
 use crate::event::Options;
 

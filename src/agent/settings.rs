@@ -2,6 +2,7 @@
 //!
 //! In: an [`Agent`] with options as written. Out: [`Settings`], or findings that say what cannot be.
 
+mod members;
 mod retry;
 mod table;
 
@@ -11,8 +12,9 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::{Agent, Diagnostic, Mode, Place};
-use crate::config::document::advice;
+use crate::config::document::KeyTable;
 
+use members::{COALESCE, FORMAT, PROMPT_LIMIT, TRIGGER, TRIM, check_members};
 pub(in crate::agent) use table::{ROWS, row};
 
 /// How a run in `ptc_lisp` ends (settled decision 6).
@@ -256,6 +258,12 @@ impl Settings {
     }
 }
 
+/// The tables of options for the reference.
+pub(in crate::agent) fn tables() -> Vec<KeyTable> {
+    let options = KeyTable { title: String::new(), lines: ROWS.iter().map(table::Row::line).collect() };
+    [options].into_iter().chain(members::tables()).collect()
+}
+
 fn count(json: &Json) -> Option<u64> {
     match json.node {
         Node::Int(int) => u64::try_from(int).ok(),
@@ -276,64 +284,7 @@ pub(super) fn wrong(key: &str, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key(key)
 }
 
-/// What a member of an option's table must be.
-#[derive(Debug, Clone, Copy)]
-enum Member<'m> {
-    Count,
-    Flag,
-    Table,
-    List,
-    Word(&'m [&'static str]),
-}
-
-impl Member<'_> {
-    /// What is wrong with a value; `None` when it fits.
-    fn wrong(self, value: &Json) -> Option<String> {
-        let must_be = match self {
-            Self::Count if count(value).is_some() => return None,
-            Self::Flag if matches!(value.node, Node::Bool(_)) => return None,
-            Self::Table if value.members().is_some() => return None,
-            Self::List if value.items().is_some() => return None,
-            Self::Word(words) if value.as_str().is_some_and(|word| words.contains(&word)) => return None,
-            Self::Count => "a whole number that is not negative".to_owned(),
-            Self::Flag => "true or false".to_owned(),
-            Self::Table => "a table".to_owned(),
-            Self::List => "a list".to_owned(),
-            Self::Word(words) => {
-                let near = advice(value.as_str().unwrap_or_default(), words);
-                return Some(format!("cannot be {}{near}", value.to_text()));
-            }
-        };
-        Some(format!("must be {must_be}, found {}", value.to_text()))
-    }
-}
-
-/// Notes the members of a table that are unknown or have the wrong kind of value.
-fn check_members(table: &Json, key: &str, members: &[(&str, Member<'_>)], findings: &mut Vec<Diagnostic>) {
-    for member in table.members().unwrap_or_default() {
-        let place = format!("{key}.{}", member.key);
-        if let Some((_, kind)) = members.iter().find(|(name, _)| *name == member.key) {
-            let found = kind.wrong(&member.value);
-            findings.extend(found.map(|message| wrong(&place, format!("`{place}` {message}"))));
-        } else {
-            let names: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
-            let near = advice(&member.key, &names);
-            findings.push(wrong(&place, format!("unknown key `{}` in [{key}]{near}", member.key)));
-        }
-    }
-}
-
 fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compaction> {
-    const STRATEGY: (&str, Member<'_>) = ("strategy", Member::Word(&["trim", "coalesce"]));
-    const TRIM: &[(&str, Member<'_>)] = &[
-        STRATEGY,
-        ("trigger", Member::Table),
-        ("keep_recent_turns", Member::Count),
-        ("keep_initial_user", Member::Flag),
-    ];
-    const COALESCE: &[(&str, Member<'_>)] =
-        &[STRATEGY, ("println_limit", Member::Count), ("tool_call_limit", Member::Count)];
-    const TRIGGER: &[(&str, Member<'_>)] = &[("turns", Member::Count), ("tokens", Member::Count)];
     let (key, table) = match (agent.option("compaction"), agent.option("compression")) {
         (Some(table), _) if agent.asks("compaction") => ("compaction", table),
         (_, Some(table)) if agent.asks("compression") => ("compression", table),
@@ -373,7 +324,7 @@ fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compactio
 
 fn prompt_chars(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<usize> {
     let table = agent.option("prompt_limit")?;
-    check_members(table, "prompt_limit", &[("max_chars", Member::Count)], findings);
+    check_members(table, "prompt_limit", PROMPT_LIMIT, findings);
     table.get("max_chars").and_then(count).and_then(|chars| usize::try_from(chars).ok())
 }
 
@@ -399,18 +350,9 @@ fn plan(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<(String, String)> 
 }
 
 fn format(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Format {
-    const MEMBERS: &[(&str, Member<'_>)] = &[
-        ("feedback_max_chars", Member::Count),
-        ("preview_max_chars", Member::Count),
-        ("history_max_bytes", Member::Count),
-        ("max_print_length", Member::Count),
-        ("context_in_system", Member::Flag),
-        ("mission_log_in", Member::Word(&["system_prompt", "user_message"])),
-        ("minimal_turn_info", Member::Flag),
-    ];
     let usual = Format::default();
     let Some(table) = agent.option("format_options") else { return usual };
-    check_members(table, "format_options", MEMBERS, findings);
+    check_members(table, "format_options", FORMAT, findings);
     let number = |name: &str| table.get(name).and_then(count);
     let size = |name: &str, usual: usize| number(name).and_then(|n| usize::try_from(n).ok()).unwrap_or(usual);
     let flag = |name: &str| table.get(name).is_some_and(|value| value.node == Node::Bool(true));

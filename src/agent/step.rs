@@ -9,6 +9,8 @@ use crate::event::{
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Step {
+    /// Where it ran; `None` before its start.
+    pub address: Option<Address>,
     /// The answer as a value; nil when the run failed.
     pub value: Value,
     /// The answer as JSON, keys in the order the model gave them; `None` when the run failed.
@@ -31,6 +33,8 @@ pub struct Step {
     pub summaries: Vec<(String, String)>,
     /// Tool calls of the whole run; those of parallel branches in the order of the branches.
     pub calls: Vec<CallEntry>,
+    /// What a person was asked, in the order of asking.
+    pub questions: Vec<QuestionEntry>,
     /// The Steps of agents below, in the order of the calls.
     pub children: Vec<Step>,
     /// What it cost.
@@ -74,6 +78,19 @@ pub struct CallEntry {
     pub cached: bool,
     /// How long it took.
     pub ms: u64,
+}
+
+/// A question to a person.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct QuestionEntry {
+    /// Its address, which an answer names.
+    pub address: Option<Address>,
+    /// Its kind.
+    pub kind: String,
+    /// What was asked.
+    pub text: String,
+    /// What was answered; absent while it waits.
+    pub answer: Option<JsonText>,
 }
 
 /// What a run cost.

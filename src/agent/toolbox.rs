@@ -50,7 +50,12 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
     }
     if matches!(agent.mode, Mode::Text | Mode::JsonLoop) {
         findings.extend(tools.iter().filter(|tool| is_unexplained(tool)).map(|tool| {
-            let message = format!("the tool `{}` has no `signature`: the model is not told its arguments", tool.name);
+            let message = match tool.kind {
+                Kind::Mcp(_) => {
+                    format!("the arguments of `{}` are not known yet: the first run asks its server", tool.name)
+                }
+                _ => format!("the tool `{}` has no `signature`: the model is not told its arguments", tool.name),
+            };
             note(&format!("tools.{}", tool.name), message).warning()
         }));
     }

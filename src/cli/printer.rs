@@ -11,8 +11,8 @@ use ptc_core::text::{SafeText, width};
 
 use crate::agent::{Agent, Mode, Plan, Step};
 use crate::event::{
-    Address, Bill, Envelope, Event, Gaps, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart,
-    RunText, Sent, Source, Tokens, TurnEnd, elapsed_ms,
+    Address, Bill, Envelope, ErrorRecord, Event, Gaps, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd,
+    RunStart, RunText, Sent, Source, Tokens, TurnEnd, elapsed_ms,
 };
 use crate::model::OtherModel;
 
@@ -57,6 +57,10 @@ pub(super) struct Printer<W: Write> {
     at_line_start: bool,
     /// Columns before every line: agents below stand to the right of who called them.
     indent: usize,
+    /// Runs, turns, calls and questions are told with their addresses.
+    addressed: bool,
+    /// Why the last tool call of the root run that failed did.
+    refused: Option<ErrorRecord>,
     ended: bool,
 }
 
@@ -96,8 +100,20 @@ impl<W: Write> Printer<W> {
             in_reply: None,
             at_line_start: true,
             indent: 0,
+            addressed: false,
+            refused: None,
             ended: false,
         }
+    }
+
+    /// The same with the addresses that other commands take.
+    pub(super) fn with_addresses(self) -> Self {
+        Self { addressed: true, ..self }
+    }
+
+    /// An address behind a line, where addresses are told.
+    fn told(&self, at: &Address) -> String {
+        if self.addressed { format!("{}{at}", self.marks.dot) } else { String::new() }
     }
 
     fn line(&mut self, text: &str) {
@@ -163,7 +179,7 @@ impl<W: Write> Printer<W> {
                     "" | "normal" => String::new(),
                     kind => format!(" ({})", kind.replace('_', " ")),
                 };
-                self.line(&format!("turn {}{kind}", envelope.address.turn_number().unwrap_or_default()));
+                self.line(&format!("turn {}{kind}{}", at.turn_number().unwrap_or_default(), self.told(at)));
             }
             Event::ReplyPart(part) => self.reply(at, part),
             Event::ReplyEnd(end) => {
@@ -189,9 +205,14 @@ impl<W: Write> Printer<W> {
                 self.keep_program(at, extract);
                 self.program(at, extract);
             }
-            Event::ToolCall(call) => self.call(call),
-            Event::ToolEnd(end) => self.call_end(at, end),
-            Event::QuestionAsked(question) => self.question(question),
+            Event::ToolCall(call) => self.call(at, call),
+            Event::ToolEnd(end) => {
+                if !at.run_part().is_call() && end.error.is_some() {
+                    self.refused.clone_from(&end.error);
+                }
+                self.call_end(at, end);
+            }
+            Event::QuestionAsked(question) => self.question(at, question),
             Event::AnswerGiven(answer) => self.answer(answer),
             Event::ProgramEnd(end) => {
                 if end.error.is_some() {
@@ -257,7 +278,8 @@ impl<W: Write> Printer<W> {
             (self.ended, self.start) = (false, start.clone());
         }
         let dot = self.marks.dot;
-        self.line(&format!("{who}{}{dot}{}{dot}{}", start.agent.name, mode(start), start.model.alias));
+        let at = self.told(&envelope.address);
+        self.line(&format!("{who}{}{dot}{}{dot}{}{at}", start.agent.name, mode(start), start.model.alias));
     }
 
     /// Reply text as it arrives, each line behind a bar.
@@ -401,7 +423,7 @@ impl<W: Write> Printer<W> {
             }
             Some(fail) => {
                 let said = format!("{} after {turns}, {seconds:.1} s{spent}: {}", fail.reason, fail.message);
-                let next = root.then(|| next_step(&self.start, end)).flatten();
+                let next = root.then(|| next_step(&self.start, end, self.refused.as_ref())).flatten();
                 self.failure(&said, next.as_deref());
             }
         }

@@ -215,7 +215,7 @@ fn show(session: &Session, marks: &Marks, as_json: bool, plain: bool) {
         out(&json::printable(&Json::list(steps(session).iter().map(json::step))));
         return;
     }
-    let mut printer = Printer::new(Stdout, plain);
+    let mut printer = Printer::new(Stdout, plain).with_addresses();
     session.events().for_each(|envelope| printer.print(&envelope));
 }
 

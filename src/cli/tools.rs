@@ -2,19 +2,23 @@
 
 use std::path::PathBuf;
 
+use ptc_core::text::did_you_mean;
 use ptc_core::value::Json;
 
 use super::arguments::ToolsFlags;
 use super::source::{described, in_file};
 use super::{UsageError, exit, json, out, safe, safe_line, tell, tell_error};
 use crate::agent::{Agent, Plan};
-use crate::tool::{Kind, ServerState, Tool};
+use crate::tool::{Kind, Listing, ServerState, Tool};
 use crate::workbench::{StartError, ToolState, Workbench};
 
 /// Lines of a server's log that are shown.
 const LOG_LINES: usize = 10;
 
 pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+    if let Some(name) = &flags.server {
+        return server(name, flags.json, workbench).await;
+    }
     let (read, _) = described(&flags.agent)?;
     let told = |error: StartError| match error {
         StartError::Agent(findings) => in_file(&flags.agent, &read, &findings),
@@ -45,11 +49,56 @@ pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u
             tell(&safe_line(&format!("{} has no tools", agent.name)));
         }
     }
+    let missing: Vec<String> = states.iter().filter_map(|state| missing(state, &servers)).collect();
     let failed: Vec<&String> = servers.iter().filter_map(|(_, state)| state.as_ref().err()).collect();
-    for error in &failed {
+    for error in failed.iter().copied().chain(&missing) {
         tell_error(error);
     }
-    Ok(if failed.is_empty() { exit::OK } else { exit::FAILED })
+    Ok(match (failed.is_empty(), missing.is_empty()) {
+        (true, true) => exit::OK,
+        (false, _) => exit::FAILED,
+        (true, false) => exit::USAGE,
+    })
+}
+
+/// That the server which has just been asked does not have this tool.
+fn missing(state: &ToolState, servers: &[(String, Result<ServerState, String>)]) -> Option<String> {
+    let Kind::Mcp(mcp) = &state.tool.kind else { return None };
+    let (_, asked) = servers.iter().find(|(name, _)| *name == mcp.server)?;
+    let asked = asked.as_ref().ok()?;
+    let name = mcp.tool.as_deref().unwrap_or(&state.tool.name);
+    if asked.tools.iter().any(|listing| listing.name == name || listing.is_named(name)) {
+        return None;
+    }
+    let near = did_you_mean(name, asked.tools.iter().map(|listing| listing.name.as_str()));
+    Some(format!("the server {} has no tool `{name}`{near}", mcp.server))
+}
+
+/// What a server of the configuration offers, before an agent names it.
+async fn server(name: &str, as_json: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+    let state = match workbench.look_at_server(name).await? {
+        Ok(state) => state,
+        Err(error) => {
+            tell_error(&error);
+            return Ok(exit::FAILED);
+        }
+    };
+    if as_json {
+        out(&json::printable(&Json::list(state.tools.iter().map(offered))));
+        return Ok(exit::OK);
+    }
+    show_server(name, &Ok(state));
+    Ok(exit::OK)
+}
+
+fn offered(listing: &Listing) -> Json {
+    let description = listing.description.as_deref().map_or_else(Json::default, Json::str);
+    Json::object([
+        ("name", Json::str(listing.name.as_str())),
+        ("signature", Json::str(listing.signature.as_str())),
+        ("description", description),
+        ("lost", Json::list(listing.lost.iter().map(Json::str))),
+    ])
 }
 
 /// What the servers have said.
@@ -111,7 +160,7 @@ fn show_server(server: &str, state: &Result<ServerState, String>) {
 fn signature(tool: &Tool) -> &str {
     match (&tool.signature_text, &tool.kind) {
         (Some(text), _) => text,
-        (None, Kind::Mcp(_)) => "(not known yet: `tools --connect` asks the server)",
+        (None, Kind::Mcp(_)) => "(not known: `tools --connect` asks the server)",
         (None, _) => "(no signature: any arguments, any result)",
     }
 }

@@ -31,7 +31,7 @@ pub(crate) use secret::is_plain_secret;
 pub use secret::speaks_of_a_secret;
 pub use server::ServerEntry;
 
-use document::{Entry, FileError, Key, Problem, Problems, read_table, set};
+use document::{About, Entry, FileError, Key, KeyTable, Problem, Problems, key_table, read_table, set};
 use provider::Start;
 
 /// Looks up an environment variable.
@@ -122,21 +122,56 @@ const BUILT_IN: &str = include_str!("../../assets/models.toml");
 const KEYS: &[Key<Target>] = &[
     Key {
         name: "default_model",
+        about: About::Said(
+            "a model",
+            "demo",
+            "The model of agents that name none: an alias, `provider:model`, or a built-in one.",
+        ),
         read: |entry, target, problems| set(&mut target.config.default_model, entry.words(), problems),
     },
-    Key { name: "providers", read: read_providers },
-    Key { name: "models", read: read_models },
-    Key { name: "retry", read: |entry, target, problems| read_table(entry, RETRY, &mut target.config, problems) },
+    Key {
+        name: "providers",
+        about: About::Said(
+            "tables",
+            "",
+            "Servers and services that have models, one section each; a section of a built-in name changes the keys that it has.",
+        ),
+        read: read_providers,
+    },
+    Key {
+        name: "models",
+        about: About::Said(
+            "tables",
+            "",
+            "Aliases of models, one section each; built-in ones are changed in the same way.",
+        ),
+        read: read_models,
+    },
+    Key {
+        name: "retry",
+        about: About::Said("table", "", "How often a model is asked."),
+        read: |entry, target, problems| read_table(entry, RETRY, &mut target.config, problems),
+    },
     Key {
         name: "interface",
+        about: About::Said("table", "", "How the workbench looks."),
         read: |entry, target, problems| read_table(entry, INTERFACE, &mut target.config.interface, problems),
     },
-    Key { name: "keys", read: read_keys },
-    Key { name: "mcp", read: read_servers },
+    Key {
+        name: "keys",
+        about: About::Said(
+            "table of lists of texts",
+            "",
+            "Keys of the workbench, by the id of the action (docs/keys.md): `\"run.start\" = [\"f5\", \"alt-r\"]`.",
+        ),
+        read: read_keys,
+    },
+    Key { name: "mcp", about: About::Said("tables", "", "Servers of tools, one section each."), read: read_servers },
 ];
 
 const RETRY: &[Key<Config>] = &[Key {
     name: "max_attempts",
+    about: About::Limit(&limits::MODEL_ATTEMPTS),
     read: |entry, config, problems| {
         let attempts = entry.limit(&limits::MODEL_ATTEMPTS).map(|attempts| u32::try_from(attempts).unwrap_or(u32::MAX));
         set(&mut config.max_attempts, attempts, problems);
@@ -144,13 +179,44 @@ const RETRY: &[Key<Config>] = &[Key {
 }];
 
 const INTERFACE: &[Key<Interface>] = &[
-    Key { name: "theme", read: |entry, interface, problems| set(&mut interface.theme, entry.words(), problems) },
-    Key { name: "mouse", read: |entry, interface, problems| set(&mut interface.mouse, entry.flag(), problems) },
+    Key {
+        name: "theme",
+        about: About::Said(
+            "name of a theme",
+            "ansi",
+            "A theme of docs/themes.md, or the name of a file in the folder `themes` beside `config.toml`.",
+        ),
+        read: |entry, interface, problems| set(&mut interface.theme, entry.words(), problems),
+    },
+    Key {
+        name: "mouse",
+        about: About::Said("true or false", "true", "The mouse is taken from the terminal."),
+        read: |entry, interface, problems| set(&mut interface.mouse, entry.flag(), problems),
+    },
     Key {
         name: "plain",
+        about: About::Said(
+            "true or false",
+            "false",
+            "The linear face: words and lines instead of a screen, as with `--plain`.",
+        ),
         read: |entry, interface, problems| set(&mut interface.plain, entry.flag().map(Some), problems),
     },
 ];
+
+/// Everything that can be written into the file, for the reference.
+pub fn reference() -> Vec<KeyTable> {
+    let [models, price] = model::tables();
+    vec![
+        key_table("", KEYS),
+        provider::table(),
+        models,
+        price,
+        server::table(),
+        key_table("[retry]", RETRY),
+        key_table("[interface]", INTERFACE),
+    ]
+}
 
 impl Config {
     /// The built-in tables and then the file at `path`; without a path the one in the configuration folder, if it is there.

@@ -1,7 +1,7 @@
 //! Aliases of models: which provider, which id there, how schemas travel, prices, options.
 
 use super::OPTIONS;
-use super::document::{Entry, Key, Names, Problem, Problems, read_table, set};
+use super::document::{About, Entry, Key, KeyTable, Names, Problem, Problems, key_table, read_table, set};
 use crate::event::{Options, Price, StructuredBy};
 
 /// A model with a short name.
@@ -56,26 +56,77 @@ const STRUCTURED: [(&str, Option<StructuredBy>); 5] = [
 ];
 
 const KEYS: &[Key<ModelEntry>] = &[
-    Key { name: "provider", read: |entry, model, problems| set(&mut model.provider, entry.words(), problems) },
-    Key { name: "id", read: |entry, model, problems| set(&mut model.id, entry.words(), problems) },
+    Key {
+        name: "provider",
+        about: About::Said(
+            "name of a provider",
+            "",
+            "Needed: where the model is, a built-in provider or a section `[providers.NAME]`.",
+        ),
+        read: |entry, model, problems| set(&mut model.provider, entry.words(), problems),
+    },
+    Key {
+        name: "id",
+        about: About::Said("text", "", "Needed: what the provider calls it."),
+        read: |entry, model, problems| set(&mut model.id, entry.words(), problems),
+    },
     Key {
         name: "structured_output",
+        about: About::Said(
+            "auto, json_schema, tool, json_object, prompt",
+            "auto",
+            "How a schema travels (docs/structured-output.md); `auto` takes the strongest way that the server accepts.",
+        ),
         read: |entry, model, problems| set(&mut model.structured_output, structured(entry), problems),
     },
-    Key { name: "price", read: read_price },
-    Key { name: "context", read: |entry, model, problems| set(&mut model.context, entry.count().map(Some), problems) },
+    Key {
+        name: "price",
+        about: About::Said(
+            "{ input, output, cached_input, cache_write }",
+            "",
+            "Price per million tokens, input and output needed; without it that of the shipped table, where the model is in it.",
+        ),
+        read: read_price,
+    },
+    Key {
+        name: "context",
+        about: About::Said("whole number", "", "Tokens that fit into its context."),
+        read: |entry, model, problems| set(&mut model.context, entry.count().map(Some), problems),
+    },
     Key {
         name: "fallback",
+        about: About::Said(
+            "a model",
+            "",
+            "The model that is asked when this one cannot answer: an alias or `provider:model`. One that cannot be used is left out, with a warning.",
+        ),
         read: |entry, model, problems| set(&mut model.fallback, entry.words().map(Some), problems),
     },
-    Key { name: "stream", read: |entry, model, problems| set(&mut model.stream, entry.flag(), problems) },
-    Key { name: "temperature", read: read_option },
-    Key { name: "max_tokens", read: read_option },
-    Key { name: "top_p", read: read_option },
-    Key { name: "stop", read: read_option },
-    Key { name: "seed", read: read_option },
-    Key { name: "reasoning", read: read_option },
+    Key {
+        name: "stream",
+        about: About::Said("true or false", "true", "Replies are read while they arrive."),
+        read: |entry, model, problems| set(&mut model.stream, entry.flag(), problems),
+    },
+    Key {
+        name: "temperature",
+        about: About::Said(
+            "number from 0",
+            "",
+            "The model option of agent files, for agents that have none of their own.",
+        ),
+        read: read_option,
+    },
+    Key { name: "max_tokens", about: About::Said("whole number from 1", "", "The same."), read: read_option },
+    Key { name: "top_p", about: About::Said("number from 0 to 1", "", "The same."), read: read_option },
+    Key { name: "stop", about: About::Said("list of texts", "", "The same."), read: read_option },
+    Key { name: "seed", about: About::Said("whole number", "", "The same."), read: read_option },
+    Key { name: "reasoning", about: About::Said("text", "", "The same."), read: read_option },
 ];
+
+/// The tables of a model for the reference.
+pub(super) fn tables() -> [KeyTable; 2] {
+    [key_table("[models.NAME]", KEYS), key_table("price of [models.NAME]", PRICE)]
+}
 
 /// Reads a section `[models.x]`; keys that it does not name keep the values of `known`.
 pub(super) fn read(entry: &Entry<'_>, known: Option<ModelEntry>, problems: &mut Problems) -> ModelEntry {
@@ -106,25 +157,36 @@ fn read_option(entry: &Entry<'_>, model: &mut ModelEntry, problems: &mut Problem
     }
 }
 
+const PRICE: &[Key<Price>] = &[
+    Key {
+        name: "input",
+        about: About::Said("number from 0", "", "Needed: a million tokens that are sent."),
+        read: |entry, price, problems| set(&mut price.input, entry.amount(), problems),
+    },
+    Key {
+        name: "output",
+        about: About::Said("number from 0", "", "Needed: a million tokens of replies."),
+        read: |entry, price, problems| set(&mut price.output, entry.amount(), problems),
+    },
+    Key {
+        name: "cached_input",
+        about: About::Said("number from 0", "", "A million tokens that the service read from its cache."),
+        read: |entry, price, problems| set(&mut price.cached_input, entry.amount().map(Some), problems),
+    },
+    Key {
+        name: "cache_write",
+        about: About::Said("number from 0", "", "A million tokens that the service wrote into its cache."),
+        read: |entry, price, problems| set(&mut price.cache_write, entry.amount().map(Some), problems),
+    },
+];
+
 fn read_price(entry: &Entry<'_>, model: &mut ModelEntry, problems: &mut Problems) {
-    const KEYS: &[Key<Price>] = &[
-        Key { name: "input", read: |entry, price, problems| set(&mut price.input, entry.amount(), problems) },
-        Key { name: "output", read: |entry, price, problems| set(&mut price.output, entry.amount(), problems) },
-        Key {
-            name: "cached_input",
-            read: |entry, price, problems| set(&mut price.cached_input, entry.amount().map(Some), problems),
-        },
-        Key {
-            name: "cache_write",
-            read: |entry, price, problems| set(&mut price.cache_write, entry.amount().map(Some), problems),
-        },
-    ];
     for name in ["input", "output"] {
         if entry.json.members().is_some() && entry.json.get(name).is_none() {
             problems.push(entry.missing(name));
         }
     }
     let mut price = Price::default();
-    read_table(entry, KEYS, &mut price, problems);
+    read_table(entry, PRICE, &mut price, problems);
     model.price = Some(price);
 }

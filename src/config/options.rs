@@ -1,23 +1,46 @@
 //! The keys of model options: the same in `[model_options]` of an agent file and in `[models.x]` of the configuration.
 
-use super::document::{Entry, Key, Problem, set};
+use super::document::{About, Entry, Key, Problem, set};
 use crate::event::Options;
 
 /// The options of a model: `[model_options]` of an agent, or keys of a model in the configuration.
 pub const OPTIONS: &[Key<Options>] = &[
     Key {
         name: "temperature",
+        about: About::Said(
+            "number from 0",
+            "",
+            "How freely the model chooses its words; what a service allows differs.",
+        ),
         read: |entry, options, problems| set(&mut options.temperature, entry.amount().map(Some), problems),
     },
     Key {
         name: "max_tokens",
+        about: About::Said("whole number from 1", "", "Tokens that a reply may have at most."),
         read: |entry, options, problems| set(&mut options.max_tokens, at_least_one(entry).map(Some), problems),
     },
-    Key { name: "top_p", read: |entry, options, problems| set(&mut options.top_p, share(entry).map(Some), problems) },
-    Key { name: "stop", read: |entry, options, problems| set(&mut options.stop, entry.texts(), problems) },
-    Key { name: "seed", read: |entry, options, problems| set(&mut options.seed, entry.count().map(Some), problems) },
+    Key {
+        name: "top_p",
+        about: About::Said("number from 0 to 1", "", "The share of likely words that the model chooses among."),
+        read: |entry, options, problems| set(&mut options.top_p, share(entry).map(Some), problems),
+    },
+    Key {
+        name: "stop",
+        about: About::Said("list of texts", "", "Texts at which a reply ends."),
+        read: |entry, options, problems| set(&mut options.stop, entry.texts(), problems),
+    },
+    Key {
+        name: "seed",
+        about: About::Said("whole number", "", "For services that repeat themselves with the same seed."),
+        read: |entry, options, problems| set(&mut options.seed, entry.count().map(Some), problems),
+    },
     Key {
         name: "reasoning",
+        about: About::Said(
+            "text",
+            "",
+            "How much a reasoning model thinks, in the service's own words: `low`, `medium`, `high`.",
+        ),
         read: |entry, options, problems| set(&mut options.reasoning, entry.words().map(Some), problems),
     },
 ];

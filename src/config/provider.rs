@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use ptc_core::limits::{CONCURRENT_REQUESTS, CONNECT_TIME, FIRST_BYTE_TIME, Limit, SILENCE_TIME};
 
-use super::document::{Entry, Key, Names, Problem, Problems, read_table, set};
+use super::document::{About, Entry, Key, KeyTable, Names, Problem, Problems, key_table, read_table, set};
 use super::is_plain_secret;
 
 /// A wire protocol.
@@ -110,18 +110,41 @@ impl Start {
 }
 
 const KEYS: &[Key<Target>] = &[
-    Key { name: "kind", read: |entry, target, problems| set(&mut target.provider.kind, kind(entry), problems) },
-    Key { name: "base_url", read: |entry, target, problems| set(&mut target.provider.base_url, url(entry), problems) },
+    Key {
+        name: "kind",
+        about: About::Said(
+            "openai, anthropic, gemini, ollama",
+            "",
+            "Needed: the protocol that is spoken there. `openai` is chat completions, which many servers speak.",
+        ),
+        read: |entry, target, problems| set(&mut target.provider.kind, kind(entry), problems),
+    },
+    Key {
+        name: "base_url",
+        about: About::Said("address", "", "Needed: where the protocol starts, as `http://127.0.0.1:8080/v1`."),
+        read: |entry, target, problems| set(&mut target.provider.base_url, url(entry), problems),
+    },
     Key {
         name: "version",
+        about: About::Said("text", "", "The version of the protocol, where it has several."),
         read: |entry, target, problems| set(&mut target.provider.version, version(entry).map(Some), problems),
     },
     Key {
         name: "api_key_env",
+        about: About::Said(
+            "name of a variable",
+            "",
+            "The variable of the environment that holds the key. Servers without keys have neither this nor `api_key_file`.",
+        ),
         read: |entry, target, problems| target.keys.extend(problems.take(entry.words()).map(KeySource::Env)),
     },
     Key {
         name: "api_key_file",
+        about: About::Said(
+            "file",
+            "",
+            "A file that holds the key and nothing else; relative names start at the folder of `config.toml`, `~/` at the home folder.",
+        ),
         read: |entry, target, problems| {
             let file = problems.take(entry.words()).map(|text| target.start.place(&text));
             target.keys.extend(file.map(KeySource::File));
@@ -129,10 +152,16 @@ const KEYS: &[Key<Target>] = &[
     },
     Key {
         name: "headers",
+        about: About::Said(
+            "table of texts",
+            "",
+            "Headers of every request; `${NAME}` is a variable of the environment.",
+        ),
         read: |entry, target, problems| set(&mut target.provider.headers, headers(entry), problems),
     },
     Key {
         name: CONCURRENT_REQUESTS.name,
+        about: About::Limit(&CONCURRENT_REQUESTS),
         read: |entry, target, problems| {
             let count = entry.limit(&CONCURRENT_REQUESTS).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
             set(&mut target.provider.concurrent_requests, count, problems);
@@ -140,23 +169,31 @@ const KEYS: &[Key<Target>] = &[
     },
     Key {
         name: CONNECT_TIME.name,
+        about: About::Limit(&CONNECT_TIME),
         read: |entry, target, problems| {
             set(&mut target.provider.timeouts.connect_ms, entry.limit(&CONNECT_TIME), problems);
         },
     },
     Key {
         name: FIRST_BYTE_TIME.name,
+        about: About::Limit(&FIRST_BYTE_TIME),
         read: |entry, target, problems| {
             set(&mut target.provider.timeouts.first_byte_ms, entry.limit(&FIRST_BYTE_TIME), problems);
         },
     },
     Key {
         name: SILENCE_TIME.name,
+        about: About::Limit(&SILENCE_TIME),
         read: |entry, target, problems| {
             set(&mut target.provider.timeouts.silence_ms, entry.limit(&SILENCE_TIME), problems);
         },
     },
 ];
+
+/// The table of a provider for the reference.
+pub(super) fn table() -> KeyTable {
+    key_table("[providers.NAME]", KEYS)
+}
 
 /// Reads a section; keys that it does not name keep the values of `known`.
 pub(super) fn read(entry: &Entry<'_>, known: Option<Provider>, start: &Start, problems: &mut Problems) -> Provider {

@@ -4,7 +4,7 @@
 
 use ptc_core::value::Json;
 
-use super::document::{Entry, Key, Problem, Problems, read_table, set};
+use super::document::{About, Entry, Key, KeyTable, Problem, Problems, key_table, read_table, set};
 
 /// A server whose tools agents may name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,12 +24,49 @@ pub struct ServerEntry {
 }
 
 const KEYS: &[Key<ServerEntry>] = &[
-    Key { name: "command", read: |entry, server, problems| set(&mut server.command, entry.texts(), problems) },
-    Key { name: "folder", read: |entry, server, problems| set(&mut server.folder, entry.words().map(Some), problems) },
-    Key { name: "env", read: |entry, server, problems| set(&mut server.env, entry.texts(), problems) },
-    Key { name: "url", read: |entry, server, problems| set(&mut server.url, entry.words().map(Some), problems) },
-    Key { name: "headers", read: |entry, server, problems| set(&mut server.headers, entry.text_table(), problems) },
+    Key {
+        name: "command",
+        about: About::Said(
+            "list of texts",
+            "",
+            "The program that is the server, and its arguments; either this or `url`.",
+        ),
+        read: |entry, server, problems| set(&mut server.command, entry.texts(), problems),
+    },
+    Key {
+        name: "folder",
+        about: About::Said("folder", "", "Where the program runs; the workbench's own folder without it."),
+        read: |entry, server, problems| set(&mut server.folder, entry.words().map(Some), problems),
+    },
+    Key {
+        name: "env",
+        about: About::Said(
+            "list of names",
+            "",
+            "Variables of the environment that the program gets beside the usual ones.",
+        ),
+        read: |entry, server, problems| set(&mut server.env, entry.texts(), problems),
+    },
+    Key {
+        name: "url",
+        about: About::Said("address", "", "Where a server over HTTP is."),
+        read: |entry, server, problems| set(&mut server.url, entry.words().map(Some), problems),
+    },
+    Key {
+        name: "headers",
+        about: About::Said(
+            "table of texts",
+            "",
+            "Headers that are sent there; `${NAME}` is a variable of the environment.",
+        ),
+        read: |entry, server, problems| set(&mut server.headers, entry.text_table(), problems),
+    },
 ];
+
+/// The table of a server for the reference.
+pub(super) fn table() -> KeyTable {
+    key_table("[mcp.NAME]", KEYS)
+}
 
 pub(super) fn read(entry: &Entry<'_>, problems: &mut Problems) -> ServerEntry {
     let mut server = ServerEntry { name: entry.key.to_owned(), ..ServerEntry::default() };

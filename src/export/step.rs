@@ -3,7 +3,7 @@
 use ptc_core::value::Json;
 use ptc_core::value::json;
 
-use crate::agent::{CallEntry, Step, Turn};
+use crate::agent::{CallEntry, QuestionEntry, Step, Turn};
 use crate::event::{
     Address, CompactionDone, Edit, ErrorRecord, IssueRecord, JsonText, NativeCall, Role, SentMessage, Tokens, Totals,
 };
@@ -30,9 +30,11 @@ pub fn step(step: &Step) -> Json {
         ("usage", usage(step)),
         ("turns", Json::list(step.turns.iter().map(|turn| self::turn(step, turn)))),
         ("calls", Json::list(step.calls.iter().map(call))),
+        ("questions", Json::list(step.questions.iter().map(question))),
         ("children", Json::list(children)),
         ("signature", text(step.signature.as_deref())),
         ("name", Json::str(step.name.as_str())),
+        ("address", text(step.address.as_ref().map(Address::as_str))),
         ("field_descriptions", Json::object(described)),
         ("session", text(step.session.as_deref())),
     ])
@@ -105,6 +107,15 @@ fn call(call: &CallEntry) -> Json {
     ])
 }
 
+fn question(question: &QuestionEntry) -> Json {
+    known([
+        ("address", question.address.as_ref().map(|address| Json::str(address.as_str()))),
+        ("kind", Some(Json::str(question.kind.as_str()))),
+        ("text", Some(Json::str(question.text.as_str()))),
+        ("answer", question.answer.as_ref().map(JsonText::json)),
+    ])
+}
+
 fn compaction(done: &CompactionDone) -> Json {
     let counts = done.counts.iter().map(|(name, of)| (name.clone(), (*of).into()));
     Json::object([
@@ -138,6 +149,7 @@ fn turn(step: &Step, turn: &Turn) -> Json {
     let (system, others): (Vec<_>, Vec<_>) = step.sent(turn).partition(|message| message.role == Role::System);
     known([
         ("number", Some(turn.number.into())),
+        ("address", turn.address.as_ref().map(|address| Json::str(address.as_str()))),
         ("type", turn.kind.as_deref().map(Json::str)),
         ("success", Some(turn.success.into())),
         ("reason", turn.reason.as_deref().map(Json::str)),

@@ -140,9 +140,10 @@ impl Said {
     }
 
     fn is_context_length(&self) -> bool {
-        const WORDS: [&str; 4] = ["context length", "prompt is too long", "context window", "input token count"];
+        const WORDS: [&str; 5] =
+            ["context length", "prompt is too long", "context window", "input token count", "available context size"];
         let message = self.message.to_lowercase();
-        self.names(&["context_length"]) || WORDS.iter().any(|word| message.contains(word))
+        self.names(&["context_length", "context_size"]) || WORDS.iter().any(|word| message.contains(word))
     }
 
     fn is_wrong_key(&self) -> bool {
@@ -193,7 +194,9 @@ fn class_of(status: Option<u16>, said: &Said) -> ErrorClass {
         None if said.names(&["rate_limit", "too_many", "resource_exhausted"]) => ErrorClass::RateLimit,
         None if said.names(&["authentication", "permission", "invalid_api_key"]) => ErrorClass::Auth,
         None if said.names(&["not_found"]) => ErrorClass::NotFound,
-        None if said.names(&["invalid", "context_length", "unsupported", "too_large"]) => ErrorClass::Client,
+        None if said.names(&["invalid", "context_length", "context_size", "unsupported", "too_large"]) => {
+            ErrorClass::Client
+        }
         None if said.names(&["timeout"]) => ErrorClass::Timeout,
         None => ErrorClass::Server,
     }

@@ -4,68 +4,172 @@
 
 mod outside;
 
-use ptc_core::limits::{Limit, TOOL_TIMEOUT};
+use ptc_core::limits::{Limit, TOOL_OUTPUT, TOOL_TIMEOUT};
 use ptc_core::signature;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, json};
 
 use super::{Builtin, Expose, Kind, Returns, Shaping, Table, Tool, answered_by};
-use crate::config::document::{advice, out_of_range};
+use crate::config::document::{About, KeyTable, advice, out_of_range};
+
+/// A key with what the reference says of it.
+type ToolKey = (&'static str, About);
 
 /// A kind of tools.
 struct KindRow {
     name: &'static str,
+    /// Who answers its calls.
+    meaning: &'static str,
     /// Its keys beside the common ones.
-    keys: &'static [&'static str],
+    keys: &'static [ToolKey],
     /// Reads what it needs from the table of the tool of this name.
     read: fn(&str, &Json) -> Result<Kind, Wrong>,
 }
+
+/// Bytes that a call may answer.
+const OUTPUT: ToolKey = ("output_max_bytes", About::Limit(&TOOL_OUTPUT));
+/// Where a program runs.
+const FOLDER: ToolKey = ("folder", About::Said("folder", "", "Where it runs; the workbench's own folder without it."));
+/// What a program gets of the environment.
+const ENV: ToolKey =
+    ("env", About::Said("list of names", "", "Variables of the environment that it gets beside the usual ones."));
+/// What is sent with requests.
+const HEADERS: ToolKey = (
+    "headers",
+    About::Said("table of texts", "", "Headers of every request; `${NAME}` is a variable of the environment."),
+);
 
 /// The kinds of tools.
 const KINDS: &[KindRow] = &[
     KindRow {
         name: "table",
-        keys: &["rows", "default", "delay_ms"],
+        meaning: "fixed answers: the first row that fits the arguments",
+        keys: &[
+            (
+                "rows",
+                About::Said(
+                    "list of tables",
+                    "",
+                    "Each with `result` or `error` (a text), and with `args`, the arguments that it fits; JSON text for what TOML cannot say.",
+                ),
+            ),
+            ("default", About::Said("any value", "", "The answer where no row fits; without it such a call fails.")),
+            ("delay_ms", About::Said("whole number", "0", "How long each call takes, in ms.")),
+        ],
         read: |name, table| Table::read(name, table).map(Kind::Table),
     },
     KindRow {
         name: "snippet",
-        keys: &["code"],
+        meaning: "a PTC-Lisp program",
+        keys: &[("code", About::Said("text", "", "Needed: a program; the arguments are under `data/`."))],
         read: |name, table| {
             needed(name, table, ("snippet", "code"), "a PTC-Lisp program over `data/`").map(Kind::Snippet)
         },
     },
-    KindRow { name: "agent", keys: &["file", "agent", "returns"], read: agent },
+    KindRow {
+        name: "agent",
+        meaning: "another agent: a run of its own, with its model",
+        keys: &[
+            (
+                "file",
+                About::Said("file", "", "Its agent file, from the folder of this one; `\"self\"` is the agent itself."),
+            ),
+            ("agent", About::Said("table", "", "Its definition, in the place of `file`.")),
+            (
+                "returns",
+                About::Said(
+                    "answer, delegate",
+                    "answer",
+                    "`delegate` takes a task in words and gives back more than the answer (docs/modes.md).",
+                ),
+            ),
+        ],
+        read: agent,
+    },
     KindRow {
         name: "llm",
+        meaning: "one question to a model",
         keys: &[
-            "prompt",
-            "model",
-            "mode",
-            "field_descriptions",
-            "tools",
-            "max_turns",
-            "response_template",
-            "json_signature",
-            "validator",
+            ("prompt", About::Said("template", "", "Needed: the question, with `{{name}}` for the arguments.")),
+            ("model", About::Said("a model", "that of the run", "Who is asked; `caller` says the default.")),
+            ("mode", About::Said("a mode", "text", "How the answer is asked for.")),
+            ("field_descriptions", About::Said("table of texts", "", "What fields of the answer mean.")),
+            ("tools", About::Said("tables", "", "Tools that the model may call before it answers.")),
+            ("max_turns", About::Said("whole number", "1; 5 with tools", "Replies until there is an answer.")),
+            ("json_signature", About::Said("type", "", "What the model answers, where the tool gives something else.")),
+            (
+                "response_template",
+                About::Said(
+                    "text",
+                    "",
+                    "A PTC-Lisp program with `{{name}}` for fields of the answer; its value is the result.",
+                ),
+            ),
+            (
+                "validator",
+                About::Said(
+                    "text",
+                    "",
+                    "A PTC-Lisp expression over `result`: nil and false refuse it, a text says why.",
+                ),
+            ),
         ],
         read: llm,
     },
-    KindRow { name: "builtin", keys: &["name"], read: builtin },
-    KindRow { name: "closure", keys: &[], read: |_, _| Ok(Kind::Closure(None)) },
+    KindRow {
+        name: "builtin",
+        meaning: "a tool of the program itself: `grep`, `grep-n`, `ask_user`, `llm-query`",
+        keys: &[("name", About::Said("one of them", "the tool's name", "Which one it is."))],
+        read: builtin,
+    },
+    KindRow {
+        name: "closure",
+        meaning: "a function of the Rust program that runs the agent (docs/library.md)",
+        keys: &[],
+        read: |_, _| Ok(Kind::Closure(None)),
+    },
     KindRow {
         name: "command",
-        keys: &["command", "folder", "env", "output_max_bytes"],
+        meaning: "a program on this machine",
+        keys: &[
+            (
+                "command",
+                About::Said("list of texts", "", "Needed: the program and its arguments; no shell reads them."),
+            ),
+            FOLDER,
+            ENV,
+            OUTPUT,
+        ],
         read: |name, table| outside::command(name, table).map(Kind::Command),
     },
     KindRow {
         name: "http",
-        keys: &["method", "url", "headers", "body", "response_path", "output_max_bytes"],
+        meaning: "a request",
+        keys: &[
+            ("method", About::Said("GET, HEAD, POST, PUT, PATCH, DELETE", "GET", "The method.")),
+            ("url", About::Said("address", "", "Needed: where it goes; `{{name}}` behind the host is an argument.")),
+            HEADERS,
+            ("body", About::Said("any value", "", "What is sent as JSON; `{{name}}` is an argument.")),
+            ("response_path", About::Said("path", "", "The part of the answer that is the result, as `data.items`.")),
+            OUTPUT,
+        ],
         read: |name, table| outside::http(name, table).map(Kind::Http),
     },
     KindRow {
         name: "mcp",
-        keys: &["server", "tool", "command", "folder", "env", "url", "headers"],
+        meaning: "a tool of a server that speaks the model context protocol",
+        keys: &[
+            ("server", About::Said("name", "", "The section `[mcp.NAME]` of config.toml.")),
+            ("tool", About::Said("text", "the tool's name", "What the server calls it.")),
+            (
+                "command",
+                About::Said("list of texts", "", "The server's program and its arguments, in the place of a section."),
+            ),
+            FOLDER,
+            ENV,
+            ("url", About::Said("address", "", "The server's address, in the place of a section.")),
+            HEADERS,
+        ],
         read: |name, table| outside::mcp(name, table).map(Kind::Mcp),
     },
 ];
@@ -78,7 +182,25 @@ pub const SELF: &str = "self";
 /// What is wrong with a declaration: the key in its table (empty for the table itself) and the message.
 pub type Wrong = (String, String);
 
-const COMMON: &[&str] = &["kind", "signature", "description", "cache", "expose", "timeout_ms"];
+const COMMON: &[ToolKey] = &[
+    ("kind", About::Said("a kind", "", "Needed: who answers its calls.")),
+    (
+        "signature",
+        About::Said("signature", "", "Parameters and result: arguments are converted and checked before the call."),
+    ),
+    ("description", About::Said("text", "", "What it does, for models.")),
+    ("cache", About::Said("true or false", "false", "An equal call of the same run is answered from memory.")),
+    ("expose", About::Said("native, ptc_lisp, both", "both", "Who may call it: models natively, programs, or both.")),
+    ("timeout_ms", About::Limit(&TOOL_TIMEOUT)),
+];
+
+/// Everything that can be written into `[tools.NAME]`, for the reference: the common keys, then a table per kind.
+pub fn reference() -> Vec<KeyTable> {
+    let common = KeyTable::of("[tools.NAME]", COMMON.iter().copied());
+    let kind =
+        |row: &KindRow| KeyTable::of(format!("kind = \"{}\": {}", row.name, row.meaning), row.keys.iter().copied());
+    [common].into_iter().chain(KINDS.iter().map(kind)).collect()
+}
 
 impl Tool {
     /// Reads a declaration.
@@ -103,11 +225,11 @@ impl Tool {
             }
         }
         let row = KINDS.iter().find(|row| row.name == kind);
-        let own = row.map_or(&[][..], |row| row.keys);
+        let keys = || COMMON.iter().chain(row.map_or(&[][..], |row| row.keys)).map(|(name, _)| *name);
         for member in table.members().unwrap_or_default() {
             let key = member.key.as_str();
-            if !COMMON.contains(&key) && !own.contains(&key) {
-                let known: Vec<&str> = COMMON.iter().chain(own).copied().collect();
+            if !keys().any(|known| known == key) {
+                let known: Vec<&str> = keys().collect();
                 wrong.push((key.to_owned(), format!("unknown key `{key}` in [tools.{name}]{}", advice(key, &known))));
             }
         }

@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 pub use builtin::{Builtin, LLM_QUERY};
 pub use command::Command;
 pub use consent::{ALLOW_FLAG, Decision, Grants, NOBODY, Policy, Ruling};
-pub use declare::{SELF, Wrong};
+pub use declare::{SELF, Wrong, reference};
 pub use http::Http;
 pub use live::LiveTools;
 pub use mcp::{Connection, Listing, Mcp, ServerState, Servers, log_file};

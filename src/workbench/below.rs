@@ -60,11 +60,14 @@ impl Workbench {
         let mut open = vec![plan];
         while let Some(plan) = open.pop() {
             for (tool, child) in &plan.children {
-                let wrong = child.agent.model.as_deref().and_then(|alias| self.choose(alias).err());
-                if let Some(StartError::Model { reason, message }) = wrong {
-                    let message = format!("calls of the tool `{tool}` will fail: {message}");
-                    let warning = Diagnostic::error(Place::Options, reason, message).warning();
-                    found.push(warning.key(format!("tools.{tool}")));
+                let key = format!("tools.{tool}");
+                match child.agent.model.as_deref().map(|alias| self.choose(alias)) {
+                    Some(Err(StartError::Model { reason, message })) => {
+                        let message = format!("calls of the tool `{tool}` will fail: {message}");
+                        found.push(Diagnostic::error(Place::Options, reason, message).warning().key(key));
+                    }
+                    Some(Ok(choice)) => found.extend(self.check_fallback(&choice).map(|warning| warning.key(key))),
+                    _ => {}
                 }
                 open.push(child);
             }

@@ -1,10 +1,14 @@
 //! The doctor: what works on this machine and what does not, each finding with what to do.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use ptc_core::value::Json;
 
+use super::models::LOOPBACK_WAIT;
 use super::{Workbench, example_sessions};
+use crate::config::ServerEntry;
+use crate::model::{is_loopback, listens, shown_address};
 use crate::replay::Outcome;
 
 /// How a finding came out.
@@ -63,6 +67,8 @@ impl Workbench {
             self.configuration(),
         ];
         findings.extend(self.keys());
+        let fallbacks = self.unusable_fallbacks().into_iter();
+        findings.extend(fallbacks.map(|(alias, told)| finding(Health::Note, &format!("model {alias}"), told)));
         for (name, url, listens) in self.loopback_servers().await {
             let what = format!("server {name}");
             findings.push(if listens {
@@ -70,6 +76,9 @@ impl Workbench {
             } else {
                 finding(Health::Note, &what, format!("nothing listens at {url}"))
             });
+        }
+        for server in &self.config.servers {
+            findings.push(server_of_tools(server).await);
         }
         findings.push(self.examples().await);
         findings
@@ -128,6 +137,43 @@ impl Workbench {
     }
 }
 
+/// Is the program of a server of tools there? None is started, and no address beyond this machine is asked.
+async fn server_of_tools(server: &ServerEntry) -> Finding {
+    let what = format!("tools of {}", server.name);
+    let look = format!("ptc-workbench tools --server {}", server.name);
+    if let Some(url) = &server.url {
+        let shown = shown_address(url);
+        return match is_loopback(url) {
+            true if listens(url, LOOPBACK_WAIT).await => {
+                finding(Health::Good, &what, format!("something answers at {shown}"))
+            }
+            true => finding(Health::Note, &what, format!("nothing listens at {shown}")),
+            false => finding(Health::Note, &what, format!("at {shown}, not asked here: `{look}` asks it")),
+        };
+    }
+    let program = server.command.first().map_or("", String::as_str);
+    match found_program(program, server.folder.as_deref(), std::env::var_os("PATH").as_deref()) {
+        Some(path) => finding(Health::Good, &what, format!("{} is there; `{look}` starts it", path.display())),
+        None => {
+            let said = format!(
+                "the program {program:?} of [mcp.{}] is not found; look whether it is installed and in PATH",
+                server.name
+            );
+            finding(Health::Note, &what, said)
+        }
+    }
+}
+
+/// Where a program lies that is started by this name in this folder.
+fn found_program(name: &str, folder: Option<&str>, path: Option<&OsStr>) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| path.is_file();
+    if name.contains('/') {
+        let own = Path::new(folder.unwrap_or("")).join(name);
+        return Some(own).filter(is_program);
+    }
+    std::env::split_paths(path?).map(|dir| dir.join(name)).find(is_program)
+}
+
 /// Can files be made in this folder? It is made when it does not exist.
 fn writable(what: &str, dir: &Path) -> Finding {
     let probe = || -> std::io::Result<()> {
@@ -143,5 +189,23 @@ fn writable(what: &str, dir: &Path) -> Finding {
             what,
             format!("{} cannot be written: {error}; choose another with --sessions", dir.display()),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_looked_for_where_it_would_be_started() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a-server");
+        std::fs::write(&file, "").unwrap();
+        let path = std::env::join_paths([Path::new("/no/such/folder"), dir.path()]).unwrap();
+        let folder = dir.path().to_str();
+        assert_eq!(found_program("a-server", None, Some(&path)), Some(file.clone()));
+        assert_eq!(found_program("another", None, Some(&path)), None);
+        assert_eq!(found_program("./a-server", folder, None), Some(dir.path().join("./a-server")));
+        assert_eq!(found_program("a-server", folder, None), None, "a name alone is looked for in PATH only");
     }
 }

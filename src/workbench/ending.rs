@@ -8,16 +8,22 @@ use ptc_core::reasons::Reason;
 
 use super::Hit;
 use crate::config::document;
-use crate::event::{RunEnd, RunStart};
+use crate::event::{ErrorRecord, RunEnd, RunStart};
 
-/// What to do next after a run that failed; `None` for one that did not.
-pub fn next_step(start: &RunStart, end: &RunEnd) -> Option<String> {
+/// What to do next after a run that failed; `None` for one that did not. `refused` is why its last tool call that failed did.
+pub fn next_step(start: &RunStart, end: &RunEnd, refused: Option<&ErrorRecord>) -> Option<String> {
     let fail = end.fail.as_ref()?;
     let Some(reason) = Reason::from_name(&fail.reason) else { return fail.hint.clone() };
     let turn = end.usage.totals.turns;
     let otherwise = otherwise(reason, turn);
     if is_of_program(reason) && is_pinned(start) {
-        return Some("Correct the pinned program.".to_owned());
+        let was_denied = refused.is_some_and(|error| error.reason == Reason::ToolDenied.name());
+        return Some(match reason {
+            // The program is as it should be.
+            Reason::ToolError if was_denied => Reason::ToolDenied.row().next.to_owned(),
+            Reason::ToolError => "Do what the tool's message says, or correct the pinned program.".to_owned(),
+            _ => "Correct the pinned program.".to_owned(),
+        });
     }
     if let Some(hit) = Hit::of(start, end) {
         return Some(sentence(&hit, "", otherwise.as_deref()));
@@ -108,14 +114,18 @@ fn capital(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{AgentRecord, ErrorRecord};
+    use crate::event::AgentRecord;
 
     fn told(reason: Reason, toml: &str, turns: u32) -> String {
+        told_after(None, reason, toml, turns)
+    }
+
+    fn told_after(refused: Option<Reason>, reason: Reason, toml: &str, turns: u32) -> String {
         let agent = AgentRecord { toml: toml.to_owned(), ..AgentRecord::default() };
         let start = RunStart { agent, limits: vec![("max_turns".to_owned(), 1)], ..RunStart::default() };
         let mut end = RunEnd { fail: Some(ErrorRecord::new(reason, "")), ..RunEnd::default() };
         end.usage.totals.turns = turns;
-        next_step(&start, &end).unwrap_or_default()
+        next_step(&start, &end, refused.map(|reason| ErrorRecord::new(reason, "")).as_ref()).unwrap_or_default()
     }
 
     #[test]
@@ -137,9 +147,19 @@ mod tests {
     }
 
     #[test]
+    fn a_pinned_program_is_not_blamed_for_its_tools() {
+        let pinned = |refused| told_after(refused, Reason::ToolError, "program = '(x)'", 1);
+        assert_eq!(pinned(Some(Reason::ToolDenied)), Reason::ToolDenied.row().next);
+        assert!(pinned(Some(Reason::ToolError)).contains("the tool's message"));
+        assert!(pinned(None).contains("the tool's message"), "also where the call is not known");
+        let unbound = told_after(Some(Reason::ToolDenied), Reason::UnboundVar, "program = '(x)'", 1);
+        assert_eq!(unbound, "Correct the pinned program.", "a refusal that the program took is not why it ended");
+    }
+
+    #[test]
     fn what_the_table_says_to_persons_stays() {
         assert_eq!(told(Reason::Refused, "", 1), Reason::Refused.row().next);
         assert_eq!(told(Reason::ToolDenied, "", 1), Reason::ToolDenied.row().next);
-        assert_eq!(next_step(&RunStart::default(), &RunEnd::default()), None, "it did not fail");
+        assert_eq!(next_step(&RunStart::default(), &RunEnd::default(), None), None, "it did not fail");
     }
 }

@@ -42,7 +42,7 @@ pub struct ModelLine {
 }
 
 /// How long a server on this machine may take to answer the question whether it is there.
-const LOOPBACK_WAIT: Duration = Duration::from_millis(300);
+pub(super) const LOOPBACK_WAIT: Duration = Duration::from_millis(300);
 
 impl Workbench {
     pub(super) fn choose(&self, name: &str) -> Result<ModelChoice, StartError> {
@@ -88,10 +88,11 @@ impl Workbench {
                 let adapter = self.adapter(*model)?;
                 match fallback {
                     None => adapter,
-                    Some(name) => {
-                        let second = self.build_model(self.fallback(&name)?, person)?;
-                        Arc::new(WithFallback::new(adapter, second))
-                    }
+                    // One that cannot be asked is told before the run, which does without it.
+                    Some(name) => match self.fallback(&name).and_then(|choice| self.build_model(choice, person)) {
+                        Ok(second) => Arc::new(WithFallback::new(adapter, second)),
+                        Err(_) => adapter,
+                    },
                 }
             }
         })
@@ -117,6 +118,38 @@ impl Workbench {
             ModelChoice::Http(model) => ModelChoice::Http(Box::new(HttpModel { fallback: None, ..*model })),
             other => other,
         })
+    }
+
+    /// That the fallback of a model cannot be asked, and why; nothing where it can, or where there is none.
+    pub(super) fn check_fallback(&self, choice: &ModelChoice) -> Option<Diagnostic> {
+        let ModelChoice::Http(model) = choice else { return None };
+        let alias =
+            self.config.models.iter().find(|known| {
+                known.provider == model.provider && known.id == model.id && known.fallback == model.fallback
+            });
+        let alias = alias.map_or(&model.alias, |known| &known.alias);
+        let (reason, told) = self.unusable_fallback(alias, model.fallback.as_deref()?)?;
+        Some(Diagnostic::error(Place::Options, reason, told).key("model").warning())
+    }
+
+    fn unusable_fallback(&self, alias: &str, name: &str) -> Option<(Reason, String)> {
+        let usable = |choice: ModelChoice| match choice {
+            ModelChoice::Http(model) => http(*model).and_then(|adapter| adapter.check_key().map_err(unusable_model)),
+            _ => Ok(()),
+        };
+        let why = self.fallback(name).and_then(usable).err()?;
+        let told = format!("[models.{alias}] fallback = {name:?} cannot be asked and is left out: {why}");
+        Some((why.reason(), told))
+    }
+
+    /// The fallbacks of all aliases that cannot be asked.
+    pub(super) fn unusable_fallbacks(&self) -> Vec<(String, String)> {
+        let models = self.config.models.iter();
+        let told = models.filter_map(|model| {
+            let (_, told) = self.unusable_fallback(&model.alias, model.fallback.as_deref()?)?;
+            Some((model.alias.clone(), told))
+        });
+        told.collect()
     }
 
     /// What is wrong with the name of the model that this agent would use. Nothing is opened or built.
@@ -152,7 +185,14 @@ impl Workbench {
                 facts: Facts::default(),
             })
             .collect();
-        lines.extend(self.config.models.iter().map(|model| self.line(&model.alias, &model.provider, &model.id)));
+        let unusable = self.unusable_fallbacks();
+        lines.extend(self.config.models.iter().map(|model| {
+            let line = self.line(&model.alias, &model.provider, &model.id);
+            match unusable.iter().find(|(alias, _)| *alias == model.alias) {
+                Some((_, told)) => ModelLine { note: format!("{}; {told}", line.note), ..line },
+                None => line,
+            }
+        }));
         let provider_lines = self.config.providers.iter();
         lines.extend(
             provider_lines.map(|provider| self.line(&format!("{}:MODEL", provider.name), &provider.name, "any")),

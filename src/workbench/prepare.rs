@@ -25,7 +25,7 @@ pub(super) enum Answering {
 /// An agent that a run can start with.
 pub(super) struct Ready {
     pub(super) plan: Plan,
-    /// Warnings about the models of agents below.
+    /// Warnings about models: the fallback, and those of agents below.
     pub(super) below: Vec<Diagnostic>,
 }
 
@@ -69,7 +69,10 @@ impl Workbench {
         };
         let plan = Plan::new(&self.connected(agent)?).map_err(StartError::Agent)?;
         refuse_closures(&plan)?;
-        let below = self.check_below(&plan);
+        let mut below = self.check_below(&plan);
+        if let Answering::Model(choice) = answering {
+            below.extend(self.check_fallback(choice));
+        }
         Ok(Ready { plan, below })
     }
 }

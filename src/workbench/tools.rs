@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::files::write_whole_in_folder;
 use super::format::distinct;
 use super::{StartError, Workbench};
-use crate::agent::{Agent, Diagnostic, Place, Plan, Tool as Declared};
+use crate::agent::{Agent, Diagnostic, DraftTexts, Place, Plan, Tool as Declared, diagnose_knowing};
 use crate::event::{Address, ConsentRecord, hex_sha};
 use crate::model::known_secrets;
 use crate::port::{Human, Question};
@@ -113,6 +113,16 @@ impl Workbench {
         Err(StartError::Agent(vec![found.key(format!("tools.{tool}.server"))]))
     }
 
+    /// What is wrong with a draft, its tools as a run would have them: with what is known of their servers.
+    pub fn diagnose(&self, texts: &DraftTexts) -> Vec<Diagnostic> {
+        diagnose_knowing(texts, |agent| {
+            self.connected(agent).map_err(|error| match error {
+                StartError::Agent(findings) => findings,
+                other => vec![Diagnostic::error(Place::Options, other.reason(), other.to_string())],
+            })
+        })
+    }
+
     /// The agent with the lists of servers that were not known yet: each is begun, if that is allowed or a person allows it now.
     pub(super) async fn listed(&self, agent: Agent, looks: &mut Looks<'_>) -> Agent {
         for (server, connection) in unlisted(&agent) {
@@ -179,6 +189,26 @@ impl Workbench {
         }
         outside.end().await;
         states
+    }
+
+    /// Begins the server of this name in the configuration, whoever asked for it has consented, and says what it offers. Errors of the outer
+    /// result: there is no such server.
+    pub async fn look_at_server(&self, name: &str) -> Result<Result<ServerState, String>, String> {
+        let Some(entry) = self.config.servers.iter().find(|entry| entry.name == name) else {
+            let near = did_you_mean(name, self.config.servers.iter().map(|entry| entry.name.as_str()));
+            return Err(format!("the configuration has no section [mcp.{name}]{near}"));
+        };
+        let table = [("kind", Json::str("mcp")), ("server", Json::str(name))];
+        let tool = Tool::declared("any", &with_keys(&Json::object(table), entry.keys()));
+        let connection = match tool.map(|tool| tool.kind) {
+            Ok(Kind::Mcp(Mcp { connection: Some(connection), .. })) => connection,
+            Err(wrong) => return Err(wrong.into_iter().map(|(_, message)| message).collect::<Vec<_>>().join("; ")),
+            Ok(_) => return Err(format!("[mcp.{name}] says no way to the server")),
+        };
+        let outside = self.outside();
+        let state = self.look(&outside, name, &connection).await;
+        outside.end().await;
+        Ok(state)
     }
 
     /// What the servers that the agent's tools name have said in earlier runs beside their answers: the latest lines of each, and where

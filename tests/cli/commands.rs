@@ -123,7 +123,7 @@ fn sessions_are_listed_and_shown_as_text_and_as_json() {
     assert_eq!(lines[0]["example"], Value::Null);
 
     let shown = program.run(["sessions", "show", step["session"].as_str().unwrap()]);
-    let first = "sentiment · json · sample:bad_json\nturn 1\n  | {\"answer\" ]: ,,, {{ broken on purpose\n  ✗ json_parse_error: ";
+    let first = "sentiment · json · sample:bad_json · r0\nturn 1 · r0/t1\n  | {\"answer\" ]: ,,, {{ broken on purpose\n  ✗ json_parse_error: ";
     assert!(shown.exits(0).stdout.starts_with(first), "{}", shown.stdout);
     // The Step of the file is the Step of the run.
     let from_file = program.run(["sessions", "show", step["session"].as_str().unwrap(), "--json"]).exits(0).json();
@@ -275,5 +275,34 @@ fn the_doctor_tells_the_colours_that_the_interface_would_use() {
     ];
     for (set, colours) in cases {
         assert!(said(set).contains(&format!(", {colours})")), "{set:?}: {}", said(set));
+    }
+}
+
+#[test]
+fn a_session_that_is_shown_tells_the_addresses_that_other_commands_take() {
+    let program = Program::new();
+    program.fed(["run", "booking"], "").exits(4);
+    let shown = program.run(["sessions", "show", "last"]).exits(0).stdout.clone();
+    let steps = program.run(["sessions", "show", "last", "--json"]).exits(0).json();
+    let step = &steps[0];
+    assert_eq!((&step["address"], &step["turns"][0]["address"]), (&"r0".into(), &"r0/t1".into()));
+    let question = &step["questions"][0];
+    assert_eq!((&question["address"], question.get("answer")), (&step["waits_for"], None));
+    for at in ["r0", "r0/t1", question["address"].as_str().unwrap()] {
+        assert!(shown.lines().any(|line| line.ends_with(&format!(" · {at}"))), "{at}: {shown}");
+    }
+    program.run(["resume", "last", "--answer", "4"]).exits(0);
+    let steps = program.run(["sessions", "show", "last", "--json"]).exits(0).json();
+    assert_eq!(steps[0]["questions"][0]["answer"], "4");
+
+    program.run(["run", "reviews", "--mode", "text"]).exits(0);
+    let shown = program.run(["sessions", "show", "last", "--plain"]).exits(0).stdout.clone();
+    let steps = program.run(["sessions", "show", "last", "--json"]).exits(0).json();
+    let child = &steps[0]["children"][0];
+    let (run, turn) = (child["address"].as_str().unwrap(), child["turns"][0]["address"].as_str().unwrap());
+    assert_eq!(steps[0]["calls"][0]["address"], run, "a call of an agent is its run");
+    assert_eq!(turn, format!("{run}/t1"));
+    for at in [run, turn] {
+        assert!(shown.lines().any(|line| line.ends_with(&format!(", {at}"))), "{at}: {shown}");
     }
 }

@@ -12,13 +12,15 @@ struct Block {
     text: String,
     /// Only blank lines stand between it and the block before.
     follows: bool,
+    /// The last line before it that is not blank.
+    before: String,
 }
 
 /// The fenced blocks of a page, in order.
 fn blocks(page: &str) -> Vec<Block> {
     let mut found: Vec<Block> = Vec::new();
     let mut open: Option<usize> = None;
-    let mut follows = false;
+    let (mut follows, mut before) = (false, "");
     for line in page.lines() {
         let ticks = line.chars().take_while(|c| *c == '`').count();
         match (open, found.last_mut()) {
@@ -26,9 +28,11 @@ fn blocks(page: &str) -> Vec<Block> {
             (Some(_), Some(block)) => block.text.extend([line, "\n"]),
             _ if ticks >= 3 => {
                 open = Some(ticks);
-                found.push(Block { mark: line[ticks..].to_owned(), text: String::new(), follows });
+                let mark = line[ticks..].to_owned();
+                found.push(Block { mark, text: String::new(), follows, before: before.to_owned() });
             }
-            _ => follows &= line.trim().is_empty(),
+            _ if line.trim().is_empty() => {}
+            _ => (follows, before) = (false, line),
         }
     }
     found
@@ -44,6 +48,8 @@ fn holds(file: &str) {
     let mut count = 0;
     while let Some(block) = blocks.next() {
         if let Some(name) = block.mark.strip_prefix("toml file ") {
+            // A page that is drawn does not show what stands on the fence.
+            assert_eq!(block.before, format!("The file `{name}`:"), "{file}");
             program.file(name, &block.text);
         }
         if block.mark != "sh run" {
@@ -102,4 +108,24 @@ fn the_page_about_exports_shows_what_its_commands_print() {
 #[test]
 fn the_page_about_comparing_shows_what_its_commands_print() {
     holds("docs/compare.md");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_first_tool_of_the_readme_counts_words() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let block = blocks(&page).into_iter().find(|block| block.text.starts_with("[tools.count_words]")).unwrap();
+    let tool = block.text.split("[tools.read_text_file]").next().unwrap();
+    if Command::new("/usr/bin/python3").arg("--version").output().is_err() {
+        println!("skipped: there is no /usr/bin/python3, which the tool starts");
+        return;
+    }
+    let program = Program::new();
+    let code = r#"(return (mapv (fn [text] (tool/count_words {:text text})) ["" "a" "a\nb \"c\""]))"#;
+    program.file("a.toml", format!("mode = \"ptc_lisp\"\nprompt = \"Go\"\nprogram = '''{code}'''\n\n{tool}"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ptc-workbench"));
+    program.surround(&mut command);
+    command.env("PATH", "/usr/bin:/bin").args(["run", "a.toml", "--allow-tools"]);
+    let done = program.done(command.output().unwrap());
+    assert_eq!(done.exits(0).stdout.split_whitespace().collect::<String>(), "[0,1,3]");
 }

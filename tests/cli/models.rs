@@ -242,3 +242,29 @@ fn where_no_screen_is_wanted_the_workbench_tells_its_commands() {
     assert_eq!(session, program.run(["--plain", "sessions", "show", "last"]).exits(0).stdout);
     assert!(session.contains("ok: returned after 1 turn"), "{session}");
 }
+
+#[test]
+fn a_fallback_that_cannot_be_asked_is_a_warning_that_names_its_key() {
+    let program = Program::new();
+    for (fallback, why) in [("haiku", "ANTHROPIC_API_KEY is not set"), ("haiku2", "did you mean `haiku`?")] {
+        let model = format!("[models.small]\nprovider = \"local\"\nid = \"m\"\nfallback = \"{fallback}\"\n");
+        let provider =
+            "[retry]\nmax_attempts = 1\n[providers.local]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n";
+        program.file("config.toml", format!("{provider}{model}"));
+        let told = format!("[models.small] fallback = \"{fallback}\" cannot be asked");
+        let run = program.run(["--config", "config.toml", "run", "--prompt", "Go", "--model", "small"]);
+        // The run begins and asks the model itself, where nothing listens.
+        assert!(run.exits(1).tells(&told).stderr.contains("llm_error"), "{}", run.stderr);
+        run.tells(why);
+        let listed = program.run(["--config", "config.toml", "models"]);
+        let line = listed.exits(0).stdout.lines().find(|line| line.contains(" small ")).unwrap();
+        assert!(line.starts_with('✓') && line.contains(&told) && line.contains(why), "{line}");
+        let found = program.run(["--config", "config.toml", "doctor"]);
+        assert!(found.exits(0).stdout.contains(&format!("– model small             {told}")), "{}", found.stdout);
+    }
+    let program = program.with_env("ANTHROPIC_API_KEY", "sk-0123456789abcdef");
+    let model = "[providers.local]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n[models.small]\nprovider = \"local\"\nid = \"m\"\nfallback = \"haiku\"\n";
+    program.file("config.toml", model);
+    let listed = program.run(["--config", "config.toml", "models"]);
+    assert!(!listed.exits(0).stdout.contains("cannot be asked"), "{}", listed.stdout);
+}

@@ -63,9 +63,11 @@ fn the_step_is_the_only_thing_on_stdout_and_its_keys_are_stable() {
         "usage",
         "turns",
         "calls",
+        "questions",
         "children",
         "signature",
         "name",
+        "address",
         "field_descriptions",
         "session",
     ];

@@ -4,10 +4,11 @@ use super::terminal::Start;
 use super::typing::bytes;
 use crate::tour::{Do, STEPS, action};
 
-#[test]
-fn every_step_of_the_guided_tour_shows_what_it_says() {
+/// Presses all of it on a terminal of this size.
+fn pressed(columns: u16, rows: u16) {
     let home = tempfile::tempdir().unwrap();
-    let mut terminal = Start::workbench(home.path()).first_time(home.path()).size(120, 40).spawn();
+    let is_large = columns >= 120;
+    let mut terminal = Start::workbench(home.path()).first_time(home.path()).size(columns, rows).spawn();
     for step in STEPS {
         for done in step.moves {
             for what in done.does {
@@ -17,11 +18,22 @@ fn every_step_of_the_guided_tour_shows_what_it_says() {
                     Do::Type(text) => terminal.send(text),
                 }
             }
-            done.sees.iter().for_each(|text| terminal.wait_for(text));
+            let large = done.large.iter().filter(|_| is_large);
+            done.sees.iter().chain(large).for_each(|text| terminal.wait_for(text));
             done.gone.iter().for_each(|text| terminal.wait_until_gone(text));
         }
     }
     terminal.send(&bytes(action("quit").chords[0]));
     assert_eq!(terminal.exit_code(), 0);
     terminal.assert_restored();
+}
+
+#[test]
+fn every_step_of_the_guided_tour_shows_what_it_says() {
+    pressed(120, 40);
+}
+
+#[test]
+fn every_step_of_the_guided_tour_can_be_gone_on_a_small_terminal() {
+    pressed(80, 24);
 }

@@ -3,8 +3,11 @@
 
 use std::collections::HashMap;
 
+use ptc_workbench::agent::{Agent, DraftTexts};
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::{Event, RunStart};
+use ptc_workbench::tui::backend::Backend;
+use ptc_workbench::tui::live::Live;
 use ptc_workbench::workbench::Workbench;
 use serde_json::json;
 
@@ -172,4 +175,62 @@ fn a_server_is_told_that_it_is_over_before_it_is_killed() {
     script(&program, "server.sh", &whole);
     ran(&program, CALL, "").exits(0);
     assert!(program.dir().join("ended").exists());
+}
+
+#[test]
+fn a_draft_knows_what_a_server_was_seen_to_offer() {
+    let program = Program::new();
+    server(&program, "", READ, "");
+    let file = program.dir().join("config.toml");
+    let config = Config::from_toml(&std::fs::read_to_string(&file).unwrap(), "config.toml", &|_| None).unwrap();
+    let data = program.dir().join("home/.local/share/ptc-workbench");
+    let text = format!("mode = \"text\"\nmodel = \"sample\"\nprompt = \"Go\"\n\n{TOOL}");
+    program.file("a.toml", &text);
+    let drafted = Agent::from_toml(&text, "a.toml").unwrap();
+    let live = Live::new(Workbench::new(config, Folders::at(data.clone(), &data, None)), &drafted, None);
+    let texts = DraftTexts::of(&drafted);
+    let said = |live: &Live| live.diagnose(&texts).into_iter().map(|found| found.message).collect::<Vec<_>>();
+    assert_eq!(said(&live), ["the arguments of `read-file` are not known yet: the first run asks its server"]);
+    program.run(["--config", "config.toml", "tools", "a.toml", "--connect"]).exits(0);
+    assert_eq!(said(&live), [""; 0]);
+    let tools = live.preview(&texts).tools;
+    assert!(tools.len() == 1 && tools[0].1.contains("file_path"), "{tools:?}");
+    // A program that stands in the place of a model is judged by it as well.
+    let program_of = |name: &str| DraftTexts {
+        options: "mode = \"ptc_lisp\"\n".to_owned(),
+        program: format!("(return (tool/read-file {{:{name} \"a\"}}))"),
+        ..texts.clone()
+    };
+    assert_eq!(live.diagnose(&program_of("file_path")), []);
+    let wrong = live.diagnose(&program_of("file_pth"));
+    assert!(wrong.iter().any(|found| found.message.contains("file_pth")), "{wrong:?}");
+}
+
+#[test]
+fn what_a_server_offers_is_shown_before_an_agent_names_it() {
+    let program = Program::new();
+    server(&program, "", READ, "");
+    let shown = program.run(["--config", "config.toml", "tools", "--server", "files"]);
+    assert!(shown.exits(0).stdout.contains("read-file  (file_path :string, tail :int?)"), "{}", shown.stdout);
+    let listed = program.run(["--config", "config.toml", "tools", "--server", "files", "--json"]);
+    assert_eq!(listed.exits(0).json()[0]["name"], "read-file");
+    let unknown = program.run(["--config", "config.toml", "tools", "--server", "file"]);
+    unknown.exits(2).tells("[mcp.file]").tells("files");
+    program.run(["tools"]).exits(2);
+    // The doctor starts nothing.
+    let found = program.run(["--config", "config.toml", "doctor"]).exits(0).stdout.clone();
+    assert!(found.contains("✓ tools of files"), "{found}");
+    program.file("config.toml", "[mcp.files]\ncommand = [\"no-such-server-here\"]\n");
+    let found = program.run(["--config", "config.toml", "doctor"]).exits(0).stdout.clone();
+    assert!(found.contains("– tools of files") && found.contains("no-such-server-here"), "{found}");
+}
+
+#[test]
+fn a_tool_that_its_server_does_not_have_is_told_when_the_server_was_asked() {
+    let program = Program::new();
+    server(&program, "", READ, "");
+    program.file("a.toml", agent("(return 1)", "[tools.reed-file]\nkind = \"mcp\"\nserver = \"files\"\n"));
+    program.run(["--config", "config.toml", "tools", "a.toml"]).exits(0);
+    let asked = program.run(["--config", "config.toml", "tools", "a.toml", "--connect"]);
+    asked.exits(2).tells("the server files has no tool `reed-file`; did you mean `read-file`?");
 }

@@ -4,14 +4,14 @@ use super::Do::{Press, Times, Type};
 use super::{Move, Step};
 
 /// A move without a picture.
-const PLAIN: Move = Move { does: &[], says: "", sees: &[], gone: None, picture: None };
+const PLAIN: Move = Move { does: &[], says: "", sees: &[], large: &[], gone: None, picture: None };
 
 /// Every step in its order.
 pub(crate) const STEPS: &[Step] = &[
     Step {
         title: "Start",
         intro: "`ptc-workbench` (or `cargo run --release`) opens an example agent: prompt, signature, context, tools and options on the \
-                left, its run on the right. Its model `demo` answers from recordings, so nothing leaves this machine.",
+                left, its run on the right (on a narrow terminal one of both at a time; **F2** goes between them). Its model `demo` answers from recordings, so nothing leaves this machine.",
         moves: &[
             Move { says: "The first start begins with a tour of six steps.", sees: &["Tour 1 of 6"], ..PLAIN },
             Move {
@@ -72,7 +72,7 @@ pub(crate) const STEPS: &[Step] = &[
         intro: "Every turn can be taken apart: request, reply, what was read from it, program, calls, memory, and the bytes on the wire.",
         moves: &[
             Move {
-                does: &[Press("screen.workbench"), Press("transcript.up")],
+                does: &[Press("focus.run"), Press("transcript.up")],
                 says: "the run has the keys.",
                 sees: &["Enter open turn"],
                 ..PLAIN
@@ -122,7 +122,8 @@ pub(crate) const STEPS: &[Step] = &[
             Move {
                 does: &[Type("{\"sentiment\": \"good\", \"score\": 1")],
                 says: "what you type is parsed and checked as it grows.",
-                sees: &["object open, 1 of 2 fields, number unfinished"],
+                sees: &["✗ sentiment  expected one of"],
+                large: &["object open, 1 of 2 fields, number unfinished"],
                 picture: Some((
                     "human",
                     "The request above, the reply being typed below, with what the parser makes of it",
@@ -151,7 +152,8 @@ pub(crate) const STEPS: &[Step] = &[
             Move {
                 does: &[Press("screen.sessions")],
                 says: "your runs stand above the examples, the last one is selected.",
-                sees: &[
+                sees: &["✓ {\"sentiment\":\"neu"],
+                large: &[
                     "sentiment        json      human            1        –        –   ✓ {\"sentiment\":\"neutral\"",
                 ],
                 ..PLAIN

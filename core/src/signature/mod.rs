@@ -33,3 +33,4 @@ pub use render::render_inventory;
 pub use sample::{sample, sample_inputs};
 pub use types::{Field, Signature, Type};
 pub use undeclared::undeclared;
+pub use words::FORMS;

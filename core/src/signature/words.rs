@@ -23,6 +23,26 @@ pub(super) const SCALARS: &[(&str, Type)] = &[
 pub(super) const COMPOUNDS: &[&str] =
     &[":enum[\"a\" \"b\"]", "[:int] for a list", "{name :string} for a map", "? after a type makes it optional"];
 
+/// How signatures are written: each form with what it means, for the reference. Every row is a signature.
+pub const FORMS: &[(&str, &str)] = &[
+    (":string", "Text."),
+    (":int", "A whole number of any size."),
+    (":float", "A number with or without a fraction; a whole one becomes one with a fraction."),
+    (":number", "A whole number or one with a fraction, as it comes."),
+    (":bool", "true or false; `:boolean` is the same."),
+    (":keyword", "A name, as PTC-Lisp has them; text in JSON."),
+    (":datetime", "A moment, as ISO text: `2026-11-22T10:00:00Z`."),
+    (":map", "A table with any content."),
+    (":any", "Anything."),
+    (":enum[\"new\" \"in use\"]", "One of these texts; quotes may be left out where there is no space, commas too."),
+    ("[:int]", "A list, all items of one type."),
+    ("{name :string, size :int}", "A table with these fields; other fields of an answer are reported."),
+    (":float?", "It may be missing or nil; `?` follows any type, in lists and fields as well."),
+    ("{score :float \"between 0 and 1\"}", "A field or parameter with a description, which the model is told."),
+    ("(text :string, top :int?) -> [:string]", "Parameters and what comes out; `(…)` says what the context must hold."),
+    ("() -> :int", "No parameters; the type alone says nothing about the context."),
+];
+
 /// What other languages call our types.
 const FOREIGN: &[(&str, &str)] = &[
     ("integer", ":int"),
@@ -79,6 +99,23 @@ impl Type {
             Self::List(_) => "list".to_owned(),
             Self::Record { .. } => "map".to_owned(),
             scalar => SCALARS.iter().find(|(_, ty)| ty == scalar).map_or("any", |(name, _)| name).to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_the_reference_is_a_signature_and_every_type_is_in_it() {
+        for (form, _) in FORMS {
+            assert!(crate::signature::parse(form).is_ok(), "{form}");
+        }
+        for (name, _) in SCALARS {
+            let word = format!(":{name}");
+            let is_told = |(form, meaning): &(&str, &str)| *form == word || meaning.contains(&format!("`{word}`"));
+            assert!(FORMS.iter().any(is_told), "{word}");
         }
     }
 }

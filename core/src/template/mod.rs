@@ -19,6 +19,19 @@ pub use render::{Missing, Origin, Piece, Rendered, render, render_references};
 
 use crate::text::Span;
 
+/// How templates are written: each tag with what it means, for the reference. Every row is a template.
+pub const TAGS: &[(&str, &str)] = &[
+    ("{{name}}", "The value of `name`: text as it is, nil as nothing. Lists and tables need a section or a field."),
+    ("{{order.id}}", "A field of a value; names are found with `-` and `_` exchanged as well."),
+    (
+        "{{#items}}…{{/items}}",
+        "Once for each item of a list; once for any other value that counts; names are looked up in the item first.",
+    ),
+    ("{{#items}}{{.}}{{/items}}", "`{{.}}` is the item itself."),
+    ("{{^items}}…{{/items}}", "When there is no such value, or it is nil, false, \"\" or an empty list."),
+    ("{{! a remark }}", "Nothing: it is not sent."),
+];
+
 /// A template that was read: its text and the tree of its tags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {

@@ -5,7 +5,8 @@
 use ptc_core::limits::MODEL_ATTEMPTS;
 use ptc_core::value::Json;
 
-use super::{Member, check_members, count, wrong};
+use super::members::{RETRY, check_members};
+use super::{count, wrong};
 use crate::agent::{Agent, Diagnostic};
 use crate::config::document::{advice, out_of_range};
 use crate::model::{Backoff, ErrorClass, MAX_DELAY_MS, Retry};
@@ -13,14 +14,7 @@ use crate::model::{Backoff, ErrorClass, MAX_DELAY_MS, Retry};
 /// Reads it; what cannot be is noted and left to the configuration.
 pub(super) fn of(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Retry {
     let Some(table) = agent.option("retry") else { return Retry::default() };
-    let words = Backoff::ALL.map(|(name, _)| name);
-    let members = [
-        ("max_attempts", Member::Count),
-        ("backoff", Member::Word(&words)),
-        ("base_delay_ms", Member::Count),
-        ("retryable", Member::List),
-    ];
-    check_members(table, "retry", &members, findings);
+    check_members(table, "retry", RETRY, findings);
     let mut number = |key: &str, most: u64, told: &mut dyn FnMut(u64) -> Diagnostic| {
         let number = table.get(key).and_then(count)?;
         let fits = number <= most && (key != "max_attempts" || number >= MODEL_ATTEMPTS.min);

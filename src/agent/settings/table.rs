@@ -7,8 +7,9 @@ use ptc_core::limits::{self, Limit};
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
+use super::FLOAT_PRECISION;
 use crate::agent::Agent;
-use crate::config::document::{Entry, Names, Problem};
+use crate::config::document::{About, Entry, KeyLine, Names, Problem};
 
 /// What kind of value a key has.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +43,8 @@ pub(in crate::agent) struct Row {
     pub(in crate::agent) name: &'static str,
     /// What kind of value it has.
     pub(in crate::agent) kind: Kind,
+    /// What it means; that of a limit stands in its own table.
+    meaning: &'static str,
 }
 
 /// How a run in `ptc_lisp` ends.
@@ -62,55 +65,55 @@ pub(in crate::agent) const ON_BUDGET: &[&str] = &["fail", "return_partial"];
 pub(in crate::agent) const ON_PROTOCOL: &[&str] = &["fail", "accept_raw"];
 
 macro_rules! rows {
-    ($($name:literal $kind:expr;)*) => {
+    ($($name:literal $kind:expr, $meaning:literal;)*) => {
         /// Every such key, in the order they are written.
-        pub(in crate::agent) const ROWS: &[Row] = &[$(Row { name: $name, kind: $kind },)*];
+        pub(in crate::agent) const ROWS: &[Row] = &[$(Row { name: $name, kind: $kind, meaning: $meaning },)*];
     };
 }
 
 rows! {
-    "retry_turns" Kind::Limit(&limits::RETRY_TURNS);
-    "completion" Kind::Word(COMPLETION);
-    "transport" Kind::Word(TRANSPORT);
-    "dialect" Kind::Word(DIALECT);
-    "reference" Kind::Word(REFERENCE);
-    "tools_in" Kind::Word(TOOLS_IN);
-    "thinking" Kind::Flag;
-    "journaling" Kind::Flag;
-    "tool_try" Kind::Flag;
-    "llm_query" Kind::Flag;
-    "builtin_tools" Kind::List;
-    "firewall" Kind::Flag;
-    "program_timeout_ms" Kind::Limit(&limits::PROGRAM_TIMEOUT);
-    "program_memory_bytes" Kind::Limit(&limits::PROGRAM_MEMORY);
-    "loop_limit" Kind::Limit(&limits::LOOP_JUMPS);
-    "pmap_timeout_ms" Kind::Limit(&limits::PARALLEL_TIMEOUT);
-    "pmap_max_concurrency" Kind::Limit(&limits::PARALLEL_WORKERS);
-    "memory_bytes" Kind::Limit(&limits::MEMORY_BYTES);
-    "memory_strategy" Kind::Word(MEMORY_STRATEGY);
-    "float_precision" Kind::Count;
-    "max_tool_calls" Kind::Limit(&limits::RUN_CALLS);
-    "max_tool_calls_per_program" Kind::Limit(&limits::TOOL_CALLS);
-    "same_calls" Kind::Limit(&limits::SAME_CALLS);
-    "max_depth" Kind::Limit(&limits::TREE_DEPTH);
-    "turn_budget" Kind::Limit(&limits::TREE_TURNS);
-    "cost_limit" Kind::Amount;
-    "on_budget_exceeded" Kind::Word(ON_BUDGET);
-    "max_ref_retries" Kind::Limit(&limits::REF_RETRIES);
-    "max_protocol_failures" Kind::Limit(&limits::PROTOCOL_FAILURES);
-    "on_protocol_failure" Kind::Word(ON_PROTOCOL);
-    "compaction" Kind::FlagOrTable;
-    "compression" Kind::FlagOrTable;
-    "plan" Kind::List;
-    "progress" Kind::Text;
-    "cases" Kind::Cases;
-    "retry" Kind::Table;
-    "prompt_limit" Kind::Table;
-    "format_options" Kind::Table;
-    "refs" Kind::Table;
-    "memory" Kind::Table;
-    "program" Kind::Text;
-    "literal" Kind::Flag;
+    "retry_turns" Kind::Limit(&limits::RETRY_TURNS), "";
+    "completion" Kind::Word(COMPLETION), "When a run in `ptc_lisp` is over (docs/modes.md).";
+    "transport" Kind::Word(TRANSPORT), "How programs travel: in a block of the reply, or as the argument of the native tool `lisp_eval`; `tool_call` in mode `text` gives the combined form (docs/modes.md).";
+    "dialect" Kind::Word(DIALECT), "Forms of older versions that programs may use: `auto` takes them where a program uses older words, `current` never, `legacy` always.";
+    "reference" Kind::Word(REFERENCE), "How much of PTC-Lisp the prompt tells: the whole card or nothing.";
+    "tools_in" Kind::Word(TOOLS_IN), "Where `json_loop` tells the tools: in the prompt, or as native definitions.";
+    "thinking" Kind::Flag, "Programs in blocks: the model is asked to think in words first, within `<thinking>`.";
+    "journaling" Kind::Flag, "Programs may keep what a step of their work gave, with `(task \"id\" form)` (docs/modes.md).";
+    "tool_try" Kind::Flag, "The prompt tells programs of `(tool/try …)`, which gives the error of a tool as a value (docs/modes.md).";
+    "llm_query" Kind::Flag, "Adds the tool `llm-query`: a question to a model.";
+    "builtin_tools" Kind::List, "Tools of the program that it has: `grep` (with `grep-n`), `ask_user`, `llm-query`.";
+    "firewall" Kind::Flag, "In `ptc_lisp`: values under names that begin with `_` are hidden from the model.";
+    "program_timeout_ms" Kind::Limit(&limits::PROGRAM_TIMEOUT), "";
+    "program_memory_bytes" Kind::Limit(&limits::PROGRAM_MEMORY), "";
+    "loop_limit" Kind::Limit(&limits::LOOP_JUMPS), "";
+    "pmap_timeout_ms" Kind::Limit(&limits::PARALLEL_TIMEOUT), "";
+    "pmap_max_concurrency" Kind::Limit(&limits::PARALLEL_WORKERS), "";
+    "memory_bytes" Kind::Limit(&limits::MEMORY_BYTES), "";
+    "memory_strategy" Kind::Word(MEMORY_STRATEGY), "What happens when the memory is too large: the run fails, or the turn's definitions are dropped.";
+    "float_precision" Kind::Count, "Decimals of the floats that a program returns.";
+    "max_tool_calls" Kind::Limit(&limits::RUN_CALLS), "";
+    "max_tool_calls_per_program" Kind::Limit(&limits::TOOL_CALLS), "";
+    "same_calls" Kind::Limit(&limits::SAME_CALLS), "";
+    "max_depth" Kind::Limit(&limits::TREE_DEPTH), "";
+    "turn_budget" Kind::Limit(&limits::TREE_TURNS), "";
+    "cost_limit" Kind::Amount, "Cost of a run in the unit of the prices; checked after each reply. Where no price is known it limits nothing.";
+    "on_budget_exceeded" Kind::Word(ON_BUDGET), "What happens when tokens or cost are used up: the run fails, or the latest good value is its answer.";
+    "max_ref_retries" Kind::Limit(&limits::REF_RETRIES), "";
+    "max_protocol_failures" Kind::Limit(&limits::PROTOCOL_FAILURES), "";
+    "on_protocol_failure" Kind::Word(ON_PROTOCOL), "After too many replies that are no control object: the run fails, or the last reply is its answer.";
+    "compaction" Kind::FlagOrTable, "Shortens what is sent of a long history: the last turns stay.";
+    "compression" Kind::FlagOrTable, "In `ptc_lisp`: one message with the state of things takes the place of the history.";
+    "plan" Kind::List, "Items that the run works through: texts, or tables `{ id, description }`. The prompt shows which are done.";
+    "progress" Kind::Text, "A PTC-Lisp expression whose text takes the place of the checklist of `plan`.";
+    "cases" Kind::Cases, "Inputs with what is expected, one `[[cases]]` each (docs/testing.md).";
+    "retry" Kind::Table, "What happens after a failure of the model that may pass.";
+    "prompt_limit" Kind::Table, "How long the prompt may get.";
+    "format_options" Kind::Table, "How values are shown to a model that writes programs.";
+    "refs" Kind::Table, "Named parts of the answer: `name = \"items[0].id\"`, `{ path, optional }`, or `{ expr, optional }` with PTC-Lisp over `result`.";
+    "memory" Kind::Table, "Definitions that are there before the first turn: names with PTC-Lisp expressions as text.";
+    "program" Kind::Text, "A pinned program that answers in the place of a model (docs/modes.md).";
+    "literal" Kind::Flag, "The prompt is text: `{{` in it means nothing.";
 }
 
 /// The row of a name.
@@ -123,6 +126,28 @@ fn place(name: &str) -> usize {
 }
 
 impl Row {
+    /// Its line in the reference.
+    pub(in crate::agent) fn line(&self) -> KeyLine {
+        let said = |takes: &str, usual: &str| KeyLine {
+            name: self.name.to_owned(),
+            takes: takes.to_owned(),
+            usual: usual.to_owned(),
+            meaning: self.meaning.to_owned(),
+        };
+        match self.kind {
+            Kind::Limit(limit) => About::Limit(limit).line(self.name),
+            Kind::Flag => said("true or false", "false"),
+            Kind::Count => said("whole number", &FLOAT_PRECISION.to_string()),
+            Kind::Amount => said("number from 0", ""),
+            Kind::Text => said("text", ""),
+            Kind::Word(words) => said(&words.join(", "), words[0]),
+            Kind::Table => said("table", ""),
+            Kind::List => said("list", ""),
+            Kind::FlagOrTable => said("true, false or a table", "false"),
+            Kind::Cases => said("list of tables", ""),
+        }
+    }
+
     /// Is the value of the right kind?
     pub(in crate::agent) fn check(&self, entry: &Entry<'_>) -> Result<(), Problem> {
         match self.kind {

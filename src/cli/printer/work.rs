@@ -39,10 +39,10 @@ impl<W: Write> Printer<W> {
         self.line(&format!("  program\n{}", lines.join("\n")));
     }
 
-    pub(super) fn call(&mut self, call: &ToolCall) {
+    pub(super) fn call(&mut self, at: &Address, call: &ToolCall) {
         let args = wording::in_short(&call.args, LONGEST);
         let effect = if call.effectful { " (changes something outside)" } else { "" };
-        self.line(&format!("  call {} {args}{effect}", call.name));
+        self.line(&format!("  call {} {args}{effect}{}", call.name, self.told(at)));
     }
 
     pub(super) fn call_end(&mut self, at: &Address, end: &ToolEnd) {
@@ -59,10 +59,10 @@ impl<W: Write> Printer<W> {
         self.line(&format!("    {said}"));
     }
 
-    pub(super) fn question(&mut self, question: &QuestionAsked) {
+    pub(super) fn question(&mut self, at: &Address, question: &QuestionAsked) {
         let options =
             if question.options.is_empty() { String::new() } else { format!(" ({})", question.options.join(" | ")) };
-        self.line(&format!("  asks: {}{options}", question.text));
+        self.line(&format!("  asks: {}{options}{}", question.text, self.told(at)));
     }
 
     pub(super) fn answer(&mut self, answer: &AnswerGiven) {

@@ -7,7 +7,7 @@ use ptc_core::text::{Span, did_you_mean};
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::{Problem, Problems};
+use super::{About, KeyTable, Problem, Problems};
 
 /// Lists of known names up to this length are written out when nothing is near.
 const FEW: usize = 16;
@@ -29,8 +29,15 @@ pub struct Entry<'a> {
 pub struct Key<T> {
     /// Its name.
     pub name: &'static str,
+    /// What the reference says of it.
+    pub about: About,
     /// Reads the value into the target; what is wrong is noted.
     pub read: fn(&Entry<'_>, &mut T, &mut Problems),
+}
+
+/// The keys of a table for the reference.
+pub fn key_table<T>(title: impl Into<String>, keys: &[Key<T>]) -> KeyTable {
+    KeyTable::of(title, keys.iter().map(|key| (key.name, key.about)))
 }
 
 /// Things that have a stable name.

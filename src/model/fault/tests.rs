@@ -47,6 +47,13 @@ fn each_status_has_its_class_and_advice() {
         (529, "{}", ErrorClass::Server, "later"),
         (400, r#"{"error":{"code":"content_filter"}}"#, ErrorClass::ContentFilter, "change the prompt"),
         (400, r#"{"error":{"code":"context_length_exceeded"}}"#, ErrorClass::Client, "too long"),
+        // llama.cpp
+        (
+            400,
+            r#"{"error":{"code":400,"message":"request (4164 tokens) exceeds the available context size (4096 tokens)","type":"exceed_context_size_error","n_prompt_tokens":4164,"n_ctx":4096}}"#,
+            ErrorClass::Client,
+            "too long",
+        ),
         (400, r#"{"error":{"message":"no","param":"top_p"}}"#, ErrorClass::Client, "\"top_p\""),
     ];
     for (status, body, class, hint) in cases {

@@ -20,8 +20,8 @@ use std::sync::{Arc, Mutex};
 use ptc_core::reasons::Reason;
 use ptc_core::signature::Type;
 
-use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place, Plan, diagnose, set_option};
-use crate::event::{Address, ErrorRecord};
+use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place, Plan, set_option};
+use crate::event::{Address, ErrorRecord, Message, RunText};
 use crate::export::{Content, Piece};
 use crate::port::{Breakpoint, Gate};
 use crate::workbench::inspect::Inspection;
@@ -121,7 +121,7 @@ impl Backend for Live {
     }
 
     fn diagnose(&self, texts: &DraftTexts) -> Vec<Diagnostic> {
-        let mut findings = diagnose(texts);
+        let mut findings = self.workbench.diagnose(texts);
         findings.extend(self.workbench.secrets(texts));
         if let Ok(agent) = Self::agent(texts) {
             let unknown = self.workbench.check_model(&agent);

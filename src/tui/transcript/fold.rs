@@ -9,7 +9,7 @@ use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
 use crate::event::{
     Address, Bill, Envelope, Event, Gaps, Message, MessagePart, Notice, PartKind, ReplyStatus, RequestMade, RunEnd,
-    RunStart, RunText, Source,
+    RunStart, Source, ToolEnd,
 };
 use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage};
 use crate::workbench::{Budget, next_step};
@@ -85,6 +85,9 @@ impl Transcript {
         self.facts.waits = self.gaps.is_open();
         match &envelope.event {
             Event::Edit(edit) => self.readers.edited(&envelope.address, edit),
+            Event::ToolEnd(ToolEnd { error: Some(error), .. }) => {
+                self.refused.insert(envelope.run(), error.clone());
+            }
             Event::RequestMade(made) => self.give_reader(&envelope.address.turn_part(), made),
             _ => {}
         }
@@ -413,7 +416,8 @@ impl Transcript {
         for cell in self.cells.iter_mut().skip(start.unwrap_or_default()).filter(|cell| cell.at.is_within(at)) {
             cell.over = true;
         }
-        let next = next_step(self.starts.get(at).unwrap_or(&RunStart::default()), end);
+        let refused = self.refused.get(at);
+        let next = next_step(self.starts.get(at).unwrap_or(&RunStart::default()), end, refused);
         let cost = self.bills.get(at).and_then(|bill| bill.cost(None));
         let card = if at.is_call() {
             let started_ms = self.started.get(at).copied().unwrap_or(envelope.at_ms);

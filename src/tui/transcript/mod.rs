@@ -56,6 +56,8 @@ pub struct Transcript {
     /// How they began.
     starts: HashMap<Address, RunStart>,
     bills: HashMap<Address, Bill>,
+    /// Why the last tool call of each run that failed did, as far as it was seen.
+    refused: HashMap<Address, ErrorRecord>,
     gaps: Gaps,
     /// Runs below others that are folded.
     folded: Vec<Address>,

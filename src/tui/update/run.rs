@@ -129,7 +129,7 @@ pub(super) fn intercept(model: &mut Model, gate: Gate) -> Vec<Effect> {
 
 /// Takes what a run told.
 pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>) -> Vec<Effect> {
-    let mut effects = Vec::new();
+    let (mut effects, mut learns) = (Vec::new(), false);
     for happening in happenings {
         let view = match slot {
             Slot::Workbench => model.workbench.run.as_mut(),
@@ -140,6 +140,13 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
         let Some(view) = view else { return effects };
         match happening {
             Happening::Event(envelope) => {
+                // What servers offer is known by now: the draft's tools are as the run has them.
+                if slot == Slot::Workbench
+                    && matches!(envelope.event, Event::RunStart(_))
+                    && !envelope.address.is_call()
+                {
+                    learns = true;
+                }
                 view.transcript.apply(&envelope);
                 view.waits = match envelope.event {
                     Event::RunWait(_) => true,
@@ -180,6 +187,9 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
                 effects.push(Effect::List);
             }
         }
+    }
+    if learns && model.workbench.texts().tools.contains("mcp") {
+        effects.push(Effect::Check(model.workbench.version(), model.workbench.texts()));
     }
     effects
 }

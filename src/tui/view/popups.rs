@@ -58,11 +58,7 @@ pub(super) fn layout(model: &mut Model) {
 /// The box of a popup.
 fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
     let (columns, rows) = match popup {
-        Popup::Help { .. }
-        | Popup::Text { .. }
-        | Popup::Preview { .. }
-        | Popup::Differs(_)
-        | Popup::Answer { .. } => {
+        Popup::Help { .. } | Popup::Text { .. } | Popup::Preview { .. } | Popup::Differs(_) | Popup::Answer { .. } => {
             (answer_columns(screen.width), screen.height)
         }
         Popup::Palette { .. } | Popup::Seek { .. } => (answer_columns(screen.width).max(70), 22),

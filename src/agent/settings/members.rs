@@ -1,0 +1,152 @@
+//! The members of options that are tables: one list per table, with the kind of each value.
+//!
+//! In: a table as written. Out: findings for what is unknown or of the wrong kind; the lists, for the reference.
+
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
+
+use super::{count, wrong};
+use crate::agent::Diagnostic;
+use crate::config::document::{KeyLine, KeyTable, advice};
+use crate::model::Backoff;
+
+/// What a member of an option's table must be.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind {
+    Count,
+    Flag,
+    Table,
+    List,
+    Word(&'static [&'static str]),
+}
+
+/// A member of an option's table.
+pub(super) struct Member {
+    name: &'static str,
+    kind: Kind,
+    /// What counts without it.
+    usual: &'static str,
+    meaning: &'static str,
+}
+
+macro_rules! members {
+    ($($(#[$about:meta])* $list:ident { $($name:literal $kind:expr, $usual:literal, $meaning:literal;)* })*) => {
+        $($(#[$about])* pub(super) const $list: &[Member] =
+            &[$(Member { name: $name, kind: $kind, usual: $usual, meaning: $meaning },)*];)*
+    };
+}
+
+/// The strategies of a shortened history.
+const STRATEGY: Kind = Kind::Word(&["trim", "coalesce"]);
+
+members! {
+    /// `compaction`, strategy `trim`
+    TRIM {
+        "strategy" STRATEGY, "trim; coalesce for `compression`", "`trim` keeps the last turns word for word, `coalesce` tells in one message what programs did.";
+        "trigger" Kind::Table, "", "When it begins.";
+        "keep_recent_turns" Kind::Count, "3", "Turns that stay, at least one.";
+        "keep_initial_user" Kind::Flag, "true", "The first message, the task, stays.";
+    }
+    /// The same, strategy `coalesce`
+    COALESCE {
+        "strategy" STRATEGY, "trim; coalesce for `compression`", "As above.";
+        "println_limit" Kind::Count, "15", "Printed lines that are shown.";
+        "tool_call_limit" Kind::Count, "20", "Tool calls that are shown.";
+    }
+    /// `compaction.trigger`
+    TRIGGER {
+        "turns" Kind::Count, "8", "From which turn on.";
+        "tokens" Kind::Count, "", "From how many estimated tokens on.";
+    }
+    /// `prompt_limit`
+    PROMPT_LIMIT {
+        "max_chars" Kind::Count, "", "Characters of the system text in `ptc_lisp`; what is longer is cut, and the model is told so.";
+    }
+    /// `format_options`
+    FORMAT {
+        "feedback_max_chars" Kind::Count, "512", "Characters of printed lines and errors in feedback.";
+        "preview_max_chars" Kind::Count, "250", "Characters of a value that is previewed.";
+        "history_max_bytes" Kind::Count, "1024", "Bytes of a value that is kept as `*1`.";
+        "max_print_length" Kind::Count, "2000", "Characters kept of one println.";
+        "context_in_system" Kind::Flag, "false", "Data and tools are told in the system text.";
+        "mission_log_in" Kind::Word(&["system_prompt", "user_message"]), "system_prompt", "Where the mission log stands.";
+        "minimal_turn_info" Kind::Flag, "false", "How many turns are left is told in the last two only.";
+    }
+    /// `retry`
+    RETRY {
+        "max_attempts" Kind::Count, "that of config.toml", "Attempts to get one reply, the first included: 1 to 20.";
+        "backoff" Kind::Word(BACKOFF), "exponential", "How the waits grow.";
+        "base_delay_ms" Kind::Count, "1000", "The first wait; none is longer than 30000 ms, and up to half of each is left to chance.";
+        "retryable" Kind::List, "all", "The failures that are tried again, among `rate_limit`, `timeout`, `server`, `network`, `stream`.";
+    }
+}
+
+/// The names of the ways in which waits grow.
+const BACKOFF: &[&str] = &[Backoff::ALL[0].0, Backoff::ALL[1].0, Backoff::ALL[2].0];
+
+/// The tables for the reference.
+pub(super) fn tables() -> impl Iterator<Item = KeyTable> {
+    let table = |(title, members): (&str, &[Member])| KeyTable {
+        title: title.to_owned(),
+        lines: members.iter().map(Member::line).collect(),
+    };
+    let all: [(&str, &[Member]); 6] = [
+        ("[compaction], [compression]: strategy trim", TRIM),
+        ("[compaction], [compression]: strategy coalesce", COALESCE),
+        ("trigger of [compaction]", TRIGGER),
+        ("[prompt_limit]", PROMPT_LIMIT),
+        ("[format_options]", FORMAT),
+        ("[retry]", RETRY),
+    ];
+    all.into_iter().map(table)
+}
+
+impl Member {
+    fn line(&self) -> KeyLine {
+        let takes = match self.kind {
+            Kind::Count => "whole number".to_owned(),
+            Kind::Flag => "true or false".to_owned(),
+            Kind::Table => "table".to_owned(),
+            Kind::List => "list".to_owned(),
+            Kind::Word(words) => words.join(", "),
+        };
+        KeyLine { name: self.name.to_owned(), takes, usual: self.usual.to_owned(), meaning: self.meaning.to_owned() }
+    }
+}
+
+impl Kind {
+    /// What is wrong with a value; `None` when it fits.
+    fn wrong(self, value: &Json) -> Option<String> {
+        let must_be = match self {
+            Self::Count if count(value).is_some() => return None,
+            Self::Flag if matches!(value.node, Node::Bool(_)) => return None,
+            Self::Table if value.members().is_some() => return None,
+            Self::List if value.items().is_some() => return None,
+            Self::Word(words) if value.as_str().is_some_and(|word| words.contains(&word)) => return None,
+            Self::Count => "a whole number that is not negative".to_owned(),
+            Self::Flag => "true or false".to_owned(),
+            Self::Table => "a table".to_owned(),
+            Self::List => "a list".to_owned(),
+            Self::Word(words) => {
+                let near = advice(value.as_str().unwrap_or_default(), words);
+                return Some(format!("cannot be {}{near}", value.to_text()));
+            }
+        };
+        Some(format!("must be {must_be}, found {}", value.to_text()))
+    }
+}
+
+/// Notes the members of a table that are unknown or have the wrong kind of value.
+pub(super) fn check_members(table: &Json, key: &str, members: &[Member], findings: &mut Vec<Diagnostic>) {
+    for member in table.members().unwrap_or_default() {
+        let place = format!("{key}.{}", member.key);
+        if let Some(row) = members.iter().find(|row| row.name == member.key) {
+            let found = row.kind.wrong(&member.value);
+            findings.extend(found.map(|message| wrong(&place, format!("`{place}` {message}"))));
+        } else {
+            let names: Vec<&str> = members.iter().map(|row| row.name).collect();
+            let near = advice(&member.key, &names);
+            findings.push(wrong(&place, format!("unknown key `{}` in [{key}]{near}", member.key)));
+        }
+    }
+}
