@@ -21,7 +21,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::signature::Type;
 
 use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place, Plan, set_option};
-use crate::event::{Address, ErrorRecord, Message, RunText};
+use crate::event::{Address, ErrorRecord};
 use crate::export::{Content, Piece};
 use crate::port::{Breakpoint, Gate};
 use crate::workbench::inspect::Inspection;
