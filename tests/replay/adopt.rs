@@ -135,7 +135,8 @@ fn how_far_branches_came_when_a_run_was_stopped_is_no_other_course() {
         named("r0/t1/p1.1/c1", "tool.call").clone(),
     ]);
     (1..).zip(&mut cut[1..]).for_each(|(number, event)| event["s"] = Value::from(number));
-    program.file("cut.jsonl", cut.iter().map(|event| format!("{event}\n")).collect::<String>());
+    let lines: Vec<String> = cut.iter().map(ToString::to_string).collect();
+    program.file("cut.jsonl", lines.join("\n") + "\n");
     let replayed = program.run(["replay", "cut.jsonl"]).exits(0).printed();
     assert!(replayed.contains("where the recording ends"), "{replayed}");
     program.run(["resume", "cut.jsonl"]).exits(130).tells("stopped by a person");

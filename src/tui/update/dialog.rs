@@ -328,20 +328,14 @@ pub(super) fn began(model: &mut Model, result: Result<Option<String>, ErrorRecor
         |popup: &Popup| matches!(popup, Popup::Form(_, Purpose::Fork(_) | Purpose::Rerun(_) | Purpose::Message(_)));
     let at = model.popups.iter().rposition(starting);
     match result {
-        Err(error) => match at.map(|at| &mut model.popups[at]) {
-            Some(Popup::Form(form, _)) => {
-                if form.given_up {
-                    model.popups.retain(|popup| !starting(popup));
-                } else {
-                    form.fail(told(&error));
-                }
-                Vec::new()
+        Err(error) => {
+            match at.map(|at| &mut model.popups[at]) {
+                Some(Popup::Form(form, _)) if form.given_up => model.popups.retain(|popup| !starting(popup)),
+                Some(Popup::Form(form, _)) => form.fail(told(&error)),
+                _ => model.say(Tone::Bad, format!("not begun: {}", told(&error))),
             }
-            _ => {
-                model.say(Tone::Bad, format!("not begun: {}", told(&error)));
-                Vec::new()
-            }
-        },
+            Vec::new()
+        }
         Ok(session) => {
             let given_up = matches!(at.map(|at| &model.popups[at]), Some(Popup::Form(form, _)) if form.given_up);
             let waits = model.workbench.run.as_ref().is_some_and(|run| run.question.is_some());
