@@ -4,8 +4,13 @@ use ptc_core::value::{Json, json};
 
 use super::{CallEntry, Inputs, QuestionEntry, Step, Turn, Usage};
 use crate::event::{
+<<<<<<< HEAD
     Address, Bill, Edit, Envelope, Event, Gaps, Kept, MemoryChange, MessageLog, Role, RunEnd, RunStart, RunText, Said,
     Sent, SentMessage, Source, Totals, elapsed_ms,
+=======
+    Address, Envelope, Event, Kept, MemoryChange, MessageLog, Price, Role, RunEnd, RunStart, RunText, Said,
+    SentMessage, Source, Totals, Waits, elapsed_ms,
+>>>>>>> w-e5
 };
 use crate::model::OtherModel;
 
@@ -30,9 +35,10 @@ pub struct StepFold {
     /// What left the machine in its last attempt.
     sent: Option<Sent>,
     turn_started_ms: i64,
-    gaps: Gaps,
-    /// Time in which nobody ran that was left out, of all that the tree of agents has.
-    left_out_ms: i64,
+    /// The waits of the whole session, at the outermost fold of a file.
+    waits: Waits,
+    /// What of the time so far was waited, in ms.
+    waited_ms: u64,
     /// What the turns that ended used.
     totals: Totals,
     last_ms: i64,
@@ -42,30 +48,18 @@ pub struct StepFold {
 impl StepFold {
     /// Takes the next event.
     pub fn apply(&mut self, envelope: &Envelope) {
-        let gap_ms = self.gaps.before(envelope);
-        self.leave_out(gap_ms);
-        self.take(envelope);
+        let mut waits = std::mem::take(&mut self.waits);
+        waits.apply(envelope);
+        self.apply_among(&waits, envelope);
+        self.waits = waits;
     }
 
-    /// The same for a fold that does not see all events: nobody ran for so many ms before this one, from the start of the tree of agents.
-    pub fn apply_after(&mut self, gaps_ms: i64, envelope: &Envelope) {
-        self.leave_out(gaps_ms.saturating_sub(self.left_out_ms));
-        self.left_out_ms = gaps_ms;
-        self.take(envelope);
-    }
-
-    /// Time in which nobody ran does not count.
-    fn leave_out(&mut self, gap_ms: i64) {
-        self.started_ms = self.started_ms.saturating_add(gap_ms);
-        self.turn_started_ms = self.turn_started_ms.saturating_add(gap_ms);
-        self.below.iter_mut().for_each(|(_, fold)| fold.leave_out(gap_ms));
-    }
-
-    fn take(&mut self, envelope: &Envelope) {
+    /// The same for a fold that does not see all events: these are the waits of all of them, this one included.
+    pub fn apply_among(&mut self, waits: &Waits, envelope: &Envelope) {
         let run = self.run.get_or_insert_with(|| envelope.run());
         if envelope.run() != *run {
             let Some(child) = envelope.run().child_of(run) else { return };
-            return self.apply_below(&child, envelope);
+            return self.apply_below(&child, waits, envelope);
         }
         self.log.apply(envelope);
         self.last_ms = envelope.at_ms;
@@ -89,6 +83,7 @@ impl StepFold {
                     entry.ms = end.ms;
                 }
             }
+<<<<<<< HEAD
             Event::QuestionAsked(question) => self.step.questions.push(QuestionEntry {
                 address: Some(envelope.address.clone()),
                 kind: question.kind.clone(),
@@ -103,6 +98,12 @@ impl StepFold {
                 }
             }
             Event::RunWait(wait) => self.step.waits_for = Some(Address::from(wait.question.as_str())),
+=======
+            Event::RunWait(wait) => {
+                self.step.waits_for = Some(Address::from(wait.question.as_str()));
+                self.waited_ms = waits.within(&envelope.run(), self.started_ms, envelope.at_ms);
+            }
+>>>>>>> w-e5
             Event::PlanState(plan) => {
                 let done = plan.items.iter().filter_map(|(id, _, summary)| Some((id.clone(), summary.clone()?)));
                 self.step.summaries = done.collect();
@@ -124,7 +125,7 @@ impl StepFold {
                     ..Turn::default()
                 });
             }
-            Event::TurnEnd(_) | Event::RunEnd(_) => self.end(envelope),
+            Event::TurnEnd(_) | Event::RunEnd(_) => self.end(waits, envelope),
             event => {
                 if let Some(turn) = &mut self.turn {
                     self.said.apply(event);
@@ -142,13 +143,13 @@ impl StepFold {
         }
     }
 
-    fn apply_below(&mut self, child: &Address, envelope: &Envelope) {
+    fn apply_below(&mut self, child: &Address, waits: &Waits, envelope: &Envelope) {
         let place = self.below.iter().position(|(address, _)| address == child).unwrap_or_else(|| {
             self.below.push((child.clone(), Self::default()));
             self.below.len() - 1
         });
         let (_, fold) = &mut self.below[place];
-        fold.take(envelope);
+        fold.apply_among(waits, envelope);
         if fold.is_complete()
             && fold.run == Some(envelope.address.clone())
             && matches!(envelope.event, Event::RunEnd(_))
@@ -196,7 +197,9 @@ impl StepFold {
         self.step.field_descriptions.clone_from(&agent.field_descriptions);
     }
 
-    fn end(&mut self, envelope: &Envelope) {
+    fn end(&mut self, waits: &Waits, envelope: &Envelope) {
+        let (run, now) = (envelope.run(), envelope.at_ms);
+        self.waited_ms = waits.within(&run, self.started_ms, now);
         match &envelope.event {
             Event::TurnEnd(end) => {
                 let Some(mut turn) = self.turn.take() else { return };
@@ -204,13 +207,18 @@ impl StepFold {
                 turn.success = end.success;
                 turn.reason.clone_from(&end.reason);
                 turn.tokens = end.usage;
+<<<<<<< HEAD
                 turn.cost = self.bill.cost_of(turn.tokens);
                 self.bill.add(turn.tokens);
                 turn.latency_ms = elapsed_ms(self.turn_started_ms, envelope.at_ms);
+=======
+                let waited_ms = waits.within(&run, self.turn_started_ms, now);
+                turn.latency_ms = elapsed_ms(self.turn_started_ms, now).saturating_sub(waited_ms);
+>>>>>>> w-e5
                 self.totals = end.totals;
                 self.step.turns.push(turn);
             }
-            Event::RunEnd(end) => self.finish_run(end, envelope.at_ms),
+            Event::RunEnd(end) => self.finish_run(end, now),
             _ => {}
         }
     }
@@ -229,7 +237,7 @@ impl StepFold {
         self.step.prompt = self.log.messages().iter().find(is_mission).map(SentMessage::text);
         let usage = &end.usage;
         self.step.usage = Usage {
-            duration_ms: elapsed_ms(self.started_ms, at_ms),
+            duration_ms: elapsed_ms(self.started_ms, at_ms).saturating_sub(self.waited_ms),
             turns: usage.totals.turns,
             llm_requests: usage.totals.requests,
             children: usage.children,
@@ -281,7 +289,7 @@ impl StepFold {
         let open = self.turn.as_ref().map(|turn| Totals { turns: 1, requests: turn.attempts, tokens: turn.tokens });
         let totals = open.map_or(self.totals, |open| self.totals.plus(&open));
         Usage {
-            duration_ms: elapsed_ms(self.started_ms, self.last_ms),
+            duration_ms: elapsed_ms(self.started_ms, self.last_ms).saturating_sub(self.waited_ms),
             turns: totals.turns,
             llm_requests: totals.requests,
             children: self.adopted.iter().map(|(_, step)| step.usage.totals()).reduce(|one, other| one.plus(&other)),

@@ -140,8 +140,9 @@ impl<'a> Cycle<'a> {
     async fn tell(&self, address: &Address, event: impl Into<Event>) -> Result<Envelope, SinkError> {
         let envelope = self.ports.events.emit(address.clone(), event.into()).await?;
         // An agent above takes no event of those below, but waits when they ask a person.
-        let gaps_ms = self.tree.gaps_ms(&envelope);
-        self.fold.lock().unwrap_or_else(PoisonError::into_inner).apply_after(gaps_ms, &envelope);
+        let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
+        self.tree.told(&envelope, |waits| fold.apply_among(waits, &envelope));
+        drop(fold);
         Ok(envelope)
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::event::{Envelope, Gaps};
+use crate::event::{self, Envelope};
 
 /// What the agents of one tree share. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +20,7 @@ pub struct Tree {
     /// The time in which somebody waited for a person.
     waits: Arc<Mutex<Waits>>,
     /// The same as the events tell it.
-    gaps: Arc<Mutex<Gaps>>,
+    told: Arc<Mutex<event::Waits>>,
     /// Definitions of tools that may be called.
     allowed: Arc<Mutex<HashSet<String>>>,
     /// Held while a person is asked for consent.
@@ -54,11 +54,11 @@ impl Tree {
         waits.over + waits.now.map(|(_, since)| since.elapsed()).unwrap_or_default()
     }
 
-    /// Takes the next event of the tree: for how long nobody ran before it, from the start on, in ms.
-    pub(super) fn gaps_ms(&self, envelope: &Envelope) -> i64 {
-        let mut gaps = self.gaps.lock().unwrap_or_else(PoisonError::into_inner);
-        gaps.before(envelope);
-        gaps.sum_ms()
+    /// Takes the next event of the tree and shows the waits that it knows by now.
+    pub(super) fn told(&self, envelope: &Envelope, look: impl FnOnce(&event::Waits)) {
+        let mut waits = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        waits.apply(envelope);
+        look(&waits);
     }
 
     /// Levels of agents that the root run allows; the first to ask is the root run and says it.

@@ -10,6 +10,7 @@ mod kinds;
 mod messages;
 mod raw;
 mod said;
+mod waits;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -26,6 +27,7 @@ pub use messages::SentMessage;
 pub(crate) use messages::{MessageLog, in_order, slice};
 pub use raw::JsonText;
 pub use said::{RunText, Said};
+pub use waits::Waits;
 
 /// How replay treats an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
