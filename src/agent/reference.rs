@@ -28,7 +28,7 @@ mod tests {
         for row in keys::ROWS {
             let said = row.about.line(row.name).usual;
             let has = match (row.write)(&agent).map(|json| json.node) {
-                Some(Node::Str(text)) => text.to_string(),
+                Some(Node::Str(text)) => text.clone(),
                 Some(Node::Int(int)) => int.to_string(),
                 _ => continue,
             };

@@ -57,8 +57,8 @@ pub(super) struct Printer<W: Write> {
     at_line_start: bool,
     /// Columns before every line: agents below stand to the right of who called them.
     indent: usize,
-    /// Runs, turns, calls and questions are told with their addresses.
-    addressed: bool,
+    /// What stands before the address of a run, turn, call or question; `None` where addresses are not told.
+    before_address: Option<&'static str>,
     /// Why the last tool call of the root run that failed did.
     refused: Option<ErrorRecord>,
     ended: bool,
@@ -100,7 +100,7 @@ impl<W: Write> Printer<W> {
             in_reply: None,
             at_line_start: true,
             indent: 0,
-            addressed: false,
+            before_address: None,
             refused: None,
             ended: false,
         }
@@ -108,12 +108,12 @@ impl<W: Write> Printer<W> {
 
     /// The same with the addresses that other commands take.
     pub(super) fn with_addresses(self) -> Self {
-        Self { addressed: true, ..self }
+        Self { before_address: Some(self.marks.dot), ..self }
     }
 
     /// An address behind a line, where addresses are told.
     fn told(&self, at: &Address) -> String {
-        if self.addressed { format!("{}{at}", self.marks.dot) } else { String::new() }
+        self.before_address.map(|dot| format!("{dot}{at}")).unwrap_or_default()
     }
 
     fn line(&mut self, text: &str) {

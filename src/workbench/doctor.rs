@@ -152,16 +152,14 @@ async fn server_of_tools(server: &ServerEntry) -> Finding {
         };
     }
     let program = server.command.first().map_or("", String::as_str);
-    match found_program(program, server.folder.as_deref(), std::env::var_os("PATH").as_deref()) {
-        Some(path) => finding(Health::Good, &what, format!("{} is there; `{look}` starts it", path.display())),
+    let found = found_program(program, server.folder.as_deref(), std::env::var_os("PATH").as_deref());
+    let (health, said) = match &found {
+        Some(path) => (Health::Good, format!("{} is there; `{look}` starts it", path.display())),
         None => {
-            let said = format!(
-                "the program {program:?} of [mcp.{}] is not found; look whether it is installed and in PATH",
-                server.name
-            );
-            finding(Health::Note, &what, said)
+            (Health::Note, format!("the program {program:?} is not found; look whether it is installed and in PATH"))
         }
-    }
+    };
+    finding(health, &what, said)
 }
 
 /// Where a program lies that is started by this name in this folder.

@@ -22,6 +22,16 @@ fn left(program: &Program) -> usize {
 }
 
 #[test]
+fn a_pinned_program_whose_tool_was_not_allowed_is_not_what_is_wrong() {
+    let program = Program::new();
+    program.file("wrong.toml", WRONG);
+    let refused = program.run(["run", "wrong.toml"]);
+    let last = refused.exits(1).stderr.lines().filter(|line| line.starts_with("  ")).next_back().unwrap().to_owned();
+    assert_eq!(last, "  Allow it when you are asked, or start the program with --allow-tools.", "{}", refused.stderr);
+    assert_eq!(left(&program), 0);
+}
+
+#[test]
 fn a_pinned_program_that_fails_has_run_once_and_ends_with_its_own_reason() {
     let program = Program::new();
     program.file("wrong.toml", WRONG);

@@ -33,6 +33,23 @@ fn typing_changes_the_focused_text_and_asks_for_a_check() {
 }
 
 #[test]
+fn a_run_that_has_asked_a_server_for_its_tools_lets_the_draft_know_them() {
+    let start = || Msg::Happened(Slot::Workbench, vec![Happening::Event(Box::new(two_turns().remove(0)))]);
+    let begun = |tools: &str| {
+        let mut model = fresh(SIZE);
+        press(&mut model, "alt-g");
+        press(&mut model, "t");
+        write(&mut model, tools);
+        press(&mut model, "f5");
+        tell(&mut model, Msg::Started(Ok(None)));
+        let version = model.workbench.version();
+        tell(&mut model, start()).into_iter().any(|effect| matches!(effect, Effect::Check(of, _) if of == version))
+    };
+    assert!(begun("[tools.read]\nkind = \"mcp\"\nserver = \"files\"\n"));
+    assert!(!begun("[tools.read]\nkind = \"table\"\ndefault = 1\n"), "nothing else is learned by a run");
+}
+
+#[test]
 fn findings_of_older_texts_are_dropped() {
     let mut model = fresh(SIZE);
     let old = model.workbench.version();
