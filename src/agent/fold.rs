@@ -4,13 +4,8 @@ use ptc_core::value::{Json, json};
 
 use super::{CallEntry, Inputs, QuestionEntry, Step, Turn, Usage};
 use crate::event::{
-<<<<<<< HEAD
-    Address, Bill, Edit, Envelope, Event, Gaps, Kept, MemoryChange, MessageLog, Role, RunEnd, RunStart, RunText, Said,
-    Sent, SentMessage, Source, Totals, elapsed_ms,
-=======
-    Address, Envelope, Event, Kept, MemoryChange, MessageLog, Price, Role, RunEnd, RunStart, RunText, Said,
+    Address, Bill, Edit, Envelope, Event, Kept, MemoryChange, MessageLog, Role, RunEnd, RunStart, RunText, Said, Sent,
     SentMessage, Source, Totals, Waits, elapsed_ms,
->>>>>>> w-e5
 };
 use crate::model::OtherModel;
 
@@ -83,7 +78,6 @@ impl StepFold {
                     entry.ms = end.ms;
                 }
             }
-<<<<<<< HEAD
             Event::QuestionAsked(question) => self.step.questions.push(QuestionEntry {
                 address: Some(envelope.address.clone()),
                 kind: question.kind.clone(),
@@ -97,13 +91,10 @@ impl StepFold {
                     asked.answer = Some(answer.value.clone());
                 }
             }
-            Event::RunWait(wait) => self.step.waits_for = Some(Address::from(wait.question.as_str())),
-=======
             Event::RunWait(wait) => {
                 self.step.waits_for = Some(Address::from(wait.question.as_str()));
                 self.waited_ms = waits.within(&envelope.run(), self.started_ms, envelope.at_ms);
             }
->>>>>>> w-e5
             Event::PlanState(plan) => {
                 let done = plan.items.iter().filter_map(|(id, _, summary)| Some((id.clone(), summary.clone()?)));
                 self.step.summaries = done.collect();
@@ -207,14 +198,10 @@ impl StepFold {
                 turn.success = end.success;
                 turn.reason.clone_from(&end.reason);
                 turn.tokens = end.usage;
-<<<<<<< HEAD
                 turn.cost = self.bill.cost_of(turn.tokens);
                 self.bill.add(turn.tokens);
-                turn.latency_ms = elapsed_ms(self.turn_started_ms, envelope.at_ms);
-=======
                 let waited_ms = waits.within(&run, self.turn_started_ms, now);
                 turn.latency_ms = elapsed_ms(self.turn_started_ms, now).saturating_sub(waited_ms);
->>>>>>> w-e5
                 self.totals = end.totals;
                 self.step.turns.push(turn);
             }
