@@ -193,8 +193,8 @@ fn a_draft_knows_what_a_server_was_seen_to_offer() {
     assert_eq!(said(&live), ["the arguments of `read-file` are not known yet: the first run asks its server"]);
     program.run(["--config", "config.toml", "tools", "a.toml", "--connect"]).exits(0);
     assert_eq!(said(&live), [""; 0]);
-    let tools = live.preview(&texts).tools;
-    assert!(tools.len() == 1 && tools[0].1.contains("file_path"), "{tools:?}");
+    let sent = live.preview(&texts).sent;
+    assert!(sent.iter().any(|part| part.text.contains("file_path")), "{sent:?}");
     // A program that stands in the place of a model is judged by it as well.
     let program_of = |name: &str| DraftTexts {
         options: "mode = \"ptc_lisp\"\n".to_owned(),
