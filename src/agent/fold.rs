@@ -4,9 +4,10 @@ use ptc_core::value::{Json, json};
 
 use super::{Agent, CallEntry, Step, Turn, Usage};
 use crate::event::{
-    Address, Envelope, Event, Gaps, Kept, MemoryChange, MessageLog, Price, Role, RunEnd, RunStart, RunText, Said,
-    SentMessage, Source, Totals, elapsed_ms,
+    Address, Envelope, Event, Gaps, Kept, MemoryChange, MessageLog, Price, Role, RunEnd, RunStart, RunText, Said, Sent,
+    SentMessage, Source, Totals, cost_of, elapsed_ms,
 };
+use crate::model::OtherModel;
 
 /// Folds the events of one run and of the runs below it.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +23,8 @@ pub struct StepFold {
     turn: Option<Turn>,
     /// The reply of that turn.
     said: Said,
+    /// What left the machine in its last attempt.
+    sent: Option<Sent>,
     turn_started_ms: i64,
     gaps: Gaps,
     /// What the turns that ended used.
@@ -84,6 +87,7 @@ impl StepFold {
             Event::TurnStart(start) if start.stop.is_none() => {
                 self.turn_started_ms = envelope.at_ms;
                 self.said = Said::default();
+                self.sent = None;
                 self.turn = Some(Turn {
                     number: envelope.address.turn_number().unwrap_or_default(),
                     address: Some(envelope.address.clone()),
@@ -96,6 +100,13 @@ impl StepFold {
                 if let Some(turn) = &mut self.turn {
                     self.said.apply(event);
                     in_turn(turn, &self.said, event);
+                    match event {
+                        Event::Sent(sent) => self.sent = Some(sent.clone()),
+                        Event::ReplyEnd(end) => {
+                            turn.other_model = self.sent.as_ref().and_then(|sent| OtherModel::of(sent, end));
+                        }
+                        _ => {}
+                    }
                 }
             }
         }
@@ -150,6 +161,7 @@ impl StepFold {
                 turn.success = end.success;
                 turn.reason.clone_from(&end.reason);
                 turn.tokens = end.usage;
+                turn.cost = cost_of(self.price, turn.tokens);
                 turn.latency_ms = elapsed_ms(self.turn_started_ms, envelope.at_ms);
                 self.totals = end.totals;
                 self.step.turns.push(turn);
@@ -178,7 +190,7 @@ impl StepFold {
             llm_requests: usage.totals.requests,
             children: usage.children,
             tokens: usage.totals.tokens,
-            cost: usage.totals.tokens.and_then(|tokens| self.price.map(|price| price.cost(&tokens))),
+            cost: cost_of(self.price, usage.totals.tokens),
             schema_used: usage.schema_used,
             schema_bytes: usage.schema_bytes,
             structured_output: usage.structured_output,
@@ -194,7 +206,11 @@ impl StepFold {
     /// The Step so far; a turn that has not ended is its last one.
     pub fn step(&self) -> Step {
         let mut step = self.step.clone();
-        let open = self.turn.iter().map(|turn| Turn { raw_response: self.said.text.clone(), ..turn.clone() });
+        let open = self.turn.iter().map(|turn| Turn {
+            raw_response: self.said.text.clone(),
+            cost: cost_of(self.price, turn.tokens),
+            ..turn.clone()
+        });
         step.turns.extend(open);
         step.messages = self.log.messages().to_vec();
         // Branches end in any order; the Step is always the same.
@@ -216,7 +232,7 @@ impl StepFold {
             llm_requests: totals.requests,
             children: self.adopted.iter().map(|(_, step)| step.usage.totals()).reduce(|one, other| one.plus(&other)),
             tokens: totals.tokens,
-            cost: totals.tokens.and_then(|tokens| self.price.map(|price| price.cost(&tokens))),
+            cost: cost_of(self.price, totals.tokens),
             ..Usage::default()
         }
     }

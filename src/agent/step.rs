@@ -144,8 +144,12 @@ pub struct Turn {
     pub error: Option<ErrorRecord>,
     /// Tokens.
     pub tokens: Option<Tokens>,
+    /// Their cost, when the price is known. Those of a run's turns add up to the cost of the run.
+    pub cost: Option<f64>,
     /// The answering model.
     pub model: Option<String>,
+    /// Another model answered than the one that was asked.
+    pub other_model: Option<crate::model::OtherModel>,
     /// Finish reason.
     pub finish_reason: Option<String>,
     /// From the turn's start to its end.

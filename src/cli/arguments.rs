@@ -253,6 +253,9 @@ pub struct PromptFlags {
     /// The agent
     #[command(flatten)]
     pub agent: AgentFlags,
+    /// Instead of JSON: how it differs from what this mode would send
+    #[arg(long, value_name = "MODE")]
+    pub against: Option<String>,
 }
 
 /// What can be done with sessions.

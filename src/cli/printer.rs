@@ -11,11 +11,12 @@ use ptc_core::text::{SafeText, width};
 
 use crate::agent::{Agent, Mode, Plan, Step};
 use crate::event::{
-    Address, Envelope, Event, Gaps, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart, RunText,
-    Source, TurnEnd, elapsed_ms,
+    Address, Envelope, Event, Gaps, IssueRecord, PartKind, Price, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart,
+    RunText, Sent, Source, Tokens, TurnEnd, cost_of, elapsed_ms,
 };
+use crate::model::OtherModel;
 
-use crate::workbench::format::plural;
+use crate::workbench::format::{cached, cost, plural};
 use crate::workbench::{Definitions, next_step};
 use thought::{Rest, Thought};
 
@@ -56,6 +57,12 @@ pub(super) struct Printer<W: Write> {
     marks: &'static Marks,
     /// When each run that has not ended began, Unix time in ms.
     started_ms: HashMap<Address, i64>,
+    /// What the model of each of them costs, where that is known.
+    prices: HashMap<Address, Price>,
+    /// What each turn that has not ended sent last.
+    sent: HashMap<Address, Sent>,
+    /// The other model that answers a run, as it was told last.
+    others: HashMap<Address, OtherModel>,
     /// How the root run started.
     start: RunStart,
     gaps: Gaps,
@@ -101,6 +108,9 @@ impl<W: Write> Printer<W> {
             out,
             marks,
             started_ms: HashMap::new(),
+            prices: HashMap::new(),
+            sent: HashMap::new(),
+            others: HashMap::new(),
             start: RunStart::default(),
             gaps: Gaps::default(),
             replies: RunText::new(),
@@ -176,7 +186,11 @@ impl<W: Write> Printer<W> {
                 self.line(&format!("turn {}{kind}", envelope.address.turn_number().unwrap_or_default()));
             }
             Event::ReplyPart(part) => self.reply(at, part),
-            Event::ReplyEnd(end) => self.reply_end(end),
+            Event::ReplyEnd(end) => {
+                self.reply_end(end);
+                self.answered_by(at, end);
+            }
+            Event::Sent(sent) => _ = self.sent.insert(at.clone(), sent.clone()),
             Event::RetryWait(wait) => {
                 let asked = if wait.retry_after { ", as the server asked" } else { "" };
                 let of = wait.of.map(|of| format!(" of {of}")).unwrap_or_default();
@@ -235,6 +249,7 @@ impl<W: Write> Printer<W> {
             Event::TurnEnd(end) => {
                 self.replies.remove(at);
                 self.programs.remove(at);
+                self.sent.remove(at);
                 self.turn_end(at, end);
             }
             Event::RunEnd(end) => self.run_end(end, envelope),
@@ -255,6 +270,7 @@ impl<W: Write> Printer<W> {
 
     fn run_start(&mut self, start: &RunStart, envelope: &Envelope) {
         self.started_ms.insert(envelope.address.clone(), envelope.at_ms);
+        self.prices.extend(start.model.price.map(|price| (envelope.address.clone(), price)));
         let who = if envelope.address.is_call() { "agent " } else { "" };
         if !envelope.address.is_call() {
             (self.ended, self.start) = (false, start.clone());
@@ -341,6 +357,19 @@ impl<W: Write> Printer<W> {
         self.line(&said);
     }
 
+    /// Another model than the one that was asked is told when it answers for the first time.
+    fn answered_by(&mut self, turn: &Address, end: &ReplyEnd) {
+        let other = self.sent.get(turn).and_then(|sent| OtherModel::of(sent, end));
+        let run = turn.run_part();
+        let before = match other.clone() {
+            Some(other) => self.others.insert(run, other),
+            None => self.others.remove(&run),
+        };
+        if let Some(other) = other.filter(|other| before.as_ref() != Some(other)) {
+            self.line(&format!("  {} {other}", self.marks.warning));
+        }
+    }
+
     fn issue(&mut self, issue: &IssueRecord) {
         let mark = if issue.severity == "error" { self.marks.bad } else { self.marks.warning };
         let path = if issue.path.is_empty() { "root" } else { &issue.path };
@@ -360,8 +389,17 @@ impl<W: Write> Printer<W> {
             }
         }
         if let Some(tokens) = &end.usage {
-            self.line(&format!("  tokens {} in, {} out", tokens.input, tokens.output));
+            self.line(&format!("  tokens {} in, {} out{}", tokens.input, tokens.output, self.spent(at, *tokens)));
         }
+    }
+
+    /// What of these tokens of a run's turn, or of all of them, came from the cache, and what they cost.
+    fn spent(&self, at: &Address, tokens: Tokens) -> String {
+        let price = self.prices.get(&at.run_part()).copied();
+        let amount = cost_of(price, Some(tokens)).map(|amount| format!("cost {}", cost(Some(amount))));
+        let parts: Vec<String> =
+            cached(Some(tokens)).into_iter().chain(amount).map(|told| format!(", {told}")).collect();
+        parts.concat()
     }
 
     fn run_end(&mut self, end: &RunEnd, envelope: &Envelope) {
@@ -370,13 +408,15 @@ impl<W: Write> Printer<W> {
         let started_ms = self.started_ms.remove(&envelope.address).unwrap_or(envelope.at_ms);
         let seconds = std::time::Duration::from_millis(elapsed_ms(started_ms, envelope.at_ms)).as_secs_f64();
         let turns = plural(end.usage.totals.turns.into(), "turn");
+        let spent = end.usage.totals.tokens.map(|tokens| self.spent(&envelope.address, tokens)).unwrap_or_default();
+        self.prices.remove(&envelope.address);
         match &end.fail {
             None => {
                 let from = end.from_turn.map(|turn| format!(" with the value of turn {turn}")).unwrap_or_default();
-                self.line(&format!("{} returned after {turns}, {seconds:.1} s{from}", self.marks.good));
+                self.line(&format!("{} returned after {turns}, {seconds:.1} s{spent}{from}", self.marks.good));
             }
             Some(fail) => {
-                let said = format!("{} after {turns}, {seconds:.1} s: {}", fail.reason, fail.message);
+                let said = format!("{} after {turns}, {seconds:.1} s{spent}: {}", fail.reason, fail.message);
                 let next = root.then(|| next_step(&self.start, end)).flatten();
                 self.failure(&said, next.as_deref());
             }

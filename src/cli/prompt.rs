@@ -1,21 +1,48 @@
-//! `prompt`: exactly what would be sent first, as JSON.
+//! `prompt`: exactly what would be sent first, as JSON; or how that differs from what another mode would send.
 
 use super::arguments::PromptFlags;
-use super::source::{described, first_step, in_file, pipeline_of, place};
+use super::source::{described, described_in, first_step, in_file, mode, pipeline_of, place};
 use super::{UsageError, exit, json, out, safe, safe_line, tell};
-use crate::agent::{Agent, Context};
-use crate::workbench::{Pipeline, StartError, Workbench};
+use crate::agent::{Agent, Context, Mode};
+use crate::workbench::{Pipeline, Preview, StartError, Workbench, held_against};
 
 pub(super) fn prompt(flags: &PromptFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     if let Some(pipeline) = pipeline_of(&flags.agent)? {
         return of_pipeline(&pipeline, flags, workbench);
     }
     let (agent, context) = described(&flags.agent)?;
-    shown(&agent, context, flags, workbench)
+    match &flags.against {
+        Some(name) => against(mode(name)?, (&agent, context), flags, workbench),
+        None => shown(&agent, context, flags, workbench),
+    }
+}
+
+/// The parts of both, line by line.
+fn against(
+    other: Mode,
+    (agent, context): (&Agent, Option<Context>),
+    flags: &PromptFlags,
+    workbench: &Workbench,
+) -> Result<u8, UsageError> {
+    let one = preview(agent, context, flags, workbench)?.parts();
+    let (agent, context) = described_in(&flags.agent, Some(other))?;
+    let other = preview(&agent, context, flags, workbench)?.parts();
+    for (title, lines) in held_against(&one, &other) {
+        out(&safe_line(&title));
+        for line in lines {
+            out(&format!("  {}", safe_line(&line.text)));
+        }
+    }
+    Ok(exit::OK)
 }
 
 /// What the first step would send; what follows it is told, and that each can take what the one before returns is checked.
 fn of_pipeline(pipeline: &Pipeline, flags: &PromptFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+    if flags.against.is_some() {
+        return Err(UsageError(
+            "--against cannot be given for a pipeline: its steps have modes of their own".to_owned(),
+        ));
+    }
     let first = first_step(pipeline)?;
     let plans = pipeline.plans().map_err(|findings| in_file(&flags.agent, first, &findings))?;
     let context = super::context::context(&flags.agent, first)?;
@@ -40,6 +67,17 @@ fn shown(
     flags: &PromptFlags,
     workbench: &Workbench,
 ) -> Result<u8, UsageError> {
+    out(&json::printable(&preview(agent, context, flags, workbench)?.to_json()));
+    Ok(exit::OK)
+}
+
+/// What would be sent; what is worth knowing about it is told.
+fn preview(
+    agent: &Agent,
+    context: Option<Context>,
+    flags: &PromptFlags,
+    workbench: &Workbench,
+) -> Result<Preview, UsageError> {
     let preview = workbench.preview(agent, flags.agent.model.as_deref(), context).map_err(|error| match error {
         StartError::Agent(findings) => in_file(&flags.agent, agent, &findings),
         other => UsageError(other.to_string()),
@@ -47,6 +85,8 @@ fn shown(
     for warning in &preview.warnings {
         tell(&safe(&format!("warning: {}{}", place(agent, warning), warning.message)));
     }
-    out(&json::printable(&preview.to_json()));
-    Ok(exit::OK)
+    for limit in &preview.limits {
+        tell(&safe_line(&format!("warning: {limit}")));
+    }
+    Ok(preview)
 }

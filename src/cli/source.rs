@@ -49,16 +49,17 @@ pub(super) fn first_step(pipeline: &Pipeline) -> Result<&Agent, UsageError> {
 
 /// What the flags describe: the agent in its mode, and the context when one was given.
 pub(super) fn described(flags: &AgentFlags) -> Result<(Agent, Option<Context>), UsageError> {
+    described_in(flags, flags.mode.as_deref().map(mode).transpose()?)
+}
+
+/// The same in this mode, whatever the flags say, or in the agent's own.
+pub(super) fn described_in(flags: &AgentFlags, wanted: Option<Mode>) -> Result<(Agent, Option<Context>), UsageError> {
     let base = match (&flags.prompt, &flags.agent) {
         (Some(prompt), _) => Agent::inline(prompt, flags.signature.clone()),
         (None, Some(name)) => agent_source(name)?,
         (None, None) => return Err(UsageError("name an agent file, or write --prompt".to_owned())),
     };
-    let mode = match &flags.mode {
-        None => base.mode,
-        Some(name) => mode(name)?,
-    };
-    let agent = base.for_mode(mode).map_err(|findings| in_file(flags, &base, &findings))?;
+    let agent = base.for_mode(wanted.unwrap_or(base.mode)).map_err(|findings| in_file(flags, &base, &findings))?;
     let agent = Agent { cache: agent.cache || flags.cache, ..agent };
     let context = context(flags, &agent)?;
     Ok((agent, context))

@@ -190,7 +190,7 @@ impl Steps {
         let mut results: Vec<Json> = calls.iter().map(|call| result(content, all, call)).collect();
         results.extend(turn.feedback.as_deref().map(|feedback| Json::object([("content", text(feedback))])));
         put(&mut members, "observation", some_list(results).map(|results| Json::object([("results", results)])));
-        put(&mut members, "metrics", turn.tokens.as_ref().map(|tokens| metrics(run, tokens)));
+        put(&mut members, "metrics", turn.tokens.as_ref().map(|tokens| metrics(turn, tokens)));
         put(&mut members, "llm_call_count", (turn.attempts > 0).then(|| 1_u64.into()));
         members.push(("extra", extra(run, turn)));
         self.add(told.turn.from_ms, "agent", &turn.raw_response, members);
@@ -237,11 +237,11 @@ fn result(content: &Content, all: &[Run], call: &CallEntry) -> Json {
     Json::object(members)
 }
 
-fn metrics(run: &Run, tokens: &Tokens) -> Json {
+fn metrics(turn: &Turn, tokens: &Tokens) -> Json {
     let mut members: Members =
         vec![("prompt_tokens", tokens.input.into()), ("completion_tokens", tokens.output.into())];
     put(&mut members, "cached_tokens", tokens.cache_read.map(Json::from));
-    put(&mut members, "cost_usd", run.cost(tokens).map(Json::from));
+    put(&mut members, "cost_usd", turn.cost.map(Json::from));
     put(
         &mut members,
         "extra",

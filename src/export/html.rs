@@ -276,7 +276,8 @@ impl Page {
                 self.block(&format!("answered by {}", answer.by), Language::Json, answer.value.as_str());
             }
         }
-        for notice in &told.notices {
+        let other = turn.other_model.as_ref().map(ToString::to_string);
+        for notice in other.iter().chain(&told.notices) {
             self.paragraph("warn", notice);
         }
     }

@@ -169,7 +169,8 @@ impl Page {
                 self.block(&format!("Answered by {}", span(&answer.by)), "json", answer.value.as_str());
             }
         }
-        for notice in &told.notices {
+        let other = turn.other_model.as_ref().map(ToString::to_string);
+        for notice in other.iter().chain(&told.notices) {
             self.block("Notice", "text", notice);
         }
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::agent::{CallEntry, Step, StepFold, Turn};
 use crate::event::{
     Address, AnswerGiven, Envelope, Event, NativeCall, Options, PartKind, QuestionAsked, ReplyStatus, RunStart,
-    StructuredBy, Tokens, ToolSchema, elapsed_ms,
+    StructuredBy, ToolSchema, elapsed_ms,
 };
 
 /// What an export is made of: a session's events after redaction, and where they come from.
@@ -99,11 +99,6 @@ impl Run {
     pub(super) fn took_ms(&self) -> u64 {
         let until_last = elapsed_ms(self.started_ms, self.ended_ms);
         if self.fold.is_complete() { self.step.usage.duration_ms } else { until_last }
-    }
-
-    /// Tokens and cost of a turn.
-    pub(super) fn cost(&self, tokens: &Tokens) -> Option<f64> {
-        self.start.model.price.map(|price| price.cost(tokens))
     }
 
     fn apply(&mut self, envelope: &Envelope) {

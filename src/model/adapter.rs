@@ -76,7 +76,16 @@ impl Adapter {
 
     /// The body that the next attempt would send.
     pub fn body(&self, request: &Request) -> Json {
-        self.language.body(&Draft { request, endpoint: &self.endpoint, dialect: self.dialect() })
+        self.language.body(&self.draft(request))
+    }
+
+    /// What the first request of a run tells of the limits of protocol and service, in words.
+    pub fn limits(&self, request: &Request) -> Vec<String> {
+        limits(self.language, &self.draft(request))
+    }
+
+    fn draft<'a>(&'a self, request: &'a Request) -> Draft<'a> {
+        Draft { request, endpoint: &self.endpoint, dialect: self.dialect() }
     }
 
     fn key(&self) -> Result<Option<Secret>, ModelError> {
@@ -222,27 +231,12 @@ impl Answer<'_> {
         Ok(headers)
     }
 
-    /// Says once what the protocol cannot carry, and why a schema does not travel in the strongest way.
+    /// Says the limits once.
     async fn tell_limits(&self, draft: &Draft<'_>, outlet: &Outlet<'_>) {
         if self.model.told.swap(true, Ordering::Relaxed) {
             return;
         }
-        let endpoint = draft.endpoint;
-        let left_out = self.model.language.left_out(draft);
-        if !left_out.is_empty() {
-            outlet.notice(&format!("{} takes no {}: left out", endpoint.provider, left_out.join(", "))).await;
-        }
-        let best = self.model.language.ways().first().copied();
-        if let Some(way) = draft.structured_by().filter(|way| Some(*way) != best)
-            && draft.request.schema.is_some()
-            && endpoint.structured_output == StructuredOutput::Auto
-            && endpoint.known.way.is_some()
-        {
-            let text = format!(
-                "structured output by {}: what is known of {} says so; structured_output under [models] overrides it",
-                way.name(),
-                endpoint.alias
-            );
+        for text in limits(self.model.language, draft) {
             outlet.notice(&text).await;
         }
     }
@@ -253,6 +247,26 @@ impl Answer<'_> {
         ModelError::new(ErrorClass::Configuration, message)
             .hint(format!("base_url usually ends in /v1; check with: curl {check_url}"))
     }
+}
+
+/// What the protocol cannot carry, and why a schema does not travel in the strongest way.
+fn limits(language: &dyn Language, draft: &Draft<'_>) -> Vec<String> {
+    let endpoint = draft.endpoint;
+    let left_out = language.left_out(draft);
+    let left_out =
+        (!left_out.is_empty()).then(|| format!("{} takes no {}: left out", endpoint.provider, left_out.join(", ")));
+    let best = language.ways().first().copied();
+    let chosen = draft.request.schema.is_some()
+        && endpoint.structured_output == StructuredOutput::Auto
+        && endpoint.known.way.is_some();
+    let way = draft.structured_by().filter(|way| chosen && Some(*way) != best).map(|way| {
+        format!(
+            "structured output by {}: what is known of {} says so; structured_output under [models] overrides it",
+            way.name(),
+            endpoint.alias
+        )
+    });
+    left_out.into_iter().chain(way).collect()
 }
 
 /// Is a reply the JSON that was promised, or, where its length was limited, the beginning of one? What was thought aloud before does

@@ -4,6 +4,7 @@
 //! This folder is the only place that opens sockets. It must never let a known secret out.
 
 mod adapter;
+mod answered;
 mod anthropic;
 mod assembly;
 mod calls;
@@ -48,10 +49,12 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use adapter::Adapter;
+pub use answered::{OtherModel, asked};
 pub use closure::{ClosureModel, script};
 pub use endpoint::{Endpoint, Known, StructuredOutput, shown_address};
 pub use error::{ErrorClass, ModelError};
 pub use fallback::WithFallback;
+pub use fields::carries;
 pub use gate::Gate;
 pub use human::{HumanModel, everything};
 pub use listing::{LIST_MS, listed};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{Parent, ReadError, RunState, Session, SessionId};
-use crate::event::Tokens;
+use crate::event::{Tokens, cost_of};
 
 /// One line of the list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -167,7 +167,7 @@ pub fn summarize(session: &Session) -> Summary {
         tokens: last.and_then(|run| run.tokens),
         state: last.map_or(RunState::Open, |run| run.state),
         result: result.unwrap_or_default(),
-        cost: last.and_then(|run| Some(run.price?.cost(&run.tokens?))),
+        cost: last.and_then(|run| cost_of(run.price, run.tokens)),
         task: last.map(|run| run.task.clone()).unwrap_or_default(),
         damage: session.damage_line(),
         parent: session.header.parent.clone(),

@@ -20,9 +20,9 @@ use crate::event::{Address, Envelope, ErrorRecord, Role, Tokens};
 use crate::port::Gate;
 pub use crate::replay::Policy;
 use crate::session::{RunState, TurnEntry};
-use crate::workbench::Pipeline;
 pub use crate::workbench::SessionKey;
 use crate::workbench::inspect::{Inspection, Probe, Said};
+use crate::workbench::{Pipeline, RequestPart};
 
 /// The agent a workbench starts with.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -94,11 +94,9 @@ pub struct Preview {
     /// The models that can be used now, each as the change of the options that chooses it.
     pub models: Vec<Fix>,
     /// What would be sent first; empty when the texts do not make a request.
-    pub request: Vec<SentMessage>,
-    /// The JSON Schema of the answer, on several lines.
-    pub schema: Option<String>,
-    /// The tools that the provider would get: name and JSON Schema of the arguments, on several lines.
-    pub tools: Vec<(String, String)>,
+    pub sent: Vec<RequestPart>,
+    /// What the provider's protocol cannot carry of it.
+    pub limits: Vec<String>,
 }
 
 /// One message as sent.

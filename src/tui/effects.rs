@@ -14,8 +14,9 @@ use super::model::{Model, Tone};
 use super::stage::Stage;
 use super::transcript::Transcript;
 use super::update;
-use crate::agent::{Diagnostic, DraftTexts};
+use crate::agent::{Diagnostic, DraftTexts, Mode};
 use crate::event::ErrorRecord;
+use crate::workbench::{RequestPart, held_against};
 
 /// Does what `update` asked for.
 pub(super) async fn perform(
@@ -30,6 +31,7 @@ pub(super) async fn perform(
             driver.checks.ask((version, texts), Instant::now());
             check(driver);
         }
+        Effect::Hold(mode, texts, sent) => hold(driver, mode, *texts, sent),
         Effect::Start(texts) => start(driver, move || backend.start(&texts)),
         Effect::StartPipeline(pipeline) => start(driver, move || backend.start_pipeline(&pipeline)),
         Effect::Replay(key, policy) => {
@@ -133,6 +135,17 @@ pub(super) fn check(driver: &mut Driver) {
 pub(super) fn checked(driver: &mut Driver) {
     driver.checks.ended(Instant::now());
     check(driver);
+}
+
+/// Makes what would be sent in another mode, and holds what would be sent against it.
+fn hold(driver: &mut Driver, mode: Mode, texts: DraftTexts, sent: Vec<RequestPart>) {
+    let backend = driver.backend.clone();
+    work(driver, move || {
+        let other = backend.preview(&texts).sent;
+        let told = || backend.diagnose(&texts).into_iter().map(|found| found.message).collect::<Vec<_>>().join("\n");
+        let held = if other.is_empty() { Err(told()) } else { Ok(held_against(&sent, &other)) };
+        Done::Msg(Msg::Held(mode, held))
+    });
 }
 
 /// Lists the sessions, one listing at a time, so that an older list never takes the place of a newer one.

@@ -3,7 +3,22 @@
 //! In: the contexts that are active, the innermost first. Out: headings and rows of the action table. What only moves or types is left out:
 //! the mouse does that itself.
 
+use ratatui::layout::Position;
+
 use super::actions::{ACTIONS, Action, ActionRow, Context};
+
+/// The menu of actions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Menu {
+    /// Where the mouse asked for it; below the first line without a place.
+    pub at: Option<Position>,
+    /// Whose actions it shows, the innermost first.
+    pub contexts: Vec<Context>,
+    /// Selected line.
+    pub selected: usize,
+    /// First visible line.
+    pub top: usize,
+}
 
 /// A line of the menu.
 #[derive(Debug, Clone, Copy)]

@@ -12,11 +12,11 @@ use super::backend::{
 };
 use super::compare::backend as comparing;
 use super::inspector::Subject;
-use crate::agent::{Diagnostic, DraftTexts, Place};
+use crate::agent::{Diagnostic, DraftTexts, Mode, Place};
 use crate::event::{Address, Envelope, ErrorRecord};
 use crate::port::Gate;
-use crate::workbench::Pipeline;
 use crate::workbench::inspect::{Inspection, Probe, Said};
+use crate::workbench::{Held, Pipeline, RequestPart};
 
 /// Which of the runs on screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,6 +61,8 @@ pub enum Msg {
     Resize(u16, u16),
     /// The texts were checked: version, findings, meaning.
     Checked(u64, Vec<Diagnostic>, Box<Preview>),
+    /// What would be sent was held against what this mode would send; else why that mode would send nothing.
+    Held(Mode, Result<Vec<Held>, String>),
     /// A run was started, or refused.
     Started(Result<Option<String>, Vec<Diagnostic>>),
     /// A session that waited or broke off goes on, or does not.
@@ -108,6 +110,8 @@ pub enum Msg {
 pub enum Effect {
     /// Check the texts of this version; answers [`Msg::Checked`].
     Check(u64, DraftTexts),
+    /// Hold what would be sent against what the texts of this mode would send; answers [`Msg::Held`].
+    Hold(Mode, Box<DraftTexts>, Vec<RequestPart>),
     /// Start a run; answers [`Msg::Started`].
     Start(DraftTexts),
     /// Start a pipeline; answers [`Msg::Started`].

@@ -9,6 +9,7 @@ pub mod backend;
 pub mod checks;
 pub mod colours;
 pub mod compare;
+pub mod direction;
 pub mod draft;
 pub mod drive;
 mod effects;

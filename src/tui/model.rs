@@ -20,13 +20,16 @@ use crate::port::Gate;
 mod editors;
 mod find;
 mod now;
+mod opening;
 mod picks;
 mod pointer;
 mod sweep;
 mod tour;
 
+pub use super::menu::Menu;
 pub use editors::{Editor, KEPT, PLACES, place_language, place_name, texts_of};
 pub use find::{Find, FindField};
+pub use opening::Against;
 pub use picks::Picks;
 pub use pointer::Pointer;
 pub use sweep::Sweep;
@@ -304,6 +307,13 @@ pub enum Popup {
     },
     /// Several fields to fill in, and what they are for.
     Form(Box<Form>, Purpose),
+    /// What the draft would send first.
+    Preview {
+        /// What it is held against.
+        against: Option<Against>,
+        /// First visible row.
+        top: usize,
+    },
     /// A text to read.
     Text {
         /// Its title.
@@ -313,19 +323,6 @@ pub enum Popup {
         /// First visible row.
         top: usize,
     },
-}
-
-/// The menu of actions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Menu {
-    /// Where the mouse asked for it; below the first line without a place.
-    pub at: Option<Position>,
-    /// Whose actions it shows, the innermost first.
-    pub contexts: Vec<Context>,
-    /// Selected line.
-    pub selected: usize,
-    /// First visible line.
-    pub top: usize,
 }
 
 impl Popup {
@@ -338,6 +335,7 @@ impl Popup {
     pub fn context(&self) -> Context {
         match self {
             Self::Help { .. } | Self::Text { .. } => Context::Reading,
+            Self::Preview { .. } => Context::Preview,
             Self::Menu(_) => Context::Menu,
             Self::Palette { .. } => Context::Palette,
             Self::Seek { .. } => Context::Seek,

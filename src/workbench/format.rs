@@ -1,5 +1,7 @@
 //! Numbers, times and lists as people read them.
 
+use crate::event::Tokens;
+
 /// A duration: `412 ms`, `3.1 s`, `2 min 05 s`.
 pub fn duration(ms: u64) -> String {
     match ms {
@@ -55,6 +57,11 @@ pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
         }
         found
     })
+}
+
+/// How many of these tokens came from the provider's cache; `None` where none did or nobody says.
+pub fn cached(tokens: Option<Tokens>) -> Option<String> {
+    tokens?.cache_read.filter(|read| *read > 0).map(|read| format!("{} cached", count(read)))
 }
 
 /// A cost in the price table's unit; `–` when unknown.

@@ -73,7 +73,7 @@ pub use marks::MarkPlace;
 pub use models::{ModelLine, ModelState, ProviderLine, ServerLine};
 pub use pipeline::{Pipeline, PipelineSpec};
 pub use points::{Standing, TurnPoints};
-pub use preview::Preview;
+pub use preview::{Held, Preview, RequestPart, held_against};
 pub use repeats::Repeats;
 pub use replies::PROGRAM;
 pub use rerun::RerunSpec;

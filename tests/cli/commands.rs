@@ -86,6 +86,24 @@ fn the_prompt_command_shows_what_a_run_sends_and_needs_no_key() {
 }
 
 #[test]
+fn what_would_be_sent_is_held_against_another_mode_part_by_part() {
+    let program = Program::new();
+    let flags = ["prompt", "sentiment", "--mode", "json", "--against"];
+    let held = program.run(flags.into_iter().chain(["ptc_lisp"]));
+    let lines: Vec<&str> = held.exits(0).stdout.lines().collect();
+    let own = program.run(["prompt", "sentiment", "--mode", "json"]).exits(0).json();
+    let system = own["request"]["messages"][0]["content"].as_str().unwrap().to_owned();
+    let first = system.lines().next().unwrap();
+    assert!(lines.contains(&format!("  + {first}").as_str()), "{}", held.stdout);
+    assert!(lines.iter().any(|line| line.starts_with("  - ") && line.contains("PTC-Lisp")), "{}", held.stdout);
+    assert!(lines.iter().any(|line| line.starts_with("schema of the answer · about 0 → ")), "{}", held.stdout);
+    let same = program.run(flags.into_iter().chain(["json"]));
+    assert!(same.exits(0).stdout.lines().all(|line| line == "  = the same" || line.contains(" · about ")));
+    program.run(flags.into_iter().chain(["lisp"])).exits(2).tells("unknown mode \"lisp\"");
+    program.run(["prompt", "quote", "--against", "json"]).exits(2).tells("its steps have modes of their own");
+}
+
+#[test]
 fn sessions_are_listed_and_shown_as_text_and_as_json() {
     let program = Program::new();
     let empty = program.run(["sessions", "list", "--json"]).exits(0).json();

@@ -1,5 +1,6 @@
 //! The command line as a script sees it: the real binary with an empty home, its stdout, stderr, files and exit codes.
 
+mod answered;
 mod bad_input;
 mod commands;
 mod compare;

@@ -2,7 +2,7 @@
 
 use ptc_core::value::json as core_json;
 use ptc_workbench::event::{JsonText, Opaque, Options, Role};
-use ptc_workbench::model::{Adapter, Content, Message, Request};
+use ptc_workbench::model::{Adapter, Content, Message, Request, carries};
 use serde_json::{Value, json};
 
 use super::kit::{ALL, Kit};
@@ -157,6 +157,32 @@ async fn options_go_where_each_protocol_has_them() {
         (&anthropic["thinking"]["type"], &anthropic["output_config"]["effort"]),
         (&json!("adaptive"), &json!("high"))
     );
+}
+
+#[tokio::test]
+async fn every_option_is_found_in_the_body_or_told_to_be_left_out() {
+    let options = Options {
+        temperature: Some(0.5),
+        max_tokens: Some(500),
+        top_p: Some(0.9),
+        stop: vec!["END".into()],
+        seed: Some(42),
+        reasoning: Some("high".into()),
+    };
+    let names = ["temperature", "max_tokens", "top_p", "stop", "seed", "reasoning"];
+    let asked = Request { options, ..request("hi") };
+    let server = Server::play([ALL[0].answer("fine")]).await;
+    for kit in ALL {
+        let model = kit.model(&server);
+        let (body, told) = (model.body(&asked), model.limits(&asked).join(" "));
+        for name in names {
+            assert_ne!(carries(&body, name), told.contains(name), "{kit:?} {name}: {told}");
+        }
+        let bare = model.body(&request("hi"));
+        let kept = names.iter().filter(|name| carries(&bare, name)).count();
+        // One service demands a limit of tokens.
+        assert!(kept <= 1, "{kit:?}");
+    }
 }
 
 #[tokio::test]

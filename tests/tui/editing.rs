@@ -326,7 +326,7 @@ fn keys_of_the_footer_and_the_title_bar_are_clicked() {
         picture(&mut model, SIZE).content()[39 * 120..].iter().map(|cell| cell.symbol().to_owned()).collect();
     let find = row.concat().find("F6").expect("the footer shows the preview");
     tell(&mut model, mouse(DOWN, u16::try_from(find).unwrap() + 3, 39));
-    assert!(matches!(model.popups.last(), Some(Popup::Text { title, .. }) if title.starts_with("What would be sent")));
+    assert!(matches!(model.popups.last(), Some(Popup::Preview { against: None, .. })));
     press(&mut model, "esc");
     tell(&mut model, mouse(DOWN, 50, 0));
     assert!(matches!(model.popups.last(), Some(Popup::Menu(_))));

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use ptc_workbench::agent::Bundled;
 use ptc_workbench::config::{Config, Folders};
+use ptc_workbench::event::Address;
+use ptc_workbench::session::Session;
 use ptc_workbench::tui::backend::{Backend, SessionKey, Trial};
 use ptc_workbench::tui::inspector::{Focus, Subject, Tab};
 use ptc_workbench::tui::live::Live;
@@ -12,6 +14,7 @@ use ptc_workbench::tui::model::{Model, RunView, Screen};
 use ptc_workbench::tui::picture;
 use ptc_workbench::tui::theme::Theme;
 use ptc_workbench::workbench::Workbench;
+use ptc_workbench::workbench::inspect::Inspection;
 use tokio::runtime::Runtime;
 
 use super::pictures::{rows, screens};
@@ -230,6 +233,52 @@ fn turns_follow_each_other_and_what_cannot_be_done_says_why() {
     assert!(!desk.model.clipboard.is_empty());
     desk.keys(&["f3"]);
     assert!(desk.model.inspector.is_none(), "what leads elsewhere leaves the turn");
+}
+
+/// The lines of the ledger of a turn of an example session.
+fn ledger(session: &str, turn: u32) -> Vec<String> {
+    let path = format!("{}/sessions/{session}.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let session = Session::open(std::path::Path::new(&path)).unwrap();
+    let found = Inspection::of(&session, &Address::run(0).turn(turn)).unwrap();
+    found.request[0].text().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn sections_that_a_shortened_history_repeats_keep_their_first_origin() {
+    for turn in [2, 3] {
+        let lines = ledger("2026-11-22T00-00-38Z-34f89148", turn);
+        let cut = lines.iter().position(|line| line.contains("said in this run and not sent")).unwrap();
+        let origin = |name: &str| {
+            let line = lines[..cut].iter().find(|line| line.contains(&format!(" {name} · "))).unwrap();
+            line.rsplit(" · ").next().unwrap().to_owned()
+        };
+        for name in ["tools", "data", "task", "output"] {
+            assert_eq!(origin(name), "agent", "{name}: {lines:#?}");
+        }
+        if turn == 3 {
+            assert_eq!(origin("calls"), "summary of the turns before", "{lines:#?}");
+        }
+        // What is repeated is sent.
+        let gone = &lines[cut..];
+        assert!(
+            gone.iter().all(|line| !line.ends_with("tools · agent") && !line.ends_with("task · agent")),
+            "{gone:#?}"
+        );
+        assert!(gone.iter().any(|line| line.contains("reply of t1")), "{gone:#?}");
+    }
+}
+
+#[test]
+fn the_estimate_is_held_against_what_the_provider_counted() {
+    let lines = ledger(EXTRACT, 1);
+    let at = lines.iter().position(|line| line.ends_with("331     counted by the provider")).unwrap();
+    let line = &lines[at + 1];
+    let estimate: u64 = line.split('~').nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let percent = estimate.abs_diff(331) * 100 / 331;
+    let side = if estimate >= 331 { '+' } else { '-' };
+    assert!(line.ends_with(&format!("estimate, {side}{percent} % (! from 25 %)")), "{line}");
+    assert_eq!(line.contains("  !  "), percent >= 25, "{line}");
+    assert!(!ledger(SALES, 1).iter().any(|line| line.contains("estimate,")), "a person counts no tokens");
 }
 
 #[test]

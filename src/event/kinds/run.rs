@@ -128,6 +128,11 @@ pub struct Price {
     pub cache_write: Option<f64>,
 }
 
+/// What tokens cost, those of a turn, a run or a session alike; `None` where the price or the count is not known.
+pub fn cost_of(price: Option<Price>, tokens: Option<Tokens>) -> Option<f64> {
+    Some(price?.cost(&tokens?))
+}
+
 impl Price {
     /// The cost of these tokens.
     pub fn cost(&self, tokens: &Tokens) -> f64 {

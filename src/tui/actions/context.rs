@@ -43,6 +43,8 @@ pub enum Context {
     Repl,
     /// In the help and other texts to read.
     Reading,
+    /// In what would be sent.
+    Preview,
     /// In the menu.
     Menu,
     /// In the palette.
@@ -75,7 +77,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 34] = [
+    pub const ALL: [(Self, &'static str); 35] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -96,6 +98,7 @@ impl Context {
         (Self::Inspector, "Inspector of a turn"),
         (Self::Repl, "REPL of a turn"),
         (Self::Reading, "Help and other texts"),
+        (Self::Preview, "What would be sent"),
         (Self::Menu, "Menu"),
         (Self::Palette, "Palette"),
         (Self::Find, "Search and replace"),
@@ -132,6 +135,7 @@ impl Context {
                 | Self::FormModes
                 | Self::Inspector
                 | Self::Reading
+                | Self::Preview
                 | Self::Menu
                 | Self::Fixes
                 | Self::Tour
@@ -145,7 +149,7 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 30] = [
+        let groups: [&[Self]; 31] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
@@ -161,6 +165,7 @@ impl Context {
             &[Self::Inspector, Self::Global, Self::Always],
             &[Self::Repl, Self::Text, Self::Global, Self::Always],
             &[Self::Reading, Self::Always],
+            &[Self::Preview, Self::Reading, Self::Always],
             &[Self::Menu, Self::Always],
             &[Self::Seek, Self::Text, Self::Always],
             &[Self::Palette, Self::Text, Self::Always],

@@ -31,6 +31,7 @@ pub enum Action {
     Run,
     Intercept(Gate),
     Preview,
+    Against,
     FocusNext,
     FocusPrevious,
     Save,

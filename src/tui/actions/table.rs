@@ -246,6 +246,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::ReadPageUp, "steps.page_up", "page up", "One page up.", &["pageup"], C::Steps, 0),
     row(A::ReadPageDown, "steps.page_down", "page", "One page down.", &["pagedown", "space"], C::Steps, 0),
 
+    row(A::Against, "preview.against", "other mode", "Holds it against what another mode would send; behind the last one, shows it whole.", &["d"], C::Preview, 3),
     row(A::ReadUp, "read.up", "up", "One line up.", &["up", "k"], C::Reading, 0),
     row(A::ReadDown, "read.down", "scroll", "One line down.", &["down", "j"], C::Reading, 1),
     row(A::ReadPageUp, "read.page_up", "page up", "One page up.", &["pageup"], C::Reading, 0),

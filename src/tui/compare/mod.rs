@@ -18,6 +18,7 @@ pub use form::{Field, Form};
 pub use matrix::{MatrixView, TrialMark};
 
 use self::backend::MatrixLine;
+use super::direction::Direction;
 use super::model::{Phase, RunView};
 use crate::session::diff::{Comparison, Place};
 use crate::workbench::comparison::Line;
@@ -203,12 +204,11 @@ impl Compare {
     }
 
     /// The next selectable line behind the selected one, or before it, that this holds for.
-    pub fn find(&self, forward: bool, holds: impl Fn(&Item) -> bool) -> Option<usize> {
+    pub fn find(&self, direction: Direction, holds: impl Fn(&Item) -> bool) -> Option<usize> {
         let fits = |place: &usize| self.items.get(*place).is_some_and(&holds);
-        if forward {
-            (self.selected + 1..self.items.len()).find(fits)
-        } else {
-            (0..self.selected.min(self.items.len())).rev().find(fits)
+        match direction {
+            Direction::Forward => (self.selected + 1..self.items.len()).find(fits),
+            Direction::Back => (0..self.selected.min(self.items.len())).rev().find(fits),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::ops::Range;
 use regex::{Regex, RegexBuilder};
 
 use super::{Draft, Reach};
+use crate::tui::direction::Direction;
 
 /// Bytes that a compiled expression may take.
 const LARGEST_PATTERN: usize = 1 << 20;
@@ -99,15 +100,14 @@ impl Sought {
 }
 
 /// The place to go to from the cursor: the next one, or the one before; round the end of the text.
-pub fn next(places: &[Range<usize>], cursor: usize, forward: bool) -> Option<usize> {
+pub fn next(places: &[Range<usize>], cursor: usize, direction: Direction) -> Option<usize> {
     let last = places.len().checked_sub(1)?;
-    if forward {
-        let next = places.partition_point(|range| range.start < cursor);
-        Some(if next > last { 0 } else { next })
-    } else {
-        let before = places.partition_point(|range| range.start < cursor);
-        Some(before.checked_sub(1).unwrap_or(last))
-    }
+    let before = places.partition_point(|range| range.start < cursor);
+    Some(match direction {
+        Direction::Forward if before > last => 0,
+        Direction::Forward => before,
+        Direction::Back => before.checked_sub(1).unwrap_or(last),
+    })
 }
 
 /// Selects a place, the cursor at its end.
@@ -149,9 +149,15 @@ mod tests {
     #[test]
     fn the_next_place_is_behind_the_cursor_and_goes_round() {
         let places = [2..3, 5..6];
-        assert_eq!([0, 2, 3, 6].map(|cursor| next(&places, cursor, true)), [Some(0), Some(0), Some(1), Some(0)]);
-        assert_eq!([0, 2, 3, 6].map(|cursor| next(&places, cursor, false)), [Some(1), Some(1), Some(0), Some(1)]);
-        assert_eq!(next(&[], 0, true), None);
+        assert_eq!(
+            [0, 2, 3, 6].map(|cursor| next(&places, cursor, Direction::Forward)),
+            [Some(0), Some(0), Some(1), Some(0)]
+        );
+        assert_eq!(
+            [0, 2, 3, 6].map(|cursor| next(&places, cursor, Direction::Back)),
+            [Some(1), Some(1), Some(0), Some(1)]
+        );
+        assert_eq!(next(&[], 0, Direction::Forward), None);
     }
 
     #[test]

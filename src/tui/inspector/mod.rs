@@ -17,7 +17,7 @@ use crate::event::Address;
 use crate::tui::backend::SessionKey;
 use crate::workbench::inspect::{Body, Inspection, Line, Part, Probe};
 
-pub(super) use rows::role;
+pub(super) use rows::{lines, role};
 
 /// The session that a turn lies in.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use ratatui::layout::Position;
 
 use super::{Focus, Inspector, Tab, frames, program, tree};
 use crate::tui::colours::Language;
+use crate::tui::direction::Edge;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::wrapped::{Look, Wrapped};
@@ -102,14 +103,22 @@ impl Inspector {
     }
 
     /// Goes to the start or the end of the part.
-    pub fn go_end(&mut self, end: bool) {
-        self.top = if end { self.laid.rows.len() } else { 0 };
+    pub fn go_edge(&mut self, edge: Edge) {
+        let place = |last: usize| match edge {
+            Edge::Start => 0,
+            Edge::End => last,
+        };
+        let rows = self.laid.rows.len();
+        self.top = place(rows);
         if self.is_tree() {
-            self.at = if end { self.laid.rows.len().saturating_sub(1) } else { 0 };
+            self.at = place(rows.saturating_sub(1));
         } else if let Some(program) = self.program() {
-            self.at = if end { program::nearest(program, program.len()) } else { program::first(program) };
+            self.at = match edge {
+                Edge::Start => program::first(program),
+                Edge::End => program::nearest(program, program.len()),
+            };
         } else if let Some(frames) = self.frames() {
-            self.frame = if end { frames.saturating_sub(1) } else { 0 };
+            self.frame = place(frames.saturating_sub(1));
         }
     }
 
@@ -256,7 +265,8 @@ fn text_rows(text: &str, columns: usize, look: Look) -> Vec<Row> {
     rows
 }
 
-fn lines(lines: &[Line], columns: usize) -> Vec<Row> {
+/// Lines with their looks, wrapped.
+pub(in crate::tui) fn lines(lines: &[Line], columns: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     for line in lines {
         let safe = SafeText::escape_controls(&line.text);

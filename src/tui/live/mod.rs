@@ -21,7 +21,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::signature::Type;
 
 use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place, Plan, diagnose, set_option};
-use crate::event::{Address, ErrorRecord, Message, RunText};
+use crate::event::{Address, ErrorRecord};
 use crate::export::{Content, Piece};
 use crate::port::Gate;
 use crate::workbench::inspect::Inspection;
@@ -30,8 +30,8 @@ use crate::workbench::{
 };
 
 use super::backend::{
-    AgentFile, Backend, OpenSession, Opening, Overwrite, Policy, Preview, Recovery, Run, SaveError, SentMessage,
-    SessionKey, SessionSummary, Trial,
+    AgentFile, Backend, OpenSession, Opening, Overwrite, Policy, Preview, Recovery, Run, SaveError, SessionKey,
+    SessionSummary, Trial,
 };
 use super::inspector::Subject;
 
@@ -150,12 +150,7 @@ impl Backend for Live {
             ..Preview::default()
         };
         if let Ok(made) = self.workbench.preview(&agent, None, None) {
-            let sent =
-                |message: &Message| SentMessage { role: message.role, sections: message.sections(&RunText::default()) };
-            preview.request = made.messages.iter().map(sent).collect();
-            let tools = made.request.tools.iter();
-            preview.tools = tools.map(|tool| (tool.name.clone(), tool.parameters.json().to_pretty())).collect();
-            preview.schema = made.request.schema.as_ref().map(ptc_core::value::Json::to_pretty);
+            (preview.sent, preview.limits) = (made.parts(), made.limits);
         }
         preview
     }

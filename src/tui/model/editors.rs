@@ -51,6 +51,13 @@ impl Workbench {
         DraftTexts { prompt, signature, context, tools, program, options }
     }
 
+    /// The agent of the last run, where it is not the one that is open.
+    pub fn other_agent(&self) -> Option<&str> {
+        let agent = self.run.as_ref().map(|run| run.transcript.facts.agent.as_str()).filter(|name| !name.is_empty())?;
+        let open = self.pipeline.as_ref().map_or(&self.preview.name, |(pipeline, _)| &pipeline.definition.name);
+        (agent != open).then_some(agent)
+    }
+
     /// Are there edits that no file holds?
     pub fn unsaved(&self) -> bool {
         !self.changed().is_empty()

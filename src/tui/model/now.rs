@@ -49,6 +49,7 @@ impl Model {
             Some(C::Seek) => vec![C::Seek, C::Text, C::Always],
             Some(C::Find) => vec![C::Find, C::Text, C::Always],
             Some(C::SavePath) => vec![C::SavePath, C::Text, C::Always],
+            Some(C::Preview) => vec![C::Preview, C::Reading, C::Always],
             Some(C::Answer) => vec![C::Answer, C::Lines, C::Text, C::Always],
             Some(other) => vec![other, C::Always],
             None => self.screen_contexts(),
@@ -135,6 +136,10 @@ impl Model {
                 rule(matches!(popups.last(), Some(Popup::Find(find)) if !find.places.is_empty()), "nothing is found")
             }
             Action::OpenSession | Action::Replay | Action::ReplayLenient => self.enabled_for_session(action),
+            Action::Against => rule(!self.workbench.preview.sent.is_empty(), "the texts do not make a request yet"),
+            Action::Failures | Action::Branches | Action::Filter => {
+                rule(self.sessions.all.as_ref().is_none_or(|all| !all.is_empty()), "there are no sessions yet")
+            }
             Action::EditHere if self.open_gate().is_some() => Ok(()),
             Action::EditHere if self.active_transcript().is_none_or(Transcript::is_empty) => {
                 Err("there is nothing here yet")

@@ -5,6 +5,7 @@
 
 use super::outline::Way;
 use super::{Spot, Transcript};
+use crate::tui::direction::Direction;
 
 /// The mark before the first row of a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,14 +77,17 @@ impl Transcript {
     }
 
     /// To the next branch of the selected card, or to the one before. Returns false when the keys are at none, or leave the last.
-    pub(super) fn step_branch(&mut self, back: bool) -> bool {
+    pub(super) fn step_branch(&mut self, direction: Direction) -> bool {
         let (Some(cell), Some(way)) = (self.selected(), self.branch()) else { return false };
         let branches = self.cells[cell].branches();
         let at = branches.iter().position(|branch| branch.way == *way);
-        let next = at.and_then(|at| if back { at.checked_sub(1) } else { Some(at + 1) });
+        let next = at.and_then(|at| match direction {
+            Direction::Forward => Some(at + 1),
+            Direction::Back => at.checked_sub(1),
+        });
         match next.and_then(|next| branches.get(next)).map(|branch| branch.way.clone()) {
             Some(way) => self.go_to_branch(cell, way),
-            None if back => self.select(cell),
+            None if direction == Direction::Back => self.select(cell),
             None => {
                 self.branch = None;
                 return false;

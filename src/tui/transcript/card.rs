@@ -12,8 +12,8 @@ use crate::engine::Reader;
 use crate::event::{
     Address, AnswerGiven, CallStatus, Check, CompactionDone, Edit, ErrorRecord, Extract, Interrupt, JsonText,
     MemoryChange, NativeCall, Notice, Options, PlanState, ProgramEnd, QuestionAsked, ReplyEnd, ReplyStatus, RetryWait,
-    Role, RunEnd, RunStart, Sent, StructuredBy, TasksKept, Tokens, ToolCall, ToolEnd, ToolSchema, TurnEnd, Unknown,
-    Wire,
+    Role, RunEnd, RunStart, Said, Sent, StructuredBy, TasksKept, Tokens, ToolCall, ToolEnd, ToolSchema, TurnEnd,
+    Unknown, Wire,
 };
 use crate::session::TurnEntry;
 use crate::tui::backend::SentMessage;
@@ -338,6 +338,12 @@ impl TurnCard {
     /// The reply text of the attempt that counts.
     pub fn reply(&self) -> &str {
         self.last_attempt().map_or("", |attempt| attempt.text.as_str())
+    }
+
+    /// The reply that counts, as an assistant message repeats it.
+    pub fn said(&self) -> Said {
+        let calls = self.last_attempt().and_then(|attempt| attempt.end.as_ref()).map(|end| end.calls.clone());
+        Said { text: self.reply().to_owned(), calls: calls.unwrap_or_default(), ..Said::default() }
     }
 
     /// How far it is; `over` = its run has ended.

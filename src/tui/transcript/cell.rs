@@ -4,7 +4,7 @@ use super::body::Body;
 use super::card::{Card, MessageStore, Part};
 use super::layout::{self, Frame, Laid};
 use super::outline::{Branch, Folded, Way};
-use crate::event::Address;
+use crate::event::{Address, RunStart};
 use crate::tui::row::Row;
 
 /// Columns that an agent below stands to the right of who called it.
@@ -131,8 +131,15 @@ impl Cell {
         (depth * DEPTH_COLUMNS).min(columns / 3)
     }
 
-    /// Lays the cell out unless that was done before. Returns whether it had to.
-    pub fn lay(&mut self, columns: usize, view: View, now_ms: i64, store: &MessageStore) -> bool {
+    /// Lays the cell out unless that was done before; `start`: how its run began. Returns whether it had to.
+    pub fn lay(
+        &mut self,
+        columns: usize,
+        view: View,
+        now_ms: i64,
+        start: Option<&RunStart>,
+        store: &MessageStore,
+    ) -> bool {
         let tick = if self.finished() { 0 } else { now_ms / 100 };
         let folds = self.folded.as_ref().map_or(0, |folded| folded.1);
         let key = Key { columns, view, version: self.version, open: self.open, over: self.over, folds, tick };
@@ -141,7 +148,7 @@ impl Cell {
         }
         let indent = self.indent(columns);
         let columns = columns - indent;
-        let frame = Frame { columns, view, open: self.open, over: self.over, now_ms, at: &self.at, store };
+        let frame = Frame { columns, view, open: self.open, over: self.over, now_ms, at: &self.at, start, store };
         let Laid { head, body: shown, tail } = layout::lay(&self.card, &frame);
         let before = self.layout.take().and_then(|layout| layout.body);
         let none = Folded::new();

@@ -9,7 +9,7 @@ use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
 use crate::event::{
     Address, Envelope, Event, Gaps, Message, MessagePart, Notice, PartKind, ReplyStatus, RequestMade, RunEnd, RunStart,
-    Source,
+    RunText, Source, cost_of,
 };
 use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage};
 use crate::workbench::{Budget, next_step};
@@ -367,17 +367,7 @@ impl Transcript {
     }
 
     fn message(&mut self, at: &Address, message: &Message) {
-        let sections = message
-            .parts
-            .iter()
-            .map(|part| match part {
-                MessagePart::Text { section, text, .. } => (section.clone(), text.clone()),
-                MessagePart::Reply { reply } => ("reply".to_owned(), self.reply(reply)),
-                MessagePart::Call { call } => ("call".to_owned(), call.to_string()),
-                MessagePart::Result { result, .. } => ("result".to_owned(), result.clone()),
-            })
-            .collect();
-        let sent = SentMessage { role: message.role, sections };
+        let sent = SentMessage { role: message.role, sections: message.sections(&self.repeated(message)) };
         if message.source == Source::Feedback && self.turns.contains(at) {
             let text = sent.sections.iter().map(|(_, text)| text.as_str()).collect();
             self.goes_behind(at);
@@ -389,11 +379,13 @@ impl Transcript {
         self.store.insert(at.run_part(), message.m, sent);
     }
 
-    fn reply(&self, turn: &Address) -> String {
-        match self.turn_index(turn).and_then(|index| self.cells.get(index)).map(|cell| &cell.card) {
-            Some(Card::Turn(card)) => card.reply().to_owned(),
-            _ => String::new(),
-        }
+    /// The replies that a message repeats.
+    fn repeated(&self, message: &Message) -> RunText {
+        let replies = message.parts.iter().filter_map(|part| match part {
+            MessagePart::Reply { reply } => Some((reply.clone(), self.turn_card(reply)?.said())),
+            _ => None,
+        });
+        replies.collect()
     }
 
     fn end_run(&mut self, envelope: &Envelope, end: &RunEnd) {
@@ -403,23 +395,15 @@ impl Transcript {
             cell.over = true;
         }
         let next = next_step(self.starts.get(at).unwrap_or(&RunStart::default()), end);
+        let price = self.starts.get(at).and_then(|start| start.model.price);
+        let cost = cost_of(price, end.usage.totals.tokens);
         let card = if at.is_call() {
             let started_ms = self.started.get(at).copied().unwrap_or(envelope.at_ms);
-            EndCard {
-                end: end.clone(),
-                elapsed_ms: crate::event::elapsed_ms(started_ms, envelope.at_ms),
-                cost: None,
-                next,
-            }
+            EndCard { end: end.clone(), elapsed_ms: crate::event::elapsed_ms(started_ms, envelope.at_ms), cost, next }
         } else {
             self.facts.tokens = end.usage.totals.tokens.or(self.facts.tokens);
             self.facts.end = Some(end.fail.clone().map_or(Ok(()), Err));
-            EndCard {
-                end: end.clone(),
-                elapsed_ms: self.facts.elapsed_ms(envelope.at_ms),
-                cost: self.facts.cost(),
-                next,
-            }
+            EndCard { end: end.clone(), elapsed_ms: self.facts.elapsed_ms(envelope.at_ms), cost, next }
         };
         self.push(at, Card::End(Box::new(card)), true);
     }

@@ -36,7 +36,7 @@ pub use viewport::{Scroll, Visible, VisibleRow};
 
 pub use crate::workbench::format;
 
-use crate::event::{Address, ErrorRecord, Gaps, Notice, RunStart, Tokens};
+use crate::event::{Address, ErrorRecord, Gaps, Notice, RunStart, Tokens, cost_of};
 use crate::session::TurnEntry;
 use crate::workbench::{Budget, Definitions};
 use card::MessageStore;
@@ -116,7 +116,7 @@ pub struct Facts {
 impl Facts {
     /// Cost so far, when price and tokens are known.
     pub fn cost(&self) -> Option<f64> {
-        Some(self.price?.cost(&self.tokens?))
+        cost_of(self.price, self.tokens)
     }
 
     /// The time it took, or the time so far with tenths of seconds.

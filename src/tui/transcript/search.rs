@@ -12,6 +12,7 @@ use super::card::{Card, Part};
 use super::order::moved;
 use super::{Transcript, texts};
 use crate::event::{Address, Envelope};
+use crate::tui::direction::Direction;
 
 /// What is looked for, and where it was found.
 #[derive(Debug, Clone, Default)]
@@ -22,8 +23,8 @@ pub(super) struct Search {
     hits: BTreeSet<usize>,
     /// The place that is looked at: a cell and a line of it, not known before it is laid out.
     at: Option<(usize, Option<usize>)>,
-    /// Go to the last line of the cell with the needle, not the first.
-    backwards: bool,
+    /// Which way the cell was reached: going back, its last line with the needle comes first.
+    direction: Direction,
     /// The place must be brought into view.
     pub(super) reveal: bool,
 }
@@ -59,7 +60,7 @@ impl Transcript {
         self.find_hits();
         let from = self.first_seen();
         let next = self.search.hits.range(from..).next().or(self.search.hits.first()).copied();
-        self.go_to_hit(next, false, now_ms);
+        self.go_to_hit(next, Direction::Forward, now_ms);
     }
 
     fn find_hits(&mut self) {
@@ -107,7 +108,7 @@ impl Transcript {
         if first {
             let from = self.first_seen();
             let next = self.search.hits.range(from..).next().or(self.search.hits.first()).copied();
-            self.go_to_hit(next, false, now_ms);
+            self.go_to_hit(next, Direction::Forward, now_ms);
         }
     }
 
@@ -118,21 +119,20 @@ impl Transcript {
     }
 
     /// Goes to the next place, or to the one before.
-    pub fn next_match(&mut self, backwards: bool, now_ms: i64) {
+    pub fn next_match(&mut self, direction: Direction, now_ms: i64) {
         self.find_hits();
         let Some((cell, line)) = self.search.at else {
             let from = self.first_seen();
             let next = self.search.hits.range(from..).next().or(self.search.hits.first()).copied();
-            return self.go_to_hit(next, backwards, now_ms);
+            return self.go_to_hit(next, direction, now_ms);
         };
         // Further lines of the same card come first.
         if let Some(line) = line {
             self.measure(cell, now_ms);
             let lines = self.matching_lines(cell);
-            let further = if backwards {
-                lines.into_iter().rev().find(|other| *other < line)
-            } else {
-                lines.into_iter().find(|other| *other > line)
+            let further = match direction {
+                Direction::Forward => lines.into_iter().find(|other| *other > line),
+                Direction::Back => lines.into_iter().rev().find(|other| *other < line),
             };
             if let Some(further) = further {
                 self.search.at = Some((cell, Some(further)));
@@ -141,15 +141,14 @@ impl Transcript {
             }
         }
         let hits = &self.search.hits;
-        let next = if backwards {
-            hits.range(..cell).next_back().or(hits.last())
-        } else {
-            hits.range(cell + 1..).next().or(hits.first())
+        let next = match direction {
+            Direction::Forward => hits.range(cell + 1..).next().or(hits.first()),
+            Direction::Back => hits.range(..cell).next_back().or(hits.last()),
         };
-        self.go_to_hit(next.copied(), backwards, now_ms);
+        self.go_to_hit(next.copied(), direction, now_ms);
     }
 
-    fn go_to_hit(&mut self, cell: Option<usize>, backwards: bool, now_ms: i64) {
+    fn go_to_hit(&mut self, cell: Option<usize>, direction: Direction, now_ms: i64) {
         let Some(cell) = cell else {
             self.search.at = None;
             return;
@@ -157,7 +156,7 @@ impl Transcript {
         self.open_up(cell);
         self.select(cell);
         self.search.at = Some((cell, None));
-        self.search.backwards = backwards;
+        self.search.direction = direction;
         self.search.reveal = true;
         self.measure(cell, now_ms);
     }
@@ -192,7 +191,11 @@ impl Transcript {
             return;
         }
         let lines = self.matching_lines(cell);
-        let line = line.or(if self.search.backwards { lines.last() } else { lines.first() }.copied());
+        let reached = match self.search.direction {
+            Direction::Forward => lines.first(),
+            Direction::Back => lines.last(),
+        };
+        let line = line.or(reached.copied());
         self.search.at = Some((cell, line));
         self.show_line(cell, line.unwrap_or_default(), now_ms);
     }

@@ -11,6 +11,7 @@ use super::fenwick::Heights;
 use super::order::moved;
 use super::{Spot, Transcript};
 use crate::event::Address;
+use crate::tui::direction::{Direction, Edge};
 use crate::tui::row::Row;
 
 /// Layouts that are kept besides the visible ones.
@@ -136,7 +137,8 @@ impl Transcript {
     pub(super) fn measure(&mut self, index: usize, now_ms: i64) -> usize {
         let Some(cell) = self.cells.get_mut(index) else { return 0 };
         let new = !cell.is_laid();
-        if cell.lay(self.viewport.columns, self.view, now_ms, &self.store) {
+        let start = self.starts.get(&cell.at.run_part());
+        if cell.lay(self.viewport.columns, self.view, now_ms, start, &self.store) {
             self.laid_out += 1;
         }
         if new {
@@ -346,8 +348,8 @@ impl Transcript {
 
     /// One step down: through a card that is larger than the pane, else to the next card.
     pub fn step_down(&mut self, now_ms: i64) {
-        let Some(selected) = self.selection_in_view() else { return self.select_visible(false) };
-        if self.step_branch(false) {
+        let Some(selected) = self.selection_in_view() else { return self.select_visible(Edge::Start) };
+        if self.step_branch(Direction::Forward) {
             return;
         }
         let below = self.viewport.visible.iter().find(|part| part.cell == selected);
@@ -362,8 +364,8 @@ impl Transcript {
 
     /// One step up: through a card that is larger than the pane, else to the card before.
     pub fn step_up(&mut self, now_ms: i64) {
-        let Some(selected) = self.selection_in_view() else { return self.select_visible(true) };
-        if self.step_branch(true) {
+        let Some(selected) = self.selection_in_view() else { return self.select_visible(Edge::End) };
+        if self.step_branch(Direction::Back) {
             return;
         }
         let above = self.viewport.visible.iter().find(|part| part.cell == selected);
@@ -380,11 +382,14 @@ impl Transcript {
         self.viewport.selected.filter(|cell| self.viewport.visible.iter().any(|part| part.cell == *cell))
     }
 
-    /// Selects the last visible card, or the first.
-    fn select_visible(&mut self, last: bool) {
+    /// Selects the first visible card, or the last.
+    fn select_visible(&mut self, edge: Edge) {
         let (Some(first), Some(end)) = (self.viewport.visible.first(), self.viewport.visible.last()) else { return };
         let range = first.cell..end.cell + 1;
-        self.viewport.selected = if last { self.last_stop(range) } else { self.first_stop(range) };
+        self.viewport.selected = match edge {
+            Edge::Start => self.first_stop(range),
+            Edge::End => self.last_stop(range),
+        };
     }
 
     pub(super) fn select(&mut self, cell: usize) {

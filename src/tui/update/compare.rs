@@ -8,6 +8,7 @@ use crate::event::ErrorRecord;
 use crate::tui::backend::{Ended, Happening, SessionKey};
 use crate::tui::compare::backend::{Ask, Compared, Told};
 use crate::tui::compare::{Compare, MOST_SIDES, Page, Side, Step, WayBack};
+use crate::tui::direction::Direction;
 use crate::tui::draft::Reach;
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Phase, RunView, Screen, Tone};
@@ -225,8 +226,8 @@ fn sides(model: &mut Model, step: Step) -> Vec<Effect> {
         Step::Up => select(compare, compare.selected.checked_sub(1)),
         Step::Down => select(compare, Some(compare.selected + 1)),
         Step::First => select(compare, compare.items.iter().position(|item| item.first)),
-        Step::Next => select(compare, compare.find(true, |item| item.differs)),
-        Step::Previous => select(compare, compare.find(false, |item| item.differs)),
+        Step::Next => select(compare, compare.find(Direction::Forward, |item| item.differs)),
+        Step::Previous => select(compare, compare.find(Direction::Back, |item| item.differs)),
         Step::PageUp => compare.detail.top = compare.detail.top.saturating_sub(page),
         Step::PageDown => compare.detail.top += page,
         Step::Transcripts => compare.transcripts = !compare.transcripts,

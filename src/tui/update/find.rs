@@ -1,5 +1,6 @@
 //! Searching and replacing in the editors.
 
+use crate::tui::direction::Direction;
 use crate::tui::draft::find::{self, Reading, Sought};
 use crate::tui::draft::{Draft, Reach};
 use crate::tui::message::Effect;
@@ -54,7 +55,7 @@ pub(super) fn refresh(model: &mut Model) {
             find.places.clear();
         }
     }
-    if new && let Some(at) = find::next(&find.places, find.origin, true) {
+    if new && let Some(at) = find::next(&find.places, find.origin, Direction::Forward) {
         find::select(&mut editor.draft, &find.places[at]);
         editor.free = false;
     }
@@ -62,13 +63,15 @@ pub(super) fn refresh(model: &mut Model) {
 }
 
 /// Goes to the next place, or to the one before.
-pub(super) fn go(model: &mut Model, forward: bool) -> Vec<Effect> {
+pub(super) fn go(model: &mut Model, direction: Direction) -> Vec<Effect> {
     let Some(Popup::Find(find)) = model.popups.last_mut() else { return Vec::new() };
     let editor = model.workbench.editor_mut(find.place);
     let selection = editor.draft.selection();
-    let from =
-        if forward { editor.draft.cursor() } else { selection.map_or(editor.draft.cursor(), |range| range.start) };
-    if let Some(at) = find::next(&find.places, from, forward) {
+    let from = match direction {
+        Direction::Forward => editor.draft.cursor(),
+        Direction::Back => selection.map_or(editor.draft.cursor(), |range| range.start),
+    };
+    if let Some(at) = find::next(&find.places, from, direction) {
         find::select(&mut editor.draft, &find.places[at]);
         find.origin = find.places[at].start;
         editor.free = false;
@@ -108,7 +111,7 @@ pub(super) fn replace(model: &mut Model) -> Vec<Effect> {
         sought.replace(draft, &range, find.with.text());
         refresh(model);
     }
-    go(model, true)
+    go(model, Direction::Forward)
 }
 
 /// Replaces every place as one step of undo.

@@ -2,6 +2,7 @@
 
 use crate::event::{Address, ErrorRecord, Event};
 use crate::tui::backend::Happening;
+use crate::tui::direction::Edge;
 use crate::tui::draft::Draft;
 use crate::tui::inspector::{Focus, Inspector, Step, Subject, Tab};
 use crate::tui::message::{Effect, Slot};
@@ -105,7 +106,7 @@ pub(super) fn evaluated(model: &mut Model, turn: &Address, result: Result<Said, 
         }
         let old = inspector.repl.lines.len().saturating_sub(MOST_LINES);
         inspector.repl.lines.drain(..old);
-        inspector.go_end(true);
+        inspector.go_edge(Edge::End);
     }
     Vec::new()
 }
@@ -140,14 +141,14 @@ pub(super) fn go(model: &mut Model, step: Step) -> Vec<Effect> {
         Step::Right => inspector.go_beside(1),
         Step::PageUp => inspector.go_pages(-1),
         Step::PageDown => inspector.go_pages(1),
-        Step::Top => inspector.go_end(false),
-        Step::Bottom => inspector.go_end(true),
+        Step::Top => inspector.go_edge(Edge::Start),
+        Step::Bottom => inspector.go_edge(Edge::End),
         Step::Enter if inspector.at_repl() => inspector.enter(Focus::Input),
         Step::Enter if in_list => inspector.enter(Focus::Part),
         Step::Enter => inspector.toggle(),
         Step::Difference => {
             inspector.difference = !inspector.difference;
-            inspector.go_end(false);
+            inspector.go_edge(Edge::Start);
         }
         Step::Copy => return copy(model),
         Step::NextTurn => return turn(model, 1),
@@ -190,7 +191,7 @@ fn evaluate(model: &mut Model) -> Vec<Effect> {
     repl.earlier.0.push(input.clone());
     repl.earlier.1 = repl.earlier.0.len();
     repl.running = true;
-    inspector.go_end(true);
+    inspector.go_edge(Edge::End);
     vec![Effect::Evaluate(inspector.turn.clone(), input)]
 }
 

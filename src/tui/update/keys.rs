@@ -1,14 +1,13 @@
 //! Keys become actions by the table, or text.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use ptc_core::text::estimate_tokens;
 
 use super::{
-    choice, compare, dialog, edit, find, fix, inspect, menu, palette, play, reading, run, save, sessions, take,
+    choice, compare, dialog, edit, find, fix, inspect, menu, opening, palette, play, reading, run, save, sessions, take,
 };
 use crate::tui::actions::{Action, Context};
 use crate::tui::backend::Policy;
-use crate::tui::colours::Language;
+use crate::tui::direction::Direction;
 use crate::tui::keys::{self, Chord};
 use crate::tui::message::Effect;
 use crate::tui::model::{AfterSave, Model, Pane, Popup, SaveWhat, Screen, TOUR, Tone};
@@ -124,10 +123,8 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::MenuGo(leap) => menu::go(model, leap.lines(view::list_rows(model))),
         Action::MenuPick => menu::pick(model),
         Action::Palette => palette::open(model),
-        Action::Preview => {
-            let popup = preview(model);
-            open(model, popup)
-        }
+        Action::Preview => open(model, Popup::Preview { against: None, top: 0 }),
+        Action::Against => opening::against(model),
         Action::Workbench => workbench(model),
         Action::Sessions => sessions::enter(model),
         Action::Compare => compare::enter(model),
@@ -150,8 +147,8 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::FixGo(leap) => fix::move_choice(model, leap.lines(view::list_rows(model))),
         Action::FixApply => fix::choose(model),
         Action::Find => find::open(model),
-        Action::FindNext => find::go(model, true),
-        Action::FindPrevious => find::go(model, false),
+        Action::FindNext => find::go(model, Direction::Forward),
+        Action::FindPrevious => find::go(model, Direction::Back),
         Action::FindField => find::switch_field(model),
         Action::FindReading => find::switch_reading(model),
         Action::Replace => find::replace(model),
@@ -277,36 +274,6 @@ fn help(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     open(model, Popup::Help { top: 0 })
-}
-
-fn preview(model: &Model) -> Popup {
-    let preview = &model.workbench.preview;
-    let mut parts = Vec::new();
-    for message in &preview.request {
-        for (section, text) in &message.sections {
-            let role = format!("{:?}", message.role).to_lowercase();
-            parts.push((format!("{role} · {section} · {}", tokens(text)), text.clone(), Language::Plain));
-        }
-    }
-    if let Some(schema) = &preview.schema {
-        parts.push((format!("schema of the answer · {}", tokens(schema)), schema.clone(), Language::Json));
-    }
-    for (name, schema) in &preview.tools {
-        parts.push((format!("tool · {name} · {}", tokens(schema)), schema.clone(), Language::Json));
-    }
-    if parts.is_empty() {
-        let findings = model.workbench.diagnostics.iter().map(|finding| format!("✗ {}", finding.message));
-        let text = findings.collect::<Vec<_>>().join("\n");
-        parts.push(("the texts do not make a request yet".to_owned(), text, Language::Plain));
-    }
-    let sent: u64 = parts.iter().map(|(_, text, _)| estimate_tokens(text)).sum();
-    let title = if preview.request.is_empty() { String::new() } else { format!(" · about {sent} tokens") };
-    Popup::Text { title: format!("What would be sent{title}"), parts, top: 0 }
-}
-
-/// The estimate of a text's tokens.
-fn tokens(text: &str) -> String {
-    format!("about {} tok", estimate_tokens(text))
 }
 
 /// Goes to a pane of the workbench; a turn that is open is left.
@@ -464,7 +431,10 @@ fn turn_pages(model: &mut Model, by: isize) -> Vec<Effect> {
     if let Some(Popup::Form(form, _)) = model.popups.last_mut() {
         form.top = form.top.saturating_add_signed(by);
     }
-    if let Some(Popup::Help { top } | Popup::Text { top, .. } | Popup::Answer { top, .. }) = model.popups.last_mut() {
+    if let Some(
+        Popup::Help { top } | Popup::Text { top, .. } | Popup::Preview { top, .. } | Popup::Answer { top, .. },
+    ) = model.popups.last_mut()
+    {
         *top = top.saturating_add_signed(by);
     }
     Vec::new()

@@ -11,6 +11,7 @@ mod keys;
 mod matrix;
 mod menu;
 mod mouse;
+mod opening;
 mod palette;
 mod play;
 mod reading;
@@ -69,6 +70,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Probed(turn, at, result) => inspect::probed(model, &turn, at, result),
         Msg::Evaluated(turn, result) => inspect::evaluated(model, &turn, result),
         Msg::Listed(result) => sessions::listed(model, result),
+        Msg::Held(mode, result) => opening::held(model, mode, result),
         Msg::Opened(result) => sessions::opened(model, result),
         Msg::TurnRead(session, turn, body) => sessions::turn_read(model, &session, &turn, body),
         Msg::FoundUnread(session, needle, turns) => reading::found_unread(model, &session, &needle, &turns),

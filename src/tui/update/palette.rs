@@ -132,6 +132,7 @@ fn door(context: Context) -> Option<Action> {
         C::Transcript | C::Answer => Some(Action::Run),
         C::Seek => Some(Action::Seek),
         C::Reading => Some(Action::Help),
+        C::Preview => Some(Action::Preview),
         C::Menu => Some(Action::Menu),
         C::Find => Some(Action::Find),
         C::Fixes => Some(Action::Fix),

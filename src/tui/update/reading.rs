@@ -4,6 +4,7 @@ use crossterm::event::MouseEvent;
 use ratatui::layout::{Position, Rect};
 
 use crate::tui::actions::Action;
+use crate::tui::direction::Direction;
 use crate::tui::draft::{Draft, Reach};
 use crate::tui::message::Effect;
 use crate::tui::model::{Model, Popup, RunView, Screen, Tone};
@@ -36,8 +37,8 @@ fn on_screen(model: &mut Model) -> Option<(&mut RunView, Rect)> {
 pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     match action {
         Action::Seek => find(model),
-        Action::SeekNext => next(model, false),
-        Action::SeekPrevious => next(model, true),
+        Action::SeekNext => next(model, Direction::Forward),
+        Action::SeekPrevious => next(model, Direction::Back),
         _ => copy(model),
     }
 }
@@ -96,10 +97,10 @@ pub(super) fn drop_vain(model: &mut Model) {
 }
 
 /// To the next place with what is looked for, or to the one before.
-fn next(model: &mut Model, backwards: bool) -> Vec<Effect> {
+fn next(model: &mut Model, direction: Direction) -> Vec<Effect> {
     let now_ms = model.now_ms;
     let Some((view, _)) = on_screen(model) else { return Vec::new() };
-    view.transcript.next_match(backwards, now_ms);
+    view.transcript.next_match(direction, now_ms);
     if view.transcript.found().1 == 0 {
         let text = format!("nothing here holds `{}`", view.transcript.needle());
         model.say(Tone::Info, text);

@@ -1,23 +1,134 @@
-//! What a reply that is being typed would be: its state on the rule above it, what does not fit below it.
+//! A question to a person: what is asked, and the reply that is being typed, with what it would be: its state on the rule above it, what
+//! does not fit below it.
 
+use ptc_core::text::width::truncate;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
-use super::line_of;
+use super::{bars, editor, line_of, scroll_limit};
 use crate::engine::{Remark, Standing};
+use crate::event::Address;
 use crate::port::Gate;
+use crate::tool::Decision;
 use crate::tui::backend::Question;
-use crate::tui::model::Model;
+use crate::tui::colours::Language;
+use crate::tui::model::{Editor, Model};
 use crate::tui::row::{Piece, Row};
 use crate::tui::sessions::check::{self, Asked};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::transcript::typed::Typed;
+use crate::tui::transcript::wrapped::{Look, Wrapped};
 
 /// Issues that are shown at the same time.
 const MOST_ISSUES: usize = 4;
+/// Bytes of a question from which on it fills half of any box, and need not be laid out to know so.
+const LONG_QUESTION: usize = 10_000;
+/// Columns of the arguments of a call in a heading.
+const ARGS: usize = 40;
+
+/// Draws what is asked, from its first visible row on, and the reply below it; the place of the cursor, where a text is typed.
+pub(super) fn draw(
+    model: &Model,
+    (question, top, editor): (&Question, usize, &Editor),
+    inner: Rect,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let (above, rule, reply) = areas(inner, question);
+    let rows = asked(question, above.width);
+    for (line, row) in rows.iter().skip(top).take(usize::from(above.height)).enumerate() {
+        row.draw(line_of(above, line), buffer, model.theme);
+    }
+    let below = scroll_limit(rows.len(), above.height).saturating_sub(top);
+    let more = (below > 0).then(|| Piece::new(Role::Accent, &format!("▼ {below} more")));
+    if !question.options.is_empty() {
+        bars::rule(rule, "Your decision", true, more.into_iter().collect(), buffer, model.theme);
+        draw_choices(model, &question.options, reply, buffer);
+        return None;
+    }
+    let typed = typed(model, question, editor.draft.text());
+    let gap = more.is_some().then(|| Piece::literal(Role::Text, "  "));
+    // What of the text is hidden, once all that is asked is seen.
+    let hidden = if below > 0 {
+        Vec::new()
+    } else {
+        bars::more(editor::lines_above(editor), editor::lines_below(editor), rule.width)
+    };
+    let mark = more.into_iter().chain(gap).chain(hidden).chain(typed.iter().map(state)).collect();
+    bars::rule(rule, &heading(model, question), true, mark, buffer, model.theme);
+    let reply = draw_issues(typed.as_ref(), reply, buffer, model.theme);
+    let is_text = question.address.is_question() && !matches!(question.gate, Some(Gate::Apply | Gate::Result));
+    let looks = editor::Looks {
+        language: if is_text { Language::Plain } else { Language::Json },
+        findings: &[],
+        found: &[],
+        focused: true,
+        theme: model.theme,
+        placeholder: if is_text { "Write your answer." } else { "Write what the model would answer." },
+    };
+    editor::draw(editor, reply, &looks, buffer)
+}
+
+/// What the text below the rule is.
+fn heading(model: &Model, question: &Question) -> String {
+    match question.gate {
+        Some(Gate::Send) => "The request".to_owned(),
+        Some(Gate::Apply) => "The reply".to_owned(),
+        Some(Gate::Result) => format!("The result of {}", asked_tool(model, question)),
+        None if question.address.is_question() => "Your answer".to_owned(),
+        None => "Your reply".to_owned(),
+    }
+}
+
+/// The tool whose result waits at a gate, with its arguments in short.
+fn asked_tool(model: &Model, question: &Question) -> String {
+    let call = question.address.as_str().rsplit_once('/').map(|(call, _)| call);
+    let run = model.workbench.run.as_ref();
+    let card = run.and_then(|run| run.transcript.turn_card(&question.address.turn_part()));
+    let made = card.and_then(|card| card.calls.iter().find(|made| made.address.as_ref().map(Address::as_str) == call));
+    made.map_or_else(|| "the call".to_owned(), |made| format!("{} {}", made.name, truncate(&made.args, ARGS)))
+}
+
+/// One row per answer: its key and what it means.
+fn draw_choices(model: &Model, options: &[String], area: Rect, buffer: &mut Buffer) {
+    for (line, option) in options.iter().take(usize::from(area.height)).enumerate() {
+        let meaning = match Decision::read(option) {
+            Some(decision) => decision.meaning(),
+            None => option.as_str(),
+        };
+        let key = option.get(..1).unwrap_or_default();
+        let row = Row::new([Piece::new(Role::Key, key), Piece::new(Role::Text, &format!("  {meaning}"))]);
+        row.draw(line_of(area, line), buffer, model.theme);
+    }
+}
+
+/// At a gate the text itself is edited, and what stands above it only says where the run is.
+fn asked_text(question: &Question) -> &str {
+    match question.gate {
+        Some(gate) => gate.says(),
+        None => &question.text,
+    }
+}
+
+/// What is asked, as rows of so many columns.
+pub(super) fn asked(question: &Question, columns: u16) -> Vec<Row> {
+    Wrapped::of(asked_text(question), usize::from(columns), Look::Rich(Language::Plain))
+}
+
+/// What is asked with an empty row behind it, the rule, the reply. A long question gets half of the room.
+pub(super) fn areas(inner: Rect, question: &Question) -> (Rect, Rect, Rect) {
+    let rows = match asked_text(question) {
+        long if long.len() > LONG_QUESTION => u16::MAX,
+        _ => u16::try_from(asked(question, inner.width).len()).unwrap_or(u16::MAX),
+    };
+    let asked = rows.saturating_add(1).min(inner.height / 2);
+    let text = Rect { height: asked, ..inner };
+    let rule = Rect { y: inner.y + asked, height: 1.min(inner.height), ..inner };
+    let reply = Rect { y: inner.y + asked + 1, height: inner.height.saturating_sub(asked + 1), ..inner };
+    (text, rule, reply)
+}
 
 /// What the text would be read as, when it is a reply.
-pub(super) fn typed(model: &Model, question: &Question, text: &str) -> Option<Typed> {
+fn typed(model: &Model, question: &Question, text: &str) -> Option<Typed> {
     if question.gate == Some(Gate::Result) {
         return Some(check::data(text, false));
     }

@@ -42,10 +42,18 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
         None => vec![preview.mode.clone(), preview.model.clone()],
     };
     if let Some(run) = workbench.run.as_ref().filter(|run| run.phase != Phase::Done) {
-        let of = run.transcript.facts.max_turns.map(|max| format!(" of {max}")).unwrap_or_default();
-        if run.transcript.facts.turn > 0 {
-            facts.push(format!("turn {}{of}", run.transcript.facts.turn));
+        let run = &run.transcript.facts;
+        // A run that goes on may be another one than that of the draft.
+        if run.run.is_some() && pipeline.is_none() {
+            let is_drafts = preview.mode.split(' ').next() == Some(run.mode.as_str());
+            let mode = if is_drafts { preview.mode.clone() } else { run.mode.clone() };
+            facts = vec![mode, run.model.clone()];
         }
+        let of = run.max_turns.map(|max| format!(" of {max}")).unwrap_or_default();
+        if run.turn > 0 {
+            facts.push(format!("turn {}{of}", run.turn));
+        }
+        facts.extend(workbench.other_agent().map(|agent| format!("run of {agent}")));
     }
     if !workbench.gates.is_empty() {
         facts.push("intercepts".to_owned());

@@ -12,6 +12,7 @@ mod form;
 mod help;
 mod inspector;
 mod menu;
+mod opening;
 mod popups;
 mod preview;
 mod run;
@@ -217,5 +218,5 @@ fn line_of(area: Rect, line: usize) -> Rect {
 
 /// Is a popup of this kind on top?
 fn is_reading(popup: &Popup) -> bool {
-    matches!(popup, Popup::Help { .. } | Popup::Text { .. })
+    matches!(popup, Popup::Help { .. } | Popup::Text { .. } | Popup::Preview { .. })
 }

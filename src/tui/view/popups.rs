@@ -6,12 +6,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
 
-use super::{answer, bars, choices, editor, form, help, is_reading, line_of, menu, scroll_limit};
-use crate::event::Address;
+use super::{answer, bars, choices, editor, form, help, is_reading, line_of, menu, opening, scroll_limit};
 use crate::port::Gate;
-use crate::tool::Decision;
 use crate::tui::actions::ActionRow;
-use crate::tui::backend::{Question, Recovery};
+use crate::tui::backend::Recovery;
 use crate::tui::colours::Language;
 use crate::tui::model::{Leaving, Model, Popup, SaveWhat, place_name};
 use crate::tui::row::{Piece, Row};
@@ -22,11 +20,6 @@ use crate::tui::{draft::Draft, update};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
 
-/// Bytes of a question from which on it fills half of any box, and need not be laid out to know so.
-const LONG_QUESTION: usize = 10_000;
-/// Columns of the arguments of a call in a heading.
-const ARGS: usize = 40;
-
 /// Measures the topmost popup.
 pub(super) fn layout(model: &mut Model) {
     let Some(popup) = model.popups.last() else { return };
@@ -35,7 +28,9 @@ pub(super) fn layout(model: &mut Model) {
     if is_reading(popup) {
         let rows = reading_rows(model, popup, usize::from(inner.width)).len();
         let limit = scroll_limit(rows, inner.height);
-        if let Some(Popup::Help { top } | Popup::Text { top, .. }) = model.popups.last_mut() {
+        if let Some(Popup::Help { top } | Popup::Text { top, .. } | Popup::Preview { top, .. }) =
+            model.popups.last_mut()
+        {
             *top = (*top).min(limit);
         }
         return;
@@ -49,8 +44,8 @@ pub(super) fn layout(model: &mut Model) {
         Some(Popup::Form(dialog, _)) => form::layout(dialog, inner),
         Some(Popup::Menu(open)) => menu::layout(open, inner),
         Some(Popup::Answer { question, top, editor }) => {
-            let (asked, _, reply) = answer_areas(inner, question);
-            *top = (*top).min(scroll_limit(asked_rows(question, asked).len(), asked.height));
+            let (asked, _, reply) = answer::areas(inner, question);
+            *top = (*top).min(scroll_limit(answer::asked(question, asked.width).len(), asked.height));
             editor::layout(editor, reply);
         }
         _ => {}
@@ -60,7 +55,9 @@ pub(super) fn layout(model: &mut Model) {
 /// The box of a popup.
 fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
     let (columns, rows) = match popup {
-        Popup::Help { .. } | Popup::Text { .. } | Popup::Answer { .. } => (answer_columns(screen.width), screen.height),
+        Popup::Help { .. } | Popup::Text { .. } | Popup::Preview { .. } | Popup::Answer { .. } => {
+            (answer_columns(screen.width), screen.height)
+        }
         Popup::Palette { .. } | Popup::Seek { .. } => (answer_columns(screen.width).max(70), 22),
         Popup::Find(find) => return choices::find_frame(model, find, screen),
         Popup::Menu(open) => return menu::frame(open, screen),
@@ -137,7 +134,7 @@ pub(super) fn row_at(model: &Model, popup: &Popup, screen: Rect, at: Position) -
         }
         Popup::Menu(open) => menu::row_at(open, inner, at),
         Popup::Answer { question, .. } if !question.options.is_empty() => {
-            let (_, _, choices) = answer_areas(inner, question);
+            let (_, _, choices) = answer::areas(inner, question);
             let line = usize::from(at.y.checked_sub(choices.y)?);
             (line < question.options.len()).then_some(line)
         }
@@ -156,13 +153,13 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
     buffer.set_style(frame, model.theme.style(Role::Text));
     let block = Block::bordered()
         .border_style(model.theme.style(Role::Accent))
-        .title(format!(" {} ", title(popup)))
+        .title(format!(" {} ", title(model, popup)))
         .title_style(model.theme.style(Role::Title));
     block.render(frame, buffer);
     let inner = inner(frame);
     bars::footer(model, footer_of(frame), buffer);
     match popup {
-        Popup::Help { top } | Popup::Text { top, .. } => {
+        Popup::Help { top } | Popup::Text { top, .. } | Popup::Preview { top, .. } => {
             draw_reading(model, popup, *top, inner, buffer);
             None
         }
@@ -183,48 +180,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
         }
         Popup::Form(dialog, _) => form::draw(model, dialog, inner, buffer),
         Popup::Palette { input, selected } => draw_palette(model, input, *selected, inner, buffer),
-        Popup::Answer { question, top, editor } => {
-            let (asked, rule, reply) = answer_areas(inner, question);
-            let rows = asked_rows(question, asked);
-            for (line, row) in rows.iter().skip(*top).take(usize::from(asked.height)).enumerate() {
-                row.draw(line_of(asked, line), buffer, model.theme);
-            }
-            let below = scroll_limit(rows.len(), asked.height).saturating_sub(*top);
-            let more = (below > 0).then(|| Piece::new(Role::Accent, &format!("▼ {below} more")));
-            if !question.options.is_empty() {
-                bars::rule(rule, "Your decision", true, more.into_iter().collect(), buffer, model.theme);
-                draw_choices(model, &question.options, reply, buffer);
-                return None;
-            }
-            let heading = match question.gate {
-                Some(Gate::Send) => "The request",
-                Some(Gate::Apply) => "The reply",
-                Some(Gate::Result) => &format!("The result of {}", asked_tool(model, question)),
-                None if question.address.is_question() => "Your answer",
-                None => "Your reply",
-            };
-            let typed = answer::typed(model, question, editor.draft.text());
-            let gap = more.is_some().then(|| Piece::literal(Role::Text, "  "));
-            // What of the text is hidden, once all that is asked is seen.
-            let hidden = if below > 0 {
-                Vec::new()
-            } else {
-                bars::more(editor::lines_above(editor), editor::lines_below(editor), rule.width)
-            };
-            let mark = more.into_iter().chain(gap).chain(hidden).chain(typed.iter().map(answer::state)).collect();
-            bars::rule(rule, heading, true, mark, buffer, model.theme);
-            let reply = answer::draw_issues(typed.as_ref(), reply, buffer, model.theme);
-            let is_text = question.address.is_question() && !matches!(question.gate, Some(Gate::Apply | Gate::Result));
-            let looks = editor::Looks {
-                language: if is_text { Language::Plain } else { Language::Json },
-                findings: &[],
-                found: &[],
-                focused: true,
-                theme: model.theme,
-                placeholder: if is_text { "Write your answer." } else { "Write what the model would answer." },
-            };
-            editor::draw(editor, reply, &looks, buffer)
-        }
+        Popup::Answer { question, top, editor } => answer::draw(model, (question, *top, editor), inner, buffer),
         Popup::SavePath { input, .. } => {
             let rows = draw_message(model, popup, inner, buffer);
             editor::draw_line(input, line_of(inner, rows), model.theme, buffer)
@@ -236,7 +192,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
     }
 }
 
-fn title(popup: &Popup) -> String {
+fn title(model: &Model, popup: &Popup) -> String {
     let title = match popup {
         Popup::Help { .. } => "Help",
         Popup::Menu(_) => "Menu",
@@ -262,6 +218,7 @@ fn title(popup: &Popup) -> String {
             return format!("{who}{}", turn.map(|turn| format!(" · turn {turn}")).unwrap_or_default());
         }
         Popup::Text { title, .. } => title,
+        Popup::Preview { against, .. } => return opening::title(model, against.as_ref()),
         Popup::Form(form, _) => &form.title,
     };
     title.to_owned()
@@ -340,6 +297,7 @@ fn reading_rows(model: &Model, popup: &Popup, columns: usize) -> Vec<Row> {
             }
             rows
         }
+        Popup::Preview { against, .. } => opening::rows(model, against.as_ref(), columns),
         _ => help::rows(model, columns),
     }
 }
@@ -419,40 +377,6 @@ fn draw_sentence(model: &Model, row: &ActionRow, area: Rect, buffer: &mut Buffer
     }
 }
 
-/// The tool whose result waits at a gate, with its arguments in short.
-fn asked_tool(model: &Model, question: &Question) -> String {
-    let call = question.address.as_str().rsplit_once('/').map(|(call, _)| call);
-    let run = model.workbench.run.as_ref();
-    let card = run.and_then(|run| run.transcript.turn_card(&question.address.turn_part()));
-    let made = card.and_then(|card| card.calls.iter().find(|made| made.address.as_ref().map(Address::as_str) == call));
-    made.map_or_else(|| "the call".to_owned(), |made| format!("{} {}", made.name, truncate(&made.args, ARGS)))
-}
-
-/// One row per answer: its key and what it means.
-fn draw_choices(model: &Model, options: &[String], area: Rect, buffer: &mut Buffer) {
-    for (line, option) in options.iter().take(usize::from(area.height)).enumerate() {
-        let meaning = match Decision::read(option) {
-            Some(decision) => decision.meaning(),
-            None => option.as_str(),
-        };
-        let key = option.get(..1).unwrap_or_default();
-        let row = Row::new([Piece::new(Role::Key, key), Piece::new(Role::Text, &format!("  {meaning}"))]);
-        row.draw(line_of(area, line), buffer, model.theme);
-    }
-}
-
-/// At a gate the text itself is edited, and what stands above it only says where the run is.
-fn asked_text(question: &Question) -> &str {
-    match question.gate {
-        Some(gate) => gate.says(),
-        None => &question.text,
-    }
-}
-
-fn asked_rows(question: &Question, area: Rect) -> Vec<Row> {
-    Wrapped::of(asked_text(question), usize::from(area.width), Look::Rich(Language::Plain))
-}
-
 /// Rows that the start of a question takes.
 pub(super) fn asked_rows_before(model: &Model, start: &str) -> usize {
     let columns = answer_columns(model.size.0).saturating_sub(4);
@@ -462,17 +386,4 @@ pub(super) fn asked_rows_before(model: &Model, start: &str) -> usize {
 /// Columns of the largest popups.
 fn answer_columns(screen: u16) -> u16 {
     100.min(screen.saturating_sub(2))
-}
-
-/// What is asked with an empty row behind it, the rule, the reply. A long question gets half of the room.
-fn answer_areas(inner: Rect, question: &Question) -> (Rect, Rect, Rect) {
-    let rows = match asked_text(question) {
-        long if long.len() > LONG_QUESTION => u16::MAX,
-        _ => u16::try_from(asked_rows(question, inner).len()).unwrap_or(u16::MAX),
-    };
-    let asked = rows.saturating_add(1).min(inner.height / 2);
-    let text = Rect { height: asked, ..inner };
-    let rule = Rect { y: inner.y + asked, height: 1.min(inner.height), ..inner };
-    let reply = Rect { y: inner.y + asked + 1, height: inner.height.saturating_sub(asked + 1), ..inner };
-    (text, rule, reply)
 }

@@ -31,6 +31,8 @@ pub(super) fn draw_rule(model: &Model, view: &RunView, area: Rect, focused: bool
         Some(run) => format!("{kind} {run}"),
         None => kind.to_owned(),
     }];
+    // The title tells the agent of the draft, or of the session.
+    parts.extend(model.workbench.other_agent().filter(|_| model.screen == Screen::Workbench).map(str::to_owned));
     parts.extend([&facts.mode, &facts.model].into_iter().filter(|part| !part.is_empty()).cloned());
     if view.transcript.view() != View::Rich {
         parts.push(format!("{} view", view.transcript.view().name()));

@@ -12,7 +12,7 @@ use crate::tui::backend::{Origin, SessionSummary};
 use crate::tui::model::{Model, RunView, status_mark};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::transcript::format::{cost, count, plural};
+use crate::tui::transcript::format::{cached, cost, count, plural};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
 
@@ -149,7 +149,10 @@ fn draw_viewer(model: &Model, view: &RunView, screen: Rect, buffer: &mut Buffer)
             || "tokens –".to_owned(),
             |tokens| format!("tokens {} in {} out", count(tokens.input), count(tokens.output)),
         );
-        Row::new([Piece::new(Role::Dim, &format!(" {}   {tokens}   read-only", plural(u64::from(facts.turn), "turn")))])
+        let amount = facts.cost().map(|amount| format!("cost {}", cost(Some(amount))));
+        let parts = [plural(u64::from(facts.turn), "turn"), tokens].into_iter();
+        let parts: Vec<String> = parts.chain(cached(facts.tokens)).chain(amount).collect();
+        Row::new([Piece::new(Role::Dim, &format!(" {}   read-only", parts.join("   ")))])
     };
     status.draw(areas(screen).status, buffer, model.theme);
 }

@@ -3,6 +3,7 @@
 //! In: a session and the address of a turn. Out: an [`Inspection`], parts with sizes as plain data for a face to show. It must never draw,
 //! and never change the session. Running programs on the turn's memory is in [`Bench`].
 
+mod asked;
 mod bench;
 mod calls;
 mod extract;
@@ -32,7 +33,7 @@ pub struct Inspection {
     pub facts: TurnFacts,
     /// What was sent, by section, with where each comes from; what was left out.
     pub request: Vec<Part>,
-    /// What came back, attempt by attempt.
+    /// What came back, attempt by attempt, and what a provider was asked for beside what it gave.
     pub reply: Vec<Part>,
     /// What was found in the reply, and how it was checked.
     pub extract: Vec<Part>,
@@ -261,6 +262,11 @@ impl Turn<'_> {
         self.events.iter().find_map(|envelope| pick(&envelope.event))
     }
 
+    /// All events that this picks.
+    fn all<'e, T>(&'e self, pick: impl Fn(&'e Event) -> Option<T>) -> Vec<T> {
+        self.events.iter().filter_map(|envelope| pick(&envelope.event)).collect()
+    }
+
     /// The reply text of the attempt that counts.
     fn reply(&self) -> String {
         let mut said = crate::event::Said::default();
@@ -299,7 +305,7 @@ impl Inspection {
         };
         Some(Self {
             request: request::parts(&taken),
-            reply: reply::parts(&taken),
+            reply: reply::parts(&taken).into_iter().chain(asked::part(&taken)).collect(),
             extract: extract::parts(&taken),
             program: program::parts(&taken),
             calls: calls::parts(&taken),

@@ -25,7 +25,12 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
         Event::CompactionDone(done) => Some(done),
         _ => None,
     });
-    let ledger = ledger(&now, &sections, compaction);
+    let counted = turn.events.iter().rev().find_map(|envelope| match &envelope.event {
+        Event::TurnEnd(end) => end.usage,
+        Event::ReplyEnd(end) => end.usage,
+        _ => None,
+    });
+    let ledger = ledger(&now, &sections, counted.map(|tokens| tokens.input), compaction);
     let bytes = now.sections.iter().map(|section| section.text.len() as u64).sum();
     let tokens = now.sections.iter().map(|section| estimate_tokens(&section.text)).sum();
     let whole = Part { bytes, tokens: Some(tokens), ..Part::new("ledger", Body::Lines(ledger)) };
@@ -105,7 +110,7 @@ fn beside(now: &Sent, before: Option<&Sent>) -> Vec<Part> {
 }
 
 /// Where each section comes from, how large it is, whether it is to be trusted, and what was left out.
-fn ledger(now: &Sent, parts: &[Part], compaction: Option<&CompactionDone>) -> Vec<Line> {
+fn ledger(now: &Sent, parts: &[Part], counted: Option<u64>, compaction: Option<&CompactionDone>) -> Vec<Line> {
     let mut lines = vec![Line::new(Mark::Title, format!("{:>7} {:>7}     part · from", "bytes", "tokens"))];
     for part in parts {
         let tokens = part.tokens.map_or_else(|| "–".to_owned(), |tokens| format!("~{}", count(tokens)));
@@ -133,6 +138,7 @@ fn ledger(now: &Sent, parts: &[Part], compaction: Option<&CompactionDone>) -> Ve
         format!("{:>7} {:>7}     {sent} in messages", count(sum), format!("~{}", count(tokens))),
     ));
     lines.extend(outside(now, sum));
+    lines.extend(counted.into_iter().flat_map(|counted| against_count(now, tokens, counted)));
     let signs = "! from outside   + new   ~ changed   - not sent any more";
     lines.extend([Line::new(Mark::Plain, ""), Line::new(Mark::Dim, signs)]);
     if let Some(done) = compaction {
@@ -162,6 +168,23 @@ fn ledger(now: &Sent, parts: &[Part], compaction: Option<&CompactionDone>) -> Ve
         }
     }
     lines
+}
+
+/// From so many percent on, the estimate is too far from what the provider counted to be relied on.
+const FAR_PERCENT: u64 = 25;
+
+/// What the provider counted, and the estimate of messages, tools and schema against it.
+fn against_count(now: &Sent, messages: u64, counted: u64) -> Vec<Line> {
+    let tools = now.made.tools.iter().map(|tool| tool.parameters.json());
+    let beside = tools.chain(now.made.schema.as_ref().map(JsonText::json));
+    let estimate = messages + beside.map(|json| estimate_tokens(&json.to_text())).sum::<u64>();
+    let Some(percent) = (estimate.abs_diff(counted) * 100).checked_div(counted) else { return Vec::new() };
+    let (sign, mark) = if percent >= FAR_PERCENT { ('!', Mark::Warn) } else { (' ', Mark::Plain) };
+    let side = if estimate >= counted { '+' } else { '-' };
+    let told = format!("{:>7} {:>7}     counted by the provider", "", count(counted));
+    let estimate = format!("~{}", count(estimate));
+    let held = format!("{:>7} {estimate:>7}  {sign}  estimate, {side}{percent} % (! from {FAR_PERCENT} %)", "");
+    vec![Line::new(Mark::Plain, told), Line::new(mark, held)]
 }
 
 /// How much of it is text from outside.

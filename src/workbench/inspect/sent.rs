@@ -10,6 +10,9 @@ use crate::session::Session;
 /// A request of more bytes is not read whole.
 const MOST_BYTES: u64 = 16_000_000;
 
+/// The origin of a section that stands for the turns before.
+const SUMMARY: &str = "summary of the turns before";
+
 /// One section of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Section {
@@ -45,18 +48,33 @@ pub(super) fn sent(session: &Session, turn: &Address) -> Option<Sent> {
     }
     let replies = replies(session, &places);
     let mut by_number: HashMap<u32, Vec<Section>> = HashMap::new();
-    let mut said = Vec::new();
+    let mut said: Vec<u32> = Vec::new();
     for at in run.messages.iter().filter(|at| **at < place) {
         let Some(envelope) = session.event(*at) else { continue };
         let Event::Message(message) = envelope.event else { continue };
+        let mut found = sections(&message, &envelope.address, &replies);
+        // What is said at the turn that sends it stands for the turns before: it repeats sections of theirs.
+        if message.source == Source::Feedback && envelope.address == *turn {
+            let before: Vec<&Section> = said.iter().filter_map(|m| by_number.get(m)).flatten().collect();
+            for section in &mut found {
+                let first = before.iter().find(|known| known.name == section.name && known.text == section.text);
+                section.origin = first.map_or_else(|| SUMMARY.to_owned(), |first| first.origin.clone());
+            }
+        }
         said.push(message.m);
-        by_number.insert(message.m, sections(&message, &envelope.address, &replies));
+        by_number.insert(message.m, found);
     }
     let is_sent = |m: &u32| made.messages.iter().any(|(first, last)| (first..=last).contains(&m));
-    let left_out = said.iter().filter(|m| !is_sent(m)).filter_map(|m| by_number.get(m)).flatten().cloned().collect();
     let in_order =
         made.messages.iter().flat_map(|(first, last)| said.iter().filter(move |m| (first..=last).contains(m)));
-    let sections = in_order.filter_map(|m| by_number.get(m)).flatten().cloned().collect();
+    let sections: Vec<Section> = in_order.filter_map(|m| by_number.get(m)).flatten().cloned().collect();
+    // What another message repeats is sent.
+    let repeats = |one: &Section, other: &Section| {
+        (&one.name, &one.text, &one.origin) == (&other.name, &other.text, &other.origin)
+    };
+    let is_repeated = |section: &&Section| sections.iter().any(|sent| repeats(sent, section));
+    let not_sent = said.iter().filter(|m| !is_sent(m)).filter_map(|m| by_number.get(m)).flatten();
+    let left_out = not_sent.filter(|section| !is_repeated(section)).cloned().collect();
     Some(Sent { made, sections, left_out, too_large: None })
 }
 

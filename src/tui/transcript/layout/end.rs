@@ -10,7 +10,7 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::card::EndCard;
 use crate::tui::transcript::cell::View;
-use crate::tui::transcript::format::{cost, count, duration, plural};
+use crate::tui::transcript::format::{cached, cost, count, duration, plural};
 use crate::tui::transcript::wrapped::Wrapped;
 
 pub(super) fn rows(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
@@ -87,6 +87,7 @@ fn usage(card: &EndCard) -> String {
     if let Some(tokens) = usage.totals.tokens {
         parts.push(format!("{} tokens in · {} out", count(tokens.input), count(tokens.output)));
     }
+    parts.extend(cached(usage.totals.tokens));
     if let Some(below) = usage.children {
         let tokens = below.tokens.map(|t| format!(", {} tokens in, {} out", count(t.input), count(t.output)));
         let turns = plural(u64::from(below.turns), "turn");

@@ -15,7 +15,7 @@ use super::format::count;
 use super::outline::Scope;
 use super::partial::Reading;
 use super::wrapped::{Look, Wrapped};
-use crate::event::{Address, Check};
+use crate::event::{Address, Check, RunStart};
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -39,6 +39,8 @@ pub(super) struct Frame<'a> {
     pub(super) now_ms: i64,
     /// Where the card belongs.
     pub(super) at: &'a Address,
+    /// How the card's run began.
+    pub(super) start: Option<&'a RunStart>,
     /// The messages of the runs.
     pub(super) store: &'a MessageStore,
 }

@@ -5,18 +5,24 @@ use ptc_core::value::Json;
 
 use super::block::{error, indent, prose};
 use super::{Frame, Laid, Shown, What, repair, wire, work};
-use crate::event::{Check, Extract, IssueRecord, Kept, ReplyStatus};
+use crate::event::{Check, Extract, IssueRecord, Kept, ReplyStatus, cost_of};
+use crate::model::OtherModel;
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::card::{Attempt, Part, Progress, TurnCard};
 use crate::tui::transcript::cell::View;
-use crate::tui::transcript::format::{count, duration, plural, running};
+use crate::tui::transcript::format::{cached, cost, count, duration, plural, running};
 use crate::tui::transcript::outline::Scope;
 use crate::tui::transcript::partial::{self, Reading};
 use crate::tui::transcript::wrapped::Wrapped;
 use crate::workbench::wording;
 use ptc_core::text::width::width;
+
+/// Columns from which on a header has room for what a turn cost.
+const COST_FROM: usize = 78;
+/// The same for what came from the cache.
+const CACHED_FROM: usize = 96;
 
 pub(super) fn lay<'a>(card: &'a TurnCard, frame: &Frame<'_>) -> Laid<'a> {
     if card.part == Part::After {
@@ -108,6 +114,9 @@ fn header(card: &TurnCard, frame: &Frame<'_>) -> Row {
         let number = |pick: fn(crate::event::Tokens) -> u64| tokens.map_or_else(|| "–".to_owned(), |t| count(pick(t)));
         right.push(Piece::new(Role::Dim, &format!("↑ {:>5}  ↓ {:>5}  ", number(|t| t.input), number(|t| t.output))));
     }
+    for (_, told) in spent(card, frame).iter().filter(|(from, _)| frame.columns >= *from) {
+        right.push(Piece::new(Role::Dim, &format!("{told}  ")));
+    }
     right.push(Piece::new(role, &format!("{state:<12}")));
     let kind = match card.kind.as_str() {
         "must_return" => " · must return",
@@ -115,6 +124,15 @@ fn header(card: &TurnCard, frame: &Frame<'_>) -> Row {
         _ => "",
     };
     frame.header(&format!("Turn {}{kind}", card.number)).ending(right)
+}
+
+/// What the turn cost and how much of it came from the cache, each with the columns from which on the header tells it: below, it
+/// stands behind the rest of the card.
+fn spent(card: &TurnCard, frame: &Frame<'_>) -> Vec<(usize, String)> {
+    let tokens = card.tokens();
+    let price = frame.start.and_then(|start| start.model.price);
+    let amount = cost_of(price, tokens).map(|amount| (COST_FROM, format!("cost {}", cost(Some(amount)))));
+    amount.into_iter().chain(cached(tokens).map(|told| (CACHED_FROM, told))).collect()
 }
 
 /// What the reply is written in.
@@ -247,12 +265,22 @@ fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
         let text = format!("{} by {}", interrupt.reason.replace('_', " "), interrupt.by);
         rows.extend(prose(vec![Piece::literal(Role::Bad, "✗ ")], &text, Role::Text, columns));
     }
+    // A reply that a person changed is one more attempt.
+    let sent = card.attempts.iter().rev().find_map(|attempt| Some((attempt.sent.as_ref()?, attempt.end.as_ref()?)));
+    if let Some(other) = sent.and_then(|(sent, end)| OtherModel::of(sent, end)) {
+        rows.extend(super::notice("warning", &other.to_string(), columns));
+    }
     for (level, text) in &card.notices {
         rows.extend(super::notice(level, text, columns));
     }
     for (kind, data) in &card.unknown {
         let text = format!("{kind}  {data}");
         rows.extend(prose(vec![Piece::literal(Role::Dim, "? ")], &text, Role::Dim, columns));
+    }
+    let below: Vec<String> =
+        spent(card, frame).into_iter().filter(|(from, _)| frame.columns < *from).map(|(_, told)| told).collect();
+    if !below.is_empty() {
+        rows.extend(prose(Vec::new(), &below.join(" · "), Role::Dim, columns));
     }
     rows
 }
