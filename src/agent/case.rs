@@ -244,7 +244,7 @@ fn reason(entry: &Entry<'_>) -> Result<String, Problem> {
     }
     let near = did_you_mean(&name, REASONS.iter().map(|row| row.name));
     Err(entry
-        .problem(format!("`{}`: no run fails with {name:?}{near} (docs/reference.md has all reasons)", entry.path)))
+        .problem(format!("`{}`: no run fails with {name:?}{near} (docs/reference.md has all reasons; (fail …) in a program gives `failed`)", entry.path)))
 }
 
 fn bare(entry: &Entry<'_>) -> Json {

@@ -91,14 +91,15 @@ pub fn write_whole_in_folder(path: &Path, content: &[u8]) -> io::Result<()> {
     write_whole(path, content)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
-
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn a_link_stays_and_its_file_is_written() {
+        use std::os::unix::fs::symlink;
+
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         fs::create_dir(at("own")).unwrap();

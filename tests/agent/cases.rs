@@ -76,13 +76,13 @@ fn a_failed_run_fails_its_case_unless_that_is_expected_or_says_nothing_about_the
     let exact = "expect = 1";
     assert_eq!(verdict(exact, &failed("max_turns_exceeded")), "fail; the run failed with max_turns_exceeded: so it is");
     assert_eq!(verdict(exact, &failed("llm_error")), "error; the run could not be tried: llm_error: so it is");
-    let fails = "expect = { fail = \"out_of_stock\" }";
-    assert_eq!(verdict(fails, &failed("out_of_stock")), "pass");
+    let fails = "expect = { fail = \"timeout\" }";
+    assert_eq!(verdict(fails, &failed("timeout")), "pass");
     assert_eq!(
         verdict(fails, &failed("failed")),
-        "fail; expected the failure out_of_stock, the run failed with failed: so it is"
+        "fail; expected the failure timeout, the run failed with failed: so it is"
     );
-    assert_eq!(verdict(fails, &returned("1")), "fail; expected the failure out_of_stock, the run returned 1");
+    assert_eq!(verdict(fails, &returned("1")), "fail; expected the failure timeout, the run returned 1");
     let waits = Step { waits_for: Some(Address::from("r0/t1/q0")), ..Step::default() };
     assert_eq!(verdict(exact, &waits), "error; the run waits for the answer to r0/t1/q0; cases cannot ask a person");
     assert_eq!(case("").judge(&returned("7")), Verdict::Pass);
