@@ -159,13 +159,8 @@ impl<W: Write> Printer<W> {
             self.end_reply();
         }
         self.indent = envelope.run().depth().min(MOST_LEVELS) * DEPTH_COLUMNS;
+        self.keep(envelope);
         let at = &envelope.address;
-        if let Event::ReplyPart(_) | Event::ReplyEnd(_) = &envelope.event {
-            self.replies.entry(at.clone()).or_default().apply(&envelope.event);
-        }
-        if let Some(bill) = self.bills.get_mut(&envelope.run()) {
-            bill.apply(&envelope.event);
-        }
         match &envelope.event {
             Event::RunStart(start) => {
                 self.definitions.apply(envelope);
@@ -186,7 +181,6 @@ impl<W: Write> Printer<W> {
                 self.reply_end(end);
                 self.answered_by(at, end);
             }
-            Event::Sent(sent) => _ = self.sent.insert(at.clone(), sent.clone()),
             Event::RetryWait(wait) => {
                 let asked = if wait.retry_after { ", as the server asked" } else { "" };
                 let of = wait.of.map(|of| format!(" of {of}")).unwrap_or_default();
@@ -199,27 +193,16 @@ impl<W: Write> Printer<W> {
                     self.marked(self.marks.warning, &format!("repaired: {}", fixes.join(", ")));
                 }
                 if let Some(error) = &extract.error {
-                    self.failed.insert(at.clone());
                     self.marked(self.marks.bad, &format!("{}: {}", error.reason, error.message));
                 }
                 self.keep_program(at, extract);
                 self.program(at, extract);
             }
             Event::ToolCall(call) => self.call(at, call),
-            Event::ToolEnd(end) => {
-                if !at.run_part().is_call() && end.error.is_some() {
-                    self.refused.clone_from(&end.error);
-                }
-                self.call_end(at, end);
-            }
+            Event::ToolEnd(end) => self.call_end(at, end),
             Event::QuestionAsked(question) => self.question(at, question),
             Event::AnswerGiven(answer) => self.answer(answer),
-            Event::ProgramEnd(end) => {
-                if end.error.is_some() {
-                    self.failed.insert(at.clone());
-                }
-                self.program_end(at, end);
-            }
+            Event::ProgramEnd(end) => self.program_end(at, end),
             Event::MemoryChange(change) => {
                 let replaced = self.definitions.apply(envelope);
                 self.memory(change, &replaced);
@@ -238,15 +221,7 @@ impl<W: Write> Printer<W> {
                 let said = format!("{} by {}", interrupt.reason.replace('_', " "), interrupt.by);
                 self.marked(self.marks.bad, &said);
             }
-            Event::Check(check) => {
-                if !check.ok {
-                    self.failed.insert(at.clone());
-                }
-                check.issues.iter().for_each(|issue| self.issue(issue));
-            }
-            Event::Message(message) if matches!(message.source, Source::Feedback | Source::Tool) => {
-                self.answered.insert(at.clone(), message.source);
-            }
+            Event::Check(check) => check.issues.iter().for_each(|issue| self.issue(issue)),
             Event::Notice(notice) => self.marked(self.marks.warning, &notice.text),
             Event::TurnEnd(end) => {
                 self.replies.remove(at);
@@ -260,6 +235,36 @@ impl<W: Write> Printer<W> {
                 self.marked(self.marks.warning, &said);
             }
             _ => {}
+        }
+    }
+
+    /// What later events are told with.
+    fn keep(&mut self, envelope: &Envelope) {
+        let at = &envelope.address;
+        if let Some(bill) = self.bills.get_mut(&envelope.run()) {
+            bill.apply(&envelope.event);
+        }
+        match &envelope.event {
+            Event::ReplyPart(_) | Event::ReplyEnd(_) => {
+                self.replies.entry(at.clone()).or_default().apply(&envelope.event);
+            }
+            Event::Sent(sent) => _ = self.sent.insert(at.clone(), sent.clone()),
+            Event::ToolEnd(end) if !at.run_part().is_call() && end.error.is_some() => {
+                self.refused.clone_from(&end.error);
+            }
+            Event::Message(message) if matches!(message.source, Source::Feedback | Source::Tool) => {
+                self.answered.insert(at.clone(), message.source);
+            }
+            _ => {}
+        }
+        let has_failed = match &envelope.event {
+            Event::Extract(extract) => extract.error.is_some(),
+            Event::ProgramEnd(end) => end.error.is_some(),
+            Event::Check(check) => !check.ok,
+            _ => false,
+        };
+        if has_failed {
+            self.failed.insert(at.clone());
         }
     }
 

@@ -5,7 +5,6 @@ use ratatui::layout::{Position, Rect};
 use super::actions::Context;
 use super::archive::{Source, Taken};
 use super::backend::{AgentFile, Ended, OpenPipeline, OpenSession, Opening, Preview, Question, Recovery, SessionKey};
-use super::colours::Language;
 use super::compare::Compare;
 use super::draft::Draft;
 use super::form::Form;
@@ -318,15 +317,6 @@ pub enum Popup {
     },
     /// A replay differs: what is done about it.
     Differs(Box<Differs>),
-    /// A text to read.
-    Text {
-        /// Its title.
-        title: String,
-        /// Its parts: heading and text.
-        parts: Vec<(String, String, Language)>,
-        /// First visible row.
-        top: usize,
-    },
 }
 
 impl Popup {
@@ -338,7 +328,7 @@ impl Popup {
     /// Its context.
     pub fn context(&self) -> Context {
         match self {
-            Self::Help { .. } | Self::Text { .. } => Context::Reading,
+            Self::Help { .. } => Context::Reading,
             Self::Preview { .. } => Context::Preview,
             Self::Differs(_) => Context::Differs,
             Self::Menu(_) => Context::Menu,

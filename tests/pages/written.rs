@@ -19,9 +19,9 @@ fn keys(page: &mut String, about: &KeyTable) {
 
 /// A heading and its text; none where that is empty.
 fn part(page: &mut String, heading: &str, text: &str) {
-    page.push_str(&format!("\n{heading}\n"));
+    page.extend(["\n", heading, "\n"]);
     if !text.is_empty() {
-        page.push_str(&format!("\n{text}\n"));
+        page.extend(["\n", text, "\n"]);
     }
 }
 
@@ -60,11 +60,15 @@ pub(super) fn agent_files() -> String {
     }
     part(&mut page, "## Signatures", SIGNATURES);
     table(&mut page, &["written", "means"], |row| {
-        signature::FORMS.iter().for_each(|(form, meaning)| row(&[&format!("`{form}`"), meaning]));
+        for (form, meaning) in signature::FORMS {
+            row(&[&format!("`{form}`"), meaning]);
+        }
     });
     part(&mut page, "## Templates", TEMPLATES);
     table(&mut page, &["written", "becomes"], |row| {
-        template::TAGS.iter().for_each(|(tag, meaning)| row(&[&format!("`{tag}`"), meaning]));
+        for (tag, meaning) in template::TAGS {
+            row(&[&format!("`{tag}`"), meaning]);
+        }
     });
     part(&mut page, "## Pipelines", PIPELINES);
     page

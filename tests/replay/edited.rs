@@ -45,7 +45,7 @@ fn a_comparison_finds_what_was_edited() {
     let program = edited();
     let parent = program.session_files().into_iter().find(|file| *file != newest_file(&program)).unwrap();
     let told = program.run(["compare", parent.to_str().unwrap(), "fork.jsonl", "--json"]).exits(0).json();
-    let pair = told["pairs"][0].clone();
+    let pair = told["differences"][0].clone();
     assert!(pair["definition"].to_string().contains("How is this"), "{pair}");
     assert!(pair["inputs"].to_string().contains("after"), "{pair}");
 }

@@ -10,7 +10,6 @@ use crate::session::RunState;
 use crate::tui::actions::Action;
 use crate::tui::archive::{Hit, Place, QueryProblem};
 use crate::tui::backend::{SessionKey, SessionSummary, Written};
-use crate::tui::colours::Language;
 use crate::tui::draft::Draft;
 use crate::tui::sessions::scrub::Scrub;
 
@@ -57,7 +56,7 @@ pub struct Differs {
     /// Its title.
     pub title: String,
     /// Its parts: heading and text.
-    pub parts: Vec<(String, String, Language)>,
+    pub parts: Vec<(String, String)>,
     /// Where the first difference is.
     pub at: Address,
     /// First visible row.

@@ -435,9 +435,7 @@ fn turn_pages(model: &mut Model, by: isize) -> Vec<Effect> {
     if let Some(Popup::Form(form, _)) = model.popups.last_mut() {
         form.top = form.top.saturating_add_signed(by);
     }
-    if let Some(
-        Popup::Help { top } | Popup::Text { top, .. } | Popup::Preview { top, .. } | Popup::Answer { top, .. },
-    ) = model.popups.last_mut()
+    if let Some(Popup::Help { top } | Popup::Preview { top, .. } | Popup::Answer { top, .. }) = model.popups.last_mut()
     {
         *top = top.saturating_add_signed(by);
     }

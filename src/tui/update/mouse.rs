@@ -168,7 +168,7 @@ fn on_divider(model: &Model, at: Position) -> bool {
 fn wheel(model: &mut Model, at: Position, lines: isize) {
     if let Some(popup) = model.popups.last_mut() {
         match popup {
-            Popup::Help { top } | Popup::Text { top, .. } | Popup::Preview { top, .. } | Popup::Answer { top, .. } => {
+            Popup::Help { top } | Popup::Preview { top, .. } | Popup::Answer { top, .. } => {
                 *top = top.saturating_add_signed(lines);
             }
             Popup::Form(form, _) => form.top = form.top.saturating_add_signed(lines),

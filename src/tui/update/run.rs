@@ -6,7 +6,6 @@ use crate::agent::{Diagnostic, Place, Severity};
 use crate::event::{ErrorRecord, Event};
 use crate::port::Gate;
 use crate::tui::backend::{Ended, Happening, Question};
-use crate::tui::colours::Language;
 use crate::tui::draft::Draft;
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Differs, Editor, Model, Pane, Phase, Popup, SaveWhat, Screen, Tone, place_name};
@@ -215,12 +214,11 @@ fn tell_end(model: &mut Model, slot: Slot, ended: &Ended) {
             model.say(Tone::Good, format!("replayed: identical up to {at}, where the recording ends"));
         }
         Ended::Diverged { at, parts } => {
-            let part = |(heading, text): &(String, String)| (heading.clone(), text.clone(), Language::Plain);
             let title = match parts.len() {
                 1 => "The replay differs from the recording".to_owned(),
                 count => format!("The replay differs from the recording at {count} places"),
             };
-            let differs = Differs { title, parts: parts.iter().map(part).collect(), at: at.clone(), top: 0 };
+            let differs = Differs { title, parts: parts.clone(), at: at.clone(), top: 0 };
             model.popups.push(Popup::Differs(Box::new(differs)));
         }
         Ended::Broken(error) => broken(model, slot, error),

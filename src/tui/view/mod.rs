@@ -218,5 +218,5 @@ fn line_of(area: Rect, line: usize) -> Rect {
 
 /// Is a popup of this kind on top?
 fn is_reading(popup: &Popup) -> bool {
-    matches!(popup, Popup::Help { .. } | Popup::Text { .. } | Popup::Preview { .. } | Popup::Differs(_))
+    matches!(popup, Popup::Help { .. } | Popup::Preview { .. } | Popup::Differs(_))
 }

@@ -28,9 +28,7 @@ pub(super) fn layout(model: &mut Model) {
     if is_reading(popup) {
         let rows = reading_rows(model, popup, usize::from(inner.width)).len();
         let limit = scroll_limit(rows, inner.height);
-        if let Some(Popup::Help { top } | Popup::Text { top, .. } | Popup::Preview { top, .. }) =
-            model.popups.last_mut()
-        {
+        if let Some(Popup::Help { top } | Popup::Preview { top, .. }) = model.popups.last_mut() {
             *top = (*top).min(limit);
         }
         if let Some(Popup::Differs(differs)) = model.popups.last_mut() {
@@ -58,7 +56,7 @@ pub(super) fn layout(model: &mut Model) {
 /// The box of a popup.
 fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
     let (columns, rows) = match popup {
-        Popup::Help { .. } | Popup::Text { .. } | Popup::Preview { .. } | Popup::Differs(_) | Popup::Answer { .. } => {
+        Popup::Help { .. } | Popup::Preview { .. } | Popup::Differs(_) | Popup::Answer { .. } => {
             (answer_columns(screen.width), screen.height)
         }
         Popup::Palette { .. } | Popup::Seek { .. } => (answer_columns(screen.width).max(70), 22),
@@ -162,7 +160,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
     let inner = inner(frame);
     bars::footer(model, footer_of(frame), buffer);
     match popup {
-        Popup::Help { top } | Popup::Text { top, .. } | Popup::Preview { top, .. } => {
+        Popup::Help { top } | Popup::Preview { top, .. } => {
             draw_reading(model, popup, *top, inner, buffer);
             None
         }
@@ -224,7 +222,6 @@ fn title(model: &Model, popup: &Popup) -> String {
             };
             return format!("{who}{}", turn.map(|turn| format!(" · turn {turn}")).unwrap_or_default());
         }
-        Popup::Text { title, .. } => title,
         Popup::Preview { against, .. } => return opening::title(model, against.as_ref()),
         Popup::Differs(differs) => &differs.title,
         Popup::Form(form, _) => &form.title,
@@ -291,23 +288,21 @@ fn draw_message(model: &Model, popup: &Popup, area: Rect, buffer: &mut Buffer) -
 }
 
 fn reading_rows(model: &Model, popup: &Popup, columns: usize) -> Vec<Row> {
-    let parts = match popup {
-        Popup::Text { parts, .. } => parts,
-        Popup::Differs(differs) => &differs.parts,
-        Popup::Preview { against, .. } => return opening::rows(model, against.as_ref(), columns),
-        _ => return help::rows(model, columns),
-    };
-    let mut rows = Vec::new();
-    for (heading, text, language) in parts {
-        if !rows.is_empty() {
-            rows.push(Row::default());
+    match popup {
+        Popup::Differs(differs) => {
+            let mut rows = Vec::new();
+            for (heading, text) in &differs.parts {
+                if !rows.is_empty() {
+                    rows.push(Row::default());
+                }
+                rows.push(Row::new([Piece::new(Role::Accent, heading)]));
+                rows.extend(Wrapped::of(text, columns, Look::Rich(Language::Plain)));
+            }
+            rows
         }
-        if !heading.is_empty() {
-            rows.push(Row::new([Piece::new(Role::Accent, heading)]));
-        }
-        rows.extend(Wrapped::of(text, columns, Look::Rich(*language)));
+        Popup::Preview { against, .. } => opening::rows(model, against.as_ref(), columns),
+        _ => help::rows(model, columns),
     }
-    rows
 }
 
 fn draw_reading(model: &Model, popup: &Popup, top: usize, area: Rect, buffer: &mut Buffer) {

@@ -344,9 +344,8 @@ mod tests {
         file.add(&trial(1), &spare).unwrap();
         assert_eq!((file.told_move(), file.to_go_on()), (None, format!("ptc-workbench compare --resume {}", file.id)));
         let before = std::fs::read(&file.path).unwrap();
-        let full = || File::options().append(true).open("/dev/full").unwrap();
         // A file where a folder should be: the spare place refuses too.
-        file.file = full();
+        file.file = File::options().append(true).open("/dev/full").unwrap();
         std::fs::write(dir.path().join("no"), "").unwrap();
         let error = file.add(&trial(2), &dir.path().join("no")).unwrap_err().0;
         assert!(error.contains("cannot write the matrix to") && error.contains("nor to"), "{error}");
