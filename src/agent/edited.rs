@@ -6,7 +6,7 @@
 use ptc_core::value::Json;
 
 use super::{Agent, Diagnostic};
-use crate::event::{Edit, RunStart};
+use crate::event::{Edit, JsonText, RunStart};
 
 /// The agent and the context of a run.
 #[derive(Debug, Clone)]
@@ -22,6 +22,12 @@ impl Inputs {
     pub fn of(start: &RunStart) -> Result<Self, String> {
         let agent = Agent::recorded(&start.agent.toml).map_err(|error| error.to_string())?;
         Ok(Self { agent, context: start.context.json() })
+    }
+
+    /// The start of a run that is asked for this.
+    pub fn start(&self, start: &RunStart) -> RunStart {
+        let (agent, limits) = (self.agent.record(), self.agent.limits());
+        RunStart { agent, limits, context: JsonText::of(&self.context), ..start.clone() }
     }
 
     /// Takes an edit of a turn other than of a definition. Errors: what is wrong with it, with the target that it comes from.
@@ -53,6 +59,13 @@ impl Inputs {
         }
         Ok(())
     }
+}
+
+/// The start of a run as it counts behind an edit; `None` where the edit changes nothing of it.
+pub fn edited_start(start: &RunStart, edit: &Edit) -> Option<RunStart> {
+    let mut inputs = Inputs::of(start).ok().filter(|_| edit.is_of_the_turn())?;
+    inputs.edit(edit).ok()?;
+    Some(inputs.start(start))
 }
 
 /// The errors among findings, in one text.

@@ -125,7 +125,10 @@ impl StepFold {
                         Event::Sent(sent) => self.sent = Some(sent.clone()),
                         Event::ReplyEnd(end) => {
                             self.bill.answered(end);
-                            turn.other_model = self.sent.as_ref().and_then(|sent| OtherModel::of(sent, end));
+                            // What a person puts in its place is one more attempt, and no model's.
+                            if let Some(sent) = self.sent.as_ref().filter(|sent| sent.attempt == end.attempt) {
+                                turn.other_model = OtherModel::of(sent, end);
+                            }
                         }
                         _ => {}
                     }

@@ -41,7 +41,7 @@ pub(crate) use context::open_params;
 pub use delegate::{Delegated, Trace, Undelegated, Used};
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use draft::{DraftTexts, diagnose, diagnose_knowing};
-pub use edited::{Inputs, said};
+pub use edited::{Inputs, edited_start, said};
 pub use fixes::{Fix, set_option};
 pub use fold::StepFold;
 pub use lint::{Given, lint};

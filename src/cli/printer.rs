@@ -9,7 +9,7 @@ use std::io::Write;
 use ptc_core::reasons::Reason;
 use ptc_core::text::{SafeText, width};
 
-use crate::agent::{Agent, Mode, Plan, Step};
+use crate::agent::{Agent, Mode, Plan, Step, edited_start};
 use crate::event::{
     Address, Bill, Envelope, ErrorRecord, Event, Gaps, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd,
     RunStart, RunText, Sent, Source, Tokens, TurnEnd, elapsed_ms,
@@ -252,6 +252,9 @@ impl<W: Write> Printer<W> {
             Event::ToolEnd(end) if !at.run_part().is_call() && end.error.is_some() => {
                 self.refused.clone_from(&end.error);
             }
+            Event::Edit(edit) if !envelope.run().is_call() => {
+                self.start = edited_start(&self.start, edit).unwrap_or_else(|| std::mem::take(&mut self.start));
+            }
             Event::Message(message) if matches!(message.source, Source::Feedback | Source::Tool) => {
                 self.answered.insert(at.clone(), message.source);
             }
@@ -397,19 +400,9 @@ impl<W: Write> Printer<W> {
             }
         }
         if let Some(tokens) = &end.usage {
-            self.line(&format!("  tokens {} in, {} out{}", tokens.input, tokens.output, self.spent(at, *tokens)));
+            let amount = self.bills.get(&at.run_part()).and_then(|bill| bill.cost_of(end.usage));
+            self.line(&format!("  tokens {} in, {} out{}", tokens.input, tokens.output, spent(*tokens, amount)));
         }
-    }
-
-    /// What of these tokens of a run's turn, or of all of them, came from the cache, and what they cost.
-    fn spent(&self, at: &Address, tokens: Tokens) -> String {
-        let bill = self.bills.get(&at.run_part());
-        let amount =
-            bill.and_then(|bill| if at.turn_number().is_some() { bill.cost_of(Some(tokens)) } else { bill.cost(None) });
-        let amount = amount.map(|amount| format!("cost {}", cost(Some(amount))));
-        let parts: Vec<String> =
-            cached(Some(tokens)).into_iter().chain(amount).map(|told| format!(", {told}")).collect();
-        parts.concat()
     }
 
     fn run_end(&mut self, end: &RunEnd, envelope: &Envelope) {
@@ -418,8 +411,8 @@ impl<W: Write> Printer<W> {
         let started_ms = self.started_ms.remove(&envelope.address).unwrap_or(envelope.at_ms);
         let seconds = std::time::Duration::from_millis(elapsed_ms(started_ms, envelope.at_ms)).as_secs_f64();
         let turns = plural(end.usage.totals.turns.into(), "turn");
-        let spent = end.usage.totals.tokens.map(|tokens| self.spent(&envelope.address, tokens)).unwrap_or_default();
-        self.bills.remove(&envelope.address);
+        let amount = self.bills.remove(&envelope.address).and_then(|bill| bill.cost(None));
+        let spent = end.usage.totals.tokens.map(|tokens| spent(tokens, amount)).unwrap_or_default();
         match &end.fail {
             None => {
                 let from = end.from_turn.map(|turn| format!(" with the value of turn {turn}")).unwrap_or_default();
@@ -434,6 +427,13 @@ impl<W: Write> Printer<W> {
         }
         self.extras(end);
     }
+}
+
+/// What of these tokens came from the cache, and what they cost.
+fn spent(tokens: Tokens, amount: Option<f64>) -> String {
+    let amount = amount.map(|amount| format!("cost {}", cost(Some(amount))));
+    let parts: Vec<String> = cached(Some(tokens)).into_iter().chain(amount).map(|told| format!(", {told}")).collect();
+    parts.concat()
 }
 
 /// The mode, and for `text` which of its variants the agent has.

@@ -190,7 +190,8 @@ fn line(summary: &Summary, marks: &Marks) -> String {
 
 /// Tells a session line by line.
 pub(super) fn show_in_words(name: &str, workbench: &Workbench) -> Result<(), UsageError> {
-    show(&workbench.open_session(name)?, &workbench.marks()?, false, true);
+    let key = workbench.find_session(name)?;
+    show(&workbench.open_found(&key)?, &workbench.marks_beside(&key)?, false, true);
     Ok(())
 }
 

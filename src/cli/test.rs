@@ -79,7 +79,7 @@ fn judged(verdict: &Verdict, said: &str, marks: &Marks) -> String {
     let mark = match verdict {
         Verdict::Pass => marks.good,
         Verdict::Fail(_) => marks.failed,
-        Verdict::Error(_) => marks.warning,
+        Verdict::Error(_) => marks.untried,
     };
     marks.line(mark, said)
 }

@@ -197,7 +197,7 @@ const INTERFACE: &[Key<Interface>] = &[
         name: "plain",
         about: About::Said(
             "true or false",
-            "false",
+            "as the environment says",
             "The linear face: words and lines instead of a screen, as with `--plain`.",
         ),
         read: |entry, interface, problems| set(&mut interface.plain, entry.flag().map(Some), problems),

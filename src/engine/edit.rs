@@ -10,12 +10,9 @@ use ptc_core::value::Json;
 use super::cycle::Cycle;
 use super::{Halt, Input, Open, checked_context};
 use crate::agent::{Agent, Inputs, Plan, said};
-use crate::event::{Address, Edit, JsonText};
+use crate::event::{Address, Edit, JsonText, ReplyEnd};
 use crate::model::{Call, ModelError, Reply, Written};
 use crate::port::SinkError;
-
-/// The name that stands for the model where a reply was written by whoever forked.
-pub const EDITOR: &str = "edit";
 
 /// Knows what was edited.
 pub trait Edits: Send + Sync {
@@ -115,7 +112,7 @@ impl<'a> Cycle<'a> {
         let Some(edit) = self.ports.edits.reply(turn) else { return Ok(None) };
         self.emit(turn, edit.clone()).await?;
         let written = Written::of_json(&edit.after.json()).unwrap_or_else(|_| Written::text(edit.text()));
-        Ok(Some(Reply { model: Some(EDITOR.to_owned()), ..Reply::from(written) }))
+        Ok(Some(Reply { model: Some(ReplyEnd::EDITOR.to_owned()), ..Reply::from(written) }))
     }
 }
 

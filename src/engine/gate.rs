@@ -12,7 +12,6 @@ use super::Halt;
 use super::call::Given;
 use super::conversation::ranges;
 use super::cycle::Cycle;
-use super::edit::EDITOR;
 use crate::event::{
     Address, JsonText, MessagePart, PartKind, QuestionAsked, ReplyEnd, ReplyPart, ReplyStatus, Role, Source, Tokens,
     ToolEnd,
@@ -89,7 +88,7 @@ impl Cycle<'_> {
             usage: reply.usage,
             requests: reply.requests,
             structured_by: reply.structured_by,
-            model: Some(EDITOR.to_owned()),
+            model: Some(ReplyEnd::EDITOR.to_owned()),
             ..typed(request, changed)
         };
         let written = self.with_ids(written);

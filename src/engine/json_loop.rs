@@ -32,9 +32,8 @@ struct Course {
 /// The whole run.
 pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered, Halt> {
     let mut at = begin(cycle, input, texts::open).await?;
-    let settings = &cycle.plan.settings;
-    let (repeats, ref_retries) = (Repeats::new(settings.same_calls), settings.ref_retries);
-    let mut course = Course { failures: 0, repeats, ref_retries };
+    let ref_retries = cycle.plan.settings.ref_retries;
+    let mut course = Course { failures: 0, repeats: Repeats::default(), ref_retries };
     loop {
         let reply = compaction::trimmed(cycle, &at, &texts::asked(cycle.plan)).await?;
         if let Some(record) = withheld(&reply) {

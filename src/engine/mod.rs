@@ -48,7 +48,7 @@ use crate::prompt::json::Opening;
 use budget::Spent;
 
 pub use ask::{PART_BYTES, PART_MS};
-pub use edit::{EDITOR, Edited, Edits, check_definitions};
+pub use edit::{Edited, Edits, check_definitions};
 pub use ports::{ModelList, Models, Ports};
 pub use preview::{Preview, preview};
 pub use reader::{Judged, Reader, Remark, Standing, Turn};

@@ -16,26 +16,21 @@ use crate::model::Reply;
 const FEWEST: u32 = 2;
 
 /// The last call of a run, and how often it was made in a row.
+#[derive(Default)]
 pub(super) struct Repeats {
-    /// So many end the run; 0 = any number is allowed.
-    limit: u32,
     last: Option<(String, u32)>,
 }
 
 impl Repeats {
-    pub(super) fn new(limit: u32) -> Self {
-        Self { limit, last: None }
-    }
-
-    /// Takes the next call; what to say when it was made too often.
-    fn take(&mut self, name: &str, args: &Json) -> Option<String> {
+    /// Takes the next call; what to say when it was made too often: `limit` times, 0 = any number is allowed.
+    fn take(&mut self, limit: u32, name: &str, args: &Json) -> Option<String> {
         let call = format!("{} {}", underscored(name), canonical(args).to_text());
         let times = match self.last.take() {
             Some((last, times)) if last == call => times.saturating_add(1),
             _ => 1,
         };
         self.last = Some((call, times));
-        let is_loop = self.limit > 0 && times >= self.limit.max(FEWEST);
+        let is_loop = limit > 0 && times >= limit.max(FEWEST);
         is_loop.then(|| format!("the tool {name} was called {times} times in a row with the same arguments"))
     }
 
@@ -47,7 +42,7 @@ impl Repeats {
         name: &str,
         args: &Json,
     ) -> Result<(), Halt> {
-        match self.take(name, args) {
+        match self.take(cycle.plan.settings.same_calls, name, args) {
             None => Ok(()),
             Some(message) => Err(looped(cycle, at, reply, message).await?),
         }
@@ -66,8 +61,8 @@ mod tests {
     use ptc_core::value::json;
 
     fn told(limit: u32, calls: &[(&str, &str)]) -> Vec<bool> {
-        let mut repeats = Repeats::new(limit);
-        calls.iter().map(|(name, args)| repeats.take(name, &json::parse(args).unwrap()).is_some()).collect()
+        let mut repeats = Repeats::default();
+        calls.iter().map(|(name, args)| repeats.take(limit, name, &json::parse(args).unwrap()).is_some()).collect()
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered
     let mut at = begin(cycle, input, texts::open).await?;
     let mut combined = Combined::begin(cycle, input)?;
     let mut ref_retries = cycle.plan.settings.ref_retries;
-    let mut repeats = Repeats::new(cycle.plan.settings.same_calls);
+    let mut repeats = Repeats::default();
     loop {
         if let (Some(combined), Some(edited)) = (combined.as_mut(), cycle.ports.edits.turn(&at)) {
             combined.take(cycle, &at, edited).await?;

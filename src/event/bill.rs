@@ -33,7 +33,8 @@ impl Bill {
 
     /// Takes the end of a reply.
     pub fn answered(&mut self, end: &ReplyEnd) {
-        if end.status == ReplyStatus::Discarded {
+        // What a person wrote in the place of a reply is no model's, and costs what the reply did.
+        if end.status == ReplyStatus::Discarded || end.model.as_deref() == Some(ReplyEnd::EDITOR) {
             return;
         }
         self.other.clone_from(&end.by);
@@ -112,6 +113,16 @@ mod tests {
         assert_eq!(bill.cost(Some(Tokens { input: 10_000, ..Tokens::default() })), Some(102.0));
         turn(&mut bill, Some(ModelRecord::default()), 5);
         assert_eq!(bill.cost(None), None, "one price is not known");
+    }
+
+    #[test]
+    fn what_a_person_wrote_costs_what_the_reply_did_and_is_nobodys() {
+        let mut bill = Bill::new(model("cheap", 1.0));
+        bill.apply(&ReplyEnd { by: Some(Box::new(model("dear", 100.0))), ..ReplyEnd::new(1, ReplyStatus::Ok) }.into());
+        bill.apply(&ReplyEnd { model: Some(ReplyEnd::EDITOR.to_owned()), ..ReplyEnd::new(2, ReplyStatus::Ok) }.into());
+        let usage = Some(Tokens { input: 1_000_000, ..Tokens::default() });
+        bill.apply(&TurnEnd { usage, ..TurnEnd::default() }.into());
+        assert_eq!((bill.names(), bill.cost(None)), ("dear".to_owned(), Some(100.0)));
     }
 
     #[test]

@@ -100,7 +100,7 @@ fn model(model: &ModelRecord) -> Option<Json> {
 }
 
 fn outcome(run: &Run) -> Json {
-    let mut members: Members = vec![("address", text(run.address.as_str())), ("context", run.start.context.json())];
+    let mut members: Members = vec![("address", text(run.address.as_str())), ("context", run.context())];
     put(&mut members, "return", run.step.answer.clone());
     let fail = run.step.fail.as_ref();
     put(

@@ -30,7 +30,7 @@ pub(super) fn json(content: &Content) -> String {
             ("mode", Json::str(run.start.mode.as_str())),
             ("model", Json::str(run.models())),
             ("started", Json::str(iso(run.started_ms))),
-            ("context", run.start.context.json()),
+            ("context", run.context()),
         ]);
         if let Node::Object(first) = start.node {
             members.splice(0..0, first);

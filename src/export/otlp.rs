@@ -172,7 +172,7 @@ fn of_run(content: &Content, all: &[Run], run: &Run) -> Vec<Value> {
     attributes.count("gen_ai.usage.output_tokens", tokens.map(|tokens| tokens.output));
     attributes.text("ptc_workbench.address", run.address.as_str());
     attributes.text("ptc_workbench.mode", &run.start.mode);
-    attributes.put("ptc_workbench.context", &any(&run.start.context.json()));
+    attributes.put("ptc_workbench.context", &any(&run.context()));
     if let Some(answer) = &run.step.answer {
         attributes.put("ptc_workbench.return", &any(answer));
     }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use ptc_core::value::Json;
+
 use crate::agent::{CallEntry, Step, StepFold, Turn};
 use crate::event::{
     Address, AnswerGiven, Envelope, Event, ModelRecord, NativeCall, Options, PartKind, QuestionAsked, ReplyStatus,
@@ -85,6 +87,11 @@ impl Run {
     /// The model that was asked at a turn.
     pub(super) fn asked<'a>(&'a self, turn: &'a Turn) -> &'a ModelRecord {
         turn.by.as_deref().unwrap_or(&self.start.model)
+    }
+
+    /// Its inputs, with the edits of a fork.
+    pub(super) fn context(&self) -> Json {
+        self.fold.inputs().map_or_else(|| self.start.context.json(), |inputs| inputs.context.clone())
     }
 
     /// Names of the models that answered.

@@ -176,9 +176,16 @@ impl Models for RecordedPorts {
     }
 }
 
+impl RecordedPorts {
+    /// The model that the run began with; `None` for one that is not recorded.
+    pub(super) fn began_with(&self) -> Option<ModelRecord> {
+        self.recording.run_start(&self.run).map(|start| start.model.clone())
+    }
+}
+
 impl Model for RecordedPorts {
     fn info(&self) -> ModelRecord {
-        self.recording.run_start(&self.run).map(|start| start.model.clone()).unwrap_or_default()
+        self.began_with().unwrap_or_default()
     }
 
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {

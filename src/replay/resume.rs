@@ -165,7 +165,8 @@ async fn answered_live(
     broken: u32,
 ) -> Result<Reply, ModelError> {
     let now = live.info();
-    let other = (now != recorded.info()).then(|| Box::new(now));
+    // A run that begins now says itself who it asks.
+    let other = recorded.began_with().filter(|first| *first != now).map(|_| Box::new(now));
     let answer = if broken == 0 { live.answer(request, call).await } else { anew(live, request, call, broken).await };
     answer
         .map(|reply| Reply { by: reply.by.clone().or_else(|| other.clone()), ..reply })

@@ -175,7 +175,7 @@ impl Skeleton {
                 mode: start.mode.clone(),
                 bill: Bill::new(start.model.clone()),
                 task: String::new(),
-                max_turns: start.limits.iter().find(|(name, _)| name == "max_turns").map(|(_, value)| *value),
+                max_turns: start.limit("max_turns"),
                 started_ms: envelope.at_ms,
                 last_ms: envelope.at_ms,
                 gap_ms: 0,

@@ -32,10 +32,9 @@ pub struct Budget {
 impl Budget {
     /// The limits that a run started with.
     pub fn of(start: &RunStart) -> Self {
-        let known = |name: &str| start.limits.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
         Self {
-            tokens: known(TOKEN_LIMIT.name),
-            time_ms: known(MISSION_TIMEOUT.name),
+            tokens: start.limit(TOKEN_LIMIT.name),
+            time_ms: start.limit(MISSION_TIMEOUT.name),
             calls: written(start, RUN_CALLS.name).and_then(|text| text.parse().ok()),
             cost: written(start, COST_LIMIT).and_then(|text| text.parse().ok()),
         }
@@ -95,7 +94,7 @@ impl Hit {
 
     /// A limit, doubled until it allows more than was spent; `None` when it is as large as it can be.
     fn raised(row: &Limit, start: &RunStart, spent: u64) -> Option<Self> {
-        let known = start.limits.iter().find(|(known, _)| known == row.name).map(|(_, value)| *value);
+        let known = start.limit(row.name);
         let written = || written(start, row.name)?.parse().ok();
         let value = known.or_else(written).or(row.default)?;
         let mut doubled = std::iter::successors(Some(value.max(1)), |limit| limit.checked_mul(2));

@@ -10,8 +10,8 @@ use ptc_core::value::Json;
 
 use super::Workbench;
 use super::files::{check_folder, write_whole, write_whole_in_folder};
-use super::fork::There;
-use crate::agent::{Agent, Bundled, Case, Expect};
+use super::fork::inputs_at;
+use crate::agent::{Agent, Bundled, Case, Expect, Inputs};
 use crate::event::{Address, Event, RunEnd};
 use crate::replay::{Recording, cassette};
 use crate::session::Session;
@@ -61,8 +61,8 @@ impl std::error::Error for CaseError {}
 /// A run that has ended.
 struct Ended {
     address: Address,
-    /// What it was asked for at its end, edits included.
-    asked: There,
+    /// What it was asked for at its end, edits included; for a cassette, which holds the edits itself, what it began with.
+    asked: Inputs,
     end: RunEnd,
 }
 
@@ -147,7 +147,11 @@ fn ended(session: &Session, spec: &CaseSpec) -> Result<Ended, CaseError> {
             fail.reason, fail.message
         )));
     }
-    let asked = There::of(&recording, &address).map_err(|error| CaseError(error.to_string()))?;
+    let asked = if spec.cassette {
+        Inputs::of(&start).map_err(|error| CaseError(format!("the session's agent cannot be read: {error}")))?
+    } else {
+        inputs_at(&recording, &address).map_err(|error| CaseError(error.to_string()))?
+    };
     Ok(Ended { address, asked, end })
 }
 

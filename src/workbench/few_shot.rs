@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::case::{CaseError, agent_in, place, unwritable};
 use super::files::write_whole_in_folder;
-use super::fork::There;
+use super::fork::inputs_at;
 use super::replies::Told;
 use super::{OpenError, Workbench};
 use crate::agent::Agent;
@@ -57,7 +57,7 @@ impl Workbench {
         let no_reply = || CaseError(format!("{} holds no reply at {turn}", session.header.id));
         let reply = told.reply().ok_or_else(no_reply)?.as_typed();
         let point = Point::find(&recording, &format!("{turn}:request"), Stage::Request).map_err(CaseError)?;
-        let there = There::of(&recording, &point.meets).map_err(|error| CaseError(error.to_string()))?;
+        let there = inputs_at(&recording, &point.meets).map_err(|error| CaseError(error.to_string()))?;
         let given = there.context.members().is_some_and(|members| !members.is_empty());
         let input = given.then(|| there.context.to_text());
         Ok(addition(prompt, input.as_deref(), &reply))
@@ -75,11 +75,7 @@ impl Workbench {
         file: Option<&Path>,
     ) -> Result<AddedExample, CaseError> {
         let recording = Recording::of(session).map_err(CaseError)?;
-        let run = turn.run_part();
-        let start = recording.run_start(&run);
-        let start = start.ok_or_else(|| CaseError(format!("{} has no run {run}", session.header.id)))?;
-        let recorded = Agent::recorded(&start.agent.toml)
-            .map_err(|error| CaseError(format!("the session's agent cannot be read: {error}")))?;
+        let recorded = inputs_at(&recording, turn).map_err(|error| CaseError(error.to_string()))?.agent;
         let file = place(file, &recorded)?;
         let (original, agent) = agent_in(&file, &recorded)?;
         let name = file.display().to_string();

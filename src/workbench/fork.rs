@@ -17,7 +17,7 @@ use super::replies::{self, PROGRAM, Told};
 use super::resume::{Resuming, unusable};
 use super::run::header_of;
 use super::{Running, StartError, Workbench};
-use crate::agent::{Agent, Context, Diagnostic, Place, Plan};
+use crate::agent::{Agent, Context, Diagnostic, Inputs, Place, Plan};
 use crate::config::document;
 use crate::engine;
 use crate::event::{Address, Edit, Envelope, Event, JsonText, hex_sha};
@@ -57,14 +57,6 @@ pub struct ForkSpec {
     pub person: Arc<dyn Human>,
 }
 
-/// What stands at a point of a recording.
-pub(super) struct There {
-    /// The agent of the run, earlier edits included.
-    pub(super) agent: Agent,
-    /// The run's whole context.
-    pub(super) context: Json,
-}
-
 impl Workbench {
     /// The agent of a session's first run as it was at its end, edits included, with the inputs of that run.
     ///
@@ -72,47 +64,45 @@ impl Workbench {
     pub fn agent_of(&self, session: &Session) -> Result<Agent, StartError> {
         let recording = Recording::of(session).map_err(unusable)?;
         let first = session.skeleton().roots().next().map(|run| run.address.clone());
-        let there = There::of(&recording, &first.unwrap_or_else(|| Address::from("r0")))?;
+        let there = inputs_at(&recording, &first.unwrap_or_else(|| Address::from("r0")))?;
         Ok(Agent { context: there.context, ..there.agent })
     }
 }
 
-impl There {
-    pub(super) fn of(recording: &Recording, meets: &Address) -> Result<Self, StartError> {
-        let run = meets.turn_part().run_part();
-        let edits = RecordedEdits::of(recording).map_err(unusable)?;
-        if let Some(edited) = edits.until(&run, meets.turn_number().unwrap_or(u32::MAX)) {
-            return Ok(Self { agent: edited.plan.agent.clone(), context: edited.context.clone() });
-        }
-        let start = recording.run_start(&run).ok_or_else(|| unusable(format!("the session has no run {run}")))?;
-        let agent = Agent::recorded(&start.agent.toml).map_err(|e| unusable(e.to_string()))?;
-        Ok(Self { agent, context: start.context.json() })
+/// What a run is asked for at a point of a recording, earlier edits included.
+pub(super) fn inputs_at(recording: &Recording, meets: &Address) -> Result<Inputs, StartError> {
+    let run = meets.turn_part().run_part();
+    let edits = RecordedEdits::of(recording).map_err(unusable)?;
+    if let Some(edited) = edits.until(&run, meets.turn_number().unwrap_or(u32::MAX)) {
+        return Ok(Inputs { agent: edited.plan.agent.clone(), context: edited.context.clone() });
     }
+    let start = recording.run_start(&run).ok_or_else(|| unusable(format!("the session has no run {run}")))?;
+    Inputs::of(start).map_err(unusable)
+}
 
-    /// What stands at a target, as text; `None` where nothing does or it is not known.
-    pub(super) fn text(&self, recording: &Recording, target: &str, point: &Point) -> Option<String> {
-        let key = |path: &str| {
-            let written = document::parse(&self.agent.to_toml()).ok()?;
-            path.split('.').try_fold(written, |table, key| table.get(key).cloned())
-        };
-        let plain = |json: Json| json.as_str().map_or_else(|| json.to_text(), ToOwned::to_owned);
-        match target.split_once('.').unwrap_or((target, "")) {
-            ("agent", "") => Some(self.agent.to_toml()),
-            ("prompt", "") => Some(self.agent.prompt.clone()),
-            ("signature", "") => self.agent.signature.clone(),
-            ("option", path) => key(path).map(plain),
-            ("context", "") => Some(self.context.to_text()),
-            ("context", name) => self.context.get(name).map(|value| plain(value.clone())),
-            ("reply", "") => Told::new(recording, &point.address).reply().map(|reply| reply.as_typed()),
-            (PROGRAM, "") => Told::new(recording, &point.address).program(),
-            ("memory", name) => replies::definition(recording, &point.meets, name),
-            ("result", "") => {
-                let result = recording.counted_end(&point.address)?.result.as_ref()?;
-                Some(result.as_str().to_owned())
-            }
-            ("model", "") => recording.model_of(&point.address.root()),
-            _ => None,
+/// What stands at a target, as text; `None` where nothing does or it is not known.
+pub(super) fn standing(there: &Inputs, recording: &Recording, target: &str, point: &Point) -> Option<String> {
+    let key = |path: &str| {
+        let written = document::parse(&there.agent.to_toml()).ok()?;
+        path.split('.').try_fold(written, |table, key| table.get(key).cloned())
+    };
+    let plain = |json: Json| json.as_str().map_or_else(|| json.to_text(), ToOwned::to_owned);
+    match target.split_once('.').unwrap_or((target, "")) {
+        ("agent", "") => Some(there.agent.to_toml()),
+        ("prompt", "") => Some(there.agent.prompt.clone()),
+        ("signature", "") => there.agent.signature.clone(),
+        ("option", path) => key(path).map(plain),
+        ("context", "") => Some(there.context.to_text()),
+        ("context", name) => there.context.get(name).map(|value| plain(value.clone())),
+        ("reply", "") => Told::new(recording, &point.address).reply().map(|reply| reply.as_typed()),
+        (PROGRAM, "") => Told::new(recording, &point.address).program(),
+        ("memory", name) => replies::definition(recording, &point.meets, name),
+        ("result", "") => {
+            let result = recording.counted_end(&point.address)?.result.as_ref()?;
+            Some(result.as_str().to_owned())
         }
+        ("model", "") => recording.model_of(&point.address.root()),
+        _ => None,
     }
 }
 
@@ -121,7 +111,7 @@ impl Workbench {
     pub fn agent_at(&self, session: &Session, at: &str) -> Result<Agent, StartError> {
         let recording = Recording::of(session).map_err(unusable)?;
         let point = Point::find(&recording, at, Stage::Request).map_err(unusable)?;
-        There::of(&recording, &point.meets).map(|there| there.agent)
+        inputs_at(&recording, &point.meets).map(|there| there.agent)
     }
 
     /// Forks a session: the new one holds what the old one holds up to the point, then the edits, and goes on live.
@@ -134,7 +124,7 @@ impl Workbench {
         let told = Told::new(&recording, &point.address);
         let changes = spec.changes.into_iter().map(|change| settled(&told, change)).collect::<Result<Vec<_>, _>>();
         let prefix = Prefix::of(session, point.seq).map_err(unusable)?;
-        let there = There::of(&recording, &point.meets)?;
+        let there = inputs_at(&recording, &point.meets)?;
         let now = SystemClock.now();
         let mut changes = changes.map_err(unusable)?;
         changes.extend(spec.model.map(|model| Changed::new(Edit::MODEL, Json::str(model))));
@@ -143,7 +133,7 @@ impl Workbench {
         let edits: Vec<Envelope> = (prefix.seq + 1..)
             .zip(&changes)
             .map(|(seq, change)| {
-                let before = there.text(&recording, &change.target, &point);
+                let before = standing(&there, &recording, &change.target, &point);
                 let edit = Edit {
                     target: change.target.clone(),
                     at: point.to_string(),
@@ -207,7 +197,7 @@ impl Workbench {
 }
 
 /// What does not fit a tool's signature of a result that was written by hand. The run goes on with it: a tool may answer anything.
-fn misfits(there: &There, recording: &Recording, point: &Point, changes: &[Changed]) -> Vec<Diagnostic> {
+fn misfits(there: &Inputs, recording: &Recording, point: &Point, changes: &[Changed]) -> Vec<Diagnostic> {
     let written = changes.iter().rev().find(|change| change.target == Edit::RESULT);
     let called = recording.at(&point.address).iter().find_map(|envelope| match &envelope.event {
         Event::ToolCall(call) => Some(call.name.clone()),

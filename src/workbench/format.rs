@@ -9,6 +9,8 @@ pub struct Marks {
     pub bad: &'static str,
     /// It was judged and did not pass.
     pub failed: &'static str,
+    /// It could not be judged.
+    pub untried: &'static str,
     /// Worth knowing.
     pub warning: &'static str,
     /// Neither.
@@ -40,6 +42,7 @@ pub const SIGNS: Marks = Marks {
     good: "✓",
     bad: "✗",
     failed: "✗",
+    untried: "!",
     warning: "!",
     none: "–",
     differs: "≠",
@@ -59,6 +62,7 @@ pub const WORDS: Marks = Marks {
     good: "ok",
     bad: "error",
     failed: "failed",
+    untried: "error",
     warning: "warning",
     none: "note",
     differs: "!=",

@@ -2,10 +2,10 @@
 
 use ptc_core::value::Json;
 
-use super::fork::There;
+use super::fork::inputs_at;
 use super::resume::unusable;
 use super::{StartError, Workbench};
-use crate::agent::{Agent, Mode, StepFold};
+use crate::agent::{Agent, Inputs, Mode, StepFold};
 use crate::event::Address;
 use crate::replay::Recording;
 use crate::session::Session;
@@ -24,14 +24,20 @@ impl Workbench {
         let mut fold = StepFold::default();
         session.events().filter(|envelope| envelope.run() == run).for_each(|envelope| fold.apply(&envelope));
         let recording = Recording::of(session).map_err(unusable)?;
-        let There { agent, context } = There::of(&recording, turn)?;
+        let Inputs { agent, context } = inputs_at(&recording, turn)?;
         let step = fold.step();
         let place = step.turns.iter().position(|known| known.address.as_ref() == Some(turn));
         let place = place.ok_or_else(|| unusable(format!("the session has no turn {turn}")))?;
         let program = |place: usize| step.turns[place].program.clone();
         let last = program(place).ok_or_else(|| unusable(format!("{turn} ran no program")))?;
-        let earlier = (0..place).filter(|place| step.turns[*place].success).filter_map(program);
-        let whole: Vec<String> = earlier.chain([last]).collect();
+        // What was defined anew at a turn of a fork stands before its program.
+        let defined = |place: usize| {
+            let edits = step.turns[place].edits.iter();
+            edits.filter_map(|edit| Some(format!("(def {} {})", edit.target.strip_prefix("memory.")?, edit.text())))
+        };
+        let earlier = |place: usize| program(place).filter(|_| step.turns[place].success);
+        let earlier = (0..place).flat_map(|place| defined(place).chain(earlier(place)));
+        let whole: Vec<String> = earlier.chain(defined(place)).chain([last]).collect();
         Ok(Agent { mode: Mode::PtcLisp, model: None, context, ..agent }
             .with_option("program", Json::str(whole.join("\n")))
             .with_option("completion", Json::str("return_required"))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::fork::There;
+use super::fork::{inputs_at, standing};
 use super::replies::Told;
 use super::resume::unusable;
 use super::{Definitions, StartError, Workbench};
@@ -69,8 +69,8 @@ impl Workbench {
     pub fn stands_at(&self, session: &Session, at: &str, target: &str) -> Result<Standing, StartError> {
         let recording = Recording::of(session).map_err(unusable)?;
         let point = Point::find(&recording, at, Stage::Request).map_err(unusable)?;
-        let there = There::of(&recording, &point.meets)?;
-        let text = there.text(&recording, target, &point);
+        let there = inputs_at(&recording, &point.meets)?;
+        let text = standing(&there, &recording, target, &point);
         let asked = Told::new(&recording, &point.address).request().map(|made| Standing {
             want: made.want.clone(),
             schema: made.schema.clone(),

@@ -11,12 +11,12 @@ use ptc_core::value::json::Node;
 use super::adopted::Onto;
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
-use super::fork::{Changed, ForkSpec, There};
+use super::fork::{Changed, ForkSpec, inputs_at};
 use super::prepare::Ready;
 use super::resume::unusable;
 use super::run::header_of;
 use super::{Running, StartError, Workbench};
-use crate::agent::{Agent, Context, Diagnostic, Mode, Plan, Step};
+use crate::agent::{Agent, Context, Diagnostic, Inputs, Mode, Plan, Step};
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, JsonText, LaterStep, RunStart};
 use crate::model::Model;
@@ -132,7 +132,7 @@ impl Workbench {
     fn again(&self, recording: &Recording, run: &Address, spec: &RerunSpec) -> Result<Again, StartError> {
         let start = recording.run_start(run).cloned().ok_or_else(|| unusable(format!("{run} has no run.start")))?;
         // A fork is made again with what was edited in it.
-        let There { agent: old, context } = There::of(recording, run)?;
+        let Inputs { agent: old, context } = inputs_at(recording, run)?;
         let start = RunStart { context: JsonText::of(&context), ..start };
         let agent = match spec.agent.clone() {
             // A message of a conversation stays what it was.

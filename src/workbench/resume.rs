@@ -13,12 +13,12 @@ use super::below::LiveModels;
 use super::desk::Prepared;
 use super::ending::more_turns;
 use super::feed::{Feed, Onward, Tee};
-use super::fork::There;
+use super::fork::inputs_at;
 use super::prepare::refuse_closures;
 use super::run::header_of;
 use super::stages::{follow, later_steps};
 use super::{Running, StartError, Workbench};
-use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step, StepFold};
+use crate::agent::{Agent, Context, Diagnostic, Inputs, Place, Plan, Step, StepFold};
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope, Event, RunEnd};
 use crate::model::Model;
@@ -167,7 +167,9 @@ impl Workbench {
             return Err(unusable(format!("{earlier} has not ended; `resume` goes on with it")));
         }
         let start = recording.run_start(&earlier).cloned().ok_or_else(|| unusable("its run.start is missing"))?;
-        let There { agent: old, context } = There::of(&recording, &earlier)?;
+        let inputs = inputs_at(&recording, &earlier)?;
+        let start = inputs.start(&start);
+        let Inputs { agent: old, context } = inputs;
         // A pinned program knows no message: a model answers.
         let recorded = recording.model_of(&earlier).unwrap_or_default();
         let asked = model.map_or_else(

@@ -1,6 +1,5 @@
 //! Runs that a person intercepts: what goes on is what was left there, and a replay meets the same gates.
 
-use ptc_workbench::engine::EDITOR;
 use ptc_workbench::event::{AnswerGiven, QuestionAsked, ReplyEnd};
 use ptc_workbench::port::{Gate, Human, Question};
 use tokio_util::sync::CancellationToken;
@@ -73,7 +72,7 @@ async fn a_changed_reply_is_the_one_that_is_read_and_stays_beside_the_model_s_ow
         })
         .collect();
     assert_eq!(ends.len(), 2, "the model's own reply stays in the record");
-    assert_eq!((ends[1].attempt, ends[1].model.as_deref()), (ends[0].attempt + 1, Some(EDITOR)));
+    assert_eq!((ends[1].attempt, ends[1].model.as_deref()), (ends[0].attempt + 1, Some(ReplyEnd::EDITOR)));
     assert_eq!(ran.step.turns[0].raw_response, r#"{"n": 3}"#);
 }
 

@@ -63,3 +63,48 @@ fn exports_show_each_edit_where_it_is_met() {
         told[0]["turns"][0]["edits"].as_array().unwrap().iter().map(|edit| &edit["target"]).collect();
     assert_eq!(edits, ["prompt", "context.text", "model"], "{told}");
 }
+
+#[test]
+fn a_cassette_of_a_fork_passes() {
+    let program = Program::new();
+    program.run(["run", "sentiment", "--model", "sample:missing_field"]).exits(0);
+    program.run(["fork", "last", "--at", "r0/t2", "--prompt", "How is this: {{text}}", "--model", "sample"]).exits(0);
+    let file = newest_file(&program);
+    let case = ["sessions", "case", file.to_str().unwrap(), "--cassette", "--agent", "mood.toml", "--name", "edited"];
+    program.run(case).exits(0);
+    program.run(["test", "mood.toml"]).exits(0);
+}
+
+#[test]
+fn the_context_of_a_fork_is_its_own_in_every_export() {
+    let program = edited();
+    for format in ["json", "atif", "otlp"] {
+        let page = program.run(["sessions", "export", "fork.jsonl", "--format", format]).exits(0).printed();
+        assert!(page.contains("after") && !page.contains("before"), "{format}: {page}");
+    }
+}
+
+#[test]
+fn a_limit_that_a_fork_raised_is_told_as_it_is_and_raised_from_there() {
+    let program = Program::new();
+    program.file("never.toml", "mode = \"json\"\nmax_turns = 2\nmodel = \"sample:missing_field,every\"\nprompt = \"go\"\nsignature = \"{n :int}\"\n");
+    program.run(["run", "never.toml"]).exits(1);
+    let forked = program.run(["fork", "last", "--at", "r0/t2", "--option", "max_turns=3"]);
+    forked.exits(1).tells("(it was 3)");
+    program
+        .run(["continue", newest_file(&program).to_str().unwrap(), "Again."])
+        .exits(1)
+        .tells("max_turns = 3: this one may take 6");
+}
+
+#[test]
+fn a_program_of_a_fork_is_pinned_with_what_was_defined_there() {
+    let program = Program::new();
+    program
+        .file("k.toml", "mode = \"ptc_lisp\"\nprompt = \"go\"\nprogram = '(return (* k 5))'\n[memory]\nk = \"10\"\n");
+    program.run(["run", "k.toml"]).exits(0);
+    let forked = program.run(["fork", "last", "--at", "r0/t1", "--memory", "k=100", "--json"]);
+    assert_eq!(forked.exits(0).json()["return"], 500);
+    let pinned = program.run(["exec", newest_file(&program).to_str().unwrap(), "r0/t1", "--json"]);
+    assert_eq!(pinned.exits(0).json()["return"], 500);
+}

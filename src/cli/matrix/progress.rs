@@ -54,7 +54,7 @@ impl Progress {
                 let mark = if trial.passed { self.marks.good } else { self.marks.failed };
                 (trial.key(), mark, duration(trial.measures.time_ms))
             }
-            MatrixEvent::Untried { key, .. } => (*key, self.marks.warning, "not tried".to_owned()),
+            MatrixEvent::Untried { key, .. } => (*key, self.marks.untried, "not tried".to_owned()),
             MatrixEvent::Started { .. } | MatrixEvent::Turn { .. } | MatrixEvent::Stopped(_) => return None,
         };
         let done = state.done() + state.untried().len();

@@ -112,6 +112,9 @@ pub struct ReplyEnd {
 }
 
 impl ReplyEnd {
+    /// The name that stands for the model where a person wrote the reply of another.
+    pub const EDITOR: &str = "edit";
+
     /// An attempt that ended so, with nothing else known.
     pub fn new(attempt: u32, status: ReplyStatus) -> Self {
         Self {

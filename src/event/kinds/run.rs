@@ -88,6 +88,13 @@ fn is_zero<N: PartialEq + From<u8>>(number: &N) -> bool {
     *number == N::from(0)
 }
 
+impl RunStart {
+    /// The limit of this name, when the run has it.
+    pub fn limit(&self, name: &str) -> Option<u64> {
+        self.limits.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+}
+
 /// The agent of a run, or of one that is to follow.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AgentRecord {

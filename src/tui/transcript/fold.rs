@@ -7,9 +7,10 @@ use super::card::{self, Card, EndCard, Messages, Part, RequestCard, TurnCard, tu
 use super::pieces::{Piece, Pieces};
 use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
+use crate::agent::edited_start;
 use crate::event::{
-    Address, Bill, Envelope, Event, Gaps, Message, MessagePart, Notice, PartKind, ReplyStatus, RequestMade, RunEnd,
-    RunStart, RunText, Source, ToolEnd,
+    Address, Bill, Edit, Envelope, Event, Gaps, Message, MessagePart, Notice, PartKind, ReplyStatus, RequestMade,
+    RunEnd, RunStart, RunText, Source, ToolEnd,
 };
 use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage};
 use crate::workbench::{Budget, next_step};
@@ -84,12 +85,25 @@ impl Transcript {
         self.bill(&envelope.run(), |bill| bill.apply(&envelope.event));
         self.facts.waits = self.gaps.is_open();
         match &envelope.event {
-            Event::Edit(edit) => self.readers.edited(&envelope.address, edit),
+            Event::Edit(edit) => {
+                self.readers.edited(&envelope.address, edit);
+                self.take_limits(&envelope.run(), edit);
+            }
             Event::ToolEnd(ToolEnd { error: Some(error), .. }) => {
                 self.refused.insert(envelope.run(), error.clone());
             }
             Event::RequestMade(made) => self.give_reader(&envelope.address.turn_part(), made),
             _ => {}
+        }
+    }
+
+    /// The limits of a run may be edited.
+    fn take_limits(&mut self, run: &Address, edit: &Edit) {
+        let Some(start) = self.starts.get_mut(run) else { return };
+        let Some(edited) = edited_start(start, edit) else { return };
+        *start = edited;
+        if self.facts.run.as_ref() == Some(run) {
+            (self.facts.max_turns, self.facts.budget) = (start.limit("max_turns"), Budget::of(start));
         }
     }
 
@@ -186,7 +200,7 @@ impl Transcript {
                 agent: start.agent.name.clone(),
                 mode: start.mode.clone(),
                 model: start.model.alias.clone(),
-                max_turns: start.limits.iter().find(|(name, _)| name == "max_turns").map(|(_, value)| *value),
+                max_turns: start.limit("max_turns"),
                 budget: Budget::of(start),
                 started_ms: at_ms,
                 last_ms: at_ms,

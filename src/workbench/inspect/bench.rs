@@ -11,6 +11,7 @@ use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{Dialect, Memory, Outcome, Signal, format};
 use ptc_core::value::{Bounds, Value};
 
+use super::super::fork::inputs_at;
 use super::probe::{Probe, probe};
 use super::{Line, Mark};
 use crate::event::Address;
@@ -125,11 +126,10 @@ impl Bench {
 
 /// The workplace of a turn whose run has run no program by then: its data.
 fn data_only(recording: &Arc<Recording>, turn: &Address) -> Result<Workplace, String> {
-    let run = turn.run_part();
-    let start = recording.run_start(&run).ok_or_else(|| format!("how the run {run} started is not recorded"))?;
+    let inputs = inputs_at(recording, turn).map_err(|error| error.to_string())?;
     let job = Job {
         source: String::new(),
-        context: start.context.value(),
+        context: inputs.context.to_value(),
         memory: Memory::new(),
         history: Vec::new(),
         journal: None,

@@ -5,7 +5,7 @@ use ptc_core::value::Json;
 
 use super::block::{error, indent, prose};
 use super::{Frame, Laid, Shown, What, repair, wire, work};
-use crate::event::{Check, Extract, IssueRecord, Kept, ModelRecord, ReplyStatus};
+use crate::event::{Check, Extract, IssueRecord, Kept, ModelRecord, ReplyEnd, ReplyStatus};
 use crate::model::OtherModel;
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
@@ -138,7 +138,8 @@ fn spent(card: &TurnCard, frame: &Frame<'_>) -> Vec<(usize, String)> {
 
 /// The model that was asked at the turn.
 fn asked<'a>(card: &'a TurnCard, frame: &Frame<'a>) -> Option<&'a ModelRecord> {
-    let by = card.last_attempt().and_then(|attempt| attempt.end.as_ref()?.by.as_deref());
+    let ends = card.attempts.iter().rev().filter_map(|attempt| attempt.end.as_ref());
+    let by = ends.filter(|end| end.model.as_deref() != Some(ReplyEnd::EDITOR)).find_map(|end| end.by.as_deref());
     by.or(frame.start.map(|start| &start.model))
 }
 
