@@ -130,6 +130,14 @@ impl Recording {
             || run.is_call() && self.is_turn_over(&run)
     }
 
+    /// Why a turn that ended failed; `None` for one that succeeded or has no end.
+    pub fn failed_turn(&self, turn: &Address) -> Option<&str> {
+        self.at(turn).iter().find_map(|envelope| match &envelope.event {
+            Event::TurnEnd(end) if !end.success => Some(end.reason.as_deref().unwrap_or("failed")),
+            _ => None,
+        })
+    }
+
     /// Did the turn of the root run end in which this lies?
     pub(super) fn is_root_turn_over(&self, address: &Address) -> bool {
         let mut turn = address.turn_part();
@@ -384,6 +392,14 @@ impl Recording {
         let mut open: Vec<Address> = open.map(|(address, _)| address.clone()).collect();
         open.sort();
         open
+    }
+
+    /// What was asked at this address.
+    pub fn question(&self, at: &Address) -> Option<&QuestionAsked> {
+        self.at(at).iter().find_map(|envelope| match &envelope.event {
+            Event::QuestionAsked(asked) => Some(asked),
+            _ => None,
+        })
     }
 
     /// The messages of the request made at this turn, as they were sent.

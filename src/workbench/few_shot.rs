@@ -50,12 +50,17 @@ impl Workbench {
 
     /// What is added to a prompt so that it shows the reply of a turn as an example.
     ///
-    /// Errors: the session cannot be replayed, or holds no reply at that turn.
+    /// Errors: the session cannot be replayed, or holds no reply at that turn, or one that failed: it would teach its fault.
     pub fn example_of(&self, session: &Session, turn: &Address, prompt: &str) -> Result<String, CaseError> {
         let recording = Recording::of(session).map_err(CaseError)?;
         let told = Told::new(&recording, turn);
         let no_reply = || CaseError(format!("{} holds no reply at {turn}", session.header.id));
         let reply = told.reply().ok_or_else(no_reply)?.as_typed();
+        if let Some(reason) = recording.failed_turn(turn) {
+            return Err(CaseError(format!(
+                "{turn} failed ({reason}), and an example shows a reply as it should be: name a turn that succeeded, or fork this one with a better reply"
+            )));
+        }
         let point = Point::find(&recording, &format!("{turn}:request"), Stage::Request).map_err(CaseError)?;
         let there = inputs_at(&recording, &point.meets).map_err(|error| CaseError(error.to_string()))?;
         let given = there.context.members().is_some_and(|members| !members.is_empty());

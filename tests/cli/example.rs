@@ -57,3 +57,15 @@ fn an_example_needs_a_reply_and_a_prompt_that_is_used() {
     program.run(["sessions", "example", "last", "--agent", "new.toml"]).exits(0).tells("in new file new.toml");
     assert!(std::fs::read_to_string(program.dir().join("new.toml")).unwrap().contains("# Examples"));
 }
+
+#[test]
+fn a_turn_that_failed_is_no_example() {
+    let program = Program::new();
+    program.run(["run", "sentiment", "--model", "sample:missing_field"]).exits(0);
+    program
+        .run(["sessions", "example", "last@r0/t1", "--agent", "new.toml"])
+        .exits(2)
+        .tells("r0/t1 failed (validation_error)");
+    assert!(!program.dir().join("new.toml").exists());
+    program.run(["sessions", "example", "last@r0/t2", "--agent", "new.toml"]).exits(0);
+}

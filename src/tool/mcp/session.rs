@@ -2,7 +2,9 @@
 //!
 //! In: a tool's name and arguments. Out: a value or a message. Dropping a call tells the server that nobody waits any more.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use ptc_core::text::did_you_mean;
@@ -23,6 +25,8 @@ use crate::tool::text::scrubbed;
 const PAGES: usize = 50;
 /// How often a call lets others go first before it stops listening.
 const YIELDS: u32 = 8;
+/// How long it takes at the most to write that a call is cancelled, on a busy machine too: the end of the conversation would outrun it.
+const LAST_WORDS: Duration = Duration::from_millis(50);
 /// Tools of a server that are read.
 const TOOLS: usize = 2_000;
 
@@ -32,12 +36,15 @@ pub(super) struct Session {
     open: Open,
     log: Arc<Log>,
     tools: Mutex<Option<Arc<Vec<Tool>>>>,
+    /// A call was left before its answer came.
+    was_left: AtomicBool,
 }
 
 impl Session {
     pub(super) async fn begin(server: &str, connection: &Connection, log: &Arc<Log>) -> Result<Self, String> {
         let open = open(server, connection, log).await?;
-        Ok(Self { server: server.to_owned(), open, log: Arc::clone(log), tools: Mutex::default() })
+        let (log, tools) = (Arc::clone(log), Mutex::default());
+        Ok(Self { server: server.to_owned(), open, log, tools, was_left: AtomicBool::new(false) })
     }
 
     /// Has the server gone away?
@@ -86,8 +93,11 @@ impl Session {
     /// Says that it is over, and waits for the end of its process.
     pub(super) async fn close(self) {
         let Open { service, process } = self.open;
-        // What was said last, such as that a call is cancelled, is on its way by tasks of its own.
+        // What was said last is on its way by tasks of its own.
         breathe().await;
+        if self.was_left.into_inner() {
+            tokio::time::sleep(LAST_WORDS).await;
+        }
         if let Err(error) = service.cancel().await {
             tracing::debug!(%error, "a server's conversation did not end well");
         }
@@ -119,7 +129,7 @@ impl Session {
         let sent = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
         let sent = sent.map_err(|error| self.said(&error))?;
         listening.expects(&sent.progress_token);
-        let mut waiting = Waiting { peer, id: Some(sent.id.clone()) };
+        let mut waiting = Waiting { peer, id: Some(sent.id.clone()), was_left: &self.was_left };
         let answer = sent.await_response().await;
         waiting.id = None;
         // What the server said before its answer is on its way here by tasks of its own.
@@ -156,11 +166,13 @@ impl Session {
 struct Waiting<'a> {
     peer: &'a Peer<RoleClient>,
     id: Option<RequestId>,
+    was_left: &'a AtomicBool,
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
+        self.was_left.store(true, Ordering::Relaxed);
         let reason = Some("nobody waits for the answer any more".to_owned());
         let param = CancelledNotificationParam::new(Some(id), reason);
         // Asked once, it is on its way: whether it arrived does not matter here.
