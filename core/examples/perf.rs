@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::Limits;
 use ptc_core::lisp::{CallAddress, Error, Failure, Host, Input, Memory, Stack, prepare};
 use ptc_core::value::{Value, json};
 

@@ -4,8 +4,8 @@
 //! In: a program, and what its agent and its turn give it. Out: findings at their places in the program. Nothing is run: the language and
 //! the tools judge with the functions that they judge with in a run. An error means that every run of the program ends with one.
 
+use ptc_core::lisp::Limits;
 use ptc_core::lisp::legacy::LAST_RESULT;
-use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{self, Binding, Dialect, Memory, ToolInfo, ToolUse, survey};
 use ptc_core::reasons::Reason;
 use ptc_core::text::{Span, nearest};

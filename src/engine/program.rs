@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use ptc_core::limits::COMPILE_TIMEOUT;
-use ptc_core::lisp::builtins::Ends;
+use ptc_core::lisp::Limits;
+use ptc_core::lisp::ReturnScope;
 use ptc_core::lisp::firewall::visible;
-use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{CallAddress, Error, Failure, Memory, Outcome, Signal, ToolInfo, Usage, boundary};
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
@@ -51,7 +51,7 @@ pub(super) struct World {
     /// What is printed leaves out names that start with `_`.
     pub(super) firewall: bool,
     /// What `return` and `fail` end here.
-    pub(super) ends: Ends,
+    pub(super) return_scope: ReturnScope,
 }
 
 /// A call that waits for its answer.
@@ -252,7 +252,7 @@ fn job(source: &str, world: &World, settings: &Settings, now_ms: i64, timed: boo
         tools: world.tools.clone(),
         dialect: settings.dialect,
         firewall: world.firewall,
-        ends: world.ends,
+        return_scope: world.return_scope,
         limits,
         timeout_ms: within(settings.program_timeout_ms),
         compile_timeout_ms: within(COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max)),

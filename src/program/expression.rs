@@ -5,7 +5,7 @@
 use std::sync::atomic::AtomicBool;
 
 use ptc_core::limits::COMPILE_TIMEOUT;
-use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::Limits;
 use ptc_core::lisp::{Budget, Error, Input, Memory, Names, Signal, analyse, boundary, read, survey};
 use ptc_core::reasons::Reason;
 use ptc_core::value::Value;

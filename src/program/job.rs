@@ -4,8 +4,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ptc_core::lisp::builtins::Ends;
-use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::Limits;
+use ptc_core::lisp::ReturnScope;
 use ptc_core::lisp::{self, Dialect, Memory, Outcome, ToolInfo};
 use ptc_core::value::{Map, Value};
 
@@ -33,7 +33,7 @@ pub struct Job {
     /// What is printed leaves out names that start with `_`.
     pub firewall: bool,
     /// What `return` and `fail` end here.
-    pub ends: Ends,
+    pub return_scope: ReturnScope,
     /// Limits of the machine.
     pub limits: Limits,
     /// Milliseconds it may compute.
@@ -56,7 +56,7 @@ impl Job {
             budget: &self.budget,
             dialect: self.dialect,
             firewall: self.firewall,
-            ends: self.ends,
+            return_scope: self.return_scope,
             ..lisp::Input::new(&self.source, &self.limits)
         };
         let setting = Setting {

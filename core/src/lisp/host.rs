@@ -2,6 +2,8 @@
 //!
 //! All methods are called on the program's thread (or on its workers' threads) and may block there.
 
+use std::cell::Cell;
+
 use super::Error;
 use crate::value::Value;
 
@@ -69,4 +71,40 @@ pub struct Call {
     pub args: Value,
     /// What it answered; an error in the tool's words.
     pub result: Result<Value, String>,
+}
+
+/// Steps of reading or analysing between two checks of a [`Watch`].
+const STEPS_PER_CHECK: u32 = 1_024;
+
+/// Lets a host interrupt the reading and the analysis of a program: calls a check every thousand steps.
+pub(super) struct Watch<'a> {
+    check: &'a dyn Fn() -> Result<(), Error>,
+    remaining: Cell<u32>,
+}
+
+impl<'a> Watch<'a> {
+    /// Calls `check` every thousand steps.
+    pub(super) fn new(check: &'a dyn Fn() -> Result<(), Error>) -> Self {
+        Self { check, remaining: Cell::new(STEPS_PER_CHECK) }
+    }
+
+    /// Never interrupts.
+    pub(super) fn none() -> Self {
+        Self::new(&|| Ok(()))
+    }
+
+    /// Counts one token or form. Fails with the error of the check.
+    #[inline]
+    pub(super) fn step(&self) -> Result<(), Error> {
+        match self.remaining.get() {
+            0 => {
+                self.remaining.set(STEPS_PER_CHECK);
+                (self.check)()
+            }
+            remaining => {
+                self.remaining.set(remaining - 1);
+                Ok(())
+            }
+        }
+    }
 }

@@ -1,117 +1,27 @@
 //! Running a program: what goes in, what comes out, and the way through the stages.
 //!
-//! All stages run on a thread with a large stack of its own ([`Stack`]), so that neither deep programs nor deep data can
-//! reach its end.
+//! All stages run on a thread with a large stack ([`Stack`]).
 
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher};
-use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread;
 
 use super::analyse::{self, analyse_watched};
-use super::builtins::Ends;
 use super::compile::{Unit, compile};
+use super::host::Watch;
+use super::input::{Binding, Memory};
+use super::input::{Dialect, Input};
 use super::legacy::{self, LegacyNames};
-use super::machine::{Limits, Machine, STACK_MARGIN, Target, World};
+use super::machine::Callable;
+use super::machine::{Machine, Target, World};
 use super::read::read_watched;
-use super::watch::Watch;
-use super::{Budget, Call, Error, Form, Halt, Host, Names, R, ToolInfo, builtins, ir};
+use super::stack::{Stack, catch_panic};
+use super::{Budget, Call, Error, Form, Halt, Host, Names, builtins, ir};
 use crate::heap;
 use crate::reasons::Reason;
-use crate::value::{Function, Keyword, Map, Value};
+use crate::value::{Keyword, Map, Value};
 
-/// Native stack of a thread that runs programs. Only what is touched becomes memory: about 0.5 to 2 kB per call.
-const STACK_BYTES: usize = 96 << 20;
 /// Bytes that reading and compiling may hold, as a multiple of what the program may hold.
 const COMPILE_SHARE: u64 = 4;
-
-/// What `def` keeps between programs, by name.
-pub type Memory = BTreeMap<Keyword, Binding>;
-
-/// A name's value in memory.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Binding {
-    /// The value; keywords and functions are kept as they are.
-    pub value: Value,
-    /// The text given to `def` or `defn`.
-    pub doc: Option<Arc<str>>,
-}
-
-/// Everything a program is run on. Two runs on equal inputs with a host that gives equal answers have equal outcomes.
-#[derive(Debug, Clone)]
-pub struct Input<'a> {
-    /// The program's text.
-    pub source: &'a str,
-    /// The data read as `data/key`; a map.
-    pub context: &'a Value,
-    /// What earlier programs defined.
-    pub memory: &'a Memory,
-    /// The tools that may be called.
-    pub tools: &'a [ToolInfo],
-    /// Results of earlier programs, oldest first: the last is `*1`.
-    pub history: &'a [Value],
-    /// Results of `task` by id; `None` = no journal is kept.
-    pub journal: Option<&'a Map>,
-    /// What `(budget/remaining)` gives; nil outside of an agent.
-    pub budget: &'a Value,
-    /// What the program is held to.
-    pub limits: &'a Limits,
-    /// Which forms of older versions are understood.
-    pub dialect: Dialect,
-    /// What `data/key` gives when the key is absent.
-    pub absent_data: AbsentData,
-    /// Printed values leave out what [`firewall`](super::firewall) hides.
-    pub firewall: bool,
-    /// What `return` and `fail` end here.
-    pub ends: Ends,
-}
-
-static NOTHING: Value = Value::Nil;
-static NOTHING_KEPT: Memory = Memory::new();
-
-impl<'a> Input<'a> {
-    /// A program alone: no data, memory, tools or history, in the current dialect.
-    pub fn new(source: &'a str, limits: &'a Limits) -> Self {
-        Self {
-            source,
-            context: &NOTHING,
-            memory: &NOTHING_KEPT,
-            tools: &[],
-            history: &[],
-            journal: None,
-            budget: &NOTHING,
-            limits,
-            dialect: Dialect::default(),
-            absent_data: AbsentData::default(),
-            firewall: false,
-            ends: Ends::default(),
-        }
-    }
-}
-
-/// Which forms of older versions are understood (language contract §23).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Dialect {
-    /// None.
-    #[default]
-    Current,
-    /// All, translated to modern ones.
-    Legacy,
-    /// As `Current`; as `Legacy` when that fails in analysis and the program uses such a form.
-    Auto,
-}
-
-/// What `data/key` gives when the key is absent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum AbsentData {
-    /// nil
-    #[default]
-    Nil,
-    /// `runtime_error`: the option `strict_data`.
-    Fails,
-}
 
 /// How a program ended that did not break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -156,67 +66,6 @@ pub struct Usage {
     pub bytes: u64,
 }
 
-/// The stack of a thread that may run programs.
-#[derive(Debug)]
-pub struct Stack {
-    /// The address it must not grow beyond; it grows downwards.
-    pub(crate) end: usize,
-    /// It belongs to one thread.
-    only_here: PhantomData<*const ()>,
-}
-
-impl Stack {
-    /// Does some work on a new thread with a large stack and waits for it. Fails with `internal_error` when the thread
-    /// cannot be started, or when the work breaks off.
-    pub fn with<T: Send>(work: impl FnOnce(&Stack) -> T + Send) -> Result<T, Error> {
-        thread::scope(|scope| {
-            let builder = thread::Builder::new().name("program".to_owned()).stack_size(STACK_BYTES);
-            let worker = builder.spawn_scoped(scope, || {
-                let _keeping = heap::keep_blocks();
-                work(&Self::here())
-            });
-            let worker = worker
-                .map_err(|error| Error::new(Reason::InternalError, format!("no thread could be started: {error}")))?;
-            worker.join().map_err(|_| broken_off())
-        })
-    }
-
-    /// The stack of this thread, which has just been started with [`STACK_BYTES`].
-    pub(crate) fn here() -> Self {
-        let top = 0_u8;
-        let end = std::ptr::from_ref(&top).addr().saturating_sub(STACK_BYTES - STACK_MARGIN);
-        Self { end, only_here: PhantomData }
-    }
-
-    /// The rest of a stack that ends there.
-    pub(crate) fn until(end: usize) -> Self {
-        Self { end, only_here: PhantomData }
-    }
-
-    /// Starts a thread for a branch; gives back the work when there is none.
-    pub(crate) fn branch<'scope>(
-        scope: &'scope thread::Scope<'scope, '_>,
-        work: impl FnOnce(&Stack) + Send + 'scope,
-    ) -> std::io::Result<()> {
-        let builder = thread::Builder::new().name("branch".to_owned()).stack_size(STACK_BYTES);
-        let work = || {
-            let _keeping = heap::keep_blocks();
-            work(&Self::here());
-        };
-        builder.spawn_scoped(scope, work).map(|_| ())
-    }
-}
-
-/// Does work that a fault of ours or of the host's may break off: what was done before it is kept, and the process goes on.
-pub(crate) fn contained(work: impl FnOnce() -> R) -> R {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| broken_off().halt())
-}
-
-#[cold]
-fn broken_off() -> Error {
-    Error::new(Reason::InternalError, "the program broke off")
-}
-
 /// A program that has been read, analysed and compiled. It may be run many times: on any input with the same names in
 /// memory and the same tools as the one it was prepared for.
 #[derive(Clone)]
@@ -241,7 +90,7 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
         host.compiling().map_or(Ok(()), Err)
     };
     let watch = Watch::new(&check);
-    let forms = read_watched(input.source, budget(input.limits), &watch)?;
+    let forms = read_watched(input.source, Budget::of(input.limits), &watch)?;
     check()?;
     let (program, warnings) = understand(&forms, input, &watch)?;
     check()?;
@@ -250,12 +99,6 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
     let mut seed = DefaultHasher::new();
     seed.write(input.source.as_bytes());
     Ok(Prepared { unit, seed: seed.finish() >> 1, warnings })
-}
-
-/// What a program's text may be.
-pub(super) fn budget(limits: &Limits) -> Budget {
-    let count = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
-    Budget { bytes: count(limits.program_bytes), symbols: count(limits.symbols) }
 }
 
 /// Analyses the forms in the dialect of the input. With it what to say about legacy forms.
@@ -315,7 +158,7 @@ impl Prepared {
             context: input.context,
             absent_data: input.absent_data,
             firewall: input.firewall,
-            ends: input.ends,
+            return_scope: input.return_scope,
             history: input.history,
             budget: input.budget,
             memory: input.memory,
@@ -328,7 +171,7 @@ impl Prepared {
         machine.begin(stack, self.seed.wrapping_add(largest_serial(input.memory)), input.journal.cloned());
         machine.warnings.clone_from(&self.warnings);
         let mut frame = vec![Value::Nil; unit.slots as usize];
-        let result = contained(|| {
+        let result = catch_panic(|| {
             let mut value = Value::Nil;
             (unit.body)(&mut machine, &mut frame, None, &mut value).settle(&mut value).map(|()| value)
         });
@@ -376,11 +219,8 @@ impl Outcome {
 
 /// The largest number of a closure that memory holds under a name.
 fn largest_serial(memory: &Memory) -> u64 {
-    let serial = |binding: &Binding| match &binding.value {
-        Value::Function(function) => match &**function {
-            Function::Closure(closure) => closure.serial,
-            _ => 0,
-        },
+    let serial = |binding: &Binding| match Callable::of_value(&binding.value) {
+        Some(Callable::Closure(closure)) => closure.serial,
         _ => 0,
     };
     memory.values().map(serial).max().unwrap_or(0)

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use super::analyse::analyse_leniently;
+use super::host::Watch;
 use super::ir::{DefWhen, Expr, Modifier, Node, Pattern};
-use super::read::read;
-use super::run::{budget, understand};
-use super::watch::Watch;
+use super::read::{Budget, read};
+use super::run::understand;
 use super::{Error, Form, Input, Names, Stack};
 use crate::reasons::Reason;
 use crate::text::Span;
@@ -64,7 +64,7 @@ fn broken(error: Error) -> Survey {
 }
 
 fn look(input: &Input<'_>) -> Survey {
-    let forms = match read(input.source, budget(input.limits)) {
+    let forms = match read(input.source, Budget::of(input.limits)) {
         Ok(forms) => forms,
         Err(error) => return broken(error),
     };
@@ -268,7 +268,7 @@ fn constant(node: &Node) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::machine::Limits;
+    use super::super::Limits;
     use super::super::{Binding, Dialect, Memory, ToolInfo};
     use super::*;
     use crate::value::Keyword;

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 
 use super::fence::{self, End, Fence, Tag};
 use super::fixes::{Fix, FixKind};
+use super::options::Want;
+use super::options::{Finish, Recovery};
 use super::outcome::{Candidate, Extracted, LISTED, Outcome, Reject, Rule, Verdict};
-use super::recovery::{Finish, Recovery};
 use super::repair::{self, Edge, Read, Stop};
-use super::want::Want;
 use super::{reasoning, scan};
 use crate::text::Span;
 use crate::value::Json;

@@ -9,22 +9,25 @@ pub mod control;
 mod extract;
 mod fence;
 mod fixes;
+mod options;
 mod outcome;
 pub mod program;
 mod reasoning;
-mod recovery;
 mod repair;
 mod repeats;
 mod scan;
 pub mod stream;
-mod want;
-
-#[cfg(test)]
-mod tests;
 
 pub use extract::extract;
 pub use fixes::{FIXES, Fix, FixKind, FixRow};
+pub use options::{Finish, Recovery, Scalar, Want};
 pub use outcome::{Candidate, Extracted, LISTED, Outcome, Reject, Rule, Verdict};
-pub use recovery::{Finish, Recovery};
 pub use repeats::{CHUNK_CHARS, REPEATS, repeated};
-pub use want::{Scalar, Want};
+
+#[cfg(test)]
+mod tests {
+    mod cases;
+    mod fixes;
+    mod linear;
+    pub(super) mod properties;
+}

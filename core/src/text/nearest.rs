@@ -1,6 +1,6 @@
-//! The nearest known name to one that is unknown: the one source of every "did you mean".
+//! Finding names: the known name nearest to an unknown one (the source of every "did you mean"), and `*` as a wildcard.
 //!
-//! In: a name as written and the names that would have been right. Out: one of them, or nothing when none is near.
+//! In: a name as written and the known names. Out: the nearest of them, or nothing when none is near.
 //! It must never cost more than a bounded time per known name: long names have no neighbours.
 
 /// Names longer than this (in characters) are not compared.
@@ -62,6 +62,21 @@ fn distance(a: &[char], b: &[char], allowed: usize) -> Option<usize> {
     above.last().copied().filter(|distance| *distance <= allowed)
 }
 
+/// Is the text what the pattern says? Parts between the stars must follow each other; a pattern without a star is the text itself.
+pub fn matches_wildcard(pattern: &str, text: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut text) = text.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        match text.find(part) {
+            Some(at) => text = &text[at + part.len()..],
+            None => return false,
+        }
+    }
+    text.ends_with(last)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,5 +112,20 @@ mod tests {
         let long = "a".repeat(1_000_000);
         assert_eq!(nearest(&long, ["a"]), None);
         assert_eq!(nearest("a", [long.as_str()]), None);
+    }
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        assert!(
+            matches_wildcard("json", "json")
+                && !matches_wildcard("json", "json_loop")
+                && !matches_wildcard("json", "JSON")
+        );
+        assert!(
+            matches_wildcard("json*", "json_loop")
+                && matches_wildcard("*loop", "json_loop")
+                && matches_wildcard("j*n*p", "json_loop")
+        );
+        assert!(matches_wildcard("*", "") && !matches_wildcard("a*a", "a") && !matches_wildcard("*x*", "json"));
     }
 }

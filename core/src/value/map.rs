@@ -6,7 +6,8 @@ pub(crate) use field::Field;
 
 use super::drop::dismantle;
 use super::order::owe_hash;
-use super::table::{self, Table};
+use super::table::Table;
+use super::table_iter;
 use super::{Keyword, Value};
 
 /// A map in canonical (strict) key order. `Eq` and `Hash` are strict, as for [`Value`].
@@ -15,7 +16,7 @@ pub struct Map(Table<Value>);
 
 /// The entries of a [`Map`], sorted by key.
 #[derive(Clone)]
-pub struct Iter<'a>(table::Iter<'a, Value>);
+pub struct Iter<'a>(table_iter::Iter<'a, Value>);
 
 impl Map {
     /// The entries, sorted by key.
@@ -248,7 +249,7 @@ impl<'a> IntoIterator for &'a Map {
 }
 
 /// The entries of a [`Map`] by value, sorted by key.
-pub struct IntoIter(table::IntoIter<Value>);
+pub struct IntoIter(table_iter::IntoIter<Value>);
 
 impl Iterator for IntoIter {
     type Item = (Value, Value);

@@ -6,22 +6,20 @@
 //! a number is.
 
 mod bits;
-mod compare;
 mod division;
 mod round;
 mod text;
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
-use num_bigint::BigInt;
-use num_traits::ToPrimitive;
+use num_bigint::{BigInt, Sign};
+use num_traits::{FromPrimitive, ToPrimitive};
 
 use super::Value;
 use crate::limits::INTEGER_BITS;
 
 pub use bits::{Bit, and, and_not, not, or, set_bit, shift_left, shift_right, test_bit, xor};
-pub(super) use compare::compare;
-pub(super) use compare::is_nan;
 pub use division::{div, modulo, quot, rem};
 pub use round::{Rounding, decimals, fixed, to_double, whole};
 pub use text::{compact, parse_double, parse_long, shortest};
@@ -185,6 +183,41 @@ fn product(a: &BigInt, b: &BigInt) -> Computed {
 /// An integer within the limit.
 fn sized(number: BigInt) -> Computed {
     if number.bits() > INTEGER_BITS.max { Err(NumberError::TooLarge) } else { Ok(Value::integer(number)) }
+}
+
+/// 2^63, the first float beyond every `i64`.
+const BEYOND_I64: f64 = 9_223_372_036_854_775_808.0;
+
+/// Compares a big integer with any `i64`: it never fits 64 bits, so its sign decides.
+pub(super) fn compare_big_int(big: &BigInt) -> Ordering {
+    if big.sign() == Sign::Minus { Ordering::Less } else { Ordering::Greater }
+}
+
+/// Compares an integer with a float; every integer is less than NaN.
+pub(super) fn compare_int_float(int: i64, float: f64) -> Ordering {
+    if float.is_nan() || float >= BEYOND_I64 {
+        return Ordering::Less;
+    }
+    if float < -BEYOND_I64 {
+        return Ordering::Greater;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "whole and within the range of i64, so exact")]
+    let whole = float.trunc() as i64;
+    int.cmp(&whole).then_with(|| compare_whole(float))
+}
+
+/// Compares a big integer with a float; every integer is less than NaN.
+pub(super) fn compare_big_float(big: &BigInt, float: f64) -> Ordering {
+    match BigInt::from_f64(float.trunc()) {
+        Some(whole) => big.cmp(&whole).then_with(|| compare_whole(float)),
+        None if float == f64::NEG_INFINITY => Ordering::Greater,
+        None => Ordering::Less,
+    }
+}
+
+/// Compares the whole part of a float with the float.
+fn compare_whole(float: f64) -> Ordering {
+    0.0.partial_cmp(&float.fract()).unwrap_or(Ordering::Equal)
 }
 
 #[cfg(test)]

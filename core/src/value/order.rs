@@ -14,7 +14,8 @@ use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 use std::sync::Arc;
 
-use super::{Members, Value, map, number};
+use super::number::{compare_big_float, compare_big_int, compare_int_float};
+use super::{Members, Value, map};
 
 /// Containers compared before pairs are remembered; below this, comparing twice is cheaper.
 const REMEMBER_AFTER: usize = 4_096;
@@ -210,9 +211,44 @@ fn leaves(a: &Value, b: &Value, rule: Rule) -> Result<Option<Ordering>, ()> {
         (Value::List(_), Value::List(_)) | (Value::Set(_), Value::Set(_)) | (Value::Map(_), Value::Map(_)) => {
             return Err(());
         }
-        _ if rule == Rule::Loose && (number::is_nan(a) || number::is_nan(b)) => None,
-        _ => Some(rank(a).cmp(&rank(b)).then_with(|| number::compare(a, b, rule))),
+        _ if rule == Rule::Loose && (is_nan(a) || is_nan(b)) => None,
+        _ => Some(rank(a).cmp(&rank(b)).then_with(|| compare_numbers(a, b, rule))),
     })
+}
+
+/// True for the float NaN.
+fn is_nan(value: &Value) -> bool {
+    matches!(value, Value::Float(float) if float.is_nan())
+}
+
+/// Numbers by value, NaN last; under the strict rule ties go to integers, then to the smaller bit pattern (`-0.0`).
+/// Values that are not numbers are equal.
+fn compare_numbers(a: &Value, b: &Value, rule: Rule) -> Ordering {
+    let by_value = match (a, b) {
+        (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::Big(a), Value::Big(b)) => a.cmp(b),
+        (Value::Int(_), Value::Big(big)) => compare_big_int(big).reverse(),
+        (Value::Big(big), Value::Int(_)) => compare_big_int(big),
+        (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan())),
+        (Value::Int(a), Value::Float(b)) => compare_int_float(*a, *b),
+        (Value::Float(a), Value::Int(b)) => compare_int_float(*b, *a).reverse(),
+        (Value::Big(a), Value::Float(b)) => compare_big_float(a, *b),
+        (Value::Float(a), Value::Big(b)) => compare_big_float(b, *a).reverse(),
+        _ => Ordering::Equal,
+    };
+    match rule {
+        Rule::Strict => by_value.then_with(|| number_kind(a).cmp(&number_kind(b))),
+        Rule::Loose | Rule::Sorting => by_value,
+    }
+}
+
+/// Integers, then -0.0, then other floats.
+fn number_kind(value: &Value) -> u8 {
+    match value {
+        Value::Float(float) if *float == 0.0 && float.is_sign_negative() => 1,
+        Value::Float(_) => 2,
+        _ => 0,
+    }
 }
 
 /// Values that stand side by side in a container.

@@ -2,7 +2,8 @@
 
 use super::Value;
 use super::drop::dismantle;
-use super::table::{self, Table};
+use super::table::Table;
+use super::table_iter;
 
 /// The members of a set in canonical (strict) order, each once. `Eq` and `Hash` are strict, as for [`Value`].
 #[derive(Clone, Default)]
@@ -10,7 +11,7 @@ pub struct Set(Table<()>);
 
 /// The members of a [`Set`], sorted.
 #[derive(Clone)]
-pub struct Members<'a>(table::Iter<'a, ()>);
+pub struct Members<'a>(table_iter::Iter<'a, ()>);
 
 impl Set {
     /// The members, sorted.
@@ -134,6 +135,48 @@ impl DoubleEndedIterator for Members<'_> {
 }
 
 impl ExactSizeIterator for Members<'_> {}
+
+/// The items of a list or the members of a set, in their order.
+#[derive(Clone)]
+pub struct Elements<'a>(Inner<'a>);
+
+#[derive(Clone)]
+enum Inner<'a> {
+    Items(std::slice::Iter<'a, Value>),
+    Members(Members<'a>),
+}
+
+impl Value {
+    /// The items of a list or the members of a set.
+    pub fn elements(&self) -> Option<Elements<'_>> {
+        match self {
+            Self::List(items) => Some(Elements(Inner::Items(items.iter()))),
+            Self::Set(members) => Some(Elements(Inner::Members(members.iter()))),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = &'a Value;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a Value> {
+        match &mut self.0 {
+            Inner::Items(items) => items.next(),
+            Inner::Members(members) => members.next(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match &self.0 {
+            Inner::Items(items) => items.size_hint(),
+            Inner::Members(members) => members.size_hint(),
+        }
+    }
+}
+
+impl ExactSizeIterator for Elements<'_> {}
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,11 @@
 //! Lists: forms, calls of builtins, tools and any other value.
 
-use super::name::function;
 use super::word::{Word, word};
 use super::{A, Analyser, Tail, broken, broken_with};
-use crate::lisp::builtins::{self, Builtin, Run};
-use crate::lisp::function::Function;
+use crate::lisp::builtins::{self, Builtin, Run, namespaces};
 use crate::lisp::ir::{Expr, Node};
-use crate::lisp::{Error, Form, Shape, namespaces};
+use crate::lisp::machine::Callable;
+use crate::lisp::{Error, Form, Shape};
 use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Keyword, Value};
@@ -147,7 +146,7 @@ impl Analyser<'_> {
             let args = Box::new(self.expr(arg, Tail::No)?);
             return Ok(Node::new(Expr::Tool { tool: tool.into(), args }, form.span));
         }
-        let callee = Box::new(Node::constant(function(Function::Tool(tool.into())), at));
+        let callee = Box::new(Node::constant(Callable::Tool(tool.into()).into_value(), at));
         Ok(Node::new(Expr::Call { callee, args: self.all(args)? }, form.span))
     }
 
@@ -166,8 +165,8 @@ impl Analyser<'_> {
 /// The builtin that a node is.
 pub(super) fn constant_builtin(node: &Node) -> Option<&'static Builtin> {
     match &node.expr {
-        Expr::Const(Value::Function(function)) => match &**function {
-            Function::Builtin(row) if matches!(row.run, Run::Function(_)) => Some(row),
+        Expr::Const(value) => match Callable::of_value(value)? {
+            Callable::Builtin(row) if matches!(row.run, Run::Function(_)) => Some(row),
             _ => None,
         },
         _ => None,

@@ -28,8 +28,8 @@ use hashbrown::{HashMap, HashSet};
 
 pub(super) use form::is_form;
 
+use super::host::Watch;
 use super::ir::{self, Expr, Node};
-use super::watch::Watch;
 use super::{Error, Form, Memory, Shape, ToolInfo};
 use crate::limits::FORM_NESTING;
 use crate::reasons::Reason;

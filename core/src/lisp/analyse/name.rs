@@ -1,13 +1,11 @@
 //! What a symbol means where it is read, and the names that mean nothing.
 
-use std::sync::Arc;
-
 use super::word::HISTORY;
 use super::{A, Analyser, is_form};
-use crate::lisp::builtins;
-use crate::lisp::function::Function;
+use crate::lisp::builtins::{self, namespaces};
 use crate::lisp::ir::{Expr, Local, Node, Unbound};
-use crate::lisp::{Error, Form, namespaces};
+use crate::lisp::machine::Callable;
+use crate::lisp::{Error, Form};
 use crate::reasons::Reason;
 use crate::signature::underscored;
 use crate::text::{Span, nearest};
@@ -264,7 +262,7 @@ impl<'a> Analyser<'a> {
             "data" => Ok(Node::new(Expr::Data(member.into()), span)),
             "tool" => {
                 let tool = self.tool_name(member, span);
-                Ok(Node::constant(function(Function::Tool(tool.into())), span))
+                Ok(Node::constant(Callable::Tool(tool.into()).into_value(), span))
             }
             "budget" if member == "remaining" => Ok(Node::new(Expr::Budget, span)),
             "budget" => {
@@ -312,11 +310,6 @@ impl<'a> Analyser<'a> {
 fn lower(hint: &str) -> String {
     let mut chars = hint.chars();
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
-}
-
-/// A function as a value.
-pub(super) fn function(function: Function) -> Value {
-    Value::Function(Arc::new(function))
 }
 
 /// `%`, `%&`, `%1` to `%20` and beyond, but not `%0`.

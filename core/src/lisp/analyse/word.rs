@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 use hashbrown::HashMap;
 
 use super::form::{FIXED, FORMS, Handler};
+use crate::lisp::builtins::namespaces;
 use crate::lisp::builtins::{self, Builtin, Run};
 use crate::lisp::ir::Expr;
-use crate::lisp::namespaces;
 use crate::value::{Keyword, Value};
 
 /// A name of the language.

@@ -1,7 +1,7 @@
 //! What comes out at the boundary, stated as readable forms.
 
 use super::*;
-use crate::lisp::machine::Limits;
+use crate::lisp::Limits;
 use crate::lisp::{CallAddress, Failure, Host};
 use crate::value::{Date, Duration, Instant};
 

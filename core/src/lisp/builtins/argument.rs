@@ -3,7 +3,7 @@
 //!
 //! In: arguments of a call. Out: what they must be, or the `type_error` that says so.
 
-use crate::lisp::function::Function;
+use crate::lisp::machine::Callable;
 use crate::lisp::machine::Callee;
 use crate::lisp::{Error, Halt, R, described, wrong};
 use crate::reasons::Reason;
@@ -58,8 +58,7 @@ impl Sources {
 pub(super) fn is_record(value: &Value) -> bool {
     match value {
         Value::Keyword(_) | Value::Date(_) | Value::Instant(_) | Value::Duration(_) => true,
-        Value::Function(function) => matches!(**function, Function::Builtin(_)),
-        _ => false,
+        other => matches!(Callable::of_value(other), Some(Callable::Builtin(_))),
     }
 }
 

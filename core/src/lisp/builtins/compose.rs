@@ -1,7 +1,7 @@
 //! Functions made of other functions.
 
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::function::Function;
+use crate::lisp::machine::Callable;
 use crate::lisp::machine::{Callee, Machine};
 use crate::lisp::{Error, R, wrong};
 use crate::reasons::Reason;
@@ -82,10 +82,10 @@ fn none() -> R {
 fn comp(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     static IDENTITY_ROW: Builtin = IDENTITY;
     Ok(match args {
-        [] => Value::Function(std::sync::Arc::new(Function::Builtin(&IDENTITY_ROW))),
+        [] => Callable::Builtin(&IDENTITY_ROW).into_value(),
         // A closure in it is run as by a builtin, so that it is no longer the closure itself.
         [one] if !is_closure(one) => std::mem::take(one),
-        _ => Function::bound("comp", parts(args), |machine, parts, args| {
+        _ => Callable::bound("comp", parts(args), |machine, parts, args| {
             let Some((inner, outer)) = parts.split_last() else { return Ok(Value::Nil) };
             let mut value = Callee::of(parts.len(), inner)?.call(machine, args)?;
             for (at, function) in outer.iter().enumerate().rev() {
@@ -97,14 +97,14 @@ fn comp(_: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 fn is_closure(function: &Value) -> bool {
-    matches!(function, Value::Function(function) if matches!(**function, Function::Closure(_)))
+    matches!(Callable::of_value(function), Some(Callable::Closure(_)))
 }
 
 fn partial(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     if args.is_empty() {
         return none();
     }
-    Ok(Function::bound("partial", parts(args), |machine, parts, args| {
+    Ok(Callable::bound("partial", parts(args), |machine, parts, args| {
         let Some((function, given)) = parts.split_first() else { return Ok(Value::Nil) };
         machine.ticks(given.len())?;
         let mut all: Vec<Value> = given.iter().cloned().chain(args.iter_mut().map(std::mem::take)).collect();
@@ -113,17 +113,17 @@ fn partial(_: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 fn complement(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Ok(Function::bound("complement", parts(args), |machine, parts, args| {
+    Ok(Callable::bound("complement", parts(args), |machine, parts, args| {
         Ok(Value::Bool(!Callee::of(1, &parts[0])?.call(machine, args)?.is_truthy()))
     }))
 }
 
 fn constantly(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Ok(Function::bound("constantly", parts(args), |_, parts, _| Ok(parts[0].clone())))
+    Ok(Callable::bound("constantly", parts(args), |_, parts, _| Ok(parts[0].clone())))
 }
 
 fn juxt(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Ok(Function::bound("juxt", parts(args), |machine, parts, args| {
+    Ok(Callable::bound("juxt", parts(args), |machine, parts, args| {
         let [arg] = args else {
             let problem = format!("a function made by juxt takes 1 argument, got {}", args.len());
             return Error::new(Reason::RuntimeError, problem).hint("Write (fn [a b] [(f a b) (g a b)])").halt();
@@ -141,7 +141,7 @@ fn every_pred(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     if args.is_empty() {
         return none();
     }
-    Ok(Function::bound("every-pred", parts(args), |machine, parts, args| {
+    Ok(Callable::bound("every-pred", parts(args), |machine, parts, args| {
         for (position, pred) in (1..).zip(parts) {
             let pred = Callee::of(position, pred)?;
             for arg in &*args {
@@ -159,7 +159,7 @@ fn some_fn(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     if args.is_empty() {
         return none();
     }
-    Ok(Function::bound("some-fn", parts(args), |machine, parts, args| {
+    Ok(Callable::bound("some-fn", parts(args), |machine, parts, args| {
         let mut value = Value::Nil;
         for (position, pred) in (1..).zip(parts) {
             let pred = Callee::of(position, pred)?;
@@ -179,7 +179,7 @@ fn fnil(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     if !matches!(args[0], Value::Function(_) | Value::Var(_)) {
         return Err(wrong(1, "a function", &args[0]));
     }
-    Ok(Function::bound("fnil", parts(args), |machine, parts, args| {
+    Ok(Callable::bound("fnil", parts(args), |machine, parts, args| {
         let Some((function, defaults)) = parts.split_first() else { return Ok(Value::Nil) };
         for (arg, default) in args.iter_mut().zip(defaults) {
             if arg.is_nil() {

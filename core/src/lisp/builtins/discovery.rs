@@ -1,10 +1,11 @@
 //! Discovery (language contract §16): what there is, told by the table of builtins, the agent's tools and what programs
 //! have defined. Symbols arrive as they were written. Nothing here leaves the program's surroundings.
 
-use super::{Arity, Builtin, Clojure, Ends, Run, SECTIONS, find, rows};
-use crate::lisp::function::Function;
+use super::reference::description;
+use super::{Arity, Builtin, Clojure, Run, SECTIONS, find, namespaces, rows};
+use crate::lisp::machine::Callable;
 use crate::lisp::machine::Machine;
-use crate::lisp::{Binding, Error, R, ToolInfo, described, namespaces, wrong};
+use crate::lisp::{Binding, Error, R, ReturnScope, ToolInfo, described, wrong};
 use crate::reasons::Reason;
 use crate::text::nearest::nearest;
 use crate::value::{Keyword, Value};
@@ -65,7 +66,7 @@ const APROPOS_LINES: (i64, i64) = (8, 50);
 
 /// Something that can be asked about.
 enum Subject<'m> {
-    Row(&'static Builtin, Ends),
+    Row(&'static Builtin, ReturnScope),
     Tool(&'m ToolInfo),
     Memory(Keyword, Binding),
 }
@@ -81,7 +82,7 @@ impl Subject<'_> {
 
     fn about(&self) -> String {
         match self {
-            Self::Row(row, ends) => ends.about(row).to_owned(),
+            Self::Row(row, scope) => description(row, *scope).to_owned(),
             Self::Tool(tool) => tool.description.clone().unwrap_or_default(),
             Self::Memory(_, binding) => binding.doc.as_deref().unwrap_or_default().to_owned(),
         }
@@ -183,12 +184,9 @@ pub(super) fn sentence(text: &str) -> &str {
 
 /// The parameters and the text of a function that a program made.
 fn closure(value: &Value) -> Option<(&str, &str)> {
-    match value {
-        Value::Function(function) => match &**function {
-            Function::Closure(closure) => Some((closure.lambda.params(), closure.lambda.source())),
-            Function::Builtin(_) | Function::Tool(_) | Function::Bound(_) => None,
-        },
-        _ => None,
+    match Callable::of_value(value)? {
+        Callable::Closure(closure) => Some((closure.lambda.params(), closure.lambda.source())),
+        Callable::Builtin(_) | Callable::Tool(_) | Callable::Bound(_) => None,
     }
 }
 
@@ -197,10 +195,10 @@ fn named(value: &Value) -> R<String> {
     match value {
         Value::Symbol(name) | Value::Var(name) | Value::Keyword(name) => Ok(name.name().to_owned()),
         Value::Str(text) => Ok(text.to_string()),
-        Value::Function(function) => match &**function {
-            Function::Builtin(row) => Ok(row.name.to_owned()),
-            Function::Tool(name) => Ok(format!("tool/{name}")),
-            Function::Closure(_) | Function::Bound(_) => Err(wrong(1, "a name", value)),
+        Value::Function(function) => match Callable::of(function) {
+            Some(Callable::Builtin(row)) => Ok(row.name.to_owned()),
+            Some(Callable::Tool(name)) => Ok(format!("tool/{name}")),
+            _ => Err(wrong(1, "a name", value)),
         },
         other => Err(wrong(1, "a name", other)),
     }
@@ -224,7 +222,7 @@ fn subject<'h>(machine: &Machine<'h>, value: &Value) -> R<Subject<'h>> {
         namespaces::named(namespace)?.target(member).and_then(find)
     };
     if let Some(row) = namespaces::bare(&name).or_else(qualified) {
-        return Ok(Subject::Row(row, machine.world.ends));
+        return Ok(Subject::Row(row, machine.world.return_scope));
     }
     let near = nearest(&name, rows().map(|row| row.name));
     let hint = near.map_or_else(|| "(apropos \"text\") searches".to_owned(), |near| format!("Did you mean `{near}`?"));
@@ -243,7 +241,7 @@ fn members<'h>(machine: &Machine<'h>, value: &Value) -> R<Vec<(String, Subject<'
         other => {
             let namespace = namespace(other)?;
             let row = |member: &str| {
-                Some((member.to_owned(), Subject::Row(find(namespace.target(member)?)?, machine.world.ends)))
+                Some((member.to_owned(), Subject::Row(find(namespace.target(member)?)?, machine.world.return_scope)))
             };
             namespace.list().into_iter().filter_map(row).collect()
         }
@@ -332,7 +330,7 @@ fn apropos(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let names = machine.names();
     machine.ticks(names.len() + 1_000)?;
     let defined = names.into_iter().filter_map(|name| Some(Subject::Memory(name, machine.binding(name)?)));
-    let all = tools.chain(defined).chain(rows().map(|row| Subject::Row(row, machine.world.ends)));
+    let all = tools.chain(defined).chain(rows().map(|row| Subject::Row(row, machine.world.return_scope)));
     let mut found: Vec<(u8, Subject<'_>)> = all
         .filter_map(|subject| {
             let name = subject.name().to_lowercase();

@@ -1,14 +1,12 @@
 //! Laws of the functions over collections, tried on generated values: builtins are called as a program's functions call
 //! them, without a program around.
 
-use std::sync::Arc;
-
 use proptest::prelude::*;
 
 use super::find;
-use crate::lisp::function::Function;
-use crate::lisp::machine::{Limits, Machine};
+use crate::lisp::machine::Callable;
 use crate::lisp::{CallAddress, Error, Failure, Host};
+use crate::lisp::{Limits, machine::Machine};
 use crate::value::{Map, Value};
 
 /// A world without anything.
@@ -30,7 +28,7 @@ impl Host for Nowhere {
 
 /// The builtin as a value.
 fn function(name: &str) -> Value {
-    find(name).map(|row| Value::Function(Arc::new(Function::Builtin(row)))).unwrap_or_default()
+    find(name).map(|row| Callable::Builtin(row).into_value()).unwrap_or_default()
 }
 
 /// `(name args…)`

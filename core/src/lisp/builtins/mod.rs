@@ -28,6 +28,7 @@ mod key;
 mod laws;
 mod lookup;
 mod map;
+pub mod namespaces;
 mod numeric;
 mod parse;
 mod parts;
@@ -38,7 +39,6 @@ mod reduce;
 mod reference;
 pub(crate) mod regex;
 mod rounding;
-mod row;
 mod sets;
 mod slice;
 mod sort;
@@ -50,13 +50,14 @@ mod walk;
 mod written;
 
 use hashbrown::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use super::function::Function;
+use super::machine::Callable;
 use crate::value::Value;
 
-pub use reference::{Ends, card, card_of_try, reference};
-pub use row::{Arity, Builtin, Clojure, Cost, Run};
+pub use super::machine::{Arity, Builtin, Clojure, Cost, Run};
+pub use reference::{card, card_of_try, reference};
+
 pub(crate) use texts::joined;
 
 /// Rows that belong together.
@@ -123,14 +124,12 @@ pub fn find(name: &str) -> Option<&'static Builtin> {
 /// A builtin as a value.
 pub(crate) fn value(row: &'static Builtin) -> Value {
     let known = by_name().get(row.name).filter(|(known, _)| std::ptr::eq(*known, row));
-    known.map_or_else(|| Value::Function(Arc::new(Function::Builtin(row))), |(_, value)| value.clone())
+    known.map_or_else(|| Callable::Builtin(row).into_value(), |(_, value)| value.clone())
 }
 
 fn by_name() -> &'static HashMap<&'static str, (&'static Builtin, Value)> {
     static BY_NAME: OnceLock<HashMap<&'static str, (&'static Builtin, Value)>> = OnceLock::new();
-    BY_NAME.get_or_init(|| {
-        rows().map(|row| (row.name, (row, Value::Function(Arc::new(Function::Builtin(row)))))).collect()
-    })
+    BY_NAME.get_or_init(|| rows().map(|row| (row.name, (row, Callable::Builtin(row).into_value()))).collect())
 }
 
 #[cfg(test)]

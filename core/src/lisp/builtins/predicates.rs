@@ -3,7 +3,7 @@
 use super::sort::members_of;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::R;
-use crate::lisp::function::Function;
+use crate::lisp::machine::Callable;
 use crate::lisp::machine::Machine;
 use crate::value::{Kind, Value};
 use unicode_segmentation::UnicodeSegmentation;
@@ -140,7 +140,7 @@ fn is_indexed(value: &Value) -> bool {
 }
 
 fn is_function(value: &Value) -> bool {
-    matches!(value, Value::Function(function) if !matches!(**function, Function::Tool(_)))
+    matches!(value, Value::Function(function) if !matches!(Callable::of(function), Some(Callable::Tool(_))))
 }
 
 fn is_callable(value: &Value) -> bool {

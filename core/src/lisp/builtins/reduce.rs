@@ -3,7 +3,7 @@
 use super::collection::{each_item, each_record, several};
 use super::key::Key;
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::function::{Function, REDUCED};
+use crate::lisp::machine::{Callable, REDUCED};
 use crate::lisp::machine::{Callee, Machine};
 use crate::lisp::{Error, Items, R, wrong};
 use crate::reasons::Reason;
@@ -134,7 +134,7 @@ fn reduce_kv(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 /// Marks a result as the last one: a function made of it that nobody calls.
 fn reduced(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Ok(Function::bound(REDUCED, vec![std::mem::take(&mut args[0])], |_, _, _| {
+    Ok(Callable::bound(REDUCED, vec![std::mem::take(&mut args[0])], |_, _, _| {
         Error::new(Reason::NotCallable, "what `reduced` gives is no function")
             .hint("It only means something as the value of reduce's function")
             .halt()
@@ -144,9 +144,8 @@ fn reduced(_: &mut Machine<'_>, args: &mut [Value]) -> R {
 /// The value inside when `result` is the last one.
 #[inline]
 fn ended(result: &Value) -> Option<Value> {
-    let Value::Function(function) = result else { return None };
-    match &**function {
-        Function::Bound(bound) if bound.name == REDUCED => bound.parts.first().cloned(),
+    match Callable::of_value(result) {
+        Some(Callable::Bound(bound)) if bound.name == REDUCED => bound.parts.first().cloned(),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::discovery::sentence;
 use super::{Builtin, Clojure, Cost, Run, SECTIONS, Section};
+use crate::lisp::ReturnScope;
 
 /// What is other than in Clojure, and what models get wrong; the first part of the card.
 const RULES: &str = "\
@@ -25,34 +26,25 @@ PTC-Lisp is a small Clojure. A program is a few forms; the value of the last one
 - Quote only symbols; write data as [..] {..} #{..}. No #_ , no @.
 ";
 
-/// What `return` and `fail` end where a program stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ends {
-    /// The whole run.
-    #[default]
-    Run,
-    /// The call that the program came in; the run goes on.
-    Call,
+/// The description of a builtin where `return` and `fail` have this scope.
+pub(super) fn description(row: &Builtin, scope: ReturnScope) -> &'static str {
+    match (scope, row.name) {
+        (ReturnScope::Call, "return") => {
+            "Ends the program with this value as its result, from anywhere; the run goes on."
+        }
+        (ReturnScope::Call, "fail") => "Ends the program as failed, with this value as the error; the run goes on.",
+        _ => row.about,
+    }
 }
 
-impl Ends {
-    /// What a row does where these end.
-    pub(super) fn about(self, row: &Builtin) -> &'static str {
-        match (self, row.name) {
-            (Self::Call, "return") => "Ends the program with this value as its result, from anywhere; the run goes on.",
-            (Self::Call, "fail") => "Ends the program as failed, with this value as the error; the run goes on.",
-            (Self::Run | Self::Call, _) => row.about,
+/// The card's rule about `return` and `fail`.
+fn return_rule(scope: ReturnScope) -> &'static str {
+    match scope {
+        ReturnScope::Run => {
+            "- (return value) ends the run with its result, (fail value) ends it as failed; both from anywhere."
         }
-    }
-
-    fn rule(self) -> &'static str {
-        match self {
-            Self::Run => {
-                "- (return value) ends the run with its result, (fail value) ends it as failed; both from anywhere."
-            }
-            Self::Call => {
-                "- (return value) ends the program with its value, (fail value) ends it as failed; both from anywhere. The run goes on."
-            }
+        ReturnScope::Call => {
+            "- (return value) ends the program with its value, (fail value) ends it as failed; both from anywhere. The run goes on."
         }
     }
 }
@@ -111,8 +103,8 @@ pub fn card_of_try() -> String {
 }
 
 /// The language card: what a model must know to write programs, as short as it can be.
-pub fn card(ends: Ends) -> String {
-    let mut text = RULES.replace("{ends}", ends.rule());
+pub fn card(scope: ReturnScope) -> String {
+    let mut text = RULES.replace("{ends}", return_rule(scope));
     text.push_str("\nEverything there is (nothing else exists):\n");
     for section in SECTIONS {
         let names: Vec<&str> = section.rows.iter().map(|row| row.name).filter(|name| *name != TRY).collect();
@@ -120,7 +112,8 @@ pub fn card(ends: Ends) -> String {
     }
     text.push_str("\nNot in Clojure:\n");
     // The rows of `return` and `fail` say that the run ends.
-    let is_true = |row: &&Builtin| row.name != TRY && (ends == Ends::Run || !matches!(row.name, "return" | "fail"));
+    let is_true =
+        |row: &&Builtin| row.name != TRY && (scope == ReturnScope::Run || !matches!(row.name, "return" | "fail"));
     for row in SECTIONS.iter().flat_map(own).filter(is_true) {
         let _ = writeln!(text, "- {}: {}", row.signatures.join(" or "), row.about);
     }
@@ -136,14 +129,14 @@ fn own(section: &'static Section) -> impl Iterator<Item = &'static Builtin> {
 #[expect(clippy::print_stdout, reason = "the size of the card is worth a look")]
 mod tests {
     use super::*;
-    use crate::lisp::machine::Limits;
+    use crate::lisp::Limits;
     use crate::lisp::{CallAddress, Error, Failure, Host, Input, Memory, run};
-    use crate::text::tokens::estimate_tokens;
+    use crate::text::estimate_tokens;
     use crate::value::Value;
 
     #[test]
     fn the_card_names_everything_and_stays_short() {
-        for card in [card(Ends::Run), card(Ends::Call)] {
+        for card in [card(ReturnScope::Run), card(ReturnScope::Call)] {
             println!("{card}\n{} tokens", estimate_tokens(&card));
             for row in SECTIONS.iter().flat_map(|section| section.rows) {
                 assert_eq!(card.contains(row.name), row.name != TRY, "{}", row.name);

@@ -9,7 +9,7 @@ use super::argument::{Sources, hinted, swapped};
 use super::key::Key;
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::function::Function;
+use crate::lisp::machine::Callable;
 use crate::lisp::machine::{Callee, Machine};
 use crate::lisp::{Error, Halt, R, described, wrong};
 use crate::reasons::Reason;
@@ -65,9 +65,9 @@ impl<'v> Comparator<'v> {
                 "desc" => Ok(Self::Descending),
                 _ => Err(wrong(position, "a comparator function, :asc or :desc", comparator)),
             },
-            Value::Function(function) => match &**function {
-                Function::Builtin(builtin) if matches!(builtin.name, "<" | "<=" | "compare") => Ok(Self::Ascending),
-                Function::Builtin(builtin) if matches!(builtin.name, ">" | ">=") => Ok(Self::Descending),
+            Value::Function(function) => match Callable::of(function) {
+                Some(Callable::Builtin(row)) if matches!(row.name, "<" | "<=" | "compare") => Ok(Self::Ascending),
+                Some(Callable::Builtin(builtin)) if matches!(builtin.name, ">" | ">=") => Ok(Self::Descending),
                 _ => Callee::of(position, comparator).map(Self::Function),
             },
             Value::Var(_) => Callee::of(position, comparator).map(Self::Function),

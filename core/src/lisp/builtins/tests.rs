@@ -2,7 +2,7 @@
 
 mod sequence;
 
-use crate::lisp::machine::Limits;
+use crate::lisp::Limits;
 use crate::lisp::{CallAddress, Error, Failure, Host, Input, run};
 use crate::value::Value;
 

@@ -6,7 +6,7 @@
 
 mod record;
 
-use super::machine::Limits;
+use super::Limits;
 use super::{AbsentData, Binding, Dialect, Error, Failure, Input, Memory, ToolInfo};
 use crate::limits::{self, Limit};
 use crate::reasons::Reason;

@@ -1,13 +1,11 @@
 //! Reading what lies outside of the frame: names in memory, data, history, the budget, and entries of maps.
 
-use std::sync::Arc;
-
 use super::Compiler;
 use super::call::global;
 use super::expression::{Ex, code, copy, field_of};
 use crate::lisp::builtins::Builtin;
-use crate::lisp::function::{Closure, Function};
 use crate::lisp::ir::{Expr, Node, Unbound};
+use crate::lisp::machine::{Callable, Closure};
 use crate::lisp::{AbsentData, Error};
 use crate::reasons::Reason;
 use crate::text::Span;
@@ -18,7 +16,7 @@ impl Compiler<'_> {
     pub(super) fn reading(&self, node: &Node) -> Ex {
         let place = self.place(node.span);
         match &node.expr {
-            Expr::Myself => code(|_, _, closed| Ok(closed.map(Closure::again).unwrap_or_default())),
+            Expr::Myself => code(|_, _, closed| Ok(closed.map(Closure::to_value).unwrap_or_default())),
             Expr::Global { global: number, unbound } => {
                 let (at, name, unit) = (*number as usize, self.global(*number), self.unit);
                 match unbound {
@@ -26,7 +24,7 @@ impl Compiler<'_> {
                         global(machine, at, name, unit).map_err(|halt| machine.blame(halt, &place))
                     }),
                     Unbound::Builtin(builtin) => {
-                        let builtin = Value::Function(Arc::new(Function::Builtin(builtin)));
+                        let builtin = Callable::Builtin(builtin).into_value();
                         code(move |machine, _, _| {
                             Ok(global(machine, at, name, unit).unwrap_or_else(|_| builtin.clone()))
                         })

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::Compiler;
 use super::expression::{Ex, code, copy, field_of, flow};
 use crate::lisp::R;
-use crate::lisp::function::{Closure, Function};
 use crate::lisp::ir::{Capture, Expr, Lambda, Local, Node, Unbound};
+use crate::lisp::machine::{Callable, Closure};
 use crate::lisp::machine::{Closed, Flow, Frame, Machine, Place, not_callable, unbound};
 use crate::text::Span;
 use crate::value::{Field, Keyword, Value};
@@ -98,12 +98,12 @@ impl Compiler<'_> {
                     Capture::Local(local) if local.last => std::mem::take(&mut slots[local.slot as usize]),
                     Capture::Local(local) => slots[local.slot as usize].clone(),
                     Capture::Outer(at) => outer(*at).unwrap_or_default(),
-                    Capture::Myself => closed.map(Closure::again).unwrap_or_default(),
+                    Capture::Myself => closed.map(Closure::to_value).unwrap_or_default(),
                 });
             }
             let serial = machine.next_serial();
             let closure = Closure { lambda: Arc::clone(&lambda), captures: held, serial };
-            Ok(Value::Function(Arc::new(Function::Closure(closure))))
+            Ok(Callable::Closure(closure).into_value())
         })
     }
 }
@@ -229,9 +229,7 @@ fn enter_value<const A: usize, const N: usize>(
     frame: &mut [Value; N],
     out: &mut Value,
 ) -> Flow {
-    if let Value::Function(function) = value
-        && let Function::Closure(closure) = &**function
-    {
+    if let Some(Callable::Closure(closure)) = Callable::of_value(value) {
         return enter_closure::<A, N>(machine, closure, frame, out);
     }
     apply(machine, value, &mut frame[..A], out)
@@ -278,7 +276,7 @@ impl Who {
             Self::Capture(at) => {
                 Ok(closed.and_then(|closure| closure.captures.get(*at as usize)).cloned().unwrap_or_default())
             }
-            Self::Myself => Ok(closed.map(Closure::again).unwrap_or_default()),
+            Self::Myself => Ok(closed.map(Closure::to_value).unwrap_or_default()),
             Self::Computed(ex) => ex.eval(machine, slots, closed),
         }
     }

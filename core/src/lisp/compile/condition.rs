@@ -2,14 +2,12 @@
 
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
-use std::cmp::Ordering;
-
 use super::Compiler;
 use super::expression::{Ex, flow};
 use crate::lisp::R;
 use crate::lisp::builtins::Builtin;
 use crate::lisp::ir::{Expr, Node};
-use crate::lisp::machine::{Closed, Code, Flow, Frame, Machine};
+use crate::lisp::machine::{Closed, Code, Comparison, Flow, Frame, Machine};
 use crate::text::Span;
 use crate::value::Value;
 
@@ -21,9 +19,9 @@ pub(super) enum Cd {
     /// Is the expression's value neither nil nor false?
     Truth(Ex),
     /// A local integer against a constant; anything else is `slow`'s.
-    Const { when: When, local: u32, with: i64, slow: Box<Code> },
+    Const { when: Comparison, local: u32, with: i64, slow: Box<Code> },
     /// Two local integers.
-    Locals { when: When, locals: [u32; 2], slow: Box<Code> },
+    Locals { when: Comparison, locals: [u32; 2], slow: Box<Code> },
     /// The opposite.
     Not(Box<Cd>),
     /// Are all true?
@@ -32,70 +30,6 @@ pub(super) enum Cd {
     Any(Box<[Cd]>),
     /// Everything else.
     Test(Test),
-}
-
-/// The orderings for which a comparison holds: bit 0 less, bit 1 equal, bit 2 greater.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct When(u8);
-
-impl When {
-    const LESS: Self = Self(0b001);
-    const LESS_OR_EQUAL: Self = Self(0b011);
-    const EQUAL: Self = Self(0b010);
-    const DIFFERENT: Self = Self(0b101);
-    const GREATER: Self = Self(0b100);
-    const GREATER_OR_EQUAL: Self = Self(0b110);
-
-    /// The comparison of this name.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "<" => Self::LESS,
-            "<=" => Self::LESS_OR_EQUAL,
-            ">" => Self::GREATER,
-            ">=" => Self::GREATER_OR_EQUAL,
-            "=" | "==" => Self::EQUAL,
-            "not=" => Self::DIFFERENT,
-            _ => return None,
-        })
-    }
-
-    #[inline(always)]
-    fn holds(self, ordering: Ordering) -> bool {
-        let bit = match ordering {
-            Ordering::Less => 1,
-            Ordering::Equal => 2,
-            Ordering::Greater => 4,
-        };
-        self.0 & bit != 0
-    }
-
-    /// The same with the sides exchanged.
-    fn flipped(self) -> Self {
-        Self(self.0 & 0b010 | (self.0 & 0b001) << 2 | (self.0 & 0b100) >> 2)
-    }
-
-    /// Answers what needs no knowledge of the builtin: integers, floats, and whether names are equal.
-    #[inline(always)]
-    pub(super) fn quick(self, a: &Value, b: &Value) -> Option<bool> {
-        match (a, b) {
-            (Value::Int(a), Value::Int(b)) => Some(self.holds(a.cmp(b))),
-            (Value::Float(a), Value::Float(b)) => match a.partial_cmp(b) {
-                Some(ordering) => Some(self.holds(ordering)),
-                // Nothing holds for NaN but that it differs.
-                None => Some(self == Self::DIFFERENT),
-            },
-            (Value::Keyword(a), Value::Keyword(b)) if self.is_equality() => Some((a == b) == (self == Self::EQUAL)),
-            (Value::Str(a), Value::Str(b)) if self.is_equality() => Some((a == b) == (self == Self::EQUAL)),
-            (Value::Nil, other) | (other, Value::Nil) if self.is_equality() => {
-                Some(other.is_nil() == (self == Self::EQUAL))
-            }
-            _ => None,
-        }
-    }
-
-    fn is_equality(self) -> bool {
-        self == Self::EQUAL || self == Self::DIFFERENT
-    }
 }
 
 impl Cd {
@@ -209,22 +143,22 @@ impl Cd {
             Self::Const { when, local, with, slow } => {
                 let choice = Choice { slow: *slow, then, other };
                 match when {
-                    When::LESS => choose_const(choice, local, with, |a, b| a < b),
-                    When::LESS_OR_EQUAL => choose_const(choice, local, with, |a, b| a <= b),
-                    When::GREATER => choose_const(choice, local, with, |a, b| a > b),
-                    When::GREATER_OR_EQUAL => choose_const(choice, local, with, |a, b| a >= b),
-                    When::EQUAL => choose_const(choice, local, with, |a, b| a == b),
+                    Comparison::LESS => choose_const(choice, local, with, |a, b| a < b),
+                    Comparison::LESS_OR_EQUAL => choose_const(choice, local, with, |a, b| a <= b),
+                    Comparison::GREATER => choose_const(choice, local, with, |a, b| a > b),
+                    Comparison::GREATER_OR_EQUAL => choose_const(choice, local, with, |a, b| a >= b),
+                    Comparison::EQUAL => choose_const(choice, local, with, |a, b| a == b),
                     _ => choose_const(choice, local, with, |a, b| a != b),
                 }
             }
             Self::Locals { when, locals, slow } => {
                 let choice = Choice { slow: *slow, then, other };
                 match when {
-                    When::LESS => choose_locals(choice, locals, |a, b| a < b),
-                    When::LESS_OR_EQUAL => choose_locals(choice, locals, |a, b| a <= b),
-                    When::GREATER => choose_locals(choice, locals, |a, b| a > b),
-                    When::GREATER_OR_EQUAL => choose_locals(choice, locals, |a, b| a >= b),
-                    When::EQUAL => choose_locals(choice, locals, |a, b| a == b),
+                    Comparison::LESS => choose_locals(choice, locals, |a, b| a < b),
+                    Comparison::LESS_OR_EQUAL => choose_locals(choice, locals, |a, b| a <= b),
+                    Comparison::GREATER => choose_locals(choice, locals, |a, b| a > b),
+                    Comparison::GREATER_OR_EQUAL => choose_locals(choice, locals, |a, b| a >= b),
+                    Comparison::EQUAL => choose_locals(choice, locals, |a, b| a == b),
                     _ => choose_locals(choice, locals, |a, b| a != b),
                 }
             }
@@ -259,12 +193,12 @@ impl Compiler<'_> {
     pub(super) fn predicate(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Option<Cd> {
         match args {
             [arg] => self.predicate_of_one(builtin, arg, span),
-            [a, b] => Some(self.comparison(When::named(builtin.name)?, builtin, [a, b], span)),
+            [a, b] => Some(self.comparison(Comparison::named(builtin.name)?, builtin, [a, b], span)),
             _ => None,
         }
     }
 
-    fn comparison(&self, when: When, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Cd {
+    fn comparison(&self, when: Comparison, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Cd {
         let slow = || Box::new(self.plain_code(builtin, args, span));
         match (self.ex(args[0]), self.ex(args[1])) {
             (Ex::Local(local) | Ex::Take(local), Ex::Const(Value::Int(with))) => {
@@ -304,7 +238,7 @@ impl Compiler<'_> {
     }
 
     /// A comparison with an integer on the right, or on either side when they are asked to be equal.
-    fn comparison_const(&self, when: When, builtin: &'static Builtin, side: Ex, with: i64, span: Span) -> Cd {
+    fn comparison_const(&self, when: Comparison, builtin: &'static Builtin, side: Ex, with: i64, span: Span) -> Cd {
         let call = self.site(builtin, span);
         test(move |machine, slots, closed| {
             let mut pair = Frame::<2>::new();

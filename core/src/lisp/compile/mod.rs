@@ -16,14 +16,13 @@ mod effect;
 mod expression;
 mod iterate;
 mod literal;
-mod reading;
+mod projection;
 
 use hashbrown::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use expression::Ex;
-pub(crate) use reading::Reading;
 
 use super::ir::{self, Expr, Node, Pattern};
 use super::machine::{Code, Lambda, Place};
@@ -100,7 +99,7 @@ impl Compiler<'_> {
             fixed: u32::try_from(lambda.params.len()).unwrap_or(u32::MAX),
             rest: lambda.rest.is_some(),
             slots: lambda.slots.max(u32::try_from(arguments).unwrap_or(u32::MAX)),
-            reading: Reading::of(lambda),
+            projection: projection::projection(lambda),
             body: self.function(prologue, &lambda.body),
         }
     }

@@ -13,7 +13,7 @@ use std::thread;
 use super::globals::Snapshot;
 use super::{Globals, Limits, Machine, Target, World};
 use crate::heap;
-use crate::lisp::run::{Stack, contained};
+use crate::lisp::stack::{Stack, catch_panic};
 use crate::lisp::{Call, Halt, R};
 use crate::value::{Keyword, Map, Value, take_owed};
 
@@ -188,7 +188,7 @@ impl Fork<'_> {
         machine.depth = self.depth;
         machine.baseline -= self.held;
         machine.deadline_ms = Some(self.deadline_ms);
-        let result = contained(|| (self.work)(&mut machine, branch));
+        let result = catch_panic(|| (self.work)(&mut machine, branch));
         let steps = (machine.steps() - self.steps).saturating_add(take_owed() as u64);
         let peak = machine.peak;
         let (calls, warnings, keywords) = (

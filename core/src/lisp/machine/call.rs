@@ -2,16 +2,13 @@
 
 #![expect(clippy::inline_always, reason = "measured: most of a small function's time is that of its call")]
 
+use super::builtin::{Arity, Builtin, Run};
 use super::escape::{left, made, settled};
+use super::function::{Bound, Callable, Closure};
 use super::{Flow, Frame, Machine, Place};
-use crate::lisp::builtins::{Arity, Builtin, Run};
-use crate::lisp::function::{Bound, Closure, Function};
 use crate::lisp::{Error, Halt, R, described};
 use crate::reasons::Reason;
 use crate::value::{Keyword, Map, Value};
-
-/// Native stack kept for what runs between two calls: expressions within expressions and builtins.
-pub(crate) const STACK_MARGIN: usize = 4 << 20;
 
 impl Machine<'_> {
     /// Calls a function value with these arguments; anything that is not callable fails as in call position.
@@ -68,7 +65,10 @@ impl Machine<'_> {
     /// Calls a value as in call position: what it defines stays.
     pub(crate) fn apply(&mut self, function: &Value, args: &mut [Value]) -> R {
         match function {
-            Value::Function(function) => self.call_function(function, args),
+            Value::Function(body) => match Callable::of(body) {
+                Some(callable) => self.call_function(callable, args),
+                None => Err(not_callable(function)),
+            },
             Value::Keyword(word) => self.call_keyword(*word, args),
             Value::Map(map) => call_map(map, args),
             Value::Set(set) => match args {
@@ -93,15 +93,15 @@ impl Machine<'_> {
 
     /// Calls a function value.
     #[inline]
-    pub(crate) fn call_function(&mut self, function: &Function, args: &mut [Value]) -> R {
+    pub(crate) fn call_function(&mut self, function: &Callable, args: &mut [Value]) -> R {
         match function {
-            Function::Closure(closure) => self.call_closure(closure, args),
-            Function::Builtin(builtin) => self.call_row(builtin, args),
-            Function::Tool(name) => {
+            Callable::Closure(closure) => self.call_closure(closure, args),
+            Callable::Builtin(builtin) => self.call_row(builtin, args),
+            Callable::Tool(name) => {
                 let named = super::tool::gather(name, args)?;
                 self.call_tool(name, &named)
             }
-            Function::Bound(bound) => self.call_bound(bound, args).map_err(|halt| made(halt, bound.name)),
+            Callable::Bound(bound) => self.call_bound(bound, args).map_err(|halt| made(halt, bound.name)),
         }
     }
 
@@ -308,15 +308,6 @@ fn keyword_call(word: Keyword, got: usize) -> Box<Halt> {
         .within(format!(":{name}"))
         .hint(format!("Write (:{name} map) or (:{name} map default)"))
         .into()
-}
-
-/// Names the function that complains.
-#[cold]
-pub(crate) fn within(mut halt: Box<Halt>, name: &'static str) -> Box<Halt> {
-    if let Halt::Error(error) = &mut *halt {
-        error.op.get_or_insert(name.into());
-    }
-    halt
 }
 
 /// `not_callable`

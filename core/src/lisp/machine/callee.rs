@@ -3,8 +3,8 @@
 #![expect(clippy::inline_always, reason = "measured: adding two integers must not cost a call")]
 
 use super::Machine;
-use crate::lisp::builtins::Builtin;
-use crate::lisp::function::{Bound, Closure, Function};
+use super::builtin::Builtin;
+use super::function::{Bound, Callable, Closure};
 use crate::lisp::{R, wrong};
 use crate::value::{Keyword, Value};
 
@@ -45,11 +45,11 @@ impl<'v> Callee<'v> {
     /// and the rest are a `type_error`.
     pub fn of(position: usize, function: &'v Value) -> R<Self> {
         match function {
-            Value::Function(shared) => Ok(Self(match &**shared {
-                Function::Closure(closure) => Target::Closure(closure),
-                Function::Builtin(builtin) => Target::of(builtin),
-                Function::Bound(bound) => Target::Bound(bound),
-                Function::Tool(_) => Target::Other(function),
+            Value::Function(shared) => Ok(Self(match Callable::of(shared) {
+                Some(Callable::Closure(closure)) => Target::Closure(closure),
+                Some(Callable::Builtin(builtin)) => Target::of(builtin),
+                Some(Callable::Bound(bound)) => Target::Bound(bound),
+                Some(Callable::Tool(_)) | None => Target::Other(function),
             })),
             Value::Keyword(word) => Ok(Self(Target::Keyword(*word))),
             Value::Set(_) | Value::Var(_) => Ok(Self(Target::Other(function))),
@@ -95,7 +95,7 @@ impl<'v> Callee<'v> {
     #[inline]
     fn seen<'a>(&'a self, machine: &mut Machine<'_>, arg: &'a Value) -> R<Option<&'a Value>> {
         let Target::Closure(Closure { lambda, captures, .. }) = self.0 else { return Ok(None) };
-        let Some(value) = lambda.reading.as_ref().and_then(|reading| reading.see(arg, captures)) else {
+        let Some(value) = lambda.projection.as_ref().and_then(|projection| projection.apply(arg, captures)) else {
             return Ok(None);
         };
         machine.enter()?;

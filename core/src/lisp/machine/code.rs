@@ -6,9 +6,8 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use super::Machine;
-use crate::lisp::compile::Reading;
-use crate::lisp::function::Closure;
+use super::function::Closure;
+use super::{Machine, Projection};
 use crate::lisp::{Halt, R};
 use crate::value::{Keyword, Value};
 
@@ -142,8 +141,8 @@ pub struct Lambda {
     /// Size of the frame.
     pub(crate) slots: u32,
     pub(crate) body: Code,
-    /// The same, when it only reads its one argument.
-    pub(crate) reading: Option<Reading>,
+    /// Its projection, if it only reads its one argument.
+    pub(crate) projection: Option<Projection>,
 }
 
 impl Lambda {

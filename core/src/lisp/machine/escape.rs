@@ -4,8 +4,7 @@
 //! reason changes; message, hint, function and place always tell what was wrong where. The reasons are those of the
 //! reference (language contract §1, policy 3); ARCHITECTURE.md tells the rule.
 
-use super::call::within;
-use crate::lisp::builtins::{Arity, Builtin};
+use super::builtin::{Arity, Builtin};
 use crate::lisp::error::{Cause, Stage};
 use crate::lisp::{Error, Halt};
 use crate::reasons::Reason;
@@ -76,6 +75,15 @@ pub(super) fn left(mut halt: Box<Halt>, name: &'static str, arity: Arity) -> Box
         loosen(error, name, arity);
     }
     within(halt, name)
+}
+
+/// Names the function that complains.
+#[cold]
+fn within(mut halt: Box<Halt>, name: &'static str) -> Box<Halt> {
+    if let Halt::Error(error) = &mut *halt {
+        error.op.get_or_insert(name.into());
+    }
+    halt
 }
 
 /// A function made by this builtin that the program calls has failed.

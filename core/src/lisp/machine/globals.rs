@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::World;
-use crate::lisp::function::Closure;
-use crate::lisp::run::{Binding, Memory};
+use super::function::{Callable, Closure};
+use crate::lisp::{Binding, Memory};
 use crate::value::{Function, Keyword, Value};
 
 /// The first function a global held during a run. It stays until the run ends, so that code may borrow it while the
@@ -225,9 +225,9 @@ impl Global<'_> {
 fn first<'h>(target: &'h Target, value: &Value) -> Option<&'h Closure> {
     let Value::Function(function) = value else { return None };
     match target.get_or_init(|| Arc::clone(function)) {
-        kept if Arc::ptr_eq(kept, function) => match &**kept {
-            Function::Closure(closure) => Some(closure),
-            _ => None,
+        kept if Arc::ptr_eq(kept, function) => match Callable::of(kept)? {
+            Callable::Closure(closure) => Some(closure),
+            Callable::Builtin(_) | Callable::Tool(_) | Callable::Bound(_) => None,
         },
         _ => None,
     }

@@ -5,13 +5,16 @@
 #![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
 
 mod branch;
+mod builtin;
 mod call;
 mod callee;
 mod code;
+mod comparison;
 mod escape;
+mod function;
 mod globals;
 mod journal;
-mod limits;
+mod projection;
 #[cfg(test)]
 mod tests;
 mod tool;
@@ -21,16 +24,18 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-pub(crate) use call::{STACK_MARGIN, not_callable, unbound};
+pub use builtin::{Arity, Builtin, Clojure, Cost, Run};
+pub(crate) use call::{not_callable, unbound};
 pub use callee::Callee;
 pub(crate) use code::Frame;
 pub use code::{Closed, Code, Flow, Lambda};
+pub(crate) use comparison::Comparison;
+pub(crate) use function::{Callable, Closure, REDUCED};
 pub(crate) use globals::{Globals, Target};
-pub use limits::Limits;
+pub(crate) use projection::Projection;
 pub(crate) use world::World;
 
-use super::run::{Binding, Stack};
-use super::{Call, Error, Halt, Host, R, ToolInfo};
+use super::{Binding, Call, Error, Halt, Host, Limits, R, Stack, ToolInfo};
 use crate::heap;
 use crate::reasons::Reason;
 use crate::text::Span;

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::lisp::builtins::Ends;
-use crate::lisp::run::Memory;
-use crate::lisp::{AbsentData, Host, ToolInfo};
+use crate::lisp::{AbsentData, Host, Memory, ReturnScope, ToolInfo};
 use crate::value::{Keyword, Value};
 
 static NOTHING: Value = Value::Nil;
@@ -20,7 +18,7 @@ pub(crate) struct World<'h> {
     pub(crate) context: &'h Value,
     pub(crate) absent_data: AbsentData,
     pub(crate) firewall: bool,
-    pub(crate) ends: Ends,
+    pub(crate) return_scope: ReturnScope,
     pub(crate) history: &'h [Value],
     pub(crate) budget: &'h Value,
     pub(crate) memory: &'h Memory,
@@ -69,7 +67,7 @@ impl<'h> World<'h> {
             context: &NOTHING,
             absent_data: AbsentData::Nil,
             firewall: false,
-            ends: Ends::Run,
+            return_scope: ReturnScope::Run,
             history: &[],
             budget: &NOTHING,
             memory: &FORGOTTEN,

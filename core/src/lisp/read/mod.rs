@@ -12,8 +12,8 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 
-use super::watch::Watch;
-use super::{Error, Form, Shape};
+use super::host::Watch;
+use super::{Error, Form, Limits, Shape};
 use crate::limits::{PROGRAM_BYTES, PROGRAM_NESTING, PROGRAM_SYMBOLS};
 use crate::text::Span;
 use crate::text::lex::lisp::{Bracket, Ending, Lexeme, Lexemes, Opener};
@@ -31,6 +31,14 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         Self { bytes: PROGRAM_BYTES.usual() as usize, symbols: PROGRAM_SYMBOLS.usual() as usize }
+    }
+}
+
+impl Budget {
+    /// The budget that a program's limits leave for its text.
+    pub(super) fn of(limits: &Limits) -> Self {
+        let count = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+        Self { bytes: count(limits.program_bytes), symbols: count(limits.symbols) }
     }
 }
 

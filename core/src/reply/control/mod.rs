@@ -4,17 +4,13 @@
 //! [`Control`], or the words for what is wrong with it. Source: agent contract §26.1 and §26.5, settled decision 9.
 //! It must never choose between two actions: exactly one is set, or the reply is refused.
 
-mod glimpse;
-mod prose;
-
 #[cfg(test)]
 mod tests;
 
-use super::{Extracted, Finish, Outcome, Recovery, Reject, Rule, Want, extract};
+use super::{Extracted, Finish, Outcome, Recovery, Reject, Rule, Want, extract, reasoning};
+use crate::text::Span;
 use crate::value::Json;
 use crate::value::json::{self, Member, Node};
-
-pub use glimpse::{Glimpse, glimpse};
 
 /// What a `final_answer` may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -108,7 +104,7 @@ pub fn read(reply: &str, answers: Answers, recovery: Recovery, finish: Finish) -
     if recovery == Recovery::Lenient
         && answers == Answers::Text
         && matches!(extracted.outcome, Outcome::NotFound)
-        && let Some(answer) = prose::answer(reply)
+        && let Some(answer) = prose(reply)
     {
         let action = Action::Answer(Json::str(answer));
         let notes = vec!["the reply was prose and was taken as the final answer".to_owned()];
@@ -290,5 +286,51 @@ fn kind(json: &Json) -> &'static str {
         Node::Str(_) => "text",
         Node::List(_) => "a list",
         Node::Object(_) => "an object",
+    }
+}
+
+/// Fewer visible characters than this are no answer.
+const FEWEST_CHARS: usize = 24;
+
+/// Ends that say that more was to come.
+const UNFINISHED: [char; 5] = ['{', '[', ':', ',', '-'];
+
+/// The reply as an answer, when it is plain prose: long enough, without braces, fence or tag at its start, and finished.
+fn prose(reply: &str) -> Option<String> {
+    let parts = reasoning::find(reply);
+    let rest: Vec<&str> = reasoning::rest(reply, &parts).into_iter().map(|span: Span| span.text(reply)).collect();
+    let text = rest.join("\n");
+    let visible = text.chars().filter(|c| !c.is_whitespace()).count();
+    let is_plain = visible >= FEWEST_CHARS
+        && !text.contains(['{', '}'])
+        && !text.starts_with(['`', '~', '<'])
+        && !text.ends_with(UNFINISHED);
+    is_plain.then_some(text)
+}
+
+/// The parts of a control object as far as they are there.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Glimpse<'a> {
+    /// The thought so far.
+    pub thought: Option<&'a str>,
+    /// The name of the tool.
+    pub tool: Option<&'a str>,
+    /// Its arguments so far.
+    pub args: Option<&'a Json>,
+    /// The answer so far.
+    pub answer: Option<&'a Json>,
+    /// The question so far.
+    pub question: Option<&'a str>,
+}
+
+/// Looks at a control object that may still grow.
+pub fn glimpse(partial: &Json) -> Glimpse<'_> {
+    let inner = |key: &str, name: &str| partial.get(key).and_then(|json| json.get(name));
+    Glimpse {
+        thought: partial.get("thought").and_then(Json::as_str),
+        tool: inner("tool_call", "name").and_then(Json::as_str),
+        args: inner("tool_call", "arguments"),
+        answer: partial.get("final_answer").filter(|json| json.node != Node::Null),
+        question: inner("awaiting_user_input", "prompt").and_then(Json::as_str),
     }
 }

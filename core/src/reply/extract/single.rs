@@ -3,10 +3,10 @@
 //! In: the search and a part of the reply. Out: whether that part was such a value; it was offered then.
 
 use super::super::fixes::{Fix, FixKind};
+use super::super::options::Recovery;
+use super::super::options::{Scalar, Want};
 use super::super::outcome::Rule;
-use super::super::recovery::Recovery;
 use super::super::repair::{Edge, Read};
-use super::super::want::{Scalar, Want};
 use super::{Search, stop};
 use crate::text::Span;
 use crate::value::Json;

@@ -12,7 +12,7 @@ mod string;
 mod word;
 
 use super::fixes::{Fix, FixKind};
-use super::recovery::Recovery;
+use super::options::Recovery;
 use crate::limits::JSON_DEPTH;
 use crate::text::Span;
 use crate::value::Json;

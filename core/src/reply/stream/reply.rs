@@ -6,7 +6,7 @@
 use super::JsonPush;
 use super::state::Phase;
 use crate::reply::fence::Tag;
-use crate::reply::want::Want;
+use crate::reply::options::Want;
 use crate::reply::{reasoning, scan};
 use crate::text::Span;
 

@@ -4,16 +4,12 @@
 //! gaps or overlaps, on character borders. They must never fail, and never decide anything: what a text means is for
 //! its parser to say.
 
-mod json;
 pub mod lisp;
-mod signature;
-mod template;
+mod notations;
 
 use super::Span;
 
-pub use json::json;
-pub use signature::signature;
-pub use template::template;
+pub use notations::{json, signature, template};
 
 /// What a piece of text is, for its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -5,18 +5,17 @@
 
 mod convert;
 mod difference;
-mod members;
-mod path;
 mod read;
 mod texts;
 mod values;
 mod write;
 
+use std::collections::HashSet;
+
 use num_bigint::BigInt;
 
 pub use convert::TOO_DEEP;
 pub use difference::{Difference, differences, same};
-pub use members::Members;
 pub(crate) use read::escaped;
 pub use read::{JsonError, parse};
 pub(crate) use values::parse_value;
@@ -111,6 +110,18 @@ impl Json {
         self.members()?.iter().find(|member| member.key == key).map(|member| &member.value)
     }
 
+    /// The part at `path`: member names and array indexes (from 0) separated by dots; the empty path is the whole.
+    /// `None` when there is no such part. A key that holds a dot cannot be reached; use [`Json::get`].
+    pub fn at(&self, path: &str) -> Option<&Self> {
+        if path.is_empty() {
+            return Some(self);
+        }
+        path.split('.').try_fold(self, |part, step| match &part.node {
+            Node::List(items) => items.get(step.parse::<usize>().ok()?),
+            _ => part.get(step),
+        })
+    }
+
     /// The members of an object.
     pub fn members(&self) -> Option<&[Member]> {
         match &self.node {
@@ -133,6 +144,46 @@ impl Json {
             Node::Str(text) => Some(text),
             _ => None,
         }
+    }
+}
+
+/// Up to this many members a key is looked for by going through all of them.
+const FEW: usize = 16;
+
+/// The members of an object under construction.
+#[derive(Debug, Clone, Default)]
+pub struct Members {
+    list: Vec<Member>,
+    /// The keys of `list`, once there are more than a few.
+    keys: HashSet<String>,
+}
+
+impl Members {
+    /// Adds a member unless one with its key is there already.
+    pub fn push(&mut self, member: Member) {
+        if self.list.len() < FEW {
+            if self.list.iter().all(|have| have.key != member.key) {
+                self.list.push(member);
+            }
+            return;
+        }
+        if self.keys.is_empty() {
+            self.keys.extend(self.list.iter().map(|have| have.key.clone()));
+        }
+        if !self.keys.contains(&member.key) {
+            self.keys.insert(member.key.clone());
+            self.list.push(member);
+        }
+    }
+
+    /// The members so far.
+    pub fn as_slice(&self) -> &[Member] {
+        &self.list
+    }
+
+    /// The finished list.
+    pub fn finish(self) -> Vec<Member> {
+        self.list
     }
 }
 

@@ -163,3 +163,23 @@ proptest! {
         prop_assert_eq!(ours.is_ok(), theirs.is_ok(), "{:?}", text);
     }
 }
+
+#[test]
+fn a_path_leads_through_members_and_indexes() {
+    let json = parse(r#"{"items":[{"price":1},{"price":2,"":3}],"0":{"a":4}}"#).unwrap_or_default();
+    let cases = [
+        ("items.1.price", Some("2")),
+        ("items.0", Some(r#"{"price":1}"#)),
+        ("items.1.", Some("3")),
+        ("0.a", Some("4")),
+        ("items.2", None),
+        ("items.-1", None),
+        ("items.price", None),
+        ("nothing", None),
+        ("items.0.price.x", None),
+    ];
+    for (path, expected) in cases {
+        assert_eq!(json.at(path).map(Json::to_text).as_deref(), expected, "{path}");
+    }
+    assert_eq!(json.at(""), Some(&json));
+}

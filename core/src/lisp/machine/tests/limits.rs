@@ -1,8 +1,8 @@
 //! Each limit ends a program with its own reason, names itself and leaves the process healthy.
 
 use super::{Echo, outcome, run_with, shown};
+use crate::lisp::Limits;
 use crate::lisp::Memory;
-use crate::lisp::machine::Limits;
 
 fn limited(source: &str, limits: &Limits) -> (String, String) {
     let outcome = run_with(source, &Memory::new(), limits, &Echo::default());

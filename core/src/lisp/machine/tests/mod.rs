@@ -6,12 +6,12 @@ mod hostile;
 mod limits;
 mod order;
 mod parallel;
-mod reading;
+mod projection;
 mod table;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::lisp::machine::Limits;
+use crate::lisp::Limits;
 use crate::lisp::{CallAddress, Error, Failure, Host, Input, Memory, Outcome, ToolInfo, run};
 use crate::reasons::Reason;
 use crate::value::{Map, Value};

@@ -1,8 +1,8 @@
 //! Branches side by side give the same as one after the other.
 
 use super::{Echo, outcome, run_with, shown};
+use crate::lisp::Limits;
 use crate::lisp::Memory;
-use crate::lisp::machine::Limits;
 
 #[test]
 fn results_and_records_stand_in_the_order_of_the_branches() {

@@ -3,17 +3,15 @@
 //! A qualified name is another way to write a builtin. `data/`, `tool/` and `budget/` are not here: they are no
 //! builtins but the program's surroundings.
 
-use std::sync::Arc;
-
-use super::Error;
-use super::builtins::{self, Builtin, Clojure, Run};
-use super::function::Function;
+use super::{Builtin, Clojure, Run};
+use crate::lisp::machine::Callable;
+use crate::lisp::{Error, builtins};
 use crate::reasons::Reason;
 use crate::text::nearest::nearest;
 use crate::value::Value;
 
 /// A namespace: its names and what it holds.
-pub(super) struct Namespace {
+pub(crate) struct Namespace {
     /// The ways to write it; the first is the one shown.
     pub names: &'static [&'static str],
     /// Its members.
@@ -21,7 +19,7 @@ pub(super) struct Namespace {
 }
 
 /// What a namespace holds.
-pub(super) enum Members {
+pub(crate) enum Members {
     /// Every function of `clojure.core` that exists here.
     Core,
     /// These builtins, under their own names.
@@ -121,7 +119,7 @@ const LIMITS: &[(&str, &str)] = &[
 ];
 
 /// All namespaces of builtins.
-pub(super) const NAMESPACES: &[Namespace] = &[
+pub(crate) const NAMESPACES: &[Namespace] = &[
     Namespace { names: &["clojure.core", "core"], members: Members::Core },
     Namespace { names: &["clojure.set", "set"], members: Members::Same(SETS) },
     Namespace { names: &["clojure.string", "str", "string"], members: Members::Same(STRINGS) },
@@ -154,13 +152,13 @@ pub(super) const NAMESPACES: &[Namespace] = &[
 ];
 
 /// Splits a symbol at its first slash; a symbol that starts with one has no namespace.
-pub(super) fn split(symbol: &str) -> Option<(&str, &str)> {
+pub(crate) fn split(symbol: &str) -> Option<(&str, &str)> {
     let slash = symbol.bytes().position(|byte| byte == b'/').filter(|slash| *slash > 0)?;
     Some((&symbol[..slash], &symbol[slash + 1..]))
 }
 
 /// Qualified names that can be written without their namespace.
-pub(super) const UNQUALIFIED: [(&str, &str); 4] = [
+pub(crate) const UNQUALIFIED: [(&str, &str); 4] = [
     ("currentTimeMillis", "System/currentTimeMillis"),
     ("parse", "LocalDate/parse"),
     ("between", "Duration/between"),
@@ -168,7 +166,7 @@ pub(super) const UNQUALIFIED: [(&str, &str); 4] = [
 ];
 
 /// The builtin of a name without a namespace; some qualified ones can be written without theirs.
-pub(super) fn bare(name: &str) -> Option<&'static Builtin> {
+pub(crate) fn bare(name: &str) -> Option<&'static Builtin> {
     builtins::find(name).or_else(|| {
         let (_, qualified) = UNQUALIFIED.iter().find(|(bare, _)| *bare == name)?;
         builtins::find(qualified)
@@ -176,17 +174,17 @@ pub(super) fn bare(name: &str) -> Option<&'static Builtin> {
 }
 
 /// Numbers that have a name.
-pub(super) const CONSTANTS: [(&str, f64); 3] =
+pub(crate) const CONSTANTS: [(&str, f64); 3] =
     [("POSITIVE_INFINITY", f64::INFINITY), ("NEGATIVE_INFINITY", f64::NEG_INFINITY), ("NaN", f64::NAN)];
 
 /// A number that has a name.
-pub(super) fn constant(name: &str) -> Option<Value> {
+pub(crate) fn constant(name: &str) -> Option<Value> {
     CONSTANTS.iter().find(|(known, _)| *known == name).map(|(_, number)| Value::Float(*number))
 }
 
 impl Namespace {
     /// The names of its members that exist, sorted.
-    pub(super) fn list(&self) -> Vec<&'static str> {
+    pub(crate) fn list(&self) -> Vec<&'static str> {
         let mut names: Vec<&str> = match self.members {
             Members::Core => builtins::rows().filter(|row| is_core(row)).map(|row| row.name).collect(),
             Members::Same(names) => names.iter().copied().filter(|name| value(name).is_some()).collect(),
@@ -199,7 +197,7 @@ impl Namespace {
     }
 
     /// The builtin's name behind a member.
-    pub(super) fn target(&self, member: &str) -> Option<&'static str> {
+    pub(crate) fn target(&self, member: &str) -> Option<&'static str> {
         match self.members {
             Members::Core => builtins::find(member).filter(|row| is_core(row)).map(|row| row.name),
             Members::Same(names) => names.iter().copied().find(|name| *name == member),
@@ -209,12 +207,12 @@ impl Namespace {
 }
 
 /// The namespace of this name.
-pub(super) fn named(name: &str) -> Option<&'static Namespace> {
+pub(crate) fn named(name: &str) -> Option<&'static Namespace> {
     NAMESPACES.iter().find(|namespace| namespace.names.contains(&name))
 }
 
 /// The value of a qualified name; `invalid_form` with what there is when it does not exist.
-pub(super) fn find(namespace: &str, member: &str) -> Result<Value, Error> {
+pub(crate) fn find(namespace: &str, member: &str) -> Result<Value, Error> {
     let Some(found) = named(namespace) else {
         let names: Vec<&str> = NAMESPACES.iter().map(|namespace| namespace.names[0]).collect();
         let near = nearest(namespace, names.iter().copied());
@@ -259,7 +257,7 @@ pub fn members(namespace: &str) -> Vec<&'static str> {
 /// A function or constant by the builtin's name.
 fn value(name: &str) -> Option<Value> {
     let row = builtins::find(name).filter(|row| matches!(row.run, Run::Function(_)));
-    row.map(|row| Value::Function(Arc::new(Function::Builtin(row)))).or_else(|| constant(name))
+    row.map(|row| Callable::Builtin(row).into_value()).or_else(|| constant(name))
 }
 
 /// Is it a function that Clojure too has under this name in `clojure.core`?

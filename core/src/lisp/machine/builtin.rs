@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use super::Machine;
 use crate::lisp::R;
-use crate::lisp::machine::Machine;
 use crate::value::Value;
 
 /// A builtin function, or a form of the language.

@@ -4,16 +4,13 @@
 //! somebody looks. Those that are looked at and then changed go on as B-trees, and so do those with keys that nest or are
 //! long: hashing looks at a part of such a key only, so that many could have one hash. Nobody outside can tell.
 
-mod hashed;
-mod iter;
-
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use self::hashed::Hashed;
-pub(super) use self::iter::{IntoIter, Iter};
 use super::Value;
+use super::hashed::Hashed;
+use super::table_iter::{IntoIter, Iter};
 
 /// Most entries kept in a sorted vector.
 const SMALL: usize = 32;
@@ -307,7 +304,7 @@ impl<V> FromIterator<(Value, V)> for Table<V> {
 }
 
 /// Is it hashed as a whole and soon? Names, numbers and short lists of them are.
-fn is_hashable(key: &Value) -> bool {
+pub(super) fn is_hashable(key: &Value) -> bool {
     match key {
         Value::List(items) => items.len() <= FEW && !items.iter().any(Value::holds_values),
         key => !key.holds_values(),

@@ -8,8 +8,9 @@ use std::sync::OnceLock;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::{Iter, is_hashable};
-use crate::value::Value;
+use super::Value;
+use super::table::is_hashable;
+use super::table_iter::Iter;
 
 /// Entries with an index by hash.
 #[derive(Clone)]

@@ -2,7 +2,7 @@
 
 use std::collections::btree_map::{self, BTreeMap};
 
-use crate::value::Value;
+use super::Value;
 
 /// The entries of a table, sorted by key.
 pub(crate) struct Iter<'a, V>(Inner<'a, V>);
