@@ -9,6 +9,7 @@ mod builtin;
 mod command;
 mod consent;
 mod declare;
+mod declare_outside;
 mod http;
 mod live;
 mod mcp;

@@ -5,7 +5,7 @@
 use ptc_core::limits::TOOL_OUTPUT;
 use ptc_core::value::Json;
 
-use super::{Wrong, limited};
+use super::declare::{Wrong, limited};
 use crate::config::document::advice;
 use crate::config::is_plain_secret;
 use crate::tool::mcp::{Connection, Mcp};
