@@ -1,6 +1,6 @@
-//! The table of limits: name, unit, default, range and the reason an agent gets when one is exceeded.
+//! The table of limits: name, unit, default, range, and the reason of the error when a limit is exceeded.
 //!
-//! Every limit of the program stands here once; agent files, help and documentation read this table.
+//! Every limit of the program has one row here; agent files, help and documentation read this table.
 
 use crate::reasons::Reason;
 
@@ -11,17 +11,17 @@ pub struct Limit {
     pub name: &'static str,
     /// The unit of the numbers.
     pub unit: &'static str,
-    /// Value when nothing is said; `None` = off.
+    /// Default value; `None` = off.
     pub default: Option<u64>,
     /// Smallest legal value.
     pub min: u64,
     /// Largest legal value.
     pub max: u64,
-    /// Reason of the error when the limit is hit.
+    /// Reason of the error when the limit is exceeded.
     pub reason: Reason,
-    /// Where another value is written, `fixed` where nowhere.
+    /// Where the limit is set; `fixed` if nowhere.
     pub set: &'static str,
-    /// What it bounds and what it does not promise.
+    /// What the limit bounds, and what it does not promise.
     pub meaning: &'static str,
 }
 

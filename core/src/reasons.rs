@@ -1,4 +1,4 @@
-//! The table of error reasons: every stable reason name, what it means and what a person can do about it.
+//! The table of error reasons: the stable name of every reason, its meaning, and what a user can do about it.
 //!
 //! Source: the agent contract §20 and the settled decisions. Names never change once released; messages may.
 
@@ -7,11 +7,11 @@
 pub struct ReasonRow {
     /// The reason itself.
     pub reason: Reason,
-    /// Its stable name, as files and `--json` show it.
+    /// Its stable name, as in files and `--json` output.
     pub name: &'static str,
-    /// What happened, one sentence.
+    /// Its meaning, one sentence.
     pub meaning: &'static str,
-    /// What to do next, one sentence.
+    /// The next step for the user, one sentence.
     pub next: &'static str,
 }
 

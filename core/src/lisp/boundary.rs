@@ -1,8 +1,8 @@
-//! What leaves a program (language contract §18 and §11.2): results without keywords, floats with few decimals, and
-//! arguments of tools.
+//! Values that leave a program (language contract §18 and §11.2): results without keywords, floats with few decimals,
+//! and arguments of tools.
 //!
-//! In: values of any depth, with shared parts. Out: values that share what did not change and repeat no shared part.
-//! It must never recur, and never intern a name.
+//! In: values of any depth, with shared parts. Out: values that share unchanged parts and process each shared part
+//! once. It must never recurse, and never intern a name.
 
 use std::collections::HashMap;
 
@@ -12,26 +12,26 @@ use crate::reasons::Reason;
 use crate::value::number::decimals;
 use crate::value::{Map, Parts, Value, address, holders};
 
-/// A value as the world sees it: keywords, also as keys, become their names; everything else stays. With it a warning
-/// for each two keys of one map that became one; there the entry with the string key is kept.
+/// The external form of a value: keywords, also as keys, become strings; everything else is unchanged. Returns a
+/// warning for each two keys of a map that became equal; the entry with the string key wins.
 pub fn externalize(value: &Value) -> (Value, Vec<String>) {
     let mut conversion = Names { warnings: Vec::new() };
     let value = convert(value, &mut conversion).unwrap_or_default();
     (value, conversion.warnings)
 }
 
-/// The value with its floats rounded to so many decimals, halves away from zero, in lists and as values of maps. Keys
-/// and sets stay as they are: rounding could make two of them one.
+/// Rounds floats to this many decimals, halves away from zero, in lists and as values of maps. Keys and sets are
+/// unchanged: rounding could make two of them equal.
 pub fn rounded(value: &Value, places: u32) -> Value {
     convert(value, &mut Decimals(places)).unwrap_or_default()
 }
 
-/// The arguments of a tool call: a map with string keys in which `-` is `_`, at every depth; keywords become their
-/// names, sets sorted lists, dates and datetimes ISO 8601 text, durations milliseconds. With it a warning for each two
-/// keys that became one; there the entry with the string key is kept.
+/// Converts the arguments of a tool call to a map with string keys in which `-` is `_`, at every depth: keywords become
+/// strings, sets sorted lists, dates and datetimes ISO 8601 text, durations milliseconds. Returns a warning for each
+/// two keys that became equal; the entry with the string key wins.
 ///
 /// `invalid_tool_args` for anything but a map, and for functions, regexes, vars and symbols inside. Infinities and NaN
-/// pass: a tool behind JSON must refuse them itself.
+/// pass: a tool that needs JSON must reject them itself.
 pub fn tool_args(machine: &mut Machine<'_>, value: &Value) -> R<(Value, Vec<String>)> {
     if !matches!(value, Value::Map(_)) {
         let problem = format!("tools take one map of named arguments, got {}", described(value));
@@ -42,19 +42,20 @@ pub fn tool_args(machine: &mut Machine<'_>, value: &Value) -> R<(Value, Vec<Stri
     Ok((value, conversion.warnings))
 }
 
-/// How a value is converted, from its innermost parts outwards.
+/// A conversion of values, applied from the innermost parts outwards.
 trait Conversion {
-    /// Does it look inside this container? What it does not enter is converted like a scalar.
+    /// True if the parts of this container are converted. Any other container is converted like a scalar.
     fn enters(&self, container: &Value) -> bool;
 
-    /// A value without parts; `None` = it stays.
+    /// Converts a value without parts; `None` = unchanged.
     fn scalar(&mut self, value: &Value) -> R<Option<Value>>;
 
-    /// A container with its converted parts: items, or keys and values in turn. `None` = it stays if its parts do.
+    /// Converts a container, given its converted parts: items, or alternating keys and values. `None` = unchanged
+    /// unless its parts changed.
     fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>>;
 }
 
-/// A container being converted.
+/// A container under conversion.
 struct Frame<'v> {
     source: &'v Value,
     parts: Parts<'v>,
@@ -110,7 +111,7 @@ fn convert(root: &Value, conversion: &mut impl Conversion) -> R {
     }
 }
 
-/// A container like `source` of other parts.
+/// A container of the same kind as `source` with other parts.
 fn rebuilt(source: &Value, parts: Vec<Value>) -> Value {
     match source {
         Value::Set(_) => Value::set(parts),
@@ -119,7 +120,7 @@ fn rebuilt(source: &Value, parts: Vec<Value>) -> Value {
     }
 }
 
-/// Keys and values in turn as entries.
+/// Alternating keys and values as entries.
 fn pairs(parts: Vec<Value>) -> impl Iterator<Item = (Value, Value)> {
     let mut parts = parts.into_iter();
     std::iter::from_fn(move || Some((parts.next()?, parts.next()?)))
@@ -162,7 +163,7 @@ impl Conversion for Decimals {
     }
 
     fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>> {
-        // Keys were rounded on the way and are put back.
+        // Keys were rounded too; restores them.
         if let Value::Map(map) = source {
             for (place, key) in map.keys().enumerate() {
                 parts[2 * place] = key.clone();
@@ -211,7 +212,7 @@ impl Conversion for Arguments<'_, '_> {
     }
 }
 
-/// The name of an argument for a key whose keywords have become strings.
+/// The argument name for a key in which keywords have become strings.
 fn argument_name(key: &Value) -> Value {
     match key {
         Value::Str(name) if !name.contains('-') => key.clone(),
@@ -220,8 +221,8 @@ fn argument_name(key: &Value) -> Value {
     }
 }
 
-/// The map of converted keys and values; where keys became one, that with the name as a string is kept, then any other
-/// string, then the first.
+/// The map of converted keys and values. Of keys that became equal, the one whose name was a string wins, then any
+/// other string, then the first.
 fn merged(source: &Map, parts: Vec<Value>, warnings: &mut Vec<String>) -> Value {
     let mut ranks: HashMap<Value, u8> = HashMap::new();
     let mut map = Map::default();

@@ -11,30 +11,30 @@ use crate::limits::{
 use super::ToolInfo;
 use crate::value::{Keyword, Map, Value};
 
-/// Everything a program is run on. Two runs on equal inputs with a host that gives equal answers have equal outcomes.
+/// The complete input of a program. Equal inputs with a host that returns equal results have equal outcomes.
 #[derive(Debug, Clone)]
 pub struct Input<'a> {
     /// The program's text.
     pub source: &'a str,
     /// The data read as `data/key`; a map.
     pub context: &'a Value,
-    /// What earlier programs defined.
+    /// Definitions of earlier programs.
     pub memory: &'a Memory,
     /// The tools that may be called.
     pub tools: &'a [ToolInfo],
     /// Results of earlier programs, oldest first: the last is `*1`.
     pub history: &'a [Value],
-    /// Results of `task` by id; `None` = no journal is kept.
+    /// Results of `task` by id; `None` = the journal is off.
     pub journal: Option<&'a Map>,
-    /// What `(budget/remaining)` gives; nil outside of an agent.
+    /// The value of `(budget/remaining)`; nil outside of an agent.
     pub budget: &'a Value,
-    /// What the program is held to.
+    /// The limits of the program.
     pub limits: &'a Limits,
-    /// Which forms of older versions are understood.
+    /// The accepted dialect.
     pub dialect: Dialect,
-    /// What `data/key` gives when the key is absent.
+    /// The value of `data/key` if the key is missing.
     pub absent_data: AbsentData,
-    /// Printed values leave out what [`firewall`](super::firewall) hides.
+    /// Printed values omit entries that the [`firewall`](super::firewall) hides.
     pub firewall: bool,
     /// What `return` and `fail` end.
     pub return_scope: ReturnScope,
@@ -63,19 +63,19 @@ impl<'a> Input<'a> {
     }
 }
 
-/// The definitions made by `def` and its kind, by name.
+/// The definitions made by `def` and similar forms, by name.
 pub type Memory = BTreeMap<Keyword, Binding>;
 
 /// A name's value in memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Binding {
-    /// The value; keywords and functions are kept as they are.
+    /// The value; keywords and functions are not converted.
     pub value: Value,
     /// The text given to `def` or `defn`.
     pub doc: Option<Arc<str>>,
 }
 
-/// Which forms of older versions are understood (language contract §23).
+/// The accepted forms of older versions (language contract §23).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {
     /// None.
@@ -83,11 +83,11 @@ pub enum Dialect {
     Current,
     /// All, translated to modern ones.
     Legacy,
-    /// As `Current`; as `Legacy` when that fails in analysis and the program uses such a form.
+    /// As `Current`; as `Legacy` if that fails in analysis and the program uses such a form.
     Auto,
 }
 
-/// What `data/key` gives when the key is absent.
+/// The value of `data/key` if the key is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AbsentData {
     /// nil
@@ -107,26 +107,26 @@ pub enum ReturnScope {
     Call,
 }
 
-/// What programs are held to. Time is the host's: see [`crate::lisp::Host::interrupt`].
+/// The limits of a program. The host limits time: see [`crate::lisp::Host::interrupt`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Steps in all.
+    /// Total steps.
     pub steps: u64,
-    /// Bytes held above the input.
+    /// Bytes allocated in addition to the input.
     pub memory_bytes: u64,
-    /// Calls within calls.
+    /// Depth of nested calls.
     pub depth: u64,
     /// Jumps of one loop, or of one call that recurs.
     pub loop_jumps: u64,
     /// Bytes of the program's text.
     pub program_bytes: u64,
-    /// Different symbols and keywords, keywords made at run time included.
+    /// Distinct symbols and keywords, including keywords made at run time.
     pub symbols: u64,
     /// Characters kept of one printed entry.
     pub print_chars: u64,
     /// Threads for branches at a time.
     pub parallel_workers: u64,
-    /// Time for one `pmap` or `pcalls`.
+    /// Time for one `pmap` or `pcalls`, in ms.
     pub parallel_timeout_ms: u64,
     /// Tool calls; `None` = any number.
     pub tool_calls: Option<u64>,

@@ -4,9 +4,9 @@
 //! text ─read─▶ Form ─analyse─▶ ir::Program ─compile─▶ Unit ─run─▶ Outcome
 //! ```
 //!
-//! In: a program's text, its context, memory and limits, and a [`Host`] that calls tools, tells the time and may stop
-//! it. Out: an [`Outcome`]. It must never touch files, sockets or clocks itself, and no program may make it panic,
-//! hang or overflow.
+//! In: a program's text, its context, memory and limits, and a [`Host`] that calls tools, provides the time and may
+//! interrupt it. Out: an [`Outcome`]. It must never touch files, sockets or clocks itself, and no program may make it
+//! panic, hang or overflow.
 
 mod analyse;
 mod arithmetic;

@@ -1,4 +1,4 @@
-//! Running a program: what goes in, what comes out, and the way through the stages.
+//! Running a program: all stages from its text to its outcome.
 //!
 //! All stages run on a thread with a large stack ([`Stack`]).
 
@@ -20,10 +20,10 @@ use crate::heap;
 use crate::reasons::Reason;
 use crate::value::{Keyword, Map, Value};
 
-/// Bytes that reading and compiling may hold, as a multiple of what the program may hold.
+/// Bytes that reading and compiling may hold, as a multiple of the program's memory limit.
 const COMPILE_SHARE: u64 = 4;
 
-/// How a program ended that did not break.
+/// How a program ended without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signal {
     /// The last form has a value.
@@ -34,50 +34,49 @@ pub enum Signal {
     Fail,
 }
 
-/// What a program did.
+/// The outcome of a program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// How it ended and with what value, or what was wrong.
+    /// Its value and signal, or its error.
     pub result: Result<(Signal, Value), Error>,
-    /// The memory after it: with the new definitions, or as before when it broke.
+    /// The memory afterwards: with the new definitions, or unchanged after an error.
     pub memory: Memory,
-    /// What it printed, also when it broke.
+    /// Printed entries, also after an error.
     pub prints: Vec<String>,
-    /// The tool calls that finished, also when it broke.
+    /// Finished tool calls, also after an error.
     pub calls: Vec<Call>,
-    /// What `step-done` noted, by id in order of the first note; also when it broke (§24). The progress of an agent counts
-    /// only notes of programs that did not break (§12.3): that is for its engine to tell.
+    /// Notes of `step-done`, by id in order of the first note; also after an error (§24). The progress of an agent
+    /// excludes notes of failed programs (§12.3), which its engine decides.
     pub summaries: Vec<(String, String)>,
-    /// The journal after it; as before when it broke.
+    /// The journal afterwards; unchanged after an error.
     pub journal: Option<Map>,
-    /// What people and models should know although nothing failed: a legacy form and its modern one, keys of tool
-    /// arguments that became one.
+    /// Warnings for users and models: a legacy form and its modern one, keys of tool arguments that became equal.
     pub warnings: Vec<String>,
-    /// What it used.
+    /// The resources it used.
     pub usage: Usage,
 }
 
-/// What a program used.
+/// Resources used by a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// Evaluation steps; the same on every machine.
     pub steps: u64,
-    /// Most bytes held above the input, as seen when looking every thousand steps.
+    /// Peak of the bytes held in addition to the input, checked every thousand steps.
     pub bytes: u64,
 }
 
-/// A program that has been read, analysed and compiled. It may be run many times: on any input with the same names in
+/// A program that has been read, analysed and compiled. It may run many times: on any input with the same names in
 /// memory and the same tools as the one it was prepared for.
 #[derive(Clone)]
 pub struct Prepared {
     unit: Arc<Unit>,
-    /// Decides the numbers of its closures.
+    /// Seed of the numbers of its closures.
     seed: u64,
     warnings: Vec<String>,
 }
 
 /// Reads, analyses and compiles a program. Errors are those of the language contract §1 up to the static name checks,
-/// `compile_memory_exceeded`, and what the host interrupts with.
+/// `compile_memory_exceeded`, and the interruptions of the host.
 pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared, Error> {
     let before = heap::live();
     let most = input.limits.memory_bytes.saturating_mul(COMPILE_SHARE);
@@ -101,7 +100,7 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
     Ok(Prepared { unit, seed: seed.finish() >> 1, warnings })
 }
 
-/// Analyses the forms in the dialect of the input. With it what to say about legacy forms.
+/// Analyses the forms in the dialect of the input. Returns the hints about legacy forms too.
 pub(super) fn understand(
     forms: &[Form],
     input: &Input<'_>,
@@ -123,7 +122,7 @@ pub(super) fn understand(
         memory: &|name| Keyword::known(name).is_some_and(|name| input.memory.contains_key(&name)),
         language: &|name| analyse::is_form(name) || builtins::find(name).is_some(),
     };
-    // What does not speak the older words keeps the error of the modern ones.
+    // A program without legacy forms keeps the error of the modern analysis.
     let translated = legacy::translate(forms, outside).and_then(|translation| {
         let program = analyse_watched(&translation.forms, &names, watch)?;
         Ok((program, translation.hints.into_iter().map(|hint| hint.text).collect::<Vec<_>>()))
@@ -135,7 +134,7 @@ pub(super) fn understand(
     }
 }
 
-/// Runs a program from its text to its outcome, on a thread of its own.
+/// Runs a program from its text to its outcome, on its own thread.
 pub fn run(input: &Input<'_>, host: &dyn Host) -> Outcome {
     Stack::with(|stack| run_on(input, host, stack)).unwrap_or_else(|error| Outcome::refused(input, error))
 }
@@ -202,7 +201,7 @@ impl Prepared {
 }
 
 impl Outcome {
-    /// The outcome of a program that did not begin to run.
+    /// The outcome of a program that could not start.
     fn refused(input: &Input<'_>, error: Error) -> Self {
         Self {
             result: Err(error),
@@ -217,7 +216,7 @@ impl Outcome {
     }
 }
 
-/// The largest number of a closure that memory holds under a name.
+/// The largest number of a closure in memory.
 fn largest_serial(memory: &Memory) -> u64 {
     let serial = |binding: &Binding| match Callable::of_value(&binding.value) {
         Some(Callable::Closure(closure)) => closure.serial,

@@ -24,7 +24,7 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Does some work on a new thread with a large stack and waits for it. Fails with `internal_error` if the thread
+    /// Runs `work` on a new thread with a large stack and waits for it. Fails with `internal_error` if the thread
     /// cannot be started or the work panics.
     pub fn with<T: Send>(work: impl FnOnce(&Stack) -> T + Send) -> Result<T, Error> {
         thread::scope(|scope| {
@@ -64,7 +64,7 @@ impl Stack {
     }
 }
 
-/// Does some work; a panic in it becomes an `internal_error`, what was done before is kept.
+/// Runs `work`; a panic in it becomes an `internal_error`. Earlier effects persist.
 pub(crate) fn catch_panic(work: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| panicked().halt())
 }

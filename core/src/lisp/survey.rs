@@ -1,7 +1,7 @@
-//! What a program's text says about it before it is run: what is wrong with it, the tools it calls, the data it reads.
+//! Static surveys of programs: their errors, the tools they call, the data they read.
 //!
-//! In: an [`Input`]. Out: a [`Survey`]. It uses the stages of a run up to analysis and runs nothing. It must never call an error certain
-//! that a run of the program could pass by.
+//! In: an [`Input`]. Out: a [`Survey`]. It uses the stages up to analysis and runs nothing. It must never report an
+//! error as certain that some run of the program avoids.
 
 use std::sync::Arc;
 
@@ -15,29 +15,29 @@ use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::Value;
 
-/// What a program says about itself.
+/// Facts about a program from its text.
 #[derive(Debug, Clone, Default)]
 pub struct Survey {
-    /// How many forms it has.
+    /// Number of top-level forms.
     pub forms: usize,
-    /// What is wrong, in the order of the text.
+    /// Errors, in the order of the text.
     pub faults: Vec<Fault>,
-    /// The calls of tools that are written out.
+    /// Tool calls with literal arguments.
     pub calls: Vec<ToolUse>,
-    /// The keys of the data that it reads, with their places.
+    /// The keys of the data that it reads, with spans.
     pub data: Vec<(Arc<str>, Span)>,
-    /// `return` or `fail` stands somewhere in it.
+    /// True if it contains `return` or `fail`.
     pub leaves: bool,
-    /// Forms of older versions with their modern ones, in words.
+    /// Texts about legacy forms and their modern ones.
     pub hints: Vec<String>,
 }
 
-/// Something that is wrong.
+/// An error found by a survey.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
     /// The error that a run ends with.
     pub error: Error,
-    /// Every run ends with it, or with another error before; else only one that comes there.
+    /// True if every run ends with it, or with an earlier error; otherwise only runs that reach it do.
     pub certain: bool,
 }
 
@@ -46,15 +46,15 @@ pub struct Fault {
 pub struct ToolUse {
     /// The tool.
     pub tool: Arc<str>,
-    /// Its arguments by name, with their values where these are constants; `None` where the names are not written out.
+    /// Its arguments by name, with the values of constants; `None` if the names are not literal.
     pub args: Option<Vec<(Value, Option<Value>)>>,
     /// The call in the text.
     pub span: Span,
-    /// Every run comes there, unless an error ends it before.
+    /// True if every run that has no earlier error reaches it.
     pub certain: bool,
 }
 
-/// Looks at a program. `internal_error` is among the faults when no thread can be started for it.
+/// Surveys a program. `internal_error` is among the faults if no thread can be started for it.
 pub fn survey(input: &Input<'_>) -> Survey {
     Stack::with(|_| look(input)).unwrap_or_else(broken)
 }
@@ -75,7 +75,7 @@ fn look(input: &Input<'_>) -> Survey {
     Survey { forms: forms.len(), ..found }
 }
 
-/// A program that analysis refuses. Unknown names hide nothing else that is wrong.
+/// A program that analysis rejects. Unknown names do not hide other errors.
 fn refused(error: Error, forms: &[Form], input: &Input<'_>) -> Survey {
     if !matches!(error.reason, Reason::UnboundVar | Reason::UnknownTool) {
         return broken(error);
@@ -98,11 +98,11 @@ fn walked(body: &Node, input: &Input<'_>) -> Survey {
 /// A walk in the order of evaluation.
 struct Walk {
     found: Survey,
-    /// Every run comes here.
+    /// True if every run reaches this point.
     certain: bool,
     /// A run may have ended without an error before.
     left: bool,
-    /// Functions of earlier programs may be called: nobody knows what is in them.
+    /// Functions of earlier programs may be called, whose effects are unknown.
     foreign: bool,
 }
 
@@ -111,14 +111,14 @@ impl Walk {
         nodes.into_iter().for_each(|node| self.node(node));
     }
 
-    /// What only some runs come to.
+    /// Visits code that only some runs reach.
     fn maybe(&mut self, visit: impl FnOnce(&mut Self)) {
         let before = std::mem::replace(&mut self.certain, false);
         visit(self);
         self.certain = before && !self.left;
     }
 
-    /// The first of them is evaluated, the others perhaps.
+    /// Visits nodes of which the first is always evaluated, the others only sometimes.
     fn first<'n>(&mut self, nodes: impl IntoIterator<Item = &'n Node>) {
         let mut nodes = nodes.into_iter();
         self.nodes(nodes.next());
@@ -130,7 +130,7 @@ impl Walk {
         (self.left, self.certain) = (true, false);
     }
 
-    /// Something is called; among these may be a function of an earlier program.
+    /// A value is called; one of these may be a function of an earlier program.
     fn called<'n>(&mut self, among: impl IntoIterator<Item = &'n Node>) {
         let is_data =
             |node: &Node| matches!(node.expr, Expr::Const(_) | Expr::Data(_) | Expr::Tool { .. } | Expr::Try { .. });
@@ -225,7 +225,7 @@ impl Walk {
         }
     }
 
-    /// Defaults are evaluated where something is missing.
+    /// Defaults are evaluated only for missing values.
     fn pattern(&mut self, pattern: &Pattern) {
         match pattern {
             Pattern::Slot(_) | Pattern::Ignore => {}
@@ -242,7 +242,7 @@ impl Walk {
     }
 }
 
-/// The arguments of a call, when their names are written out.
+/// The arguments of a call, if their names are literal.
 fn arguments(args: &Node) -> Option<Vec<(Value, Option<Value>)>> {
     match &args.expr {
         Expr::Const(Value::Map(map)) => {
@@ -253,7 +253,7 @@ fn arguments(args: &Node) -> Option<Vec<(Value, Option<Value>)>> {
     }
 }
 
-/// The value of a node that has the same in every run.
+/// The value of a node that is the same in every run.
 fn constant(node: &Node) -> Option<Value> {
     match &node.expr {
         Expr::Const(value) => Some(value.clone()),
@@ -279,7 +279,7 @@ mod tests {
         survey(&Input { tools: &tools, memory, ..Input::new(source, &limits) })
     }
 
-    /// Reason, text at the place, certain.
+    /// Reason, text of the span, certainty.
     fn faults(source: &str) -> Vec<(&'static str, String, bool)> {
         let told = |fault: Fault| {
             let place = fault.error.span.map_or("", |span| span.text(source));

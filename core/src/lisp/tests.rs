@@ -1,16 +1,16 @@
-//! The language from source to outcome, as data: each file of `tests/` holds programs and what they come to.
+//! The language from source to outcome, as data: each file of `tests/` holds programs and their outcomes.
 //!
-//! In a `.txt` file a line is `program  =>  outcome`: the readable form of the value, or `!reason line:column place`,
-//! where the place is the text that the error points at as far as it fits on the line. `;;` begins a comment. The programs
-//! have the tools `echo` and `bad`, and as data `{"n": 7, "rows": [{"id": 1, "user_name": "Ann"}], "nil": null}`. In a
-//! `.jsonl` file a line is a case as `lisp batch` reads it, with what its record must hold as `gives`; null is absent.
+//! In a `.txt` file a line is `program  =>  outcome`: the readable form of the value, or `!reason line:column text`,
+//! where the text is the error's span as far as it fits on the line. `;;` begins a comment. The programs have the tools
+//! `echo` and `bad`, and as data `{"n": 7, "rows": [{"id": 1, "user_name": "Ann"}], "nil": null}`. In a `.jsonl` file a
+//! line is a case as in `lisp batch`, with the expected members of its record as `gives`; null means absent.
 
 use super::case::Case;
 use super::{Binding, CallAddress, Error, Failure, Host, Memory, Outcome, run};
 use crate::value::json::Node;
 use crate::value::{Json, Keyword, Value, json};
 
-/// Tools that answer as the case says; no time passes.
+/// Tools that answer as in the case; the clock does not move.
 struct Answers<'c>(&'c Case);
 
 impl Host for Answers<'_> {
@@ -34,7 +34,7 @@ fn outcome(case: &Case) -> Outcome {
     run(&case.input(), &Answers(case))
 }
 
-/// What a program in the usual surroundings comes to, in the notation of the text files.
+/// The outcome of a program with the usual tools and data, in the notation of the text files.
 fn shown(program: &str) -> String {
     let program_json = Json::str(program).to_text();
     let case = json::parse(&format!("{{\"program\": {program_json}, {SURROUNDINGS}}}")).expect("JSON");
@@ -104,7 +104,7 @@ fn memory_journal_history_and_budget_reach_the_program_and_come_back() {
     check_cases(include_str!("tests/turns.jsonl"));
 }
 
-/// Runs programs one after the other, each on the memory that the one before left; the readable results.
+/// Runs programs in sequence, each on the memory of the previous one; returns the readable results.
 fn turns(programs: &[&str]) -> Vec<String> {
     let mut memory = Memory::new();
     let run_one = |program: &&str| {
@@ -154,7 +154,7 @@ fn descriptions_stay_with_their_names() {
     assert_eq!(doc("c").as_deref(), Some("a count"));
 }
 
-/// A value of so many levels, built by a program.
+/// A value with this many levels, built by a program.
 fn deep(levels: u32, then: &str) -> String {
     format!("(let [v (reduce (fn [v _] [v]) nil (range {levels}))] {then})")
 }

@@ -1,44 +1,45 @@
-//! Finds fenced blocks in a reply: backticks and tildes, tagged or not, on lines of their own or inside one line, unclosed.
+//! Finds fenced blocks in a reply: backticks and tildes, with or without tag, on lines of their own or inside one line,
+//! closed or not.
 //!
-//! In: reply text. Out: fences in order. One pass over the lines. Whether a fence's mark stands inside a JSON string is
-//! not known here; the search that reads the content decides that.
+//! In: reply text. Out: fences in order. One pass over the lines. A fence mark inside a JSON string is not recognized
+//! as such here; the search that reads the content decides that.
 
 use crate::text::Span;
 
 /// A fenced block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fence {
-    /// What its tag says.
+    /// The meaning of its tag.
     pub(super) tag: Tag,
     /// The block with its marks.
     pub(super) span: Span,
-    /// What stands between the marks.
+    /// The text between the marks.
     pub(super) content: Span,
-    /// Whether the closing mark is there.
+    /// How it ends.
     pub(super) end: End,
 }
 
 /// How a fence ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// With its closing mark.
+    /// By its closing mark.
     Closed,
-    /// With the text.
+    /// By the end of the text.
     Open,
 }
 
-/// What the word after the opening mark says about the content.
+/// The meaning of the word after the opening mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
-    /// JSON or one of its relatives.
+    /// JSON or a variant of it.
     Json,
-    /// There is none.
+    /// No word.
     Untagged,
     /// Another language.
     Other,
 }
 
-/// Tags that mean JSON, without case.
+/// Tags that mean JSON, in lower case.
 const JSON_TAGS: [&str; 6] = ["json", "json5", "jsonc", "jsonl", "ndjson", "application/json"];
 
 impl Tag {
@@ -65,12 +66,12 @@ struct Mark {
     end: usize,
 }
 
-/// A fence whose end has not been seen.
+/// A fence whose end has not been found.
 struct Opened {
     mark: Mark,
     tag: Tag,
     content: usize,
-    /// A mark inside a line that could close it when no better one comes.
+    /// A mark inside a line that closes the fence if no better one follows.
     inline: Option<Mark>,
 }
 
@@ -112,7 +113,7 @@ pub(super) fn find(reply: &str, span: Span) -> Vec<Fence> {
     fences
 }
 
-/// Reads a line outside fences: whole fences inside it go to `fences`, one that stays open is returned.
+/// Reads a line outside of fences: complete fences inside it are added to `fences`, one that remains open is returned.
 fn open_in(reply: &str, line: Span, fences: &mut Vec<Fence>) -> Option<Opened> {
     let mut from = line.start;
     while let Some(mark) = next_mark(reply, from, line.end) {
@@ -144,7 +145,7 @@ fn open_in(reply: &str, line: Span, fences: &mut Vec<Fence>) -> Option<Opened> {
     None
 }
 
-/// Reads a line inside a fence; returns what is open after it.
+/// Reads a line inside a fence; returns the fence that is open after it.
 fn close_in(reply: &str, line: Span, mut open: Opened, fences: &mut Vec<Fence>) -> Option<Opened> {
     let mut from = line.start;
     while let Some(mark) = closing_mark(reply, from, line.end, open.mark) {

@@ -12,18 +12,18 @@ pub struct FixRow {
     pub kind: FixKind,
     /// Its stable name, as records show it.
     pub name: &'static str,
-    /// What stood there and what was made of it, one sentence.
+    /// The text before and after the repair, one sentence.
     pub meaning: &'static str,
     /// The lowest level that allows it.
     pub level: Recovery,
-    /// What it costs when candidates are compared (lenient only); 0 = no doubt about what was meant.
+    /// Its cost when candidates are compared (lenient only); 0 = the meaning is certain.
     pub penalty: u32,
 }
 
-/// A repair that was made, and where.
+/// A repair and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fix {
-    /// What was done.
+    /// The repair.
     pub kind: FixKind,
     /// The bytes of the reply it concerns; empty where something was missing.
     pub at: Span,

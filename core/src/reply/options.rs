@@ -1,19 +1,19 @@
-//! What extraction is given beside the text: how much may be repaired, how the reply ended, and the expected outer shape.
+//! Options of extraction: the recovery level, how the reply ended, and the expected shape of the answer.
 //!
-//! Sources: settled decisions 9 (levels) and 11 (a cut reply is never repaired). The shape only steers the search; whether
-//! a value fits is the caller's check.
+//! Sources: settled decisions 9 (levels) and 11 (a truncated reply is never repaired). The shape only guides the
+//! search; the caller checks the value.
 
 use crate::signature::Type;
 
-/// How much may be mended in a reply. Ordered: each level allows all that the one before it allows.
+/// The allowed repairs of a reply. Each level allows everything that the previous one allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Recovery {
-    /// The whole trimmed reply, or one fence around it; nothing is mended.
+    /// The whole trimmed reply, or one fence around it; no repairs.
     Strict,
-    /// Fences and brackets are searched, syntax is mended.
+    /// Searches fences and brackets, repairs syntax.
     #[default]
     Standard,
-    /// Also mends what could have been meant otherwise, and the candidate with the fewest mends wins.
+    /// Also repairs ambiguous text; the candidate with the fewest repairs wins.
     Lenient,
 }
 
@@ -45,26 +45,26 @@ impl std::fmt::Display for Recovery {
 /// How the model's reply ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Finish {
-    /// The model said it was done.
+    /// The model finished its reply.
     Complete,
-    /// The reply was cut at the output limit: nothing that is missing at its end is made up.
+    /// The reply was cut at the output limit: nothing is added at its end.
     Truncated,
 }
 
-/// The outer shape that is expected.
+/// The expected outer shape of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Want {
     /// An object.
     Object,
-    /// An array; it may also come as an object with `items`.
+    /// An array, also as an object with `items`.
     List,
-    /// A single value; it may also come as an object with one member.
+    /// A single value, also as an object with one member.
     Scalar(Scalar),
-    /// Anything.
+    /// Any shape.
     Any,
 }
 
-/// The kind of a single value.
+/// The expected type of a single value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scalar {
     /// A string.
@@ -73,7 +73,7 @@ pub enum Scalar {
     Number,
     /// true or false.
     Bool,
-    /// One of these words; a reply that is nothing but the word counts as the string.
+    /// One of these words; a reply that is only the word counts as the string.
     Words(Vec<String>),
 }
 
@@ -81,7 +81,7 @@ impl Want {
     /// The outer shape of a signature's output type.
     pub fn of(output: &Type) -> Self {
         match output.base() {
-            // `null` is an answer too.
+            // `null` is a valid answer too.
             Type::Record { .. } | Type::Map | Type::List(_) if output.is_optional() => Self::Any,
             Type::Record { .. } | Type::Map => Self::Object,
             Type::List(_) => Self::List,
@@ -93,7 +93,7 @@ impl Want {
         }
     }
 
-    /// May the answer be a single value without brackets?
+    /// True if the answer may be a single value without brackets.
     pub(super) fn admits_scalar(&self) -> bool {
         matches!(self, Self::Scalar(_) | Self::Any)
     }

@@ -1,29 +1,29 @@
-//! Finds text that repeats itself: a model that cannot stop (agent contract §26.6).
+//! Detects text that repeats itself: a model in a loop (agent contract §26.6).
 //!
-//! In: an answer. Out: where the repeated part begins. Code blocks, tables and lists repeat by nature and are left out. Linear in
-//! the text.
+//! In: an answer. Out: the repeated part. Code blocks, tables and lists repeat by nature and are ignored. Linear in the
+//! text.
 
 use std::collections::HashMap;
 
 use super::fence;
 use crate::text::Span;
 
-/// Length of the part that is compared, in characters.
+/// Length of the compared part, in characters.
 pub const CHUNK_CHARS: usize = 50;
-/// So many equal parts are a loop.
+/// This many equal parts are a loop.
 pub const REPEATS: usize = 10;
-/// The next equal part begins at most so many characters behind the last one.
+/// The next equal part begins at most this many characters after the last one.
 const REACH_CHARS: usize = 5 * CHUNK_CHARS;
 /// Factor of the rolling sum.
 const FACTOR: u64 = 0x0100_0000_01b3;
 
-/// Where an equal part was seen last, and how often in a row.
+/// The last offset of an equal part, and the number of parts in a row.
 struct Seen {
     at: usize,
     times: usize,
 }
 
-/// The repeated part of [`CHUNK_CHARS`] characters, when the text holds it [`REPEATS`] times close together.
+/// The repeated part of [`CHUNK_CHARS`] characters, if the text contains it [`REPEATS`] times close together.
 pub fn repeated(text: &str) -> Option<String> {
     let chars: Vec<char> = running(text).chars().collect();
     // The weight of the character that leaves the window.
@@ -65,7 +65,7 @@ fn running(text: &str) -> String {
     out
 }
 
-/// Is it a line of a table or list, or a rule?
+/// True for a line of a table or list, and for a rule.
 fn is_laid_out(line: &str) -> bool {
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
     line.starts_with('|')

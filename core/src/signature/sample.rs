@@ -1,14 +1,14 @@
-//! Sample data: a valid, plausible JSON value for any type, the same for the same seed.
+//! Sample data: a valid, plausible JSON value for any type; equal seeds give equal values.
 //!
-//! In: a type, a seed, the name of the field it is for. Out: ordered JSON that satisfies the type and its answer schema.
-//! It must never depend on anything else: no clock, no randomness of its own.
+//! In: a type, a seed, the name of the field. Out: ordered JSON that satisfies the type and its answer schema. It must
+//! depend on nothing else: no clock, no randomness.
 
 use super::{Field, Type, narrow};
 use crate::value::Json;
 use crate::value::json::Node;
 
-/// A value of a type. Seed 0 takes the first of everything (so the first choice of an enum); `at` is the name of the
-/// field the value is for, or empty.
+/// A value of a type. Seed 0 takes the first alternative everywhere (such as the first choice of an enum); `at` is the
+/// name of the field, or empty.
 pub fn sample(ty: &Type, seed: u64, at: &str) -> Json {
     Spot { seed, name: at.to_owned(), place: 0, lists: 0 }.value(ty)
 }
@@ -18,17 +18,17 @@ pub fn sample_inputs(params: &[Field], seed: u64) -> Json {
     Json::object(params.iter().map(|field| (field.name.as_str(), sample(&field.ty, seed, &field.name))))
 }
 
-/// Lists nested deeper than this have one item, so that the size of a sample stays bounded.
+/// Lists nested deeper than this have one item, which bounds the size of a sample.
 const WIDE_LISTS: usize = 3;
 
-/// Where in the sample a value stands; decides which one is picked.
+/// The position of a value in the sample; decides the choice.
 struct Spot {
     seed: u64,
     /// Names from the outside in, joined by dots.
     name: String,
-    /// Place in the innermost list.
+    /// Index in the innermost list.
     place: usize,
-    /// How many lists are around.
+    /// Number of enclosing lists.
     lists: usize,
 }
 
@@ -58,12 +58,12 @@ impl Spot {
         }
     }
 
-    /// The spot of a field in a record here.
+    /// The position of a field of a record here.
     fn field(&self, name: &str) -> Self {
         Self { seed: self.seed, name: format!("{}.{name}", self.name), place: self.place, lists: self.lists }
     }
 
-    /// The spot of an item in a list here.
+    /// The position of an item of a list here.
     fn item(&self, place: usize) -> Self {
         Self { seed: self.seed, name: self.name.clone(), place, lists: self.lists + 1 }
     }
@@ -73,7 +73,7 @@ impl Spot {
         format!("2026-03-{day:02}T09:30:00Z")
     }
 
-    /// One of the values for the first hint that the field's name holds, else one of those for other names.
+    /// A value for the first hint in the field's name, else one for other names.
     fn hinted<T: Copy>(&self, table: &Hints<T>) -> T {
         let last = self.name.rsplit('.').next().unwrap_or_default().to_lowercase();
         let parts: Vec<&str> = last.split(['_', '-']).collect();
@@ -86,7 +86,7 @@ impl Spot {
         values[self.choose(values.len()).unwrap_or(0)]
     }
 
-    /// A number below `count`: the place in the list for seed 0, else decided by seed, name and place.
+    /// A number below `count`: for seed 0 the list index, else derived from seed, name and index.
     fn choose(&self, count: usize) -> Option<usize> {
         if self.seed == 0 {
             return self.place.checked_rem(count);
@@ -100,7 +100,7 @@ impl Spot {
     }
 }
 
-/// Values by field name: words that a name may hold with the values that suit it, and values for all other names.
+/// Values by field name: words that a name may contain, with suitable values, and values for other names.
 struct Hints<T: 'static> {
     named: &'static [(&'static str, &'static [T])],
     other: &'static [T],
@@ -116,7 +116,7 @@ fn mix(state: u64) -> u64 {
 
 const WORDS: &[&str] = &["alpha", "bravo", "delta", "echo", "lima", "tango"];
 
-/// Words in field names and texts that suit them; of several words in a name the earlier row counts.
+/// Words in field names and suitable texts; for several words in a name the earlier row counts.
 const TEXTS: &Hints<&str> = &Hints {
     other: WORDS,
     named: &[
@@ -150,7 +150,7 @@ const TEXTS: &Hints<&str> = &Hints {
     ],
 };
 
-/// Words in field names and integers that suit them.
+/// Words in field names and suitable integers.
 const INTS: &Hints<i64> = &Hints {
     other: &[3, 7, 42, 12, 1],
     named: &[
@@ -162,7 +162,7 @@ const INTS: &Hints<i64> = &Hints {
     ],
 };
 
-/// Words in field names and floats that suit them.
+/// Words in field names and suitable floats.
 const FLOATS: &Hints<f64> = &Hints {
     other: &[1.5, 2.25, 10.75],
     named: &[

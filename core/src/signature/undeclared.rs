@@ -1,6 +1,6 @@
-//! Fields of an answer that the signature does not name: allowed and kept, but worth showing beside an error.
+//! Undeclared fields of an answer: allowed and kept, but shown with an error.
 //!
-//! In: a type and a value. Out: warnings, outermost first, in key order. It must never refuse anything.
+//! In: a type and a value. Out: warnings, outermost first, in key order. It must never reject anything.
 
 use super::issue::{Issue, Segment};
 use super::{Field, Path, Severity, Type, names};

@@ -1,4 +1,4 @@
-//! The words for types: the scalars' names, what each type is called in messages, and guesses at what a wrong word meant.
+//! Names of types: scalar type words, type names in messages, and guesses for wrong words.
 //!
 //! In: a type or a word. Out: words. The table of scalars is the only list of type names.
 
@@ -19,11 +19,11 @@ pub(super) const SCALARS: &[(&str, Type)] = &[
     ("datetime", Type::Datetime),
 ];
 
-/// How the other types are written; part of every message about an unknown type.
+/// The notation of the other types; part of every message about an unknown type.
 pub(super) const COMPOUNDS: &[&str] =
     &[":enum[\"a\" \"b\"]", "[:int] for a list", "{name :string} for a map", "? after a type makes it optional"];
 
-/// How signatures are written: each form with what it means, for the reference. Every row is a signature.
+/// The notation of signatures: each form with its meaning, for the reference. Every row is a valid signature.
 pub const FORMS: &[(&str, &str)] = &[
     (":string", "Text."),
     (":int", "A whole number of any size."),
@@ -43,7 +43,7 @@ pub const FORMS: &[(&str, &str)] = &[
     ("() -> :int", "No parameters; the type alone says nothing about the context."),
 ];
 
-/// What other languages call our types.
+/// Type names of other languages.
 const FOREIGN: &[(&str, &str)] = &[
     ("integer", ":int"),
     ("long", ":int"),
@@ -73,7 +73,7 @@ pub(super) fn scalar(word: &str) -> Option<Type> {
     SCALARS.iter().find(|(name, _)| *name == word).map(|(_, ty)| ty.clone())
 }
 
-/// What a wrong type word most likely meant, as it should be written.
+/// The type that a wrong word most likely means, in signature notation.
 pub(super) fn guess(word: &str) -> Option<String> {
     let lower = word.to_lowercase();
     if lower == "enum" {
@@ -89,7 +89,7 @@ pub(super) fn guess(word: &str) -> Option<String> {
 }
 
 impl Type {
-    /// The word of a type in messages: `int`, `list`, `map`, `one of "a", "b"`.
+    /// The type in messages: `int`, `list`, `map`, `one of "a", "b"`.
     pub fn word(&self) -> String {
         match self.base() {
             Self::Enum(values) => {

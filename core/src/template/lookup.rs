@@ -1,13 +1,13 @@
-//! Finding a name in the data: the stack of values that sections have opened, searched from the inside.
+//! Lookup of names in the data: searches the stack of values of the open sections from the inside out.
 //!
-//! Fields are found as in signatures: the exact name, then with `-` and `_` exchanged, then as a keyword.
+//! Fields are looked up as in signatures: the exact name, then with `-` and `_` exchanged, then as a keyword.
 
 use super::Path;
 use crate::signature::names;
 use crate::text::nearest;
 use crate::value::{Map, Value};
 
-/// A value and the way to it from the context, as in `items.0.name`; empty for the context itself.
+/// A value and its path from the context, as in `items.0.name`; empty for the context itself.
 #[derive(Debug, Clone)]
 pub(super) struct Found<'v> {
     pub(super) value: &'v Value,
@@ -22,23 +22,23 @@ impl<'v> Found<'v> {
     }
 }
 
-/// Where a name was missing.
+/// A failed lookup.
 pub(super) struct Miss<'v, 'p> {
-    /// The values that were searched, from the inside.
+    /// The values that were searched, innermost first.
     within: Vec<&'v Value>,
     name: &'p str,
 }
 
 impl<'v> Miss<'v, '_> {
-    /// A name that is there and looks like the missing one.
+    /// An existing name that resembles the missing one.
     pub(super) fn nearest(&self) -> Option<&'v str> {
         let maps = self.within.iter().filter_map(|value| value.as_map());
         nearest(self.name, maps.flat_map(Map::iter).filter_map(|(key, _)| key_name(key)))
     }
 }
 
-/// The value of `path`. The first name is searched in the values from the inside; where it is found, the rest must be found
-/// too. Inside nil everything is nil.
+/// The value of `path`. The first name is searched in the values from the inside out; the other names must exist inside
+/// the value found. Inside nil everything is nil.
 pub(super) fn find<'v, 'p>(stack: &[Found<'v>], path: &'p Path) -> Result<Found<'v>, Miss<'v, 'p>> {
     let Some((name, rest)) = path.split_first() else {
         return stack.last().cloned().ok_or(Miss { within: Vec::new(), name: "." });

@@ -19,7 +19,7 @@ pub use render::{Missing, Origin, Piece, Rendered, render, render_references};
 
 use crate::text::Span;
 
-/// How templates are written: each tag with what it means, for the reference. Every row is a template.
+/// The notation of templates: each tag with its meaning, for the reference. Every row is a valid template.
 pub const TAGS: &[(&str, &str)] = &[
     ("{{name}}", "The value of `name`: text as it is, nil as nothing. Lists and tables need a section or a field."),
     ("{{order.id}}", "A field of a value; names are found with `-` and `_` exchanged as well."),
@@ -32,7 +32,7 @@ pub const TAGS: &[(&str, &str)] = &[
     ("{{! a remark }}", "Nothing: it is not sent."),
 ];
 
-/// A template that was read: its text and the tree of its tags.
+/// A parsed template: its text and the tree of its tags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     source: String,
@@ -40,7 +40,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// The text it was read from; all spans refer to it.
+    /// Its text; all spans refer to it.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -54,11 +54,11 @@ impl Template {
 /// A part of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
-    /// Text that is written as it stands. The lines of standalone tags are not part of it.
+    /// Literal text. The lines of standalone tags are not part of it.
     Text(Span),
     /// `{{path}}`
     Variable {
-        /// What to write.
+        /// The variable.
         path: Path,
         /// The tag.
         span: Span,
@@ -78,9 +78,9 @@ pub struct Section {
     pub span: Span,
     /// The closing tag.
     pub close: Span,
-    /// Written when the value is falsy (`{{^…}}`), instead of when it is truthy.
+    /// Written if the value is falsy (`{{^…}}`) instead of truthy.
     pub inverted: bool,
-    /// What lies between the tags; sections are at most [`TEMPLATE_DEPTH`](crate::limits::TEMPLATE_DEPTH) deep.
+    /// The nodes between the tags; sections are at most [`TEMPLATE_DEPTH`](crate::limits::TEMPLATE_DEPTH) deep.
     pub body: Vec<Node>,
 }
 
@@ -96,7 +96,7 @@ impl Path {
         &self.segments
     }
 
-    /// The name that is looked up in the context, and the names that follow inside that value; `None` for `.`.
+    /// The name that is looked up in the context, and the names inside that value; `None` for `.`.
     pub fn split_first(&self) -> Option<(&str, &[String])> {
         self.segments.split_first().map(|(first, rest)| (first.as_str(), rest))
     }
@@ -116,7 +116,7 @@ pub struct Use {
     pub path: Path,
     /// The tag (of a section: the opening one).
     pub span: Span,
-    /// Is it the name of a section?
+    /// True for the name of a section.
     pub section: bool,
 }
 

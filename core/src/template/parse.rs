@@ -1,4 +1,4 @@
-//! Reading a template: text → tree. Standalone section and comment tags take their line with them (Mustache specification).
+//! Template parsing: text → tree. Lines with only section or comment tags are removed (Mustache specification).
 //!
 //! It must never recurse: open sections are kept on a stack, at most `TEMPLATE_DEPTH` of them.
 
@@ -9,7 +9,7 @@ use crate::text::Span;
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 
-/// Reads a template.
+/// Parses a template.
 ///
 /// Errors: empty name, unclosed tag or section, a closing tag that does not match or opens nothing, sections deeper than
 /// `TEMPLATE_DEPTH`, and the tags of full Mustache that are not supported (`{{{x}}}`, `{{&x}}`, `{{>x}}`, `{{=x}}`).
@@ -57,14 +57,14 @@ pub fn parse(text: &str) -> Result<Template, TemplateError> {
     Ok(Template { source: text.to_owned(), nodes })
 }
 
-/// A text without tags, whatever it holds.
+/// A template of literal text, without tags.
 pub fn literal(text: &str) -> Template {
     let mut nodes = Vec::new();
     push_text(&mut nodes, Span::new(0, text.len()));
     Template { source: text.to_owned(), nodes }
 }
 
-/// A section whose closing tag was not seen yet, and the nodes before it.
+/// A section whose closing tag has not been found, and the nodes before it.
 struct OpenSection {
     path: Path,
     span: Span,
@@ -105,7 +105,7 @@ enum Sigil {
     Comment,
 }
 
-/// A tag as it stands in the text.
+/// A tag in the text.
 struct Tag<'t> {
     sigil: Sigil,
     name: &'t str,
@@ -138,7 +138,7 @@ fn next_tag(text: &str, from: usize) -> Result<Option<Tag<'_>>, TemplateError> {
     let inner = &text[inner_start..inner_end.unwrap_or(text.len())];
     let content = inner.trim();
     let comment = content.starts_with('!');
-    // A name holds neither a line break nor another tag: one that seems to was not closed where it should be.
+    // A name contains neither a line break nor another tag: one that seems to was not closed.
     let runs_on = content.contains('\n') || content.contains(OPEN);
     let Some(inner_end) = inner_end.filter(|_| comment || inner.starts_with('{') || !runs_on) else {
         let line_end = inner.find(['\n', '\r']).unwrap_or(inner.len());
@@ -172,7 +172,7 @@ fn unsupported(mark: char) -> &'static str {
     }
 }
 
-/// The whole line (or lines) of a tag that has only spaces and tabs beside it; otherwise the tag itself.
+/// The whole line (or lines) of a tag with only spaces and tabs around it; otherwise the tag itself.
 fn standalone_line(text: &str, tag: Span) -> Span {
     let blank = [' ', '\t'];
     let before = text[..tag.start].trim_end_matches(blank);

@@ -1,8 +1,9 @@
-//! Filling a template with a context: tree + value → text, warnings, and the origin of each byte.
+//! Rendering a template with a context: tree + value → text, warnings, and the origin of each byte.
 //!
-//! Falsy are missing names, nil, false, "" and empty lists; a list runs its section once per element, any other truthy value
-//! once (contract §13.2). Lists and maps as variables become compact JSON with a warning (M31), dates ISO text, nil nothing.
-//! It must never read tags in inserted data, and its output is bounded by `TEMPLATE_OUTPUT`.
+//! Falsy values are missing names, nil, false, "" and empty lists; a list renders its section once per element, any
+//! other truthy value once (contract §13.2). As variables, lists and maps become compact JSON with a warning (M31),
+//! dates ISO text, nil nothing. It must never read tags in inserted data, and its output is bounded by
+//! `TEMPLATE_OUTPUT`.
 
 use std::borrow::Cow;
 
@@ -14,59 +15,59 @@ use crate::text::Span;
 use crate::value::json::Node as JsonNode;
 use crate::value::{Json, Value};
 
-/// What to write for a variable that has no value in the context. (A section of that name is falsy in any case.)
+/// The treatment of a variable without a value in the context. (A section of that name is falsy in any case.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Missing {
-    /// Nothing.
+    /// Write nothing.
     Empty,
-    /// The tag as it stands, with a warning.
+    /// Write the tag unchanged, with a warning.
     Keep,
-    /// Refuse to fill the template.
+    /// Fail.
     Refuse,
 }
 
-/// A filled template.
+/// A rendered template.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rendered {
     /// The text.
     pub text: String,
-    /// What was not as it should be, once per tag.
+    /// Warnings, at most one per tag.
     pub warnings: Vec<Diagnostic>,
-    /// Where the text came from: pieces in order, without gaps, none of them empty.
+    /// The origins of the text: pieces in order, without gaps, none of them empty.
     pub pieces: Vec<Piece>,
 }
 
-/// A range of the filled text with one origin.
+/// A range of the rendered text with one origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// The bytes of the filled text.
+    /// The bytes of the rendered text.
     pub span: Span,
-    /// Where they came from.
+    /// Their origin.
     pub origin: Origin,
 }
 
-/// Where a piece of filled text came from.
+/// The origin of a piece of rendered text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// These bytes of the template: its text, a tag kept because it has no value, or a tag written as a reference.
+    /// These bytes of the template: literal text, a tag kept because it has no value, or a tag written as a reference.
     Template(Span),
-    /// Data of the context (not to be trusted).
+    /// Data of the context (untrusted).
     Data {
-        /// The way to it from the context, as in `items.0.name`; empty when it is the context itself.
+        /// Its path from the context, as in `items.0.name`; empty for the context itself.
         path: String,
         /// The tag in the template.
         tag: Span,
     },
 }
 
-/// Fills a template with the values of a context map.
+/// Renders a template with the values of a context map.
 ///
 /// Errors: a missing name with [`Missing::Refuse`], more output than `TEMPLATE_OUTPUT`.
 pub fn render(template: &Template, context: &Value, missing: Missing) -> Result<Rendered, TemplateError> {
     fill(template, context, Form::Values(missing))
 }
 
-/// Writes each variable as a reference to its value (`ptc_lisp`), which must be present in the context.
+/// Renders each variable as a reference to its value (`ptc_lisp`), which must be present in the context.
 ///
 /// Errors: a missing name, a section, more output than `TEMPLATE_OUTPUT`.
 pub fn render_references(
@@ -100,7 +101,7 @@ struct Fill<'a> {
 }
 
 impl<'a> Fill<'a> {
-    /// Depth is bounded by the parser.
+    /// Recursion is bounded by the parser.
     fn nodes(&mut self, nodes: &[Node]) -> Result<(), TemplateError> {
         nodes.iter().try_for_each(|node| match node {
             Node::Text(span) => self.write_template(*span),
@@ -179,7 +180,7 @@ impl<'a> Fill<'a> {
         self.write(span.text(self.source), Origin::Template(span), span)
     }
 
-    /// Appends text that `place` in the template causes.
+    /// Appends text for the given span of the template.
     fn write(&mut self, text: &str, origin: Origin, place: Span) -> Result<(), TemplateError> {
         self.charge(text.len() as u64, place)?;
         let start = self.done.text.len();
@@ -208,7 +209,7 @@ fn is_truthy(value: &Value) -> bool {
     }
 }
 
-/// The text of a value: strings and keywords as they are, nil empty, everything else as compact JSON (dates ISO).
+/// The text of a value: strings and keywords unchanged, nil empty, everything else as compact JSON (dates ISO).
 fn text_of(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Nil => Cow::Borrowed(""),

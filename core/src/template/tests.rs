@@ -1,4 +1,5 @@
-//! Behaviour of templates: tables of cases (`cases/*.json`), values that JSON cannot write, and properties of any text.
+//! Behaviour of templates: tables of cases (`cases/*.json`), values that JSON cannot represent, and properties of any
+//! text.
 
 mod any_text;
 mod checks;

@@ -1,6 +1,7 @@
-//! Text: spans and positions in sources, text made safe for terminals, display width, colours, near names, names with stars.
+//! Text: spans and positions in sources, sanitized text for terminals, display width, syntax highlighting, similar
+//! names, wildcards.
 //!
-//! Everything here works on `&str` of any content and never fails.
+//! Everything here accepts any `&str` and never fails.
 
 pub mod lex;
 pub mod nearest;
@@ -13,7 +14,7 @@ pub use nearest::{did_you_mean, matches_wildcard, nearest};
 pub use safe::SafeText;
 pub use span::{LineCol, Span};
 
-/// About how many tokens a text has: a quarter of its characters, rounded up (agent contract §11.2).
+/// An estimate of a text's tokens: a quarter of its characters, rounded up (agent contract §11.2).
 pub fn estimate_tokens(text: &str) -> u64 {
     (text.chars().count() as u64).div_ceil(4)
 }

@@ -1,6 +1,6 @@
-//! Many entries found by the hash of their key. They stand as they were given; their order is found when somebody looks.
+//! A hash table that keeps its entries in order of insertion; their key order is computed on demand.
 //!
-//! Keys that are not hashable do not belong here. The seed of the hashes differs from table to table and shows nowhere.
+//! Keys must be hashable. The seed of the hashes differs between tables and is not observable.
 
 use std::hash::BuildHasher;
 use std::mem::discriminant;
@@ -22,7 +22,8 @@ pub(super) struct Hashed<V> {
     only_strings: bool,
 }
 
-/// An entry in the index. The hash is kept so that growing needs no key, and most wrong entries are told without theirs.
+/// An entry of the index. It contains the hash, so that growing needs no key, and most mismatches are detected without
+/// comparing keys.
 #[derive(Clone, Copy)]
 struct Slot {
     hash: u32,
@@ -39,11 +40,11 @@ impl Slot {
 #[derive(Clone)]
 enum Order {
     AsGiven,
-    /// Their places, in order.
+    /// Their indexes, in order.
     Places(Box<[u32]>),
 }
 
-/// The hash as the index wants it: spread over all bits.
+/// Spreads the hash over all bits, as the index requires.
 fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
@@ -53,7 +54,7 @@ fn short(hash: u64) -> u32 {
 }
 
 impl<V> Hashed<V> {
-    /// Entries whose keys all differ.
+    /// A table of entries with distinct keys.
     pub(super) fn new(entries: Vec<(Value, V)>) -> Self {
         let mut hashed = Self::with_capacity(entries.len());
         for (key, value) in entries {
@@ -88,7 +89,7 @@ impl<V> Hashed<V> {
     #[inline]
     fn hash(&self, key: &Value) -> u32 {
         match key {
-            // These are most keys.
+            // Most keys are strings.
             Value::Str(text) => self.hash_text(text),
             Value::Int(int) => short(self.seed.hash_one(int)),
             key => short(self.seed.hash_one(key)),
@@ -114,7 +115,7 @@ impl<V> Hashed<V> {
 
     fn push(&mut self, hash: u32, key: Value, value: V) -> usize {
         let at = self.entries.len();
-        // There is no memory for more entries than that.
+        // Memory is exhausted before there are more entries.
         let place = u32::try_from(at).unwrap_or(u32::MAX);
         self.only_strings &= matches!(key, Value::Str(_));
         self.entries.push((key, value));
@@ -122,28 +123,28 @@ impl<V> Hashed<V> {
         at
     }
 
-    /// The entries as they were given.
+    /// The entries in order of insertion.
     pub(super) fn entries(&self) -> &[(Value, V)] {
         &self.entries
     }
 
-    /// The entries as they were given; keys must stay.
+    /// The entries in order of insertion; keys must not change.
     pub(super) fn entries_mut(&mut self) -> &mut [(Value, V)] {
         &mut self.entries
     }
 
-    /// The entries as they were given.
+    /// The entries in order of insertion.
     pub(super) fn into_entries(self) -> Vec<(Value, V)> {
         self.entries
     }
 
-    /// Are all keys strings?
+    /// True if all keys are strings.
     pub(super) fn has_only_strings(&self) -> bool {
         self.only_strings
     }
 
-    /// May this key be set? It may not when it is not hashable, or when it is new and the order is known already:
-    /// whoever looks and changes in turn would pay for the whole order each time.
+    /// True if this key can be set here. False for a key that is not hashable, and for a new one once the order is
+    /// known: alternating reads and writes would compute the order each time.
     #[inline]
     pub(super) fn takes(&self, key: &Value) -> bool {
         is_hashable(key) && (self.order.get().is_none() || self.place(key).is_some())
@@ -163,7 +164,7 @@ impl<V> Hashed<V> {
         self.entries.get(at).map(|(_, value)| value)
     }
 
-    /// The value under exactly this key, to be changed in place.
+    /// The value under exactly this key, for writing in place.
     pub(super) fn get_mut(&mut self, key: &Value) -> Option<&mut V> {
         if !is_hashable(key) {
             return None;
@@ -172,7 +173,7 @@ impl<V> Hashed<V> {
         self.entries.get_mut(at).map(|(_, value)| value)
     }
 
-    /// Sets a key that it [takes](Self::takes), returning the value it had.
+    /// Sets a key that it [takes](Self::takes); returns the previous value.
     pub(super) fn insert(&mut self, key: Value, value: V) -> Option<V> {
         let hash = self.hash(&key);
         if let Some(at) = self.find(hash, |have| have == &key) {
@@ -182,7 +183,7 @@ impl<V> Hashed<V> {
         None
     }
 
-    /// Where the value under a key that it [takes](Self::takes) stands; a default value when it was not there.
+    /// The slot of a key that it [takes](Self::takes); a default value if it was missing.
     #[inline]
     pub(super) fn slot(&mut self, key: Value) -> &mut V
     where
@@ -240,7 +241,7 @@ impl<V> Hashed<V> {
     }
 }
 
-/// A number in the order of the keys of one kind, for comparing most of them without going to where they lie.
+/// A number that orders most keys of one kind without reading them in memory.
 fn head(key: &Value) -> u64 {
     let text = match key {
         Value::Int(int) => return int.cast_unsigned() ^ (1 << 63),

@@ -1,7 +1,7 @@
-//! The 16-byte value that signature, template, reply and engine speak.
+//! The 16-byte value shared by signature, template, reply and engine.
 //!
-//! In: JSON text or trees, programs. Out: JSON, readable text, comparisons.
-//! It must never hold a key of JSON data as a keyword: keys from outside are strings and are not interned.
+//! In: JSON text or trees, programs. Out: JSON, readable text, comparisons. It must never store a key of JSON data as a
+//! keyword: external keys are strings and are not interned.
 
 mod drop;
 mod extent;

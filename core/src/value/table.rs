@@ -1,8 +1,9 @@
-//! Tables: values by key, each key once, seen in canonical key order. Maps, sets and groups are made of them.
+//! Tables: values by distinct keys, iterated in canonical key order. The implementation of maps, sets and groups.
 //!
-//! Small tables (almost all are) are sorted vectors. Larger ones are hashed while they are built, and put in order when
-//! somebody looks. Those that are looked at and then changed go on as B-trees, and so do those with keys that nest or are
-//! long: hashing looks at a part of such a key only, so that many could have one hash. Nobody outside can tell.
+//! Small tables (almost all are) are sorted vectors. Larger ones are hashed while they are built, and sorted on the
+//! first read in order. Those that are changed after such a read become B-trees, and so do those with nested or long
+//! keys: hashing examines only a part of such a key, so that many could have the same hash. The representation is not
+//! observable.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -14,10 +15,10 @@ use super::table_iter::{IntoIter, Iter};
 
 /// Most entries kept in a sorted vector.
 const SMALL: usize = 32;
-/// Up to this many entries going through all of them is faster than a binary search.
+/// Up to this many entries a linear search is faster than a binary search.
 const FEW: usize = 8;
 
-/// Values by key; of equal keys the first given stays. Keys are strict.
+/// Values by key; of equal keys the first given is kept. Keys are strict.
 #[derive(Clone)]
 pub(crate) struct Table<V>(Entries<V>);
 
@@ -37,7 +38,7 @@ impl<V> Default for Table<V> {
 }
 
 impl<V> Table<V> {
-    /// A table of entries that are in canonical order already, each key once.
+    /// A table of sorted entries with distinct keys.
     pub(crate) fn from_sorted(entries: Vec<(Value, V)>) -> Self {
         debug_assert!(entries.is_sorted_by(|a, b| a.0 < b.0), "keys are sorted and different");
         if entries.len() <= SMALL { Self(Entries::Small(entries)) } else { Self::large(entries) }
@@ -53,7 +54,7 @@ impl<V> Table<V> {
         }
     }
 
-    /// The entries when they are few: a sorted slice.
+    /// The entries as a sorted slice, if they are few.
     #[inline]
     pub(super) fn small(&self) -> Option<&[(Value, V)]> {
         match &self.0 {
@@ -62,7 +63,7 @@ impl<V> Table<V> {
         }
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         match &self.0 {
@@ -102,7 +103,7 @@ impl<V> Table<V> {
         }
     }
 
-    /// The value under exactly this key, to be changed in place.
+    /// The value under exactly this key, for writing in place.
     pub(crate) fn get_mut(&mut self, key: &Value) -> Option<&mut V> {
         match &mut self.0 {
             Entries::Small(entries) => {
@@ -114,7 +115,7 @@ impl<V> Table<V> {
         }
     }
 
-    /// Are all keys strings? Strings are the last kind in the order.
+    /// True if all keys are strings. Strings are the last kind in the order.
     pub(super) fn has_only_strings(&self) -> bool {
         let is_string = |key: Option<&Value>| key.is_none_or(|key| matches!(key, Value::Str(_)));
         match &self.0 {
@@ -124,7 +125,7 @@ impl<V> Table<V> {
         }
     }
 
-    /// Sets a key, returning the value it had. The key itself stays the one given first.
+    /// Sets a key and returns the previous value. The key itself remains the one given first.
     pub(crate) fn insert(&mut self, key: Value, value: V) -> Option<V> {
         self.make_room(SMALL, &key);
         match &mut self.0 {
@@ -140,7 +141,7 @@ impl<V> Table<V> {
         }
     }
 
-    /// Where the value under exactly this key stands, to be changed; a default value when it was not there.
+    /// The slot of exactly this key, for writing; a default value if it was missing.
     #[inline]
     pub(crate) fn slot(&mut self, key: Value) -> &mut V
     where
@@ -149,7 +150,7 @@ impl<V> Table<V> {
         self.slot_among(SMALL, key)
     }
 
-    /// The same for a table that grows under keys that come again and again: they are hashed sooner.
+    /// The same for a table with recurring keys: it is hashed earlier.
     #[inline]
     pub(crate) fn group(&mut self, key: Value) -> &mut V
     where
@@ -177,7 +178,7 @@ impl<V> Table<V> {
         }
     }
 
-    /// Chooses another representation when this one, which may have so many `small` entries, cannot take the key.
+    /// Changes the representation if this one, which may have up to `small` entries, cannot take the key.
     #[inline]
     fn make_room(&mut self, small: usize, key: &Value) {
         match &mut self.0 {
@@ -192,7 +193,7 @@ impl<V> Table<V> {
         }
     }
 
-    /// A table of many entries, each key once.
+    /// A table of many entries with distinct keys.
     fn large(entries: Vec<(Value, V)>) -> Self {
         Self(if entries.iter().all(|(key, _)| is_hashable(key)) {
             Entries::Hashed(Box::new(Hashed::new(entries)))
@@ -201,7 +202,7 @@ impl<V> Table<V> {
         })
     }
 
-    /// As a tree, which keeps its order when it is changed.
+    /// Converts to a tree, which keeps its order when it is changed.
     fn as_tree(&mut self) -> &mut BTreeMap<Value, V> {
         if !matches!(self.0, Entries::Tree(_)) {
             self.0 = Entries::Tree(std::mem::take(self).into_iter().collect());
@@ -210,7 +211,7 @@ impl<V> Table<V> {
         tree
     }
 
-    /// Removes exactly this key, returning the value it had.
+    /// Removes exactly this key and returns its value.
     pub(crate) fn remove(&mut self, key: &Value) -> Option<V> {
         match &mut self.0 {
             Entries::Small(entries) => {
@@ -225,7 +226,7 @@ impl<V> Table<V> {
         }
     }
 
-    /// The values in the order of their keys, to be changed in place.
+    /// The values in the order of their keys, for writing in place.
     pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         if matches!(self.0, Entries::Hashed(_)) {
             *self = Self::large(std::mem::take(self).into_iter().collect());
@@ -252,7 +253,7 @@ impl<V> Table<V> {
         })
     }
 
-    /// Does an entry fulfil this? They are asked in no particular order.
+    /// True if an entry passes the test. Entries are tested in no particular order.
     pub(super) fn any(&self, test: impl Fn(&Value, &V) -> bool) -> bool {
         match &self.0 {
             Entries::Small(entries) => entries.iter().any(|(key, value)| test(key, value)),
@@ -303,7 +304,7 @@ impl<V> FromIterator<(Value, V)> for Table<V> {
     }
 }
 
-/// Is it hashed as a whole and soon? Names, numbers and short lists of them are.
+/// True for a key that is hashed completely and quickly: names, numbers and short lists of them.
 pub(super) fn is_hashable(key: &Value) -> bool {
     match key {
         Value::List(items) => items.len() <= FEW && !items.iter().any(Value::holds_values),
@@ -311,7 +312,7 @@ pub(super) fn is_hashable(key: &Value) -> bool {
     }
 }
 
-/// Where a name stands among the entries, told by what it is alone, without reading it.
+/// The index of a name, found by its address without reading it.
 #[inline]
 fn same<V>(entries: &[(Value, V)], key: &Value) -> Option<usize> {
     match key {
@@ -325,7 +326,7 @@ fn same<V>(entries: &[(Value, V)], key: &Value) -> Option<usize> {
     }
 }
 
-/// Where a key stands among sorted entries.
+/// The index of a key among sorted entries.
 #[inline]
 fn seek<V>(entries: &[(Value, V)], key: &Value) -> Option<usize> {
     same(entries, key).or_else(|| match key {
@@ -335,7 +336,7 @@ fn seek<V>(entries: &[(Value, V)], key: &Value) -> Option<usize> {
     })
 }
 
-/// The same, or where it would stand.
+/// The same, or the index where it would be inserted.
 #[inline]
 fn seek_place<V>(entries: &[(Value, V)], key: &Value) -> Result<usize, usize> {
     same(entries, key).map_or_else(|| place(entries, key), Ok)

@@ -1,4 +1,4 @@
-//! Going through the entries of a table: borrowed and sorted by key, or by value.
+//! Iterators over the entries of a table: borrowed and sorted by key, or by value.
 
 use std::collections::btree_map::{self, BTreeMap};
 
@@ -9,19 +9,19 @@ pub(crate) struct Iter<'a, V>(Inner<'a, V>);
 
 enum Inner<'a, V> {
     Sorted(std::slice::Iter<'a, (Value, V)>),
-    /// Places in order, and what stands there.
+    /// Indexes in order, and the entries.
     Placed(std::slice::Iter<'a, u32>, &'a [(Value, V)]),
     Tree(btree_map::Iter<'a, Value, V>),
 }
 
 impl<'a, V> Iter<'a, V> {
-    /// Entries that are in order.
+    /// Sorted entries.
     #[inline]
     pub(super) fn of(entries: &'a [(Value, V)]) -> Self {
         Self(Inner::Sorted(entries.iter()))
     }
 
-    /// Entries in the order of these places.
+    /// Entries in the order of these indexes.
     pub(super) fn of_places(places: &'a [u32], entries: &'a [(Value, V)]) -> Self {
         Self(Inner::Placed(places.iter(), entries))
     }
@@ -89,7 +89,7 @@ enum Taken<V> {
 }
 
 impl<V> IntoIter<V> {
-    /// Entries in the order they are in.
+    /// Entries in their current order.
     pub(super) fn of(entries: Vec<(Value, V)>) -> Self {
         Self(Taken::Entries(entries.into_iter()))
     }

@@ -1,4 +1,4 @@
-//! The value type: its kinds, its conversions, and its lookups.
+//! The value type: its variants, kinds, conversions, and lookups.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use super::{BigInt, Date, Duration, Function, Instant, Keyword, List, Map, Patte
 /// A value. Containers are shared and copied on write.
 ///
 /// `Eq`, `Ord` and `Hash` are *strict* (the rule for map keys): `1` and `1.0` differ, NaN equals itself.
-/// [`Value::same`] is the language's loose equality. Nesting is not bounded: cloning, dropping and comparing are safe at
-/// any depth; printing, hashing and conversion to JSON look at a bounded number of levels.
+/// [`Value::same`] is the language's loose equality. Nesting is not bounded: cloning, dropping and comparing are safe
+/// at any depth; printing, hashing and conversion to JSON examine a bounded number of levels.
 ///
-/// The tag takes a whole word: with a byte of its own the rest of the first word would be copied in pieces, and reading
-/// a value as a whole right after it was written in pieces makes the processor wait. Small values come first, so that one
-/// comparison tells whether there is something to share or to drop.
+/// The tag is a whole word: with a tag of one byte the rest of the first word would be copied in pieces, and reading a
+/// value as a whole right after it was written in pieces stalls the processor. Small variants come first, so that one
+/// comparison detects values that are shared or need dropping.
 #[derive(Default)]
 #[repr(u64)]
 pub enum Value {
@@ -27,13 +27,13 @@ pub enum Value {
     Float(f64),
     /// A keyword, interned process-wide.
     Keyword(Keyword),
-    /// A point in time (UTC).
+    /// An instant (UTC).
     Instant(Instant),
     /// A day of the calendar.
     Date(Date),
-    /// A span of time.
+    /// A duration.
     Duration(Duration),
-    /// What `def` returns: `#'name`.
+    /// The result of `def`: `#'name`.
     Var(Keyword),
     /// A quoted symbol: `'name`.
     Symbol(Keyword),
@@ -47,7 +47,7 @@ pub enum Value {
     Map(Arc<Map>),
     /// A set, its members in canonical order.
     Set(Arc<Set>),
-    /// Something a program can call.
+    /// A function.
     Function(Arc<Function>),
     /// A regular expression.
     Pattern(Arc<Pattern>),
@@ -57,7 +57,7 @@ impl Clone for Value {
     #[inline]
     fn clone(&self) -> Self {
         match self {
-            // The commonest without asking further.
+            // Fast path for the most common variant.
             Self::Int(int) => Self::Int(*int),
             other => again(other),
         }
@@ -90,7 +90,7 @@ fn again(value: &Value) -> Value {
 const _: () = assert!(size_of::<Value>() == 16, "a value is 16 bytes");
 const _: () = assert!(size_of::<Option<Value>>() == 16, "results and options of values are no larger");
 
-/// What a value is, in the words of validation messages.
+/// The kind of a value, as named in validation messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// nil
@@ -128,7 +128,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word used in messages.
+    /// Its name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Nil => "nil",
@@ -193,12 +193,12 @@ impl Value {
         Self::map(entries.into_iter().map(|(key, value)| (Self::str(key), value)))
     }
 
-    /// An integer of any size, normalised to [`Value::Int`] when it fits.
+    /// An integer of any size, normalized to [`Value::Int`] if it fits.
     pub fn integer(number: BigInt) -> Self {
         i64::try_from(&number).map_or_else(|_| Self::Big(Arc::new(number)), Self::Int)
     }
 
-    /// What the value is.
+    /// The kind of the value.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Nil => Kind::Nil,
@@ -249,18 +249,18 @@ impl Value {
         self.as_map()?.get_str(key)
     }
 
-    /// The entry of a map under this name, flexibly: see [`Map::lookup`].
+    /// The entry of a map under this name, looked up flexibly: see [`Map::lookup`].
     pub fn lookup(&self, name: &str) -> Option<&Self> {
         self.as_map()?.lookup(name)
     }
 
-    /// Does it count as true? Everything but nil and false does.
+    /// True for every value except nil and false.
     #[inline]
     pub fn is_truthy(&self) -> bool {
         !matches!(self, Self::Nil | Self::Bool(false))
     }
 
-    /// Is it nil?
+    /// True for nil.
     pub fn is_nil(&self) -> bool {
         matches!(self, Self::Nil)
     }

@@ -8,7 +8,7 @@ use crate::lisp::{Form, Shape};
 use crate::reasons::Reason;
 use crate::value::{Keyword, Value};
 
-/// Patterns that a map pattern's `:or` gives defaults for.
+/// The forms of a map pattern's `:or`, by name.
 type Defaults<'f> = Vec<(Keyword, &'f Form)>;
 
 impl Analyser<'_> {
@@ -34,7 +34,7 @@ impl Analyser<'_> {
         Ok(Node::new(Expr::Loop { binds, body }, form.span))
     }
 
-    /// `[p v …]`: each pattern sees the names before it.
+    /// `[p v …]`: each pattern sees the names declared to its left.
     pub(super) fn binds(&mut self, op: &str, form: &Form) -> A<Vec<(Pattern, Node)>> {
         let wrong = |problem: &str| {
             let hint = format!("Write ({op} [name value …] body)");
@@ -52,7 +52,7 @@ impl Analyser<'_> {
         Ok(binds)
     }
 
-    /// A pattern; its names are declared.
+    /// Analyses a pattern and declares its names.
     pub(super) fn pattern(&mut self, form: &Form) -> A<Pattern> {
         match &form.shape {
             Shape::Symbol(_) => self.name_pattern(form).map(Pattern::Slot),
@@ -62,7 +62,7 @@ impl Analyser<'_> {
         }
     }
 
-    /// A symbol that becomes a local.
+    /// Declares a symbol as a local.
     fn name_pattern(&mut self, form: &Form) -> A<u32> {
         let Some(name) = plain(form) else {
             return Err(unsupported(form, "a local name must be a symbol without a namespace, and no earlier result"));
@@ -134,7 +134,7 @@ impl Analyser<'_> {
                 Shape::Symbol(_) | Shape::Vector(_) | Shape::Map(_) => {
                     let wanted = match (&value.shape, plain(value)) {
                         (Shape::Literal(wanted @ (Value::Keyword(_) | Value::Str(_))), _) => wanted.clone(),
-                        // The reference reads a symbol as the keyword of its name.
+                        // As in the reference, a symbol here is the keyword of its name.
                         (_, Some(name)) => Value::Keyword(name),
                         _ => {
                             let hint = "Write {name :key} or {name \"key\"}";
@@ -154,7 +154,7 @@ impl Analyser<'_> {
         Ok(Pattern::Map { entries, whole, span: form.span })
     }
 
-    /// The names behind `:keys` and `:strs`.
+    /// The names after `:keys` and `:strs`.
     fn names_pattern(
         &mut self,
         form: &Form,
@@ -181,14 +181,14 @@ impl Analyser<'_> {
         Ok(())
     }
 
-    /// The default of a name; it sees the names bound before.
+    /// The default of a name; it sees the names bound to its left.
     fn default(&mut self, name: Option<Keyword>, defaults: &Defaults<'_>) -> A<Option<Node>> {
         let found = name.and_then(|name| defaults.iter().find(|(given, _)| *given == name));
         found.map(|(_, form)| self.expr(form, Tail::No)).transpose()
     }
 }
 
-/// Is the form this keyword?
+/// True if the form is this keyword.
 pub(super) fn is_keyword(form: &Form, name: &str) -> bool {
     matches!(&form.shape, Shape::Literal(Value::Keyword(word)) if word.name() == name)
 }
@@ -198,7 +198,7 @@ fn after_ampersand(form: &Form) -> Box<crate::lisp::Error> {
     broken_with(Reason::InvalidForm, "destructuring", "one pattern must stand after &", hint, form.span)
 }
 
-/// A pattern that does not exist.
+/// The error for an invalid pattern.
 pub(super) fn unsupported(form: &Form, problem: impl Into<String>) -> Box<crate::lisp::Error> {
     let hint = "Use a symbol, [a b & rest :as all] or {:keys [a] b :key :or {a 1} :as all}";
     broken_with(Reason::UnsupportedPattern, "destructuring", problem, hint, form.span)

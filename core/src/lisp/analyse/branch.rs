@@ -1,4 +1,4 @@
-//! Choices: `if` and its kin, `cond`, `case`, `condp`.
+//! Choices: `if` and its variants, `cond`, `case`, `condp`.
 
 use super::bind::is_keyword;
 use super::call::{builtin, call, constant_builtin, count};
@@ -10,7 +10,7 @@ use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::Value;
 
-/// When `if-let` and its kin take the first branch.
+/// The test of `if-let` and its variants: when they take the first branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Test {
     /// The value is truthy.
@@ -91,8 +91,8 @@ impl Analyser<'_> {
         self.binding(op, form, &args[0], (&args[1..], &[]), test, tail)
     }
 
-    /// One binding, and what is done when the value passes the test and when not. The else branch sees a plain name, whose
-    /// value did not pass (as the reference has it), but no names of a pattern.
+    /// Analyses one binding with its two branches. As in the reference, the else branch sees a plain name, whose value
+    /// did not pass the test, but no names of a pattern.
     fn binding(&mut self, op: &str, form: &Form, bind: &Form, forms: (&[Form], &[Form]), test: Test, tail: Tail) -> A {
         let hint = format!("Write ({op} [name value] …)");
         let Shape::Vector(parts) = &bind.shape else {
@@ -221,7 +221,7 @@ impl Analyser<'_> {
     }
 }
 
-/// Calls a builtin of the language with one argument, whatever the program has defined under its name.
+/// Calls a builtin even if the program has a definition of the same name.
 #[expect(clippy::expect_used, reason = "the caller names one that exists")]
 fn of_language(name: &str, arg: Node, span: Span) -> Node {
     builtin(builtins::find(name).expect("invariant: the language has it"), vec![arg], span)

@@ -1,4 +1,4 @@
-//! Lists: forms, calls of builtins, tools and any other value.
+//! Lists: forms, and calls of builtins, tools and other values.
 
 use super::word::{Word, word};
 use super::{A, Analyser, Tail, broken, broken_with};
@@ -10,7 +10,7 @@ use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Keyword, Value};
 
-/// Functions whose number of arguments is checked although they may never be called.
+/// Functions whose number of arguments is checked during analysis, even if the call never runs.
 const CHECKED: &[&str] = &[
     "all-ns",
     "apply",
@@ -28,7 +28,7 @@ const CHECKED: &[&str] = &[
     "tool/servers",
 ];
 
-/// Functions that take a symbol as it is written.
+/// Functions that take a symbol unevaluated.
 const QUOTING: &[&str] = &["doc", "meta", "source", "dir", "ns-publics", "ns-name"];
 
 impl Analyser<'_> {
@@ -83,7 +83,7 @@ impl Analyser<'_> {
                 return Err(broken_with(Reason::InvalidForm, name, "data is no function", &hint, form.span));
             }
             Some(("Double", member)) => {
-                // A constant that is called is the constant (as the suite's reference has it).
+                // As in the reference, calling a constant gives the constant.
                 if let Ok(value @ Value::Float(_)) = namespaces::find("Double", member) {
                     self.all(args)?;
                     return Ok(Node::constant(value, form.span));
@@ -118,7 +118,7 @@ impl Analyser<'_> {
         Ok(builtin(row, nodes, span))
     }
 
-    /// An argument that is taken as written when it is a symbol.
+    /// An argument that is not evaluated if it is a symbol.
     fn quoting(&mut self, arg: &Form) -> A {
         match arg.name() {
             Some(name) => Ok(Node::constant(Value::Symbol(name), arg.span)),
@@ -150,7 +150,7 @@ impl Analyser<'_> {
         Ok(Node::new(Expr::Call { callee, args: self.all(args)? }, form.span))
     }
 
-    /// A method that does not exist: fails when it is reached.
+    /// A method that does not exist: the error is raised when the call runs.
     pub(super) fn unknown_method(&mut self, name: &str, span: Span) -> Node {
         let methods = || builtins::rows().map(|row| row.name).filter(|name| name.starts_with('.'));
         let near = crate::text::nearest::nearest(name, methods());
@@ -162,7 +162,7 @@ impl Analyser<'_> {
     }
 }
 
-/// The builtin that a node is.
+/// The builtin that a constant node holds.
 pub(super) fn constant_builtin(node: &Node) -> Option<&'static Builtin> {
     match &node.expr {
         Expr::Const(value) => match Callable::of_value(value)? {
@@ -186,7 +186,7 @@ pub(super) fn call(callee: Node, mut args: Vec<Node>, span: Span) -> Node {
     Node::new(Expr::Call { callee: Box::new(callee), args }, span)
 }
 
-/// Calls a builtin. With a wrong number of arguments it fails when it is reached.
+/// Calls a builtin. A wrong number of arguments is an error when the call runs.
 pub(super) fn builtin(row: &'static Builtin, mut args: Vec<Node>, span: Span) -> Node {
     if !row.arity.allows(args.len()) {
         let error = arity_error(Reason::ArityError, row, args.len(), span);
@@ -202,14 +202,14 @@ pub(super) fn builtin(row: &'static Builtin, mut args: Vec<Node>, span: Span) ->
     Node::new(Expr::Builtin { builtin: row, args }, span)
 }
 
-/// Are these the arguments of `(take n (range start end step))`? Only there the step may be 0.
+/// True for the arguments of `(take n (range start end step))`, the only call in which the step may be 0.
 fn takes_of_range(args: &[Node]) -> bool {
     let [_, Node { expr: Expr::Builtin { builtin, args }, .. }] = args else { return false };
     builtin.name == "range"
         && matches!(&**args, [_, _, step] if !matches!(step.expr, Expr::Const(Value::Int(step)) if step != 0))
 }
 
-/// A builtin that got a wrong number of arguments.
+/// A call of a builtin with a wrong number of arguments.
 fn arity_error(reason: Reason, row: &Builtin, got: usize, span: Span) -> Box<Error> {
     let error = Error::new(reason, format!("needs {}, got {got}", row.arity)).within(row.name).at(span);
     Box::new(if row.signatures.is_empty() {
@@ -219,7 +219,7 @@ fn arity_error(reason: Reason, row: &Builtin, got: usize, span: Span) -> Box<Err
     })
 }
 
-/// Checks the number of parts of a form against its row in the table of builtins.
+/// Checks the number of a form's parts against its row in the table of builtins.
 pub(super) fn count(op: &str, args: &[Form], span: Span) -> A<()> {
     match builtins::find(op) {
         Some(row) if !row.arity.allows(args.len()) => Err(arity_error(Reason::InvalidArity, row, args.len(), span)),

@@ -1,4 +1,4 @@
-//! Order, definitions, jumps and the forms that speak to the agent.
+//! Sequencing, definitions, jumps and the forms that talk to the agent.
 
 use super::call::count;
 use super::name::plain;
@@ -14,7 +14,7 @@ impl Analyser<'_> {
         self.body(args, form.span, tail)
     }
 
-    /// `(comment …)`: what stands in it is not looked at.
+    /// `(comment …)`: its contents are ignored.
     pub(super) fn comment_form(&mut self, form: &Form, _: &[Form], _: Tail) -> A {
         Ok(Node::constant(Value::Nil, form.span))
     }
@@ -27,7 +27,7 @@ impl Analyser<'_> {
         Ok(Node::new(Expr::And(self.last_in_tail(args, tail)?), form.span))
     }
 
-    /// `(or …)`: a bare symbol that nothing defines reads as nil.
+    /// `(or …)`: a bare undefined symbol reads as nil.
     pub(super) fn or_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
         if args.is_empty() {
             return Ok(Node::constant(Value::Nil, form.span));
@@ -80,7 +80,7 @@ impl Analyser<'_> {
         self.definition("defonce", form, args, DefWhen::Unbound)
     }
 
-    /// A value under a name in memory.
+    /// Analyses `def` and `defonce`.
     fn definition(&mut self, op: &str, form: &Form, args: &[Form], when: DefWhen) -> A {
         args.first().map(|name| defined_name(op, name)).transpose()?;
         count(op, args, form.span)?;
@@ -160,8 +160,8 @@ impl Analyser<'_> {
         Ok(Node::new(Expr::TaskReset(Box::new(self.expr(&args[0], Tail::No)?)), form.span))
     }
 
-    /// `(tool/try (tool/name …))`; a tool of that name comes first. Only a call of a tool can be tried: nothing of the machine is left half
-    /// done when it fails.
+    /// `(tool/try (tool/name …))`; a tool named `try` takes precedence. Only a tool call can be tried, because a failed
+    /// call leaves no work of the machine half done.
     pub(super) fn try_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
         if self.tools.contains("try") {
             return self.tool_call(form, "try", form.span, args);
@@ -181,7 +181,7 @@ impl Analyser<'_> {
     }
 }
 
-/// The name that a definition gives.
+/// The name that a definition defines.
 fn defined_name(op: &str, form: &Form) -> A<Keyword> {
     plain(form).ok_or_else(|| {
         let problem = match form.symbol() {

@@ -1,4 +1,4 @@
-//! Functions: `fn`, `defn`'s function and `#( … )`.
+//! Functions: `fn`, the function of `defn`, and `#( … )`.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::value::Keyword;
 /// The highest placeholder of a short function.
 const PLACEHOLDERS: usize = SHORT.len();
 
-/// Placeholders, and how they are shown.
+/// Placeholders and their display names.
 const SHORT: [(&str, &str); 20] = [
     ("%1", "p1"),
     ("%2", "p2"),
@@ -40,7 +40,7 @@ const SHORT: [(&str, &str); 20] = [
     ("%20", "p20"),
 ];
 
-/// What calls a function by its own name.
+/// The meaning of a function's own name inside it.
 #[derive(Clone, Copy)]
 enum SelfName {
     /// Nothing.
@@ -112,7 +112,7 @@ impl Analyser<'_> {
         Ok(self.finish(shown_name, patterns, rest, shown, body, span))
     }
 
-    /// Ends the innermost function.
+    /// Finishes the innermost function.
     fn finish(
         &mut self,
         name: Option<Keyword>,
@@ -168,19 +168,19 @@ impl Analyser<'_> {
     }
 }
 
-/// How a function is written.
+/// The notation of a function, for hints.
 fn written(op: &str) -> String {
     format!("Write ({op} {}[a b & more] body)", if op == "defn" { "name " } else { "" })
 }
 
-/// Is it a name whose function a short function of nothing else calls? Placeholders, earlier results and qualified names
+/// True for a name that a short function consisting only of it calls. Placeholders, earlier results and qualified names
 /// are values, but a tool is called.
 fn is_called(form: &Form) -> bool {
     let is_tool = form.symbol().is_some_and(|name| name.starts_with("tool/"));
     is_tool || plain(form).is_some_and(|name| !is_placeholder(name.name()))
 }
 
-/// Is it a list of parameters with a body, as functions of several arities have them?
+/// True for a parameter list with a body, as in a function with several arities.
 fn is_multiple(form: &Form) -> bool {
     form.list().and_then(<[Form]>::first).is_some_and(|first| matches!(first.shape, Shape::Vector(_)))
 }
@@ -199,7 +199,7 @@ fn parameters<'f>(op: &str, params: &'f [Form], span: Span) -> A<(&'f [Form], Op
     }
 }
 
-/// The parameters as they are shown.
+/// The parameters as displayed.
 fn shown<'n>(positions: impl Iterator<Item = &'n str>, rest: Option<&'n str>) -> Box<str> {
     let mut shown = String::from("[");
     for name in positions.chain(rest.map(|_| "&")).chain(rest) {

@@ -1,4 +1,4 @@
-//! Collections, regular expressions and quoted names as they are written.
+//! Collection literals, regular expressions and quoted names.
 
 use hashbrown::HashSet;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Keyword, Value};
 
-/// Steps that compiling all regexes of a program may take: nobody looks at the clock meanwhile. It is enough for 200 that
-/// know the letters of all languages.
+/// Steps for compiling all regexes of a program, during which the clock is not checked. Enough for 200 regexes with the
+/// letters of all languages.
 const MOST_REGEX_STEPS: usize = 10_000_000;
 
-/// What two forms have in common when they are literally equal: lists and vectors are alike, the order in maps and sets
-/// does not count, and neither does the sign of zero.
+/// The equality of literal forms: lists and vectors are equal, the order in maps and sets is ignored, and so is the
+/// sign of zero.
 #[derive(PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Written<'f> {
     Literal(&'f Value),
@@ -30,7 +30,7 @@ enum Written<'f> {
 }
 
 impl<'f> Written<'f> {
-    /// `None` for what is never equal to anything: regular expressions and short functions.
+    /// `None` for forms that are never equal to another: regular expressions and short functions.
     fn of(form: &'f Form) -> Option<Self> {
         let all = |parts: &'f [Form]| parts.iter().map(Self::of).collect::<Option<Vec<_>>>();
         Some(match &form.shape {
@@ -73,7 +73,7 @@ impl Analyser<'_> {
         compiled.map_err(|error| Box::new(error.within("#\"…\"").at(span)))
     }
 
-    /// Any form but a literal value, a list and a symbol.
+    /// Any form except an atom, a list and a symbol.
     pub(super) fn literal(&mut self, form: &Form) -> A {
         let span = form.span;
         match &form.shape {
@@ -101,7 +101,7 @@ impl Analyser<'_> {
     }
 }
 
-/// `[…]`, a constant when all items are.
+/// `[…]`; a constant if all items are.
 fn vector(nodes: Vec<Node>) -> Expr {
     match constants(&nodes) {
         Some(items) => Expr::Const(items.into()),
@@ -109,7 +109,7 @@ fn vector(nodes: Vec<Node>) -> Expr {
     }
 }
 
-/// `#{…}`, a constant when all members are.
+/// `#{…}`; a constant if all members are.
 fn set(nodes: Vec<Node>) -> Expr {
     match constants(&nodes) {
         Some(members) => Expr::Const(Value::set(members)),
@@ -117,7 +117,7 @@ fn set(nodes: Vec<Node>) -> Expr {
     }
 }
 
-/// `{…}`, a constant when all keys and values are.
+/// `{…}`; a constant if all keys and values are.
 pub(super) fn map(entries: Vec<(Node, Node)>) -> Expr {
     let constant = |node: &Node| match &node.expr {
         Expr::Const(value) => Some(value.clone()),
@@ -131,7 +131,7 @@ pub(super) fn map(entries: Vec<(Node, Node)>) -> Expr {
     }
 }
 
-/// The values of nodes that are all constant.
+/// The values of the nodes if all are constant.
 fn constants(nodes: &[Node]) -> Option<Vec<Value>> {
     nodes
         .iter()
@@ -142,7 +142,7 @@ fn constants(nodes: &[Node]) -> Option<Vec<Value>> {
         .collect()
 }
 
-/// Forms that are compared with each other one by one.
+/// Up to this many forms are compared pairwise.
 const FEW: usize = 8;
 
 /// Fails when two of the forms are literally equal.

@@ -1,4 +1,4 @@
-//! What a symbol means where it is read, and the names that mean nothing.
+//! Resolves symbols, and reports unknown names.
 
 use super::word::HISTORY;
 use super::{A, Analyser, is_form};
@@ -14,23 +14,23 @@ use crate::value::{Keyword, Value};
 use super::scope::Place;
 use super::word::{Word, word};
 
-/// Names and tools that do not exist, in the order they were met.
+/// Unknown names and tools, in order of appearance.
 #[derive(Debug, Default)]
 pub(super) struct Unknown {
     names: Vec<Name>,
     tools: Vec<Tool>,
 }
 
-/// A tool that does not exist, and its place.
+/// An unknown tool and its span.
 type Tool = (Box<str>, Span);
 
-/// A name that means nothing, its place, and the locals that could be seen there.
+/// An unknown name, its span, and the locals visible there.
 type Name = (Keyword, Span, Vec<&'static str>);
 
-/// Names of unknown things that one message lists.
+/// Number of unknown names that one message lists.
 const LISTED: usize = 20;
 
-/// A part of the language that Clojure has and this does not, with what to write instead.
+/// Parts of Clojure that this language does not have, each with its replacement.
 const ABSENT: &[(&str, &str)] = &[
     ("dotimes", "Use (doseq [i (range n)] …)"),
     ("while", "Use (loop […] (if … (recur …) …))"),
@@ -94,17 +94,17 @@ const ABSENT: &[(&str, &str)] = &[
 ];
 
 impl Unknown {
-    /// How many names are unknown so far.
+    /// The number of unknown names so far.
     pub(super) fn mark(&self) -> usize {
         self.names.len()
     }
 
-    /// Forgets the names met since: what stands inside of something unknown says nothing more.
+    /// Forgets the names added since the mark: errors inside an unknown form add nothing.
     pub(super) fn forget(&mut self, mark: usize) {
         self.names.truncate(mark);
     }
 
-    /// Fails when names or tools are unknown.
+    /// Fails if names or tools are unknown.
     pub(super) fn check(&self, analyser: &Analyser<'_>) -> Result<(), Error> {
         let seen = self.distinct(LISTED + 1);
         if !seen.is_empty() {
@@ -113,7 +113,7 @@ impl Unknown {
         self.tools.first().map_or(Ok(()), |unknown| Err(no_tool(unknown, analyser)))
     }
 
-    /// An error for each unknown name and each unknown tool.
+    /// One error for each unknown name and tool.
     pub(super) fn each(&self, analyser: &Analyser<'_>) -> Vec<Error> {
         let mut tools: Vec<&Tool> = Vec::new();
         for unknown in &self.tools {
@@ -125,7 +125,7 @@ impl Unknown {
         names.chain(tools.into_iter().map(|unknown| no_tool(unknown, analyser))).collect()
     }
 
-    /// The first mention of each unknown name, of the first so many.
+    /// The first mention of each unknown name, at most this many.
     fn distinct(&self, most: usize) -> Vec<&Name> {
         let mut seen: Vec<&Name> = Vec::new();
         for unknown in &self.names {
@@ -137,7 +137,7 @@ impl Unknown {
     }
 }
 
-/// The error about names that mean nothing, at the place of the first.
+/// The error about unknown names, at the span of the first.
 fn unbound(seen: &[&Name], analyser: &Analyser<'_>) -> Error {
     let names: Vec<String> = seen.iter().take(LISTED).map(|(name, _, _)| format!("`{}`", name.name())).collect();
     let more = if seen.len() > LISTED { " and more" } else { "" };
@@ -174,7 +174,7 @@ fn no_tool((name, span): &Tool, analyser: &Analyser<'_>) -> Error {
     Error::new(Reason::UnknownTool, format!("there is no tool `{name}`")).at(*span).hint(hint)
 }
 
-/// Hints behind one another; the last one ends as it is.
+/// Joins hints into sentences; the last one keeps its end.
 fn sentences(hints: &[String]) -> String {
     let mut text = String::new();
     for hint in hints {
@@ -187,7 +187,7 @@ fn sentences(hints: &[String]) -> String {
 }
 
 impl<'a> Analyser<'a> {
-    /// A symbol that is read.
+    /// Analyses a symbol that is read.
     pub(super) fn symbol(&mut self, name: Keyword, span: Span) -> A {
         if self.shorts == 0 && is_placeholder(name.name()) {
             let problem = format!("`{}` stands outside of #(…)", name.name());
@@ -213,7 +213,7 @@ impl<'a> Analyser<'a> {
         Ok(self.unknown_name(name, span))
     }
 
-    /// A name that lives in memory, or that the language has.
+    /// Resolves a name to memory or to the language.
     fn known(&mut self, name: Keyword) -> Option<Expr> {
         let word = word(name);
         if self.is_global(name) {
@@ -224,12 +224,12 @@ impl<'a> Analyser<'a> {
         word.and_then(Word::expr)
     }
 
-    /// Does the name live in memory, or will it?
+    /// True if the name is in memory or is defined by this program.
     pub(super) fn is_global(&self, name: Keyword) -> bool {
         self.defined.contains(&name) || self.names.memory.contains_key(&name)
     }
 
-    /// Notes an unknown name; the node is never run.
+    /// Records an unknown name; the resulting node is never run.
     pub(super) fn unknown_name(&mut self, name: Keyword, span: Span) -> Node {
         let few = self.unknown.names.len() < LISTED;
         let locals = if few { self.locals.names().map(Keyword::name).collect() } else { Vec::new() };
@@ -237,7 +237,7 @@ impl<'a> Analyser<'a> {
         Node::constant(Value::Nil, span)
     }
 
-    /// A tool's declared name: prompts write names with `-`, and `-` and `_` are the same. Notes a tool that the agent does not have.
+    /// The declared name of a tool: `-` and `_` are the same in tool names. Records an unknown tool.
     pub(super) fn tool_name<'n>(&mut self, name: &'n str, span: Span) -> &'n str
     where
         'a: 'n,
@@ -256,7 +256,7 @@ impl<'a> Analyser<'a> {
         )
     }
 
-    /// A symbol with a namespace that is read.
+    /// Analyses a symbol with a namespace.
     fn qualified(&mut self, namespace: &str, member: &str, span: Span) -> A {
         match namespace {
             "data" => Ok(Node::new(Expr::Data(member.into()), span)),
@@ -276,7 +276,7 @@ impl<'a> Analyser<'a> {
         }
     }
 
-    /// `#'name`: the value of a definition or builtin, whatever locals are called.
+    /// `#'name`: the value of a definition or builtin; locals do not shadow it.
     pub(super) fn var(&mut self, name: Keyword, span: Span) -> Node {
         match self.known(name) {
             Some(expr) => Node::new(expr, span),
@@ -284,7 +284,7 @@ impl<'a> Analyser<'a> {
         }
     }
 
-    /// What somebody who wrote this unknown name may have meant.
+    /// A suggestion for an unknown name.
     fn suggestion(&self, name: &str, locals: &[&'static str]) -> Option<String> {
         if let Some((_, hint)) = ABSENT.iter().find(|(absent, _)| *absent == name) {
             return Some(format!("{name}: {}", lower(hint)));
@@ -306,7 +306,7 @@ impl<'a> Analyser<'a> {
     }
 }
 
-/// A hint as the continuation of a sentence.
+/// A hint as the continuation of a sentence, in lower case.
 fn lower(hint: &str) -> String {
     let mut chars = hint.chars();
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
@@ -317,19 +317,19 @@ pub(super) fn is_placeholder(name: &str) -> bool {
     name.strip_prefix('%').is_some_and(|rest| rest.is_empty() || rest == "&" || number(rest).is_some())
 }
 
-/// The number of a placeholder `%n`, from 1; `usize::MAX` for numbers beyond all bounds.
+/// The number of a placeholder `%n`, from 1; `usize::MAX` if it is too large.
 pub(super) fn number(digits: &str) -> Option<usize> {
     let is_number =
         digits.starts_with(|c: char| ('1'..='9').contains(&c)) && digits.bytes().all(|b| b.is_ascii_digit());
     is_number.then(|| digits.parse().unwrap_or(usize::MAX))
 }
 
-/// Is it a name that can stand in a program (and not one of a hidden local)?
+/// True for a name that programs can contain, which the names of hidden locals are not.
 fn is_written(name: &str) -> bool {
     !name.starts_with('\u{1}')
 }
 
-/// The symbol of a form that may be given a meaning: without a namespace, and not that of an earlier result.
+/// The name of a form that may be defined: a symbol without a namespace that is not an earlier result.
 pub(super) fn plain(form: &Form) -> Option<Keyword> {
     form.name().filter(|name| namespaces::split(name.name()).is_none() && !HISTORY.contains(&name.name()))
 }

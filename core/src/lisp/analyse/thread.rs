@@ -1,4 +1,4 @@
-//! Threading: `->` and its kin. A step is written out with the value in its place, then analysed like any form.
+//! Threading: `->` and its variants. A step is rewritten with the value inserted, then analysed like any form.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Keyword, Value};
 
-/// Where the value goes.
+/// The position of the threaded value.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     First,
@@ -33,7 +33,7 @@ impl Analyser<'_> {
 
     fn nested(&mut self, op: &str, form: &Form, args: &[Form], place: Place, tail: Tail) -> A {
         let (first, steps) = split(op, form, args)?;
-        // What is nested deeper than forms may be is not written out, only checked.
+        // Forms that would be nested too deeply are not expanded, only checked.
         let most = usize::try_from(FORM_NESTING.max).unwrap_or(usize::MAX);
         let (deep, steps) = steps.split_at(steps.len().saturating_sub(most));
         for step in deep {
@@ -119,7 +119,7 @@ impl Analyser<'_> {
         })
     }
 
-    /// Steps that read a hidden local and are bound to it again, one after the other; the last one is the value.
+    /// Steps that read a hidden local and bind it again, in sequence; the last one is the result.
     fn sequence<S: Copy>(
         &mut self,
         span: Span,
@@ -157,7 +157,7 @@ fn split<'f>(op: &str, form: &Form, args: &'f [Form]) -> A<(&'f Form, &'f [Form]
     })
 }
 
-/// A step with the value in its place; what is no list becomes a call.
+/// A step with the value inserted; a step that is not a list becomes a call.
 fn insert(op: &str, value: Form, step: &Form, place: Place) -> A<Form> {
     let value = std::iter::once(value);
     let parts: Rc<[Form]> = match &step.shape {
@@ -172,7 +172,7 @@ fn insert(op: &str, value: Form, step: &Form, place: Place) -> A<Form> {
             };
             parts[..before].iter().cloned().chain(value).chain(parts[before..].iter().cloned()).collect()
         }
-        // Alone a name is a value, and the name of a form is none; only `recur` jumps.
+        // A form's name alone is not a value; only `recur` may be named, because it jumps.
         Shape::Symbol(name) if word(*name).is_some_and(|word| word.form.is_some()) && name.name() != "recur" => {
             let alone = Rc::new([symbol(Keyword::intern("do"), step.span), step.clone()]);
             [Form { shape: Shape::List(alone), span: step.span }].into_iter().chain(value).collect()

@@ -1,4 +1,4 @@
-//! What comes out at the boundary, stated as readable forms.
+//! Conversions at the boundary, in readable form.
 
 use super::*;
 use crate::lisp::Limits;

@@ -1,4 +1,4 @@
-//! Access: single items of a collection, what it is and how much it holds.
+//! Access to single items of a collection, `type`, `count` and similar.
 
 use std::sync::Arc;
 
@@ -83,7 +83,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Differs("nil gives nil")),
 ];
 
-/// How functions that ask for the place of an item differ from Clojure's.
+/// The difference to Clojure of functions that take an item by position.
 pub(super) const ORDERED: Clojure = Clojure::Differs("maps and sets have no order and are refused");
 
 fn first(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
@@ -129,7 +129,7 @@ fn nfirst(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     after(machine, first, 1)
 }
 
-/// Checks the first item as `ffirst` and `nfirst` need it.
+/// Checks the first item for `ffirst` and `nfirst`.
 fn inner(first: &Value) -> R<()> {
     Sources::Ordered
         .check(1, first)
@@ -146,7 +146,7 @@ fn nnext(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     after(machine, std::mem::take(&mut args[0]), 2)
 }
 
-/// What is left after some items; nil when nothing is.
+/// The rest after some items; nil if nothing remains.
 pub(super) fn after(machine: &mut Machine<'_>, coll: Value, items: usize) -> R {
     let total = count(machine, &coll)?;
     if items >= total { Ok(Value::Nil) } else { slice(machine, coll, items..total) }
@@ -189,7 +189,7 @@ fn empty(_: &mut Machine<'_>, args: &mut [Value]) -> R {
         Value::Str(_) => Value::str(""),
         Value::List(_) => Vec::new().into(),
         Value::Set(_) => Value::Set(Arc::new(Set::default())),
-        // Contract §3: inside, these are records in the reference, and an empty record is an empty map.
+        // Contract §3: nested, these are records in the reference, and an empty record is an empty map.
         Value::Map(_) => Map::default().into(),
         record if is_record(record) => Map::default().into(),
         other => return Err(wrong(1, "a list, string, map or set", other)),

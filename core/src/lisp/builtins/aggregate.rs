@@ -83,7 +83,7 @@ pub(super) const ROWS: &[Builtin] = &[
 
 const FIRST: Clojure = Clojure::Differs("The first of several, not the last; any values can be compared.");
 
-/// A sum on its way, and how many numbers are in it.
+/// A running sum and its number of terms.
 struct Sum {
     total: Value,
     count: u32,
@@ -177,7 +177,7 @@ fn best_by(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> R
             if is_record(coll) {
                 return Err(wrong(2, "a list, map or set", coll));
             }
-            // What cannot be gone through is the only item, and so is a string.
+            // A value that is not a collection is the only item; so is a string.
             let items = match std::mem::take(coll) {
                 text @ Value::Str(_) => Err(text),
                 coll => Items::of(coll),

@@ -1,4 +1,4 @@
-//! Arithmetic: sums, products, quotients and what they leave.
+//! Arithmetic: sums, differences, products, quotients and remainders.
 
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::R;
@@ -93,7 +93,7 @@ fn quotient(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
             other => failed(other, Reason::TypeError, 0, &[one]),
         });
     }
-    // What is no number is said before that something is zero.
+    // A wrong type is reported before a division by zero.
     if let Some((at, other)) = args.iter().enumerate().find(|(_, arg)| !number::is_number(arg)) {
         return Err(failed(NumberError::NotNumber(1), Reason::TypeError, at, &[other]));
     }
@@ -104,7 +104,8 @@ fn divided(machine: &mut Machine<'_>, args: &[Value], operation: Operation) -> R
     operation.run(machine, &args[0], &args[1], Reason::ArithmeticError)
 }
 
-/// From left to right over all arguments; `none` when there are none. A single one is returned as it is.
+/// Applies the operation from left to right; `none` for a call without arguments. A single argument is returned
+/// unchanged.
 fn fold(machine: &mut Machine<'_>, none: Value, args: &[Value], operation: Operation, wrong_kind: Reason) -> R {
     match args {
         [] => Ok(none),

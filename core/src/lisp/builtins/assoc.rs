@@ -1,4 +1,4 @@
-//! Changing maps and vectors: a value that nobody else holds is changed in place.
+//! Updating maps and vectors: a value with one owner is changed in place.
 
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ pub(super) const ROWS: &[Builtin] = &[
 const NIL: Clojure = Clojure::Differs("nil gives nil.");
 
 fn assoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    // Every wrong count is one error, without an arity of its own (as the suite shows).
+    // Every wrong count is the same error, without an arity error of its own (as the suite shows).
     let Some((root, pairs)) = args.split_first_mut().filter(|(_, pairs)| !pairs.is_empty() && pairs.len() % 2 == 0)
     else {
         if let Some(root @ (Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_))) = args.first() {
@@ -108,19 +108,19 @@ fn assoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(root)
 }
 
-/// Who looks for a place: they differ in what they make of an index that a vector does not have (as the suite shows).
+/// The builtin that looks up a slot; they differ for an index that a vector does not have (as the suite shows).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
-    /// The index after the last appends; every other is a `runtime_error`.
+    /// The index after the last appends; any other is a `runtime_error`.
     Assoc,
-    /// As above, but what is no index at all is a `type_error`.
+    /// As above, but a key that is not an integer is a `type_error`.
     AssocIn,
-    /// As above, and nothing is appended.
+    /// As above, and no index appends.
     Update,
 }
 
-/// Where the value under a key of a map or at an index of a vector stands, to be changed: nil when it was not there.
-/// nil becomes a map. On its way everything shared is copied, so the place is nobody else's.
+/// The slot under a key of a map or at an index of a vector, for writing: nil if it was missing. nil becomes a map.
+/// Everything shared on the way is copied, so that the slot has one owner.
 fn place<'m>(machine: &mut Machine<'_>, at: &'m mut Value, key: Value, change: Change) -> R<&'m mut Value> {
     if at.is_nil() {
         *at = Map::default().into();
@@ -135,7 +135,7 @@ fn place<'m>(machine: &mut Machine<'_>, at: &'m mut Value, key: Value, change: C
     }
 }
 
-/// The item of a vector at an index, to be changed.
+/// The item of a vector at an index, for writing.
 fn item<'m>(machine: &mut Machine<'_>, list: &'m mut Arc<List>, key: &Value, change: Change) -> R<&'m mut Value> {
     let len = list.len();
     let list = own_list(machine, list)?;
@@ -165,9 +165,9 @@ fn item<'m>(machine: &mut Machine<'_>, list: &'m mut Arc<List>, key: &Value, cha
     }
 }
 
-/// The place at the end of a path. A step is looked up flexibly and set under its exact key, so that a map under a
-/// string key is carried over to the keyword that was asked for (as the suite shows); so is the value that an update is
-/// made from. `None` when the path leads into a value in which nothing can be set.
+/// The slot at the end of a path. A step is looked up flexibly and written under its exact key, so that a map under a
+/// string key moves to the requested keyword (as the suite shows), and so does the old value of an update. `None` if
+/// the path leads into a value that has no entries.
 fn place_in<'m>(
     machine: &mut Machine<'_>,
     root: &'m mut Value,
@@ -180,7 +180,7 @@ fn place_in<'m>(
     if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
         return Err(wrong(1, "a map or vector", root));
     }
-    // No path is the path of the key nil (as the suite shows).
+    // An empty path is the path of the key nil (as the suite shows).
     let no_path = [Value::Nil];
     let path = match path {
         Value::Nil => &no_path,
@@ -217,7 +217,7 @@ fn place_in<'m>(
     place(machine, at, last.clone(), change).map(Some)
 }
 
-/// Is it a value in which nothing can be set, and nothing is said about it (as the suite shows)?
+/// True for a value without entries where writing is silently ignored (as the suite shows).
 fn holds_nothing(value: &Value) -> bool {
     matches!(value, Value::Set(_)) || is_record(value)
 }
@@ -231,7 +231,7 @@ fn assoc_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(root)
 }
 
-/// The arguments of `(update m key f a …)`: what is changed, where, the function, and what it gets besides the value.
+/// The arguments of `(update m key f a …)`: the map, the key, the function, and its further arguments.
 fn change(args: &mut [Value]) -> R<(Value, &mut Value, &Value, &mut [Value])> {
     let count = args.len();
     let [root, key, function, rest @ ..] = args else {
@@ -241,7 +241,7 @@ fn change(args: &mut [Value]) -> R<(Value, &mut Value, &Value, &mut [Value])> {
     Ok((std::mem::take(root), key, function, rest))
 }
 
-/// Puts `(f value a …)` in the place of a value.
+/// Replaces a value by `(f value a …)`.
 fn apply(machine: &mut Machine<'_>, place: &mut Value, callee: Callee<'_>, rest: &mut [Value]) -> R<()> {
     let old = std::mem::take(place);
     let new = match rest {
@@ -256,7 +256,7 @@ fn apply(machine: &mut Machine<'_>, place: &mut Value, callee: Callee<'_>, rest:
     Ok(())
 }
 
-/// The function of `update` and its like; a set is none here.
+/// The function of `update` and its variants; a set is not accepted here.
 fn changer(position: usize, function: &Value) -> R<Callee<'_>> {
     match function {
         Value::Set(_) => Err(wrong(position, "a function", function)),
@@ -305,7 +305,7 @@ fn dissoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
 }
 
-/// The only argument of a merge: neither nil nor false it is given back, whatever it is; false counts as no map.
+/// The only argument of a merge: returned unchanged unless it is nil or false; false counts as no map.
 fn single(maps: &mut [Value]) -> Option<Value> {
     match maps {
         [one] if one.is_truthy() => Some(std::mem::take(one)),
@@ -340,8 +340,8 @@ fn merge_with(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     })
 }
 
-/// One map of the entries of all; `clash` settles what becomes of the value that is there and one more of equal key.
-/// `position` is that of the first map among the builtin's arguments.
+/// Merges the entries of all maps; `clash` combines the values of equal keys. `position` is that of the first map among
+/// the builtin's arguments.
 fn join<'h>(
     machine: &mut Machine<'h>,
     maps: &mut [Value],

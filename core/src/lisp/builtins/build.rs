@@ -1,4 +1,4 @@
-//! Building collections: from arguments, from other collections, and from both.
+//! Building collections from arguments and from other collections.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::lisp::{Error, R, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{Map, Set, Value};
 
-/// What makes collections.
+/// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("vector", Arity::from(0), list)
         .doc(&["(vector & items)"], "A list of the arguments.")
@@ -167,7 +167,7 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(coll)
 }
 
-/// The two items of a `[key value]` list; `Err` gives back everything else.
+/// The two items of a `[key value]` list; `Err` returns any other value.
 pub(super) fn pair(item: Value) -> Result<(Value, Value), Value> {
     match item {
         Value::List(list) if list.len() == 2 => {
@@ -193,7 +193,7 @@ fn own_set<'s>(machine: &mut Machine<'_>, set: &'s mut Arc<Set>) -> R<&'s mut Se
     Ok(Arc::make_mut(set))
 }
 
-/// Asks for the room of values that are about to be copied, when it is worth asking.
+/// Reserves memory for values about to be copied, if there are enough to matter.
 fn make_room(machine: &mut Machine<'_>, values: usize) -> R<()> {
     if values > FEW {
         machine.reserve(values.saturating_mul(size_of::<Value>()))?;
@@ -201,12 +201,12 @@ fn make_room(machine: &mut Machine<'_>, values: usize) -> R<()> {
     machine.ticks(values)
 }
 
-/// Up to this many values are added one by one and without asking for room.
+/// Up to this many values are added one by one without reserving memory.
 const FEW: usize = 16;
 
 /// Adds members to a set.
 fn add(machine: &mut Machine<'_>, set: &mut Set, members: Vec<Value>) -> R<()> {
-    // Comparing members that hold other values may take long; sorting them counts the steps.
+    // Comparing members with nested values may take long; sorting them counts the steps.
     if members.len() > FEW && !members.iter().all(is_leaf) {
         let mut all = std::mem::take(set).into_vec();
         all.extend(members);
@@ -375,7 +375,7 @@ fn repeat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     repeated(machine, length(integer(1, &n)?), &item)
 }
 
-/// A list of `n` times the same value.
+/// A list with `n` copies of a value.
 pub(super) fn repeated(machine: &mut Machine<'_>, n: usize, item: &Value) -> R {
     machine.reserve(n.saturating_mul(size_of::<Value>()))?;
     machine.ticks(n)?;

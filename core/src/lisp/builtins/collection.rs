@@ -1,7 +1,7 @@
-//! Functions that builtins call on every item, and collections that they change in place.
+//! Functions that builtins apply to every item, and collections that they change in place.
 //!
-//! In: arguments as the program gave them. Out: functions looked at once, and values that nobody else holds. Nothing here
-//! goes through items: that is what the builtins do.
+//! In: the program's arguments. Out: functions resolved once, and values with one owner. Nothing here iterates: the
+//! builtins do.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use crate::lisp::{Error, Halt, Items, R, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{Field, Keyword, List, Map, Value};
 
-/// A function of one item, looked at once.
+/// A function of one item, resolved once.
 pub(super) enum Each<'v> {
     /// A field of the item, without a call.
     Field(Keyword, Field),
-    /// Anything else that can be called.
+    /// Any other callable value.
     Call(Callee<'v>),
 }
 
 impl<'v> Each<'v> {
-    /// The function of `(name f coll)`; `call` shows how it is written, for when the two look swapped.
+    /// The function of `(name f coll)`; `call` shows the right order, for the hint when the two look swapped.
     pub(super) fn of(function: &'v Value, coll: &Value, call: &str) -> R<Self> {
         match function {
             Value::Keyword(word) => Ok(Self::Field(*word, Field::new(*word))),
@@ -28,7 +28,7 @@ impl<'v> Each<'v> {
         }
     }
 
-    /// Its value for an item that stays where it is.
+    /// Applies it to an item in place.
     #[inline]
     pub(super) fn of_item(&self, machine: &mut Machine<'_>, item: &Value) -> R {
         match self {
@@ -37,7 +37,7 @@ impl<'v> Each<'v> {
         }
     }
 
-    /// Does it give something that counts as true?
+    /// True if the result for the item is truthy.
     #[inline]
     pub(super) fn test(&self, machine: &mut Machine<'_>, item: &Value) -> R<bool> {
         match self {
@@ -46,7 +46,7 @@ impl<'v> Each<'v> {
         }
     }
 
-    /// Its value for an item that it may take apart.
+    /// Applies it to an item that it may consume.
     #[inline]
     pub(super) fn of_owned(&self, machine: &mut Machine<'_>, item: Value) -> R {
         match self {
@@ -72,7 +72,7 @@ fn no_fields(word: Keyword, item: &Value) -> Box<Halt> {
     Error::new(Reason::TypeError, problem).hint("Use (fn [item] …) for items of other kinds").into()
 }
 
-/// The function of `(name f … coll)` that gets several arguments: keywords and sets take only one.
+/// The function of `(name f … coll)`, called with several arguments: keywords and sets take only one.
 pub(super) fn several<'v>(function: &'v Value, coll: &Value, call: &str) -> R<Callee<'v>> {
     match function {
         Value::Keyword(_) | Value::Set(_) => Err(wrong(1, "a function of several arguments", function)),
@@ -80,18 +80,18 @@ pub(super) fn several<'v>(function: &'v Value, coll: &Value, call: &str) -> R<Ca
     }
 }
 
-/// Is this a keyword with a string to go through? `map`, `filter`, `remove`, `keep` and `split-with` find nothing in its
-/// characters; the others refuse them.
+/// True for a keyword applied to a string: `map`, `filter`, `remove`, `keep` and `split-with` find nothing in its
+/// characters; other functions reject it.
 pub(super) fn nothing_found(function: &Value, coll: &Value) -> bool {
     matches!((function, coll), (Value::Keyword(_), Value::Str(_)))
 }
 
-/// The items of argument `position`, one after the other.
+/// The items of argument `position`.
 pub(super) fn each_item(position: usize, coll: Value) -> R<Items> {
     Items::of(coll).map_err(|other| wrong(position, "a list, string, map or set", &other))
 }
 
-/// The items of argument `position` of an aggregator, which takes no strings.
+/// The items of argument `position` of an aggregator, which does not accept strings.
 pub(super) fn each_record(position: usize, coll: Value) -> R<Items> {
     match coll {
         Value::Str(_) => Err(hinted(wrong(position, "a list, map or set", &coll), "Use (seq s) for its characters")),
@@ -99,7 +99,7 @@ pub(super) fn each_record(position: usize, coll: Value) -> R<Items> {
     }
 }
 
-/// A map to be changed in place: the one that is there, or a copy when somebody else holds it.
+/// A map for writing in place: the map itself if it has one owner, else a copy.
 #[inline]
 pub(super) fn own_map<'m>(machine: &mut Machine<'_>, map: &'m mut Arc<Map>) -> R<&'m mut Map> {
     if Arc::strong_count(map) > 1 {
@@ -108,7 +108,7 @@ pub(super) fn own_map<'m>(machine: &mut Machine<'_>, map: &'m mut Arc<Map>) -> R
     Ok(Arc::make_mut(map))
 }
 
-/// A list to be changed in place: the one that is there, or a copy when somebody else holds it.
+/// A list for writing in place: the list itself if it has one owner, else a copy.
 #[inline]
 pub(super) fn own_list<'m>(machine: &mut Machine<'_>, list: &'m mut Arc<List>) -> R<&'m mut List> {
     if Arc::strong_count(list) > 1 {
@@ -117,7 +117,7 @@ pub(super) fn own_list<'m>(machine: &mut Machine<'_>, list: &'m mut Arc<List>) -
     Ok(Arc::make_mut(list))
 }
 
-/// Copies cost by what they copy; small ones are part of the step that makes them.
+/// Charges for a copy by its size; small copies are part of the current step.
 fn copying(machine: &mut Machine<'_>, bytes: usize) -> R<()> {
     if bytes > 4_096 {
         machine.reserve(bytes)?;

@@ -59,7 +59,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(ALL_KINDS),
 ];
 
-/// Does this hold for each argument and the next one? What cannot be compared because of NaN is not what was asked for.
+/// True if the predicate holds for each argument and the next one. A comparison with NaN is false.
 fn every_pair(machine: &mut Machine<'_>, args: &[Value], holds: fn(Ordering) -> bool) -> R {
     for (a, b) in args.iter().zip(args.iter().skip(1)) {
         if !ordering(machine, a, b)?.is_some_and(holds) {
@@ -91,7 +91,7 @@ fn extreme(machine: &mut Machine<'_>, args: &mut [Value], wanted: Ordering) -> R
     Ok(best)
 }
 
-/// How two values stand to each other; what is compared inside of them is counted.
+/// Compares two values; counts the steps of comparing nested values.
 fn ordering(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R<Option<Ordering>> {
     let (ordering, pairs) = a.compare_counted(b);
     machine.ticks(1 + pairs)?;

@@ -69,12 +69,12 @@ fn identity(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(std::mem::take(&mut args[0]))
 }
 
-/// The functions given, taken out of the arguments.
+/// The function arguments, moved out.
 fn parts(args: &mut [Value]) -> Vec<Value> {
     args.iter_mut().map(std::mem::take).collect()
 }
 
-/// What a builtin that makes a function of at least one other says when it got none.
+/// The error of a builtin that needs at least one function.
 fn none() -> R {
     Error::new(Reason::RuntimeError, "needs at least one function").halt()
 }
@@ -83,7 +83,7 @@ fn comp(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     static IDENTITY_ROW: Builtin = IDENTITY;
     Ok(match args {
         [] => Callable::Builtin(&IDENTITY_ROW).into_value(),
-        // A closure in it is run as by a builtin, so that it is no longer the closure itself.
+        // A closure inside is called as by a builtin, so the result is not the closure itself.
         [one] if !is_closure(one) => std::mem::take(one),
         _ => Callable::bound("comp", parts(args), |machine, parts, args| {
             let Some((inner, outer)) = parts.split_last() else { return Ok(Value::Nil) };

@@ -1,4 +1,4 @@
-//! Calling with a list of arguments, printing, and work done side by side.
+//! `apply`, printing, and parallel work.
 
 use std::fmt::Write;
 
@@ -92,7 +92,7 @@ fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
     let Entry { text, machine, .. } = entry;
     machine.print(text);
-    // Nothing else is left out without bounds.
+    // Only shortened output is bounded.
     if is_cut {
         let levels = JSON_DEPTH.max;
         let warning = format!("println: what lies deeper than {levels} levels in a value was printed as `...`");
@@ -103,14 +103,14 @@ fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Value::Nil)
 }
 
-/// A string of one character; strings of several code points but one grapheme are rare enough to be asked last.
+/// True for a string of one character; strings of several code points but one grapheme are rare and tested last.
 fn is_char(value: &Value) -> bool {
     value.as_str().is_some_and(|text| {
         !text.is_empty() && (text.chars().nth(1).is_none() || crate::lisp::graphemes(text).len() == 1)
     })
 }
 
-/// An entry being written, paid for as it grows.
+/// A printed entry under construction; memory is charged as it grows.
 struct Entry<'m, 'h> {
     text: String,
     machine: &'m mut Machine<'h>,
@@ -129,7 +129,7 @@ impl Write for Entry<'_, '_> {
     }
 }
 
-/// Bytes shown of the value a branch failed with.
+/// Bytes shown of the value that a branch failed with.
 const BRIEF: usize = 200;
 
 fn pmap(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
@@ -169,7 +169,7 @@ fn pcalls(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     gathered(ended, Reason::PcallsError)
 }
 
-/// The values of all branches, or the error of the form: ends of the whole program stay what they are.
+/// The values of all branches, or the error of the form. An error that ends the whole program is unchanged.
 fn gathered(ended: Result<Vec<Value>, (usize, Box<Halt>)>, reason: Reason) -> R {
     let (branch, halt) = match ended {
         Ok(values) => return Ok(Value::from(values)),

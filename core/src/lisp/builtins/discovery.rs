@@ -1,5 +1,5 @@
-//! Discovery (language contract §16): what there is, told by the table of builtins, the agent's tools and what programs
-//! have defined. Symbols arrive as they were written. Nothing here leaves the program's surroundings.
+//! Discovery (language contract §16): `doc`, `dir`, `apropos` and similar, over the table of builtins, the agent's
+//! tools and the program's definitions. Symbols arrive unevaluated. Nothing here reaches outside of the program.
 
 use super::reference::description;
 use super::{Arity, Builtin, Clojure, Run, SECTIONS, find, namespaces, rows};
@@ -54,17 +54,17 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Extension),
 ];
 
-/// The namespaces that `all-ns` tells.
+/// The namespaces that `all-ns` lists.
 const LISTED: &[&str] = &["clojure.core", "clojure.set", "clojure.string", "clojure.walk", "json"];
 
-/// The namespaces of the agent's own tools and definitions.
+/// The namespaces of the agent's tools and the program's definitions.
 const OWN: &[&str] = &["tool", "memory"];
 
-/// How many lines `dir` and `apropos` give: usually and at most.
+/// Number of lines that `dir` and `apropos` return: default and maximum.
 const DIR_LINES: (i64, i64) = (50, 200);
 const APROPOS_LINES: (i64, i64) = (8, 50);
 
-/// Something that can be asked about.
+/// A documented thing.
 enum Subject<'m> {
     Row(&'static Builtin, ReturnScope),
     Tool(&'m ToolInfo),
@@ -182,7 +182,7 @@ pub(super) fn sentence(text: &str) -> &str {
     text.strip_suffix('.').unwrap_or(text)
 }
 
-/// The parameters and the text of a function that a program made.
+/// The parameters and the text of a function that a program defined.
 fn closure(value: &Value) -> Option<(&str, &str)> {
     match Callable::of_value(value)? {
         Callable::Closure(closure) => Some((closure.lambda.params(), closure.lambda.source())),
@@ -190,7 +190,7 @@ fn closure(value: &Value) -> Option<(&str, &str)> {
     }
 }
 
-/// The name that an argument stands for.
+/// The name that an argument denotes.
 fn named(value: &Value) -> R<String> {
     match value {
         Value::Symbol(name) | Value::Var(name) | Value::Keyword(name) => Ok(name.name().to_owned()),
@@ -204,7 +204,7 @@ fn named(value: &Value) -> R<String> {
     }
 }
 
-/// What an argument asks about; `runtime_error` when there is nothing of this name.
+/// The documented thing that an argument names; `runtime_error` if there is none.
 fn subject<'h>(machine: &Machine<'h>, value: &Value) -> R<Subject<'h>> {
     let name = named(value)?;
     if let Some(tool) = name.strip_prefix("tool/")
@@ -229,7 +229,7 @@ fn subject<'h>(machine: &Machine<'h>, value: &Value) -> R<Subject<'h>> {
     Error::new(Reason::RuntimeError, format!("nothing is called `{name}`")).hint(hint).halt()
 }
 
-/// Everything in a namespace, sorted by name; `runtime_error` when there is none of this name.
+/// The members of a namespace, sorted by name; `runtime_error` if there is no such namespace.
 fn members<'h>(machine: &Machine<'h>, value: &Value) -> R<Vec<(String, Subject<'h>)>> {
     let name = named(value)?;
     let mut found: Vec<(String, Subject<'h>)> = match name.as_str() {
@@ -347,7 +347,8 @@ fn apropos(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Value::list(found.iter().take(limit).map(|(_, subject)| Value::from(subject.line()))))
 }
 
-/// A whole number among the options in argument 2: from `least` to the second of `range`, the first when not given.
+/// A whole number among the options in argument 2: from `least` to the second of `range`; the first of `range` if
+/// missing.
 fn option(args: &[Value], name: &str, least: i64, range: (i64, i64)) -> R<usize> {
     let Some(options) = args.get(1).filter(|options| !options.is_nil()) else {
         return Ok(usize::try_from(range.0).unwrap_or(0));

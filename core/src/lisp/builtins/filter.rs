@@ -1,4 +1,4 @@
-//! Choosing items by a predicate, and asking whether there are such.
+//! Selecting items by a predicate, and predicates over whole collections.
 
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ fn remove(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     choose(machine, std::mem::take(coll), |machine, item| Ok(!pred.test(machine, item)?))
 }
 
-/// The items that are wanted; a list that nobody else holds is thinned out in place.
+/// The selected items; a list with one owner is filtered in place.
 fn choose<'h>(machine: &mut Machine<'h>, coll: Value, wanted: impl Fn(&mut Machine<'h>, &Value) -> R<bool>) -> R {
     if let Value::List(list) = &coll
         && Arc::strong_count(list) > 1
@@ -160,7 +160,7 @@ fn not_every(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok((first_as(machine, args, false, "(not-every? pred coll)")?.is_some()).into())
 }
 
-/// The predicate's first value with this truth.
+/// The predicate's first result with this truth value.
 fn first_as(machine: &mut Machine<'_>, args: &mut [Value], truth: bool, call: &str) -> R<Option<Value>> {
     let [pred, coll] = args else { return Ok(None) };
     let pred = Each::of(pred, coll, call)?;

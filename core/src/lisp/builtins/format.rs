@@ -1,4 +1,4 @@
-//! `format`: a text with values put in, as `printf` writes them (language contract §14.8).
+//! `format`: a text with values inserted, like `printf` (language contract §14.8).
 //!
 //! `%[flags][width][.precision]conversion` with the flags `-`, `0`, `+`, `,` and space, and the conversions
 //! `s d f e x X o b c n %`.
@@ -12,9 +12,9 @@ use crate::lisp::{Error, Halt, R, described};
 use crate::reasons::Reason;
 use crate::value::Value;
 
-/// Doubles below this have a fraction.
+/// All doubles from here on are whole numbers.
 const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
-/// More decimals than this scale has are written as they are.
+/// Numbers with more decimals than this scale has are written without scaling.
 const LARGEST_SCALE: u64 = 10_000_000_000_000_000_000;
 /// No double has more decimals than this; further ones are zero.
 const MOST_DECIMALS: usize = 1_100;
@@ -46,7 +46,7 @@ struct Directive<'t> {
 }
 
 impl<'t> Directive<'t> {
-    /// Reads a directive after its `%`; what follows it.
+    /// Parses a directive after its `%`; returns the rest.
     fn read(template: &'t str) -> R<(Self, &'t str)> {
         let end = template.find(|c| !"-0+, ".contains(c)).unwrap_or(template.len());
         let (flags, mut rest) = template.split_at(end);
@@ -85,7 +85,7 @@ fn fault(problem: impl Into<String>) -> Error {
     Error::new(Reason::RuntimeError, problem)
 }
 
-/// A number at the start of a text, as large as it may be, and the rest.
+/// Parses a number of any size at the start of a text; returns the rest.
 fn digits(text: &str) -> (Option<usize>, &str) {
     let (number, rest) = text.split_at(text.bytes().take_while(u8::is_ascii_digit).count());
     let value = (!number.is_empty()).then(|| number.parse().unwrap_or(usize::MAX));
@@ -120,7 +120,7 @@ fn missing(used: usize, given: usize) -> Box<Halt> {
     fault(format!("the template needs at least {} values, got {given}", used + 1)).into()
 }
 
-/// An error that says which value is meant.
+/// Adds the number of the value to an error.
 fn numbered(mut halt: Box<Halt>, number: usize) -> Box<Halt> {
     if let Halt::Error(error) = &mut *halt
         && error.reason == Reason::RuntimeError
@@ -211,8 +211,8 @@ fn real(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive<'_>,
     pad(machine, out, directive, sign, &format!("{}{zeros}{exponent}", grouped(directive, mantissa)))
 }
 
-/// With this many decimals. The fraction is rounded as its double, scaled, shows it, halves away from zero: 1.115 becomes
-/// 1.12 (as the suite's reference has it), although the double is a little less.
+/// Formats with this many decimals. The scaled fraction is rounded as a double, halves away from zero: 1.115 becomes
+/// 1.12 (as in the suite's reference), although the double is slightly less.
 fn rounded(number: f64, decimals: usize) -> String {
     let size = number.abs();
     let scale = u32::try_from(decimals).ok().and_then(|places| 10_u64.checked_pow(places));
@@ -230,7 +230,7 @@ fn rounded(number: f64, decimals: usize) -> String {
     format!("{sign}{whole:.0}.{fraction:0>decimals$.0}")
 }
 
-/// One digit before the point, and an exponent of at least two digits.
+/// Formats with one digit before the point, and an exponent of at least two digits.
 fn scientific(number: f64, decimals: usize) -> String {
     let shown = format!("{number:.decimals$e}");
     let (mantissa, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
@@ -238,7 +238,7 @@ fn scientific(number: f64, decimals: usize) -> String {
     format!("{mantissa}e{sign}{digits:0>2}")
 }
 
-/// The sign that is written, and the rest.
+/// The sign to write, and the rest.
 fn signed<'a>(directive: &Directive<'_>, number: &'a str) -> (&'static str, &'a str) {
     match number.strip_prefix('-') {
         Some(digits) => ("-", digits),
@@ -248,7 +248,7 @@ fn signed<'a>(directive: &Directive<'_>, number: &'a str) -> (&'static str, &'a 
     }
 }
 
-/// With a comma between each three digits before the point, when the directive says so.
+/// Adds a comma between groups of three digits before the point, if the directive asks for it.
 fn grouped(directive: &Directive<'_>, number: &str) -> String {
     if !directive.has(',') {
         return number.to_owned();

@@ -1,4 +1,4 @@
-//! The forms of the language: what the analyser understands, as rows of the table. They are no values.
+//! The forms of the language as rows of the table. The analyser implements them; they are not values.
 
 use super::{Arity, Builtin, Clojure};
 
@@ -135,7 +135,7 @@ pub(super) const THREADING: &[Builtin] = &[
         .examples(&[("(some->> [1 2] (map inc))", "[2 3]")]),
 ];
 
-/// The rows of memory and of what a program says to its agent.
+/// The rows of memory and of communication with the agent.
 pub(super) const MEMORY: &[Builtin] = &[
     Builtin::form("def", Arity::between(2, 3))
         .doc(

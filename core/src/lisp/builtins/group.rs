@@ -1,4 +1,4 @@
-//! Grouping: neighbours into lists, duplicates out, choices of some from all.
+//! Grouping: partitions, removal of duplicates, combinations.
 
 use std::collections::HashSet;
 use std::mem::take;
@@ -13,7 +13,7 @@ use crate::lisp::{Error, R, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
 
-/// What splits collections into groups, and what removes duplicates.
+/// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("partition", Arity::between(2, 4), partition)
         .doc(
@@ -57,11 +57,11 @@ pub(super) const ROWS: &[Builtin] = &[
         .cost(Cost::Output),
 ];
 
-/// What is done with groups that the collection ends in.
+/// The handling of an incomplete group at the end of the collection.
 enum Incomplete {
     Dropped,
     Kept,
-    /// Filled up with these, as far as they go; nothing follows.
+    /// Padded with these items, as far as they suffice; nothing follows.
     Padded(Vec<Value>),
 }
 
@@ -139,10 +139,10 @@ fn chunked(machine: &mut Machine<'_>, items: Vec<Value>, size: usize, incomplete
     Ok(groups)
 }
 
-/// About what a list costs besides its items, in bytes.
+/// Memory of a list apart from its items, in bytes.
 const GROUP_BYTES: usize = 64;
 
-/// Groups that overlap or leave items out: the items are copied.
+/// Groups that overlap or skip items: the items are copied.
 fn windows(
     machine: &mut Machine<'_>,
     items: &[Value],
@@ -236,7 +236,7 @@ fn distinct(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(items.into())
 }
 
-/// Steps of looking a value up by its hash.
+/// Steps of a lookup by hash.
 const HASH_STEPS: usize = 6;
 
 fn combinations(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
@@ -244,7 +244,7 @@ fn combinations(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     if let (Value::Int(_), Value::List(_) | Value::Str(_) | Value::Set(_)) = (&coll, &n) {
         return Err(swapped(wrong(1, "a list, string, map or set", &coll), "(combinations coll n)"));
     }
-    // There is no way to choose a number of items that is none, whatever there is to choose from.
+    // A count that is not a number has no combinations, whatever the items.
     let Some(n) = clamped(&n).and_then(|n| usize::try_from(n).ok()) else { return Ok(Vec::new().into()) };
     Sources::All.check(1, &coll)?;
     let items = collect(machine, coll)?;
@@ -257,7 +257,7 @@ fn combinations(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     loop {
         machine.ticks(4 + n)?;
         all.push(chosen.iter().filter_map(|place| items.get(*place)).cloned().collect::<Vec<_>>().into());
-        // The last place that can still move on does, and those behind it follow it.
+        // Advances the last index that can still advance; the indexes after it follow it.
         let Some(last) = (0..n).rev().find(|at| chosen[*at] < items.len() - n + at) else { break };
         let from = chosen[last] + 1;
         for (place, at) in chosen[last..].iter_mut().zip(from..) {
@@ -267,7 +267,7 @@ fn combinations(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(all.into())
 }
 
-/// In how many ways `n` of `size` can be chosen; stops at the largest number there is.
+/// The number of ways to choose `n` of `size`; saturates.
 fn ways(size: usize, n: usize) -> usize {
     let n = n.min(size - n);
     let count = (1..=n).try_fold(1u128, |ways, k| Some(ways.checked_mul((size - n + k) as u128)? / k as u128));

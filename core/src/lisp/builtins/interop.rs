@@ -1,4 +1,4 @@
-//! Methods of strings as Java programs write them (language contract §15): `(.length s)`. Places count grapheme clusters.
+//! Methods of strings in Java notation (language contract §15): `(.length s)`. Positions count grapheme clusters.
 
 use super::parts::{replace_text, split_text};
 use super::place::{self, Place, number, offset, place};
@@ -92,7 +92,7 @@ fn java_length(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(number(place::length(s)))
 }
 
-/// The place in argument `position`, of a float its whole part.
+/// The position in argument `position`; a float is truncated.
 fn rough_place(position: usize, value: &Value) -> R<Place> {
     match value {
         Value::Float(float) if float.is_finite() => place(position, &whole(value, Rounding::Trunc).unwrap_or_default()),
@@ -155,7 +155,7 @@ fn split(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     };
     let Value::List(list) = &parts else { return Ok(parts) };
     let kept = list.iter().rposition(|part| part.as_str() != Some("")).map_or(0, |last| last + 1);
-    // A string without any separator is its only part, also when it is empty.
+    // A string without a separator is its only part, even if it is empty.
     if kept == list.len() || list.len() == 1 { Ok(parts) } else { Ok(Value::list(list[..kept].iter().cloned())) }
 }
 

@@ -1,4 +1,4 @@
-//! JSON for programs (language contract §14.11). What cannot be read or written is nil, never an error.
+//! JSON for programs (language contract §14.11). Invalid input gives nil, never an error.
 
 use std::fmt::Write as _;
 
@@ -78,12 +78,12 @@ fn generate_string(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 struct Generator<'m, 'h> {
     machine: &'m mut Machine<'h>,
     out: Written,
-    /// A scalar being written.
+    /// Buffer for the scalar being written.
     leaf: String,
 }
 
 impl Generator<'_, '_> {
-    /// Writes a value; false when JSON has nothing for it or it is nested too deeply.
+    /// Writes a value; false if JSON cannot represent it or it is nested too deeply.
     fn value(&mut self, value: &Value, depth: u64) -> R<bool> {
         self.leaf.clear();
         match value {
@@ -136,7 +136,7 @@ impl Generator<'_, '_> {
             self.leaf.clear();
             match key {
                 Value::Str(text) => write_string(&mut self.leaf, text),
-                // A string key of the same name wins, as wherever values leave a program.
+                // A string key of the same name wins, as at the boundary.
                 Value::Keyword(word) if map.get_str(word.name()).is_some() => continue,
                 Value::Keyword(word) => write_string(&mut self.leaf, word.name()),
                 Value::Int(_) | Value::Big(_) => _ = write!(self.leaf, "\"{key}\""),

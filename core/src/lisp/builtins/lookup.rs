@@ -85,7 +85,7 @@ pub(super) const ROWS: &[Builtin] = &[
 const SORTED: Clojure = Clojure::Differs("Sorted by key; {} gives [].");
 const PAIR: Clojure = Clojure::Differs("An entry is any vector of two items.");
 
-/// What lies under one key of a value that may have none: of a map flexibly, of a vector by index, of a set the member.
+/// The value under one key: of a map flexibly, of a vector by index, of a set the member; `None` for other values.
 fn under<'a>(at: &'a Value, key: &Value) -> Option<&'a Value> {
     match (at, key) {
         (Value::Map(map), key) => map.lookup_key(key),
@@ -95,7 +95,7 @@ fn under<'a>(at: &'a Value, key: &Value) -> Option<&'a Value> {
     }
 }
 
-/// As [`under`], and of a string the grapheme at an index.
+/// As [`under`], and the grapheme of a string at an index.
 fn value_under(machine: &mut Machine<'_>, at: &Value, key: &Value) -> R<Option<Value>> {
     match (at, key) {
         (Value::Str(_), Value::Int(index)) => match usize::try_from(*index) {
@@ -106,7 +106,7 @@ fn value_under(machine: &mut Machine<'_>, at: &Value, key: &Value) -> R<Option<V
     }
 }
 
-/// What lies at the end of a path.
+/// The value at the end of a path.
 fn along(machine: &mut Machine<'_>, root: &Value, path: &[Value]) -> R<Option<Value>> {
     machine.ticks(path.len())?;
     let Some((last, steps)) = path.split_last() else { return Ok(Some(root.clone())) };
@@ -143,7 +143,7 @@ fn get_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let found = match path {
         Value::Nil => Some(root.clone()),
         Value::List(path) => along(machine, root, path)?,
-        // Seqable, but no path (as the reference has it): nothing is there.
+        // Seqable, but not a path (as in the reference): finds nothing.
         Value::Str(_) | Value::Set(_) => None,
         Value::Map(_) if matches!(root, Value::List(_)) => {
             return Err(swapped(wrong(2, "a list of keys", path), "(get-in m [key …])"));
@@ -210,7 +210,7 @@ fn vals(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 fn entries(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     match &args[0] {
-        // The suite tells these kinds from the others.
+        // The suite distinguishes these kinds from the others.
         other if is_record(other) => return Err(no_entries(1, "a map", other)),
         Value::Set(set) if set.is_empty() => return Ok(Vec::new().into()),
         _ => {}

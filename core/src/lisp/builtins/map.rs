@@ -1,4 +1,4 @@
-//! Functions over every item: `map` and its like.
+//! Functions applied to every item: `map` and similar.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 fn map_one(machine: &mut Machine<'_>, each: &Each<'_>, coll: Value) -> R {
-    // A shared list is only read.
+    // A shared list is only read, not copied.
     if let Value::List(list) = &coll
         && Arc::strong_count(list) > 1
     {
@@ -98,7 +98,7 @@ fn map_one(machine: &mut Machine<'_>, each: &Each<'_>, coll: Value) -> R {
     Ok(list.into())
 }
 
-/// The items of the second argument, to be changed in place.
+/// The items of the second argument, for writing in place.
 fn owned(machine: &mut Machine<'_>, coll: Value) -> R<Vec<Value>> {
     Sources::All.check(2, &coll)?;
     collect(machine, coll)
@@ -144,7 +144,8 @@ fn map_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [function, coll] = args else { return Ok(Value::Nil) };
-    // A field that is no list counts as a list of one (as the reference has it); what a function gives must be one.
+    // A field that is not a list counts as a list of one (as in the reference); the result of a function must be a
+    // list.
     let scalars = matches!((&*function, &*coll), (Value::Keyword(_), Value::List(_)));
     let each = Each::of(function, coll, "(mapcat f coll)")?;
     let mut joined = Vec::new();

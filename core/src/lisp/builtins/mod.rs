@@ -1,5 +1,5 @@
-//! The table of builtins: everything a program can name without defining it. Lookup, arity errors, suggestions,
-//! completion, `doc`, the function reference and the language card all read it.
+//! The table of builtins: every predefined name. Lookup, arity errors, suggestions, completion, `doc`, the function
+//! reference and the language card all read it.
 
 #![expect(clippy::unnecessary_wraps, reason = "all builtins have the type of the table's functions")]
 #![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
@@ -60,10 +60,10 @@ pub use reference::{card, card_of_try, reference};
 
 pub(crate) use texts::joined;
 
-/// Rows that belong together.
+/// A group of related rows.
 #[derive(Debug, Clone, Copy)]
 pub struct Section {
-    /// The heading in the function reference.
+    /// Its heading in the function reference.
     pub title: &'static str,
     /// Its rows, in the order of the reference.
     pub rows: &'static [Builtin],

@@ -1,7 +1,7 @@
-//! Namespaces: which prefixes there are, and which builtins stand behind them (language contract §5).
+//! Namespaces: the known prefixes, and the builtins they contain (language contract §5).
 //!
-//! A qualified name is another way to write a builtin. `data/`, `tool/` and `budget/` are not here: they are no
-//! builtins but the program's surroundings.
+//! A qualified name is another notation for a builtin. `data/`, `tool/` and `budget/` are not listed: they are the
+//! program's inputs, not builtins.
 
 use super::{Builtin, Clojure, Run};
 use crate::lisp::machine::Callable;
@@ -10,21 +10,21 @@ use crate::reasons::Reason;
 use crate::text::nearest::nearest;
 use crate::value::Value;
 
-/// A namespace: its names and what it holds.
+/// A namespace: its names and members.
 pub(crate) struct Namespace {
-    /// The ways to write it; the first is the one shown.
+    /// Its names and abbreviations; the first one is displayed.
     pub names: &'static [&'static str],
     /// Its members.
     pub members: Members,
 }
 
-/// What a namespace holds.
+/// The members of a namespace.
 pub(crate) enum Members {
     /// Every function of `clojure.core` that exists here.
     Core,
     /// These builtins, under their own names.
     Same(&'static [&'static str]),
-    /// These, with the builtins' names.
+    /// These, each with the builtin's name.
     Named(&'static [(&'static str, &'static str)]),
 }
 
@@ -78,7 +78,7 @@ const SETS: &[&str] = &[
     "vector",
 ];
 
-/// Functions that Clojure has under these names, but not in `clojure.core`.
+/// Functions that Clojure has under these names outside of `clojure.core`.
 const ELSEWHERE: &[&str] = &["ceil", "floor", "round", "split"];
 
 const REGEX: &[&str] =
@@ -157,7 +157,7 @@ pub(crate) fn split(symbol: &str) -> Option<(&str, &str)> {
     Some((&symbol[..slash], &symbol[slash + 1..]))
 }
 
-/// Qualified names that can be written without their namespace.
+/// Qualified names that may be written without their namespace.
 pub(crate) const UNQUALIFIED: [(&str, &str); 4] = [
     ("currentTimeMillis", "System/currentTimeMillis"),
     ("parse", "LocalDate/parse"),
@@ -165,7 +165,7 @@ pub(crate) const UNQUALIFIED: [(&str, &str); 4] = [
     ("parseBoolean", "Boolean/parseBoolean"),
 ];
 
-/// The builtin of a name without a namespace; some qualified ones can be written without theirs.
+/// The builtin of an unqualified name; some qualified ones may be written unqualified.
 pub(crate) fn bare(name: &str) -> Option<&'static Builtin> {
     builtins::find(name).or_else(|| {
         let (_, qualified) = UNQUALIFIED.iter().find(|(bare, _)| *bare == name)?;
@@ -173,11 +173,11 @@ pub(crate) fn bare(name: &str) -> Option<&'static Builtin> {
     })
 }
 
-/// Numbers that have a name.
+/// Named numbers.
 pub(crate) const CONSTANTS: [(&str, f64); 3] =
     [("POSITIVE_INFINITY", f64::INFINITY), ("NEGATIVE_INFINITY", f64::NEG_INFINITY), ("NaN", f64::NAN)];
 
-/// A number that has a name.
+/// The value of a named number.
 pub(crate) fn constant(name: &str) -> Option<Value> {
     CONSTANTS.iter().find(|(known, _)| *known == name).map(|(_, number)| Value::Float(*number))
 }
@@ -196,7 +196,7 @@ impl Namespace {
         names
     }
 
-    /// The builtin's name behind a member.
+    /// The name of the builtin that a member refers to.
     pub(crate) fn target(&self, member: &str) -> Option<&'static str> {
         match self.members {
             Members::Core => builtins::find(member).filter(|row| is_core(row)).map(|row| row.name),
@@ -211,7 +211,7 @@ pub(crate) fn named(name: &str) -> Option<&'static Namespace> {
     NAMESPACES.iter().find(|namespace| namespace.names.contains(&name))
 }
 
-/// The value of a qualified name; `invalid_form` with what there is when it does not exist.
+/// The value of a qualified name; `invalid_form` with the existing names if it does not exist.
 pub(crate) fn find(namespace: &str, member: &str) -> Result<Value, Error> {
     let Some(found) = named(namespace) else {
         let names: Vec<&str> = NAMESPACES.iter().map(|namespace| namespace.names[0]).collect();
@@ -235,13 +235,13 @@ pub(crate) fn find(namespace: &str, member: &str) -> Result<Value, Error> {
     })
 }
 
-/// The builtin that a name means: as it is, with a namespace, or without the one it has.
+/// The builtin that a name means: unqualified, qualified, or without its usual namespace.
 pub fn resolve(name: &str) -> Option<&'static Builtin> {
     let qualified = || split(name).and_then(|(namespace, member)| builtins::find(named(namespace)?.target(member)?));
     bare(name).or_else(qualified)
 }
 
-/// All namespaces that a program can write, those of its surroundings included, sorted.
+/// All namespaces that a program can use, those of its inputs included, sorted.
 pub fn names() -> Vec<&'static str> {
     let mut names: Vec<&str> = NAMESPACES.iter().flat_map(|namespace| namespace.names).copied().collect();
     names.extend(["budget", "data", "tool"]);
@@ -249,7 +249,7 @@ pub fn names() -> Vec<&'static str> {
     names
 }
 
-/// What a namespace of builtins holds, sorted; nothing for any other name.
+/// The members of a namespace of builtins, sorted; empty for any other name.
 pub fn members(namespace: &str) -> Vec<&'static str> {
     named(namespace).map(Namespace::list).unwrap_or_default()
 }
@@ -260,7 +260,7 @@ fn value(name: &str) -> Option<Value> {
     row.map(|row| Callable::Builtin(row).into_value()).or_else(|| constant(name))
 }
 
-/// Is it a function that Clojure too has under this name in `clojure.core`?
+/// True for a function that Clojure has under this name in `clojure.core`.
 fn is_core(row: &Builtin) -> bool {
     matches!(row.run, Run::Function(_))
         && !row.name.starts_with('.')

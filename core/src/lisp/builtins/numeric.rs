@@ -1,4 +1,4 @@
-//! Questions about numbers. Of what is no number they are false, never an error.
+//! Predicates of numbers. They are false for other values, never an error.
 
 use num_traits::Zero;
 
@@ -87,7 +87,7 @@ enum Parity {
     Odd,
 }
 
-/// None for what is no whole number.
+/// `None` for anything but a whole number.
 fn parity(value: &Value) -> Option<Parity> {
     let odd = match value {
         Value::Int(int) => int & 1 == 1,

@@ -6,7 +6,7 @@ use crate::lisp::{R, wrong};
 use crate::value::Value;
 use crate::value::number::{parse_double, parse_long};
 
-/// Longest text of a number that is looked at; no number in range needs more.
+/// Longest text that is parsed as a number; every number in range fits.
 const LONGEST: usize = 90_400;
 
 const LENIENT: Clojure = Clojure::Differs("nil also for what is no string");

@@ -1,4 +1,4 @@
-//! Strings and their parts: splitting, joining, replacing (language contract §14.8).
+//! Splitting, joining and replacing strings (language contract §14.8).
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -79,7 +79,7 @@ fn split(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
 }
 
-/// The parts of `s` between the places where `separator` stands, at most `most`.
+/// The parts of `s` between occurrences of `separator`, at most `most`.
 pub(super) fn split_text(machine: &mut Machine<'_>, s: &str, separator: &str, most: usize) -> R {
     pass(machine, s)?;
     let mut parts: Vec<Value> = Vec::new();
@@ -130,7 +130,7 @@ fn replace_first(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     replace_in(machine, args, 1)
 }
 
-/// Items that are keys of a map, or places in a list, give way to what stands there.
+/// Items that are keys of a map, or indexes of a list, are replaced by the values there.
 fn replace_items(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let coll = std::mem::take(&mut args[1]);
     let instead = |item: &Value| match (&args[0], item) {
@@ -182,7 +182,7 @@ fn replace_in(machine: &mut Machine<'_>, args: &[Value], most: usize) -> R {
     }
 }
 
-/// `whole` with at most `most` occurrences of a text replaced by another. The empty text stands before, between and
+/// `whole` with at most `most` occurrences of a text replaced by another. The empty text occurs before, between and
 /// after all characters.
 pub(super) fn replace_text(machine: &mut Machine<'_>, value: &Value, [s, from, to]: [&str; 3], most: usize) -> R {
     pass(machine, s)?;
@@ -235,9 +235,9 @@ fn replace_matches(
     Ok(out.finish())
 }
 
-/// Writes a replacement: `&` is the whole match (as the suite's reference has it), `\1`, `\g1`, `\g{1}`, `$1` and `${name}`
-/// are groups, and what stands after another backslash stands for itself. A `$` before anything that is no group of the
-/// regex is just that.
+/// Writes a replacement: `&` is the whole match (as in the suite's reference); `\1`, `\g1`, `\g{1}`, `$1` and `${name}`
+/// are groups; any other character after a backslash is literal. A `$` before anything but a group of the regex is
+/// literal.
 fn expand(machine: &mut Machine<'_>, texts: &Texts<'_>, found: &Found, to: &str, out: &mut Written) -> R<()> {
     let mut rest = to;
     while let Some(at) = rest.find(['\\', '$', '&']) {
@@ -263,19 +263,19 @@ fn expand(machine: &mut Machine<'_>, texts: &Texts<'_>, found: &Found, to: &str,
     out.push(machine, rest)
 }
 
-/// The group after a `$`, and how many bytes name it.
+/// The group after a `$`, and the number of bytes that name it.
 fn dollar(texts: &Texts<'_>, found: &Found, after: &str) -> (Option<usize>, usize) {
     if let Some((name, _)) = after.strip_prefix('{').and_then(|name| name.split_once('}')) {
         let group = name.parse().ok().filter(|group| *group < found.len()).or_else(|| texts.named(name));
         return (group, if group.is_some() { name.len() + 2 } else { 0 });
     }
-    // As many digits as name a group there is.
+    // Takes as many digits as name an existing group.
     let digits = after.bytes().take_while(u8::is_ascii_digit).count().min(3);
     let used = (1..=digits).rev().find(|used| after[..*used].parse().is_ok_and(|group: usize| group < found.len()));
     used.map_or((None, 0), |used| (after[..used].parse().ok(), used))
 }
 
-/// The group after a backslash, and how many bytes name it.
+/// The group after a backslash, and the number of bytes that name it.
 fn backslash(after: &str) -> (Option<usize>, usize) {
     if let Some((number, _)) = after.strip_prefix("g{").and_then(|number| number.split_once('}')) {
         return (number.parse().ok(), number.len() + 3);

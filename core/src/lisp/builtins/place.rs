@@ -1,4 +1,5 @@
-//! Places in strings, counted in grapheme clusters (language contract §14.8): parts by place, and the place of parts.
+//! Positions in strings, counted in grapheme clusters (language contract §14.8): substrings by position, and positions
+//! of substrings.
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
@@ -46,7 +47,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Named("clojure.string/last-index-of")),
 ];
 
-/// Is every byte a grapheme cluster? `\r\n` is one cluster of two bytes.
+/// True if every byte is a grapheme cluster. `\r\n` is one cluster of two bytes.
 fn is_plain(s: &str) -> bool {
     s.is_ascii() && !s.as_bytes().contains(&b'\r')
 }
@@ -56,12 +57,12 @@ pub(super) fn next(s: &str) -> usize {
     GraphemeCursor::new(0, s.len(), true).next_boundary(s, 0).ok().flatten().unwrap_or(s.len())
 }
 
-/// How many grapheme clusters there are.
+/// The number of grapheme clusters.
 pub(super) fn length(s: &str) -> usize {
     if is_plain(s) { s.len() } else { s.graphemes(true).count() }
 }
 
-/// The byte where the cluster with this number begins; for the number of clusters the end, beyond it nothing.
+/// The byte offset of the cluster with this number; the end for the number of clusters, `None` after it.
 pub(super) fn offset(s: &str, number: usize) -> Option<usize> {
     if is_plain(s) {
         return (number <= s.len()).then_some(number);
@@ -70,15 +71,15 @@ pub(super) fn offset(s: &str, number: usize) -> Option<usize> {
     s.grapheme_indices(true).map(|(at, _)| at).chain(ends).nth(number)
 }
 
-/// An integer as a place in a string.
+/// An integer as a position in a string.
 pub(super) enum Place {
-    /// Below zero.
+    /// Negative.
     Before,
-    /// At this cluster, which may be beyond the end.
+    /// At this cluster, which may be after the end.
     At(usize),
 }
 
-/// The place in argument `position`.
+/// The position in argument `position`.
 pub(super) fn place(position: usize, value: &Value) -> R<Place> {
     match value {
         Value::Int(number) => Ok(usize::try_from(*number).map_or(Place::Before, Place::At)),
@@ -103,8 +104,8 @@ fn subs(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(if to - from == s.len() { args[0].clone() } else { Value::from(&s[from..to]) })
 }
 
-/// The number of the cluster where `part` begins first, at cluster `from` or after it.
-/// The empty text begins everywhere, beyond the end at the end.
+/// The first cluster at or after `from` where `part` begins. The empty text begins everywhere; after the end, at the
+/// end.
 pub(super) fn first(s: &str, part: &str, from: usize) -> Option<usize> {
     if part.is_empty() {
         return Some(from.min(length(s)));
@@ -114,7 +115,7 @@ pub(super) fn first(s: &str, part: &str, from: usize) -> Option<usize> {
     Some(from + length(&s[start..start + at]))
 }
 
-/// The number of the cluster where `part` begins last, at cluster `from` or before it.
+/// The last cluster at or before `from` where `part` begins.
 pub(super) fn last(s: &str, part: &str, from: usize) -> Option<usize> {
     let limit = offset(s, from).map_or(s.len(), |start| s.floor_char_boundary(start.saturating_add(part.len())));
     s[..limit].rfind(part).map(|at| length(&s[..at]))

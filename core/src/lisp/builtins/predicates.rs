@@ -1,4 +1,4 @@
-//! Questions about a value: what it is, whether it is true, whether values differ.
+//! Predicates of a value: its type, its truth, and whether values are distinct.
 
 use super::sort::members_of;
 use super::{Arity, Builtin, Clojure, Cost};
@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation;
 const NO_SUCH_THING: Clojure = Clojure::Differs("always false: there are none");
 const LISTS: Clojure = Clojure::Differs("true for every list: there are no lazy sequences");
 
-/// A row for a question about one value: its name and a `fn(&Value) -> bool`.
+/// A row for a predicate of one value: its name and a `fn(&Value) -> bool`.
 macro_rules! question {
     ($name:literal, $holds:expr) => {
         Builtin::new($name, Arity::exactly(1), |_, args| {

@@ -11,7 +11,7 @@ use crate::lisp::{Error, Halt, R, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
 
-/// Ranges.
+/// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[Builtin::new("range", Arity::between(1, 3), range)
     .doc(
         &["(range end)", "(range start end)", "(range start end step)"],
@@ -26,8 +26,8 @@ pub(super) const ROWS: &[Builtin] = &[Builtin::new("range", Arity::between(1, 3)
     .clojure(Clojure::Differs("the end must be given and the step must not be 0: there are no endless lists"))
     .cost(Cost::Output)];
 
-/// `(take n (range start end step))` written in one, where the step may be 0: then `start` n times. The analyser calls
-/// it for exactly this form; programs cannot name it.
+/// `(take n (range start end step))` as one call, in which the step may be 0: then `start`, `n` times. The analyser
+/// inserts it for exactly this form; programs cannot name it.
 pub(crate) static TAKE_OF_RANGE: Builtin = Builtin::new("take", Arity::exactly(4), take_of_range);
 
 fn range(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
@@ -90,10 +90,10 @@ fn number(value: &Value) -> bool {
     matches!(value, Value::Int(_) | Value::Big(_) | Value::Float(_))
 }
 
-/// Items made between two looks at the limits.
+/// Items made between two checks of the limits.
 const RUN: i64 = 1_024;
 
-/// From an integer by an integer step; the end may be a float.
+/// A range of integers; the end may be a float.
 fn integers(machine: &mut Machine<'_>, start: &Value, end: &Value, step: &Value) -> R {
     if let (&Value::Int(start), &Value::Int(end), Value::Int(1)) = (start, end, step)
         && let Some(count) = end.checked_sub(start)
@@ -134,7 +134,7 @@ fn integers(machine: &mut Machine<'_>, start: &Value, end: &Value, step: &Value)
     Ok(items.into())
 }
 
-/// A number as an integer; a float is rounded away from where the range comes from.
+/// A number as an integer; a float is rounded away from the start of the range.
 fn whole(value: &Value, upwards: bool) -> BigInt {
     match value {
         Value::Int(int) => BigInt::from(*int),
@@ -144,7 +144,7 @@ fn whole(value: &Value, upwards: bool) -> BigInt {
     }
 }
 
-/// With a float as start or step: each number is the one before and the step.
+/// A range with a float as start or step: each number is the previous one plus the step.
 fn floats(machine: &mut Machine<'_>, start: &Value, end: &Value, step: &Value) -> R {
     let (mut at, end, step) = (float(start), float(end), float(step));
     let mut items = Vec::new();

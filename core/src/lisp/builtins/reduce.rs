@@ -1,4 +1,4 @@
-//! Folding a collection into one value, and sorting its items into groups.
+//! Reducing a collection to one value, and grouping its items.
 
 use super::collection::{each_item, each_record, several};
 use super::key::Key;
@@ -69,7 +69,7 @@ fn fold<'v>(args: &'v mut [Value], call: &str) -> R<(Callee<'v>, Option<Value>, 
     let position = args.len();
     let Some((function, rest)) = args.split_first_mut() else { return Err(wrong(1, "a function", &Value::Nil)) };
     let coll = rest.last_mut().map(std::mem::take).unwrap_or_default();
-    // `(reduce init f coll)` and `(reduce coll f)` are the usual slips.
+    // `(reduce init f coll)` and `(reduce coll f)` are the common mistakes.
     let other = rest.first().filter(|_| rest.len() > 1).unwrap_or(&coll);
     let callee = several(function, other, call)?;
     let mut items = each_item(position, coll)?;
@@ -132,7 +132,7 @@ fn reduce_kv(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(result)
 }
 
-/// Marks a result as the last one: a function made of it that nobody calls.
+/// Marks a result as final: wraps it in a function value that is never called.
 fn reduced(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Callable::bound(REDUCED, vec![std::mem::take(&mut args[0])], |_, _, _| {
         Error::new(Reason::NotCallable, "what `reduced` gives is no function")
@@ -141,7 +141,7 @@ fn reduced(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     }))
 }
 
-/// The value inside when `result` is the last one.
+/// The wrapped value if `result` is marked as final.
 #[inline]
 fn ended(result: &Value) -> Option<Value> {
     match Callable::of_value(result) {

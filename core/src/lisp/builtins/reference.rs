@@ -1,4 +1,4 @@
-//! Texts made from the table: the function reference for people, and the language card for prompts.
+//! Texts generated from the table: the function reference for users, and the language card for prompts.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::discovery::sentence;
 use super::{Builtin, Clojure, Cost, Run, SECTIONS, Section};
 use crate::lisp::ReturnScope;
 
-/// What is other than in Clojure, and what models get wrong; the first part of the card.
+/// The first part of the card: the differences to Clojure, and common mistakes of models.
 const RULES: &str = "\
 PTC-Lisp is a small Clojure. A program is a few forms; the value of the last one is its value. Rules that differ:
 - Only data/…, tool/… and memory are reachable. Nothing is mutable, lazy or endless; no macros, namespaces, exceptions, atoms, Java.
@@ -92,17 +92,17 @@ fn entry(row: &Builtin) -> String {
     text
 }
 
-/// The form that the card leaves out: agents that want it told ask for [`card_of_try`], so that the prompts of all others stay what they
-/// were.
+/// The form that the card omits unless the agent enables it with [`card_of_try`], so that the prompts of other agents
+/// do not change.
 const TRY: &str = "tool/try";
 
-/// What the card says of the form that gives the errors of tools as values.
+/// The part of the card about the form that returns tool errors as values.
 pub fn card_of_try() -> String {
     let row = SECTIONS.iter().flat_map(|section| section.rows).find(|row| row.name == TRY);
     row.map(|row| format!("- {}: {}\n", row.signatures.join(" or "), row.about)).unwrap_or_default()
 }
 
-/// The language card: what a model must know to write programs, as short as it can be.
+/// The language card: everything a model must know to write programs, as short as possible.
 pub fn card(scope: ReturnScope) -> String {
     let mut text = RULES.replace("{ends}", return_rule(scope));
     text.push_str("\nEverything there is (nothing else exists):\n");
@@ -111,7 +111,7 @@ pub fn card(scope: ReturnScope) -> String {
         let _ = writeln!(text, "- {}: {}", section.title, names.join(" "));
     }
     text.push_str("\nNot in Clojure:\n");
-    // The rows of `return` and `fail` say that the run ends.
+    // The rows of `return` and `fail` describe the end of the run.
     let is_true =
         |row: &&Builtin| row.name != TRY && (scope == ReturnScope::Run || !matches!(row.name, "return" | "fail"));
     for row in SECTIONS.iter().flat_map(own).filter(is_true) {

@@ -1,6 +1,6 @@
 //! Regular expressions (language contract §14.9): compiling, searching, and the rows `re-…` and `extract…`.
 //!
-//! Only the first part of a text is searched, and every search counts its steps.
+//! Only the first part of a text is searched, and every search counts steps.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::lisp::{Error, R, wrong};
 use crate::reasons::Reason;
 use crate::value::{BadPattern, Filled, Found, Pattern, Search, Stuck, Value};
 
-/// Patterns made while running that are kept.
+/// Number of cached patterns made at run time.
 const KEPT: usize = 16;
 
 /// The rows of this file.
@@ -89,7 +89,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Extension),
 ];
 
-/// Compiles a regex from its source: `runtime_error` when it is too long or not valid, saying where.
+/// Compiles a regex from its source; `runtime_error` with the position if it is too long or invalid.
 pub(crate) fn compile(source: &str) -> Result<Pattern, Error> {
     if source.len() as u64 > REGEX_BYTES.max {
         let problem = format!("a regex of {} bytes; at most {} are allowed", source.len(), REGEX_BYTES.max);
@@ -102,7 +102,7 @@ pub(crate) fn compile(source: &str) -> Result<Pattern, Error> {
     })
 }
 
-/// As [`compile`], remembering the last ones: programs make the same pattern again for each row.
+/// As [`compile`], with a cache: programs often compile the same pattern for each row.
 fn compiled(machine: &mut Machine<'_>, source: &str) -> R<Arc<Pattern>> {
     let latest = &mut machine.patterns;
     if let Some(place) = latest.iter().position(|have| have.source() == source) {
@@ -116,7 +116,7 @@ fn compiled(machine: &mut Machine<'_>, source: &str) -> R<Arc<Pattern>> {
     Ok(pattern)
 }
 
-/// A text with a regex to search it.
+/// A text and the regex that searches it.
 pub(super) struct Texts<'a> {
     pattern: &'a Pattern,
     /// The part that is searched.
@@ -144,8 +144,8 @@ impl<'a> Texts<'a> {
         Search::new(self.pattern.program(), self.text, |work| machine.ticks(work)).whole().map_err(stuck)
     }
 
-    /// Gives each match to `take`, which may use the machine, until it says false. After an empty match the next
-    /// one may begin at the same place if it is not empty.
+    /// Passes each match to `take`, which may use the machine, until it returns false. After an empty match the next
+    /// one may begin at the same offset if it is not empty.
     pub(super) fn each(
         &self,
         machine: &mut Machine<'_>,
@@ -178,7 +178,7 @@ impl<'a> Texts<'a> {
         self.pattern.program().named(name)
     }
 
-    /// What programs see of a match: a string, or a list with the groups, nil for those that did not match.
+    /// A match as a value: a string, or a list with the groups, nil for those that did not match.
     pub(super) fn value(&self, found: &Found) -> Value {
         let group = |group| self.group(found, group).map_or(Value::Nil, Value::from);
         if self.groups() == 1 { group(0) } else { Value::list((0..self.groups()).map(group)) }
@@ -209,7 +209,7 @@ fn regex(value: &Value) -> R<&Pattern> {
     }
 }
 
-/// The regex in argument `position`, which may be given as a string.
+/// The regex in argument `position`, which may be a string.
 pub(super) fn regex_or_text(machine: &mut Machine<'_>, position: usize, value: &Value) -> R<Arc<Pattern>> {
     match value {
         Value::Pattern(pattern) => Ok(pattern.clone()),
@@ -261,7 +261,7 @@ pub(super) fn split(machine: &mut Machine<'_>, pattern: &Pattern, whole: &str, m
             machine.ticks(found.len() * 4)?;
             let (start, end) = found.first().copied().flatten().unwrap_or_default();
             let mut groups = (1..texts.groups()).map(|group| texts.group(found, group).unwrap_or_default());
-            // An empty match right where the last one ended separates nothing.
+            // An empty match directly after the previous one separates nothing.
             if start == end && start <= from && groups.clone().all(str::is_empty) {
                 return Ok(true);
             }

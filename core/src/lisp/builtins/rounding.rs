@@ -75,7 +75,7 @@ fn of_float(value: &Value, compute: fn(f64) -> f64) -> R {
 
 fn pow(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (base, exponent) = (float(&args[0], 1)?, float(&args[1], 2)?);
-    // Java's rules, where IEEE gives 1 for a base of 1.
+    // As in Java; IEEE 754 gives 1 for a base of 1.
     let one = |number: f64| matches!(number.total_cmp(&1.0), std::cmp::Ordering::Equal);
     let unknown = (exponent.is_infinite() && one(base.abs())) || (one(base) && exponent.is_nan());
     Ok(Value::Float(if unknown { f64::NAN } else { base.powf(exponent) }))

@@ -1,4 +1,4 @@
-//! Sets and what can be made of several.
+//! Sets and their operations.
 
 use std::sync::Arc;
 
@@ -57,12 +57,12 @@ fn sorted(machine: &mut Machine<'_>, members: Vec<Value>) -> R<Arc<Set>> {
     members_of(machine, members).map(Arc::new)
 }
 
-/// Steps that sorting takes.
+/// The steps of a sort.
 fn sorting(count: usize) -> usize {
     count.saturating_mul(1 + count.checked_ilog2().unwrap_or_default() as usize)
 }
 
-/// Argument `position` as a set: nil is the empty one, and a vector counts as the set of its items.
+/// Argument `position` as a set: nil is the empty set, and a vector counts as the set of its items.
 fn take_set(machine: &mut Machine<'_>, position: usize, arg: &mut Value) -> R<Arc<Set>> {
     match std::mem::take(arg) {
         Value::Set(set) => Ok(set),
@@ -75,7 +75,7 @@ fn take_set(machine: &mut Machine<'_>, position: usize, arg: &mut Value) -> R<Ar
     }
 }
 
-/// Other than elsewhere this is a `runtime_error` (as the suite shows).
+/// Unlike elsewhere this is a `runtime_error` (as the suite shows).
 fn no_set<T>(position: usize, got: &Value) -> R<T> {
     let problem = format!("argument {position} must be a set, got {}", described(got));
     Error::new(Reason::RuntimeError, problem).halt()
@@ -86,7 +86,7 @@ fn take_sets(machine: &mut Machine<'_>, args: &mut [Value]) -> R<Vec<Arc<Set>>> 
     (1..).zip(args).map(|(position, arg)| take_set(machine, position, arg)).collect()
 }
 
-/// The members, to be changed in place.
+/// The members, for writing in place.
 fn members(set: Arc<Set>) -> Vec<Value> {
     Arc::try_unwrap(set).map_or_else(|set| set.to_vec(), Set::into_vec)
 }
@@ -98,7 +98,7 @@ fn union(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let mut sets = take_sets(machine, args)?.into_iter();
     let Some(mut whole) = sets.next() else { return Ok(Value::Set(Arc::default())) };
     for set in sets {
-        // A few members are put in one by one; many are merged.
+        // A few members are inserted one by one; many are merged.
         if sorting(set.len()) < whole.len() && Arc::strong_count(&whole) == 1 {
             let whole = Arc::make_mut(&mut whole);
             for member in members(set) {
@@ -125,7 +125,7 @@ fn difference(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     restrict(machine, args, |member, others| !others.iter().any(|set| set.contains(member)))
 }
 
-/// The members of the first set that are wanted, given the other sets.
+/// The members of the first set that pass the test, given the other sets.
 fn restrict(machine: &mut Machine<'_>, args: &mut [Value], wanted: fn(&Value, &[Arc<Set>]) -> bool) -> R {
     if let [one] = args {
         return Ok(std::mem::take(one));

@@ -1,4 +1,4 @@
-//! Slicing: parts of a collection.
+//! Slicing: contiguous parts of a collection.
 
 use super::access::{ORDERED, after};
 use super::argument::{Sources, clamped, integer, length, swapped, taken};
@@ -10,7 +10,7 @@ use crate::lisp::{Error, Halt, R, described, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
 
-/// Parts of collections.
+/// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("rest", Arity::exactly(1), rest)
         .doc(&["(rest coll)"], "All items but the first; [] when there are none.")
@@ -108,7 +108,7 @@ fn pop(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
 }
 
-/// The count and the collection of `(f n coll)`, the number still to be checked.
+/// The count and the collection of `(f n coll)`; the count is not checked yet.
 fn counted(args: &mut [Value], sources: Sources, call: &str) -> R<[Value; 2]> {
     let [n, coll] = taken(args);
     sources.check(2, &coll).map_err(|halt| match (&coll, Sources::All.check(1, &n)) {
@@ -134,13 +134,13 @@ fn drop(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     slice(machine, coll, range)
 }
 
-/// How far a number is from 0.
+/// The absolute value of a number.
 fn distance(n: i64) -> usize {
     usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX)
 }
 
-/// The count of `take-last` and `drop-last`. The reference counts from the end by negating it, so that what is no
-/// number has a `reason` of its own there.
+/// The count of `take-last` and `drop-last`. The reference counts from the end by negating it, so a wrong type has a
+/// different `reason` there.
 fn from_end(n: &Value, reason: Reason) -> R<usize> {
     match n {
         Value::Float(_) => Err(wrong(1, "an integer", n)),
@@ -154,7 +154,7 @@ fn not_a_number(n: &Value, reason: Reason) -> Box<Halt> {
 }
 
 fn take_last(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    // Nothing of anything is nothing.
+    // Taking nothing gives nothing, whatever the collection.
     if matches!(&*args, [Value::Int(..=0), coll] if !coll.is_nil()) {
         return Ok(Vec::new().into());
     }
@@ -183,7 +183,7 @@ fn drop_last(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     slice(machine, coll, 0..total.saturating_sub(n))
 }
 
-/// The collection of `(f coll n)`, and where its part begins and ends.
+/// The collection of `(f coll n)`, and the range of the part.
 fn tail(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> R<(Value, usize, usize)> {
     let [coll, n] = taken(args);
     Sources::All.check(1, &coll).map_err(|halt| match (&coll, Sources::All.check(2, &n)) {
@@ -205,7 +205,7 @@ fn nthnext(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     if start == end { Ok(Value::Nil) } else { slice(machine, coll, start..end) }
 }
 
-/// The collection of `(f pred coll)`, and how many items come before the first one for which the predicate is false.
+/// The collection of `(f pred coll)`, and the number of items before the first one for which the predicate is false.
 fn led(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> R<(Value, usize)> {
     let [pred, coll] = taken(args);
     let pred = Each::of(&pred, &coll, call)?;

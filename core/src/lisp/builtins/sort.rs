@@ -1,4 +1,4 @@
-//! Sorting, and what is done by sorting: stable, interruptible, and safe with comparators that contradict themselves.
+//! Sorting, and functions that sort: stable, interruptible, and safe with inconsistent comparators.
 //!
 //! In: items and an order, which may be a function of the program. Out: the items in order. Each comparison counts as a
 //! step, and one of large values as many.
@@ -15,7 +15,7 @@ use crate::lisp::{Error, Halt, R, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{Set, Value};
 
-/// Sorting and reversing.
+/// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("sort", Arity::between(1, 2), sort)
         .doc(
@@ -49,11 +49,11 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(super::access::ORDERED),
 ];
 
-/// In which order items are put.
+/// The order of the items.
 enum Comparator<'v> {
     Ascending,
     Descending,
-    /// Asked with two items.
+    /// A comparator function of two items.
     Function(Callee<'v>),
 }
 
@@ -75,7 +75,7 @@ impl<'v> Comparator<'v> {
         }
     }
 
-    /// Must `second` come before `first`, which stood before it? Items that tie stay as they are.
+    /// True if `second` must move before `first`. Items that tie keep their order.
     fn swaps(&self, machine: &mut Machine<'_>, first: &Value, second: &Value) -> R<bool> {
         match self {
             Self::Ascending => Ok(order(machine, first, second)? == Ordering::Greater),
@@ -84,7 +84,7 @@ impl<'v> Comparator<'v> {
                 machine.tick()?;
                 match function.call2(machine, first.clone(), second.clone()).map_err(compared)? {
                     Value::Bool(true) => Ok(false),
-                    // Only the other way round tells a tie.
+                    // Only the reversed comparison detects a tie.
                     Value::Bool(false) => Ok(function.call2(machine, second.clone(), first.clone())?.is_truthy()),
                     Value::Int(sign) => Ok(sign > 0),
                     Value::Float(sign) => Ok(sign > 0.0),
@@ -102,7 +102,7 @@ fn no_answer(answer: &Value) -> Box<Halt> {
     Error::new(Reason::RuntimeError, problem).hint("Sort by a key with (sort-by key coll)").into()
 }
 
-/// What a comparator failed with: one that does not take two items is the wrong kind of function.
+/// The error of a comparator: one that does not take two items has the wrong type.
 #[cold]
 fn compared(mut halt: Box<Halt>) -> Box<Halt> {
     if let Halt::Error(error) = &mut *halt
@@ -114,7 +114,7 @@ fn compared(mut halt: Box<Halt>) -> Box<Halt> {
     halt
 }
 
-/// The language's order, counted as the work it is.
+/// The language's order; counts its steps.
 fn order(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R<Ordering> {
     let (ordering, steps) = a.order_counted(b);
     machine.ticks(1 + steps)?;
@@ -162,7 +162,7 @@ fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let key = Key::of(1, named)?;
     let comparator = Comparator::of(2, &comparator)?;
     Sources::All.check(position, &coll)?;
-    // The characters of a string have no fields, and nothing is said about it.
+    // The characters of a string have no fields, and that is not an error.
     let lenient = matches!((&coll, &key), (Value::Str(_), Key::Word(_)));
     let mut items = collect(machine, coll)?;
     machine.reserve(items.len().saturating_mul(2 * size_of::<(Value, Value)>()))?;
@@ -202,7 +202,7 @@ fn reverse(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(items.into())
 }
 
-/// The members of a set, sorted and each once.
+/// The members of a set, sorted and without duplicates.
 pub(super) fn members_of(machine: &mut Machine<'_>, members: Vec<Value>) -> R<Set> {
     let at_once = |run: &mut [Value]| run.sort();
     let at_once = members.iter().all(is_leaf).then_some(&at_once);
@@ -212,11 +212,11 @@ pub(super) fn members_of(machine: &mut Machine<'_>, members: Vec<Value>) -> R<Se
         Ok(ordering == Ordering::Greater)
     })?;
     machine.ticks(sorted.len())?;
-    // Members that are in order already are only looked through.
+    // Members already in order are only scanned.
     Ok(sorted.into_iter().collect())
 }
 
-/// Sorts a short run without asking the machine.
+/// Sorts a short run without the machine.
 type AtOnce<'s, T> = dyn Fn(&mut [T]) + 's;
 
 /// Sorts by `key` in the comparator's order.
@@ -237,7 +237,7 @@ fn sorted<T>(
     merge_sort(machine, items, at_once, &|machine, a, b| comparator.swaps(machine, key(a), key(b)))
 }
 
-/// The keys in order, each with its place, when all are small integers and there are not too many to sort at once.
+/// The sorted keys, each with its index, if all are small integers and few enough to sort at once.
 fn integer_order(keys: &[Value], comparator: &Comparator<'_>) -> Option<Vec<(i64, u32)>> {
     if keys.len() > MOST_INTEGERS || matches!(comparator, Comparator::Function(_)) {
         return None;
@@ -252,7 +252,7 @@ fn integer_order(keys: &[Value], comparator: &Comparator<'_>) -> Option<Vec<(i64
     Some(order)
 }
 
-/// Sorts items that are all small integers, and says whether they are.
+/// Sorts items that are all small integers; false for others.
 fn sort_integers(machine: &mut Machine<'_>, items: &mut [Value], comparator: &Comparator<'_>) -> R<bool> {
     let integer = |item: &Value| if let Value::Int(int) = item { Some(*int) } else { None };
     let descending = match comparator {
@@ -274,7 +274,7 @@ fn sort_integers(machine: &mut Machine<'_>, items: &mut [Value], comparator: &Co
         sorted = merge_integers(machine, &sorted, width)?;
         width = width.saturating_mul(2);
     }
-    // Integers that are equal are one and the same, so the order of ties does not matter.
+    // Equal integers are indistinguishable, so the order of ties does not matter.
     if descending {
         sorted.reverse();
     }
@@ -305,10 +305,10 @@ fn merge_integers(machine: &mut Machine<'_>, runs: &[i64], width: usize) -> R<Ve
     Ok(merged)
 }
 
-/// Texts longer than this are not quick to compare, in bytes.
+/// Texts longer than this, in bytes, are not quick to compare.
 const QUICK_TEXT: usize = 256;
 
-/// Does it hold no other values, so that comparing it is quick?
+/// True for a value without nested values, which is quick to compare.
 pub(super) fn is_leaf(value: &Value) -> bool {
     match value {
         Value::List(_) | Value::Map(_) | Value::Set(_) | Value::Big(_) => false,
@@ -317,7 +317,7 @@ pub(super) fn is_leaf(value: &Value) -> bool {
     }
 }
 
-/// The language's order, quick for the commonest kinds and for texts that are one.
+/// The language's order, fast for the most common types and for identical texts.
 fn leaf_order(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
@@ -326,18 +326,18 @@ fn leaf_order(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Items sorted at once when comparing them is quick; about half a millisecond of work.
+/// Items sorted at once if comparing them is quick; about half a millisecond of work.
 const QUICK_RUN: usize = 8_192;
 /// Integers sorted at once; about two milliseconds of work.
 const MOST_INTEGERS: usize = 65_536;
-/// Items sorted by insertion when it is not.
+/// Items sorted by insertion otherwise.
 const RUN: usize = 8;
 /// Steps per item of a run that is sorted at once.
 const QUICK_STEPS: usize = 5;
 
-/// A stable merge sort. Runs are sorted by `at_once`, or by insertion without it, and then merged; input that is in
-/// order already takes linear time. `swaps` tells whether the second of two items must come before the first, and may
-/// contradict itself: then the order is unspecified, but all items are there.
+/// A stable merge sort. Runs are sorted by `at_once`, or by insertion without it, and then merged; sorted input takes
+/// linear time. `swaps` returns whether the second of two items must move before the first, and may be inconsistent:
+/// then the order is unspecified, but no item is lost.
 fn merge_sort<T, F: Fn(&mut [T]) + ?Sized>(
     machine: &mut Machine<'_>,
     mut items: Vec<T>,
@@ -383,7 +383,7 @@ fn merge_sort<T, F: Fn(&mut [T]) + ?Sized>(
     Ok(sorted)
 }
 
-/// May all of `later` stay behind all of `earlier`?
+/// True if all of `later` may stay after all of `earlier`.
 fn follows<T>(
     machine: &mut Machine<'_>,
     earlier: &[T],
@@ -396,7 +396,7 @@ fn follows<T>(
     }
 }
 
-/// Merges two sorted runs; of items that tie, those of the earlier run come first.
+/// Merges two sorted runs; of tied items, those of the earlier run come first.
 fn merge<T>(
     machine: &mut Machine<'_>,
     mut earlier: Vec<T>,
@@ -419,7 +419,7 @@ fn merge<T>(
     Ok(merged)
 }
 
-/// Sorts a short run by binary insertion, which asks seldom.
+/// Sorts a short run by binary insertion, which needs few comparisons.
 fn insert_sorted<T>(
     machine: &mut Machine<'_>,
     run: &mut [T],

@@ -1,4 +1,4 @@
-//! Strings as a whole: case, white space, lines, and tests for parts (language contract §14.8).
+//! Whole strings: case, white space, lines, and tests for substrings (language contract §14.8).
 
 use super::place::next;
 use super::{Arity, Builtin, Clojure};
@@ -71,12 +71,12 @@ pub(super) fn text(position: usize, value: &Value) -> R<&str> {
     value.as_str().ok_or_else(|| wrong(position, "a string", value))
 }
 
-/// Counts the work of going once through a text.
+/// Charges steps for one pass over a text.
 pub(super) fn pass(machine: &mut Machine<'_>, text: &str) -> R<()> {
     machine.ticks(1 + text.len() / 16)
 }
 
-/// A part of the string in `value`: the value itself when the part is all of it.
+/// A part of the string in `value`: the value itself if the part is all of it.
 fn part(value: &Value, part: &str) -> Value {
     match value {
         Value::Str(whole) if whole.len() == part.len() => value.clone(),
@@ -93,7 +93,7 @@ pub(super) fn upper_case(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 pub(super) fn lower_case(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
-    // Character by character: the last sigma of a word is one like the others (as the suite's reference has it).
+    // Character by character: the sigma at the end of a word gets no special form (as in the suite's reference).
     Ok(s.chars().flat_map(char::to_lowercase).collect::<String>().into())
 }
 
@@ -136,7 +136,7 @@ fn split_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         machine.tick()?;
         lines.push(line.strip_suffix('\r').unwrap_or(line).into());
     }
-    // The last part has no newline after it, so a carriage return there is its own.
+    // The last part has no newline after it, so a carriage return there belongs to it.
     if let (Some(last), Some(tail)) = (lines.last_mut(), s.rsplit('\n').next()) {
         *last = tail.into();
     }

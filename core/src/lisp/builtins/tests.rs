@@ -1,4 +1,5 @@
-//! The table's promises: each example gives what it says. The laws of sequence functions stand in files of their own.
+//! Consistency of the table: each example gives the result it states. The laws of sequence functions are in files of
+//! their own.
 
 mod sequence;
 
@@ -6,7 +7,7 @@ use crate::lisp::Limits;
 use crate::lisp::{CallAddress, Error, Failure, Host, Input, run};
 use crate::value::Value;
 
-/// A world without tools in which no time passes.
+/// A host without tools whose clock does not move.
 struct Still;
 
 impl Host for Still {
@@ -29,7 +30,7 @@ fn value(source: &str, context: &Value) -> Result<Value, Error> {
     run(&Input { context, ..Input::new(source, &limits) }, &Still).result.map(|(_, value)| value)
 }
 
-/// What a program comes to, as text: the readable form of its value, or `!` and the reason of its error.
+/// The outcome of a program as text: the readable form of its value, or `!` and the reason of its error.
 fn outcome(source: &str) -> String {
     match value(source, &Value::Nil) {
         Ok(value) => value.to_string(),
@@ -37,7 +38,7 @@ fn outcome(source: &str) -> String {
     }
 }
 
-/// Checks programs with what they come to; the message lists all that do not.
+/// Checks the outcomes of programs; the message lists all mismatches.
 #[track_caller]
 fn check<'a>(cases: impl IntoIterator<Item = (&'a str, &'a str)>) {
     let broken: Vec<String> = cases

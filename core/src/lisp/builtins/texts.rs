@@ -49,7 +49,7 @@ fn str(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     joined(machine, args.iter())
 }
 
-/// `str` of several values, which stay where they are.
+/// `str` of several values, which are not consumed.
 pub(crate) fn joined<'v>(machine: &mut Machine<'_>, values: impl Iterator<Item = &'v Value> + Clone) -> R {
     let mut text = Written::of(values.clone());
     for value in values {
@@ -106,7 +106,7 @@ fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_?!".contains(&byte))
 }
 
-/// What to write instead of a name with other characters.
+/// The hint for a name with invalid characters.
 fn hint(name: &str) -> String {
     let close: String = name.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '-' }).collect();
     let close = close.trim_matches('-');

@@ -1,4 +1,4 @@
-//! Dates, points in time and spans (language contract §15). All times are UTC; the present comes from the machine.
+//! Dates, instants and durations (language contract §15). All times are UTC; the current time comes from the machine.
 
 use num_traits::ToPrimitive;
 
@@ -115,7 +115,7 @@ fn outside(what: &str) -> Error {
     Error::new(Reason::TypeError, format!("{what} lies outside of the years -9999 to 9999"))
 }
 
-/// A text that is no time.
+/// The error for a text that is not a time.
 fn unreadable(text: &str, expected: &str) -> Error {
     let shown = &text[..text.floor_char_boundary(60)];
     Error::new(Reason::TypeError, format!("\"{shown}\" is not {expected}")).hint("Write it like 2024-01-31T09:30:00Z")
@@ -194,7 +194,7 @@ fn minus_days(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     moved(args, -1)
 }
 
-/// The date in argument 1 moved by the days in argument 2, in the direction given.
+/// The date in argument 1, moved by the days in argument 2 in this direction.
 fn moved(args: &[Value], direction: i128) -> R {
     let day = date(&args[0])?;
     let days = match &args[1] {
@@ -219,7 +219,7 @@ fn to_days(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Value::Int(span(&args[0])?.0 / 86_400_000))
 }
 
-/// How the two points in time, or the two dates, stand to each other.
+/// Compares two instants or two dates.
 fn order(args: &[Value]) -> R<std::cmp::Ordering> {
     match (&args[0], &args[1]) {
         (Value::Date(a), Value::Date(b)) => Ok(a.cmp(b)),

@@ -1,7 +1,7 @@
-//! Looking at collections without taking them apart: counting, going through, cutting.
+//! Reading collections in place: counting, iterating, slicing.
 //!
-//! In: collections whose kind has been checked; what has no items counts as empty. It must never go through more than
-//! it gives back, except to count the graphemes of a string.
+//! In: collections of a checked type; a value without items counts as empty. It must never visit more items than it
+//! returns, except to count the graphemes of a string.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::lisp::R;
 use crate::lisp::machine::Machine;
 use crate::value::{List, Set, Value};
 
-/// About what an item costs that is made while going through a map or a string, in bytes.
+/// Memory of an item made while iterating over a map or a string, in bytes.
 const MADE_BYTES: usize = 96;
 
-/// The items of a collection in their order, made one by one; a map's are `[k v]`.
+/// The items of a collection in order, made one by one; those of a map are `[k v]`.
 pub(super) fn view(value: &Value) -> Box<dyn DoubleEndedIterator<Item = Value> + '_> {
     match value {
         Value::List(list) => Box::new(list.iter().cloned()),
@@ -26,7 +26,7 @@ pub(super) fn view(value: &Value) -> Box<dyn DoubleEndedIterator<Item = Value> +
     }
 }
 
-/// How many items there are.
+/// The number of items.
 pub(super) fn count(machine: &mut Machine<'_>, value: &Value) -> R<usize> {
     Ok(match value {
         Value::List(list) => list.len(),
@@ -42,7 +42,7 @@ pub(super) fn count(machine: &mut Machine<'_>, value: &Value) -> R<usize> {
     })
 }
 
-/// The item at a place.
+/// The item at an index.
 pub(super) fn item(machine: &mut Machine<'_>, value: &Value, place: usize) -> R<Option<Value>> {
     let Value::Str(text) = value else {
         return Ok(value.as_list().and_then(|items| items.get(place)).cloned());
@@ -65,7 +65,7 @@ pub(super) fn last(value: &Value) -> Option<Value> {
     }
 }
 
-/// All items as a vector of their own. A list that nobody else holds is emptied.
+/// All items as an owned vector. A list with one owner is emptied.
 pub(super) fn collect(machine: &mut Machine<'_>, value: Value) -> R<Vec<Value>> {
     match value {
         Value::List(list) => match Arc::try_unwrap(list) {
@@ -83,7 +83,7 @@ pub(super) fn collect(machine: &mut Machine<'_>, value: Value) -> R<Vec<Value>> 
     }
 }
 
-/// The items of a collection as [`collect`] gives them; `Err` gives back a value that has none.
+/// The items of a collection as in [`collect`]; `Err` returns a value that is not a collection.
 pub(super) fn items(machine: &mut Machine<'_>, value: Value) -> R<Result<Vec<Value>, Value>> {
     match value {
         Value::Nil | Value::List(_) | Value::Set(_) | Value::Map(_) | Value::Str(_) => collect(machine, value).map(Ok),
@@ -104,7 +104,7 @@ fn cloned(machine: &mut Machine<'_>, set: &Set, range: Range<usize>) -> R<Vec<Va
     Ok(set.iter().skip(range.start).take(range.len()).cloned().collect())
 }
 
-/// The items in a range that lies within the collection, as a list. A list that nobody else holds is cut in place.
+/// The items in a range within the collection, as a list. A list with one owner is cut in place.
 pub(super) fn slice(machine: &mut Machine<'_>, value: Value, range: Range<usize>) -> R {
     match value {
         Value::List(list) => sublist(machine, list, range),
@@ -142,7 +142,7 @@ fn made(machine: &mut Machine<'_>, value: &Value, range: &Range<usize>) -> R<Vec
     Ok(items)
 }
 
-/// The items before a place and those from it on.
+/// The items before an index, and those from it on.
 pub(super) fn split(machine: &mut Machine<'_>, mut value: Value, at: usize) -> R {
     if let Value::List(list) = &mut value
         && let Some(own) = Arc::get_mut(list)

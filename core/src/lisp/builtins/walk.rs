@@ -1,4 +1,4 @@
-//! Walking values: through trees, and through everything inside a value. Nesting is not bounded: nothing here recurses.
+//! Walking values: trees, and all nested parts of a value. Nesting is not bounded: nothing here recurses.
 
 use std::mem::take;
 
@@ -12,7 +12,7 @@ use crate::lisp::{Error, Items, R, described};
 use crate::reasons::Reason;
 use crate::value::{Map, Value};
 
-/// What goes through nested values.
+/// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("flatten", Arity::exactly(1), flatten)
         .doc(&["(flatten coll)"], "The items of a list and of all lists inside it; [] for what is no list.")
@@ -65,7 +65,8 @@ fn flatten(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(flat.into())
 }
 
-/// A function argument of `tree-seq`; nil is one that says nil of everything, as a keyword does of what has no such key.
+/// A function argument of `tree-seq`. nil acts as a function that returns nil, as a keyword does for a value without
+/// such a key.
 fn callee_or_nil(position: usize, function: &Value) -> R<Option<Callee<'_>>> {
     if function.is_nil() { Ok(None) } else { Callee::of(position, function).map(Some) }
 }
@@ -106,7 +107,7 @@ fn walk(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [inner, outer, form] = taken(args);
     let outer = Callee::of(2, &outer)?;
     let form = match Level::open(machine, form)? {
-        // Nothing is inside, so that nothing is asked of the inner function.
+        // A value without parts: the inner function is not called.
         Err(leaf) => leaf,
         Ok(mut level) => {
             let inner = Callee::of(1, &inner)?;
@@ -132,7 +133,8 @@ fn postwalk(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     rebuild(machine, form, None, Some(function))
 }
 
-/// Rebuilds a value from the inside: each part goes through `before` on the way in and through `after` on the way out.
+/// Rebuilds a value from the inside out: each part passes through `before` on the way in and through `after` on the way
+/// out.
 fn rebuild(machine: &mut Machine<'_>, root: Value, before: Option<Callee<'_>>, after: Option<Callee<'_>>) -> R {
     let mut levels: Vec<Level> = Vec::new();
     let mut part = root;
@@ -169,11 +171,11 @@ fn rebuild(machine: &mut Machine<'_>, root: Value, before: Option<Callee<'_>>, a
     }
 }
 
-/// A collection whose items are being replaced one by one.
+/// A collection whose items are replaced one by one.
 struct Level {
     kind: Kind,
     items: Vec<Value>,
-    /// The item that is being replaced.
+    /// The index of the item being replaced.
     at: usize,
 }
 
@@ -185,7 +187,7 @@ enum Kind {
 }
 
 impl Level {
-    /// Takes a collection apart; `Err` gives back what holds nothing.
+    /// Takes a collection apart; `Err` returns a value without parts.
     fn open(machine: &mut Machine<'_>, value: Value) -> R<Result<Self, Value>> {
         let kind = match value {
             Value::List(_) => Kind::List,
@@ -196,12 +198,12 @@ impl Level {
         Ok(Ok(Self { kind, items: collect(machine, value)?, at: 0 }))
     }
 
-    /// Takes out the next item to be replaced.
+    /// Takes out the next item to replace.
     fn next(&mut self) -> Option<Value> {
         self.items.get_mut(self.at).map(take)
     }
 
-    /// Puts in what replaces it.
+    /// Stores the replacement.
     fn put(&mut self, item: Value) {
         if let Some(place) = self.items.get_mut(self.at) {
             *place = item;
@@ -209,7 +211,7 @@ impl Level {
         self.at += 1;
     }
 
-    /// The collection of what was put in.
+    /// The collection of the replacements.
     fn close(self, machine: &mut Machine<'_>) -> R {
         match self.kind {
             Kind::List => Ok(self.items.into()),

@@ -1,4 +1,4 @@
-//! Text that is written bit by bit for a running program, whose size need not follow from that of the arguments.
+//! Text written incrementally for a running program; its size need not follow from the size of the arguments.
 
 use std::fmt::{self, Write};
 
@@ -9,24 +9,24 @@ use crate::reasons::Reason;
 use crate::value::number::shortest;
 use crate::value::{Bounds, Value};
 
-/// Bytes of room that are asked for at a time, at least.
+/// Bytes of memory reserved at a time, at least.
 const CHUNK: usize = 4_096;
 
-/// Bytes of a text that nobody asks room for.
+/// Texts up to this many bytes are not reserved.
 const SMALL: usize = 256;
-/// Room for a number.
+/// Bytes estimated for a number.
 const NUMBER: usize = 8;
 
-/// A growing text. Values with shared parts can be huge when they are written out; writing stops when they are.
+/// A growing text. Values with shared parts can be huge when printed; writing stops at the memory limit.
 #[derive(Default)]
 pub(super) struct Written {
     text: String,
-    /// Room that was asked for.
+    /// Bytes reserved so far.
     reserved: usize,
 }
 
 impl Written {
-    /// An empty text with room for what [`Written::plain`] makes of these values, when that is small.
+    /// An empty text with capacity for [`Written::plain`] of these values, if that is small.
     pub(super) fn of<'v>(values: impl IntoIterator<Item = &'v Value>) -> Self {
         let length = |value: &Value| match value {
             Value::Nil => 0,
@@ -38,7 +38,7 @@ impl Written {
         Self { text: String::with_capacity(if room > SMALL { 0 } else { room }), reserved: 0 }
     }
 
-    /// Adds text as it is.
+    /// Appends a text unchanged.
     pub(super) fn push(&mut self, machine: &mut Machine<'_>, text: &str) -> R<()> {
         let length = self.text.len() + text.len();
         if length > self.reserved.max(SMALL) {
@@ -50,7 +50,7 @@ impl Written {
         Ok(())
     }
 
-    /// Adds what `str` makes of a value: nothing for nil, strings as they are.
+    /// Appends a value as `str` does: nothing for nil, strings unchanged.
     pub(super) fn plain(&mut self, machine: &mut Machine<'_>, value: &Value) -> R<()> {
         match value {
             Value::Nil => Ok(()),
@@ -67,12 +67,12 @@ impl Written {
         }
     }
 
-    /// Adds the readable form of a value; `runtime_error` when it is nested too deep to be written whole.
+    /// Appends the readable form of a value; `runtime_error` if it is nested too deeply to be printed completely.
     pub(super) fn readable(&mut self, machine: &mut Machine<'_>, value: &Value) -> R<()> {
         let mut sink = Sink { written: self, machine, halt: None };
         match (value.write(&mut sink, Bounds::default()), sink.halt) {
             (Err(_), Some(halt)) => Err(halt),
-            // Nothing else is left out without bounds.
+            // Only shortened output is bounded.
             (Ok(true), _) => {
                 let problem =
                     format!("the value is nested deeper than {} levels: no text holds it whole", JSON_DEPTH.max);
@@ -82,23 +82,23 @@ impl Written {
         }
     }
 
-    /// The finished text as such.
+    /// The finished text as a string.
     pub(super) fn into_text(self) -> String {
         self.text
     }
 
-    /// The finished text.
+    /// The finished text as a value.
     pub(super) fn finish(self) -> Value {
         self.text.into()
     }
 }
 
-/// Length of an integer's text.
+/// Length of an integer in decimal digits, sign included.
 fn digits(int: i64) -> usize {
     1 + int.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + usize::from(int < 0)
 }
 
-/// Adds an integer; small ones without a formatter, which would take most of the time.
+/// Appends an integer; small ones without a formatter, which would take most of the time.
 fn push_integer(text: &mut String, int: i64) {
     match u32::try_from(int) {
         Ok(int) if int < 100_000 => {
@@ -123,7 +123,7 @@ pub(super) fn float(value: &Value) -> Option<f64> {
     }
 }
 
-/// What the printer writes to.
+/// The destination of the printer.
 struct Sink<'w, 'm, 'h> {
     written: &'w mut Written,
     machine: &'m mut Machine<'h>,

@@ -1,7 +1,7 @@
-//! The record of a run: what came of a case, as a JSON object.
+//! Records: the outcome of a case as a JSON object.
 //!
 //! `{id, ok, value, prn, signal?, …}` or `{id, ok, reason, message, line?, column?, …}`, with `prints`, `memory_out`,
-//! `journal_out`, `summaries`, `tool_calls` where there are any.
+//! `journal_out`, `summaries`, `tool_calls` unless empty.
 
 use super::Case;
 use crate::limits::JSON_DEPTH;
@@ -13,11 +13,11 @@ use crate::text::LineCol;
 use crate::value::json::{Node, TOO_DEEP};
 use crate::value::{Json, Map, Value};
 
-/// Integers up to this size are plain JSON numbers: every reader of JSON keeps them exact.
+/// Integers up to this size are plain JSON numbers: every JSON reader keeps them exact.
 const EXACT_IN_DOUBLES: u64 = (1 << 53) - 1;
 
 impl Case {
-    /// What came of the case. A plain value is checked against the signature; floats of a value are rounded.
+    /// The outcome of the case. A plain value is checked against the signature; floats of a value are rounded.
     pub fn record(&self, outcome: &Outcome) -> Json {
         let ended = match &outcome.result {
             Ok((Signal::Value, value)) => self.unfit(value).map_or(Ok((Signal::Value, value)), Err),
@@ -61,11 +61,11 @@ impl Case {
         Json::object(members.into_iter().chain(failure(error, "")))
     }
 
-    /// Why the value does not satisfy the signature.
+    /// The error if the value does not satisfy the signature.
     fn unfit(&self, value: &Value) -> Option<Error> {
         let ty = self.signature.as_ref()?.output.as_ref()?;
         let issues = check(ty, value);
-        // A keyword may stand for the string that it becomes.
+        // A keyword is accepted where its string would be.
         let fits = issues.is_empty() || check(ty, &externalize(value).0).is_empty();
         (!fits).then(|| Error::new(Reason::ValidationError, lines(&issues)))
     }
@@ -118,8 +118,8 @@ fn call(call: &Call) -> Json {
     ])
 }
 
-/// A value as JSON that tells sets, special floats, large integers and objects apart: `{"#set": […]}`,
-/// `{"#num": "##Inf"}`, `{"#int": "digits"}`, `{"#obj": "printed"}`.
+/// A value as JSON that distinguishes sets, special floats, large integers and objects: `{"#set": […]}`, `{"#num":
+/// "##Inf"}`, `{"#int": "digits"}`, `{"#obj": "printed"}`.
 fn encoded(value: &Value) -> Json {
     encoded_at(value, 0)
 }

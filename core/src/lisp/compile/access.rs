@@ -1,4 +1,4 @@
-//! Reading what lies outside of the frame: names in memory, data, history, the budget, and entries of maps.
+//! Reads from outside of the frame: names in memory, data, history, the budget, and entries of maps.
 
 use super::Compiler;
 use super::call::global;
@@ -12,7 +12,7 @@ use crate::text::Span;
 use crate::value::{Field, Map, Value};
 
 impl Compiler<'_> {
-    /// An expression that only reads.
+    /// An expression without side effects.
     pub(super) fn reading(&self, node: &Node) -> Ex {
         let place = self.place(node.span);
         match &node.expr {

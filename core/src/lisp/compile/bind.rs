@@ -1,4 +1,4 @@
-//! Destructuring: values taken apart into slots.
+//! Destructuring: binds the parts of values to slots.
 
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
@@ -28,7 +28,7 @@ pub(super) enum Bind {
         whole: Option<u32>,
         place: Place,
     },
-    /// A map from the pairs that are left of the arguments, or a single map.
+    /// A map from the remaining arguments as pairs, or a single map.
     Pairs {
         map: Box<Bind>,
         place: Place,
@@ -49,7 +49,7 @@ enum Key {
 }
 
 impl Bind {
-    /// The slot, when that is all.
+    /// The slot, if the pattern is only a slot.
     pub(super) fn slot(&self) -> Option<u32> {
         if let Self::Slot(slot) = self { Some(*slot) } else { None }
     }
@@ -142,7 +142,7 @@ fn bind_items(
     closed: Closed<'_>,
 ) -> R<()> {
     for (at, bind) in items.iter().enumerate() {
-        // A list that nobody else holds gives its items away.
+        // A list with one owner is moved out of.
         let value = match Arc::get_mut(&mut list) {
             Some(list) => list.get_mut(at).map(std::mem::take),
             None => list.get(at).map(copy),

@@ -1,7 +1,7 @@
 //! Control flow: choices, bindings, sequences, loops, and the bodies of functions.
 //!
-//! What stands in tail position is called last and gives its [`Flow`] on as it is: so `recur` reaches the loop it belongs
-//! to as [`Flow::Again`], with its values bound already.
+//! Code in tail position is called last and passes its [`Flow`] on unchanged: so `recur` reaches its loop as
+//! [`Flow::Again`], with its values already bound.
 
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
@@ -17,9 +17,9 @@ use crate::lisp::{Error, Halt, R};
 use crate::reasons::Reason;
 use crate::value::Value;
 
-/// Most values of `recur` that are kept on the native stack.
+/// Up to this many values of `recur` are kept on the native stack.
 const FEW: usize = 4;
-/// Most clauses of `cond` that become choices within choices.
+/// Up to this many clauses of `cond` become nested choices.
 const FEW_CLAUSES: usize = 16;
 
 struct Case {
@@ -28,20 +28,20 @@ struct Case {
     default: Ex,
 }
 
-/// What `recur` jumps to.
+/// The target of `recur`.
 struct Target<'p> {
     binds: Binds<'p>,
-    /// Where the jumps stand.
+    /// The positions of the jumps.
     jumps: RefCell<Vec<Place>>,
 }
 
-/// Where `recur` puts its values.
+/// The destination of the values of `recur`.
 enum Binds<'p> {
-    /// Nowhere: there is none.
+    /// There is no target.
     None,
-    /// Into the patterns of a loop.
+    /// The patterns of a loop.
     Patterns(Vec<&'p Pattern>),
-    /// Into the slots of a function's arguments.
+    /// The slots of a function's arguments.
     Arguments,
 }
 
@@ -61,7 +61,7 @@ impl Case {
     }
 }
 
-/// Evaluates and binds one after the other.
+/// Evaluates and binds in sequence.
 #[inline(always)]
 fn bind_all(binds: &[(Bind, Ex)], machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<()> {
     for (bind, value) in binds {
@@ -70,7 +70,7 @@ fn bind_all(binds: &[(Bind, Ex)], machine: &mut Machine<'_>, slots: &mut [Value]
     Ok(())
 }
 
-/// Binds the values of `recur`, after all of them are there.
+/// Binds the values of `recur` after all are evaluated.
 #[inline(never)]
 fn again(targets: &[Bind], values: &[Ex], machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<()> {
     let mut few = Frame::<FEW>::new();
@@ -90,7 +90,7 @@ fn again(targets: &[Bind], values: &[Ex], machine: &mut Machine<'_>, slots: &mut
     Ok(())
 }
 
-/// Runs a body until it does not jump back.
+/// Runs a body until it no longer jumps back.
 #[inline(always)]
 fn repeat(
     body: &Code,
@@ -129,7 +129,7 @@ fn too_many_jumps(machine: &Machine<'_>, jumps: &[Place], from: i64) -> Box<Halt
 }
 
 impl Compiler<'_> {
-    /// Control flow that is not in the tail of a loop or function.
+    /// Control flow outside of the tail of a loop or function.
     pub(super) fn control(&self, node: &Node) -> Ex {
         self.tail(node, &Target::new(Binds::None))
     }
@@ -261,7 +261,7 @@ struct Jump<const N: usize> {
 }
 
 impl<const N: usize> Jump<N> {
-    /// Gives the values back when they are more or fewer.
+    /// `Err` returns the values if their number differs.
     fn new(slots: &[u32], values: Vec<Ex>, from: i64) -> Result<Self, Vec<Ex>> {
         let Ok(slots) = slots.try_into() else { return Err(values) };
         Ok(Self { slots, values: values.try_into()?, from })
@@ -278,7 +278,7 @@ impl<const N: usize> Jump<N> {
         )
     }
 
-    /// Does it when all values are integers that are there.
+    /// Jumps if all values are integers that need no evaluation; false otherwise.
     #[inline(always)]
     fn quickly(&self, slots: &mut [Value], closed: Closed<'_>) -> bool {
         let mut ints = [0; N];
@@ -346,7 +346,7 @@ fn all(parts: Box<[Ex]>, last: Code) -> Ex {
         for part in &parts {
             match part.give(machine, slots, closed, out) {
                 Flow::Int(_) | Flow::True => {}
-                // What comes next may want to change the value in place.
+                // The next part may want to change the value in place.
                 Flow::Out if out.is_truthy() => out.put(Value::Nil),
                 done => return done,
             }

@@ -1,4 +1,4 @@
-//! Calls of builtins known by name: arguments on the native stack, the usual cases of small ones in place.
+//! Calls of builtins by name: arguments on the native stack, fast paths for small integers inline.
 
 use std::sync::OnceLock;
 
@@ -11,10 +11,10 @@ use crate::lisp::{Halt, R};
 use crate::text::Span;
 use crate::value::Value;
 
-/// Builtins that make functions of their arguments and do nothing else.
+/// Builtins that make functions of their arguments, without side effects.
 const MAKERS: &[&str] = &["fnil", "partial", "comp", "complement", "constantly", "juxt", "every-pred", "some-fn"];
 
-/// A builtin and where it is called.
+/// A call of a builtin.
 #[derive(Clone, Copy)]
 pub(super) struct Site {
     builtin: &'static Builtin,
@@ -22,7 +22,7 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// Calls it; its arity has been checked.
+    /// Calls the builtin; its arity has been checked.
     #[inline]
     pub(super) fn run(&self, machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         let result = match self.builtin.run {
@@ -40,7 +40,7 @@ impl Site {
         machine.complain(halt, self.builtin, &self.place)
     }
 
-    /// The same as code.
+    /// The same, as code.
     #[inline]
     fn give(&self, machine: &mut Machine<'_>, args: &mut [Value], out: &mut Value) -> Flow {
         match self.run(machine, args) {
@@ -77,7 +77,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// `str`: parts that lie somewhere are read there when nothing is computed after them that could move them.
+    /// `str`: parts that need no evaluation are read in place if no later part can move them.
     fn text<const N: usize>(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Ex {
         let site = self.site(builtin, span);
         let Ok(args) = <[Ex; N]>::try_from(self.all(args).into_vec()) else { return self.plain(builtin, args, span) };
@@ -101,7 +101,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// A call that always gives the same: its first value is kept.
+    /// A call with a constant result: the first result is kept.
     fn once(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Ex {
         let made = self.plain(builtin, args, span);
         let kept = OnceLock::new();
@@ -114,7 +114,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// A call like any other.
+    /// A call without a fast path.
     fn plain(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Ex {
         let site = self.site(builtin, span);
         let args: Vec<Ex> = args.iter().map(|arg| self.ex(arg)).collect();
@@ -143,7 +143,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// A call of two arguments like any other, for the unusual cases.
+    /// A call of two arguments without a fast path.
     pub(super) fn plain_code(&self, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Code {
         let site = self.site(builtin, span);
         let (a, b) = (self.ex(args[0]), self.ex(args[1]));
@@ -188,7 +188,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A builtin that looks at its argument without taking it.
+    /// A builtin that reads its argument in place.
     fn looking(
         &self,
         builtin: &'static Builtin,
@@ -292,7 +292,7 @@ impl Compiler<'_> {
         self.arithmetic(builtin, args, span, int, |_, _| None)
     }
 
-    /// A builtin that reaches into its first argument without taking it.
+    /// A builtin that reads inside its first argument without moving it.
     pub(super) fn reaching(
         &self,
         builtin: &'static Builtin,
@@ -320,7 +320,7 @@ impl Compiler<'_> {
     }
 }
 
-/// A builtin of two numbers.
+/// A builtin of two numbers with a fast path.
 struct Pair<I, F> {
     site: Site,
     a: Ex,
@@ -330,7 +330,7 @@ struct Pair<I, F> {
 }
 
 impl<I: Fn(i64, i64) -> Option<i64>, F: Fn(f64, f64) -> Option<f64>> Pair<I, F> {
-    /// Goes on when the first argument is no integer.
+    /// Continues after a first argument that is not an integer.
     #[inline(never)]
     fn with_first(
         &self,
@@ -348,7 +348,7 @@ impl<I: Fn(i64, i64) -> Option<i64>, F: Fn(f64, f64) -> Option<f64>> Pair<I, F> 
         self.with_both(a, b, machine, out)
     }
 
-    /// Ends it when not both are integers, or their result is none.
+    /// Finishes if one argument is not an integer, or the result does not fit.
     #[inline(never)]
     fn with_both(&self, a: Value, second: Flow, machine: &mut Machine<'_>, out: &mut Value) -> Flow {
         if let Flow::Halt(halt) = second {

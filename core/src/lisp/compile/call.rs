@@ -1,4 +1,4 @@
-//! Calls of functions: arguments are evaluated into the frame of the callee, which lies on the native stack.
+//! Calls of functions: arguments are evaluated into the frame of the callee, which is on the native stack.
 
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
@@ -13,17 +13,17 @@ use crate::lisp::machine::{Closed, Flow, Frame, Machine, Place, not_callable, un
 use crate::text::Span;
 use crate::value::{Field, Keyword, Value};
 
-/// Where the called value comes from.
+/// The origin of the called value.
 enum Who {
     /// A name in memory.
     Global { at: usize, name: Keyword, unit: u64 },
-    /// A local that is read again, or is not worth moving.
+    /// A local that is read again later, or is not worth moving.
     Local(u32),
-    /// A value the closure holds.
+    /// A captured value.
     Capture(u32),
     /// The running function.
     Myself,
-    /// A value computed first.
+    /// A computed value.
     Computed(Ex),
 }
 
@@ -108,7 +108,7 @@ impl Compiler<'_> {
     }
 }
 
-/// A call with its number of arguments known, and a frame that fits the callee it most likely has.
+/// A call with a fixed number of arguments, and a frame that fits the likely callee.
 fn sized<const A: usize>(who: Who, args: [Ex; A], frame: u32, place: Place) -> Ex {
     match frame {
         0..=2 if A <= 2 => site::<A, 2>(who, args, place),
@@ -118,7 +118,7 @@ fn sized<const A: usize>(who: Who, args: [Ex; A], frame: u32, place: Place) -> E
     }
 }
 
-/// Calls of callees that are looked at after the arguments are code of their own for each kind, so that each is small.
+/// Calls whose callee is read after the arguments are separate code for each kind of callee, so that each is small.
 fn site<const A: usize, const N: usize>(who: Who, args: [Ex; A], place: Place) -> Ex {
     match who {
         Who::Global { at, name, unit } => flow(move |machine, slots, closed, out| {
@@ -178,7 +178,7 @@ fn site<const A: usize, const N: usize>(who: Who, args: [Ex; A], place: Place) -
     }
 }
 
-/// Evaluates arguments into the frame of the callee. Of such calls few have more than three.
+/// Evaluates arguments into the frame of the callee. Few such calls have more than three.
 #[inline(always)]
 fn fill<const A: usize, const N: usize>(
     args: &[Ex; A],

@@ -1,4 +1,4 @@
-//! Conditions: tests that never become a value.
+//! Conditions: tests whose result never becomes a value.
 
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
@@ -11,24 +11,24 @@ use crate::lisp::machine::{Closed, Code, Comparison, Flow, Frame, Machine};
 use crate::text::Span;
 use crate::value::Value;
 
-/// A test: 1 when it holds. A number comes back in registers together with the error, a `bool` would not.
+/// A test: 1 if it is true. A number is returned in registers together with the error, a `bool` would not be.
 pub(super) type Test = Box<dyn for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R<usize> + Send + Sync>;
 
 /// A compiled condition.
 pub(super) enum Cd {
-    /// Is the expression's value neither nil nor false?
+    /// The expression's value is neither nil nor false.
     Truth(Ex),
-    /// A local integer against a constant; anything else is `slow`'s.
+    /// Compares a local integer with a constant; `slow` handles other values.
     Const { when: Comparison, local: u32, with: i64, slow: Box<Code> },
-    /// Two local integers.
+    /// Compares two local integers.
     Locals { when: Comparison, locals: [u32; 2], slow: Box<Code> },
-    /// The opposite.
+    /// Negation.
     Not(Box<Cd>),
-    /// Are all true?
+    /// All are true.
     All(Box<[Cd]>),
-    /// Is one true?
+    /// One is true.
     Any(Box<[Cd]>),
-    /// Everything else.
+    /// Any other test.
     Test(Test),
 }
 
@@ -101,7 +101,7 @@ fn slowly(code: &Code, machine: &mut Machine<'_>, slots: &mut [Value], closed: C
     Ok(usize::from(value.is_truthy()))
 }
 
-/// A choice, once its condition is known to be what it most often is.
+/// A choice with a fast path for the likely types of its condition.
 struct Choice {
     slow: Code,
     then: Code,
@@ -189,7 +189,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A builtin that gives a boolean, when its usual cases can be answered in place.
+    /// A builtin that returns a boolean, if it has a fast path.
     pub(super) fn predicate(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Option<Cd> {
         match args {
             [arg] => self.predicate_of_one(builtin, arg, span),
@@ -237,7 +237,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A comparison with an integer on the right, or on either side when they are asked to be equal.
+    /// A comparison with an integer constant on the right, or on either side for equality.
     fn comparison_const(&self, when: Comparison, builtin: &'static Builtin, side: Ex, with: i64, span: Span) -> Cd {
         let call = self.site(builtin, span);
         test(move |machine, slots, closed| {

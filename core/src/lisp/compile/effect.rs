@@ -1,4 +1,4 @@
-//! Forms that do something: definitions, tools, ends of the program, the journal.
+//! Forms with side effects: definitions, tools, ends of the program, the journal.
 
 use super::Compiler;
 use super::expression::{Ex, code};

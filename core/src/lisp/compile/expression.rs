@@ -15,22 +15,22 @@ pub(super) enum Ex {
     Const(Value),
     /// A local that is read again later.
     Local(u32),
-    /// A local that nobody reads again.
+    /// A local that is not read again.
     Take(u32),
-    /// A value the closure holds.
+    /// A captured value.
     Capture(u32),
-    /// A local plus a constant, both integers; anything else is `slow`'s.
+    /// A local plus a constant, both integers; `slow` handles other values.
     AddConst { local: u32, add: i64, slow: Box<Code> },
-    /// The sum of two locals that are integers.
+    /// The sum of two locals that are integers; `slow` handles other values.
     AddLocals { locals: [u32; 2], slow: Box<Code> },
-    /// A field of a local, which nobody reads again when this is the `last` time.
+    /// A field of a local; `last` if the local is not read again.
     Field { field: Box<Field>, local: u32, last: bool },
-    /// Everything else.
+    /// Any other expression.
     Code(Code),
 }
 
 impl Ex {
-    /// Its value.
+    /// Evaluates to a value.
     #[inline]
     pub(super) fn eval(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R {
         let mut held = Frame::<1>::new();
@@ -40,7 +40,7 @@ impl Ex {
         }
     }
 
-    /// Puts its value there.
+    /// Evaluates into a destination.
     #[inline(always)]
     pub(super) fn eval_into(
         &self,
@@ -52,7 +52,7 @@ impl Ex {
         self.give(machine, slots, closed, out).settle(out)
     }
 
-    /// Gives its value as code does: only what does not fit the registers is put there.
+    /// Evaluates like code: only a value that does not fit the registers is written to the destination.
     #[inline(always)]
     pub(super) fn give(
         &self,
@@ -96,7 +96,7 @@ impl Ex {
         Flow::Out
     }
 
-    /// As code of its own, for where it is called last.
+    /// Turns it into code, for a call in tail position.
     pub(super) fn into_code(self) -> Code {
         match self {
             Self::Code(code) => code,
@@ -109,7 +109,7 @@ impl Ex {
         }
     }
 
-    /// Its value when it is an integer that is there, or that needs no more than a sum.
+    /// Its value if that is an integer which needs no evaluation, or at most a sum.
     #[inline(always)]
     pub(super) fn int(&self, slots: &[Value], closed: Closed<'_>) -> Option<i64> {
         match self {
@@ -138,7 +138,7 @@ impl Ex {
         }
     }
 
-    /// The value of a field where it lies, when its map is read again.
+    /// A reference to the value of a field, if its map is read again later.
     #[inline(never)]
     fn seen<'a>(&self, slots: &'a [Value]) -> Option<&'a Value> {
         match self {
@@ -147,7 +147,7 @@ impl Ex {
         }
     }
 
-    /// The value where it lies, when it can be read without computing anything.
+    /// A reference to the value, if reading it needs no evaluation.
     #[inline(always)]
     pub(super) fn peek<'a>(&'a self, slots: &'a [Value], closed: Closed<'a>) -> Option<&'a Value> {
         match self {
@@ -159,8 +159,8 @@ impl Ex {
         }
     }
 
-    /// The same for everything that lies somewhere, and whose reading changes nothing: entries of maps, and locals that
-    /// nobody reads again. nil when it is not there.
+    /// The same for all values that exist in place and whose reading changes nothing: entries of maps, and locals that
+    /// are not read again. nil for other expressions.
     #[inline(always)]
     pub(super) fn look<'a>(&'a self, slots: &'a [Value], closed: Closed<'a>) -> &'a Value {
         const NIL: &Value = &Value::Nil;
@@ -172,12 +172,12 @@ impl Ex {
         found.unwrap_or(NIL)
     }
 
-    /// Does [`Ex::look`] find its value?
+    /// True if [`Ex::look`] finds its value.
     pub(super) fn lies(&self) -> bool {
         matches!(self, Self::Const(_) | Self::Local(_) | Self::Take(_) | Self::Capture(_) | Self::Field { .. })
     }
 
-    /// Can it be evaluated later than it is written? It reads at most locals and moves none.
+    /// True if it may be evaluated later than its position: it reads at most locals and moves none.
     pub(super) fn is_still(&self) -> bool {
         match self {
             Self::Const(_) | Self::Local(_) | Self::Capture(_) => true,
@@ -187,7 +187,7 @@ impl Ex {
         }
     }
 
-    /// Does it leave the local in this slot where it is, for sure?
+    /// True if it certainly does not move the local in this slot.
     pub(super) fn keeps(&self, slot: u32) -> bool {
         match self {
             Self::Const(_) | Self::Local(_) | Self::Capture(_) | Self::AddConst { .. } | Self::AddLocals { .. } => true,
@@ -198,13 +198,13 @@ impl Ex {
     }
 }
 
-/// Clones a value; integers without asking what they are.
+/// Clones a value; integers without a type check.
 #[inline(always)]
 pub(super) fn copy(value: &Value) -> Value {
     if let Value::Int(int) = value { Value::Int(*int) } else { value.clone() }
 }
 
-/// A field of a value: nil of everything but a map.
+/// A field of a value: nil for anything but a map.
 #[inline(always)]
 pub(super) fn field_of<'v>(field: &Field, of: &'v Value) -> &'v Value {
     static NIL: Value = Value::Nil;
@@ -215,7 +215,7 @@ pub(super) fn field_of<'v>(field: &Field, of: &'v Value) -> &'v Value {
 }
 
 impl Compiler<'_> {
-    /// An expression in any position but that of a tail.
+    /// An expression outside of tail position.
     pub(super) fn ex(&self, node: &Node) -> Ex {
         match &node.expr {
             Expr::Const(value) => Ex::Const(value.clone()),
@@ -265,7 +265,7 @@ pub(super) fn leaf(local: Local) -> Ex {
     if local.last { Ex::Take(local.slot) } else { Ex::Local(local.slot) }
 }
 
-/// Code that has a value, as an expression.
+/// An expression from code that returns a value.
 pub(super) fn code(
     run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R + Send + Sync + 'static,
 ) -> Ex {
@@ -275,7 +275,7 @@ pub(super) fn code(
     })
 }
 
-/// Code as an expression.
+/// An expression from code.
 pub(super) fn flow(
     run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>, &mut Value) -> Flow + Send + Sync + 'static,
 ) -> Ex {

@@ -32,7 +32,7 @@ struct Iteration {
 }
 
 impl Iteration {
-    /// Goes through the stages from `level` on. Levels are bounded by the program's nesting of forms.
+    /// Runs the stages from `level` on. Levels are bounded by the program's nesting of forms.
     fn run(
         &self,
         level: usize,

@@ -1,4 +1,4 @@
-//! Lists, maps and sets written in the program.
+//! List, map and set literals.
 
 use super::Compiler;
 use super::expression::{Ex, code};
@@ -45,7 +45,7 @@ impl Compiler<'_> {
         if keys.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return computed(entries);
         }
-        // Where each value belongs in the order of keys.
+        // The index of each value in the order of keys.
         let mut places = vec![0; keys.len()];
         for (sorted, (_, place)) in keys.iter().enumerate() {
             places[*place] = sorted;
@@ -62,7 +62,7 @@ impl Compiler<'_> {
     }
 }
 
-/// A map with keys that are not known beforehand; of equal keys the last wins.
+/// A map with computed keys; of equal keys the last wins.
 fn computed(entries: Vec<(Ex, Ex)>) -> Ex {
     code(move |machine, slots, closed| {
         let mut map = Map::default();

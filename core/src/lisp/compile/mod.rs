@@ -1,8 +1,8 @@
-//! Compiling: `ir::Program` → closures over what is known beforehand.
+//! Compilation: `ir::Program` → closures specialized by everything known in advance.
 //!
-//! Leaves are held inline in [`Ex`] and [`Cd`], so that locals, constants and small sums of integers cost no call;
-//! everything else is a closure ([`Code`]). Code in tail position is the last thing its surroundings call, which costs a
-//! jump and no frame; a loop is one native loop around its body. Frames lie on the native stack. Compiling cannot fail.
+//! Leaves are held inline in [`Ex`] and [`Cd`], so that locals, constants and small sums of integers need no call;
+//! everything else is a closure ([`Code`]). Code in tail position is called last, which costs a jump and no frame; a
+//! loop is one native loop around its body. Frames are on the native stack. Compilation cannot fail.
 
 #![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
 
@@ -31,7 +31,7 @@ use crate::value::Keyword;
 
 /// A compiled program.
 pub(crate) struct Unit {
-    /// Its number, different for every unit of the process.
+    /// Its number, unique in the process.
     pub(crate) number: u64,
     /// The names of its globals, by number.
     pub(crate) globals: Vec<Keyword>,
@@ -55,7 +55,7 @@ struct Compiler<'p> {
     unit: u64,
     source: &'p str,
     globals: &'p [Keyword],
-    /// Sizes of the frames of functions that globals are defined as.
+    /// Frame sizes of the functions that globals are defined as.
     frames: HashMap<u32, u32>,
 }
 
@@ -68,7 +68,8 @@ impl Compiler<'_> {
         self.globals.get(global as usize).copied().unwrap_or_else(|| Keyword::intern(""))
     }
 
-    /// Notes the frame sizes of functions that the program defines by name, so that calls prepare frames that fit.
+    /// Records the frame sizes of functions that the program defines by name, so that calls prepare frames of the right
+    /// size.
     fn measure(&mut self, node: &Node) {
         match &node.expr {
             Expr::Do(parts) => parts.iter().for_each(|part| self.measure(part)),

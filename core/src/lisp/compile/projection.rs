@@ -1,11 +1,11 @@
-//! Finds functions that are projections: bodies of one argument that only read it.
+//! Detects projections: functions whose body only reads their one argument.
 
 use crate::lisp::builtins::Builtin;
 use crate::lisp::ir::{Expr, Lambda, Node, Pattern};
 use crate::lisp::machine::{Comparison, Projection};
 use crate::value::{Field, Value};
 
-/// The projection that a function is, if it is one.
+/// The projection equal to a function, if there is one.
 pub(super) fn projection(lambda: &Lambda) -> Option<Projection> {
     match (&lambda.params[..], &lambda.rest) {
         ([Pattern::Slot(0)], None) => of_node(&lambda.body),

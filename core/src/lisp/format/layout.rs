@@ -1,31 +1,31 @@
-//! Where the lines of a program break, by the conventions of Clojure. In: a tree and a width. Out: text.
+//! Line breaks of a program, following the conventions of Clojure. In: a tree and a width. Out: text.
 //!
-//! What fits on a line stands on one, unless a comment or a blank line was kept in it. The outcome depends on the tree
-//! alone, not on where lines broke before; so formatting twice is formatting once. Recursion is as deep as the brackets.
+//! A form that fits is written on one line, unless it contains a comment or a blank line. The result depends on the
+//! tree alone, not on previous line breaks; so formatting is idempotent. Recursion is as deep as the brackets.
 
 use super::tree::{Group, Item, Node};
 use crate::text::lex::lisp::Opener;
 use crate::text::width::width;
 
-/// Where an item stands when its group is broken.
+/// The position of an item in a broken group.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     how: How,
-    /// Columns from the start of the group, when it begins a line.
+    /// Columns from the start of the group, if it begins a line.
     indent: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum How {
-    /// On the line of the item before it.
+    /// On the line of the previous item.
     Same,
-    /// On that line when it fits there as one line.
+    /// On that line if it fits there as one line.
     SameIfShort,
     /// On a line of its own.
     Line,
 }
 
-/// What is special about a form: how many arguments stand on its first line, and whether the others are pairs.
+/// The layout of a form: how many arguments stay on its first line, and whether the others are pairs.
 #[derive(Debug, Clone, Copy)]
 enum Style {
     Body(usize),
@@ -36,10 +36,10 @@ enum Style {
 /// Forms whose first argument is a vector of bindings.
 const BINDING: [&str; 9] = ["let", "loop", "for", "doseq", "if-let", "if-some", "when-let", "when-some", "when-first"];
 
-/// Columns by which bodies are indented.
+/// Indentation of bodies in columns.
 const BODY: usize = 2;
 
-/// A head that takes more than this part of the width has its arguments below it.
+/// The arguments of a head longer than this part of the width start on the next line.
 const LONG_HEAD: usize = 3;
 
 fn style(group: &Group<'_>) -> Option<Style> {
@@ -61,7 +61,7 @@ fn style(group: &Group<'_>) -> Option<Style> {
     })
 }
 
-/// A program laid out; `width` is kept where the names and strings allow it.
+/// Formats a program; lines exceed `width` only for long names and strings.
 pub(super) fn program(items: &[Item<'_>], width: usize) -> String {
     let mut layout = Layout { out: String::new(), column: 0, line: 0, width };
     for (place, item) in items.iter().enumerate() {
@@ -102,7 +102,7 @@ impl Layout {
         self.column = indent;
     }
 
-    /// `tail`: closing brackets that follow on the same line. Bindings are pairs, whatever else stands in vectors.
+    /// `tail`: closing brackets that follow on the same line. Bindings are pairs, unlike other vectors.
     fn node(&mut self, node: &Node<'_>, tail: usize, is_binding: bool) {
         match node {
             Node::Atom(text) | Node::Comment(text) => self.write(text),
@@ -134,7 +134,7 @@ impl Layout {
     fn broken(&mut self, group: &Group<'_>, tail: usize, is_binding: bool) {
         let start = self.column;
         self.write(group.opening());
-        // The place among the forms, comments left out; the line on which the form before began.
+        // The index among the forms without comments; the line on which the previous form began.
         let (mut form, mut line) = (0, self.line);
         let mut previous: Option<&Item<'_>> = None;
         for (at, item) in group.items.iter().enumerate() {
@@ -171,7 +171,7 @@ impl Layout {
         self.close(group);
     }
 
-    /// Where the form with this number stands in a broken group.
+    /// The position of the form with this index in a broken group.
     fn place(&self, group: &Group<'_>, form: usize, is_binding: bool) -> Place {
         let opened = group.opening().len();
         let pair = |from: usize, how: How, value: usize| match (form.saturating_sub(from)) % 2 {
@@ -209,7 +209,7 @@ impl Layout {
         }
     }
 
-    /// An argument of an ordinary call: below the first one, which stands beside the head.
+    /// An argument of an ordinary call: aligned with the first one, which is next to the head.
     fn argument(&self, group: &Group<'_>, form: usize, opened: usize) -> Place {
         match group.head().map(width) {
             None => Place { how: How::Line, indent: opened },

@@ -1,4 +1,4 @@
-//! Tests of the formatter: programs and their layout, values and theirs, and what holds for all texts.
+//! Tests of the formatter: programs and values with their layouts, and properties of all texts.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::lisp::{Form, Shape};
 use crate::text::Span;
 use crate::text::width::width;
 
-/// Layouts at 40 columns, the way they should look.
+/// Expected layouts at 40 columns.
 const LAYOUTS: [&str; 16] = [
     "(+ 1 2)",
     "(def total 12) ; the sum\n\n; next\n(inc total)",

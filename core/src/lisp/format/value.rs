@@ -1,4 +1,5 @@
-//! Values over several lines. In: a value, a width, bounds. Out: its readable form, broken where it is too long.
+//! Values over several lines. In: a value, a width, bounds. Out: its readable form, with line breaks where it is too
+//! long.
 
 use std::fmt::{self, Write};
 
@@ -6,7 +7,7 @@ use crate::limits::PROGRAM_NESTING;
 use crate::text::width::width;
 use crate::value::{Bounds, Value, shown};
 
-/// Writes at most so many columns, then fails.
+/// Writes at most this many columns, then fails.
 struct Short {
     text: String,
     left: usize,
@@ -27,8 +28,8 @@ pub(super) struct Pretty {
 }
 
 impl Pretty {
-    /// Writes a value that starts in a column; `tail` closing brackets follow it. Beyond the nesting of programs it is
-    /// written on one line, so that indentation stays small.
+    /// Writes a value that starts in a column; `tail` closing brackets follow it. Values nested deeper than programs
+    /// may be are written on one line, so that indentation stays small.
     pub(super) fn value(&mut self, value: &Value, chars: Option<usize>, column: usize, tail: usize, depth: u64) {
         let bounds = Bounds { items: self.items, chars };
         let left = self.width.saturating_sub(column + tail);

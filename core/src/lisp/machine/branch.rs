@@ -1,8 +1,9 @@
-//! Branches of parallel forms: machines of their own, on threads while some are free, on the caller's otherwise.
+//! Branches of parallel forms: each has its own machine, on a worker thread while one is free, otherwise on the
+//! caller's thread.
 //!
-//! What a branch gives does not depend on the thread that runs it, or on what other branches do at the same time: each is
-//! held to the limits alone, together with what its parent held and had done; results stand in the order of the branches,
-//! of several errors that of the first branch counts, and limits break at the first branch that is too much in that order.
+//! The result of a branch does not depend on its thread or on concurrent branches: each has the full limits, less what
+//! its parent had used. Results are in the order of the branches; of several errors that of the first branch counts,
+//! and a shared limit is exceeded by the first branch in that order that is too much.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -17,10 +18,10 @@ use crate::lisp::stack::{Stack, catch_panic};
 use crate::lisp::{Call, Halt, R};
 use crate::value::{Keyword, Map, Value, take_owed};
 
-/// What a branch does: its machine and its number in, its value out.
+/// The work of a branch: gets its machine and its number, returns its value.
 type Work<'w> = &'w (dyn Fn(&mut Machine<'_>, usize) -> R + Sync);
 
-/// What all branches of one form share.
+/// The shared state of the branches of one form.
 struct Fork<'f> {
     work: Work<'f>,
     count: usize,
@@ -29,7 +30,7 @@ struct Fork<'f> {
     globals: Snapshot<'f>,
     journal: Option<Map>,
     keywords: BTreeSet<Keyword>,
-    /// Which parallel form of the parent this is, and where the parent is.
+    /// The number of this parallel form in its parent, and the parent's position.
     form: u32,
     branches: Vec<(u32, u32)>,
     serial: u64,
@@ -37,17 +38,17 @@ struct Fork<'f> {
     held: i64,
     depth: u64,
     deadline_ms: u64,
-    /// The next branch that nobody has begun.
+    /// The next branch to start.
     next: AtomicUsize,
-    /// The first branch known to have ended with an error; later ones need not begin.
+    /// The first branch known to have failed; later ones need not start.
     failed: AtomicUsize,
     ended: Mutex<Vec<Ended>>,
-    /// Steps and bytes of all branches that have ended.
+    /// Total steps and bytes of the finished branches.
     spent: AtomicU64,
     kept: AtomicI64,
 }
 
-/// What came of a branch.
+/// The result of a branch.
 struct Ended {
     branch: usize,
     result: R,
@@ -56,7 +57,7 @@ struct Ended {
     keywords: BTreeSet<Keyword>,
     steps: u64,
     peak: i64,
-    /// Bytes that live on.
+    /// Bytes that are still allocated.
     bytes: i64,
 }
 
@@ -64,11 +65,11 @@ struct Ended {
 type Joined = Result<Vec<Value>, (usize, Box<Halt>)>;
 
 impl Machine<'_> {
-    /// Does `count` pieces of work side by side and gives their values in order, or the number and error of the first
+    /// Runs `count` pieces of work in parallel and returns their values in order, or the number and error of the first
     /// that failed. Definitions and printed entries of branches are dropped; their tool calls are recorded.
     pub(crate) fn fork(&mut self, count: usize, work: Work<'_>) -> R<Joined> {
         self.reserve(count.saturating_mul(size_of::<Ended>()))?;
-        // Branches are only left out because of what others took.
+        // Branches are skipped only because of what other branches used.
         let held = self.held();
         self.within_steps()?;
         self.within_bytes(held, 0)?;
@@ -91,7 +92,7 @@ impl Machine<'_> {
             deadline_ms: self.deadline_ms.map_or(ends, |deadline| deadline.min(ends)),
             next: AtomicUsize::new(0),
             failed: AtomicUsize::new(usize::MAX),
-            // Made at its full size here: what grows on another thread is counted there.
+            // Allocated at full size here: growth on another thread would be charged to that thread.
             ended: Mutex::new(Vec::with_capacity(count)),
             spent: AtomicU64::new(0),
             kept: AtomicI64::new(0),
@@ -115,15 +116,15 @@ impl Machine<'_> {
             }
             fork.help(&here);
         });
-        // What branches left is taken over one by one. What threads need for themselves is made on one thread and freed on
-        // another: it is not the program's.
+        // The allocations of branches are charged one by one. What threads allocate for themselves is made on one
+        // thread and freed on another: it is not charged to the program.
         heap::adopt(before - heap::live());
         let mut ended = fork.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
         ended.sort_by_key(|ended| ended.branch);
         self.join(ended, held)
     }
 
-    /// Takes over what branches made, up to the first that failed or that makes it too much. `held` is what the machine
+    /// Takes over the results of the branches, up to the first that failed or exceeds a limit. `held` is the memory
     /// held before.
     fn join(&mut self, ended: Vec<Ended>, mut held: i64) -> R<Joined> {
         let (mut values, mut failed) = (Vec::with_capacity(ended.len()), None);
@@ -149,7 +150,7 @@ impl Machine<'_> {
 }
 
 impl Fork<'_> {
-    /// Does branches until none is left.
+    /// Runs branches until none is left.
     fn help(&self, stack: &Stack) {
         let targets = self.globals.targets();
         while !self.is_spent() {
@@ -167,8 +168,8 @@ impl Fork<'_> {
         }
     }
 
-    /// Have branches that ended broken a limit together? All before them were begun, so that it breaks when they are
-    /// taken over in order, if nothing else is wrong before.
+    /// True if the finished branches together exceed a limit. All branches before them were started, so the limit is
+    /// exceeded when they are joined in order, unless an earlier one fails.
     fn is_spent(&self) -> bool {
         let steps = self.steps.saturating_add(self.spent.load(Ordering::Relaxed));
         let held = self.held.saturating_add(self.kept.load(Ordering::Relaxed));
@@ -201,7 +202,7 @@ impl Fork<'_> {
         Ended { branch, result, calls, warnings, keywords, steps, peak, bytes }
     }
 
-    /// Where the numbers of a branch's closures begin: far from the parent's and from those of other branches.
+    /// The first number for a branch's closures: far from those of the parent and of other branches.
     fn serial(&self, branch: u32) -> u64 {
         let mut hasher = DefaultHasher::new();
         (self.serial, self.form, branch).hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! One row of the table of builtins. Rows are built in constants: `Builtin::new("take", Arity::exactly(2), take).…`.
+//! Rows of the table of builtins. Rows are built in constants: `Builtin::new("take", Arity::exactly(2), take).…`.
 
 use std::fmt;
 
@@ -11,66 +11,66 @@ use crate::value::Value;
 pub struct Builtin {
     /// Its name, without a namespace.
     pub name: &'static str,
-    /// How many arguments it takes.
+    /// The number of arguments.
     pub arity: Arity,
-    /// How it is called, one line per way: `(take n coll)`.
+    /// Its calls, one per line: `(take n coll)`.
     pub signatures: &'static [&'static str],
-    /// What it does, one sentence.
+    /// Its description, one sentence.
     pub about: &'static str,
-    /// Programs and the readable form of their values; a test runs them all.
+    /// Programs and the readable form of their values; a test runs all.
     pub examples: &'static [(&'static str, &'static str)],
-    /// How it stands to Clojure's.
+    /// Its relation to Clojure.
     pub clojure: Clojure,
-    /// How its time grows.
+    /// Its time complexity.
     pub cost: Cost,
-    /// What happens when it is called.
+    /// Its implementation.
     pub run: Run,
 }
 
-/// What happens when a builtin is called.
+/// The implementation of a builtin.
 #[derive(Clone, Copy)]
 pub enum Run {
-    /// Takes the arguments (it may move them out of the slice) and gives the value. The arity has been checked. On an
-    /// error the machine adds the builtin's name and the place of the call.
+    /// Takes the arguments (and may move them out of the slice) and returns the value. The arity has been checked. The
+    /// machine adds the builtin's name and the span of the call to errors.
     Function(fn(&mut Machine<'_>, &mut [Value]) -> R),
-    /// A special form or macro: the analyser knows what to do, and it is no value.
+    /// A special form or macro: implemented by the analyser, and not a value.
     Form,
 }
 
-/// How many arguments a builtin takes.
+/// The number of arguments that a builtin takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arity {
-    /// At least.
+    /// The minimum.
     pub min: u8,
-    /// At most; `None` = any number.
+    /// The maximum; `None` = any number.
     pub max: Option<u8>,
 }
 
-/// How a builtin stands to the Clojure function of the same name.
+/// The relation of a builtin to the Clojure function of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clojure {
-    /// The same for the values that exist here.
+    /// Equal for all values of this language.
     Same,
-    /// The same name, with the difference in one sentence.
+    /// Same name, with the difference in one sentence.
     Differs(&'static str),
     /// Not in Clojure.
     Extension,
-    /// Clojure has it under another name: `clojure.string/join`, `java.time.Instant/parse`.
+    /// Exists in Clojure under another name: `clojure.string/join`, `java.time.Instant/parse`.
     Named(&'static str),
 }
 
-/// How the time of a call grows with the size of its arguments. Calls of functions that are passed in come on top.
+/// Growth of the time of a call with the size of its arguments, without calls of function arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {
-    /// Not at all.
+    /// Constant.
     Constant,
-    /// With the logarithm.
+    /// Logarithmic.
     Logarithmic,
-    /// In proportion.
+    /// Linear.
     Linear,
     /// n log n.
     Sorting,
-    /// With what is made, which may be larger than what went in.
+    /// Linear in the size of the result, which may exceed that of the arguments.
     Output,
 }
 
@@ -90,12 +90,12 @@ impl Arity {
         Self { min, max: Some(max) }
     }
 
-    /// Is there one number of arguments?
+    /// True if there is only one allowed number.
     pub fn is_exact(self) -> bool {
         self.max == Some(self.min)
     }
 
-    /// Is this number of arguments allowed?
+    /// True if this number of arguments is allowed.
     pub fn allows(self, count: usize) -> bool {
         count >= usize::from(self.min) && self.max.is_none_or(|max| count <= usize::from(max))
     }
@@ -117,7 +117,7 @@ impl fmt::Display for Arity {
 }
 
 impl Builtin {
-    /// A function with its name, arity and code; linear and the same as in Clojure unless said otherwise.
+    /// A function with its name, arity and code; by default linear and the same as in Clojure.
     pub const fn new(name: &'static str, arity: Arity, run: fn(&mut Machine<'_>, &mut [Value]) -> R) -> Self {
         Self {
             name,
@@ -145,7 +145,7 @@ impl Builtin {
         }
     }
 
-    /// How it is called, and what it does in one sentence.
+    /// Sets the calls and the description.
     #[must_use]
     pub const fn doc(mut self, signatures: &'static [&'static str], about: &'static str) -> Self {
         self.signatures = signatures;
@@ -153,28 +153,28 @@ impl Builtin {
         self
     }
 
-    /// Programs with the readable form of their values.
+    /// Sets the examples.
     #[must_use]
     pub const fn examples(mut self, examples: &'static [(&'static str, &'static str)]) -> Self {
         self.examples = examples;
         self
     }
 
-    /// How it stands to Clojure's.
+    /// Sets the relation to Clojure.
     #[must_use]
     pub const fn clojure(mut self, clojure: Clojure) -> Self {
         self.clojure = clojure;
         self
     }
 
-    /// How its time grows.
+    /// Sets the time complexity.
     #[must_use]
     pub const fn cost(mut self, cost: Cost) -> Self {
         self.cost = cost;
         self
     }
 
-    /// The same under another name.
+    /// The same implementation under another name.
     #[must_use]
     pub const fn named(mut self, name: &'static str, signatures: &'static [&'static str]) -> Self {
         self.name = name;

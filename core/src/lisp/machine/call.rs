@@ -1,4 +1,4 @@
-//! Calling values: what each kind of value does in call position, frames, and the guards against calling too deep.
+//! Calls: the behaviour of each kind of value in call position, frames, and the limit of nesting.
 
 #![expect(clippy::inline_always, reason = "measured: most of a small function's time is that of its call")]
 
@@ -11,9 +11,9 @@ use crate::reasons::Reason;
 use crate::value::{Keyword, Map, Value};
 
 impl Machine<'_> {
-    /// Calls a function value with these arguments; anything that is not callable fails as in call position.
+    /// Calls a value with these arguments; a value that is not callable fails as in call position.
     ///
-    /// What the function defines is forgotten when it returns (language contract §7.5).
+    /// Definitions made by the function are undone when it returns (language contract §7.5).
     pub fn call(&mut self, function: &Value, args: &mut [Value]) -> R {
         let mark = self.globals.enter();
         let value = self.apply(function, args)?;
@@ -30,7 +30,7 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    /// The same with one argument, which is put into the frame at once.
+    /// The same with one argument, which is written directly into the frame.
     #[inline]
     pub(crate) fn call_fleeting1(&mut self, closure: &Closure, arg: Value) -> R {
         if !closure.lambda.takes(1) {
@@ -62,7 +62,7 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    /// Calls a value as in call position: what it defines stays.
+    /// Calls a value as in call position: its definitions persist.
     pub(crate) fn apply(&mut self, function: &Value, args: &mut [Value]) -> R {
         match function {
             Value::Function(body) => match Callable::of(body) {
@@ -81,7 +81,7 @@ impl Machine<'_> {
                 let Some(value) = self.globals.named(&self.world, *name).cloned() else {
                     return Err(unbound(*name));
                 };
-                // A var may hold itself.
+                // A var may refer to itself.
                 self.enter()?;
                 let result = self.apply(&value, args)?;
                 self.exit();
@@ -105,7 +105,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Calls a function made of others.
+    /// Calls a function made of other functions.
     #[inline]
     pub(crate) fn call_bound(&mut self, bound: &Bound, args: &mut [Value]) -> R {
         self.enter()?;
@@ -114,7 +114,7 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    /// Calls a builtin with any number of arguments for another one.
+    /// Calls a builtin with any number of arguments on behalf of another builtin.
     #[inline]
     pub(crate) fn call_builtin(&mut self, builtin: &'static Builtin, args: &mut [Value]) -> R {
         match Self::code(builtin, args.len()) {
@@ -123,13 +123,13 @@ impl Machine<'_> {
         }
     }
 
-    /// Calls a builtin for the program.
+    /// Calls a builtin on behalf of the program.
     #[inline]
     pub(crate) fn call_row(&mut self, builtin: &'static Builtin, args: &mut [Value]) -> R {
         Self::code(builtin, args.len())?(self, args).map_err(|halt| settled(halt, builtin))
     }
 
-    /// What runs when a builtin gets so many arguments.
+    /// The implementation of a builtin for this number of arguments.
     #[inline]
     fn code(builtin: &'static Builtin, count: usize) -> R<fn(&mut Self, &mut [Value]) -> R> {
         if !builtin.arity.allows(count) {
@@ -144,7 +144,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Calls a closure with its arguments somewhere else; they are moved into its frame.
+    /// Calls a closure; the arguments are moved into its frame.
     #[inline]
     pub(crate) fn call_closure(&mut self, closure: &Closure, args: &mut [Value]) -> R {
         match closure.lambda.slots {
@@ -186,7 +186,8 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    /// Runs a closure on its frame on the native stack: the arguments are in their slots, their number has been checked.
+    /// Runs a closure with a frame on the native stack: the arguments are in their slots, their number has been
+    /// checked.
     #[inline(always)]
     pub(crate) fn run<const N: usize>(&mut self, closure: &Closure, frame: &mut [Value; N], out: &mut Value) -> Flow {
         if let Err(halt) = self.enter_at(std::ptr::from_ref(frame).addr()) {
@@ -197,15 +198,15 @@ impl Machine<'_> {
         flow
     }
 
-    /// Counts a call and checks that it is not too deep. After an error nothing runs on this machine any more, so the
-    /// way back from one need not come by [`Machine::exit`].
+    /// Counts a call and checks the depth. A machine is not used after an error, so returning from one may skip
+    /// [`Machine::exit`].
     #[inline]
     pub(crate) fn enter(&mut self) -> R<()> {
         let here = 0_u8;
         self.enter_at(std::ptr::from_ref(&here).addr())
     }
 
-    /// The same with an address on the native stack that is near its end.
+    /// The same with a current address of the native stack.
     #[inline(always)]
     fn enter_at(&mut self, here: usize) -> R<()> {
         self.depth += 1;
@@ -215,13 +216,13 @@ impl Machine<'_> {
         self.tick()
     }
 
-    /// A call has returned.
+    /// Counts the return of a call.
     #[inline]
     pub(crate) fn exit(&mut self) {
         self.depth -= 1;
     }
 
-    /// Is the program's own text running, no function?
+    /// True outside of all functions.
     pub(crate) fn outermost(&self) -> bool {
         self.depth == 0
     }
@@ -237,7 +238,7 @@ impl Machine<'_> {
         Error::new(Reason::MemoryExceeded, problem).hint("Use loop with recur, or reduce, instead of recursion").into()
     }
 
-    /// `(:key x)`: flexible lookup in a map, nil in anything else.
+    /// `(:key x)`: flexible lookup in a map, nil for anything else.
     #[inline]
     pub(crate) fn keyword_get(&mut self, word: Keyword, of: &Value) -> Value {
         match of {
@@ -259,7 +260,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Adds name and place of a builtin's call to its error.
+    /// Adds the name and span of a builtin's call to its error.
     #[cold]
     pub(crate) fn complain(&self, halt: Box<Halt>, builtin: &'static Builtin, place: &Place) -> Box<Halt> {
         self.blame(settled(halt, builtin), place)

@@ -1,4 +1,4 @@
-//! A function that a builtin is about to call many times, looked at once.
+//! Function arguments of builtins, resolved once for many calls.
 
 #![expect(clippy::inline_always, reason = "measured: adding two integers must not cost a call")]
 
@@ -8,7 +8,7 @@ use super::function::{Bound, Callable, Closure};
 use crate::lisp::{R, wrong};
 use crate::value::{Keyword, Value};
 
-/// A function value as an argument of a higher-order builtin.
+/// A function argument of a higher-order builtin.
 #[derive(Clone, Copy)]
 pub struct Callee<'v>(Target<'v>);
 
@@ -23,7 +23,7 @@ enum Target<'v> {
     Product(&'static Builtin),
     Builtin(&'static Builtin),
     Keyword(Keyword),
-    /// Made of other functions; it calls them as they must be called.
+    /// A function made of other functions.
     Bound(&'v Bound),
     Other(&'v Value),
 }
@@ -42,7 +42,7 @@ impl Target<'_> {
 
 impl<'v> Callee<'v> {
     /// A closure, builtin, keyword, set or tool as argument `position` (language contract §7.3); maps, lists, strings
-    /// and the rest are a `type_error`.
+    /// and other values are a `type_error`.
     pub fn of(position: usize, function: &'v Value) -> R<Self> {
         match function {
             Value::Function(shared) => Ok(Self(match Callable::of(shared) {
@@ -73,7 +73,7 @@ impl<'v> Callee<'v> {
         }
     }
 
-    /// Calls it with one argument that stays where it is.
+    /// Calls it with one argument that is not consumed.
     #[inline]
     pub(crate) fn call1_on(&self, machine: &mut Machine<'_>, arg: &Value) -> R {
         match self.seen(machine, arg)? {
@@ -82,7 +82,7 @@ impl<'v> Callee<'v> {
         }
     }
 
-    /// Calls it with one argument that stays where it is, and asks for the truth of the result.
+    /// Calls it with one argument that is not consumed; returns the truth of the result.
     #[inline]
     pub(crate) fn test_on(&self, machine: &mut Machine<'_>, arg: &Value) -> R<bool> {
         match self.seen(machine, arg)? {
@@ -91,7 +91,7 @@ impl<'v> Callee<'v> {
         }
     }
 
-    /// What it gives for the argument, when it is a function that only reads: a call like any other, without a frame.
+    /// The result of a projection: counts as a call, but needs no frame. `None` for other functions.
     #[inline]
     fn seen<'a>(&'a self, machine: &mut Machine<'_>, arg: &'a Value) -> R<Option<&'a Value>> {
         let Target::Closure(Closure { lambda, captures, .. }) = self.0 else { return Ok(None) };
@@ -115,7 +115,7 @@ impl<'v> Callee<'v> {
         }
     }
 
-    /// Its value for a small number, when it is a function that takes no call for it.
+    /// The result of an arithmetic builtin for a small number; `None` if it must be called.
     #[inline(always)]
     pub(crate) fn quick1(&self, arg: &Value) -> Option<Value> {
         match (self.0, arg) {
@@ -149,7 +149,7 @@ impl<'v> Callee<'v> {
         }
     }
 
-    /// Calls it with one argument and asks for the truth of the result.
+    /// Calls it with one argument; returns the truth of the result.
     #[inline]
     pub fn test(&self, machine: &mut Machine<'_>, arg: Value) -> R<bool> {
         Ok(self.call1(machine, arg)?.is_truthy())

@@ -1,4 +1,4 @@
-//! Comparisons of two values that need no call of a builtin.
+//! Comparisons of two values that do not call a builtin.
 
 #![expect(clippy::inline_always, reason = "measured: comparing two integers must not cost a call")]
 
@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use crate::value::Value;
 
-/// The orderings for which a comparison holds: bit 0 less, bit 1 equal, bit 2 greater.
+/// The orderings for which a comparison is true: bit 0 less, bit 1 equal, bit 2 greater.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Comparison(u8);
 
@@ -41,19 +41,19 @@ impl Comparison {
         self.0 & bit != 0
     }
 
-    /// The same with the sides exchanged.
+    /// The same with the sides swapped.
     pub(crate) fn flipped(self) -> Self {
         Self(self.0 & 0b010 | (self.0 & 0b001) << 2 | (self.0 & 0b100) >> 2)
     }
 
-    /// Answers what needs no knowledge of the builtin: integers, floats, and whether names are equal.
+    /// Compares values for which all builtins agree: integers, floats, and the equality of names. `None` for others.
     #[inline(always)]
     pub(crate) fn quick(self, a: &Value, b: &Value) -> Option<bool> {
         match (a, b) {
             (Value::Int(a), Value::Int(b)) => Some(self.holds(a.cmp(b))),
             (Value::Float(a), Value::Float(b)) => match a.partial_cmp(b) {
                 Some(ordering) => Some(self.holds(ordering)),
-                // Nothing holds for NaN but that it differs.
+                // Every comparison with NaN is false, except `not=`.
                 None => Some(self == Self::DIFFERENT),
             },
             (Value::Keyword(a), Value::Keyword(b)) if self.is_equality() => Some((a == b) == (self == Self::EQUAL)),

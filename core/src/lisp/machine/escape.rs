@@ -1,24 +1,24 @@
-//! What an error means that leaves a function which a builtin runs: `(map f coll)` fails because `f` does.
+//! The reason of an error that leaves a function called by a builtin: `(map f coll)` fails because `f` does.
 //!
-//! In: the error and the builtin that ran the function. Out: the same error with the reason it has for the caller. Only the
-//! reason changes; message, hint, function and place always tell what was wrong where. The reasons are those of the
-//! reference (language contract §1, policy 3); ARCHITECTURE.md tells the rule.
+//! In: the error and the builtin that called the function. Out: the same error with the reason it has for the caller.
+//! Only the reason changes; message, hint, function and span always describe the original error. The reasons are those
+//! of the reference (language contract §1, policy 3).
 
 use super::builtin::{Arity, Builtin};
 use crate::lisp::error::{Cause, Stage};
 use crate::lisp::{Error, Halt};
 use crate::reasons::Reason;
 
-/// How much a builtin makes of what a function that it runs fails with.
+/// The kind of builtin that called the function, which decides how causes map to reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Grasp {
-    /// It has one number of arguments: `filter`, `group-by`.
+    /// It has one arity: `filter`, `group-by`.
     Whole,
-    /// It has several: `map`, `reduce`, `sort`.
+    /// It has several arities: `map`, `reduce`, `sort`.
     Partly,
-    /// It calls the function with arguments that it was given for that: `update`.
+    /// It passes further arguments to the function: `update`.
     Counting,
-    /// It takes any number: `max-by`, `merge-with`; and functions made of others.
+    /// It takes any number of arguments: `max-by`, `merge-with`; also functions made of others.
     Hardly,
 }
 
@@ -34,7 +34,7 @@ impl Grasp {
         }
     }
 
-    /// Gives the error its reason, if there is one for such a cause.
+    /// Sets the reason of the error, if the cause has one for this kind of builtin.
     fn grasp(self, error: &mut Error) {
         let Stage::Loose(cause) = error.stage else { return };
         error.reason = match (self, cause) {
@@ -47,12 +47,12 @@ impl Grasp {
     }
 }
 
-/// A builtin that the program calls has failed: by itself, or because a function did that it ran. Names it, unless an
-/// inner function has been named.
+/// Completes the error of a builtin that the program called: its own, or that of a function it called. Adds the
+/// builtin's name, unless an inner function is named.
 #[cold]
 pub(super) fn settled(mut halt: Box<Halt>, builtin: &Builtin) -> Box<Halt> {
     match &mut *halt {
-        // Functions that are called with a list of arguments are called as by the program itself.
+        // A function called with a list of arguments is treated as if the program had called it.
         Halt::Error(_) if builtin.name == "apply" => {}
         Halt::Error(error) if error.op.is_none() && error.stage == Stage::Raised => {
             if error.reason == Reason::RuntimeError {
@@ -68,7 +68,7 @@ pub(super) fn settled(mut halt: Box<Halt>, builtin: &Builtin) -> Box<Halt> {
     within(halt, builtin.name)
 }
 
-/// A builtin of this name that another one called has failed, or a function that it made.
+/// Completes the error of a builtin that another one called, or of a function that such a builtin made.
 #[cold]
 pub(super) fn left(mut halt: Box<Halt>, name: &'static str, arity: Arity) -> Box<Halt> {
     if let Halt::Error(error) = &mut *halt {
@@ -77,7 +77,7 @@ pub(super) fn left(mut halt: Box<Halt>, name: &'static str, arity: Arity) -> Box
     within(halt, name)
 }
 
-/// Names the function that complains.
+/// Adds the name of the failing function, unless there is one.
 #[cold]
 fn within(mut halt: Box<Halt>, name: &'static str) -> Box<Halt> {
     if let Halt::Error(error) = &mut *halt {
@@ -86,7 +86,7 @@ fn within(mut halt: Box<Halt>, name: &'static str) -> Box<Halt> {
     halt
 }
 
-/// A function made by this builtin that the program calls has failed.
+/// Completes the error of a function made by this builtin and called by the program.
 #[cold]
 pub(super) fn made(mut halt: Box<Halt>, builtin: &'static str) -> Box<Halt> {
     if let Halt::Error(error) = &mut *halt
@@ -97,8 +97,8 @@ pub(super) fn made(mut halt: Box<Halt>, builtin: &'static str) -> Box<Halt> {
     halt
 }
 
-/// Lets the error go on its way to a builtin that knows what to make of it; without one it is a `runtime_error`. It is
-/// this builtin that fails with it now.
+/// Marks the error as unclassified, so that the calling builtin determines its reason; without one it is a
+/// `runtime_error` of this builtin.
 fn loosen(error: &mut Error, name: &str, arity: Arity) {
     let cause = match (error.stage, error.reason) {
         (Stage::Loose(_), _) => return,
@@ -120,7 +120,7 @@ fn loosen(error: &mut Error, name: &str, arity: Arity) {
     error.reason = Reason::RuntimeError;
 }
 
-/// Is this a reason that says the same wherever it comes from: limits of the whole program, tools, a person's wish?
+/// True if the reason does not depend on the caller: limits of the whole program, tools, interruption.
 fn stays(reason: Reason) -> bool {
     !matches!(
         reason,

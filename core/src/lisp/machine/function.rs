@@ -109,7 +109,7 @@ impl fmt::Display for Callable {
             Self::Closure(closure) => write!(f, "#fn{}", closure.lambda.params()),
             Self::Builtin(_) => f.write_str("#<builtin>"),
             Self::Tool(name) => write!(f, "#<tool {name}>"),
-            // It is no function, and what it holds may be large.
+            // It cannot be called, and its contents may be large.
             Self::Bound(bound) if bound.name == REDUCED => f.write_str("#<reduced>"),
             Self::Bound(_) => f.write_str("#fn[...]"),
         }

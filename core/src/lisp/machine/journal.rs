@@ -19,7 +19,7 @@ impl Machine<'_> {
         self.journal.as_ref()?.get_str(id).cloned()
     }
 
-    /// Keeps the result of a task.
+    /// Stores the result of a task.
     pub(crate) fn remember(&mut self, id: &str, value: &Value) {
         if let Some(journal) = &mut self.journal {
             journal.insert(Value::from(id), value.clone());
@@ -35,7 +35,7 @@ impl Machine<'_> {
         Ok(Value::Nil)
     }
 
-    /// `step-done`: kept only from the program's own text, not from functions.
+    /// `step-done`: recorded only outside of functions.
     pub(crate) fn note(&mut self, id: &Value, summary: &Value) -> R {
         let id = text("step-done", id)?;
         let summary = text("step-done", summary)?;
@@ -50,7 +50,7 @@ impl Machine<'_> {
     }
 }
 
-/// Strings as they are, numbers and booleans as text.
+/// Strings unchanged, numbers and booleans as text.
 fn label(value: &Value) -> Option<String> {
     match value {
         Value::Str(text) => Some(text.to_string()),
@@ -60,7 +60,7 @@ fn label(value: &Value) -> Option<String> {
     }
 }
 
-/// An id or a summary: as [`label`], but nil is none.
+/// An id or a summary: as [`label`], but not nil.
 fn text(form: &'static str, value: &Value) -> R<String> {
     label(value).filter(|_| !value.is_nil()).ok_or_else(|| {
         let problem = format!("id and summary must be strings or numbers, got {}", described(value));

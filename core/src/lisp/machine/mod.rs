@@ -1,4 +1,4 @@
-//! The machine: what a running program has and is held to. Builtins see it through the methods here.
+//! The machine: the state and limits of a running program. Builtins use it through the methods here.
 //!
 //! One machine runs on one thread; parallel branches have machines of their own.
 
@@ -41,42 +41,42 @@ use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Keyword, Map, Pattern, Value, is_owed, take_owed};
 
-/// Steps between two looks at the clock, the memory and the stop sign.
+/// Steps between two checks of the clock, the memory and the interruption.
 const STEPS_PER_LOOK: u64 = 1_024;
-/// Bytes whose making counts as one step.
+/// Bytes whose allocation counts as one step.
 const BYTES_PER_STEP: usize = 256;
 
 /// A running program, or one branch of it.
 pub struct Machine<'h> {
-    /// Steps left until the next look.
+    /// Steps left until the next check.
     fuel: u64,
-    /// Steps counted at the last look.
+    /// Steps counted at the last check.
     steps: u64,
     /// Calls that have not returned.
     depth: u64,
-    /// Where the native stack must not grow beyond; it grows downwards.
+    /// The lowest address that the native stack may reach; it grows downwards.
     stack_end: usize,
-    /// Live bytes of this thread that are not the program's, less what the machines hold that this one is a branch of.
+    /// Live bytes of this thread that do not belong to the program, less the bytes of the parent machines of a branch.
     baseline: i64,
-    /// Most bytes seen.
+    /// The peak of the memory checks, in bytes.
     peak: i64,
     pub(crate) world: World<'h>,
     limits: Limits,
     pub(crate) globals: Globals<'h>,
-    /// Number of the last closure made.
+    /// Number of the last closure.
     serial: u64,
-    /// Where tool calls are made from.
+    /// The branch position of tool calls.
     pub(crate) branches: Vec<(u32, u32)>,
-    /// Tool calls made in this branch.
+    /// Tool calls of this branch.
     made: u32,
-    /// Parallel forms begun in this branch.
+    /// Parallel forms started in this branch.
     pub(crate) forms: u32,
-    /// Set when this is a branch of a parallel form that has a deadline: [`Host::elapsed_ms`] at which it ends.
+    /// For a branch of a parallel form with a deadline: the [`Host::elapsed_ms`] at which it ends.
     pub(crate) deadline_ms: Option<u64>,
-    /// Where the last keyword was found in a map: the next map is often like the last one.
+    /// Index of the last keyword lookup in a map: the next map often has the same shape.
     hint: usize,
     keywords: BTreeSet<Keyword>,
-    /// Regexes that the program made of texts last, newest first.
+    /// Regexes most recently compiled at run time, newest first.
     pub(crate) patterns: Vec<Arc<Pattern>>,
     pub(crate) prints: Vec<String>,
     pub(crate) calls: Vec<Call>,
@@ -85,7 +85,7 @@ pub struct Machine<'h> {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Where a form stands: its place in the text of the program with this number.
+/// The position of a form: its span in the text of the program with this number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) span: Span,
@@ -98,7 +98,7 @@ impl<'h> Machine<'h> {
         Self::of(World::bare(host), limits, &[])
     }
 
-    /// A machine for one program, with one target for each of its globals.
+    /// A machine for a program, with one target for each of its globals.
     pub(crate) fn of(world: World<'h>, limits: Limits, targets: &'h [Target]) -> Self {
         Self {
             fuel: STEPS_PER_LOOK,
@@ -126,23 +126,23 @@ impl<'h> Machine<'h> {
         }
     }
 
-    /// Begins to run on this stack.
+    /// Starts running on this stack.
     pub(crate) fn begin(&mut self, stack: &Stack, serial: u64, journal: Option<Map>) {
-        // What was compared before is not this program's.
+        // Comparisons before the run are not charged to this program.
         take_owed();
         self.stack_end = stack.end;
         self.serial = serial;
         self.journal = journal;
     }
 
-    /// Counts one step. Every call, jump and item that a builtin goes through is one.
+    /// Counts one step: a call, a jump, or an item processed by a builtin.
     #[inline]
     pub fn tick(&mut self) -> R<()> {
         self.ticks(1)
     }
 
-    /// Counts `steps` at once, for work that is known beforehand or just done: a sort, a copy, a search. One step is
-    /// worth about 10 ns of work or 16 bytes copied.
+    /// Counts `steps` at once, for work known in advance or just done: a sort, a copy, a search. One step is about 10
+    /// ns of work or 16 bytes copied.
     #[inline]
     pub fn ticks(&mut self, steps: usize) -> R<()> {
         let steps = steps as u64;
@@ -153,7 +153,7 @@ impl<'h> Machine<'h> {
         self.settle(steps)
     }
 
-    /// Counts steps together with what comparing and hashing large values has cost.
+    /// Counts steps, including the cost of comparing and hashing large values.
     #[cold]
     fn settle(&mut self, steps: u64) -> R<()> {
         let steps = steps.saturating_add(take_owed() as u64);
@@ -164,7 +164,7 @@ impl<'h> Machine<'h> {
         self.look(steps)
     }
 
-    /// Looks at the clock, the memory and the stop sign.
+    /// Checks the clock, the memory and the interruption.
     #[cold]
     fn look(&mut self, steps: u64) -> R<()> {
         self.steps = self.steps.saturating_add(STEPS_PER_LOOK - self.fuel).saturating_add(steps);
@@ -182,14 +182,15 @@ impl<'h> Machine<'h> {
         self.hold(0)
     }
 
-    /// Asks before something large is made: fails with `memory_exceeded` when `bytes` more would break the limit. For
-    /// everything whose size does not follow from the size of the arguments, and for copies of large ones.
+    /// Reserves memory before a large allocation: fails with `memory_exceeded` if `bytes` more would exceed the limit.
+    /// Required for every allocation whose size does not follow from the size of the arguments, and for copies of large
+    /// ones.
     pub fn reserve(&mut self, bytes: usize) -> R<()> {
         self.hold(i64::try_from(bytes).unwrap_or(i64::MAX))?;
         self.ticks(1 + bytes / BYTES_PER_STEP)
     }
 
-    /// Fails when the steps counted so far are too many.
+    /// Fails if the steps counted so far exceed the limit.
     fn within_steps(&self) -> R<()> {
         if self.steps() <= self.limits.steps {
             return Ok(());
@@ -199,21 +200,21 @@ impl<'h> Machine<'h> {
             .halt()
     }
 
-    /// Bytes that this branch holds, and those that it is a branch of. What other branches hold does not count: it
-    /// depends on chance which of them run at the same time.
+    /// Bytes held by this branch and its parents. Other branches do not count: which of them run at the same time is
+    /// random.
     fn held(&self) -> i64 {
         heap::live() - self.baseline
     }
 
-    /// Fails when what the program holds, and `more`, is beyond the limit.
+    /// Fails if the bytes held by the program plus `more` exceed the limit.
     fn hold(&mut self, more: i64) -> R<()> {
         let held = self.held();
         self.peak = self.peak.max(held);
         self.within_bytes(held, more)
     }
 
-    /// Fails when so many bytes are beyond the limit. How many are held is not told: it is not the same to the byte in
-    /// each run.
+    /// Fails if this many bytes exceed the limit. The message omits the number of bytes held, which differs slightly
+    /// between runs.
     fn within_bytes(&self, held: i64, more: i64) -> R<()> {
         let limit = self.limits.memory_bytes;
         let most = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -226,8 +227,8 @@ impl<'h> Machine<'h> {
             .halt()
     }
 
-    /// Fails when a value that leaves the program would be larger than a program may be, written out: its parts may be
-    /// shared so often that nobody could print or send it. What the program was given may leave it again.
+    /// Fails if the printed size of a value that leaves the program exceeds the memory limit: its parts may be shared
+    /// so often that it cannot be printed or sent. Inputs may leave the program again.
     pub(crate) fn check_leaving(&self, value: &Value) -> R<()> {
         let (bytes, limit) = (value.extent().bytes, self.limits.memory_bytes);
         if bytes <= limit {
@@ -239,7 +240,7 @@ impl<'h> Machine<'h> {
         if bytes <= limit.saturating_add(given) {
             return Ok(());
         }
-        // A count that reached its end says only that it was reached.
+        // A saturated count has no exact number.
         let bytes = if bytes == u64::MAX { "more than 10^19".to_owned() } else { bytes.to_string() };
         Error::new(
             Reason::MemoryExceeded,
@@ -249,7 +250,7 @@ impl<'h> Machine<'h> {
         .halt()
     }
 
-    /// The same for all that a finished program leaves behind: its value, what it defined, and its journal.
+    /// The same for all results of a finished program: its value, its definitions and its journal.
     pub(crate) fn check_all_leaving(&self, value: &Value) -> R<()> {
         self.check_leaving(value)?;
         for kept in self.globals.defined(&self.world) {
@@ -276,17 +277,17 @@ impl<'h> Machine<'h> {
         self.world.host.now_ms()
     }
 
-    /// What the program is held to.
+    /// The limits of the program.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// The tools the program may call.
+    /// The tools that the program may call.
     pub fn tools(&self) -> &'h [ToolInfo] {
         self.world.tools
     }
 
-    /// A keyword made at run time; fails with `symbol_limit_exceeded` when the program has made too many.
+    /// Makes a keyword at run time; fails with `symbol_limit_exceeded` if the program has too many.
     pub fn keyword(&mut self, name: &str) -> R<Keyword> {
         let known = self.world.symbols.saturating_add(self.keywords.len() as u64);
         let word = match Keyword::known(name) {
@@ -301,12 +302,12 @@ impl<'h> Machine<'h> {
         Ok(word)
     }
 
-    /// A name in memory as it is now.
+    /// The current definition of a name in memory.
     pub fn binding(&self, name: Keyword) -> Option<Binding> {
         self.globals.binding(&self.world, name)
     }
 
-    /// All names in memory as they are now, sorted.
+    /// All names currently in memory, sorted.
     pub fn names(&self) -> Vec<Keyword> {
         self.globals.names(&self.world)
     }
@@ -316,7 +317,7 @@ impl<'h> Machine<'h> {
         self.steps + (STEPS_PER_LOOK - self.fuel)
     }
 
-    /// Most bytes seen so far.
+    /// Most bytes held so far.
     pub(crate) fn peak(&self) -> u64 {
         u64::try_from(self.peak.max(self.held())).unwrap_or(0)
     }
@@ -327,7 +328,7 @@ impl<'h> Machine<'h> {
         self.serial
     }
 
-    /// Adds the place to an error, when it is a place in the running program's text.
+    /// Adds a span to an error, if it is in the running program's text.
     #[cold]
     pub(crate) fn blame(&self, mut halt: Box<Halt>, place: &Place) -> Box<Halt> {
         if let Halt::Error(error) = &mut *halt {

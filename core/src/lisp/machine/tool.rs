@@ -1,4 +1,4 @@
-//! Calling tools: which arguments they get (language contract §11) and what is recorded.
+//! Tool calls: their arguments (language contract §11) and their records.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -20,8 +20,7 @@ impl Machine<'_> {
         )
     }
 
-    /// The same as a value: `{:ok value}`, or `{:error {:tool name :message words}}`. What is wrong with the call itself is an error all the
-    /// same.
+    /// The same as a value: `{:ok value}`, or `{:error {:tool name :message text}}`. An invalid call is still an error.
     pub(crate) fn try_tool(&mut self, tool: &str, args: &Value) -> R {
         Ok(match self.ask_tool(tool, args)? {
             Ok(value) => Value::map([(Value::keyword("ok"), value)]),
@@ -33,7 +32,7 @@ impl Machine<'_> {
         })
     }
 
-    /// What a tool answers, or the words in which it failed.
+    /// The result of a tool, or its error text.
     fn ask_tool(&mut self, tool: &str, args: &Value) -> R<Result<Value, String>> {
         self.check_leaving(args).map_err(|halt| named(halt, tool))?;
         let (args, warnings) = tool_args(self, args).map_err(|halt| named(halt, tool))?;
@@ -61,7 +60,7 @@ impl Machine<'_> {
     }
 }
 
-/// The arguments of a tool that is called as a function value.
+/// The arguments of a tool called as a function value.
 pub(super) fn gather(tool: &str, args: &mut [Value]) -> R {
     match args {
         [] => Ok(Value::from(Map::default())),

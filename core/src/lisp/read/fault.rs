@@ -1,4 +1,4 @@
-//! What can be wrong with a text, in words: what, where, and what to write instead.
+//! Syntax errors: problem, span and correction.
 
 use crate::lisp::Error;
 use crate::reasons::Reason;
@@ -63,7 +63,7 @@ pub(super) fn mismatch(source: &str, opener: Opener, open: Span, bracket: Bracke
     parse_error(problem, span)
 }
 
-/// `open`: the brackets that are open at the end, the outermost first. The place is the innermost one's.
+/// `open`: the brackets still open at the end, outermost first. The error has the span of the innermost one.
 pub(super) fn unclosed(source: &str, open: &[(Opener, Span)]) -> Error {
     let kinds = [
         (Bracket::Round, "parenthes", "is", "es"),
@@ -88,7 +88,7 @@ pub(super) fn unclosed(source: &str, open: &[(Opener, Span)]) -> Error {
     parse_error(format!("{} {verb} missing: {} is never closed{outermost}", missing.join(" and "), place(span)), span)
 }
 
-/// A character that begins nothing.
+/// A character that begins no token.
 pub(super) fn unknown(source: &str, span: Span) -> Error {
     let text = span.text(source);
     let next = source[span.end..].chars().next();

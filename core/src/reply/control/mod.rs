@@ -1,8 +1,8 @@
-//! The control object of the mode `json_loop`: one JSON object per reply that says what happens next.
+//! The control object of the mode `json_loop`: one JSON object per reply that selects the next action.
 //!
-//! In: reply text, recovery level, how the reply ended, what an answer may be. Out: [`Read`]: the object with its
-//! [`Control`], or the words for what is wrong with it. Source: agent contract §26.1 and §26.5, settled decision 9.
-//! It must never choose between two actions: exactly one is set, or the reply is refused.
+//! In: reply text, recovery level, how the reply ended, the type of the answer. Out: [`Read`]: the object with its
+//! [`Control`], or the text of what is wrong with it. Source: agent contract §26.1 and §26.5, settled decision 9. It
+//! must never choose between two actions: exactly one is set, or the reply is rejected.
 
 #[cfg(test)]
 mod tests;
@@ -12,27 +12,27 @@ use crate::text::Span;
 use crate::value::Json;
 use crate::value::json::{self, Member, Node};
 
-/// What a `final_answer` may be.
+/// The allowed values of a `final_answer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Answers {
     /// Text that is not blank.
     Text,
-    /// Any JSON but null, which means "no answer yet".
+    /// Any JSON except null, which means "no answer yet".
     Json,
-    /// Any JSON: a null that is written out, while nothing else is set, is the answer.
+    /// Any JSON: an explicit null is the answer if nothing else is set.
     JsonOrNull,
 }
 
-/// What a person is asked for.
+/// The kind of input that the user is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Expected {
-    /// Words.
+    /// Text.
     Text,
-    /// An address on the web.
+    /// A URL.
     Url,
     /// A file.
     File,
-    /// An address or a file.
+    /// A URL or a file.
     UrlOrFile,
 }
 
@@ -42,51 +42,51 @@ impl Expected {
         [("text", Self::Text), ("url", Self::Url), ("file", Self::File), ("url_or_file", Self::UrlOrFile)];
 }
 
-/// What a reply asks to happen.
+/// The action that a reply requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// A tool is called.
+    /// Calls a tool.
     Call {
         /// Its name as the model wrote it.
         name: String,
         /// Its arguments: an object.
         args: Json,
     },
-    /// The run ends with this answer.
+    /// Ends the run with this answer.
     Answer(Json),
-    /// A person is asked.
+    /// Asks the user.
     Ask {
-        /// What is expected of them.
+        /// The expected input.
         expected: Expected,
         /// The question.
         prompt: String,
     },
 }
 
-/// A control object that was read.
+/// The contents of a control object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Control {
-    /// Why the model does what it does. Absent only from recovery level standard on.
+    /// The model's reason for the action. Required at level strict only.
     pub thought: Option<String>,
-    /// What it does.
+    /// The action.
     pub action: Action,
-    /// What was passed over, in words; empty at level strict.
+    /// Texts about ignored content; empty at level strict.
     pub notes: Vec<String>,
 }
 
-/// What became of a reply.
+/// The result of reading a reply.
 #[derive(Debug, Clone)]
 pub struct Read {
-    /// How the object was found.
+    /// The extraction of the object.
     pub extracted: Extracted,
-    /// What it says, or what is wrong with the reply.
+    /// The control object, or what is wrong with the reply.
     pub control: Result<Control, String>,
-    /// The reply was prose and counts as the answer; `extracted` then holds no object.
+    /// The reply was prose and is the answer; `extracted` then holds no object.
     pub is_prose: bool,
 }
 
 impl Read {
-    /// Was anything mended, or did the object not stand alone? Loop detection leaves such calls out.
+    /// True if the object was repaired or was not the whole reply. Loop detection ignores such calls.
     pub fn is_recovered(&self) -> bool {
         let candidate = self.extracted.candidate();
         self.is_prose || candidate.is_none_or(|found| found.rule != Rule::Whole || !found.fixes.is_empty())
@@ -130,7 +130,7 @@ pub fn read(reply: &str, answers: Answers, recovery: Recovery, finish: Finish) -
     Read { extracted, control, is_prose: false }
 }
 
-/// Reads an object by the rules of its keys. Errors say which key is wrong and what was expected.
+/// Reads an object by the rules of its keys. Errors name the wrong key and what was expected.
 fn interpret(json: &Json, answers: Answers, recovery: Recovery) -> Result<Control, String> {
     let mut object = Object::of(json, "the control object", recovery)?;
     let thought = object.thought()?;
@@ -165,7 +165,7 @@ fn interpret(json: &Json, answers: Answers, recovery: Recovery) -> Result<Contro
     }
 }
 
-/// The members of an object that were not looked at yet.
+/// The members of an object that have not been read yet.
 struct Object<'a> {
     what: &'a str,
     left: Vec<&'a Member>,
@@ -185,7 +185,7 @@ impl<'a> Object<'a> {
         Some(&self.left.remove(place).value)
     }
 
-    /// The member of this key unless it is null, which is the same as absent.
+    /// The member of this key, unless it is null, which means absent.
     fn set(&mut self, key: &str) -> Option<&'a Json> {
         self.take(key).filter(|json| json.node != Node::Null)
     }
@@ -203,7 +203,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// A text that is not blank.
+    /// A non-blank text.
     fn text(&mut self, key: &str) -> Result<&'a str, String> {
         let what = self.what;
         match self.set(key) {
@@ -216,7 +216,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// What is left is unknown: an error at level strict, a note above it.
+    /// Handles the remaining, unknown members: an error at level strict, a note above it.
     fn finish(&mut self) -> Result<(), String> {
         let names: Vec<String> = self.left.drain(..).map(|member| format!("`{}`", member.key)).collect();
         match (names.as_slice(), self.recovery) {
@@ -289,13 +289,14 @@ fn kind(json: &Json) -> &'static str {
     }
 }
 
-/// Fewer visible characters than this are no answer.
+/// Prose with fewer visible characters than this is not an answer.
 const FEWEST_CHARS: usize = 24;
 
-/// Ends that say that more was to come.
+/// Characters at the end of unfinished prose.
 const UNFINISHED: [char; 5] = ['{', '[', ':', ',', '-'];
 
-/// The reply as an answer, when it is plain prose: long enough, without braces, fence or tag at its start, and finished.
+/// The reply as an answer, if it is plain prose: long enough, finished, and without braces or a fence or tag at its
+/// start.
 fn prose(reply: &str) -> Option<String> {
     let parts = reasoning::find(reply);
     let rest: Vec<&str> = reasoning::rest(reply, &parts).into_iter().map(|span: Span| span.text(reply)).collect();
@@ -308,7 +309,7 @@ fn prose(reply: &str) -> Option<String> {
     is_plain.then_some(text)
 }
 
-/// The parts of a control object as far as they are there.
+/// The members of a partial control object that have arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Glimpse<'a> {
     /// The thought so far.
@@ -323,7 +324,7 @@ pub struct Glimpse<'a> {
     pub question: Option<&'a str>,
 }
 
-/// Looks at a control object that may still grow.
+/// Reads a control object that may still grow.
 pub fn glimpse(partial: &Json) -> Glimpse<'_> {
     let inner = |key: &str, name: &str| partial.get(key).and_then(|json| json.get(name));
     Glimpse {

@@ -1,9 +1,9 @@
-//! Control objects: replies → what they ask for, or what is wrong with them, at each recovery level.
+//! Control objects: replies and their actions, or errors, at each recovery level.
 
 use super::*;
 use crate::reply::stream::{JsonPush, ReplyPush};
 
-/// What a reply asks for, on one line; `!` and words when it is refused.
+/// The action of a reply on one line; `!` and the text if it is rejected.
 fn said(reply: &str, answers: Answers, recovery: Recovery) -> String {
     match read(reply, answers, recovery, Finish::Complete).control {
         Err(problem) => format!("! {problem}"),

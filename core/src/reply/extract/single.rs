@@ -1,6 +1,6 @@
 //! Single values: a reply, or the content of a fence, that is one value without brackets.
 //!
-//! In: the search and a part of the reply. Out: whether that part was such a value; it was offered then.
+//! In: the search and a part of the reply. Out: true if the part was such a value, which was then offered.
 
 use super::super::fixes::{Fix, FixKind};
 use super::super::options::Recovery;
@@ -13,7 +13,7 @@ use crate::value::Json;
 use crate::value::json::{JsonError, Node};
 
 impl Search<'_> {
-    /// A single value, or one of the expected words, and nothing else. Was there one?
+    /// Offers a single value, or one of the expected words, if it fills `span`; true if it does.
     pub(super) fn scalar(&mut self, rule: Rule, span: Span, edge: Edge) -> bool {
         let text = span.text(self.reply);
         if let Want::Scalar(Scalar::Words(words)) = self.want
@@ -39,7 +39,7 @@ impl Search<'_> {
         true
     }
 
-    /// The expected word that `text` is; lenient looks past case and marks around it.
+    /// The expected word that equals `text`; lenient ignores case and surrounding marks.
     fn word(&self, words: &[String], text: &str) -> Option<String> {
         let same = |word: &&String| match self.recovery {
             Recovery::Strict => false,
@@ -52,7 +52,7 @@ impl Search<'_> {
         words.iter().find(same).cloned()
     }
 
-    /// Offers `span` when all of it is a single value where brackets are wanted: JSON, though of the wrong outer shape. Was it?
+    /// Offers `span` if it is a single value where brackets are expected: valid JSON of the wrong shape. True if it is.
     pub(super) fn misplaced(&mut self, rule: Rule, span: Span) -> bool {
         if self.want.admits_scalar() || self.edge(span.end) == Edge::Cut {
             return false;

@@ -1,5 +1,5 @@
-//! Fenced blocks and elements, found line by line as models write them around programs. In: text and a range. Out: the
-//! places of contents, in order.
+//! Finds fenced blocks and elements line by line, in the forms that models use around programs. In: text and a range.
+//! Out: the spans of contents, in order.
 
 use super::mend::{Start, starts_with_list};
 use crate::text::Span;
@@ -9,7 +9,7 @@ use crate::text::lex::lisp::{Balance, Lexeme, Lexemes};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) tag: Tag,
-    /// What stands between the fences.
+    /// The text between the fences.
     pub(super) content: Span,
     pub(super) end: End,
 }
@@ -17,15 +17,15 @@ pub(super) struct Block {
 /// How a block ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// At a fence on a line of its own, or where the next block begins.
+    /// By a fence on a line of its own, or where the next block begins.
     Line,
-    /// At a fence behind text on its line.
+    /// By a fence after text on its line.
     Inline,
-    /// With the reply.
+    /// By the end of the reply.
     Open,
 }
 
-/// What the word behind the opening fence says.
+/// The meaning of the word after the opening fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
     /// `clojure`, `lisp`
@@ -34,7 +34,7 @@ pub(super) enum Tag {
     Alias,
     /// No word.
     Untagged,
-    /// A word that is not known.
+    /// An unknown word.
     Other,
     /// Another language.
     Foreign,
@@ -88,13 +88,13 @@ const FOREIGN: [&str; 42] = [
     "yaml",
 ];
 
-/// A block whose end has not been seen.
+/// A block whose end has not been found.
 struct Opened {
     tag: Tag,
     content: usize,
-    /// A fence at the end of a line, behind text, that ends the block when none on a line of its own does.
+    /// A fence at the end of a line, after text, that ends the block if none on a line of its own does.
     inline: Option<usize>,
-    /// Was the first fence behind text looked at? Further ones are not, so that many cost no more than few.
+    /// True once the first fence after text has been examined. Further ones are not, which keeps the work linear.
     looked: bool,
 }
 
@@ -103,7 +103,7 @@ impl Opened {
         Self { tag, content, inline: None, looked: false }
     }
 
-    /// Is what stands before this fence, the first one behind text, code that is whole?
+    /// True if the text before this fence, the first one after text, is complete code.
     fn may_end(&mut self, text: &str, fence: usize) -> bool {
         if self.looked {
             return false;
@@ -118,7 +118,7 @@ impl Opened {
         may_be_code && is_whole(code)
     }
 
-    /// The block, up to the fence behind text when there was one, else up to `at`.
+    /// Ends the block at the fence after text if there was one, else at `at`.
     fn close(&self, at: usize, end: End) -> Block {
         let (at, end) = self.inline.map_or((at, end), |inline| (inline, End::Inline));
         Block { tag: self.tag, content: Span::new(self.content, at), end }
@@ -144,7 +144,7 @@ pub(super) fn find(text: &str, range: Span) -> Vec<Block> {
                 blocks.push(Opened { inline: None, ..block }.close(start, End::Line));
                 None
             }
-            // A fence with a word begins a block even where the one before was not closed.
+            // A fence with a word begins a block even if the previous block was not closed.
             Some(block) if tag.is_some() => {
                 blocks.push(block.close(start, End::Line));
                 tag.map(|tag| Opened::new(tag, at))
@@ -172,7 +172,7 @@ fn fence_in(line: &str) -> Option<usize> {
     line.rfind(FENCE).map(|at| line[..at].trim_end_matches('`').len())
 }
 
-/// Is the text a program that could end here: every bracket closed, and not in the middle of a comment?
+/// True if the text is a program that could end here: all brackets closed, and not inside a comment.
 fn is_whole(code: &str) -> bool {
     let in_comment = || Lexemes::new(code).last().is_some_and(|(_, lexeme)| lexeme == Lexeme::Comment);
     !code.trim().is_empty() && Balance::of(code).is_whole() && !in_comment()
@@ -215,7 +215,7 @@ fn tag(word: &str) -> Tag {
     }
 }
 
-/// Is the line a closing tag that stands where a fence should?
+/// True if the line is a closing tag in the position of a fence.
 fn ends_element(line: &str) -> bool {
     let line = line.trim();
     PROGRAM.iter().any(|name| line.strip_prefix("</").and_then(|rest| rest.strip_suffix('>')) == Some(name))
@@ -225,7 +225,7 @@ fn ends_element(line: &str) -> bool {
 pub(super) fn elements(text: &str, range: Span) -> Vec<Span> {
     let mut found = Vec::new();
     let mut at = range.start;
-    // Where no further closing tag of a name stands; so that many opening tags cost no more than few.
+    // The names without a further closing tag, so that many opening tags keep the work linear.
     let mut hopeless = [false; PROGRAM.len()];
     while let Some(start) = text.get(at..range.end).and_then(|rest| rest.find('<')) {
         at += start + 1;

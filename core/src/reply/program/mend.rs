@@ -1,31 +1,31 @@
-//! What is changed in a program before it is run: quotes made plain, discarded forms and prose behind it left out.
+//! Fixes of a program before it runs: straight quotes, and removal of discarded forms and trailing prose.
 
 use crate::text::Span;
 use crate::text::lex::lisp::{Balance, Lexeme, Lexemes};
 
-/// A change that was made, and where.
+/// A fix and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mend {
-    /// What was done.
+    /// The fix.
     pub kind: MendKind,
     /// The part of the reply it concerns.
     pub at: Span,
 }
 
-/// A kind of change.
+/// A kind of fix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MendKind {
-    /// Typographic quotes were made plain.
+    /// Typographic quotes were replaced by straight ones.
     TypographicQuotes,
-    /// Forms behind `#_` were left out.
+    /// Forms after `#_` were removed.
     Discard,
     /// The block had no end.
     OpenBlock,
-    /// The fence that closes the block stood behind text.
+    /// The fence that closes the block was after text.
     InlineFence,
     /// The first of several blocks was taken.
     FirstOfSeveral,
-    /// Prose behind the program was left out.
+    /// Prose after the program was removed.
     TrailingProse,
 }
 
@@ -42,7 +42,7 @@ impl MendKind {
         }
     }
 
-    /// What was done, one sentence for people and models.
+    /// Describes the fix, one sentence for users and models.
     pub fn message(self) -> &'static str {
         match self {
             Self::TypographicQuotes => "Typographic quotes were read as plain ones.",
@@ -55,16 +55,16 @@ impl MendKind {
     }
 }
 
-/// Where the first parenthesis of code may stand.
+/// The position of the first parenthesis of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
     /// At the very start.
     Bare,
-    /// Behind comments and discarded forms, too.
+    /// Also after comments and discarded forms.
     BehindComments,
 }
 
-/// Does the text start with `(`?
+/// True if the text starts with `(`.
 pub(super) fn starts_with_list(text: &str, start: Start) -> bool {
     if start == Start::Bare || !text.trim_start().starts_with([';', '#']) {
         return text.trim_start().starts_with('(');
@@ -75,7 +75,7 @@ pub(super) fn starts_with_list(text: &str, start: Start) -> bool {
     first.is_some_and(|(span, _)| code[span.start..].starts_with('('))
 }
 
-/// The program's text as it is to be run, and what was changed in it.
+/// The program's text as it runs, and the fixes made.
 pub(super) fn clean(text: &str) -> (String, Vec<MendKind>) {
     let straight = straightened(text);
     let mut kinds = Vec::new();
@@ -87,10 +87,10 @@ pub(super) fn clean(text: &str) -> (String, Vec<MendKind>) {
     (text.trim().to_owned(), kinds)
 }
 
-/// With plain quotes; `None` when there are no others.
+/// The text with straight quotes; `None` if it has no others.
 ///
-/// Typographic double quotes inside of a string with plain quotes belong to its text, so they are escaped; unless then
-/// a string has no end, which is when they were meant to end it.
+/// Typographic double quotes inside a string with straight quotes belong to its text, so they are escaped; unless that
+/// leaves a string without end, in which case they were meant to end it.
 fn straightened(text: &str) -> Option<String> {
     if !text.contains(|c| is_double(c) || is_single(c)) {
         return None;
@@ -119,7 +119,8 @@ fn is_single(c: char) -> bool {
     matches!(c, '‘' | '’' | '‚' | '‛')
 }
 
-/// Each quote made plain as far as it stands in code, each double one inside of a plain string escaped.
+/// Replaces typographic quotes in code by straight ones, and escapes the double ones inside strings with straight
+/// quotes.
 fn with_quotes(text: &str) -> String {
     enum In {
         Code,
@@ -156,14 +157,14 @@ fn with_quotes(text: &str) -> String {
     out
 }
 
-/// Without `#_` and the form behind each; `None` when there is no `#_`. One that discards a form without an end stays.
+/// The text without `#_` and the forms it discards; `None` if there is no `#_`. A `#_` whose form has no end is kept.
 fn without_discards(text: &str) -> Option<String> {
     if !text.contains("#_") {
         return None;
     }
     let mut out = String::with_capacity(text.len());
     let mut any = false;
-    // Forms still to be discarded, open brackets inside the one that is being discarded, and where that began.
+    // The number of forms still to discard, the open brackets inside the form being discarded, and its start.
     let (mut pending, mut depth, mut from) = (0_usize, 0_usize, 0);
     for (span, lexeme) in Lexemes::new(text) {
         if pending == 0 {
@@ -184,7 +185,7 @@ fn without_discards(text: &str) -> Option<String> {
                 depth += 1;
                 false
             }
-            // Nothing is left to discard.
+            // There is no form to discard.
             Lexeme::Close(_) if depth == 0 => {
                 pending = 0;
                 any = true;
@@ -209,8 +210,8 @@ fn without_discards(text: &str) -> Option<String> {
     any.then_some(out)
 }
 
-/// Where prose begins behind a program, when the text as a whole cannot be read: behind the lists at its start, unless
-/// code follows that is wrong itself.
+/// The start of prose after a program that cannot be read as a whole: after the lists at its start, unless invalid code
+/// follows.
 pub(super) fn prose_behind(text: &str) -> Option<usize> {
     let readable = without_discards(text);
     let readable = readable.as_deref().unwrap_or(text);

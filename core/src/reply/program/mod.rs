@@ -1,8 +1,8 @@
 //! From a model's reply to a program (language contract §21).
 //!
-//! In: the reply, the recovery level and how the reply ended. Out: the program's text with how and where it was found,
-//! what was changed on the way and the message for the history, or why there is no program. It finds text and judges
-//! brackets only; whether the text can be read is for the language to say. Linear time.
+//! In: the reply, the recovery level and how the reply ended. Out: the program's text with the extraction rule, its
+//! span, its fixes and the message for the history, or the reason why there is no program. Only text and brackets are
+//! considered; the language decides whether the text can be read. Linear time.
 
 mod block;
 mod mend;
@@ -21,13 +21,13 @@ use normal::Normal;
 /// A program found in a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// Its text, as it is to be run.
+    /// Its text, as it runs.
     pub text: String,
     /// How it was found.
     pub rule: ProgramRule,
-    /// Where it stands in the reply.
+    /// Its span in the reply.
     pub span: Span,
-    /// What was changed or left out.
+    /// The fixes made.
     pub mends: Vec<Mend>,
 }
 
@@ -46,12 +46,12 @@ pub enum ProgramRule {
     Reply,
 }
 
-/// Why a reply gives no program.
+/// The reason why a reply gives no program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NoProgram {
-    /// It was cut at the output limit.
+    /// The reply was cut at the output limit.
     Truncated,
-    /// There is more than one; how many.
+    /// There are several programs; their number.
     Several(usize),
     /// There is none.
     Absent,
@@ -80,7 +80,7 @@ impl NoProgram {
         }
     }
 
-    /// What is wrong and what to do, for the model.
+    /// The problem and its correction, for the model.
     pub fn message(self) -> String {
         match self {
             Self::Truncated => "The reply was cut at the output limit, so its program was not run. Write a shorter reply.".into(),
@@ -96,7 +96,7 @@ impl NoProgram {
 }
 
 impl Program {
-    /// The reply as the history keeps it: the program in one block, without the prose around it.
+    /// The reply for the history: the program in one block, without surrounding prose.
     pub fn history(&self) -> String {
         let gap = if self.text.is_empty() { "" } else { "\n" };
         format!("```clojure\n{}{gap}```", self.text)
@@ -105,17 +105,18 @@ impl Program {
 
 /// Finds the program in a reply.
 ///
-/// All levels normalise the text. Strict takes exactly one tagged block, or a reply that is the program. Standard also
-/// takes other blocks, elements, blocks that are closed behind text, a tagged block without an end, and the program at
-/// the start of a reply. Lenient takes the first of several tagged blocks, too.
+/// All levels normalize the text. Strict accepts exactly one tagged block, or a reply that is the program. Standard
+/// also accepts other blocks, elements, blocks that are closed after text, a tagged block without an end, and a program
+/// at the start of a reply. Lenient also accepts the first of several tagged blocks.
 pub fn program(reply: &str, recovery: Recovery, finish: Finish) -> Result<Program, NoProgram> {
     whole(finish)?;
     let normal = Normal::of(reply);
     Search::of(&normal, recovery).run()
 }
 
-/// The first code block of a reply, tagged or not (settled decision 6). A block of another language is none, nor is one
-/// with an unknown tag that does not start with a parenthesis. A reply without such a block is seen as [`program`] sees it.
+/// The first code block of a reply, tagged or not (settled decision 6). A block of another language does not count, nor
+/// one with an unknown tag that does not start with a parenthesis. A reply without such a block is handled as in
+/// [`program`].
 pub fn first_program(reply: &str, recovery: Recovery, finish: Finish) -> Result<Program, NoProgram> {
     whole(finish)?;
     let normal = Normal::of(reply);
@@ -123,7 +124,7 @@ pub fn first_program(reply: &str, recovery: Recovery, finish: Finish) -> Result<
     search.first().map_or_else(|| search.run(), Ok)
 }
 
-/// A reply that was cut holds no program.
+/// Rejects a truncated reply.
 fn whole(finish: Finish) -> Result<(), NoProgram> {
     if finish == Finish::Truncated { Err(NoProgram::Truncated) } else { Ok(()) }
 }
@@ -137,7 +138,7 @@ struct Search<'a> {
     recovery: Recovery,
 }
 
-/// What one way of looking gives: nothing, or the answer.
+/// The result of one way of searching; `None` if it finds nothing.
 type Found = Option<Result<Program, NoProgram>>;
 
 impl<'a> Search<'a> {
@@ -161,7 +162,7 @@ impl<'a> Search<'a> {
         found.unwrap_or(Err(NoProgram::Absent))
     }
 
-    /// The first of all blocks that are code.
+    /// The first block that is code.
     fn first(&self) -> Option<Program> {
         let is_code = |block: &&Block| {
             let text = block.content.text(&self.normal.text);
@@ -201,7 +202,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Blocks that no tag tells to be programs.
+    /// Blocks whose tags do not mark them as programs.
     fn other(&self, start: Start) -> Found {
         let is_code = |block: &&Block| {
             let is_other = matches!(block.tag, Tag::Untagged | Tag::Other) && block.end != End::Open;
@@ -214,7 +215,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A tagged block up to the end of the reply: the only block that is left open.
+    /// A tagged block up to the end of the reply: the only block that remains open.
     fn open(&self) -> Found {
         let is_here = |block: &&Block| block.end == End::Open && matches!(block.tag, Tag::Program | Tag::Alias);
         let block = self.blocks.iter().find(is_here)?;
@@ -232,7 +233,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A reply that starts with a program. What follows belongs to it, unless that cannot be read and is no code.
+    /// A reply that starts with a program. The text after it belongs to it, unless it cannot be read and is not code.
     fn reply(&self) -> Found {
         let text = &self.normal.text;
         let part = *self.parts.iter().find(|part| mend::starts_with_list(part.text(text), Start::BehindComments))?;
@@ -257,7 +258,7 @@ impl<'a> Search<'a> {
         program
     }
 
-    /// That all from behind the first block up to the last one was left out.
+    /// The fix that records the omission of everything after the first block up to the last one.
     fn left_out(&self, first: &Block, last: &Block) -> Mend {
         self.mend(MendKind::FirstOfSeveral, Span::new(first.content.end, last.content.end))
     }

@@ -1,5 +1,6 @@
-//! Runs the table `cases/programs.jsonl`. One case a line: `{name, reply, recovery?, finish?, first?}` and what is expected
-//! (with `first` of [`first_program`]): `program`, `rule`, `mends?` and `found?` (the text at its place, when it differs), or `several`, `absent`, `truncated`.
+//! Runs the table `cases/programs.jsonl`. One case a line: `{name, reply, recovery?, finish?, first?}` and the expected
+//! result (with `first` that of [`first_program`]): `program`, `rule`, `mends?` and `found?` (the text at its span, if
+//! it differs), or `several`, `absent`, `truncated`.
 
 use proptest::prelude::*;
 use serde_json::Value as Json;
@@ -73,7 +74,7 @@ fn the_history_keeps_the_program_alone() {
 
 #[test]
 fn a_long_reply_is_read_like_a_short_one() {
-    // A search whose time is not linear would not come to an end here.
+    // A search that is not linear would take too long here.
     let kind = |found: Result<Program, NoProgram>| match found {
         Ok(found) => found.rule.name(),
         Err(NoProgram::Truncated) => "truncated",

@@ -1,14 +1,14 @@
-//! One candidate, read in the gentlest way that works: as it stands, unescaped once, mended.
+//! Reads one candidate with as few changes as possible: unchanged, unescaped once, or repaired.
 //!
-//! In: a text that ends where the candidate must end, and its bracket. Out: what was read with all the work it took.
-//! Because reading as it stands comes first, valid JSON is never changed.
+//! In: a text that ends where the candidate must end, and its bracket. Out: the value read, with all the work it took.
+//! Reading unchanged comes first, so valid JSON is never changed.
 
 use super::escaped::read_escaped;
 use super::{Edge, FixKind, Read, Recovery, Stop, read};
 use crate::reply::scan;
 use crate::value::json::JsonError;
 
-/// Reads the value at `bracket`; `from` is where the white space before it begins.
+/// Reads the value at `bracket`; `from` is the start of the white space before it.
 pub(in crate::reply) fn attempt(
     text: &str,
     from: usize,
@@ -65,7 +65,7 @@ fn mended(
     }
 }
 
-/// Does an object go on at `at`, as in `, "key":`? The bytes looked at are added to `visited`.
+/// True if an object continues at `at`, as in `, "key":`. The bytes examined are added to `visited`.
 pub(super) fn goes_on(text: &str, at: usize, visited: &mut usize) -> bool {
     let rest = text.get(at..).unwrap_or_default();
     let Some(key) = rest.trim_start().strip_prefix(',').map(str::trim_start).and_then(|rest| rest.strip_prefix('"'))

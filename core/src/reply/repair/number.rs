@@ -1,4 +1,4 @@
-//! Numbers of the tolerant reader: JSON's own, and the forms other languages write.
+//! Numbers of the tolerant reader: those of JSON, and the notations of other languages.
 //!
 //! Integers stay exact; a number that does not fit a double is an error at every level.
 
@@ -8,10 +8,10 @@ use super::{Edge, Fault, FixKind, JsonError, Place, Reader, Result};
 use crate::text::Span;
 use crate::value::json::{Node, parse};
 
-/// Hexadecimal numbers have at most this many digits (turning them into decimals takes time by the square).
+/// Most digits of a hexadecimal number (converting to decimal takes quadratic time).
 const LONGEST_HEX: usize = 64;
 
-/// Spellings of the numbers that JSON cannot hold, and the strings they become.
+/// Spellings of numbers that JSON cannot represent, and the strings they become.
 const SPECIAL: [(&str, &str); 8] = [
     ("NaN", "NaN"),
     ("nan", "NaN"),
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
         if place == Place::Member && self.lenient() { self.thousands(start, node) } else { Ok(node) }
     }
 
-    /// The text at the current place that could be one number.
+    /// The text at the current offset that could be one number.
     fn number_token(&self) -> &'a str {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let mut before = b' ';
@@ -77,7 +77,7 @@ impl<'a> Reader<'a> {
         Span::new(self.at, self.at + length).text(self.text)
     }
 
-    /// Does text such as a unit or the rest of a date follow the number that ends at `end`?
+    /// True if text such as a unit or the rest of a date follows the number that ends at `end`.
     fn text_goes_on(&self, end: usize) -> bool {
         match self.char_at(end) {
             None => false,
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Does a word that is not the next key follow on the same line, as in `5 kg`?
+    /// True if a word that is not the next key follows on the same line, as in `5 kg`.
     fn unit_behind(&mut self, end: usize) -> bool {
         let behind = self.text.get(end..).unwrap_or_default();
         let word = behind.trim_start_matches([' ', '\t']);
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         Err(Fault { resume: (!incomplete).then_some(self.at), error })
     }
 
-    /// Behind a member's number: groups of three digits after commas, unless they are the next key.
+    /// After a member's number: groups of three digits after commas, unless they are the next key.
     fn thousands(&mut self, start: usize, node: Node) -> Result<Node> {
         let digits = |from: usize| {
             let rest = self.bytes.get(from..).unwrap_or_default();
@@ -138,12 +138,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The string for a number that JSON cannot hold.
+/// The string for a number that JSON cannot represent.
 pub(super) fn special(word: &str) -> Option<Node> {
     SPECIAL.iter().find(|(spelling, _)| *spelling == word).map(|(_, text)| Node::Str((*text).to_owned()))
 }
 
-/// The JSON form of a number written as other languages do.
+/// The JSON form of a number in the notation of another language.
 fn normal_form(token: &str) -> Option<String> {
     let (sign, body) = match token.strip_prefix('-') {
         Some(body) => ("-", body),

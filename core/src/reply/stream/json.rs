@@ -1,8 +1,8 @@
-//! The push parser: JSON text in pieces → state and tree so far.
+//! The push parser: turns JSON text that arrives in pieces into a state and a partial tree.
 //!
-//! In: pieces of text. Out: how much of each was taken, [`State`], [`Partial`]. A finished text gives the same tree as the
-//! strict reader. Raw control characters in strings and commas before closers are passed over, as most replies with them
-//! will be mended later; everything else that is not JSON ends the reading.
+//! In: pieces of text. Out: the number of bytes consumed, [`State`], [`Partial`]. A finished text gives the same tree
+//! as the strict reader. Raw control characters in strings and commas before closers are accepted, as most such replies
+//! will be repaired later; any other invalid JSON ends the reading.
 
 use super::state::{Level, Outer, Partial, Parts, Phase, State, Step, Token};
 use crate::limits::JSON_DEPTH;
@@ -13,9 +13,9 @@ use crate::value::json::{JsonError, Member, Members, Node, escaped, parse};
 /// An incremental JSON reader.
 #[derive(Debug, Clone, Default)]
 pub struct JsonPush {
-    /// The offset it was started with.
+    /// The offset of the text in its source.
     start: usize,
-    /// Bytes taken, plus that offset.
+    /// Bytes consumed, plus that offset.
     at: usize,
     looked: usize,
     stack: Vec<Frame>,
@@ -38,7 +38,7 @@ enum Body {
     List(Vec<Json>),
 }
 
-/// What may come next between tokens.
+/// The tokens that may come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Expect {
     #[default]
@@ -50,15 +50,15 @@ enum Expect {
     Nothing,
 }
 
-/// The token that is being read.
+/// The token being read.
 #[derive(Debug, Clone)]
 struct Lexeme {
     token: Token,
     start: usize,
-    /// The text so far: decoded for strings and keys, as written for the others.
+    /// The text so far: decoded for strings and keys, unchanged for others.
     text: String,
     escape: Escape,
-    /// A high surrogate that waits for its partner.
+    /// A high surrogate that needs its second half.
     high: Option<u32>,
 }
 
@@ -70,12 +70,12 @@ enum Escape {
 }
 
 impl JsonPush {
-    /// A reader for a text that begins at byte `offset` of its source; spans count from there.
+    /// A reader for a text that begins at byte `offset` of its source; spans refer to the source.
     pub fn at(offset: usize) -> Self {
         Self { start: offset, at: offset, ..Self::default() }
     }
 
-    /// Takes the next piece. Returns how many bytes were taken: less than all when the value was complete or broken.
+    /// Takes the next piece. Returns the number of bytes consumed: less than all if the value was complete or invalid.
     pub fn push(&mut self, piece: &str) -> usize {
         let begin = self.at;
         let mut rest = piece;
@@ -94,7 +94,7 @@ impl JsonPush {
         self.at - begin
     }
 
-    /// Says that no more text comes: a number at the end is whole, anything else open stays open.
+    /// Ends the text: a number at the end is complete, anything else open remains open.
     pub fn finish(&mut self) {
         if self.error.is_none()
             && self.lexeme.as_ref().is_some_and(|lexeme| matches!(lexeme.token, Token::Number | Token::Word))
@@ -103,7 +103,7 @@ impl JsonPush {
         }
     }
 
-    /// How far it has come.
+    /// The progress of reading.
     pub fn phase(&self) -> Phase {
         if self.error.is_some() {
             Phase::Failed
@@ -116,22 +116,22 @@ impl JsonPush {
         }
     }
 
-    /// How many looks at bytes all pieces cost so far; grows with the text, not with the number of pieces.
+    /// Bytes examined so far; grows with the text, not with the number of pieces.
     pub fn looked(&self) -> usize {
         self.looked
     }
 
-    /// Why reading stopped.
+    /// The error that stopped the reading.
     pub fn error(&self) -> Option<&JsonError> {
         self.error.as_ref()
     }
 
-    /// The part of the source that was taken.
+    /// The part of the source that was consumed.
     pub fn span(&self) -> Span {
         Span::new(self.start, self.at)
     }
 
-    /// What is open, from the outermost inwards.
+    /// The open objects and lists, outermost first.
     pub fn levels(&self) -> impl Iterator<Item = Level<'_>> {
         self.stack.iter().map(|frame| {
             let (parts, key) = match &frame.body {
@@ -142,7 +142,8 @@ impl JsonPush {
         })
     }
 
-    /// The token that is being written, as far as it has come: decoded for strings and keys. Where reading stopped inside of one, that one.
+    /// The token being written, as far as it has arrived: decoded for strings and keys. If reading stopped inside a
+    /// token, that one.
     pub fn token(&self) -> Option<(Token, &str)> {
         self.lexeme.as_ref().map(|lexeme| (lexeme.token, lexeme.text.as_str()))
     }
@@ -152,7 +153,7 @@ impl JsonPush {
         self.root.as_ref()
     }
 
-    /// A summary for a screen; costs as much as there are open levels and keys of the outermost object.
+    /// A summary for a screen; its cost depends on the number of open levels and of keys of the outermost object.
     pub fn state(&self) -> State<'_> {
         let (outer, keys, items) = match (self.stack.first().map(|frame| &frame.body), &self.root) {
             (Some(Body::Object { members, .. }), _) => (Some(Outer::Object), members.as_slice(), 0),
@@ -180,7 +181,7 @@ impl JsonPush {
         }
     }
 
-    /// The tree so far (a copy); `None` before anything that can be shown.
+    /// The tree so far (a copy); `None` before there is anything to show.
     pub fn value(&self) -> Option<Partial> {
         if let Some(root) = &self.root {
             return Some(Partial { json: root.clone(), unfinished: None });
@@ -214,7 +215,7 @@ impl JsonPush {
         0
     }
 
-    /// Between tokens: white space, structure, or the first byte of a token. Returns the bytes taken.
+    /// Between tokens: white space, structure, or the first byte of a token. Returns the bytes consumed.
     fn between(&mut self, rest: &str) -> usize {
         let space = rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
         if space > 0 {
@@ -283,7 +284,7 @@ impl JsonPush {
         1
     }
 
-    /// A value is complete: it goes into what is open.
+    /// Adds a complete value to the innermost open object or list.
     fn add(&mut self, json: Json) {
         self.expect = Expect::CommaOrEnd;
         match self.stack.last_mut().map(|frame| &mut frame.body) {
@@ -299,7 +300,7 @@ impl JsonPush {
         }
     }
 
-    /// Inside a string or key. Returns the bytes taken.
+    /// Inside a string or key. Returns the bytes consumed.
     fn in_string(&mut self, rest: &str) -> usize {
         let Some(lexeme) = &mut self.lexeme else { return 0 };
         let Some(&byte) = rest.as_bytes().first() else { return 0 };
@@ -353,7 +354,7 @@ impl JsonPush {
         }
     }
 
-    /// Inside a number or word. Returns the bytes taken.
+    /// Inside a number or word. Returns the bytes consumed.
     fn in_plain(&mut self, rest: &str) -> usize {
         let Some(lexeme) = &mut self.lexeme else { return 0 };
         let part = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
@@ -372,7 +373,7 @@ impl JsonPush {
             Ok(json) => self.add(Json { node: json.node, span: Span::new(lexeme.start, self.at) }),
             Err(error) => {
                 self.error = Some(JsonError { offset: lexeme.start + error.offset, incomplete: false, ..error });
-                // What is no value can still be shown.
+                // An invalid word can still be shown.
                 self.lexeme = Some(lexeme);
             }
         }
@@ -380,7 +381,7 @@ impl JsonPush {
 }
 
 impl Lexeme {
-    /// A surrogate whose partner did not come becomes U+FFFD, as in the strict reader.
+    /// An unpaired surrogate becomes U+FFFD, as in the strict reader.
     fn flush(&mut self) {
         if self.high.take().is_some() {
             self.text.push(char::REPLACEMENT_CHARACTER);

@@ -1,4 +1,4 @@
-//! Growing replies: any split equals the whole, and what the states say on the way.
+//! Replies in pieces: any split gives the same result as the whole, and the states along the way are correct.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::text::Span;
 use crate::value::Json;
 use crate::value::json::parse;
 
-/// What can be seen of a reader.
+/// The visible state of a reader.
 fn seen(push: &JsonPush) -> String {
     format!("{:?} {:?} {:?} {:?}", push.state(), push.value(), push.complete(), push.error())
 }
@@ -218,7 +218,7 @@ proptest! {
     }
 }
 
-/// Is everything in `part` in `whole`, except that the string at `unfinished` may go on?
+/// True if everything in `part` is in `whole`, except that the string at `unfinished` may be longer there.
 fn within(part: &Json, whole: &Json, unfinished: Option<Span>) -> bool {
     use crate::value::json::Node;
     match (&part.node, &whole.node) {

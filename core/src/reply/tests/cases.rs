@@ -1,8 +1,8 @@
 //! Runs the tables in `cases/*.jsonl`. One case a line: `{name, want, recovery?, finish?, has?, reply, expect}`.
 //!
-//! `want` is object, list, string, number, bool, any, or a list of words. `has` names members that an object must have to
-//! be accepted. `expect` holds `json` (or `rejected`, `error`, `not_found`), `rule`, and when given `fixes` (distinct, in
-//! order of reading), `ties`, `reasoning` and `incomplete`.
+//! `want` is object, list, string, number, bool, any, or a list of words. `has` lists members that an object must have
+//! to be accepted. `expect` contains `json` (or `rejected`, `error`, `not_found`), `rule`, and optionally `fixes`
+//! (distinct, in order of reading), `ties`, `reasoning` and `incomplete`.
 
 use crate::reply::{Extracted, Finish, Outcome, Recovery, Reject, Scalar, Verdict, Want, extract};
 use crate::value::Json;
@@ -109,7 +109,7 @@ pub(super) fn want_of(want: &Json) -> Want {
     }
 }
 
-/// A caller's check in small: the outer shape, then the members that must be there.
+/// A small caller's check: the shape, then the required members.
 pub(super) fn accept(want: &Want, has: Option<&Json>, json: &Json) -> Result<(), Reject> {
     let shape = match (want, &json.node) {
         (Want::Any, _)

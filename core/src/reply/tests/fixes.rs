@@ -1,5 +1,5 @@
-//! Every repair of the table: it is made from its level on and not below, and never inside a string.
-//! The samples are `cases/fixes.jsonl`, one for each row of the table.
+//! Every repair of the table: it is made from its level on and not before it, and never inside a string. The samples
+//! are `cases/fixes.jsonl`, one for each row of the table.
 
 use super::cases::{accept, want_of};
 use crate::reply::{Extracted, FIXES, Finish, FixKind, Outcome, Recovery, Want, extract};

@@ -1,4 +1,4 @@
-//! Work is linear in the reply: counted in bytes looked at, for whatever could make a search start over.
+//! Work is linear in the reply: counted in bytes examined, for all texts that could make a search restart.
 
 use crate::reply::extract::search;
 use crate::reply::{Finish, Outcome, Recovery, Reject, Want};

@@ -1,4 +1,4 @@
-//! Properties that hold for any reply.
+//! Properties of all replies.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::reply::{Extracted, Finish, Outcome, Recovery, Reject, Scalar, Want, e
 use crate::value::Json;
 use crate::value::json::{Member, Node, parse};
 
-/// Text made of the pieces that replies are made of, so that it often comes close to JSON.
+/// Text made of pieces of typical replies, so that it often resembles JSON.
 pub(in crate::reply) fn reply_like() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "{",
@@ -105,7 +105,7 @@ fn spans_fit(json: &Json, text: &str) -> bool {
         }
 }
 
-/// How a sloppy writer writes JSON.
+/// The habits of a sloppy JSON writer.
 #[derive(Debug, Clone)]
 struct Sloppy {
     quotes: (&'static str, &'static str),

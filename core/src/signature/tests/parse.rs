@@ -1,4 +1,4 @@
-//! What the signature reader accepts and refuses.
+//! Valid and invalid texts for the signature parser.
 
 use super::table;
 use crate::limits::SIGNATURE_DEPTH;

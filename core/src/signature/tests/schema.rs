@@ -1,4 +1,4 @@
-//! JSON Schema in both directions, the wrapping of answers, and what prompts and inventories say.
+//! JSON Schema in both directions, the wrapping of answers, and the texts for prompts and inventories.
 
 use super::{joined, json, table, ty};
 use crate::limits::SIGNATURE_DEPTH;

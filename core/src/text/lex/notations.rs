@@ -1,4 +1,4 @@
-//! Colours of the small notations: JSON (also with the comments that models write), signatures, and templates (the
+//! Lexers of the small notations: JSON (also with the comments that models write), signatures, and templates (the
 //! Mustache subset of the agent contract §13).
 
 use super::{Lexer, Token, TokenKind, run};
@@ -20,7 +20,7 @@ pub fn json(source: &str) -> Vec<Token> {
     lexer.tokens
 }
 
-/// A string is a key when a colon follows.
+/// A string followed by a colon is a key.
 fn string(lexer: &mut Lexer<'_>) {
     lexer.string(TokenKind::String);
     if lexer.rest().trim_start().starts_with(':')
@@ -56,14 +56,14 @@ fn comment(lexer: &mut Lexer<'_>) {
     }
 }
 
-/// The words that name a type.
+/// The type words.
 const TYPES: [&str; 11] =
     ["string", "int", "float", "number", "bool", "boolean", "keyword", "any", "map", "datetime", "enum"];
 
 /// The tokens of a signature.
 pub fn signature(source: &str) -> Vec<Token> {
     let mut lexer = Lexer::new(source);
-    // Inside the brackets of an enum bare words are its members.
+    // Inside the brackets of an enum, bare words are its members.
     let mut in_enum = false;
     let mut after_enum = false;
     while let Some(c) = lexer.peek() {
@@ -85,7 +85,7 @@ pub fn signature(source: &str) -> Vec<Token> {
     lexer.tokens
 }
 
-/// At a colon; true when the type is an enum.
+/// A type, at its colon; true for an enum.
 fn type_word(lexer: &mut Lexer<'_>) -> bool {
     let word = &lexer.rest()[1..];
     let word = &word[..run(word, char::is_alphanumeric)];
@@ -111,7 +111,7 @@ pub fn template(source: &str) -> Vec<Token> {
     lexer.tokens
 }
 
-/// At two opening braces.
+/// A tag, at its two opening braces.
 fn tag(lexer: &mut Lexer<'_>) {
     let inside = &lexer.rest()[2..];
     let Some(close) = inside.find("}}") else { return unfinished(lexer) };
@@ -132,7 +132,7 @@ fn tag(lexer: &mut Lexer<'_>) {
     lexer.token(2, if name.is_empty() { TokenKind::Error } else { TokenKind::Tag });
 }
 
-/// A tag without an end: wrong up to the next tag or the end of the line.
+/// A tag without an end: an error up to the next tag or the end of the line.
 fn unfinished(lexer: &mut Lexer<'_>) {
     let inside = &lexer.rest()[2..];
     let next = inside.find("{{").unwrap_or(inside.len());

@@ -1,11 +1,11 @@
-//! Tests of the lexers: tables of small texts, and that tokens cover any text.
+//! Tests of the lexers: tables of small texts, and the coverage of any text by tokens.
 
 use proptest::prelude::*;
 
 use super::TokenKind::*;
 use super::*;
 
-/// The tokens with their text, white space left out.
+/// The tokens with their text, without white space.
 fn read(lex: fn(&str) -> Vec<Token>, source: &str) -> Vec<(&str, TokenKind)> {
     lex(source)
         .into_iter()

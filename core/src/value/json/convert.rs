@@ -1,7 +1,7 @@
-//! The boundary between values and JSON trees, both ways.
+//! Conversions between values and JSON trees.
 //!
-//! Both directions stop at [`JSON_DEPTH`] levels: what lies deeper is replaced by the string [`TOO_DEEP`]. Whoever must
-//! not lose anything asks [`Value::extent`] first.
+//! Both directions stop at [`JSON_DEPTH`] levels: deeper content is replaced by the string [`TOO_DEEP`]. Check
+//! [`Value::extent`] first to avoid losing content.
 
 use std::collections::HashMap;
 
@@ -10,12 +10,12 @@ use super::{Json, Node};
 use crate::limits::JSON_DEPTH;
 use crate::value::{Map, Value};
 
-/// What stands for a container nested deeper than JSON may be.
+/// The replacement for a container nested deeper than JSON may be.
 pub const TOO_DEEP: &str = "…";
 
 impl Json {
-    /// The same as a value: keys become strings, maps sorted. Equal short texts share one string, so that rows of a table
-    /// take little room, and their fields and groups are found quickly.
+    /// Converts to a value: keys become strings, maps are sorted. Equal short texts share one string, which saves
+    /// memory in tables and speeds up lookups and grouping.
     pub fn to_value(&self) -> Value {
         self.with_texts(&mut Texts::default())
     }
@@ -36,9 +36,9 @@ impl Json {
         }
     }
 
-    /// The JSON view of `value` with the keys of its maps in the order of `shape`, the JSON that the value was made
-    /// from. A key stands where `shape` has the same key, or the same with `-` and `_` exchanged; all others follow
-    /// in canonical order. Items of arrays are compared by index. Where `shape` is of another kind it says nothing.
+    /// The JSON of `value` with map keys in the order of `shape`, the JSON that the value was made from. A key is
+    /// matched to the same key of `shape`, or to the same with `-` and `_` exchanged; all others follow in canonical
+    /// order. Items of arrays are matched by index. A `shape` of another type is ignored.
     pub fn in_order_of(value: &Value, shape: &Self) -> Self {
         view(value, Some(shape), 0)
     }
@@ -57,7 +57,7 @@ impl From<i64> for Json {
 }
 
 impl From<u64> for Json {
-    /// Every number as it is.
+    /// Every number is exact.
     fn from(number: u64) -> Self {
         i64::try_from(number).map_or_else(|_| Node::Big(Box::new(number.into())), Node::Int).into()
     }
@@ -82,16 +82,16 @@ impl From<usize> for Json {
 }
 
 impl From<f64> for Json {
-    /// Infinity and what is no number become strings, as in the view of a value.
+    /// Infinities and NaN become strings, as in the JSON of a value.
     fn from(number: f64) -> Self {
         float(number).into()
     }
 }
 
 impl From<&Value> for Json {
-    /// The JSON view of a value (boundary conversion): keywords become strings, sets arrays, times ISO strings,
-    /// special floats the strings "Infinity", "-Infinity" and "NaN". Keys that are not names become readable text;
-    /// where two keys become one, a string key wins, then the first in canonical order.
+    /// The JSON of a value (boundary conversion): keywords become strings, sets arrays, times ISO strings, special
+    /// floats the strings "Infinity", "-Infinity" and "NaN". Keys that are not names become readable text; of keys that
+    /// become equal, a string key wins, then the first in canonical order.
     fn from(value: &Value) -> Self {
         view(value, None, 0)
     }

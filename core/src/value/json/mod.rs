@@ -1,4 +1,4 @@
-//! JSON trees with spans: key order as received, of duplicate keys the first wins, integers exact, depth bounded.
+//! JSON trees with spans: key order as received, the first of duplicate keys wins, integers exact, depth bounded.
 //!
 //! In: JSON text. Out: [`Json`] trees, [`crate::value::Value`]s and JSON text again. Errors carry a byte offset.
 //! It must never lose a digit of an integer or reorder keys.
@@ -23,12 +23,12 @@ pub(crate) use write::write_string;
 
 use crate::text::Span;
 
-/// A JSON value and where it stood in its source (an empty span when it was made by the program).
+/// A JSON value and its span in the source (empty if it has none).
 #[derive(Debug, Clone, Default)]
 pub struct Json {
     /// The value.
     pub node: Node,
-    /// Where it stood.
+    /// Its span.
     pub span: Span,
 }
 
@@ -59,20 +59,20 @@ pub enum Node {
 pub struct Member {
     /// The key.
     pub key: String,
-    /// Where the key stood.
+    /// The span of the key.
     pub key_span: Span,
     /// The value.
     pub value: Json,
 }
 
-/// Equality of content; spans do not count.
+/// Equality of content; spans are ignored.
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
         self.node == other.node
     }
 }
 
-/// Equality of content; spans do not count.
+/// Equality of content; spans are ignored.
 impl PartialEq for Member {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key && self.value == other.value
@@ -111,7 +111,7 @@ impl Json {
     }
 
     /// The part at `path`: member names and array indexes (from 0) separated by dots; the empty path is the whole.
-    /// `None` when there is no such part. A key that holds a dot cannot be reached; use [`Json::get`].
+    /// `None` if there is no such part. A key that contains a dot cannot be reached; use [`Json::get`].
     pub fn at(&self, path: &str) -> Option<&Self> {
         if path.is_empty() {
             return Some(self);
@@ -147,19 +147,19 @@ impl Json {
     }
 }
 
-/// Up to this many members a key is looked for by going through all of them.
+/// Up to this many members, keys are searched linearly.
 const FEW: usize = 16;
 
 /// The members of an object under construction.
 #[derive(Debug, Clone, Default)]
 pub struct Members {
     list: Vec<Member>,
-    /// The keys of `list`, once there are more than a few.
+    /// The keys of `list`, once it is long.
     keys: HashSet<String>,
 }
 
 impl Members {
-    /// Adds a member unless one with its key is there already.
+    /// Adds a member unless its key exists already.
     pub fn push(&mut self, member: Member) {
         if self.list.len() < FEW {
             if self.list.iter().all(|have| have.key != member.key) {

@@ -1,4 +1,4 @@
-//! Tests of reading, writing and converting JSON: tables under `cases/`, limits, laws over random trees and texts.
+//! Tests of reading, writing and converting JSON: tables under `cases/`, limits, properties of random trees and texts.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
     table.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').collect())
 }
 
-/// The text in a table cell, which is written as a JSON string (and read here by another reader than ours).
+/// The text in a table cell, which is a JSON string (read by `serde_json` here).
 fn cell(text: &str) -> String {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }

@@ -1,17 +1,17 @@
-//! The strings of one JSON text: equal short ones are one string in memory.
+//! The strings of one JSON text: equal short ones share one string in memory.
 //!
-//! In: keys and texts in the order they stand. Out: string values. What is kept for sharing is bounded, so that a table
-//! of names that all differ costs little.
+//! In: keys and texts in order. Out: string values. The number of shared strings is bounded, so that a table of
+//! distinct names costs little.
 
 use hashbrown::HashMap;
 
 use crate::value::Value;
 
-/// Most different texts of each kind that are shared.
+/// Most distinct texts of each kind that are shared.
 const MOST: usize = 1_024;
 /// Longest text that is shared, in bytes.
 const LONGEST: usize = 64;
-/// Texts of values that are looked at before sharing must have been worth it.
+/// Number of texts of values after which sharing is given up if it has not paid off.
 const TRIAL: u32 = 4_096;
 
 /// Strings made so far.
@@ -29,7 +29,7 @@ impl<'a> Texts<'a> {
         one_of(&mut self.keys, text).0
     }
 
-    /// A text that is no key: a name of a group, a state, or one that comes only once.
+    /// A text that is not a key: a repeated name of a group or a state, or a unique text.
     pub(super) fn value(&mut self, text: &'a str) -> Value {
         if self.looked >= TRIAL && self.shared < self.looked / 8 {
             return Value::from(text);
@@ -41,7 +41,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// The string of this text, and whether it was there.
+/// The string of this text, and whether it existed already.
 fn one_of<'a>(known: &mut HashMap<&'a str, Value>, text: &'a str) -> (Value, bool) {
     if text.len() > LONGEST {
         return (Value::from(text), false);

@@ -1,4 +1,4 @@
-//! Tests of equality, order and hash: tables from the contract, laws over random values, deep and shared values.
+//! Tests of equality, order and hash: tables from the contract, properties of random values, deep and shared values.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -91,7 +91,7 @@ fn nan_equals_nothing_loosely_and_itself_strictly() {
     assert_eq!(list, list.clone());
     assert_eq!(nan.order(&Value::Float(f64::INFINITY)), Ordering::Greater);
     assert_eq!(nan.order(&Value::Bool(false)), Ordering::Less);
-    // As a member of a set it is strict there, so the sets are the same.
+    // Members of a set are compared strictly, so the sets are equal.
     assert!(Value::set([nan.clone()]).same(&Value::set([nan])));
 }
 

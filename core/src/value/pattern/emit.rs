@@ -1,7 +1,7 @@
-//! Compiling: the syntax tree of an expression to instructions.
+//! Compilation: from the syntax tree of a regular expression to instructions.
 //!
-//! In: trees as `fancy_regex` reads them. Out: instructions. Groups keep the numbers of their order in the source, also
-//! where a counted repetition writes their part out more than once.
+//! In: trees of the `fancy_regex` parser. Out: instructions. Groups keep the numbers of their order in the source, also
+//! where a counted repetition expands to several copies of their part.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use fancy_regex::{Absent, Assertion, BacktrackingControlVerb, Expr, LookAround};
 use super::class::Class;
 use super::program::{BadPattern, Insn, MOST_INSNS, Place, Test};
 
-/// Steps that making a set takes, and each range of it. One with the letters of all languages has about 700.
+/// Steps of building a set, per set and per range. A set with the letters of all languages has about 700 ranges.
 const STEPS_PER_CLASS: usize = 200;
 const STEPS_PER_RANGE: usize = 50;
-/// Ranges after which no more sets are made.
+/// Number of ranges after which no more sets are built.
 const MOST_RANGES: usize = 10_000;
 
 /// The compiler's state.
@@ -24,11 +24,11 @@ pub(super) struct Emitter {
     next_group: usize,
     groups: usize,
     slots: usize,
-    /// What `$` stands for: `\z` in the source makes it strict, since both are the same in the tree.
+    /// The meaning of `$`: `\z` in the source makes it strict, since both are equal in the tree.
     text_end: Place,
-    /// The sets so far by how they are written: one that a counted repetition writes out many times is made once.
+    /// The sets so far by their source: one that a counted repetition expands many times is built once.
     classes: HashMap<String, Option<Arc<Class>>>,
-    /// Ranges of all sets.
+    /// Total ranges of all sets.
     ranges: usize,
 }
 
@@ -47,13 +47,13 @@ impl Emitter {
         }
     }
 
-    /// The instructions, the number of groups and that of slots, and what it has cost.
+    /// The instructions, the number of groups, the number of slots, and the cost of compiling.
     pub(super) fn finish(self) -> (Vec<Insn>, usize, usize, usize) {
         let work = self.insns.len() + self.classes.len() * STEPS_PER_CLASS + self.ranges * STEPS_PER_RANGE;
         (self.insns, self.groups, self.slots, work)
     }
 
-    /// The set that is written like this; `None` when it is none.
+    /// The set with this source; `None` if it is not a set.
     fn class(&mut self, expression: &str) -> Result<Option<Arc<Class>>, BadPattern> {
         if let Some(known) = self.classes.get(expression) {
             return Ok(known.clone());
@@ -76,7 +76,7 @@ impl Emitter {
         Ok(self.class(&text)?.map_or(Test::Char(c), Test::Class))
     }
 
-    /// The test that an expression for exactly one character is; `None` for others.
+    /// The test for an expression that matches exactly one character; `None` for others.
     fn single(&mut self, expr: &Expr) -> Result<Option<Test>, BadPattern> {
         Ok(match expr {
             Expr::Any { newline: true, .. } => Some(Test::Any),
@@ -161,7 +161,7 @@ impl Emitter {
         }
     }
 
-    /// `\R`: `\r\n` as one, or any character that ends a line, for good.
+    /// `\R`: atomically, `\r\n` as one or any character that ends a line.
     fn newline(&mut self) -> Result<(), BadPattern> {
         let class = self.class(r"[\n\x0b\x0c\r\u{85}\u{2028}\u{2029}]")?.ok_or_else(unsupported)?;
         let atomic = self.add(Insn::Fail)?;
@@ -264,7 +264,7 @@ impl Emitter {
 
     fn conditional(&mut self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<(), BadPattern> {
         let Expr::BackrefExistsCondition { group, .. } = condition else {
-            // If the condition matches it is part of the match; else the other branch begins at the same place.
+            // If the condition matches it is part of the match; otherwise the other branch begins at the same offset.
             let split = self.add(Insn::Fail)?;
             self.part(condition, |end| Insn::Atomic { end })?;
             self.emit(yes)?;
@@ -293,7 +293,7 @@ fn unsupported() -> BadPattern {
     BadPattern::new("recursion, absent operators and most control verbs are not supported")
 }
 
-/// Fewest and most characters that an expression matches; `usize::MAX` = any number.
+/// Fewest and most characters that an expression matches; `usize::MAX` = unbounded.
 fn width(expr: &Expr) -> (usize, usize) {
     let sum = |(min, max): (usize, usize), (least, most): (usize, usize)| {
         (min.saturating_add(least), max.saturating_add(most))

@@ -1,7 +1,7 @@
-//! Regular expressions as values: equal, ordered and hashed by their source.
+//! Regular expressions as values: compared, ordered and hashed by their source.
 //!
-//! In: a source text. Out: a program that searches texts by backtracking, in steps that are counted and can be stopped.
-//! It must never search without counting, and never answer differently than Perl's rules say.
+//! In: a source text. Out: a program that searches texts by backtracking, in steps that are counted and can be
+//! interrupted. It must never search without counting, and must follow Perl's rules.
 
 mod class;
 mod emit;
@@ -23,7 +23,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles a source. Guards on its length are the caller's.
+    /// Compiles a source. The caller limits its length.
     pub fn new(source: &str) -> Result<Self, BadPattern> {
         Ok(Self { source: source.into(), program: Program::new(source)? })
     }
@@ -33,7 +33,7 @@ impl Pattern {
         &self.source
     }
 
-    /// What searches.
+    /// The compiled program.
     pub(crate) fn program(&self) -> &Program {
         &self.program
     }

@@ -1,7 +1,7 @@
-//! Perl's spellings that the parser of regular expressions reads in another way.
+//! Perl notations that the parser of regular expressions interprets differently.
 //!
-//! In: a source as programs write it. Out: the same pattern in the parser's words, or why there is none. It must never
-//! change what the parser already reads as Perl does.
+//! In: a program's source. Out: the same pattern in the parser's notation, or an error. It must never change notations
+//! that the parser already interprets as Perl does.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
@@ -9,12 +9,12 @@ use std::str::Chars;
 
 use super::program::BadPattern;
 
-/// Blank characters of a line: what `\h` stands for, inside of a set.
+/// Blank characters of a line: the contents of a set equal to `\h`.
 const BLANK: &str = r" \t\u{a0}\u{1680}\u{180e}\u{2000}-\u{200a}\u{202f}\u{205f}\u{3000}";
-/// Ends of lines: what `\v` stands for, inside of a set.
+/// Ends of lines: the contents of a set equal to `\v`.
 const LINE_ENDS: &str = r"\n\x0b\x0c\r\u{85}\u{2028}\u{2029}";
 
-/// The source in the parser's words.
+/// Translates the source to the parser's notation.
 pub(super) fn respelled(source: &str) -> Result<Cow<'_, str>, BadPattern> {
     let special = ["\\h", "\\H", "\\v", "\\V", "\\Q", "\\E", "{,", "(?", "["];
     if !special.iter().any(|part| source.contains(part)) {
@@ -44,7 +44,7 @@ impl Speller<'_> {
         Ok(())
     }
 
-    /// What follows a backslash; `open` and `close` surround a set of characters here.
+    /// Translates an escape; `open` and `close` enclose a set of characters at this position.
     fn escape(&mut self, open: &str, close: &str) {
         match self.rest.next() {
             Some('h') => self.out.extend([open, BLANK, close]),
@@ -58,7 +58,7 @@ impl Speller<'_> {
         }
     }
 
-    /// Text that stands for itself, up to `\E`.
+    /// Literal text, up to `\E`.
     fn quoted(&mut self) {
         while let Some(c) = self.rest.next() {
             if c == '\\' && self.rest.next_if_eq(&'E').is_some() {
@@ -71,7 +71,7 @@ impl Speller<'_> {
         }
     }
 
-    /// A set of characters after its bracket: only named classes are nested, and nothing else joins sets.
+    /// A set of characters after its bracket: only named classes are nested, and there are no set operations.
     fn set(&mut self) {
         self.out.push('[');
         self.out.extend(self.rest.next_if_eq(&'^'));
@@ -97,7 +97,7 @@ impl Speller<'_> {
         }
     }
 
-    /// A group that is more than its content. Patterns within themselves are not supported.
+    /// A group with a special meaning. Recursive patterns are not supported.
     fn group(&mut self) -> Result<(), BadPattern> {
         let mut ahead = self.rest.clone();
         ahead.next();

@@ -1,4 +1,4 @@
-//! What a regular expression is compiled to: instructions for the backtracking search.
+//! Compiled regular expressions: instructions for the backtracking search.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use super::class::Class;
 use super::emit::Emitter;
 use super::perl;
 
-/// Most instructions of one program. Counted repetitions are written out, so that short sources can be large.
+/// Most instructions of one program. Counted repetitions are expanded, so a short source can be large.
 pub(super) const MOST_INSNS: usize = 20_000;
 
-/// Why a source is not a regular expression.
+/// A syntax error in a regular expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadPattern {
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// Where, as a byte offset in the source.
+    /// Its byte offset in the source.
     pub offset: Option<usize>,
 }
 
@@ -29,13 +29,13 @@ impl BadPattern {
 /// A test of one character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Test {
-    /// This one.
+    /// This character.
     Char(char),
-    /// Any but a newline.
+    /// Any character except a newline.
     Line,
-    /// Any.
+    /// Any character.
     Any,
-    /// One of a set.
+    /// A character of a set.
     Class(Arc<Class>),
 }
 
@@ -51,12 +51,12 @@ impl Test {
     }
 }
 
-/// A condition on a place in the text.
+/// A condition on an offset in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     TextStart,
     TextEnd,
-    /// The end, or before a newline that ends the text.
+    /// The end, or the offset before a newline that ends the text.
     LastLineEnd,
     LineStart,
     LineEnd,
@@ -69,36 +69,36 @@ pub(super) enum Place {
     NoWordBoundary,
 }
 
-/// One instruction. Those that hold an `end` are followed by a part of the program that ends with `Accept` before it.
+/// One instruction. Those with an `end` are followed by a part of the program that ends with `Accept` before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Insn {
-    /// One character.
+    /// Matches one character.
     One(Test),
-    /// One character again and again.
+    /// Matches one character repeatedly.
     Run { test: Test, min: usize, max: usize, greedy: bool },
-    /// A condition on the place.
+    /// Checks a condition on the offset.
     At(Place),
     /// Tries `first`, then `second`.
     Split { first: usize, second: usize },
-    /// Goes on elsewhere.
+    /// Continues at another instruction.
     Jump(usize),
-    /// Keeps the place in a slot; groups have two each, marks of loops come after them.
+    /// Saves the offset in a slot; groups have two slots each, followed by the marks of loops.
     Save(usize),
     /// Leaves a loop whose body matched nothing since `mark` was saved.
     Progress { mark: usize, exit: usize },
-    /// What a group matched, once more.
+    /// Matches the text of a group again.
     Again { group: usize, folded: bool },
-    /// Goes to `otherwise` unless the group matched.
+    /// Continues at `otherwise` unless the group matched.
     Matched { group: usize, otherwise: usize },
-    /// What follows is as the part says, but nothing is consumed.
+    /// Looks ahead: the part must match here (or must not), but nothing is consumed.
     Ahead { negated: bool, end: usize },
-    /// What precedes, `min` to `max` characters, is as the part says.
+    /// Looks behind: the part must match (or must not) the preceding `min` to `max` characters.
     Behind { negated: bool, min: usize, max: usize, end: usize },
-    /// The part without coming back to its choices.
+    /// Matches a part without backtracking into it.
     Atomic { end: usize },
     /// Never matches.
     Fail,
-    /// The program, or a part of it, has matched.
+    /// Ends the program, or a part of it, with a match.
     Accept,
 }
 
@@ -112,11 +112,11 @@ pub(crate) struct Program {
     pub(super) groups: usize,
     /// Names of groups with their numbers.
     names: Vec<(Box<str>, usize)>,
-    /// What the first character of every match passes, if that can be said.
+    /// A test that the first character of every match passes, if known.
     pub(super) first: Option<Test>,
-    /// A character that every match holds, if that can be said.
+    /// A character that every match contains, if known.
     pub(super) held: Option<char>,
-    /// Steps that compiling took.
+    /// Steps of compiling.
     work: usize,
 }
 
@@ -125,7 +125,7 @@ impl Program {
         let spelled = perl::respelled(source)?;
         let tree = Expr::parse_tree(&spelled).map_err(|error| {
             let problem = explain(&spelled, &error);
-            // Places in another text would mislead.
+            // An offset in the translated source would be misleading.
             if *spelled == *source { problem } else { BadPattern { offset: None, ..problem } }
         })?;
         let mut emitter = Emitter::new(&spelled, &tree.expr);
@@ -142,7 +142,7 @@ impl Program {
         self.groups
     }
 
-    /// Steps that compiling took.
+    /// Steps of compiling.
     pub(crate) fn work(&self) -> usize {
         self.work
     }
@@ -160,7 +160,7 @@ fn first(insns: &[Insn]) -> Option<Test> {
     })
 }
 
-/// The last character of those that stand before the first choice.
+/// The last literal character before the first choice.
 fn held(insns: &[Insn]) -> Option<char> {
     let certain = insns.iter().take_while(|insn| {
         matches!(insn, Insn::One(_) | Insn::Run { .. } | Insn::Save(_))

@@ -1,31 +1,31 @@
-//! The search: instructions run over a text, with a stack of the choices that are left.
+//! The search: runs instructions over a text, with a stack of remaining choices.
 //!
-//! Every choice taken back is counted against a limit for each start of a match, and all work is reported to the
-//! caller as it happens, who may end it.
+//! Every backtracking step is counted against a limit per start of a match, and all work is reported to the caller
+//! while it is done, who may stop it.
 
 use super::program::{Insn, Place, Program, Test};
 use crate::limits::REGEX_STEPS;
 
 /// Work between two reports.
 const REPORT: usize = 256;
-/// Most choices that may be open at a time.
+/// Most choices that may be open at once.
 const MOST_CHOICES: usize = 200_000;
-/// Most steps back of one search from all the places where a match could start: what grows with the square of the text
-/// ends as too complex, and not at the program's deadline.
+/// Most backtracking steps of one search over all starts: work that is quadratic in the text ends as too complex, not
+/// at the program's deadline.
 const MOST_STEPS: u64 = 50 * REGEX_STEPS.max;
-/// The value of a slot that holds no place.
+/// The value of a slot without an offset.
 const UNSET: usize = usize::MAX;
 
-/// Why a search has no answer.
+/// The reason why a search has no result.
 #[derive(Debug)]
 pub(crate) enum Stuck<E> {
-    /// It takes more backtracking than is allowed.
+    /// It exceeds the limit of backtracking.
     TooComplex,
-    /// The caller ended it.
+    /// The caller stopped it.
     Stopped(E),
 }
 
-/// Where a match and its groups stand, in bytes; group 0 is the match.
+/// The byte ranges of a match and its groups; group 0 is the match.
 pub(crate) type Found = Vec<Option<(usize, usize)>>;
 
 /// A search in one text.
@@ -35,15 +35,15 @@ pub(crate) struct Search<'p, 't, F> {
     report: F,
     slots: Vec<usize>,
     choices: Vec<Choice>,
-    /// Where the search began: `\G`.
+    /// The start offset of the search: `\G`.
     begin: usize,
     work: usize,
-    /// Steps back from the current start, and from all starts.
+    /// Backtracking steps of the current start, and of all starts.
     steps: u64,
     all: u64,
 }
 
-/// What is left to be tried, or has to be undone on the way back to it.
+/// An alternative to try, or a change to undo when backtracking.
 #[derive(Clone, Copy)]
 enum Choice {
     Branch {
@@ -54,13 +54,13 @@ enum Choice {
         slot: usize,
         was: usize,
     },
-    /// A greedy run that may give characters back, down to `low`.
+    /// A greedy run that may shrink down to `low`.
     Shrink {
         pc: usize,
         low: usize,
         at: usize,
     },
-    /// A reluctant run at `pc` that may take more characters.
+    /// A reluctant run at `pc` that may grow.
     Grow {
         pc: usize,
         at: usize,
@@ -75,8 +75,8 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         Self { program, text, report, slots, choices: Vec::new(), begin: 0, work: 0, steps: 0, all: 0 }
     }
 
-    /// The first match that begins at `from` or after it; only one of at least one character if it begins right
-    /// there and `filled` says so.
+    /// The first match that begins at or after `from`; with `filled`, a match that begins exactly there must not be
+    /// empty.
     pub(crate) fn find(&mut self, from: usize, filled: Filled) -> Result<Option<Found>, Stuck<E>> {
         self.begin = from;
         let mut at = from;
@@ -116,7 +116,7 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         }
     }
 
-    /// The match that takes the whole text.
+    /// The match of the whole text.
     pub(crate) fn whole(&mut self) -> Result<Option<Found>, Stuck<E>> {
         self.begin = 0;
         let end = self.text.len();
@@ -163,8 +163,8 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         self.push(Choice::Undo { slot, was })
     }
 
-    /// Runs the program from `pc` until it accepts; where it ended. On success the choices made inside are still
-    /// open, on failure all is undone.
+    /// Runs the program from `pc` until it accepts; returns the end offset. On success the choices inside remain open,
+    /// on failure all are undone.
     fn run(&mut self, mut pc: usize, mut at: usize, wanted: Wanted) -> Result<Option<usize>, Stuck<E>> {
         let base = self.choices.len();
         let program = self.program;
@@ -211,7 +211,7 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         }
     }
 
-    /// Takes back choices down to the last one that leaves something to try.
+    /// Backtracks to the last choice with an alternative.
     fn back(&mut self, base: usize) -> Result<Option<(usize, usize)>, Stuck<E>> {
         while self.choices.len() > base {
             let Some(choice) = self.choices.pop() else { return Ok(None) };
@@ -307,7 +307,7 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         Ok(same.then(|| length(&rest)))
     }
 
-    /// Runs a part and closes the choices it left; what it saved can still be undone.
+    /// Runs a part and discards the choices it left; its saved offsets can still be undone.
     fn part(&mut self, pc: usize, at: usize, wanted: Wanted) -> Result<Option<usize>, Stuck<E>> {
         let base = self.choices.len();
         let end = self.run(pc, at, wanted)?;
@@ -325,7 +325,7 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         Ok(end)
     }
 
-    /// Is it as a look-around says? What a negated one saved is undone.
+    /// Evaluates a look-around. Offsets saved by a negated one are undone.
     fn look(
         &mut self,
         negated: bool,
@@ -383,21 +383,21 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
     }
 }
 
-/// Must a match that begins where the search begins take at least one character?
+/// Whether a match at the start of the search must be non-empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Filled {
-    /// Yes.
+    /// It must not be empty.
     AtStart,
-    /// No match must.
+    /// It may be empty.
     Nowhere,
 }
 
-/// Where the program may accept.
+/// The offsets at which the program may accept.
 #[derive(Debug, Clone, Copy, Default)]
 struct Wanted {
-    /// Only here.
+    /// Only at this offset.
     end: Option<usize>,
-    /// Not here.
+    /// Not at this offset.
     not: Option<usize>,
 }
 

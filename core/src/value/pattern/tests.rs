@@ -1,4 +1,4 @@
-//! Tests of the search: against another engine over generated patterns and texts, and of what bounds it.
+//! Tests of the search: comparison with another engine on generated patterns and texts, and limits.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What is refused, and how it is said.
+//! Rejected programs and their messages.
 
 use super::analysed;
 

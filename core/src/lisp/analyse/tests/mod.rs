@@ -1,4 +1,4 @@
-//! What analysis makes of programs, as tables of text.
+//! Tables of programs and their analysed form as text.
 
 mod errors;
 mod liveness;

@@ -146,7 +146,7 @@ fn constant(value: &Value) -> String {
     value.to_string()
 }
 
-/// Does a function call itself by its own name? Then its name says nothing more.
+/// True if a function calls itself by its own name: then its name adds nothing.
 fn contains_myself(node: &Node) -> bool {
     matches!(&node.expr, Expr::Call { callee, .. } if matches!(callee.expr, Expr::Myself))
 }

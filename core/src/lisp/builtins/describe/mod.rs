@@ -1,7 +1,7 @@
-//! `describe`: what a value looks like, in a map of bounded size (language contract §14.12).
+//! `describe`: a summary of a value, in a map of bounded size (language contract §14.12).
 //!
-//! In: any value and the options `:paths`, `:depth` and `:sample`. Out: types, counts, ranges and examples. It must never
-//! look at more than the caps below say, and tells when it did not look at everything.
+//! In: any value and the options `:paths`, `:depth` and `:sample`. Out: types, counts, ranges and examples. It must
+//! never examine more than the caps below, and says so when it skips something.
 
 mod column;
 
@@ -18,16 +18,16 @@ use crate::lisp::firewall::hides;
 use crate::lisp::machine::Machine;
 use crate::value::{Kind, Map, Value};
 
-/// Items that are looked at.
+/// Items that are examined.
 const MOST_ITEMS: usize = 1_000;
 /// Keys that are described.
 const MOST_KEYS: usize = 100;
 /// Paths that are described.
 const MOST_PATHS: usize = 300;
-/// Values that are looked at under paths.
+/// Values that are examined under paths.
 const MOST_PATH_VALUES: usize = 10_000;
 
-/// Levels of paths, and of lists in one, that are looked into.
+/// Levels of paths, and of nested lists under one path, that are examined.
 const MOST_DEPTH: i64 = 5;
 
 /// The rows of this file.
@@ -47,17 +47,17 @@ pub(super) const ROWS: &[Builtin] = &[Builtin::new("describe", Arity::between(1,
     ])
     .clojure(Clojure::Extension)];
 
-/// What is asked for.
+/// The options of a call.
 #[derive(Clone, Copy)]
 struct Options {
     /// Levels of paths that are described; 0 = none.
     depth: usize,
-    /// Examples of each key and path.
+    /// Examples per key and path.
     sample: usize,
 }
 
 impl Options {
-    /// What is no option, or out of bounds, counts as the nearest that is one.
+    /// Reads the options; invalid and out-of-range values become the nearest valid ones.
     fn read(value: Option<&Value>) -> Self {
         let Some(Value::Map(map)) = value else { return Self::default() };
         let within = |name: &str, most: i64, usual: usize| match map.lookup(name) {
@@ -95,7 +95,7 @@ fn describe(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(survey.finish(value, count, items.len()))
 }
 
-/// A value that holds no others.
+/// Describes a value without parts.
 fn alone(machine: &mut Machine<'_>, value: &Value, options: Options) -> R {
     let mut column = Column::default();
     column.add(machine, 0, value, options.sample)?;
@@ -108,7 +108,7 @@ fn alone(machine: &mut Machine<'_>, value: &Value, options: Options) -> R {
     Ok(record(entries))
 }
 
-/// What was seen in a collection.
+/// Statistics of a collection.
 #[derive(Default)]
 struct Survey {
     options: Options,
@@ -143,7 +143,7 @@ impl Survey {
         Ok(())
     }
 
-    /// Describes what lies under each path of keys, `depth` levels down; the items of lists lie under the list's path.
+    /// Describes the values under each path of keys, `depth` levels deep; items of lists belong to the list's path.
     fn paths(&mut self, machine: &mut Machine<'_>, row: usize, map: &Map, path: &mut String, depth: usize) -> R<()> {
         if depth > self.options.depth {
             return Ok(());
@@ -170,7 +170,7 @@ impl Survey {
         Ok(())
     }
 
-    /// What lies in the value of a path: a map's keys, or those of the maps in lists at most `lists` deep.
+    /// Descends into the value of a path: into a map's keys, or into those of the maps in lists at most `lists` deep.
     fn below(
         &mut self,
         machine: &mut Machine<'_>,
@@ -250,7 +250,7 @@ impl Survey {
     }
 }
 
-/// Of a hundred, with one decimal.
+/// A percentage with one decimal.
 fn percent(part: usize, whole: usize) -> Value {
     #[expect(clippy::cast_precision_loss, reason = "counts are small")]
     let share = part as f64 * 1_000.0 / whole.max(1) as f64;
@@ -269,7 +269,7 @@ fn counts(counts: BTreeMap<&'static str, usize>) -> Value {
     Value::map(counts.into_iter().map(|(name, count)| (Value::from(name), number(count))))
 }
 
-/// The reference's words: it tells special floats from the others, and times are records there.
+/// The type names of the reference: special floats have their own, and times are records.
 fn type_name(value: &Value) -> &'static str {
     match value.kind() {
         Kind::Float if matches!(value, Value::Float(float) if float.is_nan()) => "nan",

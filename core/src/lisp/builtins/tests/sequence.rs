@@ -1,4 +1,4 @@
-//! Sequence functions: what the contract improves on, limits, and laws that hold for all data.
+//! Sequence functions: differences to Clojure that the contract asks for, limits, and laws that hold for all data.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -115,7 +115,7 @@ fn a_comparator_that_fails_ends_the_sort() {
     ]);
 }
 
-/// Numbers that tie now and then, integers and floats.
+/// Numbers that sometimes tie, integers and floats.
 fn number() -> impl Strategy<Value = Value> {
     prop_oneof![(-9i64..9).prop_map(Value::Int), (-9i32..9).prop_map(|x| Value::Float(f64::from(x)))]
 }

@@ -1,5 +1,5 @@
-//! A host that breaks off takes its program with it, and nothing else: what was done before is kept, memory stays as it
-//! was, and the next program runs on the same stack.
+//! A panic of the host ends its program only: finished work is kept, memory is unchanged, and the next program runs on
+//! the same stack.
 
 use std::panic::resume_unwind;
 
@@ -9,7 +9,7 @@ use crate::lisp::{CallAddress, Error, Failure, Host, Outcome, Stack, run_on};
 use crate::reasons::Reason;
 use crate::value::{Json, Value, json};
 
-/// A host that breaks off in its tool `breaks`, and when it is asked for the time.
+/// A host that panics in its tool `breaks`, and when its clock is read.
 struct Fragile;
 
 impl Host for Fragile {
@@ -26,7 +26,7 @@ impl Host for Fragile {
     }
 }
 
-/// As a panic, without its report.
+/// Panics without printing a report.
 fn broken() -> ! {
     resume_unwind(Box::new("as planned"))
 }
@@ -44,7 +44,7 @@ fn run(program: &str, workers: u64, stack: &Stack) -> Outcome {
     outcome
 }
 
-/// How the program ends after it has printed and called a tool; the next one is as good as ever.
+/// The error of a program that first prints and calls a tool; also checks that the next program succeeds.
 fn ended(program: &str, workers: u64) -> (Reason, String) {
     let program = format!("(def kept 2) (println \"seen\") (tool/echo {{:a 1}}) {program}");
     let ended = Stack::with(|stack| {

@@ -1,4 +1,4 @@
-//! Programs on the machine, as data: what comes out, and which limit ends what.
+//! Programs on the machine, as tables: their results, and the limits that end them.
 
 mod faults;
 mod flow;
@@ -16,10 +16,10 @@ use crate::lisp::{CallAddress, Error, Failure, Host, Input, Memory, Outcome, Too
 use crate::reasons::Reason;
 use crate::value::{Map, Value};
 
-/// A host whose tool `echo` gives back its arguments and whose tool `bad` fails.
+/// A host with a tool `echo` that returns its arguments and a tool `bad` that fails.
 #[derive(Default)]
 struct Echo {
-    /// Times the machine has asked for an interruption, and after how many it comes; 0 = never.
+    /// Number of interruption checks so far, and the check that interrupts; 0 = never.
     asked: AtomicU64,
     stops_after: u64,
 }
@@ -58,7 +58,7 @@ fn outcome(source: &str) -> Outcome {
     run_with(source, &Memory::new(), &Limits::default(), &Echo::default())
 }
 
-/// The readable form of a program's value, or the name of the reason why there is none.
+/// The readable form of a program's value, or the name of its error's reason.
 fn shown(outcome: &Outcome) -> String {
     match &outcome.result {
         Ok((_, value)) => value.to_string(),

@@ -1,5 +1,5 @@
-//! The same program, context and memory give the same bytes every time, whichever branch ends first and however many
-//! threads there are.
+//! Equal programs, contexts and memories give equal bytes, whichever branch ends first and however many threads there
+//! are.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -11,7 +11,7 @@ use crate::value::{Json, Value, json};
 
 const RUNS: u64 = 100;
 
-/// Programs with parallel forms: values, definitions, prints, calls, closures, keywords and errors of all kinds.
+/// Programs with parallel forms: values, definitions, prints, calls, closures, keywords and errors.
 const PROGRAMS: &[&str] = &[
     "(defn f [x] {:k (str x) :v (map (fn [y] (* x y)) (range 5))})
      (def total (reduce + (map :salary data/rows)))
@@ -40,10 +40,10 @@ const PROGRAMS: &[&str] = &[
     "(pmap (fn [x] (tool/echo {:x x}) (if (= x 20) (vec (range 70000)) (vec (range 1000)))) (range 40))",
 ];
 
-/// A host whose tools take longer or shorter, differently in each run.
+/// A host whose tools take a different time in each run.
 struct Uneven<'c> {
     case: &'c Case,
-    /// Changes with each call.
+    /// State of the random generator.
     state: AtomicU64,
 }
 
@@ -78,7 +78,7 @@ fn case(program: &str, workers: u64) -> Case {
     Case::read(&Json::object(members.chain([("program", Json::str(program))]))).expect("a case")
 }
 
-/// Everything that a run leaves behind, and its steps.
+/// All outputs of a run, and its steps.
 fn left(program: &str, workers: u64, seed: u64) -> String {
     let case = case(program, workers);
     let outcome = run(&case.input(), &Uneven { case: &case, state: AtomicU64::new(seed) });

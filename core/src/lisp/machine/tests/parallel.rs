@@ -1,4 +1,4 @@
-//! Branches side by side give the same as one after the other.
+//! Parallel branches give the same results as sequential ones.
 
 use super::{Echo, outcome, run_with, shown};
 use crate::lisp::Limits;

@@ -1,4 +1,4 @@
-//! Functions that only read give what they give when they are called, for items of all kinds.
+//! Projections give the same results as calls of the function, for items of all kinds.
 
 use super::{outcome, shown};
 
@@ -36,7 +36,7 @@ const ITEMS: &str = "[{} {:a 1} {\"a\" 1 \"b\" 3} {:a \"x\" :b 2.5} {\"a\" {\"b\
 #[test]
 fn a_function_that_only_reads_gives_what_a_call_gives() {
     for body in BODIES {
-        // A `let` is no reading.
+        // A function with a `let` is not a projection.
         let reading = format!("(fn [r] {body})");
         let called = format!("(fn [r] (let [q 0] {body}))");
         for way in ["map", "filter", "remove", "group-by", "sort-by", "keep", "partition-by", "every?"] {

@@ -1,5 +1,5 @@
-//! Each row of the table of limits that holds for programs: a program that goes beyond it gets the row's reason, and is
-//! told the row's value, what it is the value of, and what to do instead.
+//! Rows of the table of limits for programs: a program that exceeds one gets the row's reason, and a message with the
+//! row's value, its meaning, and what to do instead.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,7 +12,7 @@ use crate::lisp::{CallAddress, Error, Failure, Host, run};
 use crate::reasons::Reason;
 use crate::value::{Json, Value, json};
 
-/// A host on whose clock each look takes a millisecond.
+/// A host whose clock advances by a millisecond per reading.
 struct Ticking<'c>(&'c Case, AtomicU64);
 
 impl Host for Ticking<'_> {
