@@ -19,9 +19,9 @@ pub struct Limit {
     pub max: u64,
     /// Reason of the error when the limit is exceeded.
     pub reason: Reason,
-    /// Where the limit is set; `fixed` if nowhere.
+    /// The setting that changes the limit; `fixed` if there is none.
     pub set: &'static str,
-    /// What the limit bounds, and what it does not promise.
+    /// The bounded resource, and guarantees that the limit does not give.
     pub meaning: &'static str,
 }
 

@@ -36,7 +36,7 @@ pub struct Input<'a> {
     pub absent_data: AbsentData,
     /// Printed values omit entries that the [`firewall`](super::firewall) hides.
     pub firewall: bool,
-    /// What `return` and `fail` end.
+    /// The extent of `return` and `fail`.
     pub return_scope: ReturnScope,
 }
 
@@ -97,7 +97,7 @@ pub enum AbsentData {
     Fails,
 }
 
-/// What `return` and `fail` end.
+/// The extent of `return` and `fail`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReturnScope {
     /// The whole run.

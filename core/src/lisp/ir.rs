@@ -26,7 +26,7 @@ pub struct Program {
 /// An expression and the form it came from.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// What is evaluated.
+    /// The expression.
     pub expr: Expr,
     /// The form in the text.
     pub span: Span,

@@ -23,7 +23,7 @@ use crate::value::{Keyword, Map, Value};
 /// Bytes that reading and compiling may hold, as a multiple of the program's memory limit.
 const COMPILE_SHARE: u64 = 4;
 
-/// How a program ended without an error.
+/// The way a program ended without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signal {
     /// The last form has a value.

@@ -15,11 +15,11 @@ pub(super) struct Fence {
     pub(super) span: Span,
     /// The text between the marks.
     pub(super) content: Span,
-    /// How it ends.
+    /// Its end.
     pub(super) end: End,
 }
 
-/// How a fence ends.
+/// The end of a fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     /// By its closing mark.

@@ -42,7 +42,7 @@ impl std::fmt::Display for Recovery {
     }
 }
 
-/// How the model's reply ended.
+/// The end of the model's reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Finish {
     /// The model finished its reply.

@@ -63,7 +63,7 @@ pub enum Reject {
 /// A part of the reply that could be the answer.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// How it was found.
+    /// The rule that found it.
     pub rule: Rule,
     /// Its span; for an unreadable one from its start to the error.
     pub span: Span,
@@ -86,7 +86,7 @@ pub enum Verdict {
     Unreadable(JsonError),
 }
 
-/// How a candidate was found, in the order of trial.
+/// The rules of search, in the order of trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rule {
     /// The whole reply is JSON.

@@ -61,7 +61,7 @@ pub fn parse_inputs(text: &str) -> Result<Signature, SignatureError> {
     Ok(signature)
 }
 
-/// Whether the arrow may be missing after a parameter list.
+/// The need for an arrow after a parameter list.
 #[derive(Clone, Copy, PartialEq)]
 enum Arrow {
     Required,

@@ -76,7 +76,7 @@ pub(super) fn analyse_leniently(forms: &[Form], names: &Names<'_>) -> Result<(No
 /// The result of a stage of analysis; the error is boxed because results pass through every level.
 type A<T = Node> = Result<T, Box<Error>>;
 
-/// Whether the value of a form is the value of the innermost loop or function.
+/// The position of a form: its value is that of the innermost loop or function, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tail {
     Yes,

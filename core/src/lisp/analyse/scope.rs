@@ -25,7 +25,7 @@ struct Bound {
     place: Place,
 }
 
-/// Where the value of a local name is found.
+/// The location of a local's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Slot(u32),

@@ -14,7 +14,7 @@ pub(super) struct Block {
     pub(super) end: End,
 }
 
-/// How a block ends.
+/// The end of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     /// By a fence on a line of its own, or where the next block begins.

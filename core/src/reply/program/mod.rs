@@ -23,7 +23,7 @@ use normal::Normal;
 pub struct Program {
     /// Its text, as it runs.
     pub text: String,
-    /// How it was found.
+    /// The rule that found it.
     pub rule: ProgramRule,
     /// Its span in the reply.
     pub span: Span,
@@ -31,7 +31,7 @@ pub struct Program {
     pub mends: Vec<Mend>,
 }
 
-/// How a program was found, in the order of trial.
+/// The rules of search, in the order of trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProgramRule {
     /// A block tagged as a program.

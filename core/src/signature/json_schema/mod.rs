@@ -21,7 +21,7 @@ use crate::value::json::Node;
 pub struct Schema {
     /// The schema; an object at the top.
     pub json: Json,
-    /// How the answer is wrapped in the object.
+    /// The answer's wrapping.
     pub wrap: Wrap,
 }
 

@@ -383,7 +383,7 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
     }
 }
 
-/// Whether a match at the start of the search must be non-empty.
+/// The requirement on a match at the start of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Filled {
     /// It must not be empty.
