@@ -22,16 +22,16 @@ use std::ptr::null_mut;
 /// Number of cached sizes. Size `n` is `16 n + 8` bytes, which glibc's allocator serves without waste.
 const SIZES: usize = 8;
 /// Most bytes that a thread caches.
-const MOST_KEPT: usize = 4 << 20;
+const CACHE_BYTES: usize = 4 << 20;
 
 thread_local! {
     // These need no destructor and no lazy initialization, so they may be used at any time of a thread's life.
     static LIVE: Cell<i64> = const { Cell::new(0) };
-    static KEPT: Kept = const { Kept { first: [const { Cell::new(null_mut()) }; SIZES], room: Cell::new(0) } };
+    static CACHE: BlockCache = const { BlockCache { first: [const { Cell::new(null_mut()) }; SIZES], room: Cell::new(0) } };
 }
 
 /// The free blocks of a thread, one list per size: the first block, which holds the address of the next.
-struct Kept {
+struct BlockCache {
     first: [Cell<*mut u8>; SIZES],
     /// Bytes that may still be cached; 0 on threads without a cache.
     room: Cell<usize>,
@@ -61,7 +61,7 @@ impl Size {
     }
 }
 
-impl Kept {
+impl BlockCache {
     /// Takes a cached block of this size.
     #[inline]
     fn take(&self, size: Size) -> Option<*mut u8> {
@@ -69,7 +69,7 @@ impl Kept {
         if first.is_null() {
             return None;
         }
-        // SAFETY: a cached block has no other owner, has room for a pointer, and `keep` wrote one there.
+        // SAFETY: a cached block has no other owner, has room for a pointer, and `put` wrote one there.
         self.first[size.0].set(unsafe { first.cast::<*mut u8>().read() });
         self.room.set(self.room.get() + size.bytes());
         Some(first)
@@ -77,7 +77,7 @@ impl Kept {
 
     /// Caches a block of this size; false if the cache is full.
     #[inline]
-    fn keep(&self, size: Size, block: *mut u8) -> bool {
+    fn put(&self, size: Size, block: *mut u8) -> bool {
         let Some(room) = self.room.get().checked_sub(size.bytes()) else { return false };
         self.room.set(room);
         // SAFETY: the block has been freed by its owner, has at least 24 bytes and is aligned to 16.
@@ -88,17 +88,17 @@ impl Kept {
 }
 
 /// Guard: the thread caches small blocks while it lives.
-pub(crate) struct Keeping(PhantomData<*const ()>);
+pub(crate) struct BlockCacheGuard(PhantomData<*const ()>);
 
 /// Starts to cache small blocks on this thread.
-pub(crate) fn keep_blocks() -> Keeping {
-    KEPT.with(|kept| kept.room.set(MOST_KEPT));
-    Keeping(PhantomData)
+pub(crate) fn cache_blocks() -> BlockCacheGuard {
+    CACHE.with(|kept| kept.room.set(CACHE_BYTES));
+    BlockCacheGuard(PhantomData)
 }
 
-impl Drop for Keeping {
+impl Drop for BlockCacheGuard {
     fn drop(&mut self) {
-        KEPT.with(|kept| {
+        CACHE.with(|kept| {
             for size in (0..SIZES).map(Size) {
                 while let Some(block) = kept.take(size) {
                     // SAFETY: all blocks of a size class were allocated with its layout.
@@ -143,7 +143,7 @@ unsafe impl GlobalAlloc for Counting {
             // SAFETY: forwards the caller's guarantees.
             return unsafe { System.alloc(layout) };
         };
-        match KEPT.with(|kept| kept.take(small)) {
+        match CACHE.with(|kept| kept.take(small)) {
             Some(block) => block,
             // SAFETY: the layout of a size class is not empty.
             None => unsafe { System.alloc(small.layout()) },
@@ -157,7 +157,7 @@ unsafe impl GlobalAlloc for Counting {
             // SAFETY: as above.
             return unsafe { System.dealloc(at, layout) };
         };
-        if !KEPT.with(|kept| kept.keep(small, at)) {
+        if !CACHE.with(|kept| kept.put(small, at)) {
             // SAFETY: `alloc` allocated it with this layout.
             unsafe { System.dealloc(at, small.layout()) };
         }
@@ -220,9 +220,9 @@ mod tests {
     }
 
     #[test]
-    fn kept_blocks_are_used_again_and_given_back() {
-        let keeping = keep_blocks();
-        let room = || KEPT.with(|kept| kept.room.get());
+    fn cached_blocks_are_reused_and_freed() {
+        let keeping = cache_blocks();
+        let room = || CACHE.with(|kept| kept.room.get());
         let before = room();
         let mut held: Vec<Vec<u8>> = (1..200_u8).map(|n| vec![n; usize::from(n)]).collect();
         for block in &mut held {
@@ -238,20 +238,20 @@ mod tests {
         drop(keeping);
         assert_eq!(room(), 0);
         drop(again);
-        assert!(KEPT.with(|kept| kept.first.iter().all(|first| first.get().is_null())));
+        assert!(CACHE.with(|kept| kept.first.iter().all(|first| first.get().is_null())));
     }
 
     #[test]
     fn blocks_may_be_freed_on_another_thread() {
         let made: Vec<Box<[u64; 4]>> = std::thread::scope(|scope| {
             let make = || {
-                let _keeping = keep_blocks();
+                let _keeping = cache_blocks();
                 (0..10_000).map(|n| Box::new([n; 4])).collect()
             };
             scope.spawn(make).join().unwrap_or_default()
         });
         assert_eq!(made.len(), 10_000);
-        let _keeping = keep_blocks();
+        let _keeping = cache_blocks();
         assert!(made.into_iter().zip(0..).all(|(block, n)| *block == [n; 4]));
     }
 

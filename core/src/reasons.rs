@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_stands_at_the_place_of_its_reason() {
+    fn every_row_is_at_the_index_of_its_reason() {
         for (place, row) in REASONS.iter().enumerate() {
             assert_eq!(row.reason as usize, place);
             assert_eq!(Reason::from_name(row.name), Some(row.reason));

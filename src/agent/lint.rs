@@ -73,7 +73,7 @@ pub fn lint(program: &str, given: &Given) -> Vec<Diagnostic> {
     findings.extend(given.context.iter().flat_map(|context| absent(&found.data, context)));
     findings.extend(found.hints.into_iter().map(|hint| finding(Reason::InvalidForm, None, hint, false)));
     let is_whole = findings.iter().all(|finding| !finding.is_error());
-    if given.must_end && is_whole && !found.leaves {
+    if given.must_end && is_whole && !found.has_return {
         let message = "there is no (return …) or (fail …): the value of a program alone does not end a run".to_owned();
         findings.push(finding(Reason::MustReturnMissing, None, message, false));
     }

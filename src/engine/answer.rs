@@ -1,6 +1,6 @@
 //! From reply text to a checked answer: extraction, outer shape, coercion, check. Pure.
 
-use ptc_core::reply::{self, Extracted, Finish, FixKind, Outcome, Recovery, Reject, Want};
+use ptc_core::reply::{self, AnswerShape, ExtractOutcome, Extracted, Finish, FixKind, Recovery, Reject};
 use ptc_core::signature::json_schema::unwrap;
 use ptc_core::signature::{self, Field, Issue, Path, Policy, Segment, Severity, Type};
 use ptc_core::value::json::Member;
@@ -26,7 +26,7 @@ struct Trial {
 
 /// Reads and checks a reply.
 pub(super) fn read(plan: &Plan, text: &str, finish: Finish) -> Answer {
-    let want = Want::of(&plan.output);
+    let want = AnswerShape::of(&plan.output);
     let mut accept = |json: &Json| match attempt(plan, json) {
         Err(shape) => Err(Reject::Shape(shape.message)),
         Ok(trial) if trial.value.is_none() => Err(Reject::Invalid(joined(&trial.issues))),
@@ -34,10 +34,10 @@ pub(super) fn read(plan: &Plan, text: &str, finish: Finish) -> Answer {
     };
     let extracted = reply::extract(text, &want, plan.recovery, finish, &mut accept);
     let tried = match &extracted.outcome {
-        Outcome::Found { json, .. } | Outcome::Rejected { json, .. } => {
+        ExtractOutcome::Found { json, .. } | ExtractOutcome::Rejected { json, .. } => {
             attempt(plan, json).ok().map(|trial| (with_numbers(plan, &extracted, json, trial.issues), trial.value))
         }
-        Outcome::Malformed { .. } | Outcome::NotFound => None,
+        ExtractOutcome::Malformed { .. } | ExtractOutcome::NotFound => None,
     };
     match tried {
         Some((issues, value)) => Answer { extracted, issues: Some(issues), value },

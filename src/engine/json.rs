@@ -1,7 +1,7 @@
 //! Mode `json`: ask, read the JSON, check it, and ask again with feedback until it fits or the turns are used up.
 
 use ptc_core::reasons::Reason;
-use ptc_core::reply::{Extracted, Finish as Ending, Outcome, Reject};
+use ptc_core::reply::{ExtractOutcome, Extracted, Finish as Ending, Reject};
 use ptc_core::signature::{Issue, Path, Severity};
 use ptc_core::value::Json;
 
@@ -135,25 +135,25 @@ pub(super) fn failure_of(answer: &Answer, cut: bool, reply: &str) -> Option<Erro
         return Some(truncated(reply));
     }
     match &answer.extracted.outcome {
-        Outcome::Found { .. } => None,
-        Outcome::Rejected { reject: Reject::Invalid(_), .. } => {
+        ExtractOutcome::Found { .. } => None,
+        ExtractOutcome::Rejected { reject: Reject::Invalid(_), .. } => {
             let issues = answer.issues.as_deref().unwrap_or_default();
             Some(ErrorRecord::new(Reason::ValidationError, answer::joined(issues)))
         }
-        Outcome::Rejected { reject: Reject::Shape(what), .. } => {
+        ExtractOutcome::Rejected { reject: Reject::Shape(what), .. } => {
             Some(ErrorRecord::new(Reason::JsonParseError, format!("the JSON has the wrong outer shape: {what}")))
         }
-        Outcome::Malformed { error } => {
+        ExtractOutcome::Malformed { error } => {
             let place = error.line_col(reply);
             Some(ErrorRecord::new(
                 Reason::JsonParseError,
                 format!("the JSON cannot be read: {place}: {}", error.message),
             ))
         }
-        Outcome::NotFound if reply.trim().is_empty() => {
+        ExtractOutcome::NotFound if reply.trim().is_empty() => {
             Some(ErrorRecord::new(Reason::JsonParseError, "the reply is empty, expected JSON"))
         }
-        Outcome::NotFound => Some(ErrorRecord::new(Reason::JsonParseError, "the reply holds no JSON")),
+        ExtractOutcome::NotFound => Some(ErrorRecord::new(Reason::JsonParseError, "the reply holds no JSON")),
     }
 }
 
@@ -186,12 +186,12 @@ pub(super) fn told(kind: &str, extracted: &Extracted, reply: &str) -> Extract {
         .map(|fix| (fix.kind.row().name.to_owned(), fix.at.start, fix.at.end))
         .collect();
     let json = match &extracted.outcome {
-        Outcome::Found { json, .. } | Outcome::Rejected { json, .. } => Some(json),
-        Outcome::Malformed { .. } | Outcome::NotFound => None,
+        ExtractOutcome::Found { json, .. } | ExtractOutcome::Rejected { json, .. } => Some(json),
+        ExtractOutcome::Malformed { .. } | ExtractOutcome::NotFound => None,
     };
     let repaired = json.filter(|_| !fixes.is_empty()).map(|json| Kept::of(json.to_text()));
     let error_at = match &extracted.outcome {
-        Outcome::Malformed { error } => Some(error.offset),
+        ExtractOutcome::Malformed { error } => Some(error.offset),
         _ => None,
     };
     Extract {

@@ -4,7 +4,7 @@
 //! row; an object never becomes a message or an answer. Source: agent contract §26.
 
 use ptc_core::reasons::Reason;
-use ptc_core::reply::control::{self, Action, Answers, Control, Read};
+use ptc_core::reply::control::{self, Action, AnswerType, Control, ControlReply};
 use ptc_core::reply::{self, CHUNK_CHARS, Extracted, Finish as Ending, REPEATS};
 use ptc_core::value::{Json, json};
 
@@ -48,11 +48,11 @@ pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered
 }
 
 /// What a final answer may be.
-fn answers(plan: &Plan) -> Answers {
+fn answers(plan: &Plan) -> AnswerType {
     match plan.variant {
-        Variant::Plain | Variant::ToolsText => Answers::Text,
-        Variant::Json | Variant::ToolsJson if plan.output.is_optional() => Answers::JsonOrNull,
-        Variant::Json | Variant::ToolsJson => Answers::Json,
+        Variant::Plain | Variant::ToolsText => AnswerType::Text,
+        Variant::Json | Variant::ToolsJson if plan.output.is_optional() => AnswerType::JsonOrNull,
+        Variant::Json | Variant::ToolsJson => AnswerType::Json,
     }
 }
 
@@ -69,7 +69,7 @@ async fn turn(
     let read = read(cycle.plan, reply);
     let recovered = read.is_recovered();
     let extract = extract_event(&read, reply);
-    let Read { extracted, control, .. } = read;
+    let ControlReply { extracted, control, .. } = read;
     let control = usable(cycle.plan, control, reply);
     let extract = Extract { error: control.as_ref().err().map(|record| record.as_ref().clone()), ..extract };
     cycle.emit(at, extract).await?;
@@ -104,7 +104,7 @@ async fn turn(
 }
 
 /// The control object of a reply.
-pub(super) fn read(plan: &Plan, reply: &Reply) -> Read {
+pub(super) fn read(plan: &Plan, reply: &Reply) -> ControlReply {
     let ending = if reply.finish == Some(Finish::Length) { Ending::Truncated } else { Ending::Complete };
     control::read(&reply.text, answers(plan), plan.recovery, ending)
 }
@@ -143,7 +143,7 @@ fn unknown(plan: &Plan, name: &str) -> String {
     format!("there is no tool `{name}` ({known})")
 }
 
-fn extract_event(read: &Read, reply: &Reply) -> Extract {
+fn extract_event(read: &ControlReply, reply: &Reply) -> Extract {
     let told = told("control", &read.extracted, &reply.text);
     let rule = if read.is_prose { Some("prose".to_owned()) } else { told.rule.clone() };
     Extract { rule, ..told }
@@ -204,7 +204,7 @@ async fn answered(
         return Err(looped(cycle, at, reply, message).await?);
     }
     let (issues, value) = answer::fit_in(cycle.plan, extracted, json);
-    if answers(cycle.plan) != Answers::Text {
+    if answers(cycle.plan) != AnswerType::Text {
         let layer = if cycle.plan.raw_schema.is_some() { "schema" } else { "return" };
         let issues = issues.iter().map(issue_record).collect();
         cycle.emit(at, Check { layer: layer.to_owned(), ok: value.is_some(), issues }).await?;
@@ -275,16 +275,16 @@ fn raw(plan: &Plan, reply: &Reply) -> Option<Json> {
         return None;
     }
     let partial = texts::seen(&reply.text);
-    let seen = control::glimpse(&partial);
+    let seen = control::partial_control(&partial);
     if let Some(answer) = seen.answer {
         return answer::fit(plan, answer).1;
     }
-    if seen != control::Glimpse::default() {
+    if seen != control::PartialControl::default() {
         return None;
     }
     match answers(plan) {
-        Answers::Text => answer::fit(plan, &Json::str(reply.text.trim())).1,
-        Answers::Json | Answers::JsonOrNull => answer::read(plan, &reply.text, Ending::Complete).value,
+        AnswerType::Text => answer::fit(plan, &Json::str(reply.text.trim())).1,
+        AnswerType::Json | AnswerType::JsonOrNull => answer::read(plan, &reply.text, Ending::Complete).value,
     }
 }
 

@@ -126,7 +126,7 @@ pub fn progress(plan: &Plan, summaries: &[(String, String)], told: Option<&str>)
 }
 
 /// A variable of the mission as a reference to its input: `~{data/x}`, or a way into it.
-fn reference(path: &template::Path) -> String {
+fn reference(path: &template::DottedName) -> String {
     match path.split_first() {
         Some((first, [])) => format!("~{{data/{first}}}"),
         Some((first, rest)) => {

@@ -4,7 +4,7 @@
 //! and floats itself and calls this module for the rest.
 
 use super::machine::Machine;
-use super::{Error, R, described};
+use super::{Error, EvalResult, described};
 use crate::limits::INTEGER_BITS;
 use crate::reasons::Reason;
 use crate::value::Value;
@@ -32,14 +32,19 @@ pub(super) const AND_NOT: Operation = Operation { compute: number::and_not, step
 
 /// The result of a function of one number; charges steps by the size of a large integer.
 #[inline]
-pub(super) fn unary(machine: &mut Machine<'_>, compute: fn(&Value) -> Computed, a: &Value, wrong_kind: Reason) -> R {
+pub(super) fn unary(
+    machine: &mut Machine<'_>,
+    compute: fn(&Value) -> Computed,
+    a: &Value,
+    wrong_kind: Reason,
+) -> EvalResult {
     charge(machine, a)?;
     compute(a).map_err(|error| failed(error, wrong_kind, 0, &[a]))
 }
 
 /// Charges steps for one pass over a large integer.
 #[inline]
-pub(super) fn charge(machine: &mut Machine<'_>, a: &Value) -> R<()> {
+pub(super) fn charge(machine: &mut Machine<'_>, a: &Value) -> EvalResult<()> {
     if matches!(a, Value::Big(_)) { machine.ticks(in_proportion(number::words(a), 0)) } else { Ok(()) }
 }
 
@@ -54,13 +59,20 @@ fn by_parts(a: usize, b: usize) -> usize {
 impl Operation {
     /// The result; `wrong_kind` is the reason if an argument is not a number, or not an integer where one is required.
     #[inline]
-    pub(super) fn run(self, machine: &mut Machine<'_>, a: &Value, b: &Value, wrong_kind: Reason) -> R {
+    pub(super) fn run(self, machine: &mut Machine<'_>, a: &Value, b: &Value, wrong_kind: Reason) -> EvalResult {
         self.at(machine, a, b, wrong_kind, 0)
     }
 
     /// The same for a call whose first `skipped` arguments were processed before.
     #[inline]
-    pub(super) fn at(self, machine: &mut Machine<'_>, a: &Value, b: &Value, wrong_kind: Reason, skipped: usize) -> R {
+    pub(super) fn at(
+        self,
+        machine: &mut Machine<'_>,
+        a: &Value,
+        b: &Value,
+        wrong_kind: Reason,
+        skipped: usize,
+    ) -> EvalResult {
         if matches!(a, Value::Big(_)) || matches!(b, Value::Big(_)) {
             machine.ticks((self.steps)(number::words(a), number::words(b)))?;
         }
@@ -68,7 +80,7 @@ impl Operation {
     }
 
     /// Applies the operation from left to right to two or more arguments.
-    pub(super) fn fold(self, machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> R {
+    pub(super) fn fold(self, machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> EvalResult {
         let mut result = args[0].clone();
         for (place, next) in args.iter().skip(1).enumerate() {
             machine.tick()?;
@@ -91,7 +103,7 @@ pub(super) fn failed(error: NumberError, wrong_kind: Reason, skipped: usize, arg
     match error {
         NumberError::NotNumber(position) => wrong(position, "a number"),
         NumberError::NotInteger(position) => wrong(position, "an integer"),
-        NumberError::NotPlace(position) => wrong(position, "an integer of 0 or more"),
+        NumberError::NotBitPosition(position) => wrong(position, "an integer of 0 or more"),
         NumberError::DivisionByZero => {
             Error::new(Reason::ArithmeticError, "division by zero").hint("Test the divisor with zero? first").into()
         }

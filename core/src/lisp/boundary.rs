@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::machine::Machine;
-use super::{Error, R, described};
+use super::{Error, EvalResult, described};
 use crate::reasons::Reason;
 use crate::value::number::decimals;
 use crate::value::{Map, Parts, Value, address, holders};
@@ -32,7 +32,7 @@ pub fn rounded(value: &Value, places: u32) -> Value {
 ///
 /// `invalid_tool_args` for anything but a map, and for functions, regexes, vars and symbols inside. Infinities and NaN
 /// pass: a tool that needs JSON must reject them itself.
-pub fn tool_args(machine: &mut Machine<'_>, value: &Value) -> R<(Value, Vec<String>)> {
+pub fn tool_args(machine: &mut Machine<'_>, value: &Value) -> EvalResult<(Value, Vec<String>)> {
     if !matches!(value, Value::Map(_)) {
         let problem = format!("tools take one map of named arguments, got {}", described(value));
         return Error::new(Reason::InvalidToolArgs, problem).halt();
@@ -48,11 +48,11 @@ trait Conversion {
     fn enters(&self, container: &Value) -> bool;
 
     /// Converts a value without parts; `None` = unchanged.
-    fn scalar(&mut self, value: &Value) -> R<Option<Value>>;
+    fn scalar(&mut self, value: &Value) -> EvalResult<Option<Value>>;
 
     /// Converts a container, given its converted parts: items, or alternating keys and values. `None` = unchanged
     /// unless its parts changed.
-    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>>;
+    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> EvalResult<Option<Value>>;
 }
 
 /// A container under conversion.
@@ -63,7 +63,7 @@ struct Frame<'v> {
     changed: bool,
 }
 
-fn convert(root: &Value, conversion: &mut impl Conversion) -> R {
+fn convert(root: &Value, conversion: &mut impl Conversion) -> EvalResult {
     let mut frames: Vec<Frame<'_>> = Vec::new();
     let mut shared: HashMap<usize, (Value, bool)> = HashMap::new();
     let mut next = Some(root);
@@ -135,14 +135,14 @@ impl Conversion for Names {
         true
     }
 
-    fn scalar(&mut self, value: &Value) -> R<Option<Value>> {
+    fn scalar(&mut self, value: &Value) -> EvalResult<Option<Value>> {
         Ok(match value {
             Value::Keyword(word) => Some(Value::str(word.name())),
             _ => None,
         })
     }
 
-    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>> {
+    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> EvalResult<Option<Value>> {
         let Value::Map(map) = source else { return Ok(None) };
         let clashes = map.keys().any(|key| matches!(key, Value::Keyword(word) if map.get_str(word.name()).is_some()));
         Ok(clashes.then(|| merged(map, std::mem::take(parts), &mut self.warnings)))
@@ -156,13 +156,13 @@ impl Conversion for Decimals {
         !matches!(container, Value::Set(_))
     }
 
-    fn scalar(&mut self, value: &Value) -> R<Option<Value>> {
+    fn scalar(&mut self, value: &Value) -> EvalResult<Option<Value>> {
         let Value::Float(float) = value else { return Ok(None) };
         let rounded = decimals(*float, self.0);
         Ok((rounded.to_bits() != float.to_bits()).then_some(Value::Float(rounded)))
     }
 
-    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>> {
+    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> EvalResult<Option<Value>> {
         // Keys were rounded too; restores them.
         if let Value::Map(map) = source {
             for (place, key) in map.keys().enumerate() {
@@ -183,14 +183,14 @@ impl Conversion for Arguments<'_, '_> {
         true
     }
 
-    fn scalar(&mut self, value: &Value) -> R<Option<Value>> {
+    fn scalar(&mut self, value: &Value) -> EvalResult<Option<Value>> {
         self.machine.tick()?;
         Ok(match value {
             Value::Keyword(word) => Some(Value::str(word.name())),
             Value::Instant(at) => Some(Value::str(at.to_string())),
             Value::Date(day) => Some(Value::str(day.to_string())),
             Value::Duration(span) => Some(Value::Int(span.0)),
-            Value::Function(_) | Value::Pattern(_) | Value::Var(_) | Value::Symbol(_) => {
+            Value::Function(_) | Value::Regex(_) | Value::Var(_) | Value::Symbol(_) => {
                 let problem = format!("{} cannot be given to a tool", described(value));
                 return Error::new(Reason::InvalidToolArgs, problem).hint("Pass data: call the function first").halt();
             }
@@ -198,7 +198,7 @@ impl Conversion for Arguments<'_, '_> {
         })
     }
 
-    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>> {
+    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> EvalResult<Option<Value>> {
         Ok(match source {
             Value::Set(_) => Some(Value::from(std::mem::take(parts))),
             Value::Map(map) => {

@@ -9,7 +9,7 @@ use crate::text::Span;
 use crate::value::{Kind, Value};
 
 /// The result of every step of evaluation; 16 bytes for a [`Value`].
-pub type R<T = Value> = Result<T, Box<Halt>>;
+pub type EvalResult<T = Value> = Result<T, Box<Halt>>;
 
 /// Why evaluation stops.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +48,7 @@ pub(super) enum Stage {
     /// A form of the program's text has failed with it.
     Settled,
     /// It left a function that a builtin called, and its reason is not yet determined.
-    Loose(Cause),
+    Unclassified(Cause),
 }
 
 /// The cause of an error in a function that a builtin called.
@@ -109,7 +109,7 @@ impl Error {
     }
 
     /// Converts it to a result of evaluation.
-    pub fn halt<T>(self) -> R<T> {
+    pub fn halt<T>(self) -> EvalResult<T> {
         Err(self.into())
     }
 }

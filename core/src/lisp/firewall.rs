@@ -63,7 +63,7 @@ mod tests {
     use crate::value::json;
 
     #[test]
-    fn entries_with_hidden_names_are_left_out_on_every_level() {
+    fn entries_with_hidden_names_are_omitted_on_every_level() {
         let value = json::parse(r#"{"_id":1,"rows":[{"_key":"x","n":2}],"a_b":3}"#).unwrap().to_value();
         assert_eq!(visible(&value).to_string(), r#"{"a_b" 3 "rows" [{"n" 2}]}"#);
     }

@@ -41,7 +41,7 @@ pub struct Input<'a> {
 }
 
 static NOTHING: Value = Value::Nil;
-static NOTHING_KEPT: Memory = Memory::new();
+static EMPTY_MEMORY: Memory = Memory::new();
 
 impl<'a> Input<'a> {
     /// A program alone: no data, memory, tools or history, in the current dialect.
@@ -49,7 +49,7 @@ impl<'a> Input<'a> {
         Self {
             source,
             context: &NOTHING,
-            memory: &NOTHING_KEPT,
+            memory: &EMPTY_MEMORY,
             tools: &[],
             history: &[],
             journal: None,

@@ -85,7 +85,7 @@ pub enum Expr {
     /// Jumps to the innermost loop, or to the start of the function without a loop. The count is checked.
     Recur(Vec<Node>),
     /// `for` (a list of the bodies' values) and `doseq` (nil).
-    For { levels: Vec<Level>, body: Box<Node>, gives: Gives },
+    For { levels: Vec<Level>, body: Box<Node>, gives: IterationResult },
     /// Makes a closure.
     Fn { lambda: Arc<Lambda>, captures: Vec<Capture> },
     /// Calls a builtin by name; its arity is checked.
@@ -97,7 +97,7 @@ pub enum Expr {
     /// `(tool/try (tool/name args))`: the result or error of the tool, as a map.
     Try { tool: Arc<str>, args: Box<Node> },
     /// `def` and `defonce`; the value is the var.
-    Def { global: u32, value: Box<Node>, doc: Option<Arc<str>>, when: DefWhen },
+    Def { global: u32, value: Box<Node>, doc: Option<Arc<str>>, when: DefCondition },
     /// `(return v)`
     Return(Box<Node>),
     /// `(fail v)`
@@ -125,7 +125,7 @@ pub enum Unbound {
 
 /// The condition of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DefWhen {
+pub enum DefCondition {
     /// `def`
     Always,
     /// `defonce`: the value is not evaluated if the name is bound.
@@ -134,7 +134,7 @@ pub enum DefWhen {
 
 /// The result of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gives {
+pub enum IterationResult {
     /// `for`
     List,
     /// `doseq`

@@ -33,7 +33,7 @@ mod survey;
 mod tests;
 
 pub use analyse::{Names, analyse};
-pub use error::{Error, Halt, R, described, wrong};
+pub use error::{Error, EvalResult, Halt, described, wrong};
 pub use form::{Form, Shape};
 pub use host::{Call, CallAddress, Failure, Host, ToolInfo};
 pub use input::{AbsentData, Binding, Dialect, Input, Limits, Memory, ReturnScope};

@@ -182,10 +182,11 @@ impl Prepared {
             Err(Halt::Fail(value)) => Ok((Signal::Fail, value)),
             Err(Halt::Error(error)) => Err(error),
         };
-        let result = result.and_then(|(signal, value)| match machine.check_all_leaving(&value).map_err(|halt| *halt) {
-            Err(Halt::Error(error)) => Err(error),
-            _ => Ok((signal, value)),
-        });
+        let result =
+            result.and_then(|(signal, value)| match machine.check_result_sizes(&value).map_err(|halt| *halt) {
+                Err(Halt::Error(error)) => Err(error),
+                _ => Ok((signal, value)),
+            });
         let whole = result.is_ok();
         Outcome {
             result,

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
-use super::{Error, R};
+use super::{Error, EvalResult};
 use crate::heap;
 use crate::reasons::Reason;
 
@@ -30,7 +30,7 @@ impl Stack {
         thread::scope(|scope| {
             let builder = thread::Builder::new().name("program".to_owned()).stack_size(STACK_BYTES);
             let worker = builder.spawn_scoped(scope, || {
-                let _keeping = heap::keep_blocks();
+                let _cache = heap::cache_blocks();
                 work(&Self::here())
             });
             let worker = worker
@@ -57,7 +57,7 @@ impl Stack {
     ) -> std::io::Result<()> {
         let builder = thread::Builder::new().name("branch".to_owned()).stack_size(STACK_BYTES);
         let work = || {
-            let _keeping = heap::keep_blocks();
+            let _cache = heap::cache_blocks();
             work(&Self::here());
         };
         builder.spawn_scoped(scope, work).map(|_| ())
@@ -65,7 +65,7 @@ impl Stack {
 }
 
 /// Runs `work`; a panic in it becomes an `internal_error`. Earlier effects persist.
-pub(crate) fn catch_panic(work: impl FnOnce() -> R) -> R {
+pub(crate) fn catch_panic(work: impl FnOnce() -> EvalResult) -> EvalResult {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| panicked().halt())
 }
 

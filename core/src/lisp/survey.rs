@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::analyse::analyse_leniently;
 use super::host::Watch;
-use super::ir::{DefWhen, Expr, Modifier, Node, Pattern};
+use super::ir::{DefCondition, Expr, Modifier, Node, Pattern};
 use super::read::{Budget, read};
 use super::run::understand;
 use super::{Error, Form, Input, Names, Stack};
@@ -27,7 +27,7 @@ pub struct Survey {
     /// The keys of the data that it reads, with spans.
     pub data: Vec<(Arc<str>, Span)>,
     /// True if it contains `return` or `fail`.
-    pub leaves: bool,
+    pub has_return: bool,
     /// Texts about legacy forms and their modern ones.
     pub hints: Vec<String>,
 }
@@ -199,11 +199,11 @@ impl Walk {
                 lambda.params.iter().chain(&lambda.rest).for_each(|pattern| walk.pattern(pattern));
                 walk.node(&lambda.body);
             }),
-            Expr::Def { value, when: DefWhen::Always, .. } | Expr::TaskReset(value) => self.node(value),
-            Expr::Def { value, when: DefWhen::Unbound, .. } => self.maybe(|walk| walk.node(value)),
+            Expr::Def { value, when: DefCondition::Always, .. } | Expr::TaskReset(value) => self.node(value),
+            Expr::Def { value, when: DefCondition::Unbound, .. } => self.maybe(|walk| walk.node(value)),
             Expr::Return(value) | Expr::Fail(value) => {
                 self.node(value);
-                self.found.leaves = true;
+                self.found.has_return = true;
                 self.leave();
             }
             Expr::Task { id, body } => self.first([&**id, &**body]),
@@ -281,31 +281,31 @@ mod tests {
 
     /// Reason, text of the span, certainty.
     fn faults(source: &str) -> Vec<(&'static str, String, bool)> {
-        let told = |fault: Fault| {
-            let place = fault.error.span.map_or("", |span| span.text(source));
-            (fault.error.reason.name(), place.to_owned(), fault.certain)
+        let fault = |fault: Fault| {
+            let text = fault.error.span.map_or("", |span| span.text(source));
+            (fault.error.reason.name(), text.to_owned(), fault.certain)
         };
-        of(source, &Memory::new()).faults.into_iter().map(told).collect()
+        of(source, &Memory::new()).faults.into_iter().map(fault).collect()
     }
 
-    fn told(reason: &'static str, place: &str, certain: bool) -> (&'static str, String, bool) {
-        (reason, place.to_owned(), certain)
+    fn fault(reason: &'static str, text: &str, certain: bool) -> (&'static str, String, bool) {
+        (reason, text.to_owned(), certain)
     }
 
     #[test]
-    fn everything_that_is_wrong_is_told_at_its_place() {
+    fn all_errors_are_reported_with_spans() {
         let found = faults("(do (tool/nope {:a 1}) (undefined-fn 3) (reduce) (tool/region-name {:id \"x\"}))");
         let expected = [
-            told("unknown_tool", "tool/nope", true),
-            told("unbound_var", "undefined-fn", true),
-            told("arity_error", "(reduce)", true),
+            fault("unknown_tool", "tool/nope", true),
+            fault("unbound_var", "undefined-fn", true),
+            fault("arity_error", "(reduce)", true),
         ];
         assert_eq!(found, expected);
         assert_eq!(faults("(let [] 1)(+ 1").len(), 1, "what cannot be read is one fault");
     }
 
     #[test]
-    fn names_that_are_near_are_told() {
+    fn similar_names_are_suggested() {
         let survey = of("(tool/region-nam {}) (cuont 1)", &Memory::new());
         let hints: Vec<_> = survey.faults.iter().filter_map(|fault| fault.error.hint.as_deref()).collect();
         assert!(hints[0].contains("Did you mean tool/region-name?") && hints[1].contains("`count`"), "{hints:?}");
@@ -322,10 +322,10 @@ mod tests {
             "(defn f [] (return 1)) (f) (reduce)",
             "(let [{:keys [a] :or {a (reduce)}} data/m] a)",
         ] {
-            assert_eq!(faults(source), [told("arity_error", "(reduce)", false)], "{source}");
+            assert_eq!(faults(source), [fault("arity_error", "(reduce)", false)], "{source}");
         }
         for source in ["(let [a (reduce)] a)", "(loop [i 0] (reduce))", "(if (reduce) 1 2)", "(map inc (reduce))"] {
-            assert_eq!(faults(source), [told("arity_error", "(reduce)", true)], "{source}");
+            assert_eq!(faults(source), [fault("arity_error", "(reduce)", true)], "{source}");
         }
         let binding = Binding { value: Value::Nil, doc: None };
         let memory = Memory::from([(Keyword::intern("f"), binding)]);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_data_are_told_with_what_is_constant() {
+    fn calls_and_data_are_listed_with_their_constants() {
         let survey = of("(return (tool/region-name {:id data/id :deep [1 {:a 2}]}))", &Memory::new());
         let call = &survey.calls[0];
         let args = call.args.as_ref().unwrap();
@@ -343,7 +343,7 @@ mod tests {
         let values: Vec<_> = args.iter().map(|(key, value)| (key.to_string(), value.is_some())).collect();
         assert!(values.contains(&(":id".to_owned(), false)) && values.contains(&(":deep".to_owned(), true)));
         assert_eq!(survey.data.iter().map(|(key, _)| &**key).collect::<Vec<_>>(), ["id"]);
-        assert!(survey.leaves && !of("(def a 1)", &Memory::new()).leaves);
+        assert!(survey.has_return && !of("(def a 1)", &Memory::new()).has_return);
         let map = of("(map tool/region-name data/xs)", &Memory::new());
         assert_eq!((map.calls.len(), map.faults.len()), (0, 0));
     }

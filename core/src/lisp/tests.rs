@@ -11,9 +11,9 @@ use crate::value::json::Node;
 use crate::value::{Json, Keyword, Value, json};
 
 /// Tools that answer as in the case; the clock does not move.
-struct Answers<'c>(&'c Case);
+struct CaseHost<'c>(&'c Case);
 
-impl Host for Answers<'_> {
+impl Host for CaseHost<'_> {
     fn call(&self, _: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
         self.0.answer(tool, args)
     }
@@ -31,7 +31,7 @@ const SURROUNDINGS: &str = r#""tools": {"echo": "echo", "bad": {"error": "no luc
     "context": {"n": 7, "rows": [{"id": 1, "user_name": "Ann"}], "nil": null}"#;
 
 fn outcome(case: &Case) -> Outcome {
-    run(&case.input(), &Answers(case))
+    run(&case.input(), &CaseHost(case))
 }
 
 /// The outcome of a program with the usual tools and data, in the notation of the text files.
@@ -80,12 +80,12 @@ fn check_cases(file: &str) {
 }
 
 #[test]
-fn forms_do_what_the_contract_says() {
+fn forms_follow_the_contract() {
     check_text(include_str!("tests/forms.txt"));
 }
 
 #[test]
-fn patterns_and_flexible_keys_do_what_the_contract_says() {
+fn patterns_and_flexible_keys_follow_the_contract() {
     check_text(include_str!("tests/patterns.txt"));
 }
 
@@ -112,7 +112,7 @@ fn turns(programs: &[&str]) -> Vec<String> {
         let case = Case::read(&case).expect("a case");
         let mut input = case.input();
         input.memory = &memory;
-        let outcome = run(&input, &Answers(&case));
+        let outcome = run(&input, &CaseHost(&case));
         memory = outcome.memory;
         match outcome.result {
             Ok((_, value)) => value.to_string(),
@@ -168,7 +168,7 @@ fn a_text_never_holds_a_part_of_a_deep_value_as_if_it_were_whole() {
 }
 
 #[test]
-fn what_println_leaves_out_of_a_deep_value_is_told_once() {
+fn println_reports_once_what_it_omits_of_a_deep_value() {
     let warnings = |levels: u32| {
         let program = Json::str(deep(levels, "(println v) (println v 1)")).to_text();
         let case = Case::read(&json::parse(&format!("{{\"program\": {program}}}")).expect("JSON")).expect("a case");

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 use super::fence::{self, End, Fence, Tag};
 use super::fixes::{Fix, FixKind};
-use super::options::Want;
+use super::options::AnswerShape;
 use super::options::{Finish, Recovery};
-use super::outcome::{Candidate, Extracted, LISTED, Outcome, Reject, Rule, Verdict};
+use super::outcome::{Candidate, CandidateVerdict, ExtractOutcome, Extracted, LISTED, Reject, Rule};
 use super::repair::{self, Edge, Read, Stop};
 use super::{reasoning, scan};
 use crate::text::Span;
@@ -32,7 +32,7 @@ const FREE_WORK: usize = 1 << 16;
 /// tied. With [`Finish::Truncated`] nothing is added at the end of the reply.
 pub fn extract(
     reply: &str,
-    want: &Want,
+    want: &AnswerShape,
     recovery: Recovery,
     finish: Finish,
     accept: &mut dyn FnMut(&Json) -> Result<(), Reject>,
@@ -43,7 +43,7 @@ pub fn extract(
 /// [`extract`], and the number of bytes it read.
 pub(super) fn search(
     reply: &str,
-    want: &Want,
+    want: &AnswerShape,
     recovery: Recovery,
     finish: Finish,
     accept: &mut dyn FnMut(&Json) -> Result<(), Reject>,
@@ -68,7 +68,7 @@ pub(super) fn search(
 
 struct Search<'a> {
     reply: &'a str,
-    want: &'a Want,
+    want: &'a AnswerShape,
     recovery: Recovery,
     finish: Finish,
     accept: &'a mut dyn FnMut(&Json) -> Result<(), Reject>,
@@ -110,27 +110,27 @@ impl Search<'_> {
         } else {
             self.parts(&rest);
         }
-        if let ([only], true) = (rest.as_slice(), self.is_empty_handed()) {
+        if let ([only], true) = (rest.as_slice(), self.has_no_result()) {
             self.misplaced(Rule::Whole, *only);
         }
         reasoning
     }
 
     /// True if there is neither a value nor an error to report.
-    fn is_empty_handed(&self) -> bool {
+    fn has_no_result(&self) -> bool {
         self.best.is_none() && self.refused.is_none() && self.error.is_none()
     }
 
     fn finish(mut self, reasoning: Vec<Span>) -> (Extracted, usize) {
         let outcome = if let Some((candidate, json, _)) = self.best {
-            self.candidates[candidate].verdict = Verdict::Accepted;
-            Outcome::Found { json, candidate }
+            self.candidates[candidate].verdict = CandidateVerdict::Accepted;
+            ExtractOutcome::Found { json, candidate }
         } else if let Some((candidate, json, reject)) = self.refused {
-            Outcome::Rejected { json, candidate, reject }
+            ExtractOutcome::Rejected { json, candidate, reject }
         } else if let Some(error) = self.error {
-            Outcome::Malformed { error }
+            ExtractOutcome::Malformed { error }
         } else {
-            Outcome::NotFound
+            ExtractOutcome::NotFound
         };
         (Extracted { outcome, candidates: self.candidates, unlisted: self.unlisted, reasoning }, self.visited)
     }
@@ -210,7 +210,7 @@ impl Search<'_> {
             if self.best.is_none() && self.want.admits_scalar() {
                 self.scalar(Rule::Scalar, *only, self.edge(only.end));
             }
-            if self.best.is_none() && self.recovery == Recovery::Lenient && *self.want == Want::List {
+            if self.best.is_none() && self.recovery == Recovery::Lenient && *self.want == AnswerShape::List {
                 let content = fences().next().map_or(*only, |(_, fence)| fence.content);
                 self.records(content);
             }
@@ -383,7 +383,7 @@ impl Search<'_> {
             rule,
             span: Span::new(start, read.end),
             fixes: read.fixes,
-            verdict: verdict.clone().map_or_else(Verdict::Rejected, |()| Verdict::Tied),
+            verdict: verdict.clone().map_or_else(CandidateVerdict::Rejected, |()| CandidateVerdict::Tied),
         };
         let penalty = candidate.penalty();
         let place = self.candidates.len();
@@ -414,7 +414,7 @@ impl Search<'_> {
         self.tried.insert(span.start, stop.resume.unwrap_or(span.end).max(span.start + 1));
         self.error.get_or_insert_with(|| stop.error.clone());
         let span = Span::new(span.start, stop.error.offset.max(span.start));
-        self.list(Candidate { rule, span, fixes: Vec::new(), verdict: Verdict::Unreadable(stop.error) });
+        self.list(Candidate { rule, span, fixes: Vec::new(), verdict: CandidateVerdict::Unreadable(stop.error) });
     }
 
     fn list(&mut self, candidate: Candidate) {

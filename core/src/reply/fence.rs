@@ -67,7 +67,7 @@ struct Mark {
 }
 
 /// A fence whose end has not been found.
-struct Opened {
+struct OpenFence {
     mark: Mark,
     tag: Tag,
     content: usize,
@@ -75,7 +75,7 @@ struct Opened {
     inline: Option<Mark>,
 }
 
-impl Opened {
+impl OpenFence {
     fn close(&self, at: Mark) -> Fence {
         Fence {
             tag: self.tag,
@@ -89,7 +89,7 @@ impl Opened {
 /// The fences inside `span` of `reply`.
 pub(super) fn find(reply: &str, span: Span) -> Vec<Fence> {
     let mut fences = Vec::new();
-    let mut opened: Option<Opened> = None;
+    let mut opened: Option<OpenFence> = None;
     let mut line = span.start;
     while line < span.end {
         let end = reply[line..span.end].find('\n').map_or(span.end, |found| line + found + 1);
@@ -114,7 +114,7 @@ pub(super) fn find(reply: &str, span: Span) -> Vec<Fence> {
 }
 
 /// Reads a line outside of fences: complete fences inside it are added to `fences`, one that remains open is returned.
-fn open_in(reply: &str, line: Span, fences: &mut Vec<Fence>) -> Option<Opened> {
+fn open_in(reply: &str, line: Span, fences: &mut Vec<Fence>) -> Option<OpenFence> {
     let mut from = line.start;
     while let Some(mark) = next_mark(reply, from, line.end) {
         let first = reply[line.start..mark.start].trim_end().is_empty();
@@ -138,7 +138,7 @@ fn open_in(reply: &str, line: Span, fences: &mut Vec<Fence>) -> Option<Opened> {
         let rest = reply[word.end..line.end].trim_start();
         if first || tag == Tag::Json || (tag == Tag::Untagged && rest.is_empty()) {
             let content = if rest.starts_with(['{', '[', '"']) { word.end } else { line.end };
-            return Some(Opened { mark, tag, content, inline: None });
+            return Some(OpenFence { mark, tag, content, inline: None });
         }
         from = mark.end;
     }
@@ -146,7 +146,7 @@ fn open_in(reply: &str, line: Span, fences: &mut Vec<Fence>) -> Option<Opened> {
 }
 
 /// Reads a line inside a fence; returns the fence that is open after it.
-fn close_in(reply: &str, line: Span, mut open: Opened, fences: &mut Vec<Fence>) -> Option<Opened> {
+fn close_in(reply: &str, line: Span, mut open: OpenFence, fences: &mut Vec<Fence>) -> Option<OpenFence> {
     let mut from = line.start;
     while let Some(mark) = closing_mark(reply, from, line.end, open.mark) {
         let first = reply[line.start..mark.start].trim_end().is_empty();

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_stands_at_the_place_of_its_kind_and_strict_allows_none() {
+    fn every_row_is_at_the_index_of_its_kind_and_strict_allows_none() {
         for (place, row) in FIXES.iter().enumerate() {
             assert_eq!(row.kind as usize, place);
             assert_eq!(FixKind::from_name(row.name), Some(row.kind));

@@ -20,8 +20,8 @@ pub mod stream;
 
 pub use extract::extract;
 pub use fixes::{FIXES, Fix, FixKind, FixRow};
-pub use options::{Finish, Recovery, Scalar, Want};
-pub use outcome::{Candidate, Extracted, LISTED, Outcome, Reject, Rule, Verdict};
+pub use options::{AnswerShape, Finish, Recovery, Scalar};
+pub use outcome::{Candidate, CandidateVerdict, ExtractOutcome, Extracted, LISTED, Reject, Rule};
 pub use repeats::{CHUNK_CHARS, REPEATS, repeated};
 
 #[cfg(test)]

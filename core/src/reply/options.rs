@@ -53,7 +53,7 @@ pub enum Finish {
 
 /// The expected outer shape of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Want {
+pub enum AnswerShape {
     /// An object.
     Object,
     /// An array, also as an object with `items`.
@@ -77,7 +77,7 @@ pub enum Scalar {
     Words(Vec<String>),
 }
 
-impl Want {
+impl AnswerShape {
     /// The outer shape of a signature's output type.
     pub fn of(output: &Type) -> Self {
         match output.base() {

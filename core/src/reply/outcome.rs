@@ -11,7 +11,7 @@ use crate::value::json::JsonError;
 #[derive(Debug, Clone)]
 pub struct Extracted {
     /// The answer, or the reason why there is none.
-    pub outcome: Outcome,
+    pub outcome: ExtractOutcome,
     /// The candidates in order of trial; rejected ones after the first [`LISTED`] are only counted.
     pub candidates: Vec<Candidate>,
     /// The number of candidates that are not listed.
@@ -25,7 +25,7 @@ pub const LISTED: usize = 64;
 
 /// The answer, or the reason why there is none.
 #[derive(Debug, Clone)]
-pub enum Outcome {
+pub enum ExtractOutcome {
     /// A candidate was read and accepted.
     Found {
         /// Its value.
@@ -70,12 +70,12 @@ pub struct Candidate {
     /// The repairs, in the order of reading.
     pub fixes: Vec<Fix>,
     /// The verdict on it.
-    pub verdict: Verdict,
+    pub verdict: CandidateVerdict,
 }
 
 /// The verdict on a candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CandidateVerdict {
     /// It is the answer.
     Accepted,
     /// Acceptable, but another one came first (or needed fewer repairs).
@@ -127,7 +127,7 @@ impl Candidate {
     /// The error if it could not be read.
     pub fn error(&self) -> Option<&JsonError> {
         match &self.verdict {
-            Verdict::Unreadable(error) => Some(error),
+            CandidateVerdict::Unreadable(error) => Some(error),
             _ => None,
         }
     }
@@ -145,8 +145,10 @@ impl Extracted {
     /// The accepted candidate, or the reported one if none was accepted.
     pub fn candidate(&self) -> Option<&Candidate> {
         match &self.outcome {
-            Outcome::Found { candidate, .. } | Outcome::Rejected { candidate, .. } => self.candidates.get(*candidate),
-            Outcome::Malformed { .. } | Outcome::NotFound => None,
+            ExtractOutcome::Found { candidate, .. } | ExtractOutcome::Rejected { candidate, .. } => {
+                self.candidates.get(*candidate)
+            }
+            ExtractOutcome::Malformed { .. } | ExtractOutcome::NotFound => None,
         }
     }
 }

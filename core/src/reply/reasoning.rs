@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_removed_wherever_they_stand() {
+    fn parts_are_removed_anywhere() {
         assert_eq!(visible("<think>a {x}</think>{\"a\":1}"), ["{\"a\":1}"]);
         assert_eq!(visible("Hm.\n<Thinking>\na\n</Thinking>\nyes"), ["Hm.", "yes"]);
         assert_eq!(visible("<reasoning>a</reasoning><think>b</think> c"), ["c"]);

@@ -18,7 +18,7 @@ const REACH_CHARS: usize = 5 * CHUNK_CHARS;
 const FACTOR: u64 = 0x0100_0000_01b3;
 
 /// The last offset of an equal part, and the number of parts in a row.
-struct Seen {
+struct LastChunk {
     at: usize,
     times: usize,
 }
@@ -28,7 +28,7 @@ pub fn repeated(text: &str) -> Option<String> {
     let chars: Vec<char> = running(text).chars().collect();
     // The weight of the character that leaves the window.
     let leaving = (1..CHUNK_CHARS).fold(1_u64, |weight, _| weight.wrapping_mul(FACTOR));
-    let mut seen: HashMap<u64, Seen> = HashMap::new();
+    let mut seen: HashMap<u64, LastChunk> = HashMap::new();
     let mut sum = 0_u64;
     for (end, c) in chars.iter().enumerate() {
         if let Some(gone) = end.checked_sub(CHUNK_CHARS) {
@@ -37,12 +37,12 @@ pub fn repeated(text: &str) -> Option<String> {
         sum = sum.wrapping_mul(FACTOR).wrapping_add(u64::from(*c));
         let Some(at) = (end + 1).checked_sub(CHUNK_CHARS) else { continue };
         let chunk = &chars[at..=end];
-        let last = seen.entry(sum).or_insert(Seen { at, times: 1 });
+        let last = seen.entry(sum).or_insert(LastChunk { at, times: 1 });
         if at < last.at + CHUNK_CHARS {
             continue;
         }
         let again = at <= last.at + REACH_CHARS && chars[last.at..last.at + CHUNK_CHARS] == *chunk;
-        *last = Seen { at, times: if again { last.times + 1 } else { 1 } };
+        *last = LastChunk { at, times: if again { last.times + 1 } else { 1 } };
         if last.times >= REPEATS {
             return Some(chunk.iter().collect());
         }

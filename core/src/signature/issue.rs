@@ -32,7 +32,7 @@ impl Path {
     pub fn to_program(&self) -> String {
         let name = |segment: &Segment| match segment {
             Segment::Field(name) => kebab(name),
-            Segment::Index(place) => place.to_string(),
+            Segment::Index(index) => index.to_string(),
         };
         match self.0.as_slice() {
             [] => "[root]".to_owned(),
@@ -47,8 +47,8 @@ impl fmt::Display for Path {
         if self.0.is_empty() {
             return f.write_str("root");
         }
-        for (place, segment) in self.0.iter().enumerate() {
-            if place > 0 {
+        for (index, segment) in self.0.iter().enumerate() {
+            if index > 0 {
                 f.write_str(".")?;
             }
             match segment {
@@ -79,8 +79,8 @@ impl Trail<'_> {
                     segments.push(Segment::Field((*name).to_owned()));
                     at = outer;
                 }
-                Trail::Index(outer, place) => {
-                    segments.push(Segment::Index(*place));
+                Trail::Index(outer, index) => {
+                    segments.push(Segment::Index(*index));
                     at = outer;
                 }
             }

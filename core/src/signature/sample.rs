@@ -10,7 +10,7 @@ use crate::value::json::Node;
 /// A value of a type. Seed 0 takes the first alternative everywhere (such as the first choice of an enum); `at` is the
 /// name of the field, or empty.
 pub fn sample(ty: &Type, seed: u64, at: &str) -> Json {
-    Spot { seed, name: at.to_owned(), place: 0, lists: 0 }.value(ty)
+    SamplePosition { seed, name: at.to_owned(), index: 0, lists: 0 }.value(ty)
 }
 
 /// A context for these parameters: an object with a value for each.
@@ -22,17 +22,17 @@ pub fn sample_inputs(params: &[Field], seed: u64) -> Json {
 const WIDE_LISTS: usize = 3;
 
 /// The position of a value in the sample; decides the choice.
-struct Spot {
+struct SamplePosition {
     seed: u64,
     /// Names from the outside in, joined by dots.
     name: String,
     /// Index in the innermost list.
-    place: usize,
+    index: usize,
     /// Number of enclosing lists.
     lists: usize,
 }
 
-impl Spot {
+impl SamplePosition {
     fn value(&self, ty: &Type) -> Json {
         match ty {
             Type::Optional(inner) => self.value(inner),
@@ -50,7 +50,7 @@ impl Spot {
             Type::Map => Json::object([("key", Json::str("value"))]),
             Type::List(item) => {
                 let size = if self.lists < WIDE_LISTS { 2 } else { 1 };
-                Json::list((0..size).map(|place| self.item(place).value(item)))
+                Json::list((0..size).map(|index| self.item(index).value(item)))
             }
             Type::Record { fields, .. } => {
                 Json::object(fields.iter().map(|field| (field.name.as_str(), self.field(&field.name).value(&field.ty))))
@@ -60,12 +60,12 @@ impl Spot {
 
     /// The position of a field of a record here.
     fn field(&self, name: &str) -> Self {
-        Self { seed: self.seed, name: format!("{}.{name}", self.name), place: self.place, lists: self.lists }
+        Self { seed: self.seed, name: format!("{}.{name}", self.name), index: self.index, lists: self.lists }
     }
 
     /// The position of an item of a list here.
-    fn item(&self, place: usize) -> Self {
-        Self { seed: self.seed, name: self.name.clone(), place, lists: self.lists + 1 }
+    fn item(&self, index: usize) -> Self {
+        Self { seed: self.seed, name: self.name.clone(), index, lists: self.lists + 1 }
     }
 
     fn datetime(&self) -> String {
@@ -89,14 +89,14 @@ impl Spot {
     /// A number below `count`: for seed 0 the list index, else derived from seed, name and index.
     fn choose(&self, count: usize) -> Option<usize> {
         if self.seed == 0 {
-            return self.place.checked_rem(count);
+            return self.index.checked_rem(count);
         }
         let mut hash = self.seed;
         for byte in self.name.bytes() {
             hash = mix(hash ^ u64::from(byte));
         }
         let count = u64::try_from(count).ok()?;
-        usize::try_from((mix(hash) >> 8).checked_add(u64::try_from(self.place).ok()?)?.checked_rem(count)?).ok()
+        usize::try_from((mix(hash) >> 8).checked_add(u64::try_from(self.index).ok()?)?.checked_rem(count)?).ok()
     }
 }
 

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn only_fields_of_declared_records_are_told() {
+    fn only_fields_of_declared_records_are_reported() {
         assert_eq!(found("{a :int}", r#"{"a":1,"feeling":2}"#), ["feeling: not in the signature"]);
         assert_eq!(
             found("[{a-b :int, c {d :int}}]", r#"[{"a_b":1,"c":{"d":1,"x":2}}]"#),

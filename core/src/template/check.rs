@@ -5,7 +5,7 @@
 //! rendering: through the enclosing sections from the inside out; values of unknown type are not checked.
 
 use super::diagnostic::{CURRENT_OUTSIDE_SECTION, SECTION_NOT_ALLOWED};
-use super::{Diagnostic, DiagnosticKind, Missing, Node, Path, Section, Template, render, variables};
+use super::{Diagnostic, DiagnosticKind, DottedName, Missing, Node, Section, Template, render, variables};
 use crate::signature::{Field, Signature, Type, names};
 use crate::text::{Span, nearest};
 use crate::value::Value;
@@ -114,7 +114,7 @@ impl<'s> Inspection<'s> {
         }
     }
 
-    fn variable(&mut self, path: &Path, span: Span) {
+    fn variable(&mut self, path: &DottedName, span: Span) {
         let problem = self.resolve(path).and_then(|shape| match self.form {
             Form::Values => is_text(path, shape),
             Form::References => Ok(()),
@@ -146,7 +146,7 @@ impl<'s> Inspection<'s> {
     }
 
     /// The shape of the value that `path` names; marks the parameter as used.
-    fn resolve(&mut self, path: &Path) -> Result<Shape<'s>, Problem> {
+    fn resolve(&mut self, path: &DottedName) -> Result<Shape<'s>, Problem> {
         let Some((first, rest)) = path.split_first() else { return self.current() };
         let mut shape = self.first(first)?;
         let mut seen = first.to_owned();
@@ -238,7 +238,7 @@ fn suggestion<'s>(name: &str, fields: impl IntoIterator<Item = &'s Field>) -> St
     }
 }
 
-fn is_text(path: &Path, shape: Shape<'_>) -> Result<(), Problem> {
+fn is_text(path: &DottedName, shape: Shape<'_>) -> Result<(), Problem> {
     let advice = match shape {
         Shape::Scalar | Shape::Open => return Ok(()),
         Shape::List(element) => match Shape::of(element) {

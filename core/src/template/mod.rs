@@ -59,7 +59,7 @@ pub enum Node {
     /// `{{path}}`
     Variable {
         /// The variable.
-        path: Path,
+        path: DottedName,
         /// The tag.
         span: Span,
     },
@@ -73,7 +73,7 @@ pub enum Node {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     /// The value that decides.
-    pub path: Path,
+    pub path: DottedName,
     /// The opening tag.
     pub span: Span,
     /// The closing tag.
@@ -86,11 +86,11 @@ pub struct Section {
 
 /// A dotted name. Without segments it is `.`, the innermost value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Path {
+pub struct DottedName {
     segments: Vec<String>,
 }
 
-impl Path {
+impl DottedName {
     /// The names between the dots; empty for `.`.
     pub fn segments(&self) -> &[String] {
         &self.segments
@@ -102,7 +102,7 @@ impl Path {
     }
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for DottedName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.segments.is_empty() { "." } else { "" })?;
         f.write_str(&self.segments.join("."))
@@ -111,9 +111,9 @@ impl fmt::Display for Path {
 
 /// A name that a template uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Use {
+pub struct VariableUse {
     /// The name.
-    pub path: Path,
+    pub path: DottedName,
     /// The tag (of a section: the opening one).
     pub span: Span,
     /// True for the name of a section.
@@ -121,19 +121,19 @@ pub struct Use {
 }
 
 /// Every use of a name, in the order of the text.
-pub fn variables(template: &Template) -> Vec<Use> {
+pub fn variables(template: &Template) -> Vec<VariableUse> {
     let mut uses = Vec::new();
     collect(&template.nodes, &mut uses);
     uses
 }
 
-fn collect(nodes: &[Node], uses: &mut Vec<Use>) {
+fn collect(nodes: &[Node], uses: &mut Vec<VariableUse>) {
     for node in nodes {
         match node {
             Node::Text(_) | Node::Comment(_) => {}
-            Node::Variable { path, span } => uses.push(Use { path: path.clone(), span: *span, section: false }),
+            Node::Variable { path, span } => uses.push(VariableUse { path: path.clone(), span: *span, section: false }),
             Node::Section(section) => {
-                uses.push(Use { path: section.path.clone(), span: section.span, section: true });
+                uses.push(VariableUse { path: section.path.clone(), span: section.span, section: true });
                 collect(&section.body, uses);
             }
         }

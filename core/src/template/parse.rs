@@ -2,7 +2,7 @@
 //!
 //! It must never recurse: open sections are kept on a stack, at most `TEMPLATE_DEPTH` of them.
 
-use super::{Node, Path, Section, Template, TemplateError};
+use super::{DottedName, Node, Section, Template, TemplateError};
 use crate::limits::TEMPLATE_DEPTH;
 use crate::text::Span;
 
@@ -66,7 +66,7 @@ pub fn literal(text: &str) -> Template {
 
 /// A section whose closing tag has not been found, and the nodes before it.
 struct OpenSection {
-    path: Path,
+    path: DottedName,
     span: Span,
     inverted: bool,
     outer: Vec<Node>,
@@ -79,7 +79,7 @@ impl OpenSection {
         nodes
     }
 
-    fn mismatch(&self, found: &Path, span: Span, text: &str) -> TemplateError {
+    fn mismatch(&self, found: &DottedName, span: Span, text: &str) -> TemplateError {
         let (tag, at) = (self.span.text(text), self.span.line_col(text));
         let message = format!(
             "`{{{{/{found}}}}}` at {} does not close `{tag}` opened at {at}; write `{{{{/{}}}}}`",
@@ -113,10 +113,10 @@ struct Tag<'t> {
 }
 
 impl Tag<'_> {
-    fn path(&self) -> Result<Path, TemplateError> {
+    fn path(&self) -> Result<DottedName, TemplateError> {
         let name = self.name;
         if name == "." {
-            return Ok(Path::default());
+            return Ok(DottedName::default());
         }
         let segments: Vec<String> = name.split('.').map(|segment| segment.trim().to_owned()).collect();
         if name.is_empty() {
@@ -126,7 +126,7 @@ impl Tag<'_> {
             let message = format!("`{name}` has an empty name beside a dot; write it as in `user.name`");
             return Err(TemplateError::new(self.span, message));
         }
-        Ok(Path { segments })
+        Ok(DottedName { segments })
     }
 }
 

@@ -8,8 +8,8 @@
 use std::borrow::Cow;
 
 use super::diagnostic::{CURRENT_OUTSIDE_SECTION, SECTION_NOT_ALLOWED};
-use super::lookup::{Found, find};
-use super::{Diagnostic, DiagnosticKind, Node, Path, Section, Template, TemplateError};
+use super::lookup::{FoundValue, find};
+use super::{Diagnostic, DiagnosticKind, DottedName, Node, Section, Template, TemplateError};
 use crate::limits::TEMPLATE_OUTPUT;
 use crate::text::Span;
 use crate::value::json::Node as JsonNode;
@@ -73,13 +73,13 @@ pub fn render(template: &Template, context: &Value, missing: Missing) -> Result<
 pub fn render_references(
     template: &Template,
     context: &Value,
-    reference: &dyn Fn(&Path) -> String,
+    reference: &dyn Fn(&DottedName) -> String,
 ) -> Result<Rendered, TemplateError> {
     fill(template, context, Form::References(reference))
 }
 
 fn fill(template: &Template, context: &Value, form: Form<'_>) -> Result<Rendered, TemplateError> {
-    let stack = vec![Found { value: context, way: String::new() }];
+    let stack = vec![FoundValue { value: context, way: String::new() }];
     let left = TEMPLATE_OUTPUT.max;
     let mut fill = Fill { source: template.source(), form, stack, left, done: Rendered::default() };
     fill.nodes(template.nodes())?;
@@ -89,13 +89,13 @@ fn fill(template: &Template, context: &Value, form: Form<'_>) -> Result<Rendered
 #[derive(Clone, Copy)]
 enum Form<'a> {
     Values(Missing),
-    References(&'a dyn Fn(&Path) -> String),
+    References(&'a dyn Fn(&DottedName) -> String),
 }
 
 struct Fill<'a> {
     source: &'a str,
     form: Form<'a>,
-    stack: Vec<Found<'a>>,
+    stack: Vec<FoundValue<'a>>,
     left: u64,
     done: Rendered,
 }
@@ -129,7 +129,7 @@ impl<'a> Fill<'a> {
     }
 
     /// Writes the body of a section once, with `frame` as the innermost value.
-    fn pass(&mut self, section: &Section, frame: Option<Found<'a>>) -> Result<(), TemplateError> {
+    fn pass(&mut self, section: &Section, frame: Option<FoundValue<'a>>) -> Result<(), TemplateError> {
         self.charge(1, section.span)?;
         let depth = self.stack.len();
         self.stack.extend(frame);
@@ -138,7 +138,7 @@ impl<'a> Fill<'a> {
         Ok(())
     }
 
-    fn variable(&mut self, path: &Path, tag: Span) -> Result<(), TemplateError> {
+    fn variable(&mut self, path: &DottedName, tag: Span) -> Result<(), TemplateError> {
         let found = match find(&self.stack, path) {
             Ok(found) => found,
             Err(miss) => {
@@ -181,8 +181,8 @@ impl<'a> Fill<'a> {
     }
 
     /// Appends text for the given span of the template.
-    fn write(&mut self, text: &str, origin: Origin, place: Span) -> Result<(), TemplateError> {
-        self.charge(text.len() as u64, place)?;
+    fn write(&mut self, text: &str, origin: Origin, span: Span) -> Result<(), TemplateError> {
+        self.charge(text.len() as u64, span)?;
         let start = self.done.text.len();
         if !text.is_empty() {
             self.done.text.push_str(text);
@@ -191,11 +191,11 @@ impl<'a> Fill<'a> {
         Ok(())
     }
 
-    fn charge(&mut self, bytes: u64, place: Span) -> Result<(), TemplateError> {
+    fn charge(&mut self, bytes: u64, span: Span) -> Result<(), TemplateError> {
         self.left = self.left.checked_sub(bytes).ok_or_else(|| {
             let message =
                 format!("the filled template is larger than {} bytes; give it less data", TEMPLATE_OUTPUT.max);
-            TemplateError::new(place, message)
+            TemplateError::new(span, message)
         })?;
         Ok(())
     }

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stands_for_anything() {
+    fn a_star_matches_any_text() {
         assert!(
             matches_wildcard("json", "json")
                 && !matches_wildcard("json", "json_loop")

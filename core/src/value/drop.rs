@@ -21,7 +21,7 @@ impl Value {
                 | Self::Map(_)
                 | Self::Set(_)
                 | Self::Function(_)
-                | Self::Pattern(_)
+                | Self::Regex(_)
         )
     }
 

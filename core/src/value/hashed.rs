@@ -27,12 +27,12 @@ pub(super) struct Hashed<V> {
 #[derive(Clone, Copy)]
 struct Slot {
     hash: u32,
-    place: u32,
+    entry: u32,
 }
 
 impl Slot {
-    fn place(self) -> usize {
-        self.place as usize
+    fn entry(self) -> usize {
+        self.entry as usize
     }
 }
 
@@ -41,7 +41,7 @@ impl Slot {
 enum Order {
     AsGiven,
     /// Their indexes, in order.
-    Places(Box<[u32]>),
+    Indexes(Box<[u32]>),
 }
 
 /// Spreads the hash over all bits, as the index requires.
@@ -103,23 +103,23 @@ impl<V> Hashed<V> {
     #[inline]
     fn find(&self, hash: u32, is: impl Fn(&Value) -> bool) -> Option<usize> {
         let slot = self.index.find(spread(hash), |slot| {
-            slot.hash == hash && self.entries.get(slot.place()).is_some_and(|(have, _)| is(have))
+            slot.hash == hash && self.entries.get(slot.entry()).is_some_and(|(have, _)| is(have))
         });
-        slot.map(|slot| slot.place())
+        slot.map(|slot| slot.entry())
     }
 
     #[inline]
-    fn place(&self, key: &Value) -> Option<usize> {
+    fn index_of(&self, key: &Value) -> Option<usize> {
         self.find(self.hash(key), |have| have == key)
     }
 
     fn push(&mut self, hash: u32, key: Value, value: V) -> usize {
         let at = self.entries.len();
         // Memory is exhausted before there are more entries.
-        let place = u32::try_from(at).unwrap_or(u32::MAX);
+        let entry = u32::try_from(at).unwrap_or(u32::MAX);
         self.only_strings &= matches!(key, Value::Str(_));
         self.entries.push((key, value));
-        self.index.insert_unique(spread(hash), Slot { hash, place }, |slot| spread(slot.hash));
+        self.index.insert_unique(spread(hash), Slot { hash, entry }, |slot| spread(slot.hash));
         at
     }
 
@@ -147,7 +147,7 @@ impl<V> Hashed<V> {
     /// known: alternating reads and writes would compute the order each time.
     #[inline]
     pub(super) fn takes(&self, key: &Value) -> bool {
-        is_hashable(key) && (self.order.get().is_none() || self.place(key).is_some())
+        is_hashable(key) && (self.order.get().is_none() || self.index_of(key).is_some())
     }
 
     /// The entry with exactly this key.
@@ -155,7 +155,7 @@ impl<V> Hashed<V> {
         if !is_hashable(key) {
             return None;
         }
-        self.entries.get(self.place(key)?).map(|(key, value)| (key, value))
+        self.entries.get(self.index_of(key)?).map(|(key, value)| (key, value))
     }
 
     /// The value under exactly this string.
@@ -169,7 +169,7 @@ impl<V> Hashed<V> {
         if !is_hashable(key) {
             return None;
         }
-        let at = self.place(key)?;
+        let at = self.index_of(key)?;
         self.entries.get_mut(at).map(|(_, value)| value)
     }
 
@@ -209,7 +209,7 @@ impl<V> Hashed<V> {
     pub(super) fn iter(&self) -> Iter<'_, V> {
         match self.order() {
             Order::AsGiven => Iter::of(&self.entries),
-            Order::Places(places) => Iter::of_places(places, &self.entries),
+            Order::Indexes(indexes) => Iter::of_indexes(indexes, &self.entries),
         }
     }
 
@@ -217,9 +217,9 @@ impl<V> Hashed<V> {
     pub(super) fn into_sorted(self) -> Vec<(Value, V)> {
         self.order();
         match self.order.into_inner() {
-            Some(Order::Places(places)) => {
+            Some(Order::Indexes(indexes)) => {
                 let mut entries: Vec<_> = self.entries.into_iter().map(Some).collect();
-                places.iter().filter_map(|place| entries.get_mut(*place as usize)?.take()).collect()
+                indexes.iter().filter_map(|at| entries.get_mut(*at as usize)?.take()).collect()
             }
             _ => self.entries,
         }
@@ -233,10 +233,10 @@ impl<V> Hashed<V> {
             let kind = self.entries.first().map(|(key, _)| discriminant(key));
             let alike = self.entries.iter().all(|(key, _)| Some(discriminant(key)) == kind);
             let head = |key| if alike { head(key) } else { 0 };
-            let keys = (0..).zip(&self.entries).map(|(place, (key, _))| (head(key), place, key));
+            let keys = (0..).zip(&self.entries).map(|(at, (key, _))| (head(key), at, key));
             let mut keys: Vec<(u64, u32, &Value)> = keys.collect();
             keys.sort_by(|(head, _, key), (other_head, _, other)| head.cmp(other_head).then_with(|| key.cmp(other)));
-            Order::Places(keys.into_iter().map(|(_, place, _)| place).collect())
+            Order::Indexes(keys.into_iter().map(|(_, at, _)| at).collect())
         })
     }
 }

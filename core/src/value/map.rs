@@ -5,7 +5,7 @@ mod field;
 pub(crate) use field::Field;
 
 use super::drop::dismantle;
-use super::order::owe_hash;
+use super::order::charge_hash;
 use super::table::Table;
 use super::table_iter;
 use super::{Keyword, Value};
@@ -81,7 +81,7 @@ impl Map {
     /// The value under a name, looked up flexibly (language contract §13) on behalf of the host: the string key, the
     /// keyword, then the name with `-` replaced by `_` as string and as keyword. The reverse (`_` → `-`) is not tried.
     pub fn lookup(&self, name: &str) -> Option<&Value> {
-        owe_hash(name.len());
+        charge_hash(name.len());
         let either = |name: &str| self.get_str(name).or_else(|| self.get_keyword_named(name));
         either(name).or_else(|| name.contains('-').then(|| either(&name.replace('-', "_"))).flatten())
     }

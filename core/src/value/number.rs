@@ -32,7 +32,7 @@ pub enum NumberError {
     /// This argument is not an integer.
     NotInteger(u8),
     /// This argument is a negative integer, or a bit position that is not an integer.
-    NotPlace(u8),
+    NotBitPosition(u8),
     /// The divisor is zero.
     DivisionByZero,
     /// The result has more than [`INTEGER_BITS`] bits.

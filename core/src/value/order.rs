@@ -24,46 +24,46 @@ const HASH_DEPTH: usize = 64;
 const HASH_VALUES: usize = 4_096;
 
 /// Pairs of values that are compared without being charged.
-const UNTOLD: usize = 32;
+const FREE_PAIRS: usize = 32;
 /// Texts up to this many bytes are compared and hashed without being charged.
 const SHORT_TEXT: usize = 4_096;
 
 thread_local! {
     // Uncharged work of comparing and hashing on this thread. It has no destructor, so access is cheap.
-    static OWED: Cell<usize> = const { Cell::new(0) };
+    static UNCHARGED: Cell<usize> = const { Cell::new(0) };
 }
 
 /// True if this thread has uncharged work of comparing or hashing.
 #[inline]
-pub(crate) fn is_owed() -> bool {
-    OWED.get() > 0
+pub(crate) fn has_uncharged() -> bool {
+    UNCHARGED.get() > 0
 }
 
 /// The uncharged work of comparing and hashing large values on this thread, in pairs of values; resets it.
-pub(crate) fn take_owed() -> usize {
-    OWED.take()
+pub(crate) fn take_uncharged() -> usize {
+    UNCHARGED.take()
 }
 
-fn owe(work: usize) {
-    if work > UNTOLD {
-        OWED.set(OWED.get().saturating_add(work));
+fn charge(work: usize) {
+    if work > FREE_PAIRS {
+        UNCHARGED.set(UNCHARGED.get().saturating_add(work));
     }
 }
 
 /// Adds the work for this much text: compared by words, hashed by bytes.
-fn owe_text(bytes: usize, bytes_per_pair: usize) {
+fn charge_text(bytes: usize, bytes_per_pair: usize) {
     if bytes > SHORT_TEXT {
-        owe(UNTOLD + bytes / bytes_per_pair);
+        charge(FREE_PAIRS + bytes / bytes_per_pair);
     }
 }
 
 /// Adds the work of hashing or searching a text of this many bytes.
-pub(super) fn owe_hash(bytes: usize) {
-    owe_text(bytes, 16);
+pub(super) fn charge_hash(bytes: usize) {
+    charge_text(bytes, 16);
 }
 
 fn compare_texts(a: &str, b: &str) -> Ordering {
-    owe_text(a.len().min(b.len()), 256);
+    charge_text(a.len().min(b.len()), 256);
     a.cmp(b)
 }
 
@@ -122,7 +122,7 @@ impl PartialEq for Value {
                     return true;
                 }
                 if a.len() == b.len() {
-                    owe_text(a.len(), 256);
+                    charge_text(a.len(), 256);
                 }
                 a == b
             }
@@ -145,7 +145,7 @@ fn equal_leaves(a: &[Value], b: &[Value]) -> Option<bool> {
     }
     let decides = |(a, b): &(&Value, &Value)| (a.is_container() && b.is_container()) || a != b;
     let decided = a.iter().zip(b).enumerate().find(|(_, pair)| decides(pair));
-    owe(decided.map_or(a.len(), |(place, _)| place));
+    charge(decided.map_or(a.len(), |(place, _)| place));
     match decided {
         None => Some(true),
         Some((_, (a, b))) if a.is_container() && b.is_container() => None,
@@ -182,7 +182,7 @@ pub(super) fn rank(value: &Value) -> u8 {
         Value::Nil => 2,
         Value::Bool(true) => 3,
         Value::Function(_) => 4,
-        Value::Pattern(_) => 5,
+        Value::Regex(_) => 5,
         Value::Var(_) => 6,
         Value::Symbol(_) => 7,
         Value::Keyword(_) => 8,
@@ -206,7 +206,7 @@ fn leaves(a: &Value, b: &Value, rule: Rule) -> Result<Option<Ordering>, ()> {
         (Value::Instant(a), Value::Instant(b)) => Some(a.cmp(b)),
         (Value::Date(a), Value::Date(b)) => Some(a.cmp(b)),
         (Value::Duration(a), Value::Duration(b)) => Some(a.cmp(b)),
-        (Value::Pattern(a), Value::Pattern(b)) => Some(a.cmp(b)),
+        (Value::Regex(a), Value::Regex(b)) => Some(a.cmp(b)),
         (Value::Function(a), Value::Function(b)) => Some(a.cmp(b)),
         (Value::List(_), Value::List(_)) | (Value::Set(_), Value::Set(_)) | (Value::Map(_), Value::Map(_)) => {
             return Err(());
@@ -283,7 +283,7 @@ fn walk(a: &Value, b: &Value, rule: Rule) -> Option<Ordering> {
     leaves(a, b, rule).unwrap_or_else(|()| {
         let mut pairs = 0;
         let ordering = walk_containers(a, b, rule, &mut pairs);
-        owe(pairs);
+        charge(pairs);
         ordering
     })
 }
@@ -408,14 +408,14 @@ fn hash<H: Hasher>(value: &Value, state: &mut H, depth: usize, left: &mut usize)
         Value::Float(float) => if float.is_nan() { f64::NAN } else { *float }.to_bits().hash(state),
         Value::Keyword(word) => word.hash(state),
         Value::Str(text) => {
-            owe_hash(text.len());
+            charge_hash(text.len());
             text.hash(state);
         }
         Value::Instant(at) => at.hash(state),
         Value::Date(day) => day.hash(state),
         Value::Duration(span) => span.hash(state),
         Value::Var(name) | Value::Symbol(name) => name.hash(state),
-        Value::Pattern(pattern) => pattern.hash(state),
+        Value::Regex(pattern) => pattern.hash(state),
         Value::Function(function) => function.hash(state),
         Value::List(items) => {
             items.len().hash(state);

@@ -117,7 +117,7 @@ impl<W: Write> Printer<'_, W> {
             Value::Date(day) => write!(self.out, "\"{day}\""),
             Value::Duration(span) => write!(self.out, "#duration[{}ms]", span.0),
             Value::Function(function) => write!(self.out, "{function}"),
-            Value::Pattern(pattern) => write!(self.out, "#\"{}\"", pattern.source()),
+            Value::Regex(pattern) => write!(self.out, "#\"{}\"", pattern.source()),
             Value::Var(name) => write!(self.out, "#'{}", name.name()),
             Value::Symbol(name) => write!(self.out, "'{}", name.name()),
         }
@@ -289,7 +289,7 @@ mod tests {
     use crate::value::json;
 
     #[test]
-    fn scalars_print_as_the_contract_says() {
+    fn scalars_print_as_in_the_contract() {
         let cases = [
             (Value::Nil, "nil"),
             (Value::Bool(true), "true"),
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_cut_collections_and_strings_and_say_so() {
+    fn bounds_cut_collections_and_strings_visibly() {
         let items = |n| Bounds { items: Some(n), chars: None };
         let chars = |n| Bounds { items: None, chars: Some(n) };
         let list = Value::list((1..=5).map(Value::Int));

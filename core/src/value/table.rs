@@ -332,17 +332,17 @@ fn seek<V>(entries: &[(Value, V)], key: &Value) -> Option<usize> {
     same(entries, key).or_else(|| match key {
         Value::Keyword(_) => None,
         key if entries.len() <= FEW => entries.iter().position(|(have, _)| have == key),
-        key => place(entries, key).ok(),
+        key => search(entries, key).ok(),
     })
 }
 
 /// The same, or the index where it would be inserted.
 #[inline]
 fn seek_place<V>(entries: &[(Value, V)], key: &Value) -> Result<usize, usize> {
-    same(entries, key).map_or_else(|| place(entries, key), Ok)
+    same(entries, key).map_or_else(|| search(entries, key), Ok)
 }
 
-fn place<V>(entries: &[(Value, V)], key: &Value) -> Result<usize, usize> {
+fn search<V>(entries: &[(Value, V)], key: &Value) -> Result<usize, usize> {
     match entries.last() {
         // Keys often arrive in order.
         Some((last, _)) if last < key => Err(entries.len()),

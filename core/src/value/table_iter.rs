@@ -10,7 +10,7 @@ pub(crate) struct Iter<'a, V>(Inner<'a, V>);
 enum Inner<'a, V> {
     Sorted(std::slice::Iter<'a, (Value, V)>),
     /// Indexes in order, and the entries.
-    Placed(std::slice::Iter<'a, u32>, &'a [(Value, V)]),
+    Indexed(std::slice::Iter<'a, u32>, &'a [(Value, V)]),
     Tree(btree_map::Iter<'a, Value, V>),
 }
 
@@ -22,8 +22,8 @@ impl<'a, V> Iter<'a, V> {
     }
 
     /// Entries in the order of these indexes.
-    pub(super) fn of_places(places: &'a [u32], entries: &'a [(Value, V)]) -> Self {
-        Self(Inner::Placed(places.iter(), entries))
+    pub(super) fn of_indexes(indexes: &'a [u32], entries: &'a [(Value, V)]) -> Self {
+        Self(Inner::Indexed(indexes.iter(), entries))
     }
 
     /// The entries of a tree.
@@ -32,8 +32,8 @@ impl<'a, V> Iter<'a, V> {
     }
 }
 
-fn at<V>(entries: &[(Value, V)], place: u32) -> Option<(&Value, &V)> {
-    entries.get(place as usize).map(|(key, value)| (key, value))
+fn at<V>(entries: &[(Value, V)], index: u32) -> Option<(&Value, &V)> {
+    entries.get(index as usize).map(|(key, value)| (key, value))
 }
 
 impl<'a, V> Iterator for Iter<'a, V> {
@@ -43,7 +43,7 @@ impl<'a, V> Iterator for Iter<'a, V> {
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
             Inner::Sorted(entries) => entries.next().map(|(key, value)| (key, value)),
-            Inner::Placed(places, entries) => at(entries, *places.next()?),
+            Inner::Indexed(indexes, entries) => at(entries, *indexes.next()?),
             Inner::Tree(entries) => entries.next(),
         }
     }
@@ -52,7 +52,7 @@ impl<'a, V> Iterator for Iter<'a, V> {
     fn size_hint(&self) -> (usize, Option<usize>) {
         match &self.0 {
             Inner::Sorted(entries) => entries.size_hint(),
-            Inner::Placed(places, _) => places.size_hint(),
+            Inner::Indexed(indexes, _) => indexes.size_hint(),
             Inner::Tree(entries) => entries.size_hint(),
         }
     }
@@ -62,7 +62,7 @@ impl<V> DoubleEndedIterator for Iter<'_, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
             Inner::Sorted(entries) => entries.next_back().map(|(key, value)| (key, value)),
-            Inner::Placed(places, entries) => at(entries, *places.next_back()?),
+            Inner::Indexed(indexes, entries) => at(entries, *indexes.next_back()?),
             Inner::Tree(entries) => entries.next_back(),
         }
     }
@@ -74,16 +74,16 @@ impl<V> Clone for Iter<'_, V> {
     fn clone(&self) -> Self {
         Self(match &self.0 {
             Inner::Sorted(entries) => Inner::Sorted(entries.clone()),
-            Inner::Placed(places, entries) => Inner::Placed(places.clone(), entries),
+            Inner::Indexed(indexes, entries) => Inner::Indexed(indexes.clone(), entries),
             Inner::Tree(entries) => Inner::Tree(entries.clone()),
         })
     }
 }
 
 /// The entries of a table by value.
-pub(crate) struct IntoIter<V>(Taken<V>);
+pub(crate) struct IntoIter<V>(IntoInner<V>);
 
-enum Taken<V> {
+enum IntoInner<V> {
     Entries(std::vec::IntoIter<(Value, V)>),
     Tree(btree_map::IntoIter<Value, V>),
 }
@@ -91,12 +91,12 @@ enum Taken<V> {
 impl<V> IntoIter<V> {
     /// Entries in their current order.
     pub(super) fn of(entries: Vec<(Value, V)>) -> Self {
-        Self(Taken::Entries(entries.into_iter()))
+        Self(IntoInner::Entries(entries.into_iter()))
     }
 
     /// The entries of a tree.
     pub(super) fn of_tree(tree: BTreeMap<Value, V>) -> Self {
-        Self(Taken::Tree(tree.into_iter()))
+        Self(IntoInner::Tree(tree.into_iter()))
     }
 }
 
@@ -106,15 +106,15 @@ impl<V> Iterator for IntoIter<V> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
-            Taken::Entries(entries) => entries.next(),
-            Taken::Tree(entries) => entries.next(),
+            IntoInner::Entries(entries) => entries.next(),
+            IntoInner::Tree(entries) => entries.next(),
         }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         match &self.0 {
-            Taken::Entries(entries) => entries.size_hint(),
-            Taken::Tree(entries) => entries.size_hint(),
+            IntoInner::Entries(entries) => entries.size_hint(),
+            IntoInner::Tree(entries) => entries.size_hint(),
         }
     }
 }

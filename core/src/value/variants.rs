@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{BigInt, Date, Duration, Function, Instant, Keyword, List, Map, Pattern, Set};
+use super::{BigInt, Date, Duration, Function, Instant, Keyword, List, Map, Regex, Set};
 
 /// A value. Containers are shared and copied on write.
 ///
@@ -50,7 +50,7 @@ pub enum Value {
     /// A function.
     Function(Arc<Function>),
     /// A regular expression.
-    Pattern(Arc<Pattern>),
+    Regex(Arc<Regex>),
 }
 
 impl Clone for Value {
@@ -59,13 +59,13 @@ impl Clone for Value {
         match self {
             // Fast path for the most common variant.
             Self::Int(int) => Self::Int(*int),
-            other => again(other),
+            other => clone_slow(other),
         }
     }
 }
 
 #[inline(never)]
-fn again(value: &Value) -> Value {
+fn clone_slow(value: &Value) -> Value {
     match value {
         Value::Nil => Value::Nil,
         Value::Bool(truth) => Value::Bool(*truth),
@@ -81,7 +81,7 @@ fn again(value: &Value) -> Value {
         Value::Date(day) => Value::Date(*day),
         Value::Duration(span) => Value::Duration(*span),
         Value::Function(function) => Value::Function(Arc::clone(function)),
-        Value::Pattern(pattern) => Value::Pattern(Arc::clone(pattern)),
+        Value::Regex(pattern) => Value::Regex(Arc::clone(pattern)),
         Value::Var(name) => Value::Var(*name),
         Value::Symbol(name) => Value::Symbol(*name),
     }
@@ -214,7 +214,7 @@ impl Value {
             Self::Date(_) => Kind::Date,
             Self::Duration(_) => Kind::Duration,
             Self::Function(_) => Kind::Function,
-            Self::Pattern(_) => Kind::Regex,
+            Self::Regex(_) => Kind::Regex,
             Self::Var(_) => Kind::Var,
             Self::Symbol(_) => Kind::Symbol,
         }

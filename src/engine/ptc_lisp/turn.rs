@@ -121,7 +121,7 @@ fn told(plan: &Plan, found: &Result<Program, NoProgram>, reply: &str) -> Extract
             kind,
             rule: Some(program.rule.name().to_owned()),
             candidates: 1,
-            fixes: program.mends.iter().map(|mend| (mend.kind.name().to_owned(), mend.at.start, mend.at.end)).collect(),
+            fixes: program.fixes.iter().map(|mend| (mend.kind.name().to_owned(), mend.at.start, mend.at.end)).collect(),
             span: Some((program.span.start, program.span.end)),
             sha,
             repaired: (program.span.text(reply) != program.text).then(|| Kept::of(program.text.clone())),

@@ -1,8 +1,8 @@
 //! Lists: forms, and calls of builtins, tools and other values.
 
 use super::word::{Word, word};
-use super::{A, Analyser, Tail, broken, broken_with};
-use crate::lisp::builtins::{self, Builtin, Run, namespaces};
+use super::{Analyser, AnalysisResult, Tail, form_error, form_error_with_hint};
+use crate::lisp::builtins::{self, Builtin, Implementation, namespaces};
 use crate::lisp::ir::{Expr, Node};
 use crate::lisp::machine::Callable;
 use crate::lisp::{Error, Form, Shape};
@@ -33,10 +33,10 @@ const QUOTING: &[&str] = &["doc", "meta", "source", "dir", "ns-publics", "ns-nam
 
 impl Analyser<'_> {
     /// `( … )`
-    pub(super) fn list(&mut self, form: &Form, parts: &[Form], tail: Tail) -> A {
+    pub(super) fn list(&mut self, form: &Form, parts: &[Form], tail: Tail) -> AnalysisResult {
         let Some((head, args)) = parts.split_first() else {
             let hint = "Write [] for an empty list, or a function between the parentheses";
-            return Err(broken_with(Reason::InvalidForm, "()", "there is nothing to call", hint, form.span));
+            return Err(form_error_with_hint(Reason::InvalidForm, "()", "there is nothing to call", hint, form.span));
         };
         if let Shape::Symbol(name) = &head.shape {
             return self.named_call(form, *name, head.span, args, tail);
@@ -47,7 +47,7 @@ impl Analyser<'_> {
     }
 
     /// A list that begins with a symbol.
-    fn named_call(&mut self, form: &Form, head: Keyword, at: Span, args: &[Form], tail: Tail) -> A {
+    fn named_call(&mut self, form: &Form, head: Keyword, at: Span, args: &[Form], tail: Tail) -> AnalysisResult {
         let (local, word) = (self.is_local(head), word(head));
         if let Some(Word { form: Some(analyse), is_fixed, .. }) = word
             && (!local || *is_fixed)
@@ -67,7 +67,7 @@ impl Analyser<'_> {
         let name = head.name();
         if name == "." {
             let hint = "Write (.method object arguments…)";
-            return Err(broken_with(
+            return Err(form_error_with_hint(
                 Reason::InvalidForm,
                 ".",
                 "this way to call methods does not exist",
@@ -80,7 +80,7 @@ impl Analyser<'_> {
             Some(("data", key)) => {
                 let hint =
                     format!("Write data/{key} for the data, (get data/{key} …) or (nth data/{key} …) for a part of it");
-                return Err(broken_with(Reason::InvalidForm, name, "data is no function", &hint, form.span));
+                return Err(form_error_with_hint(Reason::InvalidForm, name, "data is no function", &hint, form.span));
             }
             Some(("Double", member)) => {
                 // As in the reference, calling a constant gives the constant.
@@ -106,9 +106,9 @@ impl Analyser<'_> {
     }
 
     /// Calls a builtin known by name.
-    fn builtin_call(&mut self, row: &'static Builtin, args: &[Form], span: Span) -> A {
+    fn builtin_call(&mut self, row: &'static Builtin, args: &[Form], span: Span) -> AnalysisResult {
         let nodes = if QUOTING.contains(&row.name) {
-            args.iter().map(|arg| self.quoting(arg)).collect::<A<Vec<Node>>>()?
+            args.iter().map(|arg| self.quoting(arg)).collect::<AnalysisResult<Vec<Node>>>()?
         } else {
             self.all(args)?
         };
@@ -119,7 +119,7 @@ impl Analyser<'_> {
     }
 
     /// An argument that is not evaluated if it is a symbol.
-    fn quoting(&mut self, arg: &Form) -> A {
+    fn quoting(&mut self, arg: &Form) -> AnalysisResult {
         match arg.name() {
             Some(name) => Ok(Node::constant(Value::Symbol(name), arg.span)),
             None => self.expr(arg, Tail::No),
@@ -127,7 +127,7 @@ impl Analyser<'_> {
     }
 
     /// `(tool/name …)`
-    pub(super) fn tool_call(&mut self, form: &Form, tool: &str, at: Span, args: &[Form]) -> A {
+    pub(super) fn tool_call(&mut self, form: &Form, tool: &str, at: Span, args: &[Form]) -> AnalysisResult {
         let tool = self.tool_name(tool, at);
         let keys = args.iter().step_by(2);
         let pairs = args.len().is_multiple_of(2)
@@ -166,7 +166,7 @@ impl Analyser<'_> {
 pub(super) fn constant_builtin(node: &Node) -> Option<&'static Builtin> {
     match &node.expr {
         Expr::Const(value) => match Callable::of_value(value)? {
-            Callable::Builtin(row) if matches!(row.run, Run::Function(_)) => Some(row),
+            Callable::Builtin(row) if matches!(row.run, Implementation::Function(_)) => Some(row),
             _ => None,
         },
         _ => None,
@@ -179,7 +179,7 @@ pub(super) fn call(callee: Node, mut args: Vec<Node>, span: Span) -> Node {
         return builtin(row, args, span);
     }
     if matches!(&callee.expr, Expr::Const(Value::Float(number)) if !number.is_finite()) {
-        let error = broken(Reason::InvalidKeywordCall, "call", "a number is no function", span);
+        let error = form_error(Reason::InvalidKeywordCall, "call", "a number is no function", span);
         args.push(Node::new(Expr::Raise(error), span));
         return Node::new(Expr::Do(args), span);
     }
@@ -220,7 +220,7 @@ fn arity_error(reason: Reason, row: &Builtin, got: usize, span: Span) -> Box<Err
 }
 
 /// Checks the number of a form's parts against its row in the table of builtins.
-pub(super) fn count(op: &str, args: &[Form], span: Span) -> A<()> {
+pub(super) fn count(op: &str, args: &[Form], span: Span) -> AnalysisResult<()> {
     match builtins::find(op) {
         Some(row) if !row.arity.allows(args.len()) => Err(arity_error(Reason::InvalidArity, row, args.len(), span)),
         _ => Ok(()),

@@ -1,10 +1,10 @@
 //! The table of forms: the function that analyses each. A test compares it with the rows of the builtins' table.
 
-use super::{A, Analyser, Tail};
+use super::{Analyser, AnalysisResult, Tail};
 use crate::lisp::Form;
 
 /// Analyses a form: the whole form, its parts after the head, and whether it is in tail position.
-pub(super) type Handler = fn(&mut Analyser<'_>, &Form, &[Form], Tail) -> A;
+pub(super) type Handler = fn(&mut Analyser<'_>, &Form, &[Form], Tail) -> AnalysisResult;
 
 /// Forms that locals cannot shadow.
 pub(super) const FIXED: &[&str] = &[

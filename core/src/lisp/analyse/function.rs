@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::bind::unsupported;
 use super::call::count;
 use super::name::{is_placeholder, number, plain};
-use super::{A, Analyser, Tail, broken, broken_with, liveness};
+use super::{Analyser, AnalysisResult, Tail, form_error, form_error_with_hint, liveness};
 use crate::lisp::ir::{Expr, Lambda, Node, Pattern};
 use crate::lisp::{Error, Form, Shape};
 use crate::reasons::Reason;
@@ -53,7 +53,7 @@ enum SelfName {
 
 impl Analyser<'_> {
     /// `(fn name? [params] body…)`
-    pub(super) fn fn_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+    pub(super) fn fn_form(&mut self, form: &Form, args: &[Form], _: Tail) -> AnalysisResult {
         count("fn", args, form.span)?;
         let (name, args) = match args {
             [name, params, ..] if plain(name).is_some() && !is_multiple(params) => {
@@ -65,15 +65,15 @@ impl Analyser<'_> {
     }
 
     /// The function of `(defn name [params] body…)`.
-    pub(super) fn defined(&mut self, name: Keyword, parts: &[Form], span: Span) -> A {
+    pub(super) fn defined(&mut self, name: Keyword, parts: &[Form], span: Span) -> AnalysisResult {
         self.lambda("defn", SelfName::Global(name), parts, span)
     }
 
     /// A function from its parameters and body.
-    fn lambda(&mut self, op: &str, name: SelfName, parts: &[Form], span: Span) -> A {
+    fn lambda(&mut self, op: &str, name: SelfName, parts: &[Form], span: Span) -> AnalysisResult {
         let Some((form, body)) = parts.split_first() else {
             let problem = "the parameters are missing";
-            return Err(broken_with(Reason::InvalidForm, op, problem, &written(op), span));
+            return Err(form_error_with_hint(Reason::InvalidForm, op, problem, &written(op), span));
         };
         let Shape::Vector(params) = &form.shape else {
             let (problem, hint) = if is_multiple(form) {
@@ -81,7 +81,7 @@ impl Analyser<'_> {
             } else {
                 ("the parameters must be a vector", written(op))
             };
-            return Err(broken_with(Reason::InvalidForm, op, problem, &hint, form.span));
+            return Err(form_error_with_hint(Reason::InvalidForm, op, problem, &hint, form.span));
         };
         self.enter_function();
         let shown_name = match name {
@@ -130,11 +130,11 @@ impl Analyser<'_> {
     }
 
     /// `#( … )`
-    pub(super) fn short(&mut self, form: &Form, parts: &Rc<[Form]>) -> A {
+    pub(super) fn short(&mut self, form: &Form, parts: &Rc<[Form]>) -> AnalysisResult {
         let (highest, rest) = placeholders(parts)?;
         if highest > PLACEHOLDERS {
             let problem = format!("placeholders go up to %{PLACEHOLDERS}");
-            return Err(broken_with(Reason::InvalidForm, "#()", problem, "Use (fn […] …)", form.span));
+            return Err(form_error_with_hint(Reason::InvalidForm, "#()", problem, "Use (fn […] …)", form.span));
         }
         self.enter_function();
         let mut params = Vec::with_capacity(highest);
@@ -186,7 +186,7 @@ fn is_multiple(form: &Form) -> bool {
 }
 
 /// The positional parameters and the one after `&`.
-fn parameters<'f>(op: &str, params: &'f [Form], span: Span) -> A<(&'f [Form], Option<&'f Form>)> {
+fn parameters<'f>(op: &str, params: &'f [Form], span: Span) -> AnalysisResult<(&'f [Form], Option<&'f Form>)> {
     if let Some(form) = params.iter().find(|form| matches!(form.shape, Shape::Literal(_))) {
         return Err(unsupported(form, "a parameter must be a symbol, a vector or a map"));
     }
@@ -195,7 +195,7 @@ fn parameters<'f>(op: &str, params: &'f [Form], span: Span) -> A<(&'f [Form], Op
     };
     match &params[at + 1..] {
         [rest] if rest.symbol() != Some("&") => Ok((&params[..at], Some(rest))),
-        _ => Err(broken(Reason::InvalidForm, op, "one parameter must stand after &", span)),
+        _ => Err(form_error(Reason::InvalidForm, op, "one parameter must stand after &", span)),
     }
 }
 
@@ -226,7 +226,13 @@ fn placeholders(parts: &[Form]) -> Result<(usize, bool), Box<Error>> {
             },
             Shape::Short(_) => {
                 let hint = "Write the inner one as (fn [x] …)";
-                return Err(broken_with(Reason::InvalidForm, "#()", "#() cannot stand inside of #()", hint, form.span));
+                return Err(form_error_with_hint(
+                    Reason::InvalidForm,
+                    "#()",
+                    "#() cannot stand inside of #()",
+                    hint,
+                    form.span,
+                ));
             }
             Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) => forms.extend(&**parts),
             Shape::Literal(_) | Shape::Regex(_) | Shape::Quoted(_) | Shape::Var(_) => {}

@@ -3,7 +3,7 @@
 use hashbrown::HashSet;
 use std::sync::Arc;
 
-use super::{A, Analyser, Tail};
+use super::{Analyser, AnalysisResult, Tail};
 use crate::lisp::builtins::regex::compile;
 use crate::lisp::ir::{Expr, Node};
 use crate::lisp::{Form, Shape};
@@ -18,18 +18,18 @@ const MOST_REGEX_STEPS: usize = 10_000_000;
 /// The equality of literal forms: lists and vectors are equal, the order in maps and sets is ignored, and so is the
 /// sign of zero.
 #[derive(PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Written<'f> {
+enum LiteralKey<'f> {
     Literal(&'f Value),
     Zero,
     Symbol(Keyword),
     Quoted(Keyword),
     Var(Keyword),
-    Sequence(Vec<Written<'f>>),
-    Map(Vec<(Written<'f>, Written<'f>)>),
-    Set(Vec<Written<'f>>),
+    Sequence(Vec<LiteralKey<'f>>),
+    Map(Vec<(LiteralKey<'f>, LiteralKey<'f>)>),
+    Set(Vec<LiteralKey<'f>>),
 }
 
-impl<'f> Written<'f> {
+impl<'f> LiteralKey<'f> {
     /// `None` for forms that are never equal to another: regular expressions and short functions.
     fn of(form: &'f Form) -> Option<Self> {
         let all = |parts: &'f [Form]| parts.iter().map(Self::of).collect::<Option<Vec<_>>>();
@@ -58,7 +58,7 @@ impl<'f> Written<'f> {
 
 impl Analyser<'_> {
     /// `#"…"`
-    fn regex(&mut self, source: &str, span: Span) -> A {
+    fn regex(&mut self, source: &str, span: Span) -> AnalysisResult {
         let compiled = compile(source).map_err(|error| crate::lisp::Error { reason: Reason::InvalidForm, ..error });
         let compiled = compiled.and_then(|pattern| {
             self.regex_steps += pattern.program().work();
@@ -68,13 +68,13 @@ impl Analyser<'_> {
                     crate::lisp::Error::new(Reason::ProgramTooLarge, problem).hint("Use fewer, or simpler ones")
                 );
             }
-            Ok(Node::constant(Value::Pattern(Arc::new(pattern)), span))
+            Ok(Node::constant(Value::Regex(Arc::new(pattern)), span))
         });
         compiled.map_err(|error| Box::new(error.within("#\"…\"").at(span)))
     }
 
     /// Any form except an atom, a list and a symbol.
-    pub(super) fn literal(&mut self, form: &Form) -> A {
+    pub(super) fn literal(&mut self, form: &Form) -> AnalysisResult {
         let span = form.span;
         match &form.shape {
             Shape::Literal(value) => Ok(Node::constant(value.clone(), span)),
@@ -146,14 +146,14 @@ fn constants(nodes: &[Node]) -> Option<Vec<Value>> {
 const FEW: usize = 8;
 
 /// Fails when two of the forms are literally equal.
-fn distinct<'f>(problem: &str, mut forms: impl ExactSizeIterator<Item = &'f Form> + Clone) -> A<()> {
+fn distinct<'f>(problem: &str, mut forms: impl ExactSizeIterator<Item = &'f Form> + Clone) -> AnalysisResult<()> {
     let twice = if forms.len() <= FEW {
-        let same = |a: &Form, b: &Form| Written::of(a).is_some_and(|a| Written::of(b).is_some_and(|b| a == b));
+        let same = |a: &Form, b: &Form| LiteralKey::of(a).is_some_and(|a| LiteralKey::of(b).is_some_and(|b| a == b));
         let mut before = forms.clone().enumerate();
         before.find(|(at, form)| forms.clone().take(*at).any(|known| same(known, form))).map(|(_, form)| form)
     } else {
         let mut seen = HashSet::new();
-        forms.find(|form| Written::of(form).is_some_and(|written| !seen.insert(written)))
+        forms.find(|form| LiteralKey::of(form).is_some_and(|written| !seen.insert(written)))
     };
     match twice {
         Some(form) => Err(Box::new(crate::lisp::Error::new(Reason::DuplicateKey, problem).at(form.span))),

@@ -17,7 +17,7 @@ struct Slots {
 
 impl Slots {
     fn insert(&mut self, slot: u32) {
-        match place(slot) {
+        match bit_of(slot) {
             (None, bit) => self.few |= bit,
             (Some(at), bit) => {
                 if at >= self.many.len() {
@@ -29,7 +29,7 @@ impl Slots {
     }
 
     fn remove(&mut self, slot: u32) {
-        match place(slot) {
+        match bit_of(slot) {
             (None, bit) => self.few &= !bit,
             (Some(at), bit) => {
                 if let Some(word) = self.many.get_mut(at) {
@@ -40,7 +40,7 @@ impl Slots {
     }
 
     fn contains(&self, slot: u32) -> bool {
-        match place(slot) {
+        match bit_of(slot) {
             (None, bit) => self.few & bit != 0,
             (Some(at), bit) => self.many.get(at).is_some_and(|word| word & bit != 0),
         }
@@ -66,7 +66,7 @@ impl Slots {
 }
 
 /// The word in `many` (`None` for `few`), and the bit in it.
-fn place(slot: u32) -> (Option<usize>, u64) {
+fn bit_of(slot: u32) -> (Option<usize>, u64) {
     ((slot as usize / 64).checked_sub(1), 1 << (slot % 64))
 }
 
@@ -141,7 +141,7 @@ impl Walk {
                 self.binds(binds, live);
             }
             Expr::Loop { binds, body } => {
-                let mut touched = Touched::default();
+                let mut touched = SlotUse::default();
                 for (pattern, _) in binds.iter() {
                     touched.pattern(pattern);
                 }
@@ -219,7 +219,7 @@ impl Walk {
     /// slots that these may read, without the slots that the level and inner levels bind again.
     fn iteration(&mut self, levels: &mut [Level], body: &mut Node, live: &mut Slots) {
         let end = live.clone();
-        let mut touched = Touched::default();
+        let mut touched = SlotUse::default();
         touched.node(body);
         for (outer, level) in levels.iter().enumerate() {
             if outer > 0 {
@@ -227,9 +227,9 @@ impl Walk {
             }
             touched.level(level);
         }
-        let mut bound = Touched::default();
+        let mut bound = SlotUse::default();
         bound.node(body);
-        let again = |bound: &Touched| {
+        let again = |bound: &SlotUse| {
             let mut again = touched.reads.clone().without(&bound.binds);
             again.union(&end);
             again
@@ -301,12 +301,12 @@ fn read(local: &mut Local, live: &mut Slots) {
 
 /// The slots that a part of a function reads and binds.
 #[derive(Debug, Default)]
-struct Touched {
+struct SlotUse {
     reads: Slots,
     binds: Slots,
 }
 
-impl Touched {
+impl SlotUse {
     fn node(&mut self, node: &Node) {
         match &node.expr {
             Expr::Const(_)

@@ -74,7 +74,7 @@ pub(super) fn analyse_leniently(forms: &[Form], names: &Names<'_>) -> Result<(No
 }
 
 /// The result of a stage of analysis; the error is boxed because results pass through every level.
-type A<T = Node> = Result<T, Box<Error>>;
+type AnalysisResult<T = Node> = Result<T, Box<Error>>;
 
 /// The position of a form: its value is that of the innermost loop or function, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,7 +157,7 @@ impl<'a> Analyser<'a> {
     }
 
     /// Analyses any form.
-    fn expr(&mut self, form: &Form, tail: Tail) -> A {
+    fn expr(&mut self, form: &Form, tail: Tail) -> AnalysisResult {
         self.watch.step()?;
         self.depth += 1;
         if self.depth > FORM_NESTING.max {
@@ -177,7 +177,7 @@ impl<'a> Analyser<'a> {
     }
 
     /// Analyses forms in sequence; nil if there are none.
-    fn body(&mut self, forms: &[Form], span: Span, tail: Tail) -> A {
+    fn body(&mut self, forms: &[Form], span: Span, tail: Tail) -> AnalysisResult {
         match forms {
             [] => Ok(Node::constant(Value::Nil, span)),
             [only] => self.expr(only, tail),
@@ -186,7 +186,7 @@ impl<'a> Analyser<'a> {
     }
 
     /// Analyses forms that are all evaluated, the last one in the position of the whole.
-    fn last_in_tail(&mut self, forms: &[Form], tail: Tail) -> A<Vec<Node>> {
+    fn last_in_tail(&mut self, forms: &[Form], tail: Tail) -> AnalysisResult<Vec<Node>> {
         let mut nodes = Vec::with_capacity(forms.len());
         if let Some((last, before)) = forms.split_last() {
             for form in before {
@@ -198,7 +198,7 @@ impl<'a> Analyser<'a> {
     }
 
     /// Analyses forms that are all evaluated, none in tail position.
-    fn all(&mut self, forms: &[Form]) -> A<Vec<Node>> {
+    fn all(&mut self, forms: &[Form]) -> AnalysisResult<Vec<Node>> {
         self.last_in_tail(forms, Tail::No)
     }
 
@@ -219,11 +219,11 @@ impl<'a> Analyser<'a> {
 }
 
 /// An error of the form `op` at `span`.
-fn broken(reason: Reason, op: &str, problem: impl Into<String>, span: Span) -> Box<Error> {
+fn form_error(reason: Reason, op: &str, problem: impl Into<String>, span: Span) -> Box<Error> {
     Box::new(Error::new(reason, problem).within(op.to_owned()).at(span))
 }
 
-/// Like [`broken`], with a hint.
-fn broken_with(reason: Reason, op: &str, problem: impl Into<String>, hint: &str, span: Span) -> Box<Error> {
+/// Like [`form_error`], with a hint.
+fn form_error_with_hint(reason: Reason, op: &str, problem: impl Into<String>, hint: &str, span: Span) -> Box<Error> {
     Box::new(Error::new(reason, problem).within(op.to_owned()).hint(hint).at(span))
 }

@@ -1,7 +1,7 @@
 //! Resolves symbols, and reports unknown names.
 
 use super::word::HISTORY;
-use super::{A, Analyser, is_form};
+use super::{Analyser, AnalysisResult, is_form};
 use crate::lisp::builtins::{self, namespaces};
 use crate::lisp::ir::{Expr, Local, Node, Unbound};
 use crate::lisp::machine::Callable;
@@ -11,7 +11,7 @@ use crate::signature::underscored;
 use crate::text::{Span, nearest};
 use crate::value::{Keyword, Value};
 
-use super::scope::Place;
+use super::scope::LocalSource;
 use super::word::{Word, word};
 
 /// Unknown names and tools, in order of appearance.
@@ -188,16 +188,16 @@ fn sentences(hints: &[String]) -> String {
 
 impl<'a> Analyser<'a> {
     /// Analyses a symbol that is read.
-    pub(super) fn symbol(&mut self, name: Keyword, span: Span) -> A {
+    pub(super) fn symbol(&mut self, name: Keyword, span: Span) -> AnalysisResult {
         if self.shorts == 0 && is_placeholder(name.name()) {
             let problem = format!("`{}` stands outside of #(…)", name.name());
             return Err(Box::new(Error::new(Reason::InvalidPlaceholder, problem).at(span)));
         }
-        if let Some(place) = self.local(name) {
-            let expr = match place {
-                Place::Slot(slot) => Expr::Local(Local { slot, last: false }),
-                Place::Capture(place) => Expr::Capture(place),
-                Place::Myself => Expr::Myself,
+        if let Some(source) = self.local(name) {
+            let expr = match source {
+                LocalSource::Slot(slot) => Expr::Local(Local { slot, last: false }),
+                LocalSource::Capture(source) => Expr::Capture(source),
+                LocalSource::Myself => Expr::Myself,
             };
             return Ok(Node::new(expr, span));
         }
@@ -257,7 +257,7 @@ impl<'a> Analyser<'a> {
     }
 
     /// Analyses a symbol with a namespace.
-    fn qualified(&mut self, namespace: &str, member: &str, span: Span) -> A {
+    fn qualified(&mut self, namespace: &str, member: &str, span: Span) -> AnalysisResult {
         match namespace {
             "data" => Ok(Node::new(Expr::Data(member.into()), span)),
             "tool" => {

@@ -12,22 +12,22 @@ use crate::value::Keyword;
 #[derive(Debug, Default)]
 pub(super) struct Locals {
     /// The innermost meaning of each name.
-    seen: HashMap<Keyword, Bound>,
+    seen: HashMap<Keyword, LocalBinding>,
     /// The names in order of declaration, each with its previous meaning.
-    declared: Vec<(Keyword, Option<Bound>)>,
+    declared: Vec<(Keyword, Option<LocalBinding>)>,
 }
 
 /// The meaning of a local name in the function that binds it.
 #[derive(Debug, Clone, Copy)]
-struct Bound {
+struct LocalBinding {
     /// The level of that function, 0 for the outermost.
     level: usize,
-    place: Place,
+    source: LocalSource,
 }
 
 /// The location of a local's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum LocalSource {
     Slot(u32),
     Capture(u32),
     Myself,
@@ -56,7 +56,7 @@ pub(super) struct Mark {
 }
 
 impl Locals {
-    fn declare(&mut self, name: Keyword, bound: Bound) {
+    fn declare(&mut self, name: Keyword, bound: LocalBinding) {
         let before = self.seen.insert(name, bound);
         self.declared.push((name, before));
     }
@@ -87,14 +87,14 @@ impl Scope {
     }
 
     /// The capture of a value that the creator of this function finds at this location.
-    fn capture(&mut self, place: Place) -> Place {
-        let (key, capture) = match place {
-            Place::Slot(slot) => ((0, slot), Capture::Local(Local { slot, last: false })),
-            Place::Capture(outer) => ((1, outer), Capture::Outer(outer)),
-            Place::Myself => ((2, 0), Capture::Myself),
+    fn capture(&mut self, source: LocalSource) -> LocalSource {
+        let (key, capture) = match source {
+            LocalSource::Slot(slot) => ((0, slot), Capture::Local(Local { slot, last: false })),
+            LocalSource::Capture(outer) => ((1, outer), Capture::Outer(outer)),
+            LocalSource::Myself => ((2, 0), Capture::Myself),
         };
         let captures = &mut self.captures;
-        Place::Capture(*self.places.entry(key).or_insert_with(|| {
+        LocalSource::Capture(*self.places.entry(key).or_insert_with(|| {
             captures.push(capture);
             u32::try_from(captures.len() - 1).unwrap_or(u32::MAX)
         }))
@@ -132,23 +132,23 @@ impl Analyser<'_> {
 
     /// Gives a slot of the innermost function a name.
     pub(super) fn declare(&mut self, name: Keyword, slot: u32) {
-        self.bind(name, Place::Slot(slot));
+        self.bind(name, LocalSource::Slot(slot));
     }
 
     /// Declares the name of the innermost function itself.
     pub(super) fn declare_myself(&mut self, name: Keyword) {
-        self.bind(name, Place::Myself);
+        self.bind(name, LocalSource::Myself);
     }
 
-    fn bind(&mut self, name: Keyword, place: Place) {
+    fn bind(&mut self, name: Keyword, source: LocalSource) {
         let level = self.functions.len() - 1;
-        self.locals.declare(name, Bound { level, place });
+        self.locals.declare(name, LocalBinding { level, source });
     }
 
     /// Finds a local of this name from the innermost function; adds captures on the way.
-    pub(super) fn local(&mut self, name: Keyword) -> Option<Place> {
-        let Bound { level, place } = *self.locals.seen.get(&name)?;
-        Some(self.functions.iter_mut().skip(level + 1).fold(place, |place, scope| scope.capture(place)))
+    pub(super) fn local(&mut self, name: Keyword) -> Option<LocalSource> {
+        let LocalBinding { level, source } = *self.locals.seen.get(&name)?;
+        Some(self.functions.iter_mut().skip(level + 1).fold(source, |source, scope| scope.capture(source)))
     }
 
     /// True if there is a local of this name.

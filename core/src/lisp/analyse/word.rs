@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 
 use super::form::{FIXED, FORMS, Handler};
 use crate::lisp::builtins::namespaces;
-use crate::lisp::builtins::{self, Builtin, Run};
+use crate::lisp::builtins::{self, Builtin, Implementation};
 use crate::lisp::ir::Expr;
 use crate::value::{Keyword, Value};
 
@@ -64,7 +64,7 @@ fn words() -> HashMap<Keyword, Word> {
         change(name, &|word| word.value = Some(Meaning::History(back)));
     }
     for name in builtins::rows().map(|row| row.name).chain(namespaces::UNQUALIFIED.map(|(name, _)| name)) {
-        let function = namespaces::bare(name).filter(|row| matches!(row.run, Run::Function(_)));
+        let function = namespaces::bare(name).filter(|row| matches!(row.run, Implementation::Function(_)));
         if let Some(row) = function {
             change(name, &|word| {
                 word.function = function;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::argument::{Sources, hinted, integer, is_record, swapped, taken};
+use super::argument::{CollectionKinds, hinted, integer, is_record, swapped, taken};
 use super::view::{self, collect, count, item, slice};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{R, wrong};
+use crate::lisp::{EvalResult, wrong};
 use crate::value::{Map, Set, Value};
 
 /// Access to single items.
@@ -86,79 +86,79 @@ pub(super) const ROWS: &[Builtin] = &[
 /// The difference to Clojure of functions that take an item by position.
 pub(super) const ORDERED: Clojure = Clojure::Differs("maps and sets have no order and are refused");
 
-fn first(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn first(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     at(machine, &args[0], 0)
 }
 
-fn second(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn second(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     at(machine, &args[0], 1)
 }
 
-fn at(machine: &mut Machine<'_>, coll: &Value, place: usize) -> R {
-    Sources::Ordered.check(1, coll)?;
-    Ok(item(machine, coll, place)?.unwrap_or_default())
+fn at(machine: &mut Machine<'_>, coll: &Value, index: usize) -> EvalResult {
+    CollectionKinds::Ordered.check(1, coll)?;
+    Ok(item(machine, coll, index)?.unwrap_or_default())
 }
 
-fn last(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Ordered.check(1, &args[0])?;
+fn last(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Ordered.check(1, &args[0])?;
     Ok(view::last(&args[0]).unwrap_or_default())
 }
 
-fn nth(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn nth(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [coll, index, default] = taken(args);
-    Sources::Ordered.check(1, &coll).map_err(|halt| match (&coll, &index) {
+    CollectionKinds::Ordered.check(1, &coll).map_err(|halt| match (&coll, &index) {
         (Value::Int(_), Value::List(_) | Value::Str(_)) => swapped(halt, "(nth coll index)"),
         _ => halt,
     })?;
-    let place = usize::try_from(integer(2, &index)?);
-    let found = place.map_or(Ok(None), |place| item(machine, &coll, place))?;
+    let index = usize::try_from(integer(2, &index)?);
+    let found = index.map_or(Ok(None), |index| item(machine, &coll, index))?;
     Ok(found.unwrap_or(default))
 }
 
-fn ffirst(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Lists.check(1, &args[0])?;
+fn ffirst(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Lists.check(1, &args[0])?;
     let first = item(machine, &args[0], 0)?.unwrap_or_default();
     inner(&first)?;
     Ok(item(machine, &first, 0)?.unwrap_or_default())
 }
 
-fn nfirst(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Lists.check(1, &args[0])?;
+fn nfirst(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Lists.check(1, &args[0])?;
     let first = item(machine, &args[0], 0)?.unwrap_or_default();
     inner(&first)?;
     after(machine, first, 1)
 }
 
 /// Checks the first item for `ffirst` and `nfirst`.
-fn inner(first: &Value) -> R<()> {
-    Sources::Ordered
+fn inner(first: &Value) -> EvalResult<()> {
+    CollectionKinds::Ordered
         .check(1, first)
         .map_err(|halt| hinted(halt, "Every item of the list must be a list or string itself; use first or next"))
 }
 
-fn fnext(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Lists.check(1, &args[0])?;
+fn fnext(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Lists.check(1, &args[0])?;
     at(machine, &args[0], 1)
 }
 
-fn nnext(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Lists.check(1, &args[0])?;
+fn nnext(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Lists.check(1, &args[0])?;
     after(machine, std::mem::take(&mut args[0]), 2)
 }
 
 /// The rest after some items; nil if nothing remains.
-pub(super) fn after(machine: &mut Machine<'_>, coll: Value, items: usize) -> R {
+pub(super) fn after(machine: &mut Machine<'_>, coll: Value, items: usize) -> EvalResult {
     let total = count(machine, &coll)?;
     if items >= total { Ok(Value::Nil) } else { slice(machine, coll, items..total) }
 }
 
-fn peek(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Lists.check(1, &args[0])?;
+fn peek(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Lists.check(1, &args[0])?;
     Ok(view::last(&args[0]).unwrap_or_default())
 }
 
-fn count_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::All.check(1, &args[0])?;
+fn count_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::All.check(1, &args[0])?;
     Ok(Value::Int(i64::try_from(count(machine, &args[0])?).unwrap_or(i64::MAX)))
 }
 
@@ -173,17 +173,17 @@ fn has_none(coll: &Value) -> bool {
     }
 }
 
-fn is_empty(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::All.check(1, &args[0])?;
+fn is_empty(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::All.check(1, &args[0])?;
     Ok(has_none(&args[0]).into())
 }
 
-fn not_empty(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::All.check(1, &args[0])?;
+fn not_empty(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::All.check(1, &args[0])?;
     Ok(if has_none(&args[0]) { Value::Nil } else { std::mem::take(&mut args[0]) })
 }
 
-fn empty(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn empty(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(match &args[0] {
         Value::Nil => Value::Nil,
         Value::Str(_) => Value::str(""),
@@ -196,13 +196,13 @@ fn empty(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     })
 }
 
-fn seq(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::All.check(1, &args[0])?;
+fn seq(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::All.check(1, &args[0])?;
     if has_none(&args[0]) { Ok(Value::Nil) } else { listed(machine, std::mem::take(&mut args[0])) }
 }
 
-fn vec_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::All.check(1, &args[0])?;
+fn vec_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::All.check(1, &args[0])?;
     match std::mem::take(&mut args[0]) {
         Value::Nil => Ok(Value::Nil),
         coll => listed(machine, coll),
@@ -210,7 +210,7 @@ fn vec_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 /// The items as a list; a list stays as it is.
-fn listed(machine: &mut Machine<'_>, coll: Value) -> R {
+fn listed(machine: &mut Machine<'_>, coll: Value) -> EvalResult {
     match coll {
         Value::List(_) => Ok(coll),
         other => collect(machine, other).map(Value::from),

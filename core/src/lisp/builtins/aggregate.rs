@@ -9,7 +9,7 @@ use super::key::Key;
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::arithmetic::too_large;
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, Items, R, described, wrong};
+use crate::lisp::{Error, EvalResult, Items, described, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
 use crate::value::number::{self, NumberError};
@@ -91,7 +91,7 @@ struct Sum {
 
 impl Sum {
     /// Adds a number; nil is skipped.
-    fn add(&mut self, number: &Value) -> R<()> {
+    fn add(&mut self, number: &Value) -> EvalResult<()> {
         if number.is_nil() {
             return Ok(());
         }
@@ -119,7 +119,7 @@ impl Default for Sum {
 }
 
 /// The sum of a vector's numbers.
-fn summed(machine: &mut Machine<'_>, args: &mut [Value]) -> R<Sum> {
+fn summed(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult<Sum> {
     let mut sum = Sum::default();
     match &args[0] {
         Value::Nil => {}
@@ -134,16 +134,16 @@ fn summed(machine: &mut Machine<'_>, args: &mut [Value]) -> R<Sum> {
     Ok(sum)
 }
 
-fn sum(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn sum(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(summed(machine, args)?.total)
 }
 
-fn avg(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn avg(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(summed(machine, args)?.average())
 }
 
 /// The sum of the items' values under a key.
-fn summed_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R<Sum> {
+fn summed_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult<Sum> {
     let [key, coll] = args else { return Ok(Sum::default()) };
     let key = Key::of(1, key)?;
     let mut sum = Sum::default();
@@ -154,24 +154,24 @@ fn summed_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R<Sum> {
     Ok(sum)
 }
 
-fn sum_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn sum_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(summed_by(machine, args)?.total)
 }
 
-fn avg_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn avg_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(summed_by(machine, args)?.average())
 }
 
-fn min_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn min_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     best_by(machine, args, Ordering::Less)
 }
 
-fn max_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn max_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     best_by(machine, args, Ordering::Greater)
 }
 
 /// The first item whose value under the key is `better` than those of all others.
-fn best_by(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> R {
+fn best_by(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> EvalResult {
     let (key, items) = match args {
         [key, coll] => {
             if is_record(coll) {
@@ -202,21 +202,21 @@ fn best_by(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> R
     Ok(best.map(|(item, _)| item).unwrap_or_default())
 }
 
-fn too_few(needed: &str, got: usize) -> R {
+fn too_few(needed: &str, got: usize) -> EvalResult {
     Error::new(Reason::RuntimeError, format!("needs {needed}, got {got} argument{}", if got == 1 { "" } else { "s" }))
         .halt()
 }
 
-fn min_key(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn min_key(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     best_key(machine, args, Ordering::Less)
 }
 
-fn max_key(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn max_key(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     best_key(machine, args, Ordering::Greater)
 }
 
 /// The first argument for which the function's value is `better` than for all others.
-fn best_key(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> R {
+fn best_key(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> EvalResult {
     let Some((function, items)) = args.split_first_mut() else {
         return Error::new(Reason::TypeError, "needs a function and at least one item, got no arguments").halt();
     };
@@ -241,7 +241,7 @@ fn best_key(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> 
     }
 }
 
-fn distinct_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn distinct_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [key, coll] = args else { return Ok(Value::Nil) };
     let key = Key::of(1, key)?;
     let mut seen = BTreeSet::new();

@@ -4,13 +4,13 @@
 
 use crate::lisp::machine::Callable;
 use crate::lisp::machine::Callee;
-use crate::lisp::{Error, Halt, R, described, wrong};
+use crate::lisp::{Error, EvalResult, Halt, described, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
 
 /// The collections that a function accepts; nil counts as empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sources {
+pub(super) enum CollectionKinds {
     /// Lists, strings, maps as `[k v]`, and sets.
     All,
     /// All except sets.
@@ -21,9 +21,9 @@ pub(super) enum Sources {
     Lists,
 }
 
-impl Sources {
+impl CollectionKinds {
     /// Checks that argument `position` is an accepted collection.
-    pub(super) fn check(self, position: usize, value: &Value) -> R<()> {
+    pub(super) fn check(self, position: usize, value: &Value) -> EvalResult<()> {
         let accepted = match value {
             Value::Nil | Value::List(_) => true,
             Value::Str(_) => self != Self::Lists,
@@ -71,11 +71,11 @@ pub(super) fn no_entries(position: usize, expected: &str, value: &Value) -> Box<
 
 /// Moves the arguments out; nil for missing ones.
 pub(super) fn taken<const N: usize>(args: &mut [Value]) -> [Value; N] {
-    std::array::from_fn(|place| args.get_mut(place).map(std::mem::take).unwrap_or_default())
+    std::array::from_fn(|index| args.get_mut(index).map(std::mem::take).unwrap_or_default())
 }
 
 /// The integer in argument `position`. An integer beyond 64 bits becomes the nearest `i64`: no collection is longer.
-pub(super) fn integer(position: usize, value: &Value) -> R<i64> {
+pub(super) fn integer(position: usize, value: &Value) -> EvalResult<i64> {
     clamped(value).ok_or_else(|| wrong(position, "an integer", value))
 }
 
@@ -95,9 +95,9 @@ pub(super) fn length(int: i64) -> usize {
 }
 
 /// The function of `(f function coll)`, with a hint if the two look swapped. `call` shows the right order.
-pub(super) fn callee<'v>(function: &'v Value, coll: &Value, call: &str) -> R<Callee<'v>> {
+pub(super) fn callee<'v>(function: &'v Value, coll: &Value, call: &str) -> EvalResult<Callee<'v>> {
     Callee::of(1, function).map_err(|halt| match Callee::of(2, coll) {
-        Ok(_) if Sources::All.check(1, function).is_ok() => swapped(halt, call),
+        Ok(_) if CollectionKinds::All.check(1, function).is_ok() => swapped(halt, call),
         _ => halt,
     })
 }

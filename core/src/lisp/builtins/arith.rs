@@ -1,7 +1,7 @@
 //! Arithmetic: sums, differences, products, quotients and remainders.
 
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::R;
+use crate::lisp::EvalResult;
 use crate::lisp::arithmetic::{ADD, DIV, MODULO, MUL, Operation, QUOT, REM, SUB, failed, unary};
 use crate::lisp::machine::Machine;
 use crate::reasons::Reason;
@@ -67,26 +67,26 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(dec' 1)", "0"), ("(dec' 2.5)", "1.5")]),
 ];
 
-const fn constant(name: &'static str, arity: Arity, run: fn(&mut Machine<'_>, &mut [Value]) -> R) -> Builtin {
+const fn constant(name: &'static str, arity: Arity, run: fn(&mut Machine<'_>, &mut [Value]) -> EvalResult) -> Builtin {
     Builtin::new(name, arity, run).cost(Cost::Constant)
 }
 
-fn sum(machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> R {
+fn sum(machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> EvalResult {
     fold(machine, Value::Int(0), args, ADD, wrong_kind)
 }
 
-fn product(machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> R {
+fn product(machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> EvalResult {
     fold(machine, Value::Int(1), args, MUL, wrong_kind)
 }
 
-fn difference(machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> R {
+fn difference(machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> EvalResult {
     match args {
         [one] => unary(machine, number::neg, one, wrong_kind),
         _ => fold(machine, Value::Int(0), args, SUB, wrong_kind),
     }
 }
 
-fn quotient(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn quotient(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if let [one] = args {
         return number::div(&Value::Int(1), one).map_err(|error| match error {
             NumberError::NotNumber(_) => failed(NumberError::NotNumber(1), Reason::TypeError, 0, &[one]),
@@ -100,13 +100,19 @@ fn quotient(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     fold(machine, Value::Int(1), args, DIV, Reason::TypeError)
 }
 
-fn divided(machine: &mut Machine<'_>, args: &[Value], operation: Operation) -> R {
+fn divided(machine: &mut Machine<'_>, args: &[Value], operation: Operation) -> EvalResult {
     operation.run(machine, &args[0], &args[1], Reason::ArithmeticError)
 }
 
 /// Applies the operation from left to right; `none` for a call without arguments. A single argument is returned
 /// unchanged.
-fn fold(machine: &mut Machine<'_>, none: Value, args: &[Value], operation: Operation, wrong_kind: Reason) -> R {
+fn fold(
+    machine: &mut Machine<'_>,
+    none: Value,
+    args: &[Value],
+    operation: Operation,
+    wrong_kind: Reason,
+) -> EvalResult {
     match args {
         [] => Ok(none),
         [one] if number::is_number(one) => Ok(one.clone()),

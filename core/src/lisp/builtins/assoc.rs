@@ -6,7 +6,7 @@ use super::argument::{is_record, swapped};
 use super::collection::{own_list, own_map};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, R, described, wrong};
+use crate::lisp::{Error, EvalResult, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{List, Map, Value};
 
@@ -86,7 +86,7 @@ pub(super) const ROWS: &[Builtin] = &[
 
 const NIL: Clojure = Clojure::Differs("nil gives nil.");
 
-fn assoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn assoc(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     // Every wrong count is the same error, without an arity error of its own (as the suite shows).
     let Some((root, pairs)) = args.split_first_mut().filter(|(_, pairs)| !pairs.is_empty() && pairs.len() % 2 == 0)
     else {
@@ -103,7 +103,7 @@ fn assoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
             return Err(wrong(1, "a map or vector", &root));
         }
-        *place(machine, &mut root, std::mem::take(&mut pair[0]), Change::Assoc)? = std::mem::take(&mut pair[1]);
+        *slot(machine, &mut root, std::mem::take(&mut pair[0]), Change::Assoc)? = std::mem::take(&mut pair[1]);
     }
     Ok(root)
 }
@@ -121,7 +121,7 @@ enum Change {
 
 /// The slot under a key of a map or at an index of a vector, for writing: nil if it was missing. nil becomes a map.
 /// Everything shared on the way is copied, so that the slot has one owner.
-fn place<'m>(machine: &mut Machine<'_>, at: &'m mut Value, key: Value, change: Change) -> R<&'m mut Value> {
+fn slot<'m>(machine: &mut Machine<'_>, at: &'m mut Value, key: Value, change: Change) -> EvalResult<&'m mut Value> {
     if at.is_nil() {
         *at = Map::default().into();
     }
@@ -136,7 +136,12 @@ fn place<'m>(machine: &mut Machine<'_>, at: &'m mut Value, key: Value, change: C
 }
 
 /// The item of a vector at an index, for writing.
-fn item<'m>(machine: &mut Machine<'_>, list: &'m mut Arc<List>, key: &Value, change: Change) -> R<&'m mut Value> {
+fn item<'m>(
+    machine: &mut Machine<'_>,
+    list: &'m mut Arc<List>,
+    key: &Value,
+    change: Change,
+) -> EvalResult<&'m mut Value> {
     let len = list.len();
     let list = own_list(machine, list)?;
     let index = match key {
@@ -168,12 +173,12 @@ fn item<'m>(machine: &mut Machine<'_>, list: &'m mut Arc<List>, key: &Value, cha
 /// The slot at the end of a path. A step is looked up flexibly and written under its exact key, so that a map under a
 /// string key moves to the requested keyword (as the suite shows), and so does the old value of an update. `None` if
 /// the path leads into a value that has no entries.
-fn place_in<'m>(
+fn slot_in<'m>(
     machine: &mut Machine<'_>,
     root: &'m mut Value,
     path: &Value,
     change: Change,
-) -> R<Option<&'m mut Value>> {
+) -> EvalResult<Option<&'m mut Value>> {
     if holds_nothing(root) {
         return Ok(None);
     }
@@ -199,7 +204,7 @@ fn place_in<'m>(
             let inner = map.lookup_key(key).cloned().unwrap_or_else(|| Map::default().into());
             *own_map(machine, map)?.slot(key.clone()) = inner;
         }
-        at = place(machine, at, key.clone(), change)?;
+        at = slot(machine, at, key.clone(), change)?;
         if in_map && holds_nothing(at) {
             return Ok(None);
         }
@@ -214,7 +219,7 @@ fn place_in<'m>(
     {
         *own_map(machine, map)?.slot(last.clone()) = value;
     }
-    place(machine, at, last.clone(), change).map(Some)
+    slot(machine, at, last.clone(), change).map(Some)
 }
 
 /// True for a value without entries where writing is silently ignored (as the suite shows).
@@ -222,17 +227,17 @@ fn holds_nothing(value: &Value) -> bool {
     matches!(value, Value::Set(_)) || is_record(value)
 }
 
-fn assoc_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn assoc_in(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [root, path, value] = args else { return Ok(Value::Nil) };
     let mut root = std::mem::take(root);
-    if let Some(place) = place_in(machine, &mut root, path, Change::AssocIn)? {
-        *place = std::mem::take(value);
+    if let Some(slot) = slot_in(machine, &mut root, path, Change::AssocIn)? {
+        *slot = std::mem::take(value);
     }
     Ok(root)
 }
 
 /// The arguments of `(update m key f a …)`: the map, the key, the function, and its further arguments.
-fn change(args: &mut [Value]) -> R<(Value, &mut Value, &Value, &mut [Value])> {
+fn change(args: &mut [Value]) -> EvalResult<(Value, &mut Value, &Value, &mut [Value])> {
     let count = args.len();
     let [root, key, function, rest @ ..] = args else {
         let problem = format!("needs at least 3 arguments (what, where, a function), got {count}");
@@ -242,8 +247,8 @@ fn change(args: &mut [Value]) -> R<(Value, &mut Value, &Value, &mut [Value])> {
 }
 
 /// Replaces a value by `(f value a …)`.
-fn apply(machine: &mut Machine<'_>, place: &mut Value, callee: Callee<'_>, rest: &mut [Value]) -> R<()> {
-    let old = std::mem::take(place);
+fn apply(machine: &mut Machine<'_>, slot: &mut Value, callee: Callee<'_>, rest: &mut [Value]) -> EvalResult<()> {
+    let old = std::mem::take(slot);
     let new = match rest {
         [] => callee.call1(machine, old),
         [one] => callee.call2(machine, old, std::mem::take(one)),
@@ -252,41 +257,41 @@ fn apply(machine: &mut Machine<'_>, place: &mut Value, callee: Callee<'_>, rest:
             callee.call(machine, &mut all)
         }
     };
-    *place = new?;
+    *slot = new?;
     Ok(())
 }
 
 /// The function of `update` and its variants; a set is not accepted here.
-fn changer(position: usize, function: &Value) -> R<Callee<'_>> {
+fn changer(position: usize, function: &Value) -> EvalResult<Callee<'_>> {
     match function {
         Value::Set(_) => Err(wrong(position, "a function", function)),
         _ => Callee::of(position, function),
     }
 }
 
-fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (mut root, key, function, rest) = change(args)?;
     let callee = changer(3, function)?;
     if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
         let halt = wrong(1, "a map or list", &root);
         return Err(if let Value::Map(_) = key { swapped(halt, "(update m key f)") } else { halt });
     }
-    let value = place(machine, &mut root, std::mem::take(key), Change::Update)?;
+    let value = slot(machine, &mut root, std::mem::take(key), Change::Update)?;
     apply(machine, value, callee, rest)?;
     Ok(root)
 }
 
-fn update_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn update_in(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (mut root, path, function, rest) = change(args)?;
     let callee = changer(3, function)?;
-    match place_in(machine, &mut root, path, Change::Update)? {
+    match slot_in(machine, &mut root, path, Change::Update)? {
         Some(value) => apply(machine, value, callee, rest)?,
         None => apply(machine, &mut Value::Nil, callee, rest)?,
     }
     Ok(root)
 }
 
-fn dissoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn dissoc(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Some((root, keys)) = args.split_first_mut() else {
         return Error::new(Reason::TypeError, "needs a map").hint("Write (dissoc m key …)").halt();
     };
@@ -314,7 +319,7 @@ fn single(maps: &mut [Value]) -> Option<Value> {
     }
 }
 
-fn merge(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn merge(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if let Some(one) = single(args) {
         return Ok(one);
     }
@@ -324,7 +329,7 @@ fn merge(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     })
 }
 
-fn merge_with(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn merge_with(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Some((function, maps)) = args.split_first_mut() else { return Ok(Value::Nil) };
     let callee = Callee::of(1, function)?;
     if let Some(one) = single(maps) {
@@ -346,8 +351,8 @@ fn join<'h>(
     machine: &mut Machine<'h>,
     maps: &mut [Value],
     position: usize,
-    clash: impl Fn(&mut Machine<'h>, &mut Value, Value) -> R<()>,
-) -> R {
+    clash: impl Fn(&mut Machine<'h>, &mut Value, Value) -> EvalResult<()>,
+) -> EvalResult {
     let mut joined = Arc::<Map>::default();
     for (position, map) in (position..).zip(maps) {
         let map = match std::mem::take(map) {
@@ -360,7 +365,7 @@ fn join<'h>(
             continue;
         }
         let joined = own_map(machine, &mut joined)?;
-        let mut add = |key: Value, value: Value| -> R<()> {
+        let mut add = |key: Value, value: Value| -> EvalResult<()> {
             machine.tick()?;
             match joined.get_mut(&key) {
                 Some(old) => clash(machine, old, value)?,
@@ -377,7 +382,7 @@ fn join<'h>(
 }
 
 /// The map and the function of `(name m f)`.
-fn map_and_function<'v>(args: &'v mut [Value], call: &str) -> R<(Option<Arc<Map>>, Callee<'v>)> {
+fn map_and_function<'v>(args: &'v mut [Value], call: &str) -> EvalResult<(Option<Arc<Map>>, Callee<'v>)> {
     let [map, function] = args else { return Err(wrong(1, "a map", &Value::Nil)) };
     let map = match std::mem::take(map) {
         Value::Nil => None,
@@ -388,7 +393,7 @@ fn map_and_function<'v>(args: &'v mut [Value], call: &str) -> R<(Option<Arc<Map>
     Ok((map, changer(2, function)?))
 }
 
-fn update_vals(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn update_vals(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (Some(mut map), callee) = map_and_function(args, "(update-vals m f)")? else { return Ok(Value::Nil) };
     for value in own_map(machine, &mut map)?.values_mut() {
         machine.tick()?;
@@ -397,7 +402,7 @@ fn update_vals(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Value::Map(map))
 }
 
-fn update_keys(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn update_keys(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (Some(map), callee) = map_and_function(args, "(update-keys m f)")? else { return Ok(Value::Nil) };
     let mut renamed = Vec::with_capacity(map.len());
     for (key, value) in &*map {

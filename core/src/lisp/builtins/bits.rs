@@ -1,7 +1,7 @@
 //! Bits of integers of any size.
 
 use super::{Arity, Builtin, Clojure};
-use crate::lisp::R;
+use crate::lisp::EvalResult;
 use crate::lisp::arithmetic::{AND, AND_NOT, OR, XOR, charge, failed, unary};
 use crate::lisp::machine::Machine;
 use crate::reasons::Reason;
@@ -50,15 +50,15 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(bit-test 5 2)", "true"), ("(bit-test 5 1)", "false")]),
 ];
 
-const fn several(name: &'static str, run: fn(&mut Machine<'_>, &mut [Value]) -> R) -> Builtin {
+const fn several(name: &'static str, run: fn(&mut Machine<'_>, &mut [Value]) -> EvalResult) -> Builtin {
     Builtin::new(name, Arity::from(2), run).clojure(ANY_SIZE)
 }
 
-const fn placed(name: &'static str, run: fn(&mut Machine<'_>, &mut [Value]) -> R) -> Builtin {
+const fn placed(name: &'static str, run: fn(&mut Machine<'_>, &mut [Value]) -> EvalResult) -> Builtin {
     Builtin::new(name, Arity::exactly(2), run).clojure(ANY_SIZE)
 }
 
-fn at(machine: &mut Machine<'_>, args: &[Value], compute: fn(&Value, &Value) -> Computed) -> R {
+fn at(machine: &mut Machine<'_>, args: &[Value], compute: fn(&Value, &Value) -> Computed) -> EvalResult {
     charge(machine, &args[0])?;
     compute(&args[0], &args[1]).map_err(|error| failed(error, Reason::TypeError, 0, &[&args[0], &args[1]]))
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::access::ORDERED;
-use super::argument::{Sources, hinted, integer, is_record, length, no_entries, taken};
+use super::argument::{CollectionKinds, hinted, integer, is_record, length, no_entries, taken};
 use super::collection::{own_list, own_map};
 use super::sort::{is_leaf, members_of};
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R, described, wrong};
+use crate::lisp::{Error, EvalResult, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{Map, Set, Value};
 
@@ -82,17 +82,17 @@ pub(super) const ROWS: &[Builtin] = &[
         .cost(Cost::Output),
 ];
 
-fn list(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn list(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::list(args.iter_mut().map(std::mem::take)))
 }
 
-fn hash_set(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn hash_set(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let mut set = Set::default();
     add(machine, &mut set, args.iter_mut().map(std::mem::take).collect())?;
     Ok(Value::Set(Arc::new(set)))
 }
 
-fn hash_map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn hash_map(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let mut map = Map::default();
     for pair in args.chunks_mut(2) {
         machine.tick()?;
@@ -105,19 +105,19 @@ fn hash_map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(map.into())
 }
 
-fn cons(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn cons(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [item, coll] = taken(args);
     if is_record(&coll) {
         return Err(no_entries(2, "a list, string, map or set", &coll));
     }
-    Sources::All.check(2, &coll)?;
+    CollectionKinds::All.check(2, &coll)?;
     let mut items = collect(machine, coll)?;
     machine.ticks(items.len() / 4)?;
     items.insert(0, item);
     Ok(items.into())
 }
 
-fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Some((coll, items)) = args.split_first_mut() else { return Ok(Vec::new().into()) };
     machine.ticks(items.len())?;
     let mut coll = std::mem::take(coll);
@@ -141,7 +141,7 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         }
         Value::Map(map) => {
             let map = own_map(machine, map)?;
-            for (place, item) in items.iter_mut().enumerate() {
+            for (index, item) in items.iter_mut().enumerate() {
                 let entry = match std::mem::take(item) {
                     Value::Nil => continue,
                     Value::Map(more) => {
@@ -152,7 +152,7 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
                 };
                 let (key, value) = entry.map_err(|item| {
                     let got = described(&item);
-                    let problem = format!("argument {} must be [key value], a map or nil, got {got}", place + 2);
+                    let problem = format!("argument {} must be [key value], a map or nil, got {got}", index + 2);
                     Error::new(Reason::RuntimeError, problem)
                 })?;
                 map.insert(key, value);
@@ -178,7 +178,7 @@ pub(super) fn pair(item: Value) -> Result<(Value, Value), Value> {
     }
 }
 
-fn put(machine: &mut Machine<'_>, map: &mut Map, entries: Map) -> R<()> {
+fn put(machine: &mut Machine<'_>, map: &mut Map, entries: Map) -> EvalResult<()> {
     for (key, value) in entries {
         machine.ticks(2)?;
         map.insert(key, value);
@@ -186,7 +186,7 @@ fn put(machine: &mut Machine<'_>, map: &mut Map, entries: Map) -> R<()> {
     Ok(())
 }
 
-fn own_set<'s>(machine: &mut Machine<'_>, set: &'s mut Arc<Set>) -> R<&'s mut Set> {
+fn own_set<'s>(machine: &mut Machine<'_>, set: &'s mut Arc<Set>) -> EvalResult<&'s mut Set> {
     if Arc::get_mut(set).is_none() {
         make_room(machine, set.len())?;
     }
@@ -194,7 +194,7 @@ fn own_set<'s>(machine: &mut Machine<'_>, set: &'s mut Arc<Set>) -> R<&'s mut Se
 }
 
 /// Reserves memory for values about to be copied, if there are enough to matter.
-fn make_room(machine: &mut Machine<'_>, values: usize) -> R<()> {
+fn make_room(machine: &mut Machine<'_>, values: usize) -> EvalResult<()> {
     if values > FEW {
         machine.reserve(values.saturating_mul(size_of::<Value>()))?;
     }
@@ -205,7 +205,7 @@ fn make_room(machine: &mut Machine<'_>, values: usize) -> R<()> {
 const FEW: usize = 16;
 
 /// Adds members to a set.
-fn add(machine: &mut Machine<'_>, set: &mut Set, members: Vec<Value>) -> R<()> {
+fn add(machine: &mut Machine<'_>, set: &mut Set, members: Vec<Value>) -> EvalResult<()> {
     // Comparing members with nested values may take long; sorting them counts the steps.
     if members.len() > FEW && !members.iter().all(is_leaf) {
         let mut all = std::mem::take(set).into_vec();
@@ -220,15 +220,15 @@ fn add(machine: &mut Machine<'_>, set: &mut Set, members: Vec<Value>) -> R<()> {
     Ok(())
 }
 
-fn concat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn concat(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if let [one] = args {
         return Ok(std::mem::take(one));
     }
-    for (place, coll) in args.iter().enumerate() {
+    for (index, coll) in args.iter().enumerate() {
         if matches!(coll, Value::Str(_)) {
-            return Err(hinted(wrong(place + 1, "a list, map or set", coll), "Join strings with str, or use (seq s)"));
+            return Err(hinted(wrong(index + 1, "a list, map or set", coll), "Join strings with str, or use (seq s)"));
         }
-        Sources::All.check(place + 1, coll)?;
+        CollectionKinds::All.check(index + 1, coll)?;
     }
     let mut all: Option<Vec<Value>> = None;
     for coll in args.iter_mut().map(std::mem::take) {
@@ -242,7 +242,7 @@ fn concat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 /// Appends the items of a collection.
-fn append(machine: &mut Machine<'_>, items: &mut Vec<Value>, coll: Value) -> R<()> {
+fn append(machine: &mut Machine<'_>, items: &mut Vec<Value>, coll: Value) -> EvalResult<()> {
     let more = match &coll {
         Value::List(list) => list.len(),
         Value::Set(set) => set.len(),
@@ -260,12 +260,12 @@ fn append(machine: &mut Machine<'_>, items: &mut Vec<Value>, coll: Value) -> R<(
     Ok(())
 }
 
-fn into(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn into(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [mut target, source] = taken(args);
     if target.is_nil() {
         target = Vec::new().into();
     }
-    Sources::All.check(2, &source)?;
+    CollectionKinds::All.check(2, &source)?;
     match &mut target {
         Value::List(list) if list.is_empty() => {
             let items = collect(machine, source)?;
@@ -303,12 +303,12 @@ fn no_pair(item: &Value) -> Box<crate::lisp::Halt> {
     Error::new(Reason::TypeError, problem).hint("Merge maps with merge").into()
 }
 
-fn zip(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn zip(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [left, right] = taken(args);
     for (position, list) in [(1, &left), (2, &right)] {
         match list {
             Value::Nil => return Err(wrong(position, "a list", list)),
-            _ => Sources::Lists.check(position, list)?,
+            _ => CollectionKinds::Lists.check(position, list)?,
         }
     }
     let (left, right) = (collect(machine, left)?, collect(machine, right)?);
@@ -321,10 +321,10 @@ fn zip(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(pairs.into())
 }
 
-fn zipmap(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn zipmap(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [keys, values] = taken(args);
-    Sources::All.check(1, &keys)?;
-    Sources::All.check(2, &values)?;
+    CollectionKinds::All.check(1, &keys)?;
+    CollectionKinds::All.check(2, &values)?;
     let (keys, values) = (collect(machine, keys)?, collect(machine, values)?);
     let mut map = Map::default();
     for (key, value) in keys.into_iter().zip(values) {
@@ -334,9 +334,9 @@ fn zipmap(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(map.into())
 }
 
-fn interleave(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    for (place, coll) in args.iter().enumerate() {
-        Sources::Ordered.check(place + 1, coll)?;
+fn interleave(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    for (index, coll) in args.iter().enumerate() {
+        CollectionKinds::Ordered.check(index + 1, coll)?;
     }
     let mut rows = Vec::with_capacity(args.len());
     for coll in args.iter_mut().map(std::mem::take) {
@@ -353,9 +353,9 @@ fn interleave(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(items.into())
 }
 
-fn interpose(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn interpose(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [separator, coll] = taken(args);
-    Sources::Ordered.check(2, &coll)?;
+    CollectionKinds::Ordered.check(2, &coll)?;
     let items = collect(machine, coll)?;
     let total = (2 * items.len()).saturating_sub(1);
     machine.reserve(total.saturating_mul(size_of::<Value>()))?;
@@ -370,13 +370,13 @@ fn interpose(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(spaced.into())
 }
 
-fn repeat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn repeat(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [n, item] = taken(args);
     repeated(machine, length(integer(1, &n)?), &item)
 }
 
 /// A list with `n` copies of a value.
-pub(super) fn repeated(machine: &mut Machine<'_>, n: usize, item: &Value) -> R {
+pub(super) fn repeated(machine: &mut Machine<'_>, n: usize, item: &Value) -> EvalResult {
     machine.reserve(n.saturating_mul(size_of::<Value>()))?;
     machine.ticks(n)?;
     Ok(vec![item.clone(); n].into())

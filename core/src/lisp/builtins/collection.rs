@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::argument::{self, hinted};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, Halt, Items, R, described, wrong};
+use crate::lisp::{Error, EvalResult, Halt, Items, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{Field, Keyword, List, Map, Value};
 
@@ -21,7 +21,7 @@ pub(super) enum Each<'v> {
 
 impl<'v> Each<'v> {
     /// The function of `(name f coll)`; `call` shows the right order, for the hint when the two look swapped.
-    pub(super) fn of(function: &'v Value, coll: &Value, call: &str) -> R<Self> {
+    pub(super) fn of(function: &'v Value, coll: &Value, call: &str) -> EvalResult<Self> {
         match function {
             Value::Keyword(word) => Ok(Self::Field(*word, Field::new(*word))),
             _ => argument::callee(function, coll, call).map(Self::Call),
@@ -30,7 +30,7 @@ impl<'v> Each<'v> {
 
     /// Applies it to an item in place.
     #[inline]
-    pub(super) fn of_item(&self, machine: &mut Machine<'_>, item: &Value) -> R {
+    pub(super) fn of_item(&self, machine: &mut Machine<'_>, item: &Value) -> EvalResult {
         match self {
             Self::Field(word, field) => under(*word, field, item).map(|found| found.cloned().unwrap_or_default()),
             Self::Call(callee) => callee.call1_on(machine, item),
@@ -39,7 +39,7 @@ impl<'v> Each<'v> {
 
     /// True if the result for the item is truthy.
     #[inline]
-    pub(super) fn test(&self, machine: &mut Machine<'_>, item: &Value) -> R<bool> {
+    pub(super) fn test(&self, machine: &mut Machine<'_>, item: &Value) -> EvalResult<bool> {
         match self {
             Self::Field(word, field) => Ok(under(*word, field, item)?.is_some_and(Value::is_truthy)),
             Self::Call(callee) => callee.test_on(machine, item),
@@ -48,7 +48,7 @@ impl<'v> Each<'v> {
 
     /// Applies it to an item that it may consume.
     #[inline]
-    pub(super) fn of_owned(&self, machine: &mut Machine<'_>, item: Value) -> R {
+    pub(super) fn of_owned(&self, machine: &mut Machine<'_>, item: Value) -> EvalResult {
         match self {
             Self::Field(..) => self.of_item(machine, &item),
             Self::Call(callee) => callee.call1(machine, item),
@@ -58,7 +58,7 @@ impl<'v> Each<'v> {
 
 /// The field of an item. Unlike `(:key item)`, an item that cannot have fields is a `type_error` (as the suite shows).
 #[inline]
-fn under<'i>(word: Keyword, field: &Field, item: &'i Value) -> R<Option<&'i Value>> {
+fn under<'i>(word: Keyword, field: &Field, item: &'i Value) -> EvalResult<Option<&'i Value>> {
     match item {
         Value::Map(map) => Ok(field.of(map)),
         Value::Nil | Value::List(_) | Value::Set(_) | Value::Keyword(_) => Ok(None),
@@ -73,7 +73,7 @@ fn no_fields(word: Keyword, item: &Value) -> Box<Halt> {
 }
 
 /// The function of `(name f … coll)`, called with several arguments: keywords and sets take only one.
-pub(super) fn several<'v>(function: &'v Value, coll: &Value, call: &str) -> R<Callee<'v>> {
+pub(super) fn several<'v>(function: &'v Value, coll: &Value, call: &str) -> EvalResult<Callee<'v>> {
     match function {
         Value::Keyword(_) | Value::Set(_) => Err(wrong(1, "a function of several arguments", function)),
         _ => argument::callee(function, coll, call),
@@ -87,12 +87,12 @@ pub(super) fn nothing_found(function: &Value, coll: &Value) -> bool {
 }
 
 /// The items of argument `position`.
-pub(super) fn each_item(position: usize, coll: Value) -> R<Items> {
+pub(super) fn each_item(position: usize, coll: Value) -> EvalResult<Items> {
     Items::of(coll).map_err(|other| wrong(position, "a list, string, map or set", &other))
 }
 
 /// The items of argument `position` of an aggregator, which does not accept strings.
-pub(super) fn each_record(position: usize, coll: Value) -> R<Items> {
+pub(super) fn each_record(position: usize, coll: Value) -> EvalResult<Items> {
     match coll {
         Value::Str(_) => Err(hinted(wrong(position, "a list, map or set", &coll), "Use (seq s) for its characters")),
         coll => Items::of(coll).map_err(|other| wrong(position, "a list, map or set", &other)),
@@ -101,7 +101,7 @@ pub(super) fn each_record(position: usize, coll: Value) -> R<Items> {
 
 /// A map for writing in place: the map itself if it has one owner, else a copy.
 #[inline]
-pub(super) fn own_map<'m>(machine: &mut Machine<'_>, map: &'m mut Arc<Map>) -> R<&'m mut Map> {
+pub(super) fn own_map<'m>(machine: &mut Machine<'_>, map: &'m mut Arc<Map>) -> EvalResult<&'m mut Map> {
     if Arc::strong_count(map) > 1 {
         copying(machine, map.len() * size_of::<(Value, Value)>())?;
     }
@@ -110,7 +110,7 @@ pub(super) fn own_map<'m>(machine: &mut Machine<'_>, map: &'m mut Arc<Map>) -> R
 
 /// A list for writing in place: the list itself if it has one owner, else a copy.
 #[inline]
-pub(super) fn own_list<'m>(machine: &mut Machine<'_>, list: &'m mut Arc<List>) -> R<&'m mut List> {
+pub(super) fn own_list<'m>(machine: &mut Machine<'_>, list: &'m mut Arc<List>) -> EvalResult<&'m mut List> {
     if Arc::strong_count(list) > 1 {
         copying(machine, size_of_val(&***list))?;
     }
@@ -118,7 +118,7 @@ pub(super) fn own_list<'m>(machine: &mut Machine<'_>, list: &'m mut Arc<List>) -
 }
 
 /// Charges for a copy by its size; small copies are part of the current step.
-fn copying(machine: &mut Machine<'_>, bytes: usize) -> R<()> {
+fn copying(machine: &mut Machine<'_>, bytes: usize) -> EvalResult<()> {
     if bytes > 4_096 {
         machine.reserve(bytes)?;
     }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R};
+use crate::lisp::{Error, EvalResult};
 use crate::reasons::Reason;
 use crate::value::Value;
 
@@ -60,7 +60,7 @@ pub(super) const ROWS: &[Builtin] = &[
 ];
 
 /// True if the predicate holds for each argument and the next one. A comparison with NaN is false.
-fn every_pair(machine: &mut Machine<'_>, args: &[Value], holds: fn(Ordering) -> bool) -> R {
+fn every_pair(machine: &mut Machine<'_>, args: &[Value], holds: fn(Ordering) -> bool) -> EvalResult {
     for (a, b) in args.iter().zip(args.iter().skip(1)) {
         if !ordering(machine, a, b)?.is_some_and(holds) {
             return Ok(Value::Bool(false));
@@ -69,7 +69,7 @@ fn every_pair(machine: &mut Machine<'_>, args: &[Value], holds: fn(Ordering) -> 
     Ok(Value::Bool(true))
 }
 
-fn compare(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn compare(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match ordering(machine, &args[0], &args[1])? {
         Some(ordering) => Ok(Value::Int(ordering as i64)),
         None => Error::new(Reason::TypeError, "NaN stands neither before nor behind anything")
@@ -78,7 +78,7 @@ fn compare(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
 }
 
-fn extreme(machine: &mut Machine<'_>, args: &mut [Value], wanted: Ordering) -> R {
+fn extreme(machine: &mut Machine<'_>, args: &mut [Value], wanted: Ordering) -> EvalResult {
     let mut best = std::mem::take(&mut args[0]);
     for next in args.iter_mut().skip(1) {
         if is_nan(&best) {
@@ -92,7 +92,7 @@ fn extreme(machine: &mut Machine<'_>, args: &mut [Value], wanted: Ordering) -> R
 }
 
 /// Compares two values; counts the steps of comparing nested values.
-fn ordering(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R<Option<Ordering>> {
+fn ordering(machine: &mut Machine<'_>, a: &Value, b: &Value) -> EvalResult<Option<Ordering>> {
     let (ordering, pairs) = a.compare_counted(b);
     machine.ticks(1 + pairs)?;
     Ok(ordering)

@@ -3,7 +3,7 @@
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Callable;
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, R, wrong};
+use crate::lisp::{Error, EvalResult, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
 
@@ -65,7 +65,7 @@ const IDENTITY: Builtin = Builtin::new("identity", Arity::exactly(1), identity)
     .examples(&[("(identity 5)", "5"), ("(filter identity [1 nil false 2])", "[1 2]")])
     .cost(Cost::Constant);
 
-fn identity(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn identity(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(std::mem::take(&mut args[0]))
 }
 
@@ -75,11 +75,11 @@ fn parts(args: &mut [Value]) -> Vec<Value> {
 }
 
 /// The error of a builtin that needs at least one function.
-fn none() -> R {
+fn none() -> EvalResult {
     Error::new(Reason::RuntimeError, "needs at least one function").halt()
 }
 
-fn comp(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn comp(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     static IDENTITY_ROW: Builtin = IDENTITY;
     Ok(match args {
         [] => Callable::Builtin(&IDENTITY_ROW).into_value(),
@@ -100,7 +100,7 @@ fn is_closure(function: &Value) -> bool {
     matches!(Callable::of_value(function), Some(Callable::Closure(_)))
 }
 
-fn partial(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn partial(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if args.is_empty() {
         return none();
     }
@@ -112,17 +112,17 @@ fn partial(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     }))
 }
 
-fn complement(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn complement(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Callable::bound("complement", parts(args), |machine, parts, args| {
         Ok(Value::Bool(!Callee::of(1, &parts[0])?.call(machine, args)?.is_truthy()))
     }))
 }
 
-fn constantly(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn constantly(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Callable::bound("constantly", parts(args), |_, parts, _| Ok(parts[0].clone())))
 }
 
-fn juxt(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn juxt(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Callable::bound("juxt", parts(args), |machine, parts, args| {
         let [arg] = args else {
             let problem = format!("a function made by juxt takes 1 argument, got {}", args.len());
@@ -137,7 +137,7 @@ fn juxt(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     }))
 }
 
-fn every_pred(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn every_pred(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if args.is_empty() {
         return none();
     }
@@ -155,7 +155,7 @@ fn every_pred(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     }))
 }
 
-fn some_fn(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn some_fn(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if args.is_empty() {
         return none();
     }
@@ -175,7 +175,7 @@ fn some_fn(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     }))
 }
 
-fn fnil(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn fnil(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if !matches!(args[0], Value::Function(_) | Value::Var(_)) {
         return Err(wrong(1, "a function", &args[0]));
     }

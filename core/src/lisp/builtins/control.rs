@@ -8,7 +8,7 @@ use super::{Arity, Builtin, Clojure, Cost};
 use crate::limits::JSON_DEPTH;
 use crate::lisp::firewall::visible;
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, Halt, R, wrong};
+use crate::lisp::{Error, EvalResult, Halt, wrong};
 use crate::reasons::Reason;
 use crate::value::{Bounds, Value};
 
@@ -48,7 +48,7 @@ const PRINTLN: Builtin = Builtin::new("println", Arity::from(0), println)
     .examples(&[("(println \"a\" 1)", "nil")])
     .cost(Cost::Output);
 
-fn apply(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn apply(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let position = args.len();
     let (function, args) = args.split_at_mut(1);
     let Some((last, firsts)) = args.split_last_mut() else { return Ok(Value::Nil) };
@@ -67,7 +67,7 @@ fn apply(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     machine.apply(&function[0], &mut all)
 }
 
-fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if machine.world.firewall {
         for value in args.iter_mut() {
             *value = visible(value);
@@ -75,8 +75,8 @@ fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
     let mut entry = Entry { text: String::new(), machine, halt: None };
     let mut is_cut = false;
-    for (place, value) in args.iter().enumerate() {
-        let space = if place > 0 { entry.write_str(" ") } else { Ok(()) };
+    for (index, value) in args.iter().enumerate() {
+        let space = if index > 0 { entry.write_str(" ") } else { Ok(()) };
         let written = space.and_then(|()| match value {
             Value::Str(text) => entry.write_str(text),
             Value::List(list) if !list.is_empty() && list.iter().all(is_char) => {
@@ -132,16 +132,16 @@ impl Write for Entry<'_, '_> {
 /// Bytes shown of the value that a branch failed with.
 const BRIEF: usize = 200;
 
-fn pmap(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn pmap(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (function, colls) = args.split_at_mut(1);
     let function = &function[0];
     let is_map = matches!(colls, [Value::Map(_)]);
     let mut lists = Vec::with_capacity(colls.len());
-    for (place, coll) in colls.iter_mut().enumerate() {
+    for (index, coll) in colls.iter_mut().enumerate() {
         match items(machine, std::mem::take(coll))? {
             Ok(list) => lists.push(list),
             Err(other) => {
-                let Err(halt) = R::<()>::Err(wrong(place + 2, "a collection", &other)) else { continue };
+                let Err(halt) = EvalResult::<()>::Err(wrong(index + 2, "a collection", &other)) else { continue };
                 return Err(with_reason(halt, Reason::RuntimeError));
             }
         }
@@ -163,14 +163,14 @@ fn pmap(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     gathered(ended, Reason::PmapError)
 }
 
-fn pcalls(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn pcalls(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let args = &*args;
     let ended = machine.fork(args.len(), &|machine, branch| machine.apply(&args[branch], &mut []))?;
     gathered(ended, Reason::PcallsError)
 }
 
 /// The values of all branches, or the error of the form. An error that ends the whole program is unchanged.
-fn gathered(ended: Result<Vec<Value>, (usize, Box<Halt>)>, reason: Reason) -> R {
+fn gathered(ended: Result<Vec<Value>, (usize, Box<Halt>)>, reason: Reason) -> EvalResult {
     let (branch, halt) = match ended {
         Ok(values) => return Ok(Value::from(values)),
         Err(failed) => failed,

@@ -2,10 +2,10 @@
 //! tools and the program's definitions. Symbols arrive unevaluated. Nothing here reaches outside of the program.
 
 use super::reference::description;
-use super::{Arity, Builtin, Clojure, Run, SECTIONS, find, namespaces, rows};
+use super::{Arity, Builtin, Clojure, Implementation, SECTIONS, find, namespaces, rows};
 use crate::lisp::machine::Callable;
 use crate::lisp::machine::Machine;
-use crate::lisp::{Binding, Error, R, ReturnScope, ToolInfo, described, wrong};
+use crate::lisp::{Binding, Error, EvalResult, ReturnScope, ToolInfo, described, wrong};
 use crate::reasons::Reason;
 use crate::text::nearest::nearest;
 use crate::value::{Keyword, Value};
@@ -107,7 +107,7 @@ impl Subject<'_> {
 
     fn kind(&self) -> &'static str {
         match self {
-            Self::Row(Builtin { run: Run::Form, .. }, _) => "form",
+            Self::Row(Builtin { run: Implementation::Form, .. }, _) => "form",
             Self::Row(..) => "function",
             Self::Tool(_) => "tool",
             Self::Memory(_, binding) if matches!(binding.value, Value::Function(_)) => "defined function",
@@ -191,7 +191,7 @@ fn closure(value: &Value) -> Option<(&str, &str)> {
 }
 
 /// The name that an argument denotes.
-fn named(value: &Value) -> R<String> {
+fn named(value: &Value) -> EvalResult<String> {
     match value {
         Value::Symbol(name) | Value::Var(name) | Value::Keyword(name) => Ok(name.name().to_owned()),
         Value::Str(text) => Ok(text.to_string()),
@@ -205,7 +205,7 @@ fn named(value: &Value) -> R<String> {
 }
 
 /// The documented thing that an argument names; `runtime_error` if there is none.
-fn subject<'h>(machine: &Machine<'h>, value: &Value) -> R<Subject<'h>> {
+fn subject<'h>(machine: &Machine<'h>, value: &Value) -> EvalResult<Subject<'h>> {
     let name = named(value)?;
     if let Some(tool) = name.strip_prefix("tool/")
         && let Some(tool) = machine.tools().iter().find(|have| have.name == tool)
@@ -230,7 +230,7 @@ fn subject<'h>(machine: &Machine<'h>, value: &Value) -> R<Subject<'h>> {
 }
 
 /// The members of a namespace, sorted by name; `runtime_error` if there is no such namespace.
-fn members<'h>(machine: &Machine<'h>, value: &Value) -> R<Vec<(String, Subject<'h>)>> {
+fn members<'h>(machine: &Machine<'h>, value: &Value) -> EvalResult<Vec<(String, Subject<'h>)>> {
     let name = named(value)?;
     let mut found: Vec<(String, Subject<'h>)> = match name.as_str() {
         "tool" => machine.tools().iter().map(|tool| (tool.name.clone(), Subject::Tool(tool))).collect(),
@@ -250,20 +250,20 @@ fn members<'h>(machine: &Machine<'h>, value: &Value) -> R<Vec<(String, Subject<'
     Ok(found)
 }
 
-fn namespace(name: &str) -> R<&'static namespaces::Namespace> {
+fn namespace(name: &str) -> EvalResult<&'static namespaces::Namespace> {
     namespaces::named(name).ok_or_else(|| {
         let hint = format!("There are {}, {}", LISTED.join(", "), OWN.join(", "));
         Error::new(Reason::RuntimeError, format!("there is no namespace `{name}`")).hint(hint).into()
     })
 }
 
-fn doc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn doc(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let text = subject(machine, &args[0])?.text();
     machine.print(text);
     Ok(Value::Nil)
 }
 
-fn source(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn source(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let subject = subject(machine, &args[0])?;
     let text = match &subject {
         Subject::Memory(_, binding) => closure(&binding.value).map(|(_, source)| source.to_owned()),
@@ -274,11 +274,11 @@ fn source(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Value::Nil)
 }
 
-fn meta(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn meta(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(subject(machine, &args[0])?.map())
 }
 
-fn dir(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn dir(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (limit, offset) = (option(args, "limit", 1, DIR_LINES)?, option(args, "offset", 0, (0, i64::MAX))?);
     let members = members(machine, &args[0])?;
     machine.ticks(members.len())?;
@@ -290,7 +290,7 @@ fn dir(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     })))
 }
 
-fn ns_publics(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn ns_publics(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let members = members(machine, &args[0])?;
     machine.ticks(members.len())?;
     Ok(Value::map(members.into_iter().map(|(name, subject)| {
@@ -303,7 +303,7 @@ fn ns_publics(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     })))
 }
 
-fn ns_name(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn ns_name(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let name = named(&args[0])?;
     if OWN.contains(&name.as_str()) {
         return Ok(Value::from(name));
@@ -311,15 +311,15 @@ fn ns_name(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Value::from(namespace(&name)?.names[0]))
 }
 
-fn all_ns(_: &mut Machine<'_>, _: &mut [Value]) -> R {
+fn all_ns(_: &mut Machine<'_>, _: &mut [Value]) -> EvalResult {
     Ok(Value::list(LISTED.iter().map(|name| Value::from(*name))))
 }
 
-fn servers(_: &mut Machine<'_>, _: &mut [Value]) -> R {
+fn servers(_: &mut Machine<'_>, _: &mut [Value]) -> EvalResult {
     Error::new(Reason::RuntimeError, "there are no tool servers").hint("(dir tool) lists the agent's tools").halt()
 }
 
-fn apropos(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn apropos(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let limit = option(args, "limit", 1, APROPOS_LINES)?;
     let wanted = named(&args[0]).unwrap_or_default().to_lowercase();
     if wanted.trim().is_empty() {
@@ -349,7 +349,7 @@ fn apropos(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 /// A whole number among the options in argument 2: from `least` to the second of `range`; the first of `range` if
 /// missing.
-fn option(args: &[Value], name: &str, least: i64, range: (i64, i64)) -> R<usize> {
+fn option(args: &[Value], name: &str, least: i64, range: (i64, i64)) -> EvalResult<usize> {
     let Some(options) = args.get(1).filter(|options| !options.is_nil()) else {
         return Ok(usize::try_from(range.0).unwrap_or(0));
     };

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::argument::Sources;
+use super::argument::CollectionKinds;
 use super::collection::{Each, each_item, nothing_found, several};
 use super::view::collect;
 use super::{Arity, Builtin, Clojure};
-use crate::lisp::R;
+use crate::lisp::EvalResult;
 use crate::lisp::machine::Machine;
 use crate::value::Value;
 
@@ -67,7 +67,7 @@ const FILTER: Builtin = Builtin::new("filter", Arity::exactly(2), filter)
     ])
     .clojure(VECTOR);
 
-fn filter(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn filter(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [pred, coll] = args else { return Ok(Value::Nil) };
     if nothing_found(pred, coll) {
         return Ok(Vec::new().into());
@@ -76,7 +76,7 @@ fn filter(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     choose(machine, std::mem::take(coll), |machine, item| pred.test(machine, item))
 }
 
-fn remove(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn remove(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [pred, coll] = args else { return Ok(Value::Nil) };
     if nothing_found(pred, coll) {
         return Ok(collect(machine, std::mem::take(coll))?.into());
@@ -86,7 +86,11 @@ fn remove(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 /// The selected items; a list with one owner is filtered in place.
-fn choose<'h>(machine: &mut Machine<'h>, coll: Value, wanted: impl Fn(&mut Machine<'h>, &Value) -> R<bool>) -> R {
+fn choose<'h>(
+    machine: &mut Machine<'h>,
+    coll: Value,
+    wanted: impl Fn(&mut Machine<'h>, &Value) -> EvalResult<bool>,
+) -> EvalResult {
     if let Value::List(list) = &coll
         && Arc::strong_count(list) > 1
     {
@@ -99,7 +103,7 @@ fn choose<'h>(machine: &mut Machine<'h>, coll: Value, wanted: impl Fn(&mut Machi
         }
         return Ok(chosen.into());
     }
-    Sources::All.check(2, &coll)?;
+    CollectionKinds::All.check(2, &coll)?;
     let mut list = collect(machine, coll)?;
     let mut chosen = 0;
     for at in 0..list.len() {
@@ -113,7 +117,7 @@ fn choose<'h>(machine: &mut Machine<'h>, coll: Value, wanted: impl Fn(&mut Machi
     Ok(list.into())
 }
 
-fn keep(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn keep(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, coll] = args else { return Ok(Value::Nil) };
     if nothing_found(function, coll) {
         return Ok(Vec::new().into());
@@ -130,7 +134,7 @@ fn keep(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(kept.into())
 }
 
-fn keep_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn keep_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, coll] = args else { return Ok(Value::Nil) };
     let callee = several(function, coll, "(keep-indexed f coll)")?;
     let mut kept = Vec::new();
@@ -144,24 +148,24 @@ fn keep_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(kept.into())
 }
 
-fn some(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn some(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(first_as(machine, args, true, "(some pred coll)")?.unwrap_or_default())
 }
 
-fn every(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn every(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok((first_as(machine, args, false, "(every? pred coll)")?.is_none()).into())
 }
 
-fn not_any(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn not_any(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok((first_as(machine, args, true, "(not-any? pred coll)")?.is_none()).into())
 }
 
-fn not_every(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn not_every(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok((first_as(machine, args, false, "(not-every? pred coll)")?.is_some()).into())
 }
 
 /// The predicate's first result with this truth value.
-fn first_as(machine: &mut Machine<'_>, args: &mut [Value], truth: bool, call: &str) -> R<Option<Value>> {
+fn first_as(machine: &mut Machine<'_>, args: &mut [Value], truth: bool, call: &str) -> EvalResult<Option<Value>> {
     let [pred, coll] = args else { return Ok(None) };
     let pred = Each::of(pred, coll, call)?;
     for item in each_item(2, std::mem::take(coll))? {

@@ -3,17 +3,17 @@
 //! `%[flags][width][.precision]conversion` with the flags `-`, `0`, `+`, `,` and space, and the conversions
 //! `s d f e x X o b c n %`.
 
-use super::place::{length, offset};
+use super::position::{length, offset};
 use super::strings::text;
-use super::written::Written;
+use super::text_writer::TextWriter;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, Halt, R, described};
+use crate::lisp::{Error, EvalResult, Halt, described};
 use crate::reasons::Reason;
 use crate::value::Value;
 
 /// All doubles from here on are whole numbers.
-const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
+const WHOLE_FROM: f64 = 9_007_199_254_740_992.0;
 /// Numbers with more decimals than this scale has are written without scaling.
 const LARGEST_SCALE: u64 = 10_000_000_000_000_000_000;
 /// No double has more decimals than this; further ones are zero.
@@ -47,7 +47,7 @@ struct Directive<'t> {
 
 impl<'t> Directive<'t> {
     /// Parses a directive after its `%`; returns the rest.
-    fn read(template: &'t str) -> R<(Self, &'t str)> {
+    fn read(template: &'t str) -> EvalResult<(Self, &'t str)> {
         let end = template.find(|c| !"-0+, ".contains(c)).unwrap_or(template.len());
         let (flags, mut rest) = template.split_at(end);
         let mut directive = Self { flags, ..Self::default() };
@@ -92,12 +92,12 @@ fn digits(text: &str) -> (Option<usize>, &str) {
     (value, rest)
 }
 
-fn format(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn format(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Some((template, values)) = args.split_first() else {
         return fault("there is no template").hint("Write (format \"%s items\" n)").halt();
     };
     let mut rest = text(1, template)?;
-    let (mut out, mut used) = (Written::default(), 0);
+    let (mut out, mut used) = (TextWriter::default(), 0);
     while let Some(at) = rest.find('%') {
         out.push(machine, &rest[..at])?;
         let directive;
@@ -130,10 +130,10 @@ fn numbered(mut halt: Box<Halt>, number: usize) -> Box<Halt> {
     halt
 }
 
-fn write(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive<'_>, value: &Value) -> R<()> {
+fn write(machine: &mut Machine<'_>, out: &mut TextWriter, directive: &Directive<'_>, value: &Value) -> EvalResult<()> {
     match directive.conversion {
         's' => {
-            let mut shown = Written::default();
+            let mut shown = TextWriter::default();
             shown.plain(machine, value)?;
             let shown = shown.into_text();
             let end = directive.precision.and_then(|most| offset(&shown, most)).unwrap_or(shown.len());
@@ -159,7 +159,7 @@ fn wrong_value(directive: &Directive<'_>, expected: &str, value: &Value) -> Box<
     fault(format!("%{} needs {expected}, got {}", directive.conversion, described(value))).into()
 }
 
-fn whole(directive: &Directive<'_>, value: &Value) -> R<String> {
+fn whole(directive: &Directive<'_>, value: &Value) -> EvalResult<String> {
     match value {
         Value::Int(number) => Ok(number.to_string()),
         Value::Big(number) => Ok(number.to_string()),
@@ -172,7 +172,7 @@ fn whole(directive: &Directive<'_>, value: &Value) -> R<String> {
     }
 }
 
-fn radix(directive: &Directive<'_>, value: &Value) -> R<String> {
+fn radix(directive: &Directive<'_>, value: &Value) -> EvalResult<String> {
     let base = if directive.conversion == 'o' { 8 } else { 16 };
     let text = match value {
         Value::Int(number) => num_bigint::BigInt::from(*number).to_str_radix(base),
@@ -182,7 +182,7 @@ fn radix(directive: &Directive<'_>, value: &Value) -> R<String> {
     Ok(if directive.conversion == 'X' { text.to_uppercase() } else { text })
 }
 
-fn character(value: &Value) -> R<String> {
+fn character(value: &Value) -> EvalResult<String> {
     let code = match value {
         Value::Str(text) if length(text) == 1 => return Ok(text.to_string()),
         Value::Int(code) => u32::try_from(*code).ok().and_then(char::from_u32),
@@ -192,8 +192,8 @@ fn character(value: &Value) -> R<String> {
     code.map(String::from).ok_or_else(|| problem().into())
 }
 
-fn real(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive<'_>, value: &Value) -> R<()> {
-    let number = super::written::float(value).ok_or_else(|| wrong_value(directive, "a number", value))?;
+fn real(machine: &mut Machine<'_>, out: &mut TextWriter, directive: &Directive<'_>, value: &Value) -> EvalResult<()> {
+    let number = super::text_writer::float(value).ok_or_else(|| wrong_value(directive, "a number", value))?;
     if !number.is_finite() {
         let shown = if number.is_nan() { "NaN" } else { "Infinity" };
         let sign = if number == f64::NEG_INFINITY { "-" } else { "" };
@@ -216,7 +216,7 @@ fn real(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive<'_>,
 fn rounded(number: f64, decimals: usize) -> String {
     let size = number.abs();
     let scale = u32::try_from(decimals).ok().and_then(|places| 10_u64.checked_pow(places));
-    let Some(scale) = scale.filter(|scale| *scale < LARGEST_SCALE && size < EXACT_BELOW) else {
+    let Some(scale) = scale.filter(|scale| *scale < LARGEST_SCALE && size < WHOLE_FROM) else {
         return format!("{number:.decimals$}");
     };
     let sign = if number < 0.0 { "-" } else { "" };
@@ -255,8 +255,8 @@ fn grouped(directive: &Directive<'_>, number: &str) -> String {
     }
     let (whole, fraction) = number.split_at(number.find('.').unwrap_or(number.len()));
     let mut out = String::with_capacity(number.len() * 4 / 3 + 1);
-    for (place, digit) in whole.chars().enumerate() {
-        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -265,7 +265,13 @@ fn grouped(directive: &Directive<'_>, number: &str) -> String {
 }
 
 /// Writes sign and text in the directive's width.
-fn pad(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive<'_>, sign: &str, shown: &str) -> R<()> {
+fn pad(
+    machine: &mut Machine<'_>,
+    out: &mut TextWriter,
+    directive: &Directive<'_>,
+    sign: &str,
+    shown: &str,
+) -> EvalResult<()> {
     let missing = if directive.width == 0 { 0 } else { directive.width.saturating_sub(sign.len() + length(shown)) };
     machine.reserve(missing)?;
     let zeros = directive.has('0') && !directive.has('-') && "dfexXo".contains(directive.conversion);

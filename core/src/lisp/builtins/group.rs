@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::mem::take;
 
 use super::access::ORDERED;
-use super::argument::{Sources, clamped, hinted, length, swapped, taken};
+use super::argument::{CollectionKinds, clamped, hinted, length, swapped, taken};
 use super::collection::Each;
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R, wrong};
+use crate::lisp::{Error, EvalResult, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
 
@@ -58,36 +58,36 @@ pub(super) const ROWS: &[Builtin] = &[
 ];
 
 /// The handling of an incomplete group at the end of the collection.
-enum Incomplete {
+enum Remainder {
     Dropped,
     Kept,
     /// Padded with these items, as far as they suffice; nothing follows.
     Padded(Vec<Value>),
 }
 
-fn partition(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn partition(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let incomplete = match args {
         [_, _, pad, _] => {
             if pad.is_nil() {
                 let problem = "argument 3 must be a list of items to fill up with, got nil";
                 return Error::new(Reason::RuntimeError, problem).hint("Leave it out, or give []").halt();
             }
-            Sources::All.check(3, pad)?;
-            Incomplete::Padded(collect(machine, take(pad))?)
+            CollectionKinds::All.check(3, pad)?;
+            Remainder::Padded(collect(machine, take(pad))?)
         }
-        _ => Incomplete::Dropped,
+        _ => Remainder::Dropped,
     };
     grouped(machine, args, incomplete)
 }
 
-fn partition_all(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    grouped(machine, args, Incomplete::Kept)
+fn partition_all(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    grouped(machine, args, Remainder::Kept)
 }
 
-fn grouped(machine: &mut Machine<'_>, args: &mut [Value], incomplete: Incomplete) -> R {
+fn grouped(machine: &mut Machine<'_>, args: &mut [Value], incomplete: Remainder) -> EvalResult {
     let position = args.len();
     let coll = take(&mut args[position - 1]);
-    Sources::All.check(position, &coll).map_err(|halt| match Sources::All.check(1, &args[0]) {
+    CollectionKinds::All.check(position, &coll).map_err(|halt| match CollectionKinds::All.check(1, &args[0]) {
         Ok(()) => swapped(halt, "(partition n coll)"),
         Err(_) => halt,
     })?;
@@ -102,7 +102,7 @@ fn grouped(machine: &mut Machine<'_>, args: &mut [Value], incomplete: Incomplete
     Ok(groups?.into())
 }
 
-fn positive(position: usize, value: &Value) -> R<usize> {
+fn positive(position: usize, value: &Value) -> EvalResult<usize> {
     clamped(value).filter(|int| *int > 0).map(length).ok_or_else(|| wrong_or_small(position, value))
 }
 
@@ -118,7 +118,7 @@ fn wrong_or_small(position: usize, value: &Value) -> Box<crate::lisp::Halt> {
 }
 
 /// Groups without overlap: the items are moved.
-fn chunked(machine: &mut Machine<'_>, items: Vec<Value>, size: usize, incomplete: Incomplete) -> R<Vec<Value>> {
+fn chunked(machine: &mut Machine<'_>, items: Vec<Value>, size: usize, incomplete: Remainder) -> EvalResult<Vec<Value>> {
     let (whole, rest) = (items.len() / size, items.len() % size);
     machine.reserve(whole.saturating_add(1).saturating_mul(GROUP_BYTES))?;
     let mut items = items.into_iter();
@@ -129,9 +129,9 @@ fn chunked(machine: &mut Machine<'_>, items: Vec<Value>, size: usize, incomplete
     }
     if rest > 0 {
         match incomplete {
-            Incomplete::Dropped => {}
-            Incomplete::Kept => groups.push(items.collect::<Vec<_>>().into()),
-            Incomplete::Padded(pad) => {
+            Remainder::Dropped => {}
+            Remainder::Kept => groups.push(items.collect::<Vec<_>>().into()),
+            Remainder::Padded(pad) => {
                 groups.push(items.chain(pad.into_iter().take(size - rest)).collect::<Vec<_>>().into());
             }
         }
@@ -148,8 +148,8 @@ fn windows(
     items: &[Value],
     size: usize,
     step: usize,
-    incomplete: &Incomplete,
-) -> R<Vec<Value>> {
+    incomplete: &Remainder,
+) -> EvalResult<Vec<Value>> {
     let mut groups = Vec::new();
     let mut start = 0;
     while start < items.len() {
@@ -159,8 +159,8 @@ fn windows(
         machine.reserve(GROUP_BYTES + size_of_val(group))?;
         let missing = size - group.len();
         match incomplete {
-            Incomplete::Dropped if missing > 0 => break,
-            Incomplete::Padded(pad) if missing > 0 => {
+            Remainder::Dropped if missing > 0 => break,
+            Remainder::Padded(pad) if missing > 0 => {
                 groups.push(group.iter().chain(pad.iter().take(missing)).cloned().collect::<Vec<_>>().into());
             }
             _ => groups.push(group.to_vec().into()),
@@ -173,10 +173,10 @@ fn windows(
     Ok(groups)
 }
 
-fn partition_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn partition_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, coll] = taken(args);
     let function = Each::of(&function, &coll, "(partition-by f coll)")?;
-    Sources::All.check(2, &coll)?;
+    CollectionKinds::All.check(2, &coll)?;
     let mut groups: Vec<Value> = Vec::new();
     let mut group: Vec<Value> = Vec::new();
     let mut current = Value::Nil;
@@ -197,8 +197,8 @@ fn partition_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(groups.into())
 }
 
-fn dedupe(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::All.check(1, &args[0])?;
+fn dedupe(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::All.check(1, &args[0])?;
     let mut items = collect(machine, take(&mut args[0]))?;
     let mut kept = 0;
     for at in 0..items.len() {
@@ -218,8 +218,8 @@ fn dedupe(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(items.into())
 }
 
-fn distinct(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Ordered.check(1, &args[0]).map_err(|halt| match &args[0] {
+fn distinct(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Ordered.check(1, &args[0]).map_err(|halt| match &args[0] {
         Value::Set(_) => hinted(halt, "The members of a set are distinct; use (seq s)"),
         _ => halt,
     })?;
@@ -239,14 +239,14 @@ fn distinct(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 /// Steps of a lookup by hash.
 const HASH_STEPS: usize = 6;
 
-fn combinations(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn combinations(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [coll, n] = taken(args);
     if let (Value::Int(_), Value::List(_) | Value::Str(_) | Value::Set(_)) = (&coll, &n) {
         return Err(swapped(wrong(1, "a list, string, map or set", &coll), "(combinations coll n)"));
     }
     // A count that is not a number has no combinations, whatever the items.
     let Some(n) = clamped(&n).and_then(|n| usize::try_from(n).ok()) else { return Ok(Vec::new().into()) };
-    Sources::All.check(1, &coll)?;
+    CollectionKinds::All.check(1, &coll)?;
     let items = collect(machine, coll)?;
     if n > items.len() {
         return Ok(Vec::new().into());

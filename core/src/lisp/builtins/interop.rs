@@ -1,13 +1,13 @@
 //! Methods of strings in Java notation (language contract §15): `(.length s)`. Positions count grapheme clusters.
 
 use super::parts::{replace_text, split_text};
-use super::place::{self, Place, number, offset, place};
+use super::position::{self, Position, number, offset, position};
 use super::regex;
 use super::strings::{self, pass, text};
-use super::written::Written;
+use super::text_writer::TextWriter;
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R};
+use crate::lisp::{Error, EvalResult};
 use crate::reasons::Reason;
 use crate::value::Value;
 use crate::value::number::{Rounding, whole};
@@ -86,32 +86,34 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(.equals \"a\" \"a\")", "true"), ("(.equals 1 1.0)", "false")]),
 ];
 
-fn java_length(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn java_length(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
-    Ok(number(place::length(s)))
+    Ok(number(position::length(s)))
 }
 
-/// The position in argument `position`; a float is truncated.
-fn rough_place(position: usize, value: &Value) -> R<Place> {
+/// The position in this argument; a float is truncated.
+fn rough_position(argument: usize, value: &Value) -> EvalResult<Position> {
     match value {
-        Value::Float(float) if float.is_finite() => place(position, &whole(value, Rounding::Trunc).unwrap_or_default()),
-        other => place(position, other),
+        Value::Float(float) if float.is_finite() => {
+            position(argument, &whole(value, Rounding::Trunc).unwrap_or_default())
+        }
+        other => position(argument, other),
     }
 }
 
-fn substring(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn substring(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
-    let start = rough_place(2, &args[1])?;
-    let end = args.get(2).map(|end| rough_place(3, end)).transpose()?;
+    let start = rough_position(2, &args[1])?;
+    let end = args.get(2).map(|end| rough_position(3, end)).transpose()?;
     pass(machine, s)?;
     let within = || -> Option<&str> {
-        let Place::At(start) = start else { return None };
+        let Position::At(start) = start else { return None };
         let from = offset(s, start)?;
         let to = match end {
             None => s.len(),
-            Some(Place::At(end)) => from + offset(&s[from..], end.checked_sub(start)?)?,
-            Some(Place::Before) => return None,
+            Some(Position::At(end)) => from + offset(&s[from..], end.checked_sub(start)?)?,
+            Some(Position::Before) => return None,
         };
         s.get(from..to)
     };
@@ -119,30 +121,30 @@ fn substring(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         Some(part) => Ok(part.into()),
         None => Error::new(
             Reason::TypeError,
-            format!("the places lie outside of the string, which has {} characters", place::length(s)),
+            format!("the places lie outside of the string, which has {} characters", position::length(s)),
         )
         .hint("subs never fails")
         .halt(),
     }
 }
 
-fn index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (s, part) = (text(1, &args[0])?, text(2, &args[1])?);
-    let from = match args.get(2).map(|from| place(3, from)).transpose()? {
-        Some(Place::At(from)) => from,
+    let from = match args.get(2).map(|from| position(3, from)).transpose()? {
+        Some(Position::At(from)) => from,
         _ => 0,
     };
     pass(machine, s)?;
-    Ok(place::first(s, part, from).map_or(Value::Int(-1), number))
+    Ok(position::first(s, part, from).map_or(Value::Int(-1), number))
 }
 
-fn last_index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn last_index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (s, part) = (text(1, &args[0])?, text(2, &args[1])?);
     pass(machine, s)?;
-    Ok(place::last(s, part, usize::MAX).map_or(Value::Int(-1), number))
+    Ok(position::last(s, part, usize::MAX).map_or(Value::Int(-1), number))
 }
 
-fn split(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn split(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     let parts = match &args[1] {
         Value::Str(separator) if !separator.contains(|c: char| "\\[](){}.*+?^$|".contains(c)) => {
@@ -159,21 +161,21 @@ fn split(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     if kept == list.len() || list.len() == 1 { Ok(parts) } else { Ok(Value::list(list[..kept].iter().cloned())) }
 }
 
-fn replace(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn replace(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let parts = [text(1, &args[0])?, text(2, &args[1])?, text(3, &args[2])?];
     replace_text(machine, &args[0], parts, usize::MAX)
 }
 
-fn is_empty(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn is_empty(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Bool(text(1, &args[0])?.is_empty()))
 }
 
-fn to_string(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let mut out = Written::default();
+fn to_string(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let mut out = TextWriter::default();
     out.plain(machine, &args[0])?;
     Ok(out.finish())
 }
 
-fn equals(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn equals(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Bool(args[0] == args[1]))
 }

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use super::strings::pass;
-use super::written::Written;
+use super::text_writer::TextWriter;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::limits::JSON_DEPTH;
-use crate::lisp::R;
+use crate::lisp::EvalResult;
 use crate::lisp::machine::Machine;
 use crate::value::json::{parse_value, write_string};
 use crate::value::number::compact;
@@ -46,19 +46,19 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Extension),
 ];
 
-fn parse(machine: &mut Machine<'_>, text: &str) -> R {
+fn parse(machine: &mut Machine<'_>, text: &str) -> EvalResult {
     pass(machine, text)?;
     Ok(parse_value(text, |work| machine.ticks(work))?.unwrap_or_default())
 }
 
-fn parse_string(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn parse_string(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match args[0].as_str() {
         Some(text) => parse(machine, text),
         None => Ok(Value::Nil),
     }
 }
 
-fn parse_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn parse_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Some(text) = args[0].as_str() else { return Ok(Value::Nil) };
     let mut values = Vec::new();
     for line in text.split(['\n', '\r']) {
@@ -70,21 +70,21 @@ fn parse_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(values.into())
 }
 
-fn generate_string(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let mut generator = Generator { machine, out: Written::default(), leaf: String::new() };
+fn generate_string(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let mut generator = Generator { machine, out: TextWriter::default(), leaf: String::new() };
     Ok(if generator.value(&args[0], 0)? { generator.out.finish() } else { Value::Nil })
 }
 
 struct Generator<'m, 'h> {
     machine: &'m mut Machine<'h>,
-    out: Written,
+    out: TextWriter,
     /// Buffer for the scalar being written.
     leaf: String,
 }
 
 impl Generator<'_, '_> {
     /// Writes a value; false if JSON cannot represent it or it is nested too deeply.
-    fn value(&mut self, value: &Value, depth: u64) -> R<bool> {
+    fn value(&mut self, value: &Value, depth: u64) -> EvalResult<bool> {
         self.leaf.clear();
         match value {
             Value::Nil => self.leaf.push_str("null"),
@@ -101,15 +101,15 @@ impl Generator<'_, '_> {
         Ok(true)
     }
 
-    fn flush(&mut self) -> R<()> {
+    fn flush(&mut self) -> EvalResult<()> {
         self.out.push(self.machine, &self.leaf)
     }
 
-    fn push(&mut self, text: &str) -> R<()> {
+    fn push(&mut self, text: &str) -> EvalResult<()> {
         self.out.push(self.machine, text)
     }
 
-    fn items<'v>(&mut self, items: impl Iterator<Item = &'v Value>, depth: u64) -> R<bool> {
+    fn items<'v>(&mut self, items: impl Iterator<Item = &'v Value>, depth: u64) -> EvalResult<bool> {
         if depth > JSON_DEPTH.max {
             return Ok(false);
         }
@@ -126,7 +126,7 @@ impl Generator<'_, '_> {
         Ok(true)
     }
 
-    fn object(&mut self, map: &Map, depth: u64) -> R<bool> {
+    fn object(&mut self, map: &Map, depth: u64) -> EvalResult<bool> {
         if depth > JSON_DEPTH.max {
             return Ok(false);
         }

@@ -4,7 +4,7 @@
 //! It must never fail on an item without the field: that is nil.
 
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, Halt, R, described, wrong};
+use crate::lisp::{Error, EvalResult, Halt, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{Field, Value};
 
@@ -27,7 +27,7 @@ pub(super) enum Key<'v> {
 
 impl<'v> Key<'v> {
     /// The key in argument `position`; maps, numbers and other values are a `type_error`.
-    pub(super) fn of(position: usize, key: &'v Value) -> R<Self> {
+    pub(super) fn of(position: usize, key: &'v Value) -> EvalResult<Self> {
         Ok(match key {
             Value::Keyword(word) => Self::Word(Field::new(*word)),
             Value::Str(_) | Value::Nil => Self::Field(key),
@@ -40,7 +40,7 @@ impl<'v> Key<'v> {
 
     /// The item's value under the key; nil if it has none.
     #[inline]
-    pub(super) fn of_item(&self, machine: &mut Machine<'_>, item: &Value) -> R {
+    pub(super) fn of_item(&self, machine: &mut Machine<'_>, item: &Value) -> EvalResult {
         match self {
             Self::Word(field) => Ok(match item {
                 Value::Map(map) => field.of(map).cloned().unwrap_or_default(),

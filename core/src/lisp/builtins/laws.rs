@@ -9,9 +9,9 @@ use crate::lisp::{Limits, machine::Machine};
 use crate::value::{Map, Value};
 
 /// A host without tools, time or interrupts.
-struct Nowhere;
+struct NoHost;
 
-impl Host for Nowhere {
+impl Host for NoHost {
     fn call(&self, _: &CallAddress, tool: &str, _: &Value) -> Result<Value, Failure> {
         Err(Failure::Tool(format!("there is no {tool}")))
     }
@@ -37,7 +37,7 @@ fn call(name: &str, args: impl Into<Vec<Value>>) -> Value {
 
 /// `(f args…)`; an error becomes its text, so that it satisfies no law.
 fn apply(f: &Value, args: impl Into<Vec<Value>>) -> Value {
-    let mut machine = Machine::new(&Nowhere, Limits::default());
+    let mut machine = Machine::new(&NoHost, Limits::default());
     machine.call(f, &mut args.into()).unwrap_or_else(|halt| Value::from(format!("{f}: {halt:?}")))
 }
 
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn every_item_is_either_kept_or_removed(pred in total(), xs in items()) {
+    fn every_item_is_either_selected_or_removed(pred in total(), xs in items()) {
         let kept = call("filter", [pred.clone(), xs.clone()]);
         let removed = call("remove", [pred.clone(), xs.clone()]);
         let all_kept = call("every?", [pred.clone(), kept.clone()]);
@@ -196,7 +196,7 @@ proptest! {
 
     /// In-place changes must be invisible: shared values stay as they are, and the result is the same.
     #[test]
-    fn arguments_that_others_hold_are_not_changed(m in map(), xs in items(), s in set(), k in key(), f in total()) {
+    fn shared_arguments_are_not_changed(m in map(), xs in items(), s in set(), k in key(), f in total()) {
         let calls = [
             ("map", vec![f.clone(), xs.clone()]),
             ("map-indexed", vec![call("comp", [f.clone(), function("get")]), xs.clone()]),

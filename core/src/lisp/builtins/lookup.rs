@@ -6,7 +6,7 @@ use super::argument::{is_record, no_entries, swapped};
 use super::view::{item, items};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{R, entries as entries_of, wrong};
+use crate::lisp::{EvalResult, entries as entries_of, wrong};
 use crate::value::{Map, Value};
 
 /// The rows of this file.
@@ -96,7 +96,7 @@ fn under<'a>(at: &'a Value, key: &Value) -> Option<&'a Value> {
 }
 
 /// As [`under`], and the grapheme of a string at an index.
-fn value_under(machine: &mut Machine<'_>, at: &Value, key: &Value) -> R<Option<Value>> {
+fn value_under(machine: &mut Machine<'_>, at: &Value, key: &Value) -> EvalResult<Option<Value>> {
     match (at, key) {
         (Value::Str(_), Value::Int(index)) => match usize::try_from(*index) {
             Ok(index) => item(machine, at, index),
@@ -107,7 +107,7 @@ fn value_under(machine: &mut Machine<'_>, at: &Value, key: &Value) -> R<Option<V
 }
 
 /// The value at the end of a path.
-fn along(machine: &mut Machine<'_>, root: &Value, path: &[Value]) -> R<Option<Value>> {
+fn along(machine: &mut Machine<'_>, root: &Value, path: &[Value]) -> EvalResult<Option<Value>> {
     machine.ticks(path.len())?;
     let Some((last, steps)) = path.split_last() else { return Ok(Some(root.clone())) };
     match steps.iter().try_fold(root, |at, step| under(at, step)) {
@@ -121,7 +121,7 @@ fn default(args: &mut [Value]) -> Value {
     args.get_mut(2).map(std::mem::take).unwrap_or_default()
 }
 
-fn get(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn get(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (of, key) = (&args[0], &args[1]);
     let found = match (of, key) {
         (Value::Nil | Value::Map(_), Value::List(path)) => along(machine, of, path)?,
@@ -135,7 +135,7 @@ fn get(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 const READ: &str = "a map, list, set or string";
 
-fn get_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn get_in(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (root, path) = (&args[0], &args[1]);
     if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_) | Value::Set(_)) {
         return Err(wrong(1, READ, root));
@@ -155,7 +155,7 @@ fn get_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(found.unwrap_or_else(|| default(args)))
 }
 
-fn contains(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn contains(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let sought = &args[1];
     Ok(Value::Bool(match &args[0] {
         Value::Nil => false,
@@ -169,7 +169,7 @@ fn contains(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }))
 }
 
-fn find(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn find(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match &args[0] {
         Value::Nil => Ok(Value::Nil),
         Value::Map(_) | Value::List(_) => Ok(under(&args[0], &args[1])
@@ -182,7 +182,7 @@ fn find(_: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 /// The only argument, a map.
-fn map_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R<Option<Arc<Map>>> {
+fn map_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult<Option<Arc<Map>>> {
     match std::mem::take(&mut args[0]) {
         Value::Nil => Ok(None),
         Value::Map(map) => {
@@ -193,12 +193,12 @@ fn map_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R<Option<Arc<Map>>> 
     }
 }
 
-fn keys(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn keys(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let map = map_of(machine, args)?;
     Ok(map.map(|map| Value::list(map.keys().cloned())).unwrap_or_default())
 }
 
-fn vals(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn vals(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let map = map_of(machine, args)?;
     Ok(map
         .map(|map| match Arc::try_unwrap(map) {
@@ -208,7 +208,7 @@ fn vals(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         .unwrap_or_default())
 }
 
-fn entries(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn entries(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match &args[0] {
         // The suite distinguishes these kinds from the others.
         other if is_record(other) => return Err(no_entries(1, "a map", other)),
@@ -219,23 +219,23 @@ fn entries(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(map.map(|map| entries_of(&map)).unwrap_or_default().into())
 }
 
-fn key(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn key(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     pair(&args[0], 0)
 }
 
-fn val(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn val(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     pair(&args[0], 1)
 }
 
 /// One part of an entry.
-fn pair(entry: &Value, part: usize) -> R {
+fn pair(entry: &Value, part: usize) -> EvalResult {
     match entry.as_list() {
         Some(items @ [_, _]) => Ok(items[part].clone()),
         _ => Err(wrong(1, "an entry, a vector of a key and a value", entry)),
     }
 }
 
-fn select_keys(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn select_keys(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let keys = items(machine, std::mem::take(&mut args[1]))?.map_err(|other| wrong(2, "a vector of keys", &other))?;
     match &args[0] {
         Value::Nil => Ok(Map::default().into()),

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::argument::{Sources, callee};
+use super::argument::{CollectionKinds, callee};
 use super::collection::{Each, each_item, nothing_found, several};
 use super::view::{collect, items};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Items, R, wrong};
+use crate::lisp::{EvalResult, Items, wrong};
 use crate::value::{List, Value};
 
 /// The rows of this file.
@@ -48,7 +48,7 @@ const MAP: Builtin = Builtin::new("map", Arity::from(2), map)
     ])
     .clojure(VECTOR);
 
-fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match args {
         [function, coll] if nothing_found(function, coll) => {
             let mut list = collect(machine, std::mem::take(coll))?;
@@ -71,7 +71,7 @@ fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
 }
 
-fn map_one(machine: &mut Machine<'_>, each: &Each<'_>, coll: Value) -> R {
+fn map_one(machine: &mut Machine<'_>, each: &Each<'_>, coll: Value) -> EvalResult {
     // A shared list is only read, not copied.
     if let Value::List(list) = &coll
         && Arc::strong_count(list) > 1
@@ -99,12 +99,12 @@ fn map_one(machine: &mut Machine<'_>, each: &Each<'_>, coll: Value) -> R {
 }
 
 /// The items of the second argument, for writing in place.
-fn owned(machine: &mut Machine<'_>, coll: Value) -> R<Vec<Value>> {
-    Sources::All.check(2, &coll)?;
+fn owned(machine: &mut Machine<'_>, coll: Value) -> EvalResult<Vec<Value>> {
+    CollectionKinds::All.check(2, &coll)?;
     collect(machine, coll)
 }
 
-fn map_rows(machine: &mut Machine<'_>, callee: Callee<'_>, rows: &mut [Items]) -> R {
+fn map_rows(machine: &mut Machine<'_>, callee: Callee<'_>, rows: &mut [Items]) -> EvalResult {
     let count = rows.iter().map(|row| row.size_hint().0).min().unwrap_or_default();
     let mut made = Vec::with_capacity(count);
     if let [one, two] = rows {
@@ -131,7 +131,7 @@ fn map_rows(machine: &mut Machine<'_>, callee: Callee<'_>, rows: &mut [Items]) -
     Ok(made.into())
 }
 
-fn map_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn map_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, coll] = args else { return Ok(Value::Nil) };
     let callee = several(function, coll, "(map-indexed f coll)")?;
     let mut list = owned(machine, std::mem::take(coll))?;
@@ -142,7 +142,7 @@ fn map_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(list.into())
 }
 
-fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, coll] = args else { return Ok(Value::Nil) };
     // A field that is not a list counts as a list of one (as in the reference); the result of a function must be a
     // list.

@@ -32,7 +32,7 @@ pub mod namespaces;
 mod numeric;
 mod parse;
 mod parts;
-mod place;
+mod position;
 mod predicates;
 pub(crate) mod range;
 mod reduce;
@@ -43,11 +43,11 @@ mod sets;
 mod slice;
 mod sort;
 mod strings;
+mod text_writer;
 mod texts;
 mod time;
 mod view;
 mod walk;
-mod written;
 
 use hashbrown::HashMap;
 use std::sync::OnceLock;
@@ -55,7 +55,7 @@ use std::sync::OnceLock;
 use super::machine::Callable;
 use crate::value::Value;
 
-pub use super::machine::{Arity, Builtin, Clojure, Cost, Run};
+pub use super::machine::{Arity, Builtin, Clojure, Cost, Implementation};
 pub use reference::{card, card_of_try, reference};
 
 pub(crate) use texts::joined;
@@ -93,7 +93,7 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Aggregation", rows: aggregate::ROWS },
     Section { title: "Sets", rows: sets::ROWS },
     Section { title: "Strings", rows: strings::ROWS },
-    Section { title: "Places in strings", rows: place::ROWS },
+    Section { title: "Places in strings", rows: position::ROWS },
     Section { title: "Parts of strings", rows: parts::ROWS },
     Section { title: "Formatting", rows: format::ROWS },
     Section { title: "Regular expressions", rows: regex::ROWS },

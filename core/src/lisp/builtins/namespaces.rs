@@ -3,7 +3,7 @@
 //! A qualified name is another notation for a builtin. `data/`, `tool/` and `budget/` are not listed: they are the
 //! program's inputs, not builtins.
 
-use super::{Builtin, Clojure, Run};
+use super::{Builtin, Clojure, Implementation};
 use crate::lisp::machine::Callable;
 use crate::lisp::{Error, builtins};
 use crate::reasons::Reason;
@@ -256,13 +256,13 @@ pub fn members(namespace: &str) -> Vec<&'static str> {
 
 /// A function or constant by the builtin's name.
 fn value(name: &str) -> Option<Value> {
-    let row = builtins::find(name).filter(|row| matches!(row.run, Run::Function(_)));
+    let row = builtins::find(name).filter(|row| matches!(row.run, Implementation::Function(_)));
     row.map(|row| Callable::Builtin(row).into_value()).or_else(|| constant(name))
 }
 
 /// True for a function that Clojure has under this name in `clojure.core`.
 fn is_core(row: &Builtin) -> bool {
-    matches!(row.run, Run::Function(_))
+    matches!(row.run, Implementation::Function(_))
         && !row.name.starts_with('.')
         && split(row.name).is_none()
         && !matches!(row.clojure, Clojure::Extension | Clojure::Named(_))

@@ -2,7 +2,7 @@
 
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::machine::Machine;
-use crate::lisp::{R, wrong};
+use crate::lisp::{EvalResult, wrong};
 use crate::value::Value;
 use crate::value::number::{parse_double, parse_long};
 
@@ -40,13 +40,13 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Same),
 ];
 
-fn read(machine: &mut Machine<'_>, value: &Value, parse: fn(&str) -> Option<Value>) -> R {
+fn read(machine: &mut Machine<'_>, value: &Value, parse: fn(&str) -> Option<Value>) -> EvalResult {
     let Some(text) = value.as_str().filter(|text| text.len() <= LONGEST) else { return Ok(Value::Nil) };
     machine.ticks(text.len() / 4)?;
     Ok(parse(text).unwrap_or_default())
 }
 
-fn parse_boolean(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn parse_boolean(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(match args[0].as_str() {
         Some("true") => Value::Bool(true),
         Some("false") => Value::Bool(false),
@@ -54,7 +54,7 @@ fn parse_boolean(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     })
 }
 
-fn java_boolean(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn java_boolean(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match &args[0] {
         Value::Nil => Ok(Value::Bool(false)),
         Value::Str(text) => Ok(Value::Bool(text.eq_ignore_ascii_case("true"))),

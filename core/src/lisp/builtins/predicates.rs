@@ -2,7 +2,7 @@
 
 use super::sort::members_of;
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::R;
+use crate::lisp::EvalResult;
 use crate::lisp::machine::Callable;
 use crate::lisp::machine::Machine;
 use crate::value::{Kind, Value};
@@ -154,7 +154,7 @@ fn is_char(value: &Value) -> bool {
     })
 }
 
-fn are_distinct(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn are_distinct(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let members = members_of(machine, args.iter_mut().map(std::mem::take).collect())?;
     Ok(Value::Bool(members.len() == args.len()))
 }

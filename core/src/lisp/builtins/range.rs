@@ -7,7 +7,7 @@ use super::argument::{integer, length, taken};
 use super::build::repeated;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, Halt, R, wrong};
+use crate::lisp::{Error, EvalResult, Halt, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
 
@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Builtin] = &[Builtin::new("range", Arity::between(1, 3)
 /// inserts it for exactly this form; programs cannot name it.
 pub(crate) static TAKE_OF_RANGE: Builtin = Builtin::new("take", Arity::exactly(4), take_of_range);
 
-fn range(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn range(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let count = args.len();
     for (place, arg) in args.iter().enumerate() {
         match arg {
@@ -65,7 +65,7 @@ fn is_zero(value: &Value) -> bool {
     }
 }
 
-fn take_of_range(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn take_of_range(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match args {
         [n, start, end, step] if is_zero(step) && number(start) && number(end) => {
             repeated(machine, length(integer(1, n)?), start)
@@ -94,7 +94,7 @@ fn number(value: &Value) -> bool {
 const RUN: i64 = 1_024;
 
 /// A range of integers; the end may be a float.
-fn integers(machine: &mut Machine<'_>, start: &Value, end: &Value, step: &Value) -> R {
+fn integers(machine: &mut Machine<'_>, start: &Value, end: &Value, step: &Value) -> EvalResult {
     if let (&Value::Int(start), &Value::Int(end), Value::Int(1)) = (start, end, step)
         && let Some(count) = end.checked_sub(start)
     {
@@ -145,7 +145,7 @@ fn whole(value: &Value, upwards: bool) -> BigInt {
 }
 
 /// A range with a float as start or step: each number is the previous one plus the step.
-fn floats(machine: &mut Machine<'_>, start: &Value, end: &Value, step: &Value) -> R {
+fn floats(machine: &mut Machine<'_>, start: &Value, end: &Value, step: &Value) -> EvalResult {
     let (mut at, end, step) = (float(start), float(end), float(step));
     let mut items = Vec::new();
     if (step > 0.0 && at < end) || (step < 0.0 && at > end) {

@@ -5,7 +5,7 @@ use super::key::Key;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callable, REDUCED};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, Items, R, wrong};
+use crate::lisp::{Error, EvalResult, Items, wrong};
 use crate::reasons::Reason;
 use crate::value::{List, Map, Table, Value};
 
@@ -65,7 +65,7 @@ pub(super) const ROWS: &[Builtin] = &[
 ];
 
 /// The function, the first result and the rest of `(reduce f init? coll)`.
-fn fold<'v>(args: &'v mut [Value], call: &str) -> R<(Callee<'v>, Option<Value>, Items)> {
+fn fold<'v>(args: &'v mut [Value], call: &str) -> EvalResult<(Callee<'v>, Option<Value>, Items)> {
     let position = args.len();
     let Some((function, rest)) = args.split_first_mut() else { return Err(wrong(1, "a function", &Value::Nil)) };
     let coll = rest.last_mut().map(std::mem::take).unwrap_or_default();
@@ -77,7 +77,7 @@ fn fold<'v>(args: &'v mut [Value], call: &str) -> R<(Callee<'v>, Option<Value>, 
     Ok((callee, first, items))
 }
 
-fn reduce(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn reduce(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (callee, first, items) = fold(args, "(reduce f init coll)")?;
     let Some(mut result) = first else { return Ok(Value::Nil) };
     for item in items {
@@ -95,7 +95,7 @@ fn reduce(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(result)
 }
 
-fn reductions(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn reductions(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (callee, first, items) = fold(args, "(reductions f init coll)")?;
     let mut results = Vec::with_capacity(items.size_hint().0 + 1);
     results.extend(first);
@@ -112,7 +112,7 @@ fn reductions(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(results.into())
 }
 
-fn reduce_kv(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn reduce_kv(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, init, map] = args else { return Ok(Value::Nil) };
     let callee = several(function, map, "(reduce-kv f init map)")?;
     let mut result = std::mem::take(init);
@@ -133,7 +133,7 @@ fn reduce_kv(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 /// Marks a result as final: wraps it in a function value that is never called.
-fn reduced(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn reduced(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Callable::bound(REDUCED, vec![std::mem::take(&mut args[0])], |_, _, _| {
         Error::new(Reason::NotCallable, "what `reduced` gives is no function")
             .hint("It only means something as the value of reduce's function")
@@ -150,7 +150,7 @@ fn ended(result: &Value) -> Option<Value> {
     }
 }
 
-fn group_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn group_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [key, coll] = args else { return Ok(Value::Nil) };
     if key.is_nil() {
         return Err(wrong(1, "a keyword, string, key path or function", key));
@@ -165,7 +165,7 @@ fn group_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Map::from(groups.map(|group| Value::List(group.into()))).into())
 }
 
-fn frequencies(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn frequencies(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if let Value::Set(_) = &args[0] {
         return Err(wrong(1, "a list, map or string", &args[0]));
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::discovery::sentence;
-use super::{Builtin, Clojure, Cost, Run, SECTIONS, Section};
+use super::{Builtin, Clojure, Cost, Implementation, SECTIONS, Section};
 use crate::lisp::ReturnScope;
 
 /// The first part of the card: the differences to Clojure, and common mistakes of models.
@@ -79,7 +79,7 @@ fn entry(row: &Builtin) -> String {
         Clojure::Extension => "not in Clojure".to_owned(),
         Clojure::Named(name) => format!("in Clojure `{name}`"),
     };
-    let notes = if matches!(row.run, Run::Form) { clojure } else { format!("{clojure}; {cost}") };
+    let notes = if matches!(row.run, Implementation::Form) { clojure } else { format!("{clojure}; {cost}") };
     let _ = writeln!(text, "\n*{notes}*");
     if !row.examples.is_empty() {
         let width = row.examples.iter().map(|(program, _)| program.chars().count()).max().unwrap_or(0);
@@ -146,9 +146,9 @@ mod tests {
         }
     }
 
-    struct Nobody;
+    struct NoHost;
 
-    impl Host for Nobody {
+    impl Host for NoHost {
         fn call(&self, _: &CallAddress, tool: &str, _: &Value) -> Result<Value, Failure> {
             Err(Failure::Tool(format!("{tool} is not there")))
         }
@@ -170,7 +170,7 @@ mod tests {
             SECTIONS.iter().flat_map(|section| section.rows).flat_map(|row| row.examples.iter().map(move |e| (row, e)))
         {
             let input = Input { context: &nothing, memory: &memory, budget: &nothing, ..Input::new(program, &limits) };
-            let got = match run(&input, &Nobody).result {
+            let got = match run(&input, &NoHost).result {
                 Ok((_, value)) => value.to_string(),
                 Err(error) => format!("!{} {}", error.reason, error.message()),
             };
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_tells_each_row_once() {
+    fn the_reference_lists_each_row_once() {
         let text = reference();
         for row in SECTIONS.iter().flat_map(|section| section.rows) {
             assert_eq!(text.matches(&format!("### `{}`\n", row.name)).count(), 1, "{}", row.name);

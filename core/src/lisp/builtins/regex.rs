@@ -8,12 +8,12 @@ use super::strings::text;
 use super::{Arity, Builtin, Clojure};
 use crate::limits::{REGEX_BYTES, REGEX_INPUT, REGEX_STEPS};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R, wrong};
+use crate::lisp::{Error, EvalResult, wrong};
 use crate::reasons::Reason;
-use crate::value::{BadPattern, Filled, Found, Pattern, Search, Stuck, Value};
+use crate::value::{Captures, NonEmpty, Regex, RegexError, Search, SearchError, Value};
 
 /// Number of cached patterns made at run time.
-const KEPT: usize = 16;
+const CACHED_PATTERNS: usize = 16;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
@@ -90,42 +90,42 @@ pub(super) const ROWS: &[Builtin] = &[
 ];
 
 /// Compiles a regex from its source; `runtime_error` with the position if it is too long or invalid.
-pub(crate) fn compile(source: &str) -> Result<Pattern, Error> {
+pub(crate) fn compile(source: &str) -> Result<Regex, Error> {
     if source.len() as u64 > REGEX_BYTES.max {
         let problem = format!("a regex of {} bytes; at most {} are allowed", source.len(), REGEX_BYTES.max);
         return Err(Error::new(Reason::RuntimeError, problem).hint("Use a shorter one, or several after each other"));
     }
-    Pattern::new(source).map_err(|BadPattern { problem, offset }| {
-        let place = offset.and_then(|offset| source.get(..offset)).map(|before| before.chars().count() + 1);
-        let place = place.map(|place| format!(" at character {place}")).unwrap_or_default();
-        Error::new(Reason::RuntimeError, format!("the regex #\"{source}\" is not valid{place}: {problem}"))
+    Regex::new(source).map_err(|RegexError { problem, offset }| {
+        let position = offset.and_then(|offset| source.get(..offset)).map(|before| before.chars().count() + 1);
+        let position = position.map(|position| format!(" at character {position}")).unwrap_or_default();
+        Error::new(Reason::RuntimeError, format!("the regex #\"{source}\" is not valid{position}: {problem}"))
     })
 }
 
 /// As [`compile`], with a cache: programs often compile the same pattern for each row.
-fn compiled(machine: &mut Machine<'_>, source: &str) -> R<Arc<Pattern>> {
+fn compiled(machine: &mut Machine<'_>, source: &str) -> EvalResult<Arc<Regex>> {
     let latest = &mut machine.patterns;
-    if let Some(place) = latest.iter().position(|have| have.source() == source) {
-        latest[..=place].rotate_right(1);
+    if let Some(position) = latest.iter().position(|have| have.source() == source) {
+        latest[..=position].rotate_right(1);
         return Ok(latest[0].clone());
     }
     let pattern = Arc::new(compile(source)?);
-    latest.truncate(KEPT - 1);
+    latest.truncate(CACHED_PATTERNS - 1);
     latest.insert(0, pattern.clone());
     machine.ticks(pattern.program().work())?;
     Ok(pattern)
 }
 
 /// A text and the regex that searches it.
-pub(super) struct Texts<'a> {
-    pattern: &'a Pattern,
+pub(super) struct SearchedText<'a> {
+    pattern: &'a Regex,
     /// The part that is searched.
     text: &'a str,
 }
 
-impl<'a> Texts<'a> {
+impl<'a> SearchedText<'a> {
     /// A regex and a text, of which only the first part is searched.
-    pub(super) fn new(pattern: &'a Pattern, text: &'a str) -> Self {
+    pub(super) fn new(pattern: &'a Regex, text: &'a str) -> Self {
         let limit = usize::try_from(REGEX_INPUT.max).unwrap_or(usize::MAX);
         Self { pattern, text: &text[..text.floor_char_boundary(limit)] }
     }
@@ -135,12 +135,12 @@ impl<'a> Texts<'a> {
         self.pattern.program().groups()
     }
 
-    fn first(&self, machine: &mut Machine<'_>) -> R<Option<Found>> {
+    fn first(&self, machine: &mut Machine<'_>) -> EvalResult<Option<Captures>> {
         let mut search = Search::new(self.pattern.program(), self.text, |work| machine.ticks(work));
-        search.find(0, Filled::Nowhere).map_err(stuck)
+        search.find(0, NonEmpty::Nowhere).map_err(stuck)
     }
 
-    fn whole(&self, machine: &mut Machine<'_>) -> R<Option<Found>> {
+    fn whole(&self, machine: &mut Machine<'_>) -> EvalResult<Option<Captures>> {
         Search::new(self.pattern.program(), self.text, |work| machine.ticks(work)).whole().map_err(stuck)
     }
 
@@ -149,9 +149,9 @@ impl<'a> Texts<'a> {
     pub(super) fn each(
         &self,
         machine: &mut Machine<'_>,
-        mut take: impl FnMut(&mut Machine<'_>, &Found) -> R<bool>,
-    ) -> R<()> {
-        let (mut from, mut filled) = (0, Filled::Nowhere);
+        mut take: impl FnMut(&mut Machine<'_>, &Captures) -> EvalResult<bool>,
+    ) -> EvalResult<()> {
+        let (mut from, mut filled) = (0, NonEmpty::Nowhere);
         loop {
             machine.tick()?;
             let mut search = Search::new(self.pattern.program(), self.text, |work| machine.ticks(work));
@@ -162,13 +162,13 @@ impl<'a> Texts<'a> {
             if !take(machine, &found)? {
                 return Ok(());
             }
-            filled = if start == end { Filled::AtStart } else { Filled::Nowhere };
+            filled = if start == end { NonEmpty::AtStart } else { NonEmpty::Nowhere };
             from = end.max(from);
         }
     }
 
     /// The text of a group; `None` when it did not match.
-    pub(super) fn group(&self, found: &Found, group: usize) -> Option<&'a str> {
+    pub(super) fn group(&self, found: &Captures, group: usize) -> Option<&'a str> {
         let (from, to) = found.get(group).copied().flatten()?;
         self.text.get(from..to)
     }
@@ -179,16 +179,16 @@ impl<'a> Texts<'a> {
     }
 
     /// A match as a value: a string, or a list with the groups, nil for those that did not match.
-    pub(super) fn value(&self, found: &Found) -> Value {
+    pub(super) fn value(&self, found: &Captures) -> Value {
         let group = |group| self.group(found, group).map_or(Value::Nil, Value::from);
         if self.groups() == 1 { group(0) } else { Value::list((0..self.groups()).map(group)) }
     }
 }
 
-fn stuck(stuck: Stuck<Box<crate::lisp::Halt>>) -> Box<crate::lisp::Halt> {
+fn stuck(stuck: SearchError<Box<crate::lisp::Halt>>) -> Box<crate::lisp::Halt> {
     match stuck {
-        Stuck::Stopped(halt) => halt,
-        Stuck::TooComplex => {
+        SearchError::Stopped(halt) => halt,
+        SearchError::TooComplex => {
             let problem = format!("the regex is too complex: more than {} steps for one match", REGEX_STEPS.max);
             Error::new(Reason::TypeError, problem)
                 .hint("Avoid repetitions within repetitions such as (a+)+, or search a shorter text")
@@ -198,9 +198,9 @@ fn stuck(stuck: Stuck<Box<crate::lisp::Halt>>) -> Box<crate::lisp::Halt> {
 }
 
 /// The regex in argument 1.
-fn regex(value: &Value) -> R<&Pattern> {
+fn regex(value: &Value) -> EvalResult<&Regex> {
     match value {
-        Value::Pattern(pattern) => Ok(pattern),
+        Value::Regex(pattern) => Ok(pattern),
         Value::Str(_) => {
             let problem = "argument 1 must be a regex, got a string";
             Error::new(Reason::TypeError, problem).hint("Write it as #\"…\", or make it with re-pattern").halt()
@@ -210,34 +210,34 @@ fn regex(value: &Value) -> R<&Pattern> {
 }
 
 /// The regex in argument `position`, which may be a string.
-pub(super) fn regex_or_text(machine: &mut Machine<'_>, position: usize, value: &Value) -> R<Arc<Pattern>> {
+pub(super) fn regex_or_text(machine: &mut Machine<'_>, position: usize, value: &Value) -> EvalResult<Arc<Regex>> {
     match value {
-        Value::Pattern(pattern) => Ok(pattern.clone()),
+        Value::Regex(pattern) => Ok(pattern.clone()),
         Value::Str(source) => compiled(machine, source),
         other => Err(wrong(position, "a regex", other)),
     }
 }
 
-fn re_pattern(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn re_pattern(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match std::mem::take(&mut args[0]) {
-        Value::Str(source) => Ok(Value::Pattern(compiled(machine, &source)?)),
-        pattern @ Value::Pattern(_) => Ok(pattern),
+        Value::Str(source) => Ok(Value::Regex(compiled(machine, &source)?)),
+        pattern @ Value::Regex(_) => Ok(pattern),
         other => Err(wrong(1, "a string", &other)),
     }
 }
 
-fn re_find(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let texts = Texts::new(regex(&args[0])?, text(2, &args[1])?);
+fn re_find(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let texts = SearchedText::new(regex(&args[0])?, text(2, &args[1])?);
     Ok(texts.first(machine)?.map_or(Value::Nil, |found| texts.value(&found)))
 }
 
-fn re_matches(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let texts = Texts::new(regex(&args[0])?, text(2, &args[1])?);
+fn re_matches(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let texts = SearchedText::new(regex(&args[0])?, text(2, &args[1])?);
     Ok(texts.whole(machine)?.map_or(Value::Nil, |found| texts.value(&found)))
 }
 
-fn re_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let texts = Texts::new(regex(&args[0])?, text(2, &args[1])?);
+fn re_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let texts = SearchedText::new(regex(&args[0])?, text(2, &args[1])?);
     let mut all = Vec::new();
     texts.each(machine, |machine, found| {
         machine.ticks(found.len() * 4)?;
@@ -247,14 +247,14 @@ fn re_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(all.into())
 }
 
-fn re_split(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn re_split(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (pattern, whole) = (regex(&args[0])?, text(2, &args[1])?);
     split(machine, pattern, whole, usize::MAX)
 }
 
 /// The parts of `whole` between the matches, at most `most` (then the last one is the rest). Groups are parts too.
-pub(super) fn split(machine: &mut Machine<'_>, pattern: &Pattern, whole: &str, most: usize) -> R {
-    let texts = Texts::new(pattern, whole);
+pub(super) fn split(machine: &mut Machine<'_>, pattern: &Regex, whole: &str, most: usize) -> EvalResult {
+    let texts = SearchedText::new(pattern, whole);
     let (mut parts, mut from, mut pieces) = (Vec::new(), 0, 1);
     if most > 1 {
         texts.each(machine, |machine, found| {
@@ -276,17 +276,17 @@ pub(super) fn split(machine: &mut Machine<'_>, pattern: &Pattern, whole: &str, m
     Ok(parts.into())
 }
 
-fn extract(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn extract(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(extracted(machine, args)?.map_or(Value::Nil, Value::from))
 }
 
-fn extract_int(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn extract_int(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let default = args.get_mut(3).map(std::mem::take).unwrap_or_default();
     let number = extracted(machine, args)?.and_then(|text| text.parse().ok());
     Ok(number.map_or(default, Value::Int))
 }
 
-fn extracted<'a>(machine: &mut Machine<'_>, args: &'a [Value]) -> R<Option<&'a str>> {
+fn extracted<'a>(machine: &mut Machine<'_>, args: &'a [Value]) -> EvalResult<Option<&'a str>> {
     let pattern = regex_or_text(machine, 1, &args[0])?;
     let whole = text(2, &args[1])?;
     let group = match args.get(2) {
@@ -295,8 +295,8 @@ fn extracted<'a>(machine: &mut Machine<'_>, args: &'a [Value]) -> R<Option<&'a s
         Some(Value::Big(_)) => None,
         Some(other) => return Err(wrong(3, "an integer", other)),
     };
-    let found = Texts::new(&pattern, whole).first(machine)?;
-    let place = found.zip(group).and_then(|(found, group)| {
+    let found = SearchedText::new(&pattern, whole).first(machine)?;
+    let position = found.zip(group).and_then(|(found, group)| {
         // A negative number counts from the last group, as `(take -1 coll)` counts from the last item.
         let group = if group < 0 {
             found.len().checked_add_signed(isize::try_from(group).ok()?)?
@@ -305,9 +305,9 @@ fn extracted<'a>(machine: &mut Machine<'_>, args: &'a [Value]) -> R<Option<&'a s
         };
         found.get(group).copied().flatten()
     });
-    Ok(place.and_then(|(from, to)| whole.get(from..to)))
+    Ok(position.and_then(|(from, to)| whole.get(from..to)))
 }
 
-fn is_regex(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Ok(Value::Bool(matches!(args[0], Value::Pattern(_))))
+fn is_regex(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    Ok(Value::Bool(matches!(args[0], Value::Regex(_))))
 }

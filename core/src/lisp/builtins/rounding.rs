@@ -3,7 +3,7 @@
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::arithmetic::{self, failed};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R, described};
+use crate::lisp::{Error, EvalResult, described};
 use crate::reasons::Reason;
 use crate::value::Value;
 use crate::value::number::{self, Computed, Rounding};
@@ -57,23 +57,23 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Named("clojure.math/pow")),
 ];
 
-const fn unary(name: &'static str, run: fn(&mut Machine<'_>, &mut [Value]) -> R) -> Builtin {
+const fn unary(name: &'static str, run: fn(&mut Machine<'_>, &mut [Value]) -> EvalResult) -> Builtin {
     Builtin::new(name, Arity::exactly(1), run).cost(Cost::Constant)
 }
 
-fn computed(compute: fn(&Value) -> Computed, value: &Value) -> R {
+fn computed(compute: fn(&Value) -> Computed, value: &Value) -> EvalResult {
     compute(value).map_err(|error| failed(error, Reason::RuntimeError, 0, &[value]))
 }
 
-fn rounded(value: &Value, rounding: Rounding) -> R {
+fn rounded(value: &Value, rounding: Rounding) -> EvalResult {
     number::whole(value, rounding).map_err(|error| failed(error, Reason::RuntimeError, 0, &[value]))
 }
 
-fn of_float(value: &Value, compute: fn(f64) -> f64) -> R {
+fn of_float(value: &Value, compute: fn(f64) -> f64) -> EvalResult {
     float(value, 1).map(|float| Value::Float(compute(float)))
 }
 
-fn pow(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn pow(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (base, exponent) = (float(&args[0], 1)?, float(&args[1], 2)?);
     // As in Java; IEEE 754 gives 1 for a base of 1.
     let one = |number: f64| matches!(number.total_cmp(&1.0), std::cmp::Ordering::Equal);
@@ -81,14 +81,14 @@ fn pow(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Value::Float(if unknown { f64::NAN } else { base.powf(exponent) }))
 }
 
-fn float(value: &Value, position: u8) -> R<f64> {
+fn float(value: &Value, position: u8) -> EvalResult<f64> {
     number::as_float(value).ok_or_else(|| {
         let problem = format!("argument {position} must be a number, got {}", described(value));
         Error::new(Reason::RuntimeError, problem).into()
     })
 }
 
-fn integer(value: &Value, range: std::ops::RangeInclusive<i64>) -> R {
+fn integer(value: &Value, range: std::ops::RangeInclusive<i64>) -> EvalResult {
     let whole = match value {
         Value::Str(text) => return code_point(text, value),
         Value::Float(float) if float.is_nan() => return Ok(Value::Int(0)),
@@ -104,7 +104,7 @@ fn integer(value: &Value, range: std::ops::RangeInclusive<i64>) -> R {
     }
 }
 
-fn code_point(text: &str, value: &Value) -> R {
+fn code_point(text: &str, value: &Value) -> EvalResult {
     let mut chars = text.chars();
     if let (Some(one), None) = (chars.next(), chars.next()) {
         return Ok(Value::Int(i64::from(u32::from(one))));

@@ -6,7 +6,7 @@ use super::sort::members_of;
 use super::view::{collect, items};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R, described, wrong};
+use crate::lisp::{Error, EvalResult, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{Set, Value};
 
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .cost(Cost::Logarithmic),
 ];
 
-fn set(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn set(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match std::mem::take(&mut args[0]) {
         set @ Value::Set(_) => Ok(set),
         coll => {
@@ -53,7 +53,7 @@ fn set(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 /// A set of values in any order.
-fn sorted(machine: &mut Machine<'_>, members: Vec<Value>) -> R<Arc<Set>> {
+fn sorted(machine: &mut Machine<'_>, members: Vec<Value>) -> EvalResult<Arc<Set>> {
     members_of(machine, members).map(Arc::new)
 }
 
@@ -63,7 +63,7 @@ fn sorting(count: usize) -> usize {
 }
 
 /// Argument `position` as a set: nil is the empty set, and a vector counts as the set of its items.
-fn take_set(machine: &mut Machine<'_>, position: usize, arg: &mut Value) -> R<Arc<Set>> {
+fn take_set(machine: &mut Machine<'_>, position: usize, arg: &mut Value) -> EvalResult<Arc<Set>> {
     match std::mem::take(arg) {
         Value::Set(set) => Ok(set),
         Value::Nil => Ok(Arc::default()),
@@ -76,13 +76,13 @@ fn take_set(machine: &mut Machine<'_>, position: usize, arg: &mut Value) -> R<Ar
 }
 
 /// Unlike elsewhere this is a `runtime_error` (as the suite shows).
-fn no_set<T>(position: usize, got: &Value) -> R<T> {
+fn no_set<T>(position: usize, got: &Value) -> EvalResult<T> {
     let problem = format!("argument {position} must be a set, got {}", described(got));
     Error::new(Reason::RuntimeError, problem).halt()
 }
 
 /// All arguments as sets.
-fn take_sets(machine: &mut Machine<'_>, args: &mut [Value]) -> R<Vec<Arc<Set>>> {
+fn take_sets(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult<Vec<Arc<Set>>> {
     (1..).zip(args).map(|(position, arg)| take_set(machine, position, arg)).collect()
 }
 
@@ -91,7 +91,7 @@ fn members(set: Arc<Set>) -> Vec<Value> {
     Arc::try_unwrap(set).map_or_else(|set| set.to_vec(), Set::into_vec)
 }
 
-fn union(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn union(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if let [one] = args {
         return Ok(std::mem::take(one));
     }
@@ -117,16 +117,16 @@ fn union(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Value::Set(whole))
 }
 
-fn intersection(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn intersection(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     restrict(machine, args, |member, others| others.iter().all(|set| set.contains(member)))
 }
 
-fn difference(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn difference(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     restrict(machine, args, |member, others| !others.iter().any(|set| set.contains(member)))
 }
 
 /// The members of the first set that pass the test, given the other sets.
-fn restrict(machine: &mut Machine<'_>, args: &mut [Value], wanted: fn(&Value, &[Arc<Set>]) -> bool) -> R {
+fn restrict(machine: &mut Machine<'_>, args: &mut [Value], wanted: fn(&Value, &[Arc<Set>]) -> bool) -> EvalResult {
     if let [one] = args {
         return Ok(std::mem::take(one));
     }
@@ -142,19 +142,19 @@ fn restrict(machine: &mut Machine<'_>, args: &mut [Value], wanted: fn(&Value, &[
     Ok(Value::set(kept))
 }
 
-fn subset(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn subset(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [small, large] = args else { return Ok(Value::Nil) };
     let (small, large) = (take_set(machine, 1, small)?, take_set(machine, 2, large)?);
     machine.ticks(small.len())?;
     Ok(Value::Bool(small.len() <= large.len() && small.iter().all(|member| large.contains(member))))
 }
 
-fn superset(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn superset(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     args.reverse();
     subset(machine, args)
 }
 
-fn disj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn disj(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Some((set, gone)) = args.split_first_mut() else { return Ok(Value::Nil) };
     match std::mem::take(set) {
         Value::Nil => Ok(Value::Nil),

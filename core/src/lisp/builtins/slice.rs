@@ -1,12 +1,12 @@
 //! Slicing: contiguous parts of a collection.
 
 use super::access::{ORDERED, after};
-use super::argument::{Sources, clamped, integer, length, swapped, taken};
+use super::argument::{CollectionKinds, clamped, integer, length, swapped, taken};
 use super::collection::{Each, nothing_found};
 use super::view::{count, slice, split, view};
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, Halt, R, described, wrong};
+use crate::lisp::{Error, EvalResult, Halt, described, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
 
@@ -78,20 +78,20 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Differs("indexes outside of the list are no error")),
 ];
 
-fn rest(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Ordered.check(1, &args[0])?;
+fn rest(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Ordered.check(1, &args[0])?;
     let coll = std::mem::take(&mut args[0]);
     let total = count(machine, &coll)?;
     slice(machine, coll, 1.min(total)..total)
 }
 
-fn next(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Ordered.check(1, &args[0])?;
+fn next(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Ordered.check(1, &args[0])?;
     after(machine, std::mem::take(&mut args[0]), 1)
 }
 
-fn butlast(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Ordered.check(1, &args[0])?;
+fn butlast(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Ordered.check(1, &args[0])?;
     let coll = std::mem::take(&mut args[0]);
     match count(machine, &coll)? {
         0 | 1 => Ok(Value::Nil),
@@ -99,8 +99,8 @@ fn butlast(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
 }
 
-fn pop(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Lists.check(1, &args[0])?;
+fn pop(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Lists.check(1, &args[0])?;
     let list = std::mem::take(&mut args[0]);
     match count(machine, &list)? {
         0 => Ok(Value::Nil),
@@ -109,25 +109,25 @@ fn pop(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 /// The count and the collection of `(f n coll)`; the count is not checked yet.
-fn counted(args: &mut [Value], sources: Sources, call: &str) -> R<[Value; 2]> {
+fn counted(args: &mut [Value], sources: CollectionKinds, call: &str) -> EvalResult<[Value; 2]> {
     let [n, coll] = taken(args);
-    sources.check(2, &coll).map_err(|halt| match (&coll, Sources::All.check(1, &n)) {
+    sources.check(2, &coll).map_err(|halt| match (&coll, CollectionKinds::All.check(1, &n)) {
         (Value::Int(_), Ok(())) => swapped(halt, call),
         _ => halt,
     })?;
     Ok([n, coll])
 }
 
-pub(super) fn take(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let [n, coll] = counted(args, Sources::NotSets, "(take n coll)")?;
+pub(super) fn take(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let [n, coll] = counted(args, CollectionKinds::NotSets, "(take n coll)")?;
     let n = integer(1, &n)?;
     let total = count(machine, &coll)?;
     let range = if n < 0 { total.saturating_sub(distance(n))..total } else { 0..length(n).min(total) };
     slice(machine, coll, range)
 }
 
-fn drop(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let [n, coll] = counted(args, Sources::NotSets, "(drop n coll)")?;
+fn drop(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let [n, coll] = counted(args, CollectionKinds::NotSets, "(drop n coll)")?;
     let n = integer(1, &n)?;
     let total = count(machine, &coll)?;
     let range = if n < 0 { 0..total.saturating_sub(distance(n)) } else { length(n).min(total)..total };
@@ -141,7 +141,7 @@ fn distance(n: i64) -> usize {
 
 /// The count of `take-last` and `drop-last`. The reference counts from the end by negating it, so a wrong type has a
 /// different `reason` there.
-fn from_end(n: &Value, reason: Reason) -> R<usize> {
+fn from_end(n: &Value, reason: Reason) -> EvalResult<usize> {
     match n {
         Value::Float(_) => Err(wrong(1, "an integer", n)),
         _ => clamped(n).map(length).ok_or_else(|| not_a_number(n, reason)),
@@ -153,12 +153,12 @@ fn not_a_number(n: &Value, reason: Reason) -> Box<Halt> {
     Error::new(reason, format!("argument 1 must be an integer, got {}", described(n))).into()
 }
 
-fn take_last(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn take_last(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     // Taking nothing gives nothing, whatever the collection.
     if matches!(&*args, [Value::Int(..=0), coll] if !coll.is_nil()) {
         return Ok(Vec::new().into());
     }
-    let [n, coll] = counted(args, Sources::NotSets, "(take-last n coll)")?;
+    let [n, coll] = counted(args, CollectionKinds::NotSets, "(take-last n coll)")?;
     if coll.is_nil() {
         return Ok(Value::Nil);
     }
@@ -170,12 +170,12 @@ fn take_last(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     slice(machine, coll, total.saturating_sub(n)..total)
 }
 
-fn drop_last(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn drop_last(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (n, coll) = if let [coll] = args {
-        Sources::NotSets.check(1, coll)?;
+        CollectionKinds::NotSets.check(1, coll)?;
         (Value::Int(1), std::mem::take(coll))
     } else {
-        let [n, coll] = counted(args, Sources::NotSets, "(drop-last n coll)")?;
+        let [n, coll] = counted(args, CollectionKinds::NotSets, "(drop-last n coll)")?;
         (n, coll)
     };
     let n = from_end(&n, Reason::RuntimeError)?;
@@ -184,9 +184,9 @@ fn drop_last(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 /// The collection of `(f coll n)`, and the range of the part.
-fn tail(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> R<(Value, usize, usize)> {
+fn tail(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> EvalResult<(Value, usize, usize)> {
     let [coll, n] = taken(args);
-    Sources::All.check(1, &coll).map_err(|halt| match (&coll, Sources::All.check(2, &n)) {
+    CollectionKinds::All.check(1, &coll).map_err(|halt| match (&coll, CollectionKinds::All.check(2, &n)) {
         (Value::Int(_), Ok(())) => swapped(halt, call),
         _ => halt,
     })?;
@@ -195,21 +195,21 @@ fn tail(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> R<(Value, 
     Ok((coll, n.min(total), total))
 }
 
-fn nthrest(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn nthrest(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (coll, start, end) = tail(machine, args, "(nthrest coll n)")?;
     slice(machine, coll, start..end)
 }
 
-fn nthnext(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn nthnext(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (coll, start, end) = tail(machine, args, "(nthnext coll n)")?;
     if start == end { Ok(Value::Nil) } else { slice(machine, coll, start..end) }
 }
 
 /// The collection of `(f pred coll)`, and the number of items before the first one for which the predicate is false.
-fn led(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> R<(Value, usize)> {
+fn led(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> EvalResult<(Value, usize)> {
     let [pred, coll] = taken(args);
     let pred = Each::of(&pred, &coll, call)?;
-    Sources::All.check(2, &coll)?;
+    CollectionKinds::All.check(2, &coll)?;
     let mut leading = 0;
     for item in view(&coll) {
         machine.tick()?;
@@ -221,18 +221,18 @@ fn led(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> R<(Value, u
     Ok((coll, leading))
 }
 
-fn take_while(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn take_while(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (coll, leading) = led(machine, args, "(take-while pred coll)")?;
     slice(machine, coll, 0..leading)
 }
 
-fn drop_while(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn drop_while(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (coll, leading) = led(machine, args, "(drop-while pred coll)")?;
     let total = count(machine, &coll)?;
     slice(machine, coll, leading..total)
 }
 
-fn split_with(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn split_with(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if nothing_found(&args[0], &args[1]) {
         return split(machine, std::mem::take(&mut args[1]), 0);
     }
@@ -240,13 +240,13 @@ fn split_with(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     split(machine, coll, leading)
 }
 
-fn split_at(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let [n, coll] = counted(args, Sources::All, "(split-at n coll)")?;
+fn split_at(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let [n, coll] = counted(args, CollectionKinds::All, "(split-at n coll)")?;
     let at = length(integer(1, &n)?);
     split(machine, coll, at)
 }
 
-fn subvec(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn subvec(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let to_end = args.len() == 2;
     let [list, start, end] = taken(args);
     let Value::List(items) = &list else { return Err(wrong(1, "a list", &list)) };

@@ -5,13 +5,13 @@
 
 use std::cmp::Ordering;
 
-use super::argument::{Sources, hinted, swapped};
+use super::argument::{CollectionKinds, hinted, swapped};
 use super::key::Key;
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Callable;
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, Halt, R, described, wrong};
+use crate::lisp::{Error, EvalResult, Halt, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{Set, Value};
 
@@ -58,7 +58,7 @@ enum Comparator<'v> {
 }
 
 impl<'v> Comparator<'v> {
-    fn of(position: usize, comparator: &'v Value) -> R<Self> {
+    fn of(position: usize, comparator: &'v Value) -> EvalResult<Self> {
         match comparator {
             Value::Keyword(word) => match word.name() {
                 "asc" => Ok(Self::Ascending),
@@ -76,7 +76,7 @@ impl<'v> Comparator<'v> {
     }
 
     /// True if `second` must move before `first`. Items that tie keep their order.
-    fn swaps(&self, machine: &mut Machine<'_>, first: &Value, second: &Value) -> R<bool> {
+    fn swaps(&self, machine: &mut Machine<'_>, first: &Value, second: &Value) -> EvalResult<bool> {
         match self {
             Self::Ascending => Ok(order(machine, first, second)? == Ordering::Greater),
             Self::Descending => Ok(order(machine, first, second)? == Ordering::Less),
@@ -115,13 +115,13 @@ fn compared(mut halt: Box<Halt>) -> Box<Halt> {
 }
 
 /// The language's order; counts its steps.
-fn order(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R<Ordering> {
+fn order(machine: &mut Machine<'_>, a: &Value, b: &Value) -> EvalResult<Ordering> {
     let (ordering, steps) = a.order_counted(b);
     machine.ticks(1 + steps)?;
     Ok(ordering)
 }
 
-fn sort(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn sort(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let comparator = if args.len() == 2 { std::mem::take(&mut args[0]) } else { Value::keyword("asc") };
     let position = args.len();
     let coll = std::mem::take(&mut args[position - 1]);
@@ -129,7 +129,7 @@ fn sort(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         Ok(_) if matches!(comparator, Value::List(_)) => swapped(halt, "(sort comparator coll)"),
         _ => halt,
     })?;
-    Sources::NotSets.check(position, &coll).map_err(|halt| match &coll {
+    CollectionKinds::NotSets.check(position, &coll).map_err(|halt| match &coll {
         Value::Set(_) => hinted(halt, "Use (sort (vec s)) or (sort-by identity s)"),
         _ => halt,
     })?;
@@ -146,13 +146,16 @@ fn sort(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(sorted(machine, items, &comparator, |item| item)?.into())
 }
 
-fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let position = args.len();
     let coll = std::mem::take(&mut args[position - 1]);
     let key = std::mem::take(&mut args[0]);
     let comparator = if position == 3 { std::mem::take(&mut args[1]) } else { Value::keyword("asc") };
     let call = "(sort-by key coll)";
-    if !matches!(coll, Value::Set(_)) && Sources::All.check(1, &key).is_ok() && Callee::of(position, &coll).is_ok() {
+    if !matches!(coll, Value::Set(_))
+        && CollectionKinds::All.check(1, &key).is_ok()
+        && Callee::of(position, &coll).is_ok()
+    {
         return Err(swapped(wrong(position, "a list, string, map or set", &coll), call));
     }
     if key.is_nil() {
@@ -161,7 +164,7 @@ fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let named = &key;
     let key = Key::of(1, named)?;
     let comparator = Comparator::of(2, &comparator)?;
-    Sources::All.check(position, &coll)?;
+    CollectionKinds::All.check(position, &coll)?;
     // The characters of a string have no fields, and that is not an error.
     let lenient = matches!((&coll, &key), (Value::Str(_), Key::Word(_)));
     let mut items = collect(machine, coll)?;
@@ -194,8 +197,8 @@ fn no_fields(field: &Value, item: &Value) -> Box<Halt> {
     Error::new(Reason::TypeError, problem).hint("Use a function as the key, such as identity").into()
 }
 
-fn reverse(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Ordered.check(1, &args[0])?;
+fn reverse(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Ordered.check(1, &args[0])?;
     let mut items = collect(machine, std::mem::take(&mut args[0]))?;
     machine.ticks(items.len() / 4)?;
     items.reverse();
@@ -203,7 +206,7 @@ fn reverse(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 /// The members of a set, sorted and without duplicates.
-pub(super) fn members_of(machine: &mut Machine<'_>, members: Vec<Value>) -> R<Set> {
+pub(super) fn members_of(machine: &mut Machine<'_>, members: Vec<Value>) -> EvalResult<Set> {
     let at_once = |run: &mut [Value]| run.sort();
     let at_once = members.iter().all(is_leaf).then_some(&at_once);
     let sorted = merge_sort(machine, members, at_once, &|machine, first, second| {
@@ -217,7 +220,7 @@ pub(super) fn members_of(machine: &mut Machine<'_>, members: Vec<Value>) -> R<Se
 }
 
 /// Sorts a short run without the machine.
-type AtOnce<'s, T> = dyn Fn(&mut [T]) + 's;
+type ShortSort<'s, T> = dyn Fn(&mut [T]) + 's;
 
 /// Sorts by `key` in the comparator's order.
 fn sorted<T>(
@@ -225,10 +228,10 @@ fn sorted<T>(
     items: Vec<T>,
     comparator: &Comparator<'_>,
     key: impl Fn(&T) -> &Value,
-) -> R<Vec<T>> {
+) -> EvalResult<Vec<T>> {
     let ascending = |run: &mut [T]| run.sort_by(|a, b| leaf_order(key(a), key(b)));
     let descending = |run: &mut [T]| run.sort_by(|a, b| leaf_order(key(b), key(a)));
-    let at_once: Option<&AtOnce<'_, T>> = match comparator {
+    let at_once: Option<&ShortSort<'_, T>> = match comparator {
         _ if !items.iter().all(|item| is_leaf(key(item))) => None,
         Comparator::Ascending => Some(&ascending),
         Comparator::Descending => Some(&descending),
@@ -253,7 +256,7 @@ fn integer_order(keys: &[Value], comparator: &Comparator<'_>) -> Option<Vec<(i64
 }
 
 /// Sorts items that are all small integers; false for others.
-fn sort_integers(machine: &mut Machine<'_>, items: &mut [Value], comparator: &Comparator<'_>) -> R<bool> {
+fn sort_integers(machine: &mut Machine<'_>, items: &mut [Value], comparator: &Comparator<'_>) -> EvalResult<bool> {
     let integer = |item: &Value| if let Value::Int(int) = item { Some(*int) } else { None };
     let descending = match comparator {
         Comparator::Ascending => false,
@@ -286,7 +289,7 @@ fn sort_integers(machine: &mut Machine<'_>, items: &mut [Value], comparator: &Co
 }
 
 /// Merges neighbouring sorted runs of this width.
-fn merge_integers(machine: &mut Machine<'_>, runs: &[i64], width: usize) -> R<Vec<i64>> {
+fn merge_integers(machine: &mut Machine<'_>, runs: &[i64], width: usize) -> EvalResult<Vec<i64>> {
     machine.reserve(size_of_val(runs))?;
     let mut merged = Vec::with_capacity(runs.len());
     for pair in runs.chunks(width.saturating_mul(2)) {
@@ -342,8 +345,8 @@ fn merge_sort<T, F: Fn(&mut [T]) + ?Sized>(
     machine: &mut Machine<'_>,
     mut items: Vec<T>,
     at_once: Option<&F>,
-    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> R<bool>,
-) -> R<Vec<T>> {
+    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> EvalResult<bool>,
+) -> EvalResult<Vec<T>> {
     let length = if at_once.is_some() { QUICK_RUN } else { RUN };
     let sort_run = |machine: &mut Machine<'_>, run: &mut [T]| match at_once {
         Some(at_once) => machine.ticks(QUICK_STEPS * run.len()).map(|()| at_once(run)),
@@ -388,8 +391,8 @@ fn follows<T>(
     machine: &mut Machine<'_>,
     earlier: &[T],
     later: &[T],
-    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> R<bool>,
-) -> R<bool> {
+    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> EvalResult<bool>,
+) -> EvalResult<bool> {
     match (earlier.last(), later.first()) {
         (Some(last), Some(first)) => Ok(!swaps(machine, last, first)?),
         _ => Ok(true),
@@ -401,8 +404,8 @@ fn merge<T>(
     machine: &mut Machine<'_>,
     mut earlier: Vec<T>,
     mut later: Vec<T>,
-    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> R<bool>,
-) -> R<Vec<T>> {
+    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> EvalResult<bool>,
+) -> EvalResult<Vec<T>> {
     machine.tick()?;
     if follows(machine, &earlier, &later, swaps)? {
         earlier.append(&mut later);
@@ -423,8 +426,8 @@ fn merge<T>(
 fn insert_sorted<T>(
     machine: &mut Machine<'_>,
     run: &mut [T],
-    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> R<bool>,
-) -> R<()> {
+    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> EvalResult<bool>,
+) -> EvalResult<()> {
     for at in 1..run.len() {
         if !swaps(machine, &run[at - 1], &run[at])? {
             continue;

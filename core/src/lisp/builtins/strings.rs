@@ -1,9 +1,9 @@
 //! Whole strings: case, white space, lines, and tests for substrings (language contract §14.8).
 
-use super::place::next;
+use super::position::next;
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::machine::Machine;
-use crate::lisp::{R, wrong};
+use crate::lisp::{EvalResult, wrong};
 use crate::value::Value;
 
 /// The rows of this file.
@@ -67,12 +67,12 @@ pub(super) const ROWS: &[Builtin] = &[
 ];
 
 /// The text in argument `position`; anything but a string is a `type_error`.
-pub(super) fn text(position: usize, value: &Value) -> R<&str> {
+pub(super) fn text(position: usize, value: &Value) -> EvalResult<&str> {
     value.as_str().ok_or_else(|| wrong(position, "a string", value))
 }
 
 /// Charges steps for one pass over a text.
-pub(super) fn pass(machine: &mut Machine<'_>, text: &str) -> R<()> {
+pub(super) fn pass(machine: &mut Machine<'_>, text: &str) -> EvalResult<()> {
     machine.ticks(1 + text.len() / 16)
 }
 
@@ -84,51 +84,51 @@ fn part(value: &Value, part: &str) -> Value {
     }
 }
 
-pub(super) fn upper_case(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+pub(super) fn upper_case(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
     Ok(s.to_uppercase().into())
 }
 
-pub(super) fn lower_case(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+pub(super) fn lower_case(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
     // Character by character: the sigma at the end of a word gets no special form (as in the suite's reference).
     Ok(s.chars().flat_map(char::to_lowercase).collect::<String>().into())
 }
 
-fn capitalize(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn capitalize(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
     let (first, rest) = s.split_at(next(s));
     Ok(Value::from(first.to_uppercase() + &rest.to_lowercase()))
 }
 
-pub(super) fn trim(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+pub(super) fn trim(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
     Ok(part(&args[0], s.trim_matches(char::is_whitespace)))
 }
 
-fn triml(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn triml(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
     Ok(part(&args[0], s.trim_start_matches(char::is_whitespace)))
 }
 
-fn trimr(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn trimr(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
     Ok(part(&args[0], s.trim_end_matches(char::is_whitespace)))
 }
 
-fn trim_newline(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn trim_newline(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
     Ok(part(&args[0], s.trim_end_matches(['\n', '\r'])))
 }
 
-fn split_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn split_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
     let mut lines: Vec<Value> = Vec::new();
@@ -149,7 +149,7 @@ fn split_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(lines.into())
 }
 
-fn is_blank(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn is_blank(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if args[0].is_nil() {
         return Ok(Value::Bool(true));
     }
@@ -158,15 +158,15 @@ fn is_blank(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Value::Bool(s.chars().all(char::is_whitespace)))
 }
 
-pub(super) fn starts_with(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+pub(super) fn starts_with(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Bool(text(1, &args[0])?.starts_with(text(2, &args[1])?)))
 }
 
-pub(super) fn ends_with(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+pub(super) fn ends_with(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Bool(text(1, &args[0])?.ends_with(text(2, &args[1])?)))
 }
 
-pub(super) fn includes(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+pub(super) fn includes(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (s, other) = (text(1, &args[0])?, text(2, &args[1])?);
     pass(machine, s)?;
     Ok(Value::Bool(s.contains(other)))

@@ -8,9 +8,9 @@ use crate::lisp::{CallAddress, Error, Failure, Host, Input, run};
 use crate::value::Value;
 
 /// A host without tools whose clock does not move.
-struct Still;
+struct FixedClock;
 
-impl Host for Still {
+impl Host for FixedClock {
     fn call(&self, _: &CallAddress, tool: &str, _: &Value) -> Result<Value, Failure> {
         Err(Failure::Tool(format!("there is no tool {tool}")))
     }
@@ -27,7 +27,7 @@ impl Host for Still {
 /// The value of a program that reads `data/…` from the context.
 fn value(source: &str, context: &Value) -> Result<Value, Error> {
     let limits = Limits::default();
-    run(&Input { context, ..Input::new(source, &limits) }, &Still).result.map(|(_, value)| value)
+    run(&Input { context, ..Input::new(source, &limits) }, &FixedClock).result.map(|(_, value)| value)
 }
 
 /// The outcome of a program as text: the readable form of its value, or `!` and the reason of its error.
@@ -51,12 +51,12 @@ fn check<'a>(cases: impl IntoIterator<Item = (&'a str, &'a str)>) {
 }
 
 #[test]
-fn every_example_gives_what_it_says() {
+fn every_example_gives_its_stated_result() {
     check(super::rows().flat_map(|row| row.examples).copied());
 }
 
 #[test]
-fn odd_arguments_come_to_what_is_listed() {
+fn unusual_arguments_have_the_listed_outcomes() {
     let lines = include_str!("tests/inputs.txt").lines().filter(|line| !line.is_empty() && !line.starts_with(';'));
     check(lines.map(|line| line.rsplit_once(" => ").expect("a line is a program and its outcome")));
 }

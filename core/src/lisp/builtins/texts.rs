@@ -1,9 +1,9 @@
 //! Values as text, and names: `str`, `pr-str`, `name`, `keyword`.
 
-use super::written::Written;
+use super::text_writer::TextWriter;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R, described};
+use crate::lisp::{Error, EvalResult, described};
 use crate::reasons::Reason;
 use crate::value::Value;
 
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Differs("other names are an error")),
 ];
 
-fn str(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn str(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if let [Value::Str(_)] = args {
         return Ok(std::mem::take(&mut args[0]));
     }
@@ -50,16 +50,16 @@ fn str(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 /// `str` of several values, which are not consumed.
-pub(crate) fn joined<'v>(machine: &mut Machine<'_>, values: impl Iterator<Item = &'v Value> + Clone) -> R {
-    let mut text = Written::of(values.clone());
+pub(crate) fn joined<'v>(machine: &mut Machine<'_>, values: impl Iterator<Item = &'v Value> + Clone) -> EvalResult {
+    let mut text = TextWriter::of(values.clone());
     for value in values {
         text.plain(machine, value)?;
     }
     Ok(text.finish())
 }
 
-fn pr_str(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let mut text = Written::default();
+fn pr_str(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let mut text = TextWriter::default();
     for (place, arg) in args.iter().enumerate() {
         if place > 0 {
             text.push(machine, " ")?;
@@ -69,7 +69,7 @@ fn pr_str(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(text.finish())
 }
 
-fn name(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn name(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match std::mem::take(&mut args[0]) {
         Value::Keyword(word) => Ok(Value::str(word.name())),
         text @ Value::Str(_) => Ok(text),
@@ -82,7 +82,7 @@ fn name(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
 }
 
-fn keyword(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn keyword(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match &args[0] {
         Value::Nil | Value::Keyword(_) => Ok(std::mem::take(&mut args[0])),
         Value::Str(name) if is_name(name) => machine.keyword(name).map(Value::Keyword),

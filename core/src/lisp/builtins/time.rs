@@ -4,7 +4,7 @@ use num_traits::ToPrimitive;
 
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R, wrong};
+use crate::lisp::{Error, EvalResult, wrong};
 use crate::reasons::Reason;
 use crate::value::{Date, Duration, Instant, Value};
 
@@ -121,7 +121,7 @@ fn unreadable(text: &str, expected: &str) -> Error {
     Error::new(Reason::TypeError, format!("\"{shown}\" is not {expected}")).hint("Write it like 2024-01-31T09:30:00Z")
 }
 
-fn new_date(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn new_date(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let at = match args.first() {
         None => Instant::from_millis(machine.now_ms()).map(|at| at.with_decimals(3)),
         Some(Value::Int(seconds)) if seconds.unsigned_abs() < FIRST_MILLIS.unsigned_abs() => {
@@ -142,7 +142,7 @@ fn new_date(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     at.map(Value::Instant).ok_or_else(|| outside("the point in time").into())
 }
 
-fn parse(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn parse(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Value::Str(text) = &args[0] else { return Err(wrong(1, "a string", &args[0])) };
     let read = if text.contains('T') {
         Instant::parse_utc(text).map(Value::Instant)
@@ -152,50 +152,50 @@ fn parse(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     read.ok_or_else(|| unreadable(text, "a date like 2024-01-31, or a date and time").into())
 }
 
-fn now(machine: &mut Machine<'_>, _: &mut [Value]) -> R {
+fn now(machine: &mut Machine<'_>, _: &mut [Value]) -> EvalResult {
     Ok(Value::Int(machine.now_ms()))
 }
 
-fn instant(position: usize, value: &Value) -> R<Instant> {
+fn instant(position: usize, value: &Value) -> EvalResult<Instant> {
     match value {
         Value::Instant(at) => Ok(*at),
         other => Err(wrong(position, "a datetime", other)),
     }
 }
 
-fn date(value: &Value) -> R<Date> {
+fn date(value: &Value) -> EvalResult<Date> {
     match value {
         Value::Date(day) => Ok(*day),
         other => Err(wrong(1, "a date", other)),
     }
 }
 
-fn span(value: &Value) -> R<Duration> {
+fn span(value: &Value) -> EvalResult<Duration> {
     match value {
         Value::Duration(span) => Ok(*span),
         other => Err(wrong(1, "a duration", other)),
     }
 }
 
-fn between(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn between(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (start, end) = (instant(1, &args[0])?, instant(2, &args[1])?);
     Ok(Value::Duration(Duration((end.micros() - start.micros()) / 1_000)))
 }
 
-fn get_time(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn get_time(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Int(instant(1, &args[0])?.millis()))
 }
 
-fn plus_days(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn plus_days(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     moved(args, 1)
 }
 
-fn minus_days(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn minus_days(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     moved(args, -1)
 }
 
 /// The date in argument 1, moved by the days in argument 2 in this direction.
-fn moved(args: &[Value], direction: i128) -> R {
+fn moved(args: &[Value], direction: i128) -> EvalResult {
     let day = date(&args[0])?;
     let days = match &args[1] {
         Value::Int(days) => Some(i128::from(*days)),
@@ -207,20 +207,20 @@ fn moved(args: &[Value], direction: i128) -> R {
     moved.map(Value::Date).ok_or_else(|| outside("the date").into())
 }
 
-fn to_epoch_day(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn to_epoch_day(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Int(i64::from(date(&args[0])?.0)))
 }
 
-fn to_millis(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn to_millis(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Int(span(&args[0])?.0))
 }
 
-fn to_days(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn to_days(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Int(span(&args[0])?.0 / 86_400_000))
 }
 
 /// Compares two instants or two dates.
-fn order(args: &[Value]) -> R<std::cmp::Ordering> {
+fn order(args: &[Value]) -> EvalResult<std::cmp::Ordering> {
     match (&args[0], &args[1]) {
         (Value::Date(a), Value::Date(b)) => Ok(a.cmp(b)),
         (Value::Instant(a), Value::Instant(b)) => Ok(a.cmp(b)),
@@ -230,10 +230,10 @@ fn order(args: &[Value]) -> R<std::cmp::Ordering> {
     }
 }
 
-fn is_before(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn is_before(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Bool(order(args)?.is_lt()))
 }
 
-fn is_after(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn is_after(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Bool(order(args)?.is_gt()))
 }

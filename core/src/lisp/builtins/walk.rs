@@ -2,13 +2,13 @@
 
 use std::mem::take;
 
-use super::argument::{Sources, callee, hinted, taken};
+use super::argument::{CollectionKinds, callee, hinted, taken};
 use super::build::pair;
 use super::sort::members_of;
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, Items, R, described};
+use crate::lisp::{Error, EvalResult, Items, described};
 use crate::reasons::Reason;
 use crate::value::{Map, Value};
 
@@ -48,7 +48,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Named("clojure.walk/postwalk")),
 ];
 
-fn flatten(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn flatten(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let mut flat = Vec::new();
     let mut levels = Vec::new();
     if matches!(args[0], Value::List(_)) {
@@ -67,11 +67,11 @@ fn flatten(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 /// A function argument of `tree-seq`. nil acts as a function that returns nil, as a keyword does for a value without
 /// such a key.
-fn callee_or_nil(position: usize, function: &Value) -> R<Option<Callee<'_>>> {
+fn callee_or_nil(position: usize, function: &Value) -> EvalResult<Option<Callee<'_>>> {
     if function.is_nil() { Ok(None) } else { Callee::of(position, function).map(Some) }
 }
 
-fn tree_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn tree_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [branch, children, root] = taken(args);
     let (branch, children) = (callee_or_nil(1, &branch)?, callee_or_nil(2, &children)?);
     let mut nodes = Vec::new();
@@ -90,7 +90,7 @@ fn tree_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
             if found == Value::Bool(false) {
                 continue;
             }
-            Sources::All.check(2, &found).map_err(|_| no_children(&found))?;
+            CollectionKinds::All.check(2, &found).map_err(|_| no_children(&found))?;
             levels.push(Items::Owned(collect(machine, found)?.into_iter()));
         }
     }
@@ -103,7 +103,7 @@ fn no_children(found: &Value) -> Box<crate::lisp::Halt> {
     Error::new(Reason::RuntimeError, problem).into()
 }
 
-fn walk(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn walk(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [inner, outer, form] = taken(args);
     let outer = Callee::of(2, &outer)?;
     let form = match Level::open(machine, form)? {
@@ -121,13 +121,13 @@ fn walk(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     outer.call1(machine, form)
 }
 
-fn prewalk(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn prewalk(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, form] = taken(args);
     let function = callee(&function, &form, "(prewalk f form)")?;
     rebuild(machine, form, Some(function), None)
 }
 
-fn postwalk(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn postwalk(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, form] = taken(args);
     let function = callee(&function, &form, "(postwalk f form)")?;
     rebuild(machine, form, None, Some(function))
@@ -135,7 +135,12 @@ fn postwalk(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 /// Rebuilds a value from the inside out: each part passes through `before` on the way in and through `after` on the way
 /// out.
-fn rebuild(machine: &mut Machine<'_>, root: Value, before: Option<Callee<'_>>, after: Option<Callee<'_>>) -> R {
+fn rebuild(
+    machine: &mut Machine<'_>,
+    root: Value,
+    before: Option<Callee<'_>>,
+    after: Option<Callee<'_>>,
+) -> EvalResult {
     let mut levels: Vec<Level> = Vec::new();
     let mut part = root;
     loop {
@@ -188,7 +193,7 @@ enum Kind {
 
 impl Level {
     /// Takes a collection apart; `Err` returns a value without parts.
-    fn open(machine: &mut Machine<'_>, value: Value) -> R<Result<Self, Value>> {
+    fn open(machine: &mut Machine<'_>, value: Value) -> EvalResult<Result<Self, Value>> {
         let kind = match value {
             Value::List(_) => Kind::List,
             Value::Map(_) => Kind::Map,
@@ -212,7 +217,7 @@ impl Level {
     }
 
     /// The collection of the replacements.
-    fn close(self, machine: &mut Machine<'_>) -> R {
+    fn close(self, machine: &mut Machine<'_>) -> EvalResult {
         match self.kind {
             Kind::List => Ok(self.items.into()),
             Kind::Set => Ok(Value::Set(members_of(machine, self.items)?.into())),

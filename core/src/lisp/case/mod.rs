@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_answer_as_the_case_says() {
+    fn tools_return_the_answers_of_the_case() {
         let tools = r#"{"e":"echo","r":{"return":[1]},"f":{"error":"no"},"g":{"raise":"oh"}}"#;
         let case = read(&format!(r#"{{"program":"1","tools":{tools}}}"#)).expect("a case");
         let args = Value::record([("a", Value::Int(1))]);

@@ -76,15 +76,15 @@ fn lines(issues: &[Issue]) -> String {
 }
 
 fn failure(error: &Error, source: &str) -> Vec<(&'static str, Json)> {
-    let place = error.span.map(|span| span.line_col(source));
+    let position = error.span.map(|span| span.line_col(source));
     let number = |pick: fn(LineCol) -> usize| {
-        place.and_then(|place| i64::try_from(pick(place)).ok()).map(|number| Node::Int(number).into())
+        position.and_then(|position| i64::try_from(pick(position)).ok()).map(|number| Node::Int(number).into())
     };
     let members = [
         ("reason", Some(Json::str(error.reason.name()))),
         ("message", Some(Json::str(error.message()))),
-        ("line", number(|place| place.line)),
-        ("column", number(|place| place.column)),
+        ("line", number(|position| position.line)),
+        ("column", number(|position| position.column)),
     ];
     members.into_iter().filter_map(|(key, json)| Some((key, json?))).collect()
 }
@@ -134,7 +134,7 @@ fn encoded_at(value: &Value, depth: u64) -> Json {
         Value::List(items) => Json::list(items.iter().map(|item| encoded_at(item, depth + 1))),
         Value::Set(members) => tagged("#set", Json::list(members.iter().map(|member| encoded_at(member, depth + 1)))),
         Value::Map(entries) => map_at(entries, depth + 1),
-        Value::Duration(_) | Value::Function(_) | Value::Pattern(_) | Value::Var(_) | Value::Symbol(_) => {
+        Value::Duration(_) | Value::Function(_) | Value::Regex(_) | Value::Var(_) | Value::Symbol(_) => {
             tagged("#obj", Json::str(value.to_string()))
         }
         scalar => Json::from(scalar),

@@ -3,38 +3,44 @@
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
 use super::Compiler;
-use super::expression::{Ex, flow};
-use crate::lisp::R;
+use super::expression::{Expression, flow};
+use crate::lisp::EvalResult;
 use crate::lisp::builtins::Builtin;
 use crate::lisp::ir::{Expr, Node};
-use crate::lisp::machine::{Closed, Code, Comparison, Flow, Frame, Machine};
+use crate::lisp::machine::{Code, Comparison, CurrentClosure, Flow, Frame, Machine};
 use crate::text::Span;
 use crate::value::Value;
 
 /// A test: 1 if it is true. A number is returned in registers together with the error, a `bool` would not be.
-pub(super) type Test = Box<dyn for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R<usize> + Send + Sync>;
+pub(super) type Test =
+    Box<dyn for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], CurrentClosure<'f>) -> EvalResult<usize> + Send + Sync>;
 
 /// A compiled condition.
-pub(super) enum Cd {
+pub(super) enum Condition {
     /// The expression's value is neither nil nor false.
-    Truth(Ex),
+    Truth(Expression),
     /// Compares a local integer with a constant; `slow` handles other values.
     Const { when: Comparison, local: u32, with: i64, slow: Box<Code> },
     /// Compares two local integers.
     Locals { when: Comparison, locals: [u32; 2], slow: Box<Code> },
     /// Negation.
-    Not(Box<Cd>),
+    Not(Box<Condition>),
     /// All are true.
-    All(Box<[Cd]>),
+    All(Box<[Condition]>),
     /// One is true.
-    Any(Box<[Cd]>),
+    Any(Box<[Condition]>),
     /// Any other test.
     Test(Test),
 }
 
-impl Cd {
+impl Condition {
     #[inline(always)]
-    pub(super) fn test(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<bool> {
+    pub(super) fn test(
+        &self,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: CurrentClosure<'_>,
+    ) -> EvalResult<bool> {
         match self {
             Self::Const { when, local, with, slow } => {
                 if let Value::Int(int) = slots[*local as usize] {
@@ -57,7 +63,12 @@ impl Cd {
         }
     }
 
-    fn test_parts(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<usize> {
+    fn test_parts(
+        &self,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: CurrentClosure<'_>,
+    ) -> EvalResult<usize> {
         match self {
             Self::Not(part) => Ok(usize::from(!part.test(machine, slots, closed)?)),
             Self::All(parts) => {
@@ -83,7 +94,12 @@ impl Cd {
 
 /// The truth of an expression's value.
 #[inline(always)]
-fn truth(ex: &Ex, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<bool> {
+fn truth(
+    ex: &Expression,
+    machine: &mut Machine<'_>,
+    slots: &mut [Value],
+    closed: CurrentClosure<'_>,
+) -> EvalResult<bool> {
     let mut held = Frame::<1>::new();
     match ex.give(machine, slots, closed, &mut held[0]) {
         Flow::Out | Flow::Again(_) => Ok(held[0].is_truthy()),
@@ -95,7 +111,12 @@ fn truth(ex: &Ex, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed
 
 #[cold]
 #[inline(never)]
-fn slowly(code: &Code, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<usize> {
+fn slowly(
+    code: &Code,
+    machine: &mut Machine<'_>,
+    slots: &mut [Value],
+    closed: CurrentClosure<'_>,
+) -> EvalResult<usize> {
     let mut value = Value::Nil;
     code(machine, slots, closed, &mut value).settle(&mut value)?;
     Ok(usize::from(value.is_truthy()))
@@ -111,7 +132,13 @@ struct Choice {
 impl Choice {
     #[cold]
     #[inline(never)]
-    fn decide(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>, out: &mut Value) -> Flow {
+    fn decide(
+        &self,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: CurrentClosure<'_>,
+        out: &mut Value,
+    ) -> Flow {
         match slowly(&self.slow, machine, slots, closed) {
             Ok(0) => (self.other)(machine, slots, closed, out),
             Ok(_) => (self.then)(machine, slots, closed, out),
@@ -120,7 +147,12 @@ impl Choice {
     }
 }
 
-fn choose_const(choice: Choice, local: u32, with: i64, holds: impl Fn(i64, i64) -> bool + Send + Sync + 'static) -> Ex {
+fn choose_const(
+    choice: Choice,
+    local: u32,
+    with: i64,
+    holds: impl Fn(i64, i64) -> bool + Send + Sync + 'static,
+) -> Expression {
     flow(move |machine, slots, closed, out| match slots[local as usize] {
         Value::Int(int) if holds(int, with) => (choice.then)(machine, slots, closed, out),
         Value::Int(_) => (choice.other)(machine, slots, closed, out),
@@ -128,7 +160,11 @@ fn choose_const(choice: Choice, local: u32, with: i64, holds: impl Fn(i64, i64) 
     })
 }
 
-fn choose_locals(choice: Choice, [a, b]: [u32; 2], holds: impl Fn(i64, i64) -> bool + Send + Sync + 'static) -> Ex {
+fn choose_locals(
+    choice: Choice,
+    [a, b]: [u32; 2],
+    holds: impl Fn(i64, i64) -> bool + Send + Sync + 'static,
+) -> Expression {
     flow(move |machine, slots, closed, out| match (&slots[a as usize], &slots[b as usize]) {
         (Value::Int(a), Value::Int(b)) if holds(*a, *b) => (choice.then)(machine, slots, closed, out),
         (Value::Int(_), Value::Int(_)) => (choice.other)(machine, slots, closed, out),
@@ -136,9 +172,9 @@ fn choose_locals(choice: Choice, [a, b]: [u32; 2], holds: impl Fn(i64, i64) -> b
     })
 }
 
-impl Cd {
+impl Condition {
     /// `if`
-    pub(super) fn choice(self, then: Code, other: Code) -> Ex {
+    pub(super) fn choice(self, then: Code, other: Code) -> Expression {
         match self {
             Self::Const { when, local, with, slow } => {
                 let choice = Choice { slow: *slow, then, other };
@@ -172,25 +208,27 @@ impl Cd {
     }
 }
 
-fn test(run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R<bool> + Send + Sync + 'static) -> Cd {
-    Cd::Test(Box::new(move |machine, slots, closed| run(machine, slots, closed).map(usize::from)))
+fn test(
+    run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], CurrentClosure<'f>) -> EvalResult<bool> + Send + Sync + 'static,
+) -> Condition {
+    Condition::Test(Box::new(move |machine, slots, closed| run(machine, slots, closed).map(usize::from)))
 }
 
 impl Compiler<'_> {
     /// A node of which only the truth matters.
-    pub(super) fn condition(&self, node: &Node) -> Cd {
+    pub(super) fn condition(&self, node: &Node) -> Condition {
         match &node.expr {
-            Expr::And(parts) => Cd::All(parts.iter().map(|part| self.condition(part)).collect()),
-            Expr::Or(parts) => Cd::Any(parts.iter().map(|part| self.condition(part)).collect()),
+            Expr::And(parts) => Condition::All(parts.iter().map(|part| self.condition(part)).collect()),
+            Expr::Or(parts) => Condition::Any(parts.iter().map(|part| self.condition(part)).collect()),
             Expr::Builtin { builtin, args } => {
-                self.predicate(builtin, args, node.span).unwrap_or_else(|| Cd::Truth(self.ex(node)))
+                self.predicate(builtin, args, node.span).unwrap_or_else(|| Condition::Truth(self.ex(node)))
             }
-            _ => Cd::Truth(self.ex(node)),
+            _ => Condition::Truth(self.ex(node)),
         }
     }
 
     /// A builtin that returns a boolean, if it has a fast path.
-    pub(super) fn predicate(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Option<Cd> {
+    pub(super) fn predicate(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Option<Condition> {
         match args {
             [arg] => self.predicate_of_one(builtin, arg, span),
             [a, b] => Some(self.comparison(Comparison::named(builtin.name)?, builtin, [a, b], span)),
@@ -198,20 +236,20 @@ impl Compiler<'_> {
         }
     }
 
-    fn comparison(&self, when: Comparison, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Cd {
+    fn comparison(&self, when: Comparison, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Condition {
         let slow = || Box::new(self.plain_code(builtin, args, span));
         match (self.ex(args[0]), self.ex(args[1])) {
-            (Ex::Local(local) | Ex::Take(local), Ex::Const(Value::Int(with))) => {
-                Cd::Const { when, local, with, slow: slow() }
+            (Expression::Local(local) | Expression::Take(local), Expression::Const(Value::Int(with))) => {
+                Condition::Const { when, local, with, slow: slow() }
             }
-            (Ex::Const(Value::Int(with)), Ex::Local(local) | Ex::Take(local)) => {
-                Cd::Const { when: when.flipped(), local, with, slow: slow() }
+            (Expression::Const(Value::Int(with)), Expression::Local(local) | Expression::Take(local)) => {
+                Condition::Const { when: when.flipped(), local, with, slow: slow() }
             }
-            (Ex::Local(a) | Ex::Take(a), Ex::Local(b) | Ex::Take(b)) => {
-                Cd::Locals { when, locals: [a, b], slow: slow() }
+            (Expression::Local(a) | Expression::Take(a), Expression::Local(b) | Expression::Take(b)) => {
+                Condition::Locals { when, locals: [a, b], slow: slow() }
             }
-            (a, Ex::Const(Value::Int(with))) => self.comparison_const(when, builtin, a, with, span),
-            (Ex::Const(Value::Int(with)), b) if when.is_equality() => {
+            (a, Expression::Const(Value::Int(with))) => self.comparison_const(when, builtin, a, with, span),
+            (Expression::Const(Value::Int(with)), b) if when.is_equality() => {
                 self.comparison_const(when, builtin, b, with, span)
             }
             (a, b) => {
@@ -238,7 +276,14 @@ impl Compiler<'_> {
     }
 
     /// A comparison with an integer constant on the right, or on either side for equality.
-    fn comparison_const(&self, when: Comparison, builtin: &'static Builtin, side: Ex, with: i64, span: Span) -> Cd {
+    fn comparison_const(
+        &self,
+        when: Comparison,
+        builtin: &'static Builtin,
+        side: Expression,
+        with: i64,
+        span: Span,
+    ) -> Condition {
         let call = self.site(builtin, span);
         test(move |machine, slots, closed| {
             let mut pair = Frame::<2>::new();
@@ -254,10 +299,10 @@ impl Compiler<'_> {
         })
     }
 
-    fn predicate_of_one(&self, builtin: &'static Builtin, arg: &Node, span: Span) -> Option<Cd> {
+    fn predicate_of_one(&self, builtin: &'static Builtin, arg: &Node, span: Span) -> Option<Condition> {
         let int = |value: &Value| if let Value::Int(int) = value { Some(*int) } else { None };
         Some(match builtin.name {
-            "not" => Cd::Not(Box::new(self.condition(arg))),
+            "not" => Condition::Not(Box::new(self.condition(arg))),
             "nil?" => self.quickly(builtin, arg, span, |value| Some(value.is_nil())),
             "some?" => self.quickly(builtin, arg, span, |value| Some(!value.is_nil())),
             "zero?" => self.quickly(builtin, arg, span, move |value| Some(int(value)? == 0)),
@@ -286,7 +331,7 @@ impl Compiler<'_> {
         arg: &Node,
         span: Span,
         quick: impl Fn(&Value) -> Option<bool> + Send + Sync + 'static,
-    ) -> Cd {
+    ) -> Condition {
         let call = self.site(builtin, span);
         let arg = self.ex(arg);
         test(move |machine, slots, closed| {

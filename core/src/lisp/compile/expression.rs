@@ -3,14 +3,14 @@
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
 use super::Compiler;
-use super::condition::Cd;
-use crate::lisp::R;
+use super::condition::Condition;
+use crate::lisp::EvalResult;
 use crate::lisp::ir::{Expr, Local, Node};
-use crate::lisp::machine::{Closed, Code, Flow, Frame, Machine};
+use crate::lisp::machine::{Code, CurrentClosure, Flow, Frame, Machine};
 use crate::value::{Field, Value};
 
 /// A compiled expression.
-pub(super) enum Ex {
+pub(super) enum Expression {
     /// A constant.
     Const(Value),
     /// A local that is read again later.
@@ -29,10 +29,15 @@ pub(super) enum Ex {
     Code(Code),
 }
 
-impl Ex {
+impl Expression {
     /// Evaluates to a value.
     #[inline]
-    pub(super) fn eval(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R {
+    pub(super) fn eval(
+        &self,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: CurrentClosure<'_>,
+    ) -> EvalResult {
         let mut held = Frame::<1>::new();
         match self.give(machine, slots, closed, &mut held[0]) {
             Flow::Halt(halt) => Err(halt),
@@ -46,9 +51,9 @@ impl Ex {
         &self,
         machine: &mut Machine<'_>,
         slots: &mut [Value],
-        closed: Closed<'_>,
+        closed: CurrentClosure<'_>,
         out: &mut Value,
-    ) -> R<()> {
+    ) -> EvalResult<()> {
         self.give(machine, slots, closed, out).settle(out)
     }
 
@@ -58,7 +63,7 @@ impl Ex {
         &self,
         machine: &mut Machine<'_>,
         slots: &mut [Value],
-        closed: Closed<'_>,
+        closed: CurrentClosure<'_>,
         out: &mut Value,
     ) -> Flow {
         match self {
@@ -69,14 +74,14 @@ impl Ex {
             },
             Self::Local(at) | Self::Take(at) => match slots[*at as usize] {
                 Value::Int(int) => Flow::Int(int),
-                _ => self.give_held(slots, closed, out),
+                _ => self.give_in_place(slots, closed, out),
             },
-            _ => self.give_held(slots, closed, out),
+            _ => self.give_in_place(slots, closed, out),
         }
     }
 
     #[inline(never)]
-    fn give_held(&self, slots: &mut [Value], closed: Closed<'_>, out: &mut Value) -> Flow {
+    fn give_in_place(&self, slots: &mut [Value], closed: CurrentClosure<'_>, out: &mut Value) -> Flow {
         match self {
             Self::Const(Value::Int(int)) => return Flow::Int(*int),
             Self::Const(value) => out.put(copy(value)),
@@ -103,7 +108,7 @@ impl Ex {
             Self::Const(Value::Int(int)) => Box::new(move |_, _, _, _| Flow::Int(int)),
             Self::Local(at) | Self::Take(at) => Box::new(move |_, slots, closed, out| match slots[at as usize] {
                 Value::Int(int) => Flow::Int(int),
-                _ => self.give_held(slots, closed, out),
+                _ => self.give_in_place(slots, closed, out),
             }),
             leaf => Box::new(move |machine, slots, closed, out| leaf.give(machine, slots, closed, out)),
         }
@@ -111,7 +116,7 @@ impl Ex {
 
     /// Its value if that is an integer which needs no evaluation, or at most a sum.
     #[inline(always)]
-    pub(super) fn int(&self, slots: &[Value], closed: Closed<'_>) -> Option<i64> {
+    pub(super) fn int(&self, slots: &[Value], closed: CurrentClosure<'_>) -> Option<i64> {
         match self {
             Self::AddConst { local, add, .. } => match slots[*local as usize] {
                 Value::Int(int) => int.checked_add(*add),
@@ -130,7 +135,7 @@ impl Ex {
                 Some(Value::Int(int)) => Some(*int),
                 _ => None,
             },
-            Self::Field { .. } => match self.seen(slots)? {
+            Self::Field { .. } => match self.field_in_place(slots)? {
                 Value::Int(int) => Some(*int),
                 _ => None,
             },
@@ -140,7 +145,7 @@ impl Ex {
 
     /// A reference to the value of a field, if its map is read again later.
     #[inline(never)]
-    fn seen<'a>(&self, slots: &'a [Value]) -> Option<&'a Value> {
+    fn field_in_place<'a>(&self, slots: &'a [Value]) -> Option<&'a Value> {
         match self {
             Self::Field { field, local, last: false } => Some(field_of(field, slots.get(*local as usize)?)),
             _ => None,
@@ -149,12 +154,12 @@ impl Ex {
 
     /// A reference to the value, if reading it needs no evaluation.
     #[inline(always)]
-    pub(super) fn peek<'a>(&'a self, slots: &'a [Value], closed: Closed<'a>) -> Option<&'a Value> {
+    pub(super) fn peek<'a>(&'a self, slots: &'a [Value], closed: CurrentClosure<'a>) -> Option<&'a Value> {
         match self {
             Self::Local(at) => slots.get(*at as usize),
             Self::Const(value) => Some(value),
             Self::Capture(at) => closed?.captures.get(*at as usize),
-            Self::Field { .. } => self.seen(slots),
+            Self::Field { .. } => self.field_in_place(slots),
             _ => None,
         }
     }
@@ -162,7 +167,7 @@ impl Ex {
     /// The same for all values that exist in place and whose reading changes nothing: entries of maps, and locals that
     /// are not read again. nil for other expressions.
     #[inline(always)]
-    pub(super) fn look<'a>(&'a self, slots: &'a [Value], closed: Closed<'a>) -> &'a Value {
+    pub(super) fn read_in_place<'a>(&'a self, slots: &'a [Value], closed: CurrentClosure<'a>) -> &'a Value {
         const NIL: &Value = &Value::Nil;
         let found = match self {
             Self::Take(at) => slots.get(*at as usize),
@@ -172,13 +177,13 @@ impl Ex {
         found.unwrap_or(NIL)
     }
 
-    /// True if [`Ex::look`] finds its value.
-    pub(super) fn lies(&self) -> bool {
+    /// True if [`Expression::read_in_place`] finds its value.
+    pub(super) fn is_in_place(&self) -> bool {
         matches!(self, Self::Const(_) | Self::Local(_) | Self::Take(_) | Self::Capture(_) | Self::Field { .. })
     }
 
     /// True if it may be evaluated later than its position: it reads at most locals and moves none.
-    pub(super) fn is_still(&self) -> bool {
+    pub(super) fn is_deferrable(&self) -> bool {
         match self {
             Self::Const(_) | Self::Local(_) | Self::Capture(_) => true,
             Self::Take(_) | Self::Field { .. } | Self::AddConst { .. } | Self::AddLocals { .. } | Self::Code(_) => {
@@ -188,7 +193,7 @@ impl Ex {
     }
 
     /// True if it certainly does not move the local in this slot.
-    pub(super) fn keeps(&self, slot: u32) -> bool {
+    pub(super) fn never_moves(&self, slot: u32) -> bool {
         match self {
             Self::Const(_) | Self::Local(_) | Self::Capture(_) | Self::AddConst { .. } | Self::AddLocals { .. } => true,
             Self::Take(local) => *local != slot,
@@ -216,15 +221,15 @@ pub(super) fn field_of<'v>(field: &Field, of: &'v Value) -> &'v Value {
 
 impl Compiler<'_> {
     /// An expression outside of tail position.
-    pub(super) fn ex(&self, node: &Node) -> Ex {
+    pub(super) fn ex(&self, node: &Node) -> Expression {
         match &node.expr {
-            Expr::Const(value) => Ex::Const(value.clone()),
+            Expr::Const(value) => Expression::Const(value.clone()),
             Expr::Local(local) => leaf(*local),
-            Expr::Capture(at) => Ex::Capture(*at),
+            Expr::Capture(at) => Expression::Capture(*at),
             Expr::Vector(items) => self.vector(items),
             Expr::Map(entries) => self.map(entries),
             Expr::Set(members) => self.set(members),
-            Expr::Do(parts) if parts.is_empty() => Ex::Const(Value::Nil),
+            Expr::Do(parts) if parts.is_empty() => Expression::Const(Value::Nil),
             Expr::Do(parts) if parts.len() == 1 => self.ex(&parts[0]),
             Expr::If(..)
             | Expr::Do(_)
@@ -253,7 +258,7 @@ impl Compiler<'_> {
     }
 
     /// The value of a condition.
-    pub(super) fn truth(condition: Cd) -> Ex {
+    pub(super) fn truth(condition: Condition) -> Expression {
         flow(move |machine, slots, closed, _| match condition.test(machine, slots, closed) {
             Ok(holds) => Flow::truth(holds),
             Err(halt) => Flow::Halt(halt),
@@ -261,14 +266,14 @@ impl Compiler<'_> {
     }
 }
 
-pub(super) fn leaf(local: Local) -> Ex {
-    if local.last { Ex::Take(local.slot) } else { Ex::Local(local.slot) }
+pub(super) fn leaf(local: Local) -> Expression {
+    if local.last { Expression::Take(local.slot) } else { Expression::Local(local.slot) }
 }
 
 /// An expression from code that returns a value.
 pub(super) fn code(
-    run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R + Send + Sync + 'static,
-) -> Ex {
+    run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], CurrentClosure<'f>) -> EvalResult + Send + Sync + 'static,
+) -> Expression {
     flow(move |machine, slots, closed, out| match run(machine, slots, closed) {
         Ok(value) => Flow::give(value, out),
         Err(halt) => Flow::Halt(halt),
@@ -277,7 +282,7 @@ pub(super) fn code(
 
 /// An expression from code.
 pub(super) fn flow(
-    run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>, &mut Value) -> Flow + Send + Sync + 'static,
-) -> Ex {
-    Ex::Code(Box::new(run))
+    run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], CurrentClosure<'f>, &mut Value) -> Flow + Send + Sync + 'static,
+) -> Expression {
+    Expression::Code(Box::new(run))
 }

@@ -1,6 +1,6 @@
 //! Compilation: `ir::Program` → closures specialized by everything known in advance.
 //!
-//! Leaves are held inline in [`Ex`] and [`Cd`], so that locals, constants and small sums of integers need no call;
+//! Leaves are held inline in [`Expression`] and [`Condition`], so that locals, constants and small sums of integers need no call;
 //! everything else is a closure ([`Code`]). Code in tail position is called last, which costs a jump and no frame; a
 //! loop is one native loop around its body. Frames are on the native stack. Compilation cannot fail.
 
@@ -22,10 +22,10 @@ use hashbrown::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use expression::Ex;
+use expression::Expression;
 
 use super::ir::{self, Expr, Node, Pattern};
-use super::machine::{Code, Lambda, Place};
+use super::machine::{Code, CodePosition, Lambda};
 use crate::text::Span;
 use crate::value::Keyword;
 
@@ -60,8 +60,8 @@ struct Compiler<'p> {
 }
 
 impl Compiler<'_> {
-    fn place(&self, span: Span) -> Place {
-        Place { span, unit: self.unit }
+    fn position(&self, span: Span) -> CodePosition {
+        CodePosition { span, unit: self.unit }
     }
 
     fn global(&self, global: u32) -> Keyword {
@@ -109,7 +109,7 @@ impl Compiler<'_> {
         Arc::new(self.lambda(lambda))
     }
 
-    fn all(&self, nodes: &[Node]) -> Box<[Ex]> {
+    fn all(&self, nodes: &[Node]) -> Box<[Expression]> {
         nodes.iter().map(|node| self.ex(node)).collect()
     }
 }

@@ -10,7 +10,7 @@ pub(super) struct Item<'a> {
     /// It began a line.
     pub(super) on_new_line: bool,
     /// A blank line preceded it.
-    pub(super) behind_blank: bool,
+    pub(super) after_blank: bool,
 }
 
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Group<'_> {
 
     fn measured(mut self) -> Self {
         let spaces = self.items.len().saturating_sub(1);
-        let kept = self.items.iter().skip(1).any(|item| item.behind_blank);
+        let kept = self.items.iter().skip(1).any(|item| item.after_blank);
         let parts: Option<usize> = self.items.iter().map(|item| item.node.flat()).sum();
         self.flat = parts.filter(|_| !kept).map(|parts| self.opening().len() + parts + spaces + 1);
         self
@@ -105,13 +105,13 @@ pub(super) fn items(text: &str) -> Vec<Item<'_>> {
             Lexeme::Char if token == "\\\r" => Node::Atom("\\return"),
             _ => Node::Atom(token),
         };
-        let (on_new_line, behind_blank) = (newlines > 0, newlines > 1);
+        let (on_new_line, after_blank) = (newlines > 0, newlines > 1);
         newlines = 0;
         match node {
-            Node::Group(group) => open.push((Item { node: Node::Atom(""), on_new_line, behind_blank }, group)),
+            Node::Group(group) => open.push((Item { node: Node::Atom(""), on_new_line, after_blank }, group)),
             node => {
                 let items = open.last_mut().map_or(&mut top, |(_, group)| &mut group.items);
-                items.push(Item { node, on_new_line, behind_blank });
+                items.push(Item { node, on_new_line, after_blank });
             }
         }
     }

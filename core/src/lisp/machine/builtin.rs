@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Machine;
-use crate::lisp::R;
+use crate::lisp::EvalResult;
 use crate::value::Value;
 
 /// A builtin function, or a form of the language.
@@ -24,15 +24,15 @@ pub struct Builtin {
     /// Its time complexity.
     pub cost: Cost,
     /// Its implementation.
-    pub run: Run,
+    pub run: Implementation,
 }
 
 /// The implementation of a builtin.
 #[derive(Clone, Copy)]
-pub enum Run {
+pub enum Implementation {
     /// Takes the arguments (and may move them out of the slice) and returns the value. The arity has been checked. The
     /// machine adds the builtin's name and the span of the call to errors.
-    Function(fn(&mut Machine<'_>, &mut [Value]) -> R),
+    Function(fn(&mut Machine<'_>, &mut [Value]) -> EvalResult),
     /// A special form or macro: implemented by the analyser, and not a value.
     Form,
 }
@@ -118,7 +118,7 @@ impl fmt::Display for Arity {
 
 impl Builtin {
     /// A function with its name, arity and code; by default linear and the same as in Clojure.
-    pub const fn new(name: &'static str, arity: Arity, run: fn(&mut Machine<'_>, &mut [Value]) -> R) -> Self {
+    pub const fn new(name: &'static str, arity: Arity, run: fn(&mut Machine<'_>, &mut [Value]) -> EvalResult) -> Self {
         Self {
             name,
             arity,
@@ -127,7 +127,7 @@ impl Builtin {
             examples: &[],
             clojure: Clojure::Same,
             cost: Cost::Linear,
-            run: Run::Function(run),
+            run: Implementation::Function(run),
         }
     }
 
@@ -141,7 +141,7 @@ impl Builtin {
             examples: &[],
             clojure: Clojure::Same,
             cost: Cost::Constant,
-            run: Run::Form,
+            run: Implementation::Form,
         }
     }
 

@@ -2,11 +2,11 @@
 
 #![expect(clippy::inline_always, reason = "measured: most of a small function's time is that of its call")]
 
-use super::builtin::{Arity, Builtin, Run};
-use super::escape::{left, made, settled};
+use super::builtin::{Arity, Builtin, Implementation};
+use super::error_reason::{made_function_error, nested_error, program_error};
 use super::function::{Bound, Callable, Closure};
-use super::{Flow, Frame, Machine, Place};
-use crate::lisp::{Error, Halt, R, described};
+use super::{CodePosition, Flow, Frame, Machine};
+use crate::lisp::{Error, EvalResult, Halt, described};
 use crate::reasons::Reason;
 use crate::value::{Keyword, Map, Value};
 
@@ -14,7 +14,7 @@ impl Machine<'_> {
     /// Calls a value with these arguments; a value that is not callable fails as in call position.
     ///
     /// Definitions made by the function are undone when it returns (language contract §7.5).
-    pub fn call(&mut self, function: &Value, args: &mut [Value]) -> R {
+    pub fn call(&mut self, function: &Value, args: &mut [Value]) -> EvalResult {
         let mark = self.globals.enter();
         let value = self.apply(function, args)?;
         self.globals.leave(mark);
@@ -23,7 +23,7 @@ impl Machine<'_> {
 
     /// Calls a closure for a builtin.
     #[inline]
-    pub(crate) fn call_fleeting(&mut self, closure: &Closure, args: &mut [Value]) -> R {
+    pub(crate) fn call_scoped(&mut self, closure: &Closure, args: &mut [Value]) -> EvalResult {
         let mark = self.globals.enter();
         let value = self.call_closure(closure, args)?;
         self.globals.leave(mark);
@@ -32,9 +32,9 @@ impl Machine<'_> {
 
     /// The same with one argument, which is written directly into the frame.
     #[inline]
-    pub(crate) fn call_fleeting1(&mut self, closure: &Closure, arg: Value) -> R {
+    pub(crate) fn call_scoped1(&mut self, closure: &Closure, arg: Value) -> EvalResult {
         if !closure.lambda.takes(1) {
-            return self.call_fleeting(closure, &mut [arg]);
+            return self.call_scoped(closure, &mut [arg]);
         }
         let mark = self.globals.enter();
         let value = match closure.lambda.slots {
@@ -48,9 +48,9 @@ impl Machine<'_> {
 
     /// The same with two arguments.
     #[inline]
-    pub(crate) fn call_fleeting2(&mut self, closure: &Closure, one: Value, two: Value) -> R {
+    pub(crate) fn call_scoped2(&mut self, closure: &Closure, one: Value, two: Value) -> EvalResult {
         if !closure.lambda.takes(2) {
-            return self.call_fleeting(closure, &mut [one, two]);
+            return self.call_scoped(closure, &mut [one, two]);
         }
         let mark = self.globals.enter();
         let value = match closure.lambda.slots {
@@ -63,7 +63,7 @@ impl Machine<'_> {
     }
 
     /// Calls a value as in call position: its definitions persist.
-    pub(crate) fn apply(&mut self, function: &Value, args: &mut [Value]) -> R {
+    pub(crate) fn apply(&mut self, function: &Value, args: &mut [Value]) -> EvalResult {
         match function {
             Value::Function(body) => match Callable::of(body) {
                 Some(callable) => self.call_function(callable, args),
@@ -93,7 +93,7 @@ impl Machine<'_> {
 
     /// Calls a function value.
     #[inline]
-    pub(crate) fn call_function(&mut self, function: &Callable, args: &mut [Value]) -> R {
+    pub(crate) fn call_function(&mut self, function: &Callable, args: &mut [Value]) -> EvalResult {
         match function {
             Callable::Closure(closure) => self.call_closure(closure, args),
             Callable::Builtin(builtin) => self.call_row(builtin, args),
@@ -101,43 +101,46 @@ impl Machine<'_> {
                 let named = super::tool::gather(name, args)?;
                 self.call_tool(name, &named)
             }
-            Callable::Bound(bound) => self.call_bound(bound, args).map_err(|halt| made(halt, bound.name)),
+            Callable::Bound(bound) => {
+                self.call_bound(bound, args).map_err(|halt| made_function_error(halt, bound.name))
+            }
         }
     }
 
     /// Calls a function made of other functions.
     #[inline]
-    pub(crate) fn call_bound(&mut self, bound: &Bound, args: &mut [Value]) -> R {
+    pub(crate) fn call_bound(&mut self, bound: &Bound, args: &mut [Value]) -> EvalResult {
         self.enter()?;
-        let value = (bound.run)(self, &bound.parts, args).map_err(|halt| left(halt, bound.name, Arity::from(0)))?;
+        let value =
+            (bound.run)(self, &bound.parts, args).map_err(|halt| nested_error(halt, bound.name, Arity::from(0)))?;
         self.exit();
         Ok(value)
     }
 
     /// Calls a builtin with any number of arguments on behalf of another builtin.
     #[inline]
-    pub(crate) fn call_builtin(&mut self, builtin: &'static Builtin, args: &mut [Value]) -> R {
+    pub(crate) fn call_builtin(&mut self, builtin: &'static Builtin, args: &mut [Value]) -> EvalResult {
         match Self::code(builtin, args.len()) {
-            Ok(run) => run(self, args).map_err(|halt| left(halt, builtin.name, builtin.arity)),
-            Err(halt) => Err(left(halt, builtin.name, builtin.arity)),
+            Ok(run) => run(self, args).map_err(|halt| nested_error(halt, builtin.name, builtin.arity)),
+            Err(halt) => Err(nested_error(halt, builtin.name, builtin.arity)),
         }
     }
 
     /// Calls a builtin on behalf of the program.
     #[inline]
-    pub(crate) fn call_row(&mut self, builtin: &'static Builtin, args: &mut [Value]) -> R {
-        Self::code(builtin, args.len())?(self, args).map_err(|halt| settled(halt, builtin))
+    pub(crate) fn call_row(&mut self, builtin: &'static Builtin, args: &mut [Value]) -> EvalResult {
+        Self::code(builtin, args.len())?(self, args).map_err(|halt| program_error(halt, builtin))
     }
 
     /// The implementation of a builtin for this number of arguments.
     #[inline]
-    fn code(builtin: &'static Builtin, count: usize) -> R<fn(&mut Self, &mut [Value]) -> R> {
+    fn code(builtin: &'static Builtin, count: usize) -> EvalResult<fn(&mut Self, &mut [Value]) -> EvalResult> {
         if !builtin.arity.allows(count) {
             return Err(arity_error(builtin, count));
         }
         match builtin.run {
-            Run::Function(run) => Ok(run),
-            Run::Form => {
+            Implementation::Function(run) => Ok(run),
+            Implementation::Form => {
                 let problem = format!("`{}` is a form, not a function", builtin.name);
                 Error::new(Reason::NotCallable, problem).halt()
             }
@@ -146,7 +149,7 @@ impl Machine<'_> {
 
     /// Calls a closure; the arguments are moved into its frame.
     #[inline]
-    pub(crate) fn call_closure(&mut self, closure: &Closure, args: &mut [Value]) -> R {
+    pub(crate) fn call_closure(&mut self, closure: &Closure, args: &mut [Value]) -> EvalResult {
         match closure.lambda.slots {
             0..=2 => framed::<2>(self, closure, args),
             3..=4 => framed::<4>(self, closure, args),
@@ -161,7 +164,7 @@ impl Machine<'_> {
     }
 
     #[inline]
-    fn run_framed(&mut self, closure: &Closure, args: &mut [Value], frame: &mut [Value]) -> R {
+    fn run_framed(&mut self, closure: &Closure, args: &mut [Value], frame: &mut [Value]) -> EvalResult {
         let lambda = &*closure.lambda;
         let fixed = lambda.fixed as usize;
         if lambda.takes(args.len()) {
@@ -201,14 +204,14 @@ impl Machine<'_> {
     /// Counts a call and checks the depth. A machine is not used after an error, so returning from one may skip
     /// [`Machine::exit`].
     #[inline]
-    pub(crate) fn enter(&mut self) -> R<()> {
+    pub(crate) fn enter(&mut self) -> EvalResult<()> {
         let here = 0_u8;
         self.enter_at(std::ptr::from_ref(&here).addr())
     }
 
     /// The same with a current address of the native stack.
     #[inline(always)]
-    fn enter_at(&mut self, here: usize) -> R<()> {
+    fn enter_at(&mut self, here: usize) -> EvalResult<()> {
         self.depth += 1;
         if self.depth > self.limits.depth || here < self.stack_end {
             return Err(self.too_deep());
@@ -248,7 +251,7 @@ impl Machine<'_> {
     }
 
     /// Calls a keyword.
-    pub(crate) fn call_keyword(&mut self, word: Keyword, args: &mut [Value]) -> R {
+    pub(crate) fn call_keyword(&mut self, word: Keyword, args: &mut [Value]) -> EvalResult {
         match args {
             [of] => Ok(self.keyword_get(word, of)),
             [Value::Map(map), default] => {
@@ -262,18 +265,23 @@ impl Machine<'_> {
 
     /// Adds the name and span of a builtin's call to its error.
     #[cold]
-    pub(crate) fn complain(&self, halt: Box<Halt>, builtin: &'static Builtin, place: &Place) -> Box<Halt> {
-        self.blame(settled(halt, builtin), place)
+    pub(crate) fn builtin_error(
+        &self,
+        halt: Box<Halt>,
+        builtin: &'static Builtin,
+        position: &CodePosition,
+    ) -> Box<Halt> {
+        self.with_span(program_error(halt, builtin), position)
     }
 }
 
 #[inline(never)]
-fn framed<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, args: &mut [Value]) -> R {
+fn framed<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, args: &mut [Value]) -> EvalResult {
     machine.run_framed(closure, args, &mut *Frame::<N>::new())
 }
 
 #[inline(never)]
-fn framed1<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, arg: Value) -> R {
+fn framed1<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, arg: Value) -> EvalResult {
     let mut frame = Frame::<N>::new();
     frame[0].put(arg);
     let mut value = Value::Nil;
@@ -282,7 +290,7 @@ fn framed1<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, arg: Va
 }
 
 #[inline(never)]
-fn framed2<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, one: Value, two: Value) -> R {
+fn framed2<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, one: Value, two: Value) -> EvalResult {
     let mut frame = Frame::<N>::new();
     frame[0].put(one);
     frame[1].put(two);
@@ -291,7 +299,7 @@ fn framed2<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, one: Va
     Ok(value)
 }
 
-fn call_map(map: &Map, args: &mut [Value]) -> R {
+fn call_map(map: &Map, args: &mut [Value]) -> EvalResult {
     match args {
         [key] => Ok(map.lookup_key(key).cloned().unwrap_or_default()),
         [key, default] => Ok(map.lookup_key(key).cloned().unwrap_or_else(|| std::mem::take(default))),

@@ -5,7 +5,7 @@
 use super::Machine;
 use super::builtin::Builtin;
 use super::function::{Bound, Callable, Closure};
-use crate::lisp::{R, wrong};
+use crate::lisp::{EvalResult, wrong};
 use crate::value::{Keyword, Value};
 
 /// A function argument of a higher-order builtin.
@@ -43,7 +43,7 @@ impl Target<'_> {
 impl<'v> Callee<'v> {
     /// A closure, builtin, keyword, set or tool as argument `position` (language contract §7.3); maps, lists, strings
     /// and other values are a `type_error`.
-    pub fn of(position: usize, function: &'v Value) -> R<Self> {
+    pub fn of(position: usize, function: &'v Value) -> EvalResult<Self> {
         match function {
             Value::Function(shared) => Ok(Self(match Callable::of(shared) {
                 Some(Callable::Closure(closure)) => Target::Closure(closure),
@@ -59,7 +59,7 @@ impl<'v> Callee<'v> {
 
     /// Calls it with one argument.
     #[inline]
-    pub fn call1(&self, machine: &mut Machine<'_>, arg: Value) -> R {
+    pub fn call1(&self, machine: &mut Machine<'_>, arg: Value) -> EvalResult {
         if let Some(value) = self.quick1(&arg) {
             return Ok(value);
         }
@@ -67,7 +67,7 @@ impl<'v> Callee<'v> {
             Target::Keyword(word) => Ok(machine.keyword_get(word, &arg)),
             Target::Closure(closure) => match self.seen(machine, &arg)? {
                 Some(value) => Ok(value.clone()),
-                None => machine.call_fleeting1(closure, arg),
+                None => machine.call_scoped1(closure, arg),
             },
             _ => self.call(machine, &mut [arg]),
         }
@@ -75,7 +75,7 @@ impl<'v> Callee<'v> {
 
     /// Calls it with one argument that is not consumed.
     #[inline]
-    pub(crate) fn call1_on(&self, machine: &mut Machine<'_>, arg: &Value) -> R {
+    pub(crate) fn call1_on(&self, machine: &mut Machine<'_>, arg: &Value) -> EvalResult {
         match self.seen(machine, arg)? {
             Some(value) => Ok(value.clone()),
             None => self.call1(machine, arg.clone()),
@@ -84,7 +84,7 @@ impl<'v> Callee<'v> {
 
     /// Calls it with one argument that is not consumed; returns the truth of the result.
     #[inline]
-    pub(crate) fn test_on(&self, machine: &mut Machine<'_>, arg: &Value) -> R<bool> {
+    pub(crate) fn test_on(&self, machine: &mut Machine<'_>, arg: &Value) -> EvalResult<bool> {
         match self.seen(machine, arg)? {
             Some(value) => Ok(value.is_truthy()),
             None => self.test(machine, arg.clone()),
@@ -93,7 +93,7 @@ impl<'v> Callee<'v> {
 
     /// The result of a projection: counts as a call, but needs no frame. `None` for other functions.
     #[inline]
-    fn seen<'a>(&'a self, machine: &mut Machine<'_>, arg: &'a Value) -> R<Option<&'a Value>> {
+    fn seen<'a>(&'a self, machine: &mut Machine<'_>, arg: &'a Value) -> EvalResult<Option<&'a Value>> {
         let Target::Closure(Closure { lambda, captures, .. }) = self.0 else { return Ok(None) };
         let Some(value) = lambda.projection.as_ref().and_then(|projection| projection.apply(arg, captures)) else {
             return Ok(None);
@@ -105,12 +105,12 @@ impl<'v> Callee<'v> {
 
     /// Calls it with two arguments.
     #[inline]
-    pub fn call2(&self, machine: &mut Machine<'_>, one: Value, two: Value) -> R {
+    pub fn call2(&self, machine: &mut Machine<'_>, one: Value, two: Value) -> EvalResult {
         if let Some(value) = self.quick2(&one, &two) {
             return Ok(value);
         }
         match self.0 {
-            Target::Closure(closure) => machine.call_fleeting2(closure, one, two),
+            Target::Closure(closure) => machine.call_scoped2(closure, one, two),
             _ => self.call(machine, &mut [one, two]),
         }
     }
@@ -137,9 +137,9 @@ impl<'v> Callee<'v> {
 
     /// Calls it with any number of arguments, which may be moved out.
     #[inline]
-    pub fn call(&self, machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    pub fn call(&self, machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         match self.0 {
-            Target::Closure(closure) => machine.call_fleeting(closure, args),
+            Target::Closure(closure) => machine.call_scoped(closure, args),
             Target::Builtin(builtin) | Target::Step(_, builtin) | Target::Sum(builtin) | Target::Product(builtin) => {
                 machine.call_builtin(builtin, args)
             }
@@ -151,7 +151,7 @@ impl<'v> Callee<'v> {
 
     /// Calls it with one argument; returns the truth of the result.
     #[inline]
-    pub fn test(&self, machine: &mut Machine<'_>, arg: Value) -> R<bool> {
+    pub fn test(&self, machine: &mut Machine<'_>, arg: Value) -> EvalResult<bool> {
         Ok(self.call1(machine, arg)?.is_truthy())
     }
 }

@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use super::function::Closure;
 use super::{Machine, Projection};
-use crate::lisp::{Halt, R};
+use crate::lisp::{EvalResult, Halt};
 use crate::value::{Keyword, Value};
 
 /// Compiled code. Gets the locals of the running function by slot, the running closure, and the destination of a value
 /// that does not fit in registers: so it is written once, where it is needed.
-pub type Code = Box<dyn for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>, &mut Value) -> Flow + Send + Sync>;
+pub type Code =
+    Box<dyn for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], CurrentClosure<'f>, &mut Value) -> Flow + Send + Sync>;
 
 /// The result of running code. It is returned in two registers, unlike a [`Value`]: numbers and booleans that are used
 /// at once never touch memory (measured: a call of two arguments is 1.5 times as fast).
@@ -53,20 +54,20 @@ impl Flow {
         }
     }
 
-    /// The value; one that did not fit the registers is taken from `held`.
+    /// The value; one that did not fit the registers is taken from `spilled`.
     #[inline(always)]
-    pub(crate) fn value(self, held: &mut Value) -> Value {
+    pub(crate) fn value(self, spilled: &mut Value) -> Value {
         match self {
             Self::Int(int) => Value::Int(int),
             Self::True => Value::Bool(true),
             Self::False => Value::Bool(false),
-            Self::Out | Self::Again(_) | Self::Halt(_) => std::mem::take(held),
+            Self::Out | Self::Again(_) | Self::Halt(_) => std::mem::take(spilled),
         }
     }
 
     /// Writes the value to the destination, unless it is already there.
     #[inline(always)]
-    pub(crate) fn settle(self, out: &mut Value) -> R<()> {
+    pub(crate) fn settle(self, out: &mut Value) -> EvalResult<()> {
         match self {
             Self::Out | Self::Again(_) => {}
             Self::Int(int) => out.put_int(int),
@@ -79,9 +80,9 @@ impl Flow {
 }
 
 /// Lets `?` propagate errors through code.
-impl From<R<()>> for Flow {
+impl From<EvalResult<()>> for Flow {
     #[inline(always)]
-    fn from(done: R<()>) -> Self {
+    fn from(done: EvalResult<()>) -> Self {
         match done {
             Ok(()) => Self::Out,
             Err(halt) => Self::Halt(halt),
@@ -90,7 +91,7 @@ impl From<R<()>> for Flow {
 }
 
 /// The running closure. `None` outside of functions.
-pub type Closed<'f> = Option<&'f Closure>;
+pub type CurrentClosure<'f> = Option<&'f Closure>;
 
 /// Values on the native stack: arguments, or the locals of a running function.
 pub(crate) struct Frame<const N: usize>(ManuallyDrop<[Value; N]>);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Builtin, Lambda, Machine};
-use crate::lisp::R;
+use crate::lisp::EvalResult;
 use crate::value::{Function, FunctionBody, FunctionIdentity, Value};
 
 /// The name of the functions that `reduced` makes.
@@ -38,7 +38,7 @@ pub(crate) struct Bound {
     /// The builtin that made it.
     pub(crate) name: &'static str,
     /// Calls it: the parts it was made of, then the arguments.
-    pub(crate) run: fn(&mut Machine<'_>, &[Value], &mut [Value]) -> R,
+    pub(crate) run: fn(&mut Machine<'_>, &[Value], &mut [Value]) -> EvalResult,
     /// The values it was made of.
     pub(crate) parts: Vec<Value>,
 }
@@ -71,7 +71,7 @@ impl Callable {
     pub(crate) fn bound(
         name: &'static str,
         parts: Vec<Value>,
-        run: fn(&mut Machine<'_>, &[Value], &mut [Value]) -> R,
+        run: fn(&mut Machine<'_>, &[Value], &mut [Value]) -> EvalResult,
     ) -> Value {
         Self::Bound(Bound { name, run, parts }).into_value()
     }

@@ -25,7 +25,7 @@ pub(crate) struct Globals<'h> {
     /// Values to restore, newest last.
     undo: Vec<(Key, Global<'h>)>,
     /// Number of active calls from builtins, whose definitions will be undone.
-    fleeting: u32,
+    scoped_calls: u32,
 }
 
 #[derive(Clone, Default)]
@@ -64,7 +64,7 @@ impl<'h> Globals<'h> {
             None => Global::default(),
         };
         let slots = world.names.iter().zip(targets).map(slot).collect();
-        Self { slots, targets, others: BTreeMap::new(), undo: Vec::new(), fleeting: 0 }
+        Self { slots, targets, others: BTreeMap::new(), undo: Vec::new(), scoped_calls: 0 }
     }
 
     /// Takes a snapshot for branches.
@@ -79,7 +79,7 @@ impl<'h> Globals<'h> {
             ..global.clone()
         };
         let slots = snapshot.slots.iter().zip(targets).map(slot).collect();
-        Self { slots, targets, others: snapshot.others.clone(), undo: Vec::new(), fleeting: 0 }
+        Self { slots, targets, others: snapshot.others.clone(), undo: Vec::new(), scoped_calls: 0 }
     }
 
     /// The value of the global with this number.
@@ -125,7 +125,7 @@ impl<'h> Globals<'h> {
             Key::Name(_) => None,
         };
         let old = self.replace(key, Global { value: Some(value), doc, changed: true, closure });
-        if self.fleeting > 0 {
+        if self.scoped_calls > 0 {
             self.undo.push((key, old));
         }
     }
@@ -144,14 +144,14 @@ impl<'h> Globals<'h> {
     /// Starts a call from a builtin: its definitions are undone by [`Globals::leave`].
     #[inline]
     pub(crate) fn enter(&mut self) -> usize {
-        self.fleeting += 1;
+        self.scoped_calls += 1;
         self.undo.len()
     }
 
     /// Ends the call.
     #[inline]
     pub(crate) fn leave(&mut self, mark: usize) {
-        self.fleeting -= 1;
+        self.scoped_calls -= 1;
         if self.undo.len() > mark {
             self.restore(mark);
         }

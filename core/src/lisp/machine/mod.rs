@@ -10,7 +10,7 @@ mod call;
 mod callee;
 mod code;
 mod comparison;
-mod escape;
+mod error_reason;
 mod function;
 mod globals;
 mod journal;
@@ -24,25 +24,25 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-pub use builtin::{Arity, Builtin, Clojure, Cost, Run};
+pub use builtin::{Arity, Builtin, Clojure, Cost, Implementation};
 pub(crate) use call::{not_callable, unbound};
 pub use callee::Callee;
 pub(crate) use code::Frame;
-pub use code::{Closed, Code, Flow, Lambda};
+pub use code::{Code, CurrentClosure, Flow, Lambda};
 pub(crate) use comparison::Comparison;
 pub(crate) use function::{Callable, Closure, REDUCED};
 pub(crate) use globals::{Globals, Target};
 pub(crate) use projection::Projection;
 pub(crate) use world::World;
 
-use super::{Binding, Call, Error, Halt, Host, Limits, R, Stack, ToolInfo};
+use super::{Binding, Call, Error, EvalResult, Halt, Host, Limits, Stack, ToolInfo};
 use crate::heap;
 use crate::reasons::Reason;
 use crate::text::Span;
-use crate::value::{Keyword, Map, Pattern, Value, is_owed, take_owed};
+use crate::value::{Keyword, Map, Regex, Value, has_uncharged, take_uncharged};
 
 /// Steps between two checks of the clock, the memory and the interruption.
-const STEPS_PER_LOOK: u64 = 1_024;
+const STEPS_PER_CHECK: u64 = 1_024;
 /// Bytes whose allocation counts as one step.
 const BYTES_PER_STEP: usize = 256;
 
@@ -77,7 +77,7 @@ pub struct Machine<'h> {
     hint: usize,
     keywords: BTreeSet<Keyword>,
     /// Regexes most recently compiled at run time, newest first.
-    pub(crate) patterns: Vec<Arc<Pattern>>,
+    pub(crate) patterns: Vec<Arc<Regex>>,
     pub(crate) prints: Vec<String>,
     pub(crate) calls: Vec<Call>,
     pub(crate) summaries: Vec<(String, String)>,
@@ -87,7 +87,7 @@ pub struct Machine<'h> {
 
 /// The position of a form: its span in the text of the program with this number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct CodePosition {
     pub(crate) span: Span,
     pub(crate) unit: u64,
 }
@@ -101,7 +101,7 @@ impl<'h> Machine<'h> {
     /// A machine for a program, with one target for each of its globals.
     pub(crate) fn of(world: World<'h>, limits: Limits, targets: &'h [Target]) -> Self {
         Self {
-            fuel: STEPS_PER_LOOK,
+            fuel: STEPS_PER_CHECK,
             steps: 0,
             depth: 0,
             stack_end: 0,
@@ -129,7 +129,7 @@ impl<'h> Machine<'h> {
     /// Starts running on this stack.
     pub(crate) fn begin(&mut self, stack: &Stack, serial: u64, journal: Option<Map>) {
         // Comparisons before the run are not charged to this program.
-        take_owed();
+        take_uncharged();
         self.stack_end = stack.end;
         self.serial = serial;
         self.journal = journal;
@@ -137,16 +137,16 @@ impl<'h> Machine<'h> {
 
     /// Counts one step: a call, a jump, or an item processed by a builtin.
     #[inline]
-    pub fn tick(&mut self) -> R<()> {
+    pub fn tick(&mut self) -> EvalResult<()> {
         self.ticks(1)
     }
 
     /// Counts `steps` at once, for work known in advance or just done: a sort, a copy, a search. One step is about 10
     /// ns of work or 16 bytes copied.
     #[inline]
-    pub fn ticks(&mut self, steps: usize) -> R<()> {
+    pub fn ticks(&mut self, steps: usize) -> EvalResult<()> {
         let steps = steps as u64;
-        if self.fuel > steps && !is_owed() {
+        if self.fuel > steps && !has_uncharged() {
             self.fuel -= steps;
             return Ok(());
         }
@@ -155,20 +155,20 @@ impl<'h> Machine<'h> {
 
     /// Counts steps, including the cost of comparing and hashing large values.
     #[cold]
-    fn settle(&mut self, steps: u64) -> R<()> {
-        let steps = steps.saturating_add(take_owed() as u64);
+    fn settle(&mut self, steps: u64) -> EvalResult<()> {
+        let steps = steps.saturating_add(take_uncharged() as u64);
         if self.fuel > steps {
             self.fuel -= steps;
             return Ok(());
         }
-        self.look(steps)
+        self.check(steps)
     }
 
     /// Checks the clock, the memory and the interruption.
     #[cold]
-    fn look(&mut self, steps: u64) -> R<()> {
-        self.steps = self.steps.saturating_add(STEPS_PER_LOOK - self.fuel).saturating_add(steps);
-        self.fuel = STEPS_PER_LOOK;
+    fn check(&mut self, steps: u64) -> EvalResult<()> {
+        self.steps = self.steps.saturating_add(STEPS_PER_CHECK - self.fuel).saturating_add(steps);
+        self.fuel = STEPS_PER_CHECK;
         if let Some(error) = self.world.host.interrupt() {
             return error.halt();
         }
@@ -178,20 +178,20 @@ impl<'h> Machine<'h> {
                 .hint("Do less in each branch")
                 .halt();
         }
-        self.within_steps()?;
-        self.hold(0)
+        self.check_steps()?;
+        self.check_memory(0)
     }
 
     /// Reserves memory before a large allocation: fails with `memory_exceeded` if `bytes` more would exceed the limit.
     /// Required for every allocation whose size does not follow from the size of the arguments, and for copies of large
     /// ones.
-    pub fn reserve(&mut self, bytes: usize) -> R<()> {
-        self.hold(i64::try_from(bytes).unwrap_or(i64::MAX))?;
+    pub fn reserve(&mut self, bytes: usize) -> EvalResult<()> {
+        self.check_memory(i64::try_from(bytes).unwrap_or(i64::MAX))?;
         self.ticks(1 + bytes / BYTES_PER_STEP)
     }
 
     /// Fails if the steps counted so far exceed the limit.
-    fn within_steps(&self) -> R<()> {
+    fn check_steps(&self) -> EvalResult<()> {
         if self.steps() <= self.limits.steps {
             return Ok(());
         }
@@ -202,23 +202,23 @@ impl<'h> Machine<'h> {
 
     /// Bytes held by this branch and its parents. Other branches do not count: which of them run at the same time is
     /// random.
-    fn held(&self) -> i64 {
+    fn held_bytes(&self) -> i64 {
         heap::live() - self.baseline
     }
 
     /// Fails if the bytes held by the program plus `more` exceed the limit.
-    fn hold(&mut self, more: i64) -> R<()> {
-        let held = self.held();
-        self.peak = self.peak.max(held);
-        self.within_bytes(held, more)
+    fn check_memory(&mut self, more: i64) -> EvalResult<()> {
+        let held_bytes = self.held_bytes();
+        self.peak = self.peak.max(held_bytes);
+        self.check_bytes(held_bytes, more)
     }
 
     /// Fails if this many bytes exceed the limit. The message omits the number of bytes held, which differs slightly
     /// between runs.
-    fn within_bytes(&self, held: i64, more: i64) -> R<()> {
+    fn check_bytes(&self, held_bytes: i64, more: i64) -> EvalResult<()> {
         let limit = self.limits.memory_bytes;
         let most = i64::try_from(limit).unwrap_or(i64::MAX);
-        if held.saturating_add(more) <= most {
+        if held_bytes.saturating_add(more) <= most {
             return Ok(());
         }
         let needed = if more > most { format!("{more} at once") } else { "more".to_owned() };
@@ -229,7 +229,7 @@ impl<'h> Machine<'h> {
 
     /// Fails if the printed size of a value that leaves the program exceeds the memory limit: its parts may be shared
     /// so often that it cannot be printed or sent. Inputs may leave the program again.
-    pub(crate) fn check_leaving(&self, value: &Value) -> R<()> {
+    pub(crate) fn check_size(&self, value: &Value) -> EvalResult<()> {
         let (bytes, limit) = (value.extent().bytes, self.limits.memory_bytes);
         if bytes <= limit {
             return Ok(());
@@ -251,12 +251,12 @@ impl<'h> Machine<'h> {
     }
 
     /// The same for all results of a finished program: its value, its definitions and its journal.
-    pub(crate) fn check_all_leaving(&self, value: &Value) -> R<()> {
-        self.check_leaving(value)?;
+    pub(crate) fn check_result_sizes(&self, value: &Value) -> EvalResult<()> {
+        self.check_size(value)?;
         for kept in self.globals.defined(&self.world) {
-            self.check_leaving(kept)?;
+            self.check_size(kept)?;
         }
-        self.journal.iter().flat_map(Map::values).try_for_each(|result| self.check_leaving(result))
+        self.journal.iter().flat_map(Map::values).try_for_each(|result| self.check_size(result))
     }
 
     /// Adds one printed entry, cut at the limit.
@@ -288,7 +288,7 @@ impl<'h> Machine<'h> {
     }
 
     /// Makes a keyword at run time; fails with `symbol_limit_exceeded` if the program has too many.
-    pub fn keyword(&mut self, name: &str) -> R<Keyword> {
+    pub fn keyword(&mut self, name: &str) -> EvalResult<Keyword> {
         let known = self.world.symbols.saturating_add(self.keywords.len() as u64);
         let word = match Keyword::known(name) {
             Some(word) if self.keywords.contains(&word) => return Ok(word),
@@ -314,12 +314,12 @@ impl<'h> Machine<'h> {
 
     /// Steps counted so far.
     pub(crate) fn steps(&self) -> u64 {
-        self.steps + (STEPS_PER_LOOK - self.fuel)
+        self.steps + (STEPS_PER_CHECK - self.fuel)
     }
 
     /// Most bytes held so far.
     pub(crate) fn peak(&self) -> u64 {
-        u64::try_from(self.peak.max(self.held())).unwrap_or(0)
+        u64::try_from(self.peak.max(self.held_bytes())).unwrap_or(0)
     }
 
     /// The number of a new closure.
@@ -330,11 +330,11 @@ impl<'h> Machine<'h> {
 
     /// Adds a span to an error, if it is in the running program's text.
     #[cold]
-    pub(crate) fn blame(&self, mut halt: Box<Halt>, place: &Place) -> Box<Halt> {
+    pub(crate) fn with_span(&self, mut halt: Box<Halt>, position: &CodePosition) -> Box<Halt> {
         if let Halt::Error(error) = &mut *halt {
             error.settle();
-            if place.unit == self.world.unit {
-                error.span.get_or_insert(place.span);
+            if position.unit == self.world.unit {
+                error.span.get_or_insert(position.span);
             }
         }
         halt

@@ -4,13 +4,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Machine;
 use crate::lisp::boundary::tool_args;
-use crate::lisp::{Call, CallAddress, Error, Failure, Halt, R, described};
+use crate::lisp::{Call, CallAddress, Error, EvalResult, Failure, Halt, described};
 use crate::reasons::Reason;
 use crate::value::{Map, Value};
 
 impl Machine<'_> {
     /// Calls a tool with one map of arguments and records the call.
-    pub(crate) fn call_tool(&mut self, tool: &str, args: &Value) -> R {
+    pub(crate) fn call_tool(&mut self, tool: &str, args: &Value) -> EvalResult {
         self.ask_tool(tool, args)?.map_or_else(
             |words| {
                 let problem = format!("the tool failed: {words}");
@@ -21,7 +21,7 @@ impl Machine<'_> {
     }
 
     /// The same as a value: `{:ok value}`, or `{:error {:tool name :message text}}`. An invalid call is still an error.
-    pub(crate) fn try_tool(&mut self, tool: &str, args: &Value) -> R {
+    pub(crate) fn try_tool(&mut self, tool: &str, args: &Value) -> EvalResult {
         Ok(match self.ask_tool(tool, args)? {
             Ok(value) => Value::map([(Value::keyword("ok"), value)]),
             Err(words) => {
@@ -33,8 +33,8 @@ impl Machine<'_> {
     }
 
     /// The result of a tool, or its error text.
-    fn ask_tool(&mut self, tool: &str, args: &Value) -> R<Result<Value, String>> {
-        self.check_leaving(args).map_err(|halt| named(halt, tool))?;
+    fn ask_tool(&mut self, tool: &str, args: &Value) -> EvalResult<Result<Value, String>> {
+        self.check_size(args).map_err(|halt| named(halt, tool))?;
         let (args, warnings) = tool_args(self, args).map_err(|halt| named(halt, tool))?;
         self.warnings.extend(warnings.into_iter().map(|warning| format!("tool/{tool}: {warning}")));
         if !self.world.shared.begin_call(self.limits().tool_calls) {
@@ -61,7 +61,7 @@ impl Machine<'_> {
 }
 
 /// The arguments of a tool called as a function value.
-pub(super) fn gather(tool: &str, args: &mut [Value]) -> R {
+pub(super) fn gather(tool: &str, args: &mut [Value]) -> EvalResult {
     match args {
         [] => Ok(Value::from(Map::default())),
         [named @ Value::Map(_)] => Ok(std::mem::take(named)),

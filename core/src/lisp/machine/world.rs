@@ -8,7 +8,7 @@ use crate::lisp::{AbsentData, Host, Memory, ReturnScope, ToolInfo};
 use crate::value::{Keyword, Value};
 
 static NOTHING: Value = Value::Nil;
-static FORGOTTEN: Memory = BTreeMap::new();
+static EMPTY_MEMORY: Memory = BTreeMap::new();
 
 /// The environment of a program.
 #[derive(Clone)]
@@ -47,13 +47,13 @@ impl Shared {
     }
 
     /// Reserves a worker thread if one is free.
-    pub(crate) fn hire(&self, limit: u64) -> bool {
-        let hire = |busy| (busy < limit).then_some(busy + 1);
-        self.workers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, hire).is_ok()
+    pub(crate) fn acquire_worker(&self, limit: u64) -> bool {
+        let acquire_worker = |busy| (busy < limit).then_some(busy + 1);
+        self.workers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, acquire_worker).is_ok()
     }
 
     /// Frees a worker thread.
-    pub(crate) fn dismiss(&self) {
+    pub(crate) fn release_worker(&self) {
         self.workers.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -70,7 +70,7 @@ impl<'h> World<'h> {
             return_scope: ReturnScope::Run,
             history: &[],
             budget: &NOTHING,
-            memory: &FORGOTTEN,
+            memory: &EMPTY_MEMORY,
             names: &[],
             unit: 0,
             symbols: 0,

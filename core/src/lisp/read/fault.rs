@@ -33,7 +33,7 @@ pub(super) fn number(span: Span) -> Error {
     parse_error("this number is beyond the range of floats", span).hint("Write ##Inf or ##-Inf for infinity")
 }
 
-pub(super) fn odd_map(forms: usize, span: Span) -> Error {
+pub(super) fn uneven_map(forms: usize, span: Span) -> Error {
     let forms = match forms {
         1 => "1 form".into(),
         _ => format!("{forms} forms"),

@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
         let shape = match level.opener {
             Opener::List => Shape::List(forms),
             Opener::Vector => Shape::Vector(forms),
-            Opener::Map if forms.len() % 2 == 1 => return Err(fault::odd_map(forms.len(), whole)),
+            Opener::Map if forms.len() % 2 == 1 => return Err(fault::uneven_map(forms.len(), whole)),
             Opener::Map => Shape::Map(forms),
             Opener::Set => Shape::Set(forms),
             Opener::Short => Shape::Short(forms),

@@ -82,7 +82,7 @@ fn texts_read_as_forms() {
 
 /// Source, the text at the error's span, and a part of the message.
 #[test]
-fn errors_say_what_and_where() {
+fn errors_have_messages_and_spans() {
     let table = [
         ("(", "(", "1 closing parenthesis `)` is missing: the `(` of line 1, column 1 is never closed"),
         (

@@ -1,20 +1,20 @@
 //! The control object of the mode `json_loop`: one JSON object per reply that selects the next action.
 //!
-//! In: reply text, recovery level, how the reply ended, the type of the answer. Out: [`Read`]: the object with its
+//! In: reply text, recovery level, how the reply ended, the type of the answer. Out: [`ControlReply`]: the object with its
 //! [`Control`], or the text of what is wrong with it. Source: agent contract §26.1 and §26.5, settled decision 9. It
 //! must never choose between two actions: exactly one is set, or the reply is rejected.
 
 #[cfg(test)]
 mod tests;
 
-use super::{Extracted, Finish, Outcome, Recovery, Reject, Rule, Want, extract, reasoning};
+use super::{AnswerShape, ExtractOutcome, Extracted, Finish, Recovery, Reject, Rule, extract, reasoning};
 use crate::text::Span;
 use crate::value::Json;
 use crate::value::json::{self, Member, Node};
 
 /// The allowed values of a `final_answer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Answers {
+pub enum AnswerType {
     /// Text that is not blank.
     Text,
     /// Any JSON except null, which means "no answer yet".
@@ -25,7 +25,7 @@ pub enum Answers {
 
 /// The kind of input that the user is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Expected {
+pub enum ExpectedInput {
     /// Text.
     Text,
     /// A URL.
@@ -36,7 +36,7 @@ pub enum Expected {
     UrlOrFile,
 }
 
-impl Expected {
+impl ExpectedInput {
     /// Every kind with its name in control objects.
     pub const NAMES: [(&'static str, Self); 4] =
         [("text", Self::Text), ("url", Self::Url), ("file", Self::File), ("url_or_file", Self::UrlOrFile)];
@@ -57,7 +57,7 @@ pub enum Action {
     /// Asks the user.
     Ask {
         /// The expected input.
-        expected: Expected,
+        expected: ExpectedInput,
         /// The question.
         prompt: String,
     },
@@ -76,7 +76,7 @@ pub struct Control {
 
 /// The result of reading a reply.
 #[derive(Debug, Clone)]
-pub struct Read {
+pub struct ControlReply {
     /// The extraction of the object.
     pub extracted: Extracted,
     /// The control object, or what is wrong with the reply.
@@ -85,7 +85,7 @@ pub struct Read {
     pub is_prose: bool,
 }
 
-impl Read {
+impl ControlReply {
     /// True if the object was repaired or was not the whole reply. Loop detection ignores such calls.
     pub fn is_recovered(&self) -> bool {
         let candidate = self.extracted.candidate();
@@ -94,44 +94,44 @@ impl Read {
 }
 
 /// Reads the control object of a reply. A truncated reply is read for the record; the caller does not act on it.
-pub fn read(reply: &str, answers: Answers, recovery: Recovery, finish: Finish) -> Read {
+pub fn read(reply: &str, answers: AnswerType, recovery: Recovery, finish: Finish) -> ControlReply {
     let mut accept = |json: &Json| match interpret(json, answers, recovery) {
         Ok(_) => Ok(()),
         Err(_) if json.members().is_none() => Err(Reject::Shape("a control object".to_owned())),
         Err(problem) => Err(Reject::Invalid(problem)),
     };
-    let extracted = extract(reply, &Want::Object, recovery, finish, &mut accept);
+    let extracted = extract(reply, &AnswerShape::Object, recovery, finish, &mut accept);
     if recovery == Recovery::Lenient
-        && answers == Answers::Text
-        && matches!(extracted.outcome, Outcome::NotFound)
+        && answers == AnswerType::Text
+        && matches!(extracted.outcome, ExtractOutcome::NotFound)
         && let Some(answer) = prose(reply)
     {
         let action = Action::Answer(Json::str(answer));
         let notes = vec!["the reply was prose and was taken as the final answer".to_owned()];
-        return Read { extracted, control: Ok(Control { thought: None, action, notes }), is_prose: true };
+        return ControlReply { extracted, control: Ok(Control { thought: None, action, notes }), is_prose: true };
     }
     let control = match &extracted.outcome {
-        Outcome::Found { json, .. } => match extracted.candidate() {
+        ExtractOutcome::Found { json, .. } => match extracted.candidate() {
             Some(found) if recovery == Recovery::Strict && found.rule != Rule::Whole => {
                 Err("text or a code fence stands around the object; it must stand alone".to_owned())
             }
             _ => interpret(json, answers, recovery),
         },
-        Outcome::Rejected { reject: Reject::Shape(_), json, .. } => {
+        ExtractOutcome::Rejected { reject: Reject::Shape(_), json, .. } => {
             Err(format!("expected one JSON object, found {}", kind(json)))
         }
-        Outcome::Rejected { reject: Reject::Invalid(problem), .. } => Err(problem.clone()),
-        Outcome::Malformed { error } => {
+        ExtractOutcome::Rejected { reject: Reject::Invalid(problem), .. } => Err(problem.clone()),
+        ExtractOutcome::Malformed { error } => {
             Err(format!("the JSON cannot be read: {}: {}", error.line_col(reply), error.message))
         }
-        Outcome::NotFound if reply.trim().is_empty() => Err("the reply is empty".to_owned()),
-        Outcome::NotFound => Err("the reply holds no JSON object".to_owned()),
+        ExtractOutcome::NotFound if reply.trim().is_empty() => Err("the reply is empty".to_owned()),
+        ExtractOutcome::NotFound => Err("the reply holds no JSON object".to_owned()),
     };
-    Read { extracted, control, is_prose: false }
+    ControlReply { extracted, control, is_prose: false }
 }
 
 /// Reads an object by the rules of its keys. Errors name the wrong key and what was expected.
-fn interpret(json: &Json, answers: Answers, recovery: Recovery) -> Result<Control, String> {
+fn interpret(json: &Json, answers: AnswerType, recovery: Recovery) -> Result<Control, String> {
     let mut object = Object::of(json, "the control object", recovery)?;
     let thought = object.thought()?;
     let call = object.set("tool_call").map(|json| call(json, &mut object.notes, recovery)).transpose()?;
@@ -140,7 +140,7 @@ fn interpret(json: &Json, answers: Answers, recovery: Recovery) -> Result<Contro
     let is_alone = call.is_none() && ask.is_none();
     let answer = match written {
         Some(json) if json.node != Node::Null => Some(answer(json, answers)?),
-        Some(json) if is_alone && answers == Answers::JsonOrNull => Some(Action::Answer(json.clone())),
+        Some(json) if is_alone && answers == AnswerType::JsonOrNull => Some(Action::Answer(json.clone())),
         _ => None,
     };
     object.finish()?;
@@ -249,10 +249,10 @@ fn call(json: &Json, notes: &mut Vec<String>, recovery: Recovery) -> Result<Acti
     Ok(Action::Call { name, args })
 }
 
-fn answer(json: &Json, answers: Answers) -> Result<Action, String> {
+fn answer(json: &Json, answers: AnswerType) -> Result<Action, String> {
     match (answers, json.as_str()) {
-        (Answers::Text, None) => Err(format!("final_answer must be text, found {}", kind(json))),
-        (Answers::Text, Some(text)) if text.trim().is_empty() => Err("final_answer must not be empty".to_owned()),
+        (AnswerType::Text, None) => Err(format!("final_answer must be text, found {}", kind(json))),
+        (AnswerType::Text, Some(text)) if text.trim().is_empty() => Err("final_answer must not be empty".to_owned()),
         _ => Ok(Action::Answer(json.clone())),
     }
 }
@@ -261,9 +261,9 @@ fn ask(json: &Json, notes: &mut Vec<String>, recovery: Recovery) -> Result<Actio
     let mut object = Object::of(json, "awaiting_user_input", recovery)?;
     let prompt = object.text("prompt")?.to_owned();
     let expected = match object.set("kind") {
-        None if recovery > Recovery::Strict => Expected::Text,
+        None if recovery > Recovery::Strict => ExpectedInput::Text,
         None => return Err(format!("awaiting_user_input has no kind; it is one of {}", kinds())),
-        Some(json) => Expected::NAMES
+        Some(json) => ExpectedInput::NAMES
             .into_iter()
             .find(|(name, _)| json.as_str() == Some(name))
             .map(|(_, expected)| expected)
@@ -275,7 +275,7 @@ fn ask(json: &Json, notes: &mut Vec<String>, recovery: Recovery) -> Result<Actio
 }
 
 fn kinds() -> String {
-    Expected::NAMES.map(|(name, _)| name).join(", ")
+    ExpectedInput::NAMES.map(|(name, _)| name).join(", ")
 }
 
 fn kind(json: &Json) -> &'static str {
@@ -311,7 +311,7 @@ fn prose(reply: &str) -> Option<String> {
 
 /// The members of a partial control object that have arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Glimpse<'a> {
+pub struct PartialControl<'a> {
     /// The thought so far.
     pub thought: Option<&'a str>,
     /// The name of the tool.
@@ -325,9 +325,9 @@ pub struct Glimpse<'a> {
 }
 
 /// Reads a control object that may still grow.
-pub fn glimpse(partial: &Json) -> Glimpse<'_> {
+pub fn partial_control(partial: &Json) -> PartialControl<'_> {
     let inner = |key: &str, name: &str| partial.get(key).and_then(|json| json.get(name));
-    Glimpse {
+    PartialControl {
         thought: partial.get("thought").and_then(Json::as_str),
         tool: inner("tool_call", "name").and_then(Json::as_str),
         args: inner("tool_call", "arguments"),

@@ -4,7 +4,7 @@
 
 use super::super::fixes::{Fix, FixKind};
 use super::super::options::Recovery;
-use super::super::options::{Scalar, Want};
+use super::super::options::{AnswerShape, Scalar};
 use super::super::outcome::Rule;
 use super::super::repair::{Edge, Read};
 use super::{Search, stop};
@@ -16,7 +16,7 @@ impl Search<'_> {
     /// Offers a single value, or one of the expected words, if it fills `span`; true if it does.
     pub(super) fn scalar(&mut self, rule: Rule, span: Span, edge: Edge) -> bool {
         let text = span.text(self.reply);
-        if let Want::Scalar(Scalar::Words(words)) = self.want
+        if let AnswerShape::Scalar(Scalar::Words(words)) = self.want
             && let Some(word) = self.word(words, text)
             && edge != Edge::Cut
         {

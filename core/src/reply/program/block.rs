@@ -1,7 +1,7 @@
 //! Finds fenced blocks and elements line by line, in the forms that models use around programs. In: text and a range.
 //! Out: the spans of contents, in order.
 
-use super::mend::{Start, starts_with_list};
+use super::fix::{FirstList, starts_with_list};
 use crate::text::Span;
 use crate::text::lex::lisp::{Balance, Lexeme, Lexemes};
 
@@ -89,7 +89,7 @@ const FOREIGN: [&str; 42] = [
 ];
 
 /// A block whose end has not been found.
-struct Opened {
+struct OpenBlock {
     tag: Tag,
     content: usize,
     /// A fence at the end of a line, after text, that ends the block if none on a line of its own does.
@@ -98,7 +98,7 @@ struct Opened {
     looked: bool,
 }
 
-impl Opened {
+impl OpenBlock {
     fn new(tag: Tag, content: usize) -> Self {
         Self { tag, content, inline: None, looked: false }
     }
@@ -112,7 +112,7 @@ impl Opened {
         let code = &text[self.content..fence];
         let may_be_code = match self.tag {
             Tag::Program | Tag::Alias => true,
-            Tag::Untagged | Tag::Other => starts_with_list(code, Start::Bare),
+            Tag::Untagged | Tag::Other => starts_with_list(code, FirstList::Bare),
             Tag::Foreign => false,
         };
         may_be_code && is_whole(code)
@@ -128,7 +128,7 @@ impl Opened {
 /// The fenced blocks in a range of the text.
 pub(super) fn find(text: &str, range: Span) -> Vec<Block> {
     let mut blocks = Vec::new();
-    let mut open: Option<Opened> = None;
+    let mut open: Option<OpenBlock> = None;
     let mut at = range.start;
     for line in range.text(text).split_inclusive('\n') {
         let start = at;
@@ -139,15 +139,15 @@ pub(super) fn find(text: &str, range: Span) -> Vec<Block> {
                 blocks.extend(on_one_line(line, start));
                 None
             }
-            None => tag.map(|tag| Opened::new(tag, at)),
+            None => tag.map(|tag| OpenBlock::new(tag, at)),
             Some(block) if line.trim() == FENCE || ends_element(line) => {
-                blocks.push(Opened { inline: None, ..block }.close(start, End::Line));
+                blocks.push(OpenBlock { inline: None, ..block }.close(start, End::Line));
                 None
             }
             // A fence with a word begins a block even if the previous block was not closed.
             Some(block) if tag.is_some() => {
                 blocks.push(block.close(start, End::Line));
-                tag.map(|tag| Opened::new(tag, at))
+                tag.map(|tag| OpenBlock::new(tag, at))
             }
             Some(mut block) => match fence_in(line) {
                 Some(fence) if block.may_end(text, start + fence) => {

@@ -5,7 +5,7 @@
 //! considered; the language decides whether the text can be read. Linear time.
 
 mod block;
-mod mend;
+mod fix;
 mod normal;
 #[cfg(test)]
 mod tests;
@@ -14,9 +14,9 @@ use super::{Finish, Recovery, reasoning};
 use crate::reasons::Reason;
 use crate::text::Span;
 use block::{Block, End, Tag};
-use mend::Start;
-pub use mend::{Mend, MendKind};
-use normal::Normal;
+use fix::FirstList;
+pub use fix::{ProgramFix, ProgramFixKind};
+use normal::NormalizedReply;
 
 /// A program found in a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Program {
     /// Its span in the reply.
     pub span: Span,
     /// The fixes made.
-    pub mends: Vec<Mend>,
+    pub fixes: Vec<ProgramFix>,
 }
 
 /// The rules of search, in the order of trial.
@@ -110,7 +110,7 @@ impl Program {
 /// at the start of a reply. Lenient also accepts the first of several tagged blocks.
 pub fn program(reply: &str, recovery: Recovery, finish: Finish) -> Result<Program, NoProgram> {
     whole(finish)?;
-    let normal = Normal::of(reply);
+    let normal = NormalizedReply::of(reply);
     Search::of(&normal, recovery).run()
 }
 
@@ -119,7 +119,7 @@ pub fn program(reply: &str, recovery: Recovery, finish: Finish) -> Result<Progra
 /// [`program`].
 pub fn first_program(reply: &str, recovery: Recovery, finish: Finish) -> Result<Program, NoProgram> {
     whole(finish)?;
-    let normal = Normal::of(reply);
+    let normal = NormalizedReply::of(reply);
     let search = Search::of(&normal, recovery);
     search.first().map_or_else(|| search.run(), Ok)
 }
@@ -130,7 +130,7 @@ fn whole(finish: Finish) -> Result<(), NoProgram> {
 }
 
 struct Search<'a> {
-    normal: &'a Normal,
+    normal: &'a NormalizedReply,
     /// The reply without its reasoning.
     parts: Vec<Span>,
     /// The blocks in them.
@@ -142,7 +142,7 @@ struct Search<'a> {
 type Found = Option<Result<Program, NoProgram>>;
 
 impl<'a> Search<'a> {
-    fn of(normal: &'a Normal, recovery: Recovery) -> Self {
+    fn of(normal: &'a NormalizedReply, recovery: Recovery) -> Self {
         let parts = reasoning::rest(&normal.text, &reasoning::find(&normal.text));
         let blocks = parts.iter().flat_map(|part| block::find(&normal.text, *part)).collect();
         Self { normal, parts, blocks, recovery }
@@ -153,8 +153,8 @@ impl<'a> Search<'a> {
         let found = match self.recovery {
             Recovery::Strict => tagged.or_else(|| self.reply()),
             Recovery::Standard | Recovery::Lenient => tagged
-                .or_else(|| self.other(Start::Bare))
-                .or_else(|| self.other(Start::BehindComments))
+                .or_else(|| self.other(FirstList::Bare))
+                .or_else(|| self.other(FirstList::BehindComments))
                 .or_else(|| self.open())
                 .or_else(|| self.elements())
                 .or_else(|| self.reply()),
@@ -169,7 +169,7 @@ impl<'a> Search<'a> {
             match block.tag {
                 Tag::Program | Tag::Alias => true,
                 Tag::Untagged => !text.trim().is_empty(),
-                Tag::Other => mend::starts_with_list(text, Start::BehindComments),
+                Tag::Other => fix::starts_with_list(text, FirstList::BehindComments),
                 Tag::Foreign => false,
             }
         };
@@ -180,7 +180,7 @@ impl<'a> Search<'a> {
             Tag::Untagged | Tag::Other | Tag::Foreign => ProgramRule::Block,
         };
         let mut program = self.in_block(rule, first);
-        program.mends.extend(last.map(|last| self.left_out(first, last)));
+        program.fixes.extend(last.map(|last| self.omission(first, last)));
         Some(program)
     }
 
@@ -195,7 +195,7 @@ impl<'a> Search<'a> {
             [only] => Some(Ok(self.in_block(ProgramRule::TaggedBlock, only))),
             [first, .., last] if self.recovery == Recovery::Lenient => {
                 let mut program = self.in_block(ProgramRule::TaggedBlock, first);
-                program.mends.push(self.left_out(first, last));
+                program.fixes.push(self.omission(first, last));
                 Some(Ok(program))
             }
             several => Some(Err(NoProgram::Several(several.len()))),
@@ -203,10 +203,10 @@ impl<'a> Search<'a> {
     }
 
     /// Blocks whose tags do not mark them as programs.
-    fn other(&self, start: Start) -> Found {
+    fn other(&self, start: FirstList) -> Found {
         let is_code = |block: &&Block| {
             let is_other = matches!(block.tag, Tag::Untagged | Tag::Other) && block.end != End::Open;
-            is_other && mend::starts_with_list(block.content.text(&self.normal.text), start)
+            is_other && fix::starts_with_list(block.content.text(&self.normal.text), start)
         };
         match self.blocks.iter().filter(is_code).collect::<Vec<_>>().as_slice() {
             [] => None,
@@ -220,7 +220,7 @@ impl<'a> Search<'a> {
         let is_here = |block: &&Block| block.end == End::Open && matches!(block.tag, Tag::Program | Tag::Alias);
         let block = self.blocks.iter().find(is_here)?;
         let mut program = self.program(ProgramRule::OpenBlock, block.content);
-        program.mends.push(self.mend(MendKind::OpenBlock, block.content));
+        program.fixes.push(self.fix(ProgramFixKind::OpenBlock, block.content));
         Some(Ok(program))
     }
 
@@ -236,14 +236,14 @@ impl<'a> Search<'a> {
     /// A reply that starts with a program. The text after it belongs to it, unless it cannot be read and is not code.
     fn reply(&self) -> Found {
         let text = &self.normal.text;
-        let part = *self.parts.iter().find(|part| mend::starts_with_list(part.text(text), Start::BehindComments))?;
+        let part = *self.parts.iter().find(|part| fix::starts_with_list(part.text(text), FirstList::BehindComments))?;
         let cut = match self.recovery {
             Recovery::Strict => None,
-            Recovery::Standard | Recovery::Lenient => mend::prose_behind(part.text(text)).map(|at| part.start + at),
+            Recovery::Standard | Recovery::Lenient => fix::prose_start(part.text(text)).map(|at| part.start + at),
         };
         let mut program = self.program(ProgramRule::Reply, Span::new(part.start, cut.unwrap_or(part.end)));
         if let Some(cut) = cut {
-            program.mends.push(self.mend(MendKind::TrailingProse, Span::new(cut, part.end)));
+            program.fixes.push(self.fix(ProgramFixKind::TrailingProse, Span::new(cut, part.end)));
         }
         Some(Ok(program))
     }
@@ -253,24 +253,24 @@ impl<'a> Search<'a> {
         let mut program = self.program(rule, block.content);
         if block.end == End::Inline {
             let fence = Span::new(block.content.end, block.content.end + block::FENCE.len());
-            program.mends.push(self.mend(MendKind::InlineFence, fence));
+            program.fixes.push(self.fix(ProgramFixKind::InlineFence, fence));
         }
         program
     }
 
     /// The fix that records the omission of everything after the first block up to the last one.
-    fn left_out(&self, first: &Block, last: &Block) -> Mend {
-        self.mend(MendKind::FirstOfSeveral, Span::new(first.content.end, last.content.end))
+    fn omission(&self, first: &Block, last: &Block) -> ProgramFix {
+        self.fix(ProgramFixKind::FirstOfSeveral, Span::new(first.content.end, last.content.end))
     }
 
     fn program(&self, rule: ProgramRule, content: Span) -> Program {
         let content = reasoning::trim(&self.normal.text, content);
-        let (text, kinds) = mend::clean(content.text(&self.normal.text));
-        let mends = kinds.into_iter().map(|kind| self.mend(kind, content)).collect();
-        Program { text, rule, span: self.normal.origin(content), mends }
+        let (text, kinds) = fix::clean(content.text(&self.normal.text));
+        let fixes = kinds.into_iter().map(|kind| self.fix(kind, content)).collect();
+        Program { text, rule, span: self.normal.origin(content), fixes }
     }
 
-    fn mend(&self, kind: MendKind, at: Span) -> Mend {
-        Mend { kind, at: self.normal.origin(at) }
+    fn fix(&self, kind: ProgramFixKind, at: Span) -> ProgramFix {
+        ProgramFix { kind, at: self.normal.origin(at) }
     }
 }

@@ -7,7 +7,7 @@ use crate::text::Span;
 
 /// A normalized reply.
 #[derive(Debug)]
-pub(super) struct Normal {
+pub(super) struct NormalizedReply {
     pub(super) text: String,
     steps: Vec<Step>,
 }
@@ -23,7 +23,7 @@ struct Step {
     omits: bool,
 }
 
-impl Normal {
+impl NormalizedReply {
     pub(super) fn of(reply: &str) -> Self {
         let mut normal = Self { text: String::with_capacity(reply.len()), steps: Vec::new() };
         let mut chars = reply.char_indices().peekable();
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn parts_lead_back_to_the_reply() {
         let reply = "\u{feff}a\r\nb\u{a0}c\u{200b}\u{200b}d\re";
-        let normal = Normal::of(reply);
+        let normal = NormalizedReply::of(reply);
         assert_eq!(normal.text, "a\nb cd\ne");
         let origin = |start, end| normal.origin(Span::new(start, end)).text(reply);
         assert_eq!(origin(0, 1), "a");
@@ -76,6 +76,6 @@ mod tests {
         assert_eq!(origin(2, 4), "b\u{a0}");
         assert_eq!(origin(4, 5), "c");
         assert_eq!(origin(5, 8), "d\re");
-        assert_eq!(Normal::of("👨\u{200d}👩").text, "👨\u{200d}👩");
+        assert_eq!(NormalizedReply::of("👨\u{200d}👩").text, "👨\u{200d}👩");
     }
 }

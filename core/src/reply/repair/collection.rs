@@ -4,7 +4,7 @@
 //! closers are added only after a complete value: after a comma, a colon, a key, inside a string or a word, or after a
 //! number that touches the end (it could have more digits) the reply was cut, and that is an error.
 
-use super::{Edge, FixKind, Place, Reader, Result};
+use super::{Edge, FixKind, Reader, Result, ValueContext};
 use crate::text::Span;
 use crate::value::Json;
 use crate::value::json::{Member, Members, Node};
@@ -31,7 +31,7 @@ impl Reader<'_> {
                 self.fix(FixKind::MissingValue, Span::new(self.at, self.at))?;
                 Json { node: Node::Null, span: Span::new(self.at, self.at) }
             } else {
-                self.value(Place::Member)?
+                self.value(ValueContext::Member)?
             };
             members.push(Member { key, key_span, value });
             if self.after_value(b'}')? == Next::End {
@@ -47,7 +47,7 @@ impl Reader<'_> {
             return Ok(Node::List(items));
         }
         loop {
-            items.push(self.value(Place::Item)?);
+            items.push(self.value(ValueContext::Item)?);
             if self.after_value(closer)? == Next::End {
                 return Ok(Node::List(items));
             }
@@ -119,7 +119,7 @@ impl Reader<'_> {
                 }
                 Some(byte) if byte == closer => {
                     self.at += 1;
-                    if !self.goes_on_after_closer(closer) {
+                    if !self.continues_after_closer(closer) {
                         return Ok(Next::End);
                     }
                     self.fix(FixKind::RedundantCloser, Span::new(start, self.at))?;
@@ -142,7 +142,7 @@ impl Reader<'_> {
                     return Ok(Next::More);
                 }
                 None => {
-                    if self.edge == Edge::Cut || !self.allows(FixKind::MissingCloser) || self.number_may_go_on() {
+                    if self.edge == Edge::Cut || !self.allows(FixKind::MissingCloser) || self.number_may_continue() {
                         return Err(self.expected_after(closer));
                     }
                     self.fix(FixKind::MissingCloser, Span::new(start, start))?;
@@ -172,16 +172,16 @@ impl Reader<'_> {
     }
 
     /// True for a number that touches the end of the reply: it could have more digits.
-    fn number_may_go_on(&self) -> bool {
+    fn number_may_continue(&self) -> bool {
         self.edge != Edge::Closed && self.number_end == self.bytes.len()
     }
 
     /// After a closer: true if the outermost object continues with another member. Then the closer is superfluous.
-    fn goes_on_after_closer(&mut self, closer: u8) -> bool {
+    fn continues_after_closer(&mut self, closer: u8) -> bool {
         closer == b'}'
             && self.open.len() == 1
             && self.allows(FixKind::RedundantCloser)
-            && super::attempt::goes_on(self.text, self.at, &mut self.visited)
+            && super::attempt::continues(self.text, self.at, &mut self.visited)
     }
 
     fn ellipsis_here(&self) -> bool {
@@ -200,7 +200,7 @@ impl Reader<'_> {
     /// A key, in quotes or bare.
     fn key(&mut self) -> Result<String> {
         if self.peek() == Some(b'"') || (self.allows(FixKind::UnquotedKey) && self.quote_here()) {
-            return self.text_value(Place::Key);
+            return self.text_value(ValueContext::Key);
         }
         let start = self.at;
         match self.bare_key_end() {

@@ -54,7 +54,7 @@ pub(super) struct Stop {
 
 /// The position of a value; decides which quote ends a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ValueContext {
     Root,
     Key,
     Member,
@@ -72,7 +72,7 @@ struct Fault {
 /// Reads the value that starts at `start` (after white space); the text after it is ignored.
 pub(super) fn read(text: &str, start: usize, level: Recovery, edge: Edge) -> std::result::Result<Read, Stop> {
     let mut reader = Reader::new(text, start, level, edge);
-    let outcome = reader.space().and_then(|()| reader.value(Place::Root));
+    let outcome = reader.space().and_then(|()| reader.value(ValueContext::Root));
     match outcome {
         Ok(json) => {
             Ok(Read { json, end: reader.at, visited: reader.visited + (reader.at - start), fixes: reader.fixes })
@@ -236,7 +236,7 @@ impl<'a> Reader<'a> {
         Err(self.error("expected '*/' to end the comment"))
     }
 
-    fn value(&mut self, place: Place) -> Result<Json> {
+    fn value(&mut self, context: ValueContext) -> Result<Json> {
         let start = self.at;
         let node = match self.peek() {
             Some(b'{') => self.nested(b'{')?,
@@ -248,9 +248,9 @@ impl<'a> Reader<'a> {
             Some(b'.') if !self.bytes.get(start + 1).is_some_and(u8::is_ascii_digit) => {
                 return Err(self.error("expected a JSON value"));
             }
-            Some(b'-' | b'+' | b'.' | b'0'..=b'9') => self.number(place)?,
-            Some(_) if self.quote_here() => Node::Str(self.text_value(place)?),
-            Some(_) => self.word(place)?,
+            Some(b'-' | b'+' | b'.' | b'0'..=b'9') => self.number(context)?,
+            Some(_) if self.quote_here() => Node::Str(self.text_value(context)?),
+            Some(_) => self.word(context)?,
             None => return Err(self.error("expected a JSON value")),
         };
         Ok(Json { node, span: Span::new(start, self.at) })

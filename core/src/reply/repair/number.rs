@@ -4,7 +4,7 @@
 
 use num_bigint::BigInt;
 
-use super::{Edge, Fault, FixKind, JsonError, Place, Reader, Result};
+use super::{Edge, Fault, FixKind, JsonError, Reader, Result, ValueContext};
 use crate::text::Span;
 use crate::value::json::{Node, parse};
 
@@ -24,7 +24,7 @@ const SPECIAL: [(&str, &str); 8] = [
 ];
 
 impl<'a> Reader<'a> {
-    pub(super) fn number(&mut self, place: Place) -> Result<Node> {
+    pub(super) fn number(&mut self, context: ValueContext) -> Result<Node> {
         let start = self.at;
         let token = self.number_token();
         let end = start + token.len();
@@ -41,11 +41,11 @@ impl<'a> Reader<'a> {
                     let error = JsonError { message: error.message, offset: start, incomplete: false };
                     return Err(Fault { error, resume: Some(end) });
                 }
-                None => return self.not_a_number(place, token),
+                None => return self.not_a_number(context, token),
             }
         };
-        if self.text_goes_on(end) || (place == Place::Member && self.lenient() && self.unit_behind(end)) {
-            return self.not_a_number(place, token);
+        if self.text_continues(end) || (context == ValueContext::Member && self.lenient() && self.unit_after(end)) {
+            return self.not_a_number(context, token);
         }
         if let Some(kind) = kind {
             if end == self.bytes.len() && self.edge != Edge::Closed {
@@ -53,13 +53,13 @@ impl<'a> Reader<'a> {
                 return Err(self.error("expected the rest of the number"));
             }
             if !self.allows(kind) {
-                return self.not_a_number(place, token);
+                return self.not_a_number(context, token);
             }
             self.fix(kind, span)?;
         }
         self.at = end;
         self.number_end = end;
-        if place == Place::Member && self.lenient() { self.thousands(start, node) } else { Ok(node) }
+        if context == ValueContext::Member && self.lenient() { self.thousands(start, node) } else { Ok(node) }
     }
 
     /// The text at the current offset that could be one number.
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
     }
 
     /// True if text such as a unit or the rest of a date follows the number that ends at `end`.
-    fn text_goes_on(&self, end: usize) -> bool {
+    fn text_continues(&self, end: usize) -> bool {
         match self.char_at(end) {
             None => false,
             Some(c) => c.is_alphanumeric() || matches!(c, '-' | '%' | ':' | '$' | '€' | '°' | '*' | '+'),
@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
     }
 
     /// True if a word that is not the next key follows on the same line, as in `5 kg`.
-    fn unit_behind(&mut self, end: usize) -> bool {
+    fn unit_after(&mut self, end: usize) -> bool {
         let behind = self.text.get(end..).unwrap_or_default();
         let word = behind.trim_start_matches([' ', '\t']);
         let (key, seen) = self.fits_key(end);
@@ -94,10 +94,10 @@ impl<'a> Reader<'a> {
         word.starts_with(char::is_alphabetic) && !key
     }
 
-    fn not_a_number(&mut self, place: Place, token: &str) -> Result<Node> {
+    fn not_a_number(&mut self, context: ValueContext, token: &str) -> Result<Node> {
         let length = token.len();
-        if self.lenient() && matches!(place, Place::Member | Place::Item) && !token.starts_with("...") {
-            return self.unquoted(place);
+        if self.lenient() && matches!(context, ValueContext::Member | ValueContext::Item) && !token.starts_with("...") {
+            return self.unquoted(context);
         }
         let offset = self.at;
         self.at += length;
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
         while self.bytes.get(end) == Some(&b',') && digits(end + 1) == 3 {
             end += 4;
         }
-        if end == self.at || self.text_goes_on(end) {
+        if end == self.at || self.text_continues(end) {
             return Ok(node);
         }
         let fraction = if self.bytes.get(end) == Some(&b'.') { digits(end + 1) } else { 0 };

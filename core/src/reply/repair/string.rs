@@ -4,7 +4,7 @@
 //! member, …); otherwise it belongs to the string. If no quote fits, the first one counts and the caller reports the
 //! text after it.
 
-use super::{Edge, Fault, FixKind, JsonError, Place, Reader, Result};
+use super::{Edge, Fault, FixKind, JsonError, Reader, Result, ValueContext};
 use crate::text::Span;
 use crate::value::json::escaped;
 
@@ -61,9 +61,9 @@ impl Reader<'_> {
     }
 
     /// Reads a string and the strings joined to it with `+`.
-    pub(super) fn text_value(&mut self, place: Place) -> Result<String> {
-        let mut text = self.string(place)?;
-        while place != Place::Key && self.allows(FixKind::Concatenation) {
+    pub(super) fn text_value(&mut self, context: ValueContext) -> Result<String> {
+        let mut text = self.string(context)?;
+        while context != ValueContext::Key && self.allows(FixKind::Concatenation) {
             let (back, fixes) = (self.at, self.fixes.len());
             self.space()?;
             let plus = self.at;
@@ -72,7 +72,7 @@ impl Reader<'_> {
                 self.space()?;
                 if self.quote_here() {
                     self.fix(FixKind::Concatenation, Span::new(plus, plus + 1))?;
-                    text.push_str(&self.string(place)?);
+                    text.push_str(&self.string(context)?);
                     continue;
                 }
             }
@@ -83,7 +83,7 @@ impl Reader<'_> {
         Ok(text)
     }
 
-    fn string(&mut self, place: Place) -> Result<String> {
+    fn string(&mut self, context: ValueContext) -> Result<String> {
         let start = self.at;
         let Some(quotes) = self.quotes_at(start) else { return Err(self.error("expected a string")) };
         if let Some(kind) = quotes.fix {
@@ -99,12 +99,12 @@ impl Reader<'_> {
             let at = self.at;
             let here = Mark { at, length: text.len(), fixes: self.fixes.len() };
             if let Some(closer) = quotes.closers.iter().find(|closer| self.starts_with(at, closer)) {
-                if self.ends_string(quotes, closer, place) {
+                if self.ends_string(quotes, closer, context) {
                     self.at += closer.len();
                     return Ok(text);
                 }
                 if let Some(key) = inner_quote
-                    && place == Place::Member
+                    && context == ValueContext::Member
                     && self.bytes.get(self.past_space(at + closer.len())) == Some(&b':')
                     && let Some(end) = self.end_before_key(start, key.at)
                 {
@@ -250,32 +250,35 @@ impl Reader<'_> {
     }
 
     /// True if the closer at the current offset ends the string.
-    fn ends_string(&mut self, quotes: Quotes, closer: &str, place: Place) -> bool {
-        if !self.allows(FixKind::InnerQuote) || place == Place::Key || quotes.fix == Some(FixKind::TripleQuotes) {
+    fn ends_string(&mut self, quotes: Quotes, closer: &str, context: ValueContext) -> bool {
+        if !self.allows(FixKind::InnerQuote)
+            || context == ValueContext::Key
+            || quotes.fix == Some(FixKind::TripleQuotes)
+        {
             return true;
         }
         let from = self.at + closer.len();
-        let (ends, seen) = self.fits_after_quote(from, place);
+        let (ends, seen) = self.fits_after_quote(from, context);
         self.visited += seen.saturating_sub(from);
         ends
     }
 
     /// True if the text after a quote fits; with the offset where the look-ahead ended.
-    fn fits_after_quote(&self, from: usize, place: Place) -> (bool, usize) {
+    fn fits_after_quote(&self, from: usize, context: ValueContext) -> (bool, usize) {
         let at = self.past_space(from);
         let next = self.bytes.get(at).copied();
         match next {
             None | Some(b';') => (true, at),
-            Some(b',') if place == Place::Member => self.fits_key(at + 1),
-            Some(b',') if place == Place::Item => self.fits_item(at + 1),
+            Some(b',') if context == ValueContext::Member => self.fits_key(at + 1),
+            Some(b',') if context == ValueContext::Item => self.fits_item(at + 1),
             Some(b'}' | b']' | b')') => self.fits_closers(at),
             Some(b'+') => (self.quotes_at(self.past_space(at + 1)).is_some(), at + 1),
             Some(b'/') => (matches!(self.bytes.get(at + 1), Some(b'/' | b'*')), at + 1),
             Some(b'#') => (at > from, at),
             Some(b'.') => (at > from && self.starts_with(at, "..."), at),
-            _ if place == Place::Root => (true, at),
+            _ if context == ValueContext::Root => (true, at),
             _ if at == from => (false, at),
-            _ if place == Place::Member => self.fits_key(at),
+            _ if context == ValueContext::Member => self.fits_key(at),
             Some(b'{' | b'[') => (true, at),
             _ if Span::new(from, at).text(self.text).contains('\n') => self.fits_item(at),
             _ => (self.quotes_at(at).is_some(), at),

@@ -1,7 +1,7 @@
 //! Words of the tolerant reader: literals in JSON's and other spellings, calls around a value, unquoted strings.
 
 use super::number::special;
-use super::{Fault, FixKind, JsonError, Place, Reader, Result};
+use super::{Fault, FixKind, JsonError, Reader, Result, ValueContext};
 use crate::limits::JSON_DEPTH;
 use crate::text::Span;
 use crate::value::json::Node;
@@ -43,7 +43,7 @@ impl Reader<'_> {
         self.text.get(at..).is_some_and(|rest| is_literal(word_of(rest)))
     }
 
-    pub(super) fn word(&mut self, place: Place) -> Result<Node> {
+    pub(super) fn word(&mut self, context: ValueContext) -> Result<Node> {
         let start = self.at;
         let word = word_of(self.text.get(start..).unwrap_or_default());
         let end = start + word.len();
@@ -61,8 +61,8 @@ impl Reader<'_> {
         if !word.is_empty() && self.allows(FixKind::Wrapper) && self.bytes.get(end) == Some(&b'(') {
             return self.wrapped(end);
         }
-        if self.allows(FixKind::UnquotedString) && matches!(place, Place::Member | Place::Item) {
-            return self.unquoted(place);
+        if self.allows(FixKind::UnquotedString) && matches!(context, ValueContext::Member | ValueContext::Item) {
+            return self.unquoted(context);
         }
         let mut fault = self.error("expected a JSON value");
         let cut = end == self.bytes.len() && LITERALS.iter().any(|(spelling, ..)| spelling.starts_with(word));
@@ -82,7 +82,7 @@ impl Reader<'_> {
         self.open.push(b'(');
         self.at = bracket + 1;
         self.space()?;
-        let json = self.value(Place::Item)?;
+        let json = self.value(ValueContext::Item)?;
         self.space()?;
         if self.peek() != Some(b')') {
             return Err(self.error("expected ')'"));
@@ -93,7 +93,7 @@ impl Reader<'_> {
     }
 
     /// An unquoted string: up to the end of the line, a closing bracket, or a separating comma.
-    pub(super) fn unquoted(&mut self, place: Place) -> Result<Node> {
+    pub(super) fn unquoted(&mut self, context: ValueContext) -> Result<Node> {
         let start = self.at;
         let mut end = start;
         loop {
@@ -110,7 +110,7 @@ impl Reader<'_> {
             };
             end += length;
             match self.bytes.get(end) {
-                Some(b',') if place == Place::Member && !self.separates(end) => end += 1,
+                Some(b',') if context == ValueContext::Member && !self.separates(end) => end += 1,
                 Some(b'{' | b'[' | b'"') => {
                     self.at = end;
                     return Err(self.error("expected a JSON value"));

@@ -1,10 +1,10 @@
 //! The push parser: turns JSON text that arrives in pieces into a state and a partial tree.
 //!
-//! In: pieces of text. Out: the number of bytes consumed, [`State`], [`Partial`]. A finished text gives the same tree
+//! In: pieces of text. Out: the number of bytes consumed, [`JsonState`], [`PartialJson`]. A finished text gives the same tree
 //! as the strict reader. Raw control characters in strings and commas before closers are accepted, as most such replies
 //! will be repaired later; any other invalid JSON ends the reading.
 
-use super::state::{Level, Outer, Partial, Parts, Phase, State, Step, Token};
+use super::state::{JsonState, JsonToken, LevelParts, OpenLevel, OuterKind, PartialJson, PathStep, Phase};
 use crate::limits::JSON_DEPTH;
 use crate::text::Span;
 use crate::value::Json;
@@ -17,7 +17,7 @@ pub struct JsonPush {
     start: usize,
     /// Bytes consumed, plus that offset.
     at: usize,
-    looked: usize,
+    bytes_examined: usize,
     stack: Vec<Frame>,
     expect: Expect,
     lexeme: Option<Lexeme>,
@@ -53,7 +53,7 @@ enum Expect {
 /// The token being read.
 #[derive(Debug, Clone)]
 struct Lexeme {
-    token: Token,
+    token: JsonToken,
     start: usize,
     /// The text so far: decoded for strings and keys, unchanged for others.
     text: String,
@@ -83,11 +83,11 @@ impl JsonPush {
             let taken = match &self.lexeme {
                 None => self.between(rest),
                 Some(lexeme) => match lexeme.token {
-                    Token::Key | Token::String => self.in_string(rest),
-                    Token::Number | Token::Word => self.in_plain(rest),
+                    JsonToken::Key | JsonToken::String => self.in_string(rest),
+                    JsonToken::Number | JsonToken::Word => self.in_plain(rest),
                 },
             };
-            self.looked += taken + 1;
+            self.bytes_examined += taken + 1;
             self.at += taken;
             rest = rest.get(taken..).unwrap_or_default();
         }
@@ -97,7 +97,7 @@ impl JsonPush {
     /// Ends the text: a number at the end is complete, anything else open remains open.
     pub fn finish(&mut self) {
         if self.error.is_none()
-            && self.lexeme.as_ref().is_some_and(|lexeme| matches!(lexeme.token, Token::Number | Token::Word))
+            && self.lexeme.as_ref().is_some_and(|lexeme| matches!(lexeme.token, JsonToken::Number | JsonToken::Word))
         {
             self.end_plain();
         }
@@ -117,8 +117,8 @@ impl JsonPush {
     }
 
     /// Bytes examined so far; grows with the text, not with the number of pieces.
-    pub fn looked(&self) -> usize {
-        self.looked
+    pub fn bytes_examined(&self) -> usize {
+        self.bytes_examined
     }
 
     /// The error that stopped the reading.
@@ -132,19 +132,19 @@ impl JsonPush {
     }
 
     /// The open objects and lists, outermost first.
-    pub fn levels(&self) -> impl Iterator<Item = Level<'_>> {
+    pub fn levels(&self) -> impl Iterator<Item = OpenLevel<'_>> {
         self.stack.iter().map(|frame| {
             let (parts, key) = match &frame.body {
-                Body::Object { members, key } => (Parts::Object(members.as_slice()), key.as_ref()),
-                Body::List(items) => (Parts::List(items), None),
+                Body::Object { members, key } => (LevelParts::Object(members.as_slice()), key.as_ref()),
+                Body::List(items) => (LevelParts::List(items), None),
             };
-            Level { start: frame.start, parts, key: key.map(|(key, _)| key.as_str()) }
+            OpenLevel { start: frame.start, parts, key: key.map(|(key, _)| key.as_str()) }
         })
     }
 
     /// The token being written, as far as it has arrived: decoded for strings and keys. If reading stopped inside a
     /// token, that one.
-    pub fn token(&self) -> Option<(Token, &str)> {
+    pub fn token(&self) -> Option<(JsonToken, &str)> {
         self.lexeme.as_ref().map(|lexeme| (lexeme.token, lexeme.text.as_str()))
     }
 
@@ -154,23 +154,23 @@ impl JsonPush {
     }
 
     /// A summary for a screen; its cost depends on the number of open levels and of keys of the outermost object.
-    pub fn state(&self) -> State<'_> {
+    pub fn state(&self) -> JsonState<'_> {
         let (outer, keys, items) = match (self.stack.first().map(|frame| &frame.body), &self.root) {
-            (Some(Body::Object { members, .. }), _) => (Some(Outer::Object), members.as_slice(), 0),
-            (Some(Body::List(items)), _) => (Some(Outer::List), &[][..], items.len()),
+            (Some(Body::Object { members, .. }), _) => (Some(OuterKind::Object), members.as_slice(), 0),
+            (Some(Body::List(items)), _) => (Some(OuterKind::List), &[][..], items.len()),
             (None, Some(root)) => match &root.node {
-                Node::Object(members) => (Some(Outer::Object), members.as_slice(), 0),
-                Node::List(items) => (Some(Outer::List), &[][..], items.len()),
-                _ => (Some(Outer::Scalar), &[][..], 0),
+                Node::Object(members) => (Some(OuterKind::Object), members.as_slice(), 0),
+                Node::List(items) => (Some(OuterKind::List), &[][..], items.len()),
+                _ => (Some(OuterKind::Scalar), &[][..], 0),
             },
-            (None, None) => (self.lexeme.as_ref().map(|_| Outer::Scalar), &[][..], 0),
+            (None, None) => (self.lexeme.as_ref().map(|_| OuterKind::Scalar), &[][..], 0),
         };
         let between = self.expect == Expect::CommaOrEnd && self.lexeme.is_none();
         let path = self.stack.iter().enumerate().filter_map(|(place, frame)| match &frame.body {
-            Body::Object { key, .. } => key.as_ref().map(|(key, _)| Step::Key(key)),
-            Body::List(items) => (!between || place + 1 < self.stack.len()).then_some(Step::Index(items.len())),
+            Body::Object { key, .. } => key.as_ref().map(|(key, _)| PathStep::Key(key)),
+            Body::List(items) => (!between || place + 1 < self.stack.len()).then_some(PathStep::Index(items.len())),
         });
-        State {
+        JsonState {
             phase: self.phase(),
             depth: self.stack.len(),
             keys: keys.iter().map(|member| member.key.as_str()).collect(),
@@ -182,12 +182,12 @@ impl JsonPush {
     }
 
     /// The tree so far (a copy); `None` before there is anything to show.
-    pub fn value(&self) -> Option<Partial> {
+    pub fn value(&self) -> Option<PartialJson> {
         if let Some(root) = &self.root {
-            return Some(Partial { json: root.clone(), unfinished: None });
+            return Some(PartialJson { json: root.clone(), unfinished: None });
         }
         let mut unfinished = None;
-        let mut inner = self.lexeme.as_ref().filter(|lexeme| lexeme.token == Token::String).map(|lexeme| {
+        let mut inner = self.lexeme.as_ref().filter(|lexeme| lexeme.token == JsonToken::String).map(|lexeme| {
             let span = Span::new(lexeme.start, self.at);
             unfinished = Some(span);
             Json { node: Node::Str(lexeme.text.clone()), span }
@@ -207,7 +207,7 @@ impl JsonPush {
             };
             inner = Some(Json { node, span: Span::new(frame.start, self.at) });
         }
-        inner.map(|json| Partial { json, unfinished })
+        inner.map(|json| PartialJson { json, unfinished })
     }
 
     fn fail(&mut self, message: String) -> usize {
@@ -224,16 +224,16 @@ impl JsonPush {
         let Some(&byte) = rest.as_bytes().first() else { return 0 };
         match (self.expect, byte) {
             (Expect::Value | Expect::ValueOrEnd, b'{' | b'[') => return self.open(byte),
-            (Expect::Value | Expect::ValueOrEnd, b'"') => self.begin(Token::String),
+            (Expect::Value | Expect::ValueOrEnd, b'"') => self.begin(JsonToken::String),
             (Expect::Value | Expect::ValueOrEnd, b'-' | b'0'..=b'9') => {
-                self.begin(Token::Number);
+                self.begin(JsonToken::Number);
                 return 0;
             }
             (Expect::Value | Expect::ValueOrEnd, b't' | b'f' | b'n') => {
-                self.begin(Token::Word);
+                self.begin(JsonToken::Word);
                 return 0;
             }
-            (Expect::KeyOrEnd, b'"') => self.begin(Token::Key),
+            (Expect::KeyOrEnd, b'"') => self.begin(JsonToken::Key),
             (Expect::Colon, b':') => self.expect = Expect::Value,
             (Expect::CommaOrEnd, b',') => {
                 let object = matches!(self.stack.last(), Some(Frame { body: Body::Object { .. }, .. }));
@@ -248,7 +248,7 @@ impl JsonPush {
         1
     }
 
-    fn begin(&mut self, token: Token) {
+    fn begin(&mut self, token: JsonToken) {
         self.lexeme = Some(Lexeme { token, start: self.at, text: String::new(), escape: Escape::None, high: None });
     }
 
@@ -346,7 +346,7 @@ impl JsonPush {
     fn end_string(&mut self) {
         let Some(lexeme) = self.lexeme.take() else { return };
         let span = Span::new(lexeme.start, self.at + 1);
-        if lexeme.token == Token::String {
+        if lexeme.token == JsonToken::String {
             self.add(Json { node: Node::Str(lexeme.text), span });
         } else if let Some(Frame { body: Body::Object { key, .. }, .. }) = self.stack.last_mut() {
             *key = Some((lexeme.text, span));

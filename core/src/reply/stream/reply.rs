@@ -6,7 +6,7 @@
 use super::JsonPush;
 use super::state::Phase;
 use crate::reply::fence::Tag;
-use crate::reply::options::Want;
+use crate::reply::options::AnswerShape;
 use crate::reply::{reasoning, scan};
 use crate::text::Span;
 
@@ -17,7 +17,7 @@ const HEAD: usize = 256;
 
 /// The kind of text that a reply currently consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum ReplyStage {
     /// Text outside of JSON.
     Prose,
     /// Reasoning between tags.
@@ -29,7 +29,7 @@ pub enum Stage {
 /// An incremental reader of replies.
 #[derive(Debug, Clone)]
 pub struct ReplyPush {
-    want: Want,
+    want: AnswerShape,
     at: usize,
     mode: Mode,
     /// A bracket or a double quote precedes on this line: a tag after it is text.
@@ -86,7 +86,7 @@ enum Rank {
 
 impl ReplyPush {
     /// A reader that searches for the expected shape.
-    pub fn new(want: Want) -> Self {
+    pub fn new(want: AnswerShape) -> Self {
         Self {
             want,
             at: 0,
@@ -118,11 +118,11 @@ impl ReplyPush {
     }
 
     /// The kind of the current text.
-    pub fn stage(&self) -> Stage {
+    pub fn stage(&self) -> ReplyStage {
         match self.mode {
-            Mode::Prose | Mode::Info { .. } => Stage::Prose,
-            Mode::Reasoning => Stage::Reasoning,
-            Mode::Json => Stage::Json,
+            Mode::Prose | Mode::Info { .. } => ReplyStage::Prose,
+            Mode::Reasoning => ReplyStage::Reasoning,
+            Mode::Json => ReplyStage::Json,
         }
     }
 
@@ -246,7 +246,7 @@ impl ReplyPush {
 
     /// True if JSON that should be shown starts with this bracket.
     fn starts(&self, bracket: char) -> bool {
-        let fits = bracket == '{' || matches!(self.want, Want::List | Want::Any);
+        let fits = bracket == '{' || matches!(self.want, AnswerShape::List | AnswerShape::Any);
         let better = match self.json.as_ref().or(self.meant()) {
             None => true,
             Some(found) => self.rank() > found.rank,

@@ -19,7 +19,7 @@ pub enum Phase {
 
 /// The kind of a token being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Token {
+pub enum JsonToken {
     /// A key of an object.
     Key,
     /// A string value.
@@ -32,7 +32,7 @@ pub enum Token {
 
 /// One step of the path to an open value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step<'a> {
+pub enum PathStep<'a> {
     /// The member with this key.
     Key(&'a str),
     /// The item with this index, from 0.
@@ -41,7 +41,7 @@ pub enum Step<'a> {
 
 /// A summary for a screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct State<'a> {
+pub struct JsonState<'a> {
     /// The progress of the text.
     pub phase: Phase,
     /// Open objects and lists.
@@ -51,16 +51,16 @@ pub struct State<'a> {
     /// Complete items of the outermost list.
     pub items: usize,
     /// The type of the outermost value, once it is known.
-    pub outer: Option<Outer>,
+    pub outer: Option<OuterKind>,
     /// The path to the value being written.
-    pub path: Vec<Step<'a>>,
+    pub path: Vec<PathStep<'a>>,
     /// The token being written.
-    pub token: Option<Token>,
+    pub token: Option<JsonToken>,
 }
 
 /// The type of the outermost value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outer {
+pub enum OuterKind {
     /// An object.
     Object,
     /// A list.
@@ -69,7 +69,7 @@ pub enum Outer {
     Scalar,
 }
 
-impl State<'_> {
+impl JsonState<'_> {
     /// A line such as `object open, 1 of 2 fields, string unfinished`; `fields` is the expected number, if known.
     pub fn describe(&self, fields: Option<usize>) -> String {
         let phase = match self.phase {
@@ -79,20 +79,20 @@ impl State<'_> {
             Phase::Failed => "broken",
         };
         let mut line = match self.outer {
-            Some(Outer::Object) => {
+            Some(OuterKind::Object) => {
                 let count = self.keys.len();
                 let total = fields.map(|total| format!(" of {total}")).unwrap_or_default();
                 format!("object {phase}, {count}{total} {}", plural("field", fields.unwrap_or(count)))
             }
-            Some(Outer::List) => format!("list {phase}, {} {}", self.items, plural("item", self.items)),
-            Some(Outer::Scalar) | None => format!("value {phase}"),
+            Some(OuterKind::List) => format!("list {phase}, {} {}", self.items, plural("item", self.items)),
+            Some(OuterKind::Scalar) | None => format!("value {phase}"),
         };
         if let Some(token) = self.token.filter(|_| self.phase != Phase::Failed) {
             line.push_str(match token {
-                Token::Key => ", key unfinished",
-                Token::String => ", string unfinished",
-                Token::Number => ", number unfinished",
-                Token::Word => ", word unfinished",
+                JsonToken::Key => ", key unfinished",
+                JsonToken::String => ", string unfinished",
+                JsonToken::Number => ", number unfinished",
+                JsonToken::Word => ", word unfinished",
             });
         }
         line
@@ -105,25 +105,25 @@ fn plural(word: &str, count: usize) -> String {
 
 /// An open object or list.
 #[derive(Debug, Clone, Copy)]
-pub struct Level<'a> {
+pub struct OpenLevel<'a> {
     /// The offset of its bracket.
     pub start: usize,
     /// Its complete parts.
-    pub parts: Parts<'a>,
+    pub parts: LevelParts<'a>,
     /// The key whose value is expected or being written.
     pub key: Option<&'a str>,
 }
 
 /// The parts of an object or a list.
 #[derive(Debug, Clone, Copy)]
-pub enum Parts<'a> {
+pub enum LevelParts<'a> {
     /// Members.
     Object(&'a [Member]),
     /// Items.
     List(&'a [Json]),
 }
 
-impl<'a> Parts<'a> {
+impl<'a> LevelParts<'a> {
     /// The parts of a value; `None` if it is neither object nor list.
     pub fn of(json: &'a Json) -> Option<Self> {
         match &json.node {
@@ -157,7 +157,7 @@ impl<'a> Parts<'a> {
 
 /// The tree so far: complete parts, and the received text of the string being written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Partial {
+pub struct PartialJson {
     /// The tree; open objects and lists end at the end of the text.
     pub json: Json,
     /// The span of the unfinished string, if the text ends inside one; its node has the same span.

@@ -80,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn tags_without_values_are_kept_byte_for_byte(text in "([^{]{0,5}(\\{\\{ ?[a-z]{1,3}(\\.[a-z])? ?\\}\\})?){0,8}") {
+    fn tags_without_values_are_unchanged_byte_for_byte(text in "([^{]{0,5}(\\{\\{ ?[a-z]{1,3}(\\.[a-z])? ?\\}\\})?){0,8}") {
         let rendered = render(&parse(&text).expect("variables only"), &Value::Nil, Missing::Keep).expect("tags are kept");
         prop_assert_eq!(rendered.text, text);
     }

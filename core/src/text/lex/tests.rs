@@ -51,7 +51,7 @@ fn broken_json_is_marked_where_it_is_broken() {
 }
 
 #[test]
-fn signatures_tell_names_from_types() {
+fn signatures_distinguish_names_from_types() {
     assert_eq!(
         read(signature, r#"(city-name :string, n :int?) -> {s :enum[a "b"], t [:nope] "text"}"#),
         [
@@ -83,7 +83,7 @@ fn signatures_tell_names_from_types() {
 }
 
 #[test]
-fn templates_tell_tags_from_text() {
+fn templates_distinguish_tags_from_text() {
     assert_eq!(
         read(template, "Hi {{ name }}, {{#items}}{{.}}{{/items}}{{! note }} } {"),
         [

@@ -13,7 +13,7 @@ mod scan;
 
 use std::borrow::Cow;
 
-use scan::Neutral;
+use scan::NeutralChars;
 
 /// Tab stops of sanitized text, in columns.
 pub const TAB_COLUMNS: usize = 4;
@@ -38,7 +38,7 @@ impl SafeText {
     pub fn multi_line(text: &str) -> Self {
         let mut out = String::with_capacity(text.len());
         let mut column = 0;
-        for part in Neutral::new(text) {
+        for part in NeutralChars::new(text) {
             match part {
                 '\n' => {
                     out.push('\n');
@@ -61,7 +61,7 @@ impl SafeText {
     /// Removes everything that is not text and writes it on one line: line breaks and tabs become one space each.
     pub fn single_line(text: &str) -> Self {
         let flat = |c| if matches!(c, '\n' | '\t') { ' ' } else { c };
-        Self(Cow::Owned(Neutral::new(text).map(flat).collect()))
+        Self(Cow::Owned(NeutralChars::new(text).map(flat).collect()))
     }
 
     /// Shows the characters that the other two remove: `␛ ␉ ␍ ␀` and similar for control characters, `·U+202E·` for C1

@@ -13,13 +13,13 @@ const BELL: char = '\u{7}';
 const ST: char = '\u{9c}';
 
 /// Iterates over the text characters, line breaks (all as `\n`) and tabs of a text.
-pub(super) struct Neutral<'a> {
+pub(super) struct NeutralChars<'a> {
     rest: &'a str,
     /// The previous character returned, which decides about emoji joiners.
     last: Option<char>,
 }
 
-impl<'a> Neutral<'a> {
+impl<'a> NeutralChars<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         Self { rest: text, last: None }
     }
@@ -85,7 +85,7 @@ impl<'a> Neutral<'a> {
     }
 }
 
-impl Iterator for Neutral<'_> {
+impl Iterator for NeutralChars<'_> {
     type Item = char;
 
     fn next(&mut self) -> Option<char> {

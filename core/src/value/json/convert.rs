@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::texts::Texts;
+use super::texts::SharedTexts;
 use super::{Json, Node};
 use crate::limits::JSON_DEPTH;
 use crate::value::{Map, Value};
@@ -17,10 +17,10 @@ impl Json {
     /// Converts to a value: keys become strings, maps are sorted. Equal short texts share one string, which saves
     /// memory in tables and speeds up lookups and grouping.
     pub fn to_value(&self) -> Value {
-        self.with_texts(&mut Texts::default())
+        self.with_texts(&mut SharedTexts::default())
     }
 
-    fn with_texts<'a>(&'a self, texts: &mut Texts<'a>) -> Value {
+    fn with_texts<'a>(&'a self, texts: &mut SharedTexts<'a>) -> Value {
         match &self.node {
             Node::Null => Value::Nil,
             Node::Bool(value) => Value::Bool(*value),
@@ -113,13 +113,13 @@ fn view(value: &Value, shape: Option<&Json>, depth: u64) -> Json {
         Value::Str(text) => Node::Str(text.to_string()),
         Value::List(items) => {
             let shapes = shape.and_then(Json::items).unwrap_or_default();
-            Node::List(items.iter().enumerate().map(|(place, item)| view(item, shapes.get(place), depth)).collect())
+            Node::List(items.iter().enumerate().map(|(index, item)| view(item, shapes.get(index), depth)).collect())
         }
         Value::Set(members) => Node::List(members.iter().map(|member| view(member, None, depth)).collect()),
         Value::Map(map) => return object(map, shape, depth),
         Value::Instant(at) => Node::Str(at.to_string()),
         Value::Date(day) => Node::Str(day.to_string()),
-        Value::Duration(_) | Value::Function(_) | Value::Pattern(_) | Value::Var(_) | Value::Symbol(_) => {
+        Value::Duration(_) | Value::Function(_) | Value::Regex(_) | Value::Var(_) | Value::Symbol(_) => {
             Node::Str(value.to_string())
         }
     };
@@ -147,13 +147,13 @@ fn object(map: &Map, shape: Option<&Json>, depth: u64) -> Json {
         return Json::object(entries.into_iter().map(|(key, value)| (key, view(value, None, depth))));
     };
     let exact: HashMap<&str, usize> =
-        members.iter().enumerate().map(|(place, member)| (member.key.as_str(), place)).collect();
+        members.iter().enumerate().map(|(index, member)| (member.key.as_str(), index)).collect();
     let loose: HashMap<String, usize> =
-        members.iter().enumerate().rev().map(|(place, member)| (underscored(&member.key), place)).collect();
-    let place = |key: &str| exact.get(key).or_else(|| loose.get(&underscored(key))).copied();
-    entries.sort_by_cached_key(|(key, _)| place(key).unwrap_or(usize::MAX));
+        members.iter().enumerate().rev().map(|(index, member)| (underscored(&member.key), index)).collect();
+    let index = |key: &str| exact.get(key).or_else(|| loose.get(&underscored(key))).copied();
+    entries.sort_by_cached_key(|(key, _)| index(key).unwrap_or(usize::MAX));
     Json::object(entries.into_iter().map(|(key, value)| {
-        let shape = place(&key).and_then(|place| members.get(place)).map(|member| &member.value);
+        let shape = index(&key).and_then(|index| members.get(index)).map(|member| &member.value);
         (key, view(value, shape, depth))
     }))
 }

@@ -188,27 +188,27 @@ mod tests {
     use super::*;
 
     /// `path: left → right`, with `–` for a missing value.
-    fn told(left: &str, right: &str) -> Vec<String> {
+    fn shown(left: &str, right: &str) -> Vec<String> {
         let side = |json: &Option<Json>| json.as_ref().map_or_else(|| "–".to_owned(), Json::to_text);
         let found = differences(&parse(left).unwrap_or_default(), &parse(right).unwrap_or_default());
         found.iter().map(|one| format!("{}: {} → {}", one.path, side(&one.left), side(&one.right))).collect()
     }
 
     #[test]
-    fn parts_of_objects_are_told_by_their_path() {
+    fn parts_of_objects_are_named_by_their_path() {
         let found =
-            told(r#"{"a":1,"b":{"c":[1,2],"d":"x"},"e":null}"#, r#"{"b":{"d":"y","c":[1,3]},"a":1.0,"f":true}"#);
+            shown(r#"{"a":1,"b":{"c":[1,2],"d":"x"},"e":null}"#, r#"{"b":{"d":"y","c":[1,3]},"a":1.0,"f":true}"#);
         assert_eq!(found, ["b.c.1: 2 → 3", r#"b.d: "x" → "y""#, "e: null → –", "f: – → true"]);
-        assert_eq!(told("1", "2"), [": 1 → 2"]);
-        assert_eq!(told("[]", "{}"), [": [] → {}"]);
+        assert_eq!(shown("1", "2"), [": 1 → 2"]);
+        assert_eq!(shown("[]", "{}"), [": [] → {}"]);
     }
 
     #[test]
     fn one_more_item_is_one_difference() {
-        assert_eq!(told("[1,2,3]", "[0,1,2,3]"), ["0: – → 0"]);
-        assert_eq!(told("[1,2,3]", "[1,3]"), ["1: 2 → –"]);
-        assert_eq!(told("[1,2,3]", "[2,3,4]"), ["0: 1 → –", "2: – → 4"]);
-        let found = told(r#"[{"a":1,"b":1},{"a":2,"b":2}]"#, r#"[{"b":1.0,"a":1},{"a":2,"b":3},7]"#);
+        assert_eq!(shown("[1,2,3]", "[0,1,2,3]"), ["0: – → 0"]);
+        assert_eq!(shown("[1,2,3]", "[1,3]"), ["1: 2 → –"]);
+        assert_eq!(shown("[1,2,3]", "[2,3,4]"), ["0: 1 → –", "2: – → 4"]);
+        let found = shown(r#"[{"a":1,"b":1},{"a":2,"b":2}]"#, r#"[{"b":1.0,"a":1},{"a":2,"b":3},7]"#);
         assert_eq!(found, ["1.b: 2 → 3", "2: – → 7"]);
     }
 

@@ -16,14 +16,14 @@ const TRIAL: u32 = 4_096;
 
 /// Strings made so far.
 #[derive(Default)]
-pub(super) struct Texts<'a> {
+pub(super) struct SharedTexts<'a> {
     keys: HashMap<&'a str, Value>,
     values: HashMap<&'a str, Value>,
     looked: u32,
     shared: u32,
 }
 
-impl<'a> Texts<'a> {
+impl<'a> SharedTexts<'a> {
     /// A key of an object.
     pub(super) fn key(&mut self, text: &'a str) -> Value {
         one_of(&mut self.keys, text).0
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn equal_short_texts_are_one_string() {
         let long = "x".repeat(LONGEST + 1);
-        let mut texts = Texts::default();
+        let mut texts = SharedTexts::default();
         assert!(is_one(&texts.key("dept"), &texts.key("dept")));
         assert!(is_one(&texts.value("eng"), &texts.value("eng")));
         assert!(!is_one(&texts.value(&long), &texts.value(&long)));
@@ -77,9 +77,9 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_all_differ_are_soon_left_alone() {
+    fn sharing_is_given_up_for_distinct_texts() {
         let names: Vec<String> = (0..10_000).map(|n| format!("name{n}")).collect();
-        let mut texts = Texts::default();
+        let mut texts = SharedTexts::default();
         for name in &names {
             assert_eq!(texts.value(name), Value::str(name.as_str()));
         }

@@ -4,7 +4,7 @@
 
 use super::JsonError;
 use super::read::Reader;
-use super::texts::Texts;
+use super::texts::SharedTexts;
 use crate::value::{Map, Value};
 
 /// Reads one JSON value, like [`super::parse`]. `report` gets the number of parts and bytes that should be charged; its
@@ -13,7 +13,7 @@ pub(crate) fn parse_value<E>(
     source: &str,
     report: impl FnMut(usize) -> Result<(), E>,
 ) -> Result<Result<Value, JsonError>, E> {
-    let mut values = Values { reader: Reader::new(source), texts: Texts::default(), report };
+    let mut values = Values { reader: Reader::new(source), texts: SharedTexts::default(), report };
     match values.whole() {
         Ok(value) => Ok(Ok(value)),
         Err(Ended::Invalid(error)) => Ok(Err(error)),
@@ -34,7 +34,7 @@ impl<E> From<JsonError> for Ended<E> {
 
 struct Values<'a, F> {
     reader: Reader<'a>,
-    texts: Texts<'a>,
+    texts: SharedTexts<'a>,
     report: F,
 }
 

@@ -46,31 +46,31 @@ pub fn not(a: &Value) -> Computed {
     }
 }
 
-/// `a` times two to the power of `places`.
-pub fn shift_left(a: &Value, places: &Value) -> Computed {
+/// `a` times two to the power of `bits`.
+pub fn shift_left(a: &Value, bits: &Value) -> Computed {
     let number = as_integer(a).ok_or(NumberError::NotInteger(1))?;
-    let places = place(places)?;
+    let bits = bit_position(bits)?;
     if number.bits() == 0 {
         return Ok(Value::Int(0));
     }
-    if number.bits().saturating_add(places) > INTEGER_BITS.max {
+    if number.bits().saturating_add(bits) > INTEGER_BITS.max {
         return Err(NumberError::TooLarge);
     }
-    Ok(Value::integer(&*number << places))
+    Ok(Value::integer(&*number << bits))
 }
 
-/// `a` divided by two to the power of `places`, rounded down.
-pub fn shift_right(a: &Value, places: &Value) -> Computed {
+/// `a` divided by two to the power of `bits`, rounded down.
+pub fn shift_right(a: &Value, bits: &Value) -> Computed {
     let number = as_integer(a).ok_or(NumberError::NotInteger(1))?;
     // Past its own bits only the sign remains.
-    let places = place(places)?.min(number.bits() + 1);
-    Ok(Value::integer(&*number >> places))
+    let bits = bit_position(bits)?.min(number.bits() + 1);
+    Ok(Value::integer(&*number >> bits))
 }
 
 /// `a` with the bit at `at` changed.
 pub fn set_bit(a: &Value, at: &Value, to: Bit) -> Computed {
     let number = as_integer(a).ok_or(NumberError::NotInteger(1))?;
-    let at = place(at)?;
+    let at = bit_position(at)?;
     let old = number.bit(at);
     let new = match to {
         Bit::Set => true,
@@ -91,7 +91,7 @@ pub fn set_bit(a: &Value, at: &Value, to: Bit) -> Computed {
 /// True if the bit at `at` is 1.
 pub fn test_bit(a: &Value, at: &Value) -> Computed {
     let number = as_integer(a).ok_or(NumberError::NotInteger(1))?;
-    Ok(Value::Bool(number.bit(place(at)?)))
+    Ok(Value::Bool(number.bit(bit_position(at)?)))
 }
 
 fn bitwise(
@@ -109,11 +109,11 @@ fn bitwise(
 }
 
 /// A bit position as second argument. Positions beyond 64 bits equal the last one.
-fn place(value: &Value) -> Result<u64, NumberError> {
+fn bit_position(value: &Value) -> Result<u64, NumberError> {
     match value {
-        Value::Int(at) => u64::try_from(*at).map_err(|_| NumberError::NotPlace(2)),
+        Value::Int(at) => u64::try_from(*at).map_err(|_| NumberError::NotBitPosition(2)),
         Value::Big(at) if at.sign() != num_bigint::Sign::Minus => Ok(u64::MAX - 1),
-        Value::Big(_) => Err(NumberError::NotPlace(2)),
+        Value::Big(_) => Err(NumberError::NotBitPosition(2)),
         _ => Err(NumberError::NotInteger(2)),
     }
 }

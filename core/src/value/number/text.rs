@@ -3,7 +3,7 @@
 use crate::value::Value;
 
 /// From here on floats are written with an exponent.
-const PLAIN_BELOW: f64 = 1e16;
+const EXPONENT_FROM: f64 = 1e16;
 
 /// Optional sign and digits, 64 bits; no surrounding text.
 pub fn parse_long(text: &str) -> Option<Value> {
@@ -45,7 +45,7 @@ pub fn shortest(float: f64) -> String {
         return if float > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
     }
     let (plain, scientific) = forms(float);
-    let is_plain = float.abs() < PLAIN_BELOW && (float.fract() == 0.0 || plain.len() <= scientific.len());
+    let is_plain = float.abs() < EXPONENT_FROM && (float.fract() == 0.0 || plain.len() <= scientific.len());
     if is_plain { plain } else { scientific }
 }
 

@@ -20,7 +20,7 @@ fn hash_of(value: &Value) -> u64 {
 }
 
 #[test]
-fn kinds_stand_in_the_order_of_the_contract() {
+fn kinds_are_in_the_order_of_the_contract() {
     let sorted = [
         Value::Float(f64::NEG_INFINITY),
         Value::integer(-BigInt::from(2).pow(80)),
@@ -79,7 +79,7 @@ fn loose_equality_looks_at_the_number_and_not_at_its_kind() {
 }
 
 #[test]
-fn nan_equals_nothing_loosely_and_itself_strictly() {
+fn nan_is_loosely_unequal_and_strictly_equal() {
     let nan = Value::Float(f64::NAN);
     let other_nan = Value::Float(-f64::NAN);
     let list = Value::list([nan.clone()]);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use fancy_regex::{Absent, Assertion, BacktrackingControlVerb, Expr, LookAround};
 
 use super::class::Class;
-use super::program::{BadPattern, Insn, MOST_INSNS, Place, Test};
+use super::program::{Anchor, Insn, MOST_INSNS, RegexError, Test};
 
 /// Steps of building a set, per set and per range. A set with the letters of all languages has about 700 ranges.
 const STEPS_PER_CLASS: usize = 200;
@@ -25,7 +25,7 @@ pub(super) struct Emitter {
     groups: usize,
     slots: usize,
     /// The meaning of `$`: `\z` in the source makes it strict, since both are equal in the tree.
-    text_end: Place,
+    text_end: Anchor,
     /// The sets so far by their source: one that a counted repetition expands many times is built once.
     classes: HashMap<String, Option<Arc<Class>>>,
     /// Total ranges of all sets.
@@ -35,7 +35,7 @@ pub(super) struct Emitter {
 impl Emitter {
     pub(super) fn new(source: &str, tree: &Expr) -> Self {
         let groups = 1 + count_groups(tree);
-        let text_end = if source.contains("\\z") { Place::TextEnd } else { Place::LastLineEnd };
+        let text_end = if source.contains("\\z") { Anchor::TextEnd } else { Anchor::LastLineEnd };
         Self {
             insns: Vec::new(),
             next_group: 1,
@@ -54,12 +54,12 @@ impl Emitter {
     }
 
     /// The set with this source; `None` if it is not a set.
-    fn class(&mut self, expression: &str) -> Result<Option<Arc<Class>>, BadPattern> {
+    fn class(&mut self, expression: &str) -> Result<Option<Arc<Class>>, RegexError> {
         if let Some(known) = self.classes.get(expression) {
             return Ok(known.clone());
         }
         if self.ranges > MOST_RANGES {
-            return Err(BadPattern::new("its sets hold too many ranges of characters"));
+            return Err(RegexError::new("its sets hold too many ranges of characters"));
         }
         let class = Class::of(expression).map(Arc::new);
         self.ranges += class.as_ref().map_or(0, |class| class.ranges());
@@ -67,7 +67,7 @@ impl Emitter {
         Ok(class)
     }
 
-    fn literal(&mut self, c: char, casei: bool) -> Result<Test, BadPattern> {
+    fn literal(&mut self, c: char, casei: bool) -> Result<Test, RegexError> {
         if !casei {
             return Ok(Test::Char(c));
         }
@@ -77,7 +77,7 @@ impl Emitter {
     }
 
     /// The test for an expression that matches exactly one character; `None` for others.
-    fn single(&mut self, expr: &Expr) -> Result<Option<Test>, BadPattern> {
+    fn single(&mut self, expr: &Expr) -> Result<Option<Test>, RegexError> {
         Ok(match expr {
             Expr::Any { newline: true, .. } => Some(Test::Any),
             Expr::Any { newline: false, .. } => Some(Test::Line),
@@ -90,22 +90,22 @@ impl Emitter {
             }
             Expr::Delegate { inner, casei } => {
                 let class = if *casei { self.class(&format!("(?i){inner}"))? } else { self.class(inner)? };
-                let class = class.ok_or_else(|| BadPattern::new(format!("the set {inner} is not valid")))?;
+                let class = class.ok_or_else(|| RegexError::new(format!("the set {inner} is not valid")))?;
                 Some(Test::Class(class))
             }
             _ => None,
         })
     }
 
-    fn add(&mut self, insn: Insn) -> Result<usize, BadPattern> {
+    fn add(&mut self, insn: Insn) -> Result<usize, RegexError> {
         if self.insns.len() >= MOST_INSNS {
-            return Err(BadPattern::new("it is too large once its counted repetitions are written out"));
+            return Err(RegexError::new("it is too large once its counted repetitions are written out"));
         }
         self.insns.push(insn);
         Ok(self.insns.len() - 1)
     }
 
-    pub(super) fn emit(&mut self, expr: &Expr) -> Result<(), BadPattern> {
+    pub(super) fn emit(&mut self, expr: &Expr) -> Result<(), RegexError> {
         match expr {
             Expr::Empty | Expr::Absent(Absent::Clear) => {}
             Expr::Literal { val, casei } => {
@@ -134,7 +134,7 @@ impl Emitter {
             Expr::Backref { group, casei } => _ = self.add(Insn::Again { group: *group, folded: *casei })?,
             Expr::AtomicGroup(inner) => self.part(inner, |end| Insn::Atomic { end })?,
             Expr::KeepOut => _ = self.add(Insn::Save(0))?,
-            Expr::ContinueFromPreviousMatchEnd => _ = self.add(Insn::At(Place::SearchStart))?,
+            Expr::ContinueFromPreviousMatchEnd => _ = self.add(Insn::At(Anchor::SearchStart))?,
             Expr::Conditional { condition, true_branch, false_branch } => {
                 self.conditional(condition, true_branch, false_branch)?;
             }
@@ -145,24 +145,24 @@ impl Emitter {
         Ok(())
     }
 
-    fn place(&self, assertion: Assertion) -> Place {
+    fn place(&self, assertion: Assertion) -> Anchor {
         match assertion {
-            Assertion::StartText => Place::TextStart,
+            Assertion::StartText => Anchor::TextStart,
             Assertion::EndText => self.text_end,
-            Assertion::EndTextIgnoreTrailingNewlines { .. } => Place::LastLineEnd,
-            Assertion::StartLine { .. } | Assertion::StartLineOniguruma { .. } => Place::LineStart,
-            Assertion::EndLine { .. } => Place::LineEnd,
-            Assertion::LeftWordBoundary => Place::WordStart,
-            Assertion::LeftWordHalfBoundary => Place::NoWordBefore,
-            Assertion::RightWordBoundary => Place::WordEnd,
-            Assertion::RightWordHalfBoundary => Place::NoWordAfter,
-            Assertion::WordBoundary => Place::WordBoundary,
-            Assertion::NotWordBoundary => Place::NoWordBoundary,
+            Assertion::EndTextIgnoreTrailingNewlines { .. } => Anchor::LastLineEnd,
+            Assertion::StartLine { .. } | Assertion::StartLineOniguruma { .. } => Anchor::LineStart,
+            Assertion::EndLine { .. } => Anchor::LineEnd,
+            Assertion::LeftWordBoundary => Anchor::WordStart,
+            Assertion::LeftWordHalfBoundary => Anchor::NoWordBefore,
+            Assertion::RightWordBoundary => Anchor::WordEnd,
+            Assertion::RightWordHalfBoundary => Anchor::NoWordAfter,
+            Assertion::WordBoundary => Anchor::WordBoundary,
+            Assertion::NotWordBoundary => Anchor::NoWordBoundary,
         }
     }
 
     /// `\R`: atomically, `\r\n` as one or any character that ends a line.
-    fn newline(&mut self) -> Result<(), BadPattern> {
+    fn newline(&mut self) -> Result<(), RegexError> {
         let class = self.class(r"[\n\x0b\x0c\r\u{85}\u{2028}\u{2029}]")?.ok_or_else(unsupported)?;
         let atomic = self.add(Insn::Fail)?;
         let split = self.add(Insn::Fail)?;
@@ -176,7 +176,7 @@ impl Emitter {
         Ok(())
     }
 
-    fn choices(&mut self, choices: &[Expr]) -> Result<(), BadPattern> {
+    fn choices(&mut self, choices: &[Expr]) -> Result<(), RegexError> {
         let mut exits = Vec::new();
         for (place, choice) in choices.iter().enumerate() {
             if place + 1 == choices.len() {
@@ -196,7 +196,7 @@ impl Emitter {
     }
 
     /// A part of the program that ends with `Accept`, after the instruction that runs it.
-    fn part(&mut self, inner: &Expr, make: impl FnOnce(usize) -> Insn) -> Result<(), BadPattern> {
+    fn part(&mut self, inner: &Expr, make: impl FnOnce(usize) -> Insn) -> Result<(), RegexError> {
         let head = self.add(Insn::Fail)?;
         self.emit(inner)?;
         self.add(Insn::Accept)?;
@@ -204,7 +204,7 @@ impl Emitter {
         Ok(())
     }
 
-    fn look(&mut self, inner: &Expr, kind: LookAround) -> Result<(), BadPattern> {
+    fn look(&mut self, inner: &Expr, kind: LookAround) -> Result<(), RegexError> {
         let negated = matches!(kind, LookAround::LookAheadNeg | LookAround::LookBehindNeg);
         if matches!(kind, LookAround::LookAhead | LookAround::LookAheadNeg) {
             return self.part(inner, |end| Insn::Ahead { negated, end });
@@ -213,9 +213,9 @@ impl Emitter {
         self.part(inner, |end| Insn::Behind { negated, min, max, end })
     }
 
-    fn repeat(&mut self, child: &Expr, min: usize, max: usize, greedy: bool) -> Result<(), BadPattern> {
+    fn repeat(&mut self, child: &Expr, min: usize, max: usize, greedy: bool) -> Result<(), RegexError> {
         if max < min {
-            return Err(BadPattern::new("a repetition's largest count is below its smallest"));
+            return Err(RegexError::new("a repetition's largest count is below its smallest"));
         }
         if let Some(test) = self.single(child)? {
             self.add(Insn::Run { test, min, max, greedy })?;
@@ -262,7 +262,7 @@ impl Emitter {
         Ok(())
     }
 
-    fn conditional(&mut self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<(), BadPattern> {
+    fn conditional(&mut self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<(), RegexError> {
         let Expr::BackrefExistsCondition { group, .. } = condition else {
             // If the condition matches it is part of the match; otherwise the other branch begins at the same offset.
             let split = self.add(Insn::Fail)?;
@@ -289,8 +289,8 @@ impl Emitter {
     }
 }
 
-fn unsupported() -> BadPattern {
-    BadPattern::new("recursion, absent operators and most control verbs are not supported")
+fn unsupported() -> RegexError {
+    RegexError::new("recursion, absent operators and most control verbs are not supported")
 }
 
 /// Fewest and most characters that an expression matches; `usize::MAX` = unbounded.

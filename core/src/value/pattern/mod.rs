@@ -11,20 +11,20 @@ mod search;
 
 use std::hash::{Hash, Hasher};
 
-pub use program::BadPattern;
 pub(crate) use program::Program;
-pub(crate) use search::{Filled, Found, Search, Stuck};
+pub use program::RegexError;
+pub(crate) use search::{Captures, NonEmpty, Search, SearchError};
 
 /// A compiled regular expression.
 #[derive(Debug)]
-pub struct Pattern {
+pub struct Regex {
     source: Box<str>,
     program: Program,
 }
 
-impl Pattern {
+impl Regex {
     /// Compiles a source. The caller limits its length.
-    pub fn new(source: &str) -> Result<Self, BadPattern> {
+    pub fn new(source: &str) -> Result<Self, RegexError> {
         Ok(Self { source: source.into(), program: Program::new(source)? })
     }
 
@@ -39,27 +39,27 @@ impl Pattern {
     }
 }
 
-impl PartialEq for Pattern {
+impl PartialEq for Regex {
     fn eq(&self, other: &Self) -> bool {
         self.source == other.source
     }
 }
 
-impl Eq for Pattern {}
+impl Eq for Regex {}
 
-impl PartialOrd for Pattern {
+impl PartialOrd for Regex {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Pattern {
+impl Ord for Regex {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.source.cmp(&other.source)
     }
 }
 
-impl Hash for Pattern {
+impl Hash for Regex {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.source.hash(state);
     }

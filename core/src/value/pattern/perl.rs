@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::program::BadPattern;
+use super::program::RegexError;
 
 /// Blank characters of a line: the contents of a set equal to `\h`.
 const BLANK: &str = r" \t\u{a0}\u{1680}\u{180e}\u{2000}-\u{200a}\u{202f}\u{205f}\u{3000}";
@@ -15,23 +15,23 @@ const BLANK: &str = r" \t\u{a0}\u{1680}\u{180e}\u{2000}-\u{200a}\u{202f}\u{205f}
 const LINE_ENDS: &str = r"\n\x0b\x0c\r\u{85}\u{2028}\u{2029}";
 
 /// Translates the source to the parser's notation.
-pub(super) fn respelled(source: &str) -> Result<Cow<'_, str>, BadPattern> {
+pub(super) fn translated(source: &str) -> Result<Cow<'_, str>, RegexError> {
     let special = ["\\h", "\\H", "\\v", "\\V", "\\Q", "\\E", "{,", "(?", "["];
     if !special.iter().any(|part| source.contains(part)) {
         return Ok(source.into());
     }
-    let mut speller = Speller { rest: source.chars().peekable(), out: String::with_capacity(source.len()) };
+    let mut speller = Translator { rest: source.chars().peekable(), out: String::with_capacity(source.len()) };
     speller.pattern()?;
     Ok(if speller.out == source { source.into() } else { speller.out.into() })
 }
 
-struct Speller<'s> {
+struct Translator<'s> {
     rest: Peekable<Chars<'s>>,
     out: String,
 }
 
-impl Speller<'_> {
-    fn pattern(&mut self) -> Result<(), BadPattern> {
+impl Translator<'_> {
+    fn pattern(&mut self) -> Result<(), RegexError> {
         while let Some(c) = self.rest.next() {
             match c {
                 '\\' => self.escape("[", "]"),
@@ -98,7 +98,7 @@ impl Speller<'_> {
     }
 
     /// A group with a special meaning. Recursive patterns are not supported.
-    fn group(&mut self) -> Result<(), BadPattern> {
+    fn group(&mut self) -> Result<(), RegexError> {
         let mut ahead = self.rest.clone();
         ahead.next();
         let (mark, next) = (ahead.next(), ahead.next());
@@ -109,7 +109,7 @@ impl Speller<'_> {
             _ => false,
         };
         if recursive {
-            return Err(BadPattern::new("it contains itself, which is not supported"));
+            return Err(RegexError::new("it contains itself, which is not supported"));
         }
         self.out.push('(');
         Ok(())

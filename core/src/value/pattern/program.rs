@@ -13,14 +13,14 @@ pub(super) const MOST_INSNS: usize = 20_000;
 
 /// A syntax error in a regular expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadPattern {
+pub struct RegexError {
     /// The problem.
     pub problem: String,
     /// Its byte offset in the source.
     pub offset: Option<usize>,
 }
 
-impl BadPattern {
+impl RegexError {
     pub(super) fn new(problem: impl Into<String>) -> Self {
         Self { problem: problem.into(), offset: None }
     }
@@ -53,7 +53,7 @@ impl Test {
 
 /// A condition on an offset in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Anchor {
     TextStart,
     TextEnd,
     /// The end, or the offset before a newline that ends the text.
@@ -77,7 +77,7 @@ pub(super) enum Insn {
     /// Matches one character repeatedly.
     Run { test: Test, min: usize, max: usize, greedy: bool },
     /// Checks a condition on the offset.
-    At(Place),
+    At(Anchor),
     /// Tries `first`, then `second`.
     Split { first: usize, second: usize },
     /// Continues at another instruction.
@@ -115,26 +115,26 @@ pub(crate) struct Program {
     /// A test that the first character of every match passes, if known.
     pub(super) first: Option<Test>,
     /// A character that every match contains, if known.
-    pub(super) held: Option<char>,
+    pub(super) required: Option<char>,
     /// Steps of compiling.
     work: usize,
 }
 
 impl Program {
-    pub(super) fn new(source: &str) -> Result<Self, BadPattern> {
-        let spelled = perl::respelled(source)?;
+    pub(super) fn new(source: &str) -> Result<Self, RegexError> {
+        let spelled = perl::translated(source)?;
         let tree = Expr::parse_tree(&spelled).map_err(|error| {
             let problem = explain(&spelled, &error);
             // An offset in the translated source would be misleading.
-            if *spelled == *source { problem } else { BadPattern { offset: None, ..problem } }
+            if *spelled == *source { problem } else { RegexError { offset: None, ..problem } }
         })?;
         let mut emitter = Emitter::new(&spelled, &tree.expr);
         emitter.emit(&tree.expr)?;
         let (mut insns, groups, slots, work) = emitter.finish();
         insns.push(Insn::Accept);
         let names = tree.named_groups.iter().map(|(name, group)| (name.as_str().into(), *group)).collect();
-        let (first, held) = (first(&insns), held(&insns));
-        Ok(Self { insns, slots, groups, names, first, held, work })
+        let (first, required) = (first(&insns), required(&insns));
+        Ok(Self { insns, slots, groups, names, first, required, work })
     }
 
     /// Groups, the whole match included.
@@ -161,10 +161,10 @@ fn first(insns: &[Insn]) -> Option<Test> {
 }
 
 /// The last literal character before the first choice.
-fn held(insns: &[Insn]) -> Option<char> {
+fn required(insns: &[Insn]) -> Option<char> {
     let certain = insns.iter().take_while(|insn| {
         matches!(insn, Insn::One(_) | Insn::Run { .. } | Insn::Save(_))
-            || matches!(insn, Insn::At(place) if *place != Place::SearchStart)
+            || matches!(insn, Insn::At(place) if *place != Anchor::SearchStart)
     });
     certain
         .filter_map(|insn| match insn {
@@ -174,9 +174,9 @@ fn held(insns: &[Insn]) -> Option<char> {
         .last()
 }
 
-fn explain(source: &str, error: &Error) -> BadPattern {
+fn explain(source: &str, error: &Error) -> RegexError {
     let Error::ParseError(offset, error) = error else {
-        return BadPattern::new("it refers to a group that does not exist, or uses a feature that is not supported");
+        return RegexError::new("it refers to a group that does not exist, or uses a feature that is not supported");
     };
     let problem = match error {
         ParseError::UnclosedOpenParen => "a '(' is never closed".to_owned(),
@@ -196,5 +196,5 @@ fn explain(source: &str, error: &Error) -> BadPattern {
         _ if source.get(*offset..).is_some_and(|rest| rest.starts_with(')')) => "a ')' has no '(' before it".to_owned(),
         _ => "it cannot be read".to_owned(),
     };
-    BadPattern { problem, offset: Some(*offset) }
+    RegexError { problem, offset: Some(*offset) }
 }

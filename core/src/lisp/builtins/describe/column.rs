@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
 use super::{counts, record, type_name};
-use crate::lisp::R;
-use crate::lisp::builtins::place::{length, number, offset};
+use crate::lisp::EvalResult;
+use crate::lisp::builtins::position::{length, number, offset};
 use crate::lisp::firewall::visible;
 use crate::lisp::machine::Machine;
 use crate::value::number::parse_double;
@@ -24,7 +24,7 @@ const NUMBER_BYTES: usize = 64;
 
 /// The position of the latest values among the examples.
 #[derive(Clone, Copy)]
-pub(super) enum Latest {
+pub(super) enum LatestPosition {
     /// The examples of keys.
     First,
     /// The examples of paths.
@@ -52,7 +52,13 @@ pub(super) struct Column {
 
 impl Column {
     /// Adds a value of a `row`, keeping `sample` distinct ones as examples.
-    pub(super) fn add(&mut self, machine: &mut Machine<'_>, row: usize, value: &Value, sample: usize) -> R<()> {
+    pub(super) fn add(
+        &mut self,
+        machine: &mut Machine<'_>,
+        row: usize,
+        value: &Value,
+        sample: usize,
+    ) -> EvalResult<()> {
         self.values += 1;
         if self.row.replace(row) != Some(row) {
             self.present += 1;
@@ -116,10 +122,10 @@ impl Column {
     }
 
     /// The description, without the parts that depend on other columns.
-    pub(super) fn entries(&self, latest: Latest) -> Vec<(&'static str, Value)> {
+    pub(super) fn entries(&self, latest: LatestPosition) -> Vec<(&'static str, Value)> {
         let examples = match latest {
-            Latest::First => &self.latest,
-            Latest::Last => &self.earliest,
+            LatestPosition::First => &self.latest,
+            LatestPosition::Last => &self.earliest,
         };
         let mut entries =
             vec![("types", counts(self.types.clone())), ("examples", Value::list(examples.iter().cloned()))];
@@ -148,7 +154,7 @@ fn is_scalar(value: &Value) -> bool {
 }
 
 /// A value as an example: scalars as they are, others as text, both cut.
-pub(super) fn example(machine: &mut Machine<'_>, value: &Value) -> R {
+pub(super) fn example(machine: &mut Machine<'_>, value: &Value) -> EvalResult {
     match value {
         Value::Str(text) => {
             machine.ticks(1 + text.len() / 16)?;
@@ -160,7 +166,7 @@ pub(super) fn example(machine: &mut Machine<'_>, value: &Value) -> R {
         Value::Float(_) => Ok(value.clone()),
         scalar if is_scalar(scalar) => Ok(scalar.clone()),
         other => {
-            let mut text = Start::default();
+            let mut text = Prefix::default();
             let shown = if machine.world.firewall { Cow::Owned(visible(other)) } else { Cow::Borrowed(other) };
             _ = shown.write(&mut text, Bounds { items: None, chars: Some(EXAMPLE_CHARS) });
             machine.ticks(1 + text.0.len() / 16)?;
@@ -179,7 +185,7 @@ fn cut(text: &str) -> Cow<'_, str> {
 
 /// A key as displayed: strings as they are, everything else in readable form.
 pub(super) fn label(key: &Value) -> String {
-    let mut text = Start::default();
+    let mut text = Prefix::default();
     match key {
         Value::Str(name) => _ = text.write_str(name),
         other => _ = other.write(&mut text, Bounds::default()),
@@ -189,9 +195,9 @@ pub(super) fn label(key: &Value) -> String {
 
 /// The start of a text; writing past it fails.
 #[derive(Default)]
-struct Start(String);
+struct Prefix(String);
 
-impl Write for Start {
+impl Write for Prefix {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let room = EXAMPLE_BYTES.saturating_sub(self.0.len());
         self.0.push_str(&text[..text.floor_char_boundary(room)]);

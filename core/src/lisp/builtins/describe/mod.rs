@@ -8,12 +8,12 @@ mod column;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use column::{Column, Latest};
+use column::{Column, LatestPosition};
 
 use super::argument::length;
-use super::place::number;
+use super::position::number;
 use super::{Arity, Builtin, Clojure};
-use crate::lisp::R;
+use crate::lisp::EvalResult;
 use crate::lisp::firewall::hides;
 use crate::lisp::machine::Machine;
 use crate::value::{Kind, Map, Value};
@@ -69,7 +69,7 @@ impl Options {
     }
 }
 
-fn describe(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn describe(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let options = Options::read(args.get(1));
     let value = &args[0];
     let (items, count): (Vec<&Value>, usize) = match value {
@@ -78,7 +78,7 @@ fn describe(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         Value::Map(_) => (vec![value], 1),
         scalar => return alone(machine, scalar, options),
     };
-    let mut survey = Survey { options, ..Survey::default() };
+    let mut survey = Profile { options, ..Profile::default() };
     if count > MOST_ITEMS {
         survey.caps.insert("max_items");
     }
@@ -96,10 +96,10 @@ fn describe(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 /// Describes a value without parts.
-fn alone(machine: &mut Machine<'_>, value: &Value, options: Options) -> R {
+fn alone(machine: &mut Machine<'_>, value: &Value, options: Options) -> EvalResult {
     let mut column = Column::default();
     column.add(machine, 0, value, options.sample)?;
-    let mut entries = column.entries(Latest::First);
+    let mut entries = column.entries(LatestPosition::First);
     if options.depth > 0 {
         entries.push(("paths", Map::default().into()));
     }
@@ -110,7 +110,7 @@ fn alone(machine: &mut Machine<'_>, value: &Value, options: Options) -> R {
 
 /// Statistics of a collection.
 #[derive(Default)]
-struct Survey {
+struct Profile {
     options: Options,
     item_types: BTreeMap<&'static str, usize>,
     key_types: BTreeMap<&'static str, usize>,
@@ -127,8 +127,8 @@ impl Default for Options {
     }
 }
 
-impl Survey {
-    fn keys(&mut self, machine: &mut Machine<'_>, row: usize, map: &Map) -> R<()> {
+impl Profile {
+    fn keys(&mut self, machine: &mut Machine<'_>, row: usize, map: &Map) -> EvalResult<()> {
         let firewall = machine.world.firewall;
         for (key, value) in map.iter().filter(|(key, _)| !(firewall && hides(key))) {
             machine.tick()?;
@@ -144,7 +144,14 @@ impl Survey {
     }
 
     /// Describes the values under each path of keys, `depth` levels deep; items of lists belong to the list's path.
-    fn paths(&mut self, machine: &mut Machine<'_>, row: usize, map: &Map, path: &mut String, depth: usize) -> R<()> {
+    fn paths(
+        &mut self,
+        machine: &mut Machine<'_>,
+        row: usize,
+        map: &Map,
+        path: &mut String,
+        depth: usize,
+    ) -> EvalResult<()> {
         if depth > self.options.depth {
             return Ok(());
         }
@@ -161,7 +168,7 @@ impl Survey {
             if self.paths.contains_key(path.as_str()) || self.paths.len() < MOST_PATHS {
                 self.path_values += 1;
                 self.paths.entry(path.clone()).or_default().add(machine, row, value, self.options.sample)?;
-                self.below(machine, row, value, path, depth, MOST_DEPTH)?;
+                self.descend(machine, row, value, path, depth, MOST_DEPTH)?;
             } else {
                 self.caps.insert("max_paths");
             }
@@ -171,7 +178,7 @@ impl Survey {
     }
 
     /// Descends into the value of a path: into a map's keys, or into those of the maps in lists at most `lists` deep.
-    fn below(
+    fn descend(
         &mut self,
         machine: &mut Machine<'_>,
         row: usize,
@@ -179,7 +186,7 @@ impl Survey {
         path: &mut String,
         depth: usize,
         lists: i64,
-    ) -> R<()> {
+    ) -> EvalResult<()> {
         match value {
             Value::Map(inner) => self.paths(machine, row, inner, path, depth + 1),
             Value::List(items) if depth < self.options.depth && !items.is_empty() => {
@@ -192,7 +199,7 @@ impl Survey {
                 }
                 for item in items.iter().take(MOST_ITEMS) {
                     machine.tick()?;
-                    self.below(machine, row, item, path, depth, lists - 1)?;
+                    self.descend(machine, row, item, path, depth, lists - 1)?;
                 }
                 Ok(())
             }
@@ -203,7 +210,7 @@ impl Survey {
     fn finish(self, value: &Value, count: usize, scanned: usize) -> Value {
         let maps = self.maps;
         let whole = matches!(value, Value::Map(_));
-        let of_rows = |column: &Column, latest: Latest| {
+        let of_rows = |column: &Column, latest: LatestPosition| {
             let mut entries = column.entries(latest);
             entries.push(("present", number(column.present())));
             entries.push(("pct", percent(column.present(), scanned)));
@@ -227,14 +234,14 @@ impl Survey {
             entries.push((
                 "keys",
                 named(keys.map(|(key, column)| {
-                    let latest = Latest::First;
+                    let latest = LatestPosition::First;
                     (key, if whole { record(column.entries(latest)) } else { of_rows(&column, latest) })
                 })),
             ));
         }
         if self.options.depth > 0 {
             let described = self.paths.into_iter().map(|(path, column)| {
-                let mut found = of_rows(&column, Latest::Last);
+                let mut found = of_rows(&column, LatestPosition::Last);
                 if let (Value::Map(found), true) = (&mut found, column.values() > column.present()) {
                     Arc::make_mut(found).insert(Value::keyword("value_count"), number(column.values()));
                 }

@@ -207,7 +207,7 @@ proptest! {
     }
 
     #[test]
-    fn there_are_as_many_combinations_as_counting_says(size in 0i64..9, n in 0i64..10) {
+    fn the_number_of_combinations_is_the_binomial_coefficient(size in 0i64..9, n in 0i64..10) {
         let ways = |size: i64, n: i64| (1..=n).fold(1, |ways, k| ways * (size - n + k) / k);
         let wanted = if n > size { 0 } else { ways(size, n) };
         let found = value(&format!("(count (distinct (combinations (range {size}) {n})))"), &Value::Nil);

@@ -10,9 +10,9 @@ use crate::reasons::Reason;
 use crate::value::{Json, Value, json};
 
 /// A host that panics in its tool `breaks`, and when its clock is read.
-struct Fragile;
+struct PanickingHost;
 
-impl Host for Fragile {
+impl Host for PanickingHost {
     fn call(&self, _: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
         if tool == "breaks" { broken() } else { Ok(args.clone()) }
     }
@@ -39,7 +39,7 @@ fn run(program: &str, workers: u64, stack: &Stack) -> Outcome {
         ("opts", json::parse(&format!(r#"{{"max_parallel_workers": {workers}}}"#)).expect("JSON")),
     ];
     let case = Case::read(&Json::object(members)).expect("a case");
-    let outcome = run_on(&case.input(), &Fragile, stack);
+    let outcome = run_on(&case.input(), &PanickingHost, stack);
     assert_eq!(outcome.memory, *case.input().memory, "{program}");
     outcome
 }

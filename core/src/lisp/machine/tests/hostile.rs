@@ -14,13 +14,13 @@ const PROGRAMS: &str = include_str!("hostile.clj");
 /// Checks that a program may take in all: far more than any limit on steps of the set allows.
 const MOST_LOOKS: u64 = 200_000;
 
-struct Surroundings<'c> {
+struct HostileHost<'c> {
     case: &'c Case,
     looks: AtomicU64,
     stops_after: u64,
 }
 
-impl Host for Surroundings<'_> {
+impl Host for HostileHost<'_> {
     fn call(&self, _: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
         self.case.answer(tool, args)
     }
@@ -61,7 +61,7 @@ fn all() -> impl Iterator<Item = Hostile> {
 }
 
 fn run(case: &Case, stack: &Stack, stops_after: u64) -> Outcome {
-    run_on(&case.input(), &Surroundings { case, looks: AtomicU64::new(0), stops_after }, stack)
+    run_on(&case.input(), &HostileHost { case, looks: AtomicU64::new(0), stops_after }, stack)
 }
 
 fn ended(outcome: &Outcome) -> (String, String) {

@@ -41,13 +41,13 @@ const PROGRAMS: &[&str] = &[
 ];
 
 /// A host whose tools take a different time in each run.
-struct Uneven<'c> {
+struct JitteryHost<'c> {
     case: &'c Case,
     /// State of the random generator.
     state: AtomicU64,
 }
 
-impl Host for Uneven<'_> {
+impl Host for JitteryHost<'_> {
     fn call(&self, _: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
         let state = self.state.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
         thread::sleep(Duration::from_micros((state ^ (state >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 56));
@@ -79,18 +79,18 @@ fn case(program: &str, workers: u64) -> Case {
 }
 
 /// All outputs of a run, and its steps.
-fn left(program: &str, workers: u64, seed: u64) -> String {
+fn outputs(program: &str, workers: u64, seed: u64) -> String {
     let case = case(program, workers);
-    let outcome = run(&case.input(), &Uneven { case: &case, state: AtomicU64::new(seed) });
+    let outcome = run(&case.input(), &JitteryHost { case: &case, state: AtomicU64::new(seed) });
     format!("{} {} {:?}", case.record(&outcome).to_text(), outcome.usage.steps, outcome.memory)
 }
 
 #[test]
 fn a_hundred_runs_leave_the_same_bytes() {
     for program in PROGRAMS {
-        let first = left(program, 8, 0);
+        let first = outputs(program, 8, 0);
         for seed in 1..RUNS {
-            assert_eq!(left(program, 8, seed), first, "{program}");
+            assert_eq!(outputs(program, 8, seed), first, "{program}");
         }
     }
 }
@@ -98,9 +98,9 @@ fn a_hundred_runs_leave_the_same_bytes() {
 #[test]
 fn one_thread_leaves_what_eight_leave() {
     for program in PROGRAMS {
-        let first = left(program, 1, 0);
+        let first = outputs(program, 1, 0);
         for (workers, seed) in (2..=8).zip(1..) {
-            assert_eq!(left(program, workers, seed), first, "{workers} workers: {program}");
+            assert_eq!(outputs(program, workers, seed), first, "{workers} workers: {program}");
         }
     }
 }

@@ -11,36 +11,36 @@ use crate::reasons::Reason;
 
 /// The kind of builtin that called the function, which decides how causes map to reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Grasp {
+enum CallerKind {
     /// It has one arity: `filter`, `group-by`.
-    Whole,
+    OneArity,
     /// It has several arities: `map`, `reduce`, `sort`.
-    Partly,
+    SeveralArities,
     /// It passes further arguments to the function: `update`.
-    Counting,
+    PassesArguments,
     /// It takes any number of arguments: `max-by`, `merge-with`; also functions made of others.
-    Hardly,
+    AnyArity,
 }
 
-impl Grasp {
+impl CallerKind {
     fn of(builtin: &Builtin) -> Self {
         match (builtin.name, builtin.arity.max) {
             // They take more lists here than in the reference.
-            ("map" | "mapv", _) => Self::Partly,
-            ("update" | "update-in", _) => Self::Counting,
-            (_, None) => Self::Hardly,
-            _ if builtin.arity.is_exact() => Self::Whole,
-            _ => Self::Partly,
+            ("map" | "mapv", _) => Self::SeveralArities,
+            ("update" | "update-in", _) => Self::PassesArguments,
+            (_, None) => Self::AnyArity,
+            _ if builtin.arity.is_exact() => Self::OneArity,
+            _ => Self::SeveralArities,
         }
     }
 
     /// Sets the reason of the error, if the cause has one for this kind of builtin.
-    fn grasp(self, error: &mut Error) {
-        let Stage::Loose(cause) = error.stage else { return };
+    fn classify(self, error: &mut Error) {
+        let Stage::Unclassified(cause) = error.stage else { return };
         error.reason = match (self, cause) {
-            (_, Cause::Kind) | (Self::Whole | Self::Partly, Cause::Body) => Reason::TypeError,
-            (Self::Whole | Self::Counting, Cause::Count) => Reason::ArityError,
-            (Self::Whole, Cause::Number) => Reason::ArithmeticError,
+            (_, Cause::Kind) | (Self::OneArity | Self::SeveralArities, Cause::Body) => Reason::TypeError,
+            (Self::OneArity | Self::PassesArguments, Cause::Count) => Reason::ArityError,
+            (Self::OneArity, Cause::Number) => Reason::ArithmeticError,
             _ => return,
         };
         error.stage = Stage::Settled;
@@ -50,18 +50,18 @@ impl Grasp {
 /// Completes the error of a builtin that the program called: its own, or that of a function it called. Adds the
 /// builtin's name, unless an inner function is named.
 #[cold]
-pub(super) fn settled(mut halt: Box<Halt>, builtin: &Builtin) -> Box<Halt> {
+pub(super) fn program_error(mut halt: Box<Halt>, builtin: &Builtin) -> Box<Halt> {
     match &mut *halt {
         // A function called with a list of arguments is treated as if the program had called it.
         Halt::Error(_) if builtin.name == "apply" => {}
         Halt::Error(error) if error.op.is_none() && error.stage == Stage::Raised => {
             if error.reason == Reason::RuntimeError {
-                loosen(error, builtin.name, builtin.arity);
+                unclassify(error, builtin.name, builtin.arity);
             }
         }
         Halt::Error(error) => {
-            loosen(error, builtin.name, builtin.arity);
-            Grasp::of(builtin).grasp(error);
+            unclassify(error, builtin.name, builtin.arity);
+            CallerKind::of(builtin).classify(error);
         }
         Halt::Return(_) | Halt::Fail(_) => {}
     }
@@ -70,9 +70,9 @@ pub(super) fn settled(mut halt: Box<Halt>, builtin: &Builtin) -> Box<Halt> {
 
 /// Completes the error of a builtin that another one called, or of a function that such a builtin made.
 #[cold]
-pub(super) fn left(mut halt: Box<Halt>, name: &'static str, arity: Arity) -> Box<Halt> {
+pub(super) fn nested_error(mut halt: Box<Halt>, name: &'static str, arity: Arity) -> Box<Halt> {
     if let Halt::Error(error) = &mut *halt {
-        loosen(error, name, arity);
+        unclassify(error, name, arity);
     }
     within(halt, name)
 }
@@ -88,26 +88,26 @@ fn within(mut halt: Box<Halt>, name: &'static str) -> Box<Halt> {
 
 /// Completes the error of a function made by this builtin and called by the program.
 #[cold]
-pub(super) fn made(mut halt: Box<Halt>, builtin: &'static str) -> Box<Halt> {
+pub(super) fn made_function_error(mut halt: Box<Halt>, builtin: &'static str) -> Box<Halt> {
     if let Halt::Error(error) = &mut *halt
         && builtin != "juxt"
     {
-        Grasp::Hardly.grasp(error);
+        CallerKind::AnyArity.classify(error);
     }
     halt
 }
 
 /// Marks the error as unclassified, so that the calling builtin determines its reason; without one it is a
 /// `runtime_error` of this builtin.
-fn loosen(error: &mut Error, name: &str, arity: Arity) {
+fn unclassify(error: &mut Error, name: &str, arity: Arity) {
     let cause = match (error.stage, error.reason) {
-        (Stage::Loose(_), _) => return,
+        (Stage::Unclassified(_), _) => return,
         // Of a tool that was called as a function.
         (Stage::Raised, Reason::InvalidToolArgs) => {
-            error.stage = Stage::Loose(Cause::Other);
+            error.stage = Stage::Unclassified(Cause::Other);
             return;
         }
-        (_, reason) if stays(reason) => return,
+        (_, reason) if is_independent_of_caller(reason) => return,
         (Stage::Settled, _) => Cause::Body,
         (Stage::Raised, Reason::TypeError) => Cause::Kind,
         (Stage::Raised, Reason::ArithmeticError) => Cause::Number,
@@ -116,12 +116,12 @@ fn loosen(error: &mut Error, name: &str, arity: Arity) {
         (Stage::Raised, Reason::RuntimeError) if name == "conj" => Cause::Kind,
         (Stage::Raised, _) => Cause::Other,
     };
-    error.stage = Stage::Loose(cause);
+    error.stage = Stage::Unclassified(cause);
     error.reason = Reason::RuntimeError;
 }
 
 /// True if the reason does not depend on the caller: limits of the whole program, tools, interruption.
-fn stays(reason: Reason) -> bool {
+fn is_independent_of_caller(reason: Reason) -> bool {
     !matches!(
         reason,
         Reason::NotCallable

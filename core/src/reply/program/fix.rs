@@ -5,16 +5,16 @@ use crate::text::lex::lisp::{Balance, Lexeme, Lexemes};
 
 /// A fix and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mend {
+pub struct ProgramFix {
     /// The fix.
-    pub kind: MendKind,
+    pub kind: ProgramFixKind,
     /// The part of the reply it concerns.
     pub at: Span,
 }
 
 /// A kind of fix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MendKind {
+pub enum ProgramFixKind {
     /// Typographic quotes were replaced by straight ones.
     TypographicQuotes,
     /// Forms after `#_` were removed.
@@ -29,7 +29,7 @@ pub enum MendKind {
     TrailingProse,
 }
 
-impl MendKind {
+impl ProgramFixKind {
     /// The stable name, as records show it.
     pub fn name(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl MendKind {
 
 /// The position of the first parenthesis of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Start {
+pub(super) enum FirstList {
     /// At the very start.
     Bare,
     /// Also after comments and discarded forms.
@@ -65,8 +65,8 @@ pub(super) enum Start {
 }
 
 /// True if the text starts with `(`.
-pub(super) fn starts_with_list(text: &str, start: Start) -> bool {
-    if start == Start::Bare || !text.trim_start().starts_with([';', '#']) {
+pub(super) fn starts_with_list(text: &str, start: FirstList) -> bool {
+    if start == FirstList::Bare || !text.trim_start().starts_with([';', '#']) {
         return text.trim_start().starts_with('(');
     }
     let code = without_discards(text);
@@ -76,13 +76,13 @@ pub(super) fn starts_with_list(text: &str, start: Start) -> bool {
 }
 
 /// The program's text as it runs, and the fixes made.
-pub(super) fn clean(text: &str) -> (String, Vec<MendKind>) {
+pub(super) fn clean(text: &str) -> (String, Vec<ProgramFixKind>) {
     let straight = straightened(text);
     let mut kinds = Vec::new();
-    kinds.extend(straight.is_some().then_some(MendKind::TypographicQuotes));
+    kinds.extend(straight.is_some().then_some(ProgramFixKind::TypographicQuotes));
     let text = straight.unwrap_or_else(|| text.to_owned());
     let kept = without_discards(&text);
-    kinds.extend(kept.is_some().then_some(MendKind::Discard));
+    kinds.extend(kept.is_some().then_some(ProgramFixKind::Discard));
     let text = kept.unwrap_or(text);
     (text.trim().to_owned(), kinds)
 }
@@ -122,24 +122,24 @@ fn is_single(c: char) -> bool {
 /// Replaces typographic quotes in code by straight ones, and escapes the double ones inside strings with straight
 /// quotes.
 fn with_quotes(text: &str) -> String {
-    enum In {
+    enum Region {
         Code,
         Comment,
         Plain,
         Typographic,
     }
     let mut out = String::with_capacity(text.len());
-    let mut place = In::Code;
+    let mut region = Region::Code;
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
-        match (&place, c) {
-            (In::Code, ';') => place = In::Comment,
-            (In::Code, '"') => place = In::Plain,
-            (In::Code, c) if is_double(c) => place = In::Typographic,
-            (In::Comment, '\n') | (In::Plain, '"') => place = In::Code,
-            (In::Typographic, c) if c == '"' || is_double(c) => place = In::Code,
-            (In::Plain, c) if is_double(c) => out.push('\\'),
-            (In::Code | In::Plain | In::Typographic, '\\') => {
+        match (&region, c) {
+            (Region::Code, ';') => region = Region::Comment,
+            (Region::Code, '"') => region = Region::Plain,
+            (Region::Code, c) if is_double(c) => region = Region::Typographic,
+            (Region::Comment, '\n') | (Region::Plain, '"') => region = Region::Code,
+            (Region::Typographic, c) if c == '"' || is_double(c) => region = Region::Code,
+            (Region::Plain, c) if is_double(c) => out.push('\\'),
+            (Region::Code | Region::Plain | Region::Typographic, '\\') => {
                 out.push(c);
                 out.extend(chars.next());
                 continue;
@@ -212,7 +212,7 @@ fn without_discards(text: &str) -> Option<String> {
 
 /// The start of prose after a program that cannot be read as a whole: after the lists at its start, unless invalid code
 /// follows.
-pub(super) fn prose_behind(text: &str) -> Option<usize> {
+pub(super) fn prose_start(text: &str) -> Option<usize> {
     let readable = without_discards(text);
     let readable = readable.as_deref().unwrap_or(text);
     if Balance::of(&straightened(readable).unwrap_or_else(|| readable.to_owned())).is_whole() {

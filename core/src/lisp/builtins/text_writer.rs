@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use crate::limits::JSON_DEPTH;
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, Halt, R};
+use crate::lisp::{Error, EvalResult, Halt};
 use crate::reasons::Reason;
 use crate::value::number::shortest;
 use crate::value::{Bounds, Value};
@@ -19,14 +19,14 @@ const NUMBER: usize = 8;
 
 /// A growing text. Values with shared parts can be huge when printed; writing stops at the memory limit.
 #[derive(Default)]
-pub(super) struct Written {
+pub(super) struct TextWriter {
     text: String,
     /// Bytes reserved so far.
     reserved: usize,
 }
 
-impl Written {
-    /// An empty text with capacity for [`Written::plain`] of these values, if that is small.
+impl TextWriter {
+    /// An empty text with capacity for [`TextWriter::plain`] of these values, if that is small.
     pub(super) fn of<'v>(values: impl IntoIterator<Item = &'v Value>) -> Self {
         let length = |value: &Value| match value {
             Value::Nil => 0,
@@ -39,7 +39,7 @@ impl Written {
     }
 
     /// Appends a text unchanged.
-    pub(super) fn push(&mut self, machine: &mut Machine<'_>, text: &str) -> R<()> {
+    pub(super) fn push(&mut self, machine: &mut Machine<'_>, text: &str) -> EvalResult<()> {
         let length = self.text.len() + text.len();
         if length > self.reserved.max(SMALL) {
             self.reserved = length.saturating_mul(2).max(CHUNK);
@@ -51,7 +51,7 @@ impl Written {
     }
 
     /// Appends a value as `str` does: nothing for nil, strings unchanged.
-    pub(super) fn plain(&mut self, machine: &mut Machine<'_>, value: &Value) -> R<()> {
+    pub(super) fn plain(&mut self, machine: &mut Machine<'_>, value: &Value) -> EvalResult<()> {
         match value {
             Value::Nil => Ok(()),
             Value::Str(text) => self.push(machine, text),
@@ -68,7 +68,7 @@ impl Written {
     }
 
     /// Appends the readable form of a value; `runtime_error` if it is nested too deeply to be printed completely.
-    pub(super) fn readable(&mut self, machine: &mut Machine<'_>, value: &Value) -> R<()> {
+    pub(super) fn readable(&mut self, machine: &mut Machine<'_>, value: &Value) -> EvalResult<()> {
         let mut sink = Sink { written: self, machine, halt: None };
         match (value.write(&mut sink, Bounds::default()), sink.halt) {
             (Err(_), Some(halt)) => Err(halt),
@@ -125,7 +125,7 @@ pub(super) fn float(value: &Value) -> Option<f64> {
 
 /// The destination of the printer.
 struct Sink<'w, 'm, 'h> {
-    written: &'w mut Written,
+    written: &'w mut TextWriter,
     machine: &'m mut Machine<'h>,
     halt: Option<Box<Halt>>,
 }

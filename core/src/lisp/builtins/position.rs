@@ -6,7 +6,7 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 use super::strings::{pass, text};
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::machine::Machine;
-use crate::lisp::{R, wrong};
+use crate::lisp::{EvalResult, wrong};
 use crate::value::Value;
 
 /// The rows of this file.
@@ -72,7 +72,7 @@ pub(super) fn offset(s: &str, number: usize) -> Option<usize> {
 }
 
 /// An integer as a position in a string.
-pub(super) enum Place {
+pub(super) enum Position {
     /// Negative.
     Before,
     /// At this cluster, which may be after the end.
@@ -80,25 +80,25 @@ pub(super) enum Place {
 }
 
 /// The position in argument `position`.
-pub(super) fn place(position: usize, value: &Value) -> R<Place> {
+pub(super) fn position(position: usize, value: &Value) -> EvalResult<Position> {
     match value {
-        Value::Int(number) => Ok(usize::try_from(*number).map_or(Place::Before, Place::At)),
-        Value::Big(big) if big.sign() == num_bigint::Sign::Minus => Ok(Place::Before),
-        Value::Big(_) => Ok(Place::At(usize::MAX)),
+        Value::Int(number) => Ok(usize::try_from(*number).map_or(Position::Before, Position::At)),
+        Value::Big(big) if big.sign() == num_bigint::Sign::Minus => Ok(Position::Before),
+        Value::Big(_) => Ok(Position::At(usize::MAX)),
         other => Err(wrong(position, "an integer", other)),
     }
 }
 
-fn subs(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn subs(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
-    let start = place(2, &args[1])?;
-    let end = args.get(2).map(|end| place(3, end)).transpose()?;
+    let start = position(2, &args[1])?;
+    let end = args.get(2).map(|end| position(3, end)).transpose()?;
     pass(machine, s)?;
-    let (Place::At(start), false) = (start, matches!(end, Some(Place::Before))) else { return Ok("".into()) };
+    let (Position::At(start), false) = (start, matches!(end, Some(Position::Before))) else { return Ok("".into()) };
     let Some(from) = offset(s, start) else { return Ok("".into()) };
     let to = match end {
-        Some(Place::At(end)) if end <= start => from,
-        Some(Place::At(end)) => offset(&s[from..], end - start).map_or(s.len(), |length| from + length),
+        Some(Position::At(end)) if end <= start => from,
+        Some(Position::At(end)) => offset(&s[from..], end - start).map_or(s.len(), |length| from + length),
         _ => s.len(),
     };
     Ok(if to - from == s.len() { args[0].clone() } else { Value::from(&s[from..to]) })
@@ -121,21 +121,21 @@ pub(super) fn last(s: &str, part: &str, from: usize) -> Option<usize> {
     s[..limit].rfind(part).map(|at| length(&s[..at]))
 }
 
-fn index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (s, part) = (text(1, &args[0])?, text(2, &args[1])?);
-    let from = match args.get(2).map(|from| place(3, from)).transpose()? {
-        Some(Place::At(from)) => from,
+    let from = match args.get(2).map(|from| position(3, from)).transpose()? {
+        Some(Position::At(from)) => from,
         _ => 0,
     };
     pass(machine, s)?;
     Ok(first(s, part, from).map_or(Value::Nil, number))
 }
 
-fn last_index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn last_index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (s, part) = (text(1, &args[0])?, text(2, &args[1])?);
-    let from = match args.get(2).map(|from| place(3, from)).transpose()? {
-        Some(Place::Before) => return Ok(Value::Nil),
-        Some(Place::At(from)) => from,
+    let from = match args.get(2).map(|from| position(3, from)).transpose()? {
+        Some(Position::Before) => return Ok(Value::Nil),
+        Some(Position::At(from)) => from,
         None => usize::MAX,
     };
     pass(machine, s)?;
