@@ -10,9 +10,9 @@
 
 #![expect(
     unsafe_code,
-    reason = "GlobalAlloc is an unsafe trait; counting costs 1 to 6 % of a task, keeping blocks gives more back: see above"
+    reason = "GlobalAlloc is an unsafe trait; counting costs 1 to 6 % of a task, the block cache saves more: see above"
 )]
-#![expect(clippy::cast_ptr_alignment, reason = "kept blocks are aligned to 16 bytes")]
+#![expect(clippy::cast_ptr_alignment, reason = "cached blocks are aligned to 16 bytes")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

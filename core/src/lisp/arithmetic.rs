@@ -115,5 +115,5 @@ pub(super) fn failed(error: NumberError, wrong_kind: Reason, skipped: usize, arg
 #[cold]
 pub(super) fn too_large() -> Error {
     Error::new(Reason::MemoryExceeded, format!("the integer would have more than {} bits", INTEGER_BITS.max))
-        .hint("Compute with floats where the last digits do not matter")
+        .hint("Use floats if the last digits do not matter")
 }

@@ -34,7 +34,7 @@ pub fn rounded(value: &Value, places: u32) -> Value {
 /// pass: a tool that needs JSON must reject them itself.
 pub fn tool_args(machine: &mut Machine<'_>, value: &Value) -> EvalResult<(Value, Vec<String>)> {
     if !matches!(value, Value::Map(_)) {
-        let problem = format!("tools take one map of named arguments, got {}", described(value));
+        let problem = format!("a tool takes one map of named arguments, got {}", described(value));
         return Error::new(Reason::InvalidToolArgs, problem).halt();
     }
     let mut conversion = Arguments { machine, warnings: Vec::new() };
@@ -191,7 +191,7 @@ impl Conversion for Arguments<'_, '_> {
             Value::Date(day) => Some(Value::str(day.to_string())),
             Value::Duration(span) => Some(Value::Int(span.0)),
             Value::Function(_) | Value::Regex(_) | Value::Var(_) | Value::Symbol(_) => {
-                let problem = format!("{} cannot be given to a tool", described(value));
+                let problem = format!("{} cannot be passed to a tool", described(value));
                 return Error::new(Reason::InvalidToolArgs, problem).hint("Pass data: call the function first").halt();
             }
             _ => None,
@@ -238,7 +238,7 @@ fn merged(source: &Map, parts: Vec<Value>, warnings: &mut Vec<String>) -> Value 
                 map.insert(key, value);
             }
             Some(best) => {
-                warnings.push(format!("two keys became one: {key}. The entry with the string key is kept"));
+                warnings.push(format!("two keys became equal: {key}. The entry with the string key is kept"));
                 if rank > *best {
                     ranks.insert(key.clone(), rank);
                     map.insert(key, value);

@@ -20,7 +20,7 @@ mod form;
 pub mod format;
 mod host;
 mod input;
-#[expect(missing_docs, reason = "a variant says what its fields are")]
+#[expect(missing_docs, reason = "the doc of a variant covers its fields")]
 pub mod ir;
 mod items;
 pub mod legacy;

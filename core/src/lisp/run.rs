@@ -83,8 +83,8 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
     let check = || {
         let held = u64::try_from(heap::live() - before).unwrap_or(0);
         if held > most {
-            let problem = format!("reading and compiling the program needs {held} bytes, and may use {most}");
-            return Err(Error::new(Reason::CompileMemoryExceeded, problem).hint("Bring data in as input"));
+            let problem = format!("reading and compiling the program needs {held} bytes; at most {most} are allowed");
+            return Err(Error::new(Reason::CompileMemoryExceeded, problem).hint("Pass data as input"));
         }
         host.compiling().map_or(Ok(()), Err)
     };

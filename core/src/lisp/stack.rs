@@ -71,5 +71,5 @@ pub(crate) fn catch_panic(work: impl FnOnce() -> EvalResult) -> EvalResult {
 
 #[cold]
 fn panicked() -> Error {
-    Error::new(Reason::InternalError, "the program broke off")
+    Error::new(Reason::InternalError, "the program stopped because of an internal error")
 }

@@ -176,7 +176,7 @@ impl Search<'_> {
         match self.read(span.start, span.end, Recovery::Strict, Edge::Closed) {
             Err(stop) => stop,
             Ok(read) => {
-                let message = "expected nothing but JSON, found text behind it".to_owned();
+                let message = "expected only JSON, found text after it".to_owned();
                 stop(JsonError { message, offset: read.end, incomplete: false })
             }
         }

@@ -16,7 +16,7 @@ pub fn chain(from: &Type, to: &[Field]) -> Vec<Issue> {
         (Type::Record { fields, .. }, _) if !fields.is_empty() => record(fields, to, &root, &mut issues),
         (Type::Record { .. } | Type::Map | Type::Any, _) => {
             for param in to.iter().filter(|param| !param.ty.is_optional()) {
-                let message = format!("it is not declared whether {} will be there", param.name);
+                let message = format!("{} is not declared, so it may be missing", param.name);
                 issues.push(Issue::warning(
                     &Trail::Field(&root, &param.name),
                     &param.ty.render(),
@@ -63,7 +63,7 @@ fn compare(from: &Type, to: &Type, at: &Trail, issues: &mut Vec<Issue>) {
         (from, to) if fits(from, to) => {}
         (from, to) => {
             let (expected, got) = (to.render(), from.render());
-            issues.push(Issue::warning(at, &expected, &got, format!("expected {expected}, gets {got}")));
+            issues.push(Issue::warning(at, &expected, &got, format!("expected {expected}, got {got}")));
         }
     }
 }

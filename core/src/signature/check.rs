@@ -25,7 +25,7 @@ pub fn check_json(value: &Value) -> Vec<Issue> {
 fn check_numbers(value: &Value, at: &Trail, depth: u64, issues: &mut Vec<Issue>) {
     match value {
         Value::Float(float) if !float.is_finite() => {
-            issues.push(Issue::mismatch(at, "a number that JSON can hold", special(*float)));
+            issues.push(Issue::mismatch(at, "a number that JSON can represent", special(*float)));
         }
         Value::List(_) | Value::Set(_) | Value::Map(_) if depth >= JSON_DEPTH.max => {
             issues.push(Issue::mismatch(at, format!("at most {} levels of nesting", JSON_DEPTH.max), "more"));

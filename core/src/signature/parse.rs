@@ -105,7 +105,7 @@ impl<'a> Parser<'a> {
             return Ok(Signature { params, output: None });
         }
         let error = self.unexpected(&["\"->\" and the output type after the parameters"]);
-        Err(error.hint("write -> :any when anything may come out"))
+        Err(error.hint("write -> :any for any output"))
     }
 
     fn output(&mut self) -> Parsed<Type> {
@@ -122,7 +122,7 @@ impl<'a> Parser<'a> {
         }
         let error = self.unexpected(&["the end of the signature"]);
         if signature.params.is_none() && rest.starts_with("->") {
-            return Err(error.hint("parameters have names and stand in brackets: (name :int) -> :string"));
+            return Err(error.hint("parameters have names and are in parentheses: (name :int) -> :string"));
         }
         if rest.starts_with('?') {
             return Err(error.hint("? directly follows its type, once"));
@@ -174,9 +174,9 @@ impl<'a> Parser<'a> {
         let Some(first) = seen.insert(names::underscored(name), name) else { return Ok(name) };
         let member = group.member;
         let message = if first == name {
-            format!("the {member} {name:?} is there twice")
+            format!("duplicate {member} {name:?}")
         } else {
-            format!("the {member}s {first:?} and {name:?} are one name, because - and _ are interchangeable")
+            format!("the {member}s {first:?} and {name:?} are the same name, because - and _ are interchangeable")
         };
         Err(failure(message, Span::new(start, self.at), &["another name"]))
     }
@@ -290,7 +290,7 @@ impl<'a> Parser<'a> {
                 _ => return Err(self.unexpected(&["a value of the enum or \"]\""]).hint(EXAMPLE)),
             };
             if values.contains(&value) {
-                let message = format!("the enum holds {} twice", quoted(&value));
+                let message = format!("the enum contains {} twice", quoted(&value));
                 return Err(failure(message, Span::new(start, self.at), &["another value"]));
             }
             values.push(value);
@@ -327,7 +327,7 @@ impl<'a> Parser<'a> {
                 }
                 None => {
                     let span = Span::new(start, self.at);
-                    return Err(failure("the text in quotes has no end".to_owned(), span, &["a closing double quote"]));
+                    return Err(failure("the quoted text has no end".to_owned(), span, &["a closing double quote"]));
                 }
             }
         }

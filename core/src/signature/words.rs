@@ -27,20 +27,23 @@ pub(super) const COMPOUNDS: &[&str] =
 pub const FORMS: &[(&str, &str)] = &[
     (":string", "Text."),
     (":int", "A whole number of any size."),
-    (":float", "A number with or without a fraction; a whole one becomes one with a fraction."),
-    (":number", "A whole number or one with a fraction, as it comes."),
+    (":float", "A number with a fraction; whole numbers are converted."),
+    (":number", "A whole number or one with a fraction, unchanged."),
     (":bool", "true or false; `:boolean` is the same."),
-    (":keyword", "A name, as PTC-Lisp has them; text in JSON."),
-    (":datetime", "A moment, as ISO text: `2026-11-22T10:00:00Z`."),
-    (":map", "A table with any content."),
+    (":keyword", "A keyword of PTC-Lisp; text in JSON."),
+    (":datetime", "A date and time as ISO 8601 text: `2026-11-22T10:00:00Z`."),
+    (":map", "An object with any content."),
     (":any", "Anything."),
-    (":enum[\"new\" \"in use\"]", "One of these texts; quotes may be left out where there is no space, commas too."),
+    (
+        ":enum[\"new\" \"in use\"]",
+        "One of these texts; quotes are optional for texts without spaces, and so are commas.",
+    ),
     ("[:int]", "A list, all items of one type."),
-    ("{name :string, size :int}", "A table with these fields; other fields of an answer are reported."),
+    ("{name :string, size :int}", "An object with these fields; other fields of an answer are reported."),
     (":float?", "It may be missing or nil; `?` follows any type, in lists and fields as well."),
-    ("{score :float \"between 0 and 1\"}", "A field or parameter with a description, which the model is told."),
-    ("(text :string, top :int?) -> [:string]", "Parameters and what comes out; `(…)` says what the context must hold."),
-    ("() -> :int", "No parameters; the type alone says nothing about the context."),
+    ("{score :float \"between 0 and 1\"}", "A field or parameter with a description for the model."),
+    ("(text :string, top :int?) -> [:string]", "Parameters and output; `(…)` lists what the context must contain."),
+    ("() -> :int", "No parameters; the type alone does not restrict the context."),
 ];
 
 /// Type names of other languages.

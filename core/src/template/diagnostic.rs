@@ -12,7 +12,7 @@ pub(super) const SECTION_NOT_ALLOWED: &str = "sections cannot be used in a progr
 
 /// The message for `{{.}}` without a current element.
 pub(super) const CURRENT_OUTSIDE_SECTION: &str =
-    "`{{.}}` stands for the element of a section; outside of sections write a parameter's name";
+    "`{{.}}` is the element of a section; outside of sections write a parameter's name";
 
 /// The error of a template that cannot be parsed or rendered.
 #[derive(Debug, Clone, PartialEq, Eq)]

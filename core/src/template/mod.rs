@@ -21,15 +21,18 @@ use crate::text::Span;
 
 /// The notation of templates: each tag with its meaning, for the reference. Every row is a valid template.
 pub const TAGS: &[(&str, &str)] = &[
-    ("{{name}}", "The value of `name`: text as it is, nil as nothing. Lists and tables need a section or a field."),
-    ("{{order.id}}", "A field of a value; names are found with `-` and `_` exchanged as well."),
+    (
+        "{{name}}",
+        "The value of `name`: text unchanged, nil as empty text. Lists and objects need a section or a field.",
+    ),
+    ("{{order.id}}", "A field of a value; `-` and `_` in names are interchangeable."),
     (
         "{{#items}}…{{/items}}",
-        "Once for each item of a list; once for any other value that counts; names are looked up in the item first.",
+        "Once for each item of a list; once for any other truthy value; names are looked up in the item first.",
     ),
     ("{{#items}}{{.}}{{/items}}", "`{{.}}` is the item itself."),
-    ("{{^items}}…{{/items}}", "When there is no such value, or it is nil, false, \"\" or an empty list."),
-    ("{{! a remark }}", "Nothing: it is not sent."),
+    ("{{^items}}…{{/items}}", "If the value is missing, nil, false, \"\" or an empty list."),
+    ("{{! a remark }}", "A comment: it is not sent."),
 ];
 
 /// A parsed template: its text and the tree of its tags.

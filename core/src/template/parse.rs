@@ -123,7 +123,7 @@ impl Tag<'_> {
             return Err(TemplateError::new(self.span, "the tag has no name; write a name between the braces"));
         }
         if segments.iter().any(String::is_empty) {
-            let message = format!("`{name}` has an empty name beside a dot; write it as in `user.name`");
+            let message = format!("`{name}` has an empty name next to a dot; write it as in `user.name`");
             return Err(TemplateError::new(self.span, message));
         }
         Ok(DottedName { segments })
@@ -163,12 +163,11 @@ fn next_tag(text: &str, from: usize) -> Result<Option<Tag<'_>>, TemplateError> {
 fn unsupported(mark: char) -> &'static str {
     match mark {
         '{' => {
-            "three braces have no meaning here, values are never escaped: write `{{name}}`; \
-             where a brace is meant as text, put a space after it"
+            "triple braces are not supported, values are never escaped: write `{{name}}`; put a space after a literal brace"
         }
-        '&' => "`&` has no meaning here, values are never escaped: write `{{name}}`",
+        '&' => "`&` is not supported, values are never escaped: write `{{name}}`",
         '>' => "templates cannot include other templates; put the text here, or pass it as a parameter",
-        _ => "the braces of tags cannot be changed; text that holds two braces can be passed as a parameter",
+        _ => "the braces of tags cannot be changed; pass text with double braces as a parameter",
     }
 }
 

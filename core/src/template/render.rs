@@ -163,7 +163,7 @@ impl<'a> Fill<'a> {
         match self.form {
             Form::Values(Missing::Empty) => Ok(()),
             Form::Values(Missing::Keep) => {
-                self.warn(DiagnosticKind::Missing, tag, format!("{message}; the tag stays in the text"));
+                self.warn(DiagnosticKind::Missing, tag, format!("{message}; the tag is kept in the text"));
                 self.write_template(tag)
             }
             Form::Values(Missing::Refuse) | Form::References(_) => Err(TemplateError::new(tag, message)),
@@ -193,8 +193,7 @@ impl<'a> Fill<'a> {
 
     fn charge(&mut self, bytes: u64, span: Span) -> Result<(), TemplateError> {
         self.left = self.left.checked_sub(bytes).ok_or_else(|| {
-            let message =
-                format!("the filled template is larger than {} bytes; give it less data", TEMPLATE_OUTPUT.max);
+            let message = format!("the rendered template is larger than {} bytes; use less data", TEMPLATE_OUTPUT.max);
             TemplateError::new(span, message)
         })?;
         Ok(())

@@ -65,7 +65,7 @@ impl Analyser<'_> {
     /// Declares a symbol as a local.
     fn name_pattern(&mut self, form: &Form) -> AnalysisResult<u32> {
         let Some(name) = plain(form) else {
-            return Err(unsupported(form, "a local name must be a symbol without a namespace, and no earlier result"));
+            return Err(unsupported(form, "a local name must be a symbol without a namespace, not an earlier result"));
         };
         let slot = self.scope().slot();
         self.declare(name, slot);
@@ -129,7 +129,7 @@ impl Analyser<'_> {
                     "keys" => self.names_pattern(value, &defaults, Value::Keyword, &mut entries)?,
                     "strs" => self.names_pattern(value, &defaults, |name| Value::from(name.name()), &mut entries)?,
                     "or" | "as" => {}
-                    other => return Err(unsupported(key, format!("`:{other}` is not known in a map pattern"))),
+                    other => return Err(unsupported(key, format!("`:{other}` is not supported in a map pattern"))),
                 },
                 Shape::Symbol(_) | Shape::Vector(_) | Shape::Map(_) => {
                     let wanted = match (&value.shape, plain(value)) {
@@ -201,7 +201,7 @@ pub(super) fn is_keyword(form: &Form, name: &str) -> bool {
 
 fn after_ampersand(form: &Form) -> Box<crate::lisp::Error> {
     let hint = "Write [a b & rest] or [a b & rest :as all]";
-    form_error_with_hint(Reason::InvalidForm, "destructuring", "one pattern must stand after &", hint, form.span)
+    form_error_with_hint(Reason::InvalidForm, "destructuring", "exactly one pattern must follow &", hint, form.span)
 }
 
 /// The error for an invalid pattern.

@@ -187,7 +187,7 @@ impl Analyser<'_> {
             return Err(form_error_with_hint(
                 Reason::InvalidForm,
                 "case",
-                "there is no value to compare",
+                "the value to compare is missing",
                 hint,
                 form.span,
             ));
@@ -232,7 +232,7 @@ impl Analyser<'_> {
         }
         let results = rest.chunks_exact(2).map(|pair| &pair[1]);
         if let Some(arrow) = results.into_iter().find(|part| is_keyword(part, ">>")) {
-            return Err(form_error_with_hint(Reason::InvalidForm, "condp", ":>> is not known here", hint, arrow.span));
+            return Err(form_error_with_hint(Reason::InvalidForm, "condp", ":>> is not supported", hint, arrow.span));
         }
         let pred = self.expr(pred, Tail::No)?;
         let mark = self.enter();

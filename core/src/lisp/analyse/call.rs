@@ -70,7 +70,7 @@ impl Analyser<'_> {
             return Err(form_error_with_hint(
                 Reason::InvalidForm,
                 ".",
-                "this way to call methods does not exist",
+                "this method call syntax is not supported",
                 hint,
                 form.span,
             ));
@@ -80,7 +80,13 @@ impl Analyser<'_> {
             Some(("data", key)) => {
                 let hint =
                     format!("Write data/{key} for the data, (get data/{key} …) or (nth data/{key} …) for a part of it");
-                return Err(form_error_with_hint(Reason::InvalidForm, name, "data is no function", &hint, form.span));
+                return Err(form_error_with_hint(
+                    Reason::InvalidForm,
+                    name,
+                    "input data is not a function",
+                    &hint,
+                    form.span,
+                ));
             }
             Some(("Double", member)) => {
                 // As in the reference, calling a constant gives the constant.
@@ -157,7 +163,7 @@ impl Analyser<'_> {
         let guess = near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default();
         let listed: Vec<&str> = methods().collect();
         let error = Error::new(Reason::UnsupportedMethod, format!("there is no method `{name}`"))
-            .hint(format!("{guess}There are {}", listed.join(", ")));
+            .hint(format!("{guess}Available: {}", listed.join(", ")));
         Node::new(Expr::Raise(Box::new(error.at(span))), span)
     }
 }
@@ -179,7 +185,7 @@ pub(super) fn call(callee: Node, mut args: Vec<Node>, span: Span) -> Node {
         return builtin(row, args, span);
     }
     if matches!(&callee.expr, Expr::Const(Value::Float(number)) if !number.is_finite()) {
-        let error = form_error(Reason::InvalidKeywordCall, "call", "a number is no function", span);
+        let error = form_error(Reason::InvalidKeywordCall, "call", "a number is not a function", span);
         args.push(Node::new(Expr::Raise(error), span));
         return Node::new(Expr::Do(args), span);
     }

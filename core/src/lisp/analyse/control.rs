@@ -55,8 +55,8 @@ impl Analyser<'_> {
         let wanted = self.scope().targets.last().copied();
         let (Tail::Yes, Some(wanted)) = (tail, wanted) else {
             let hint =
-                "It must be the last thing that a loop or function does: write (loop [i 0] (if … (recur (inc i)) i))";
-            let problem = "there is nothing to jump to from here";
+                "recur must be in tail position of a loop or function: write (loop [i 0] (if … (recur (inc i)) i))";
+            let problem = "recur is not in tail position";
             return Err(form_error_with_hint(Reason::InvalidForm, "recur", problem, hint, form.span));
         };
         let mut nodes = self.all(args)?;
@@ -64,7 +64,7 @@ impl Analyser<'_> {
             return Ok(Node::new(Expr::Recur(nodes), form.span));
         }
         let values = if wanted == 1 { "value" } else { "values" };
-        let problem = format!("expected {wanted} {values} as the loop or function binds, got {}", nodes.len());
+        let problem = format!("the loop or function takes {wanted} {values}, got {}", nodes.len());
         let error = Error::new(Reason::ArityMismatch, problem).within("recur").at(form.span);
         nodes.push(Node::new(Expr::Raise(Box::new(error)), form.span));
         Ok(Node::new(Expr::Do(nodes), form.span))
@@ -89,7 +89,7 @@ impl Analyser<'_> {
             [_, value] => (None, value),
             [_, doc, value, ..] => {
                 let Shape::Literal(Value::Str(text)) = &doc.shape else {
-                    let hint = format!("Write ({op} name \"what it is\" value)");
+                    let hint = format!("Write ({op} name \"description\" value)");
                     let problem = "the description must be a string";
                     return Err(form_error_with_hint(Reason::InvalidArity, op, problem, &hint, doc.span));
                 };
@@ -168,14 +168,8 @@ impl Analyser<'_> {
         }
         count("tool/try", args, form.span)?;
         let Expr::Tool { tool, args } = self.expr(&args[0], Tail::No)?.expr else {
-            let hint = "Write (tool/try (tool/name {…})), nothing else around the call";
-            return Err(form_error_with_hint(
-                Reason::InvalidForm,
-                "tool/try",
-                "takes one call of a tool",
-                hint,
-                form.span,
-            ));
+            let hint = "Write (tool/try (tool/name {…})) with only a tool call inside";
+            return Err(form_error_with_hint(Reason::InvalidForm, "tool/try", "takes one tool call", hint, form.span));
         };
         Ok(Node::new(Expr::Try { tool, args }, form.span))
     }

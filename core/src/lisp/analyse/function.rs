@@ -72,12 +72,12 @@ impl Analyser<'_> {
     /// A function from its parameters and body.
     fn lambda(&mut self, op: &str, name: SelfName, parts: &[Form], span: Span) -> AnalysisResult {
         let Some((form, body)) = parts.split_first() else {
-            let problem = "the parameters are missing";
+            let problem = "the parameter vector is missing";
             return Err(form_error_with_hint(Reason::InvalidForm, op, problem, &written(op), span));
         };
         let Shape::Vector(params) = &form.shape else {
             let (problem, hint) = if is_multiple(form) {
-                ("a function has one list of parameters", "Use & rest, or several functions".to_owned())
+                ("a function has only one parameter vector", "Use & rest, or define several functions".to_owned())
             } else {
                 ("the parameters must be a vector", written(op))
             };
@@ -195,7 +195,7 @@ fn parameters<'f>(op: &str, params: &'f [Form], span: Span) -> AnalysisResult<(&
     };
     match &params[at + 1..] {
         [rest] if rest.symbol() != Some("&") => Ok((&params[..at], Some(rest))),
-        _ => Err(form_error(Reason::InvalidForm, op, "one parameter must stand after &", span)),
+        _ => Err(form_error(Reason::InvalidForm, op, "exactly one parameter must follow &", span)),
     }
 }
 
@@ -225,14 +225,8 @@ fn placeholders(parts: &[Form]) -> Result<(usize, bool), Box<Error>> {
                 None => {}
             },
             Shape::Short(_) => {
-                let hint = "Write the inner one as (fn [x] …)";
-                return Err(form_error_with_hint(
-                    Reason::InvalidForm,
-                    "#()",
-                    "#() cannot stand inside of #()",
-                    hint,
-                    form.span,
-                ));
+                let hint = "Write the inner function as (fn [x] …)";
+                return Err(form_error_with_hint(Reason::InvalidForm, "#()", "#() cannot be nested", hint, form.span));
             }
             Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) => forms.extend(&**parts),
             Shape::Literal(_) | Shape::Regex(_) | Shape::Quoted(_) | Shape::Var(_) => {}

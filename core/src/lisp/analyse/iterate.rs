@@ -34,7 +34,7 @@ impl Analyser<'_> {
             return wrong("a binding has no value", args[0].span);
         }
         if parts.is_empty() {
-            return wrong("there is nothing to go through", args[0].span);
+            return wrong("the bindings are empty", args[0].span);
         }
         let mark = self.enter();
         let mut levels: Vec<Level> = Vec::new();
@@ -45,7 +45,7 @@ impl Analyser<'_> {
                 continue;
             }
             let Some(level) = levels.last_mut() else {
-                return wrong("a binding must stand before the first modifier", key.span);
+                return wrong("a binding must precede the first modifier", key.span);
             };
             let modifier = if is_keyword(key, "when") {
                 Modifier::When(self.expr(value, Tail::No)?)
@@ -67,7 +67,7 @@ impl Analyser<'_> {
         if let Shape::Literal(value @ (Value::Int(_) | Value::Big(_) | Value::Float(_) | Value::Keyword(_))) =
             &source.shape
         {
-            let problem = format!("{} cannot be gone through", crate::lisp::described(value));
+            let problem = format!("{} is not a collection", crate::lisp::described(value));
             let hint = "Use a collection, a string, or (range n)";
             return Err(form_error_with_hint(Reason::InvalidArity, op, problem, hint, source.span));
         }

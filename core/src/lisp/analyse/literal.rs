@@ -63,9 +63,9 @@ impl Analyser<'_> {
         let compiled = compiled.and_then(|pattern| {
             self.regex_steps += pattern.program().work();
             if self.regex_steps > MOST_REGEX_STEPS {
-                let problem = "the program's regexes are too large together";
+                let problem = "the program's regexes are too large in total";
                 return Err(
-                    crate::lisp::Error::new(Reason::ProgramTooLarge, problem).hint("Use fewer, or simpler ones")
+                    crate::lisp::Error::new(Reason::ProgramTooLarge, problem).hint("Use fewer or simpler regexes")
                 );
             }
             Ok(Node::constant(Value::Regex(Arc::new(pattern)), span))

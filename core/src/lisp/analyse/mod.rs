@@ -4,7 +4,7 @@
 //! In: the forms of a program and the names it may use. Out: an [`ir::Program`], or the first error; unknown names are
 //! reported together. It must never run anything, and never recurse deeper than the limit `form_nesting`.
 
-#![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a node")]
+#![expect(clippy::unnecessary_box_returns, reason = "boxed errors keep a result as small as a node")]
 #![expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "all forms have the type of the table's functions")]
 
 mod bind;
@@ -162,8 +162,7 @@ impl<'a> Analyser<'a> {
         self.depth += 1;
         if self.depth > FORM_NESTING.max {
             let problem = format!("forms are nested deeper than {} levels", FORM_NESTING.max);
-            let error =
-                Error::new(Reason::ProgramTooLarge, problem).hint("Give intermediate values names with let or def");
+            let error = Error::new(Reason::ProgramTooLarge, problem).hint("Name intermediate values with let or def");
             return Err(Box::new(error.at(form.span)));
         }
         let node = match &form.shape {

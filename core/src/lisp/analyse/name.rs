@@ -34,61 +34,61 @@ const LISTED: usize = 20;
 const ABSENT: &[(&str, &str)] = &[
     ("dotimes", "Use (doseq [i (range n)] …)"),
     ("while", "Use (loop […] (if … (recur …) …))"),
-    ("try", "There are no exceptions: test beforehand, or end with (fail …)"),
-    ("catch", "There are no exceptions: test beforehand, or end with (fail …)"),
+    ("try", "Exceptions are not supported: check first, or end with (fail …)"),
+    ("catch", "Exceptions are not supported: check first, or end with (fail …)"),
     ("throw", "Use (fail …)"),
     ("assert", "Use (when-not … (fail …))"),
     ("ex-info", "Use (fail {:reason … :message …})"),
     ("letfn", "Use (let [f (fn […] …)] …)"),
     ("doto", "Use let and do"),
-    ("atom", "Nothing is mutable: use reduce, loop or def"),
-    ("ref", "Nothing is mutable: use reduce, loop or def"),
-    ("swap!", "Nothing is mutable: use reduce, loop or def"),
-    ("reset!", "Nothing is mutable: use reduce, loop or def"),
-    ("set!", "Nothing is mutable: use reduce, loop or def"),
-    ("deref", "Nothing is mutable: use reduce, loop or def"),
-    ("volatile!", "Nothing is mutable: use reduce, loop or def"),
-    ("iterate", "There are no endless sequences: use (loop […] …) or (reduce … (range n))"),
-    ("cycle", "There are no endless sequences: use (map (fn [i] (nth coll (mod i (count coll)))) (range n))"),
+    ("atom", "Mutable state is not supported: use reduce, loop or def"),
+    ("ref", "Mutable state is not supported: use reduce, loop or def"),
+    ("swap!", "Mutable state is not supported: use reduce, loop or def"),
+    ("reset!", "Mutable state is not supported: use reduce, loop or def"),
+    ("set!", "Mutable state is not supported: use reduce, loop or def"),
+    ("deref", "Mutable state is not supported: use reduce, loop or def"),
+    ("volatile!", "Mutable state is not supported: use reduce, loop or def"),
+    ("iterate", "Infinite sequences are not supported: use (loop […] …) or (reduce … (range n))"),
+    ("cycle", "Infinite sequences are not supported: use (map (fn [i] (nth coll (mod i (count coll)))) (range n))"),
     ("repeatedly", "Use (map (fn [_] …) (range n))"),
     ("repeat", "Use (map (fn [_] value) (range n))"),
-    ("reductions", "Use reduce with a list of the results so far"),
+    ("reductions", "Use reduce with a list of the previous results"),
     ("reduced", "Use loop to stop early"),
-    ("lazy-seq", "Everything is computed at once: use map, filter, for or loop"),
-    ("doall", "Everything is computed at once: leave it out"),
-    ("dorun", "Everything is computed at once: use doseq"),
+    ("lazy-seq", "Sequences are not lazy: use map, filter, for or loop"),
+    ("doall", "Sequences are not lazy: omit it"),
+    ("dorun", "Sequences are not lazy: use doseq"),
     ("run!", "Use (doseq [x coll] …)"),
     ("transduce", "Use (reduce f init (map … coll))"),
-    ("sequence", "Use map, filter and their like on the collection"),
-    ("eduction", "Use map, filter and their like on the collection"),
-    ("transient", "Collections that nobody else holds are changed in place by themselves"),
-    ("ns", "There are no namespaces to declare: all functions are there"),
-    ("require", "There is nothing to load: all functions are there"),
-    ("use", "There is nothing to load: all functions are there"),
-    ("import", "There is nothing to load: all functions are there"),
-    ("defmacro", "There are no macros: write a function"),
-    ("macroexpand", "There are no macros"),
-    ("eval", "Programs cannot be evaluated by programs"),
+    ("sequence", "Use map or filter on the collection"),
+    ("eduction", "Use map or filter on the collection"),
+    ("transient", "Not needed: collections with one owner are updated in place"),
+    ("ns", "Not needed: all functions are available"),
+    ("require", "Not needed: all functions are available"),
+    ("use", "Not needed: all functions are available"),
+    ("import", "Not needed: all functions are available"),
+    ("defmacro", "Macros are not supported: write a function"),
+    ("macroexpand", "Macros are not supported"),
+    ("eval", "eval is not supported"),
     ("defn-", "Use defn"),
     ("defmulti", "Use a function with case or cond"),
     ("defmethod", "Use a function with case or cond"),
     ("defrecord", "Use a map"),
     ("defprotocol", "Use functions and maps"),
     ("deftype", "Use a map"),
-    ("declare", "Names may be used before they are defined: leave it out"),
+    ("declare", "Not needed: names may be used before their definition"),
     ("future", "Use pmap or pcalls"),
     ("promise", "Use pmap or pcalls"),
-    ("slurp", "Programs see only data/… and tool/…"),
-    ("spit", "Programs see only data/… and tool/…"),
+    ("slurp", "Programs can only access data/… and tool/…"),
+    ("spit", "Programs can only access data/… and tool/…"),
     ("printf", "Use (println (format …))"),
     ("call", "Write (tool/name {…})"),
-    ("rand", "There is no chance in programs: equal inputs give equal results"),
-    ("rand-int", "There is no chance in programs: equal inputs give equal results"),
-    ("rand-nth", "There is no chance in programs: equal inputs give equal results"),
-    ("shuffle", "There is no chance in programs: equal inputs give equal results"),
-    ("sorted-map", "Maps are always read in the order of their keys: use {…}"),
-    ("sorted-set", "Sets are always read in order: use #{…}"),
-    ("*4", "There are *1, *2 and *3"),
+    ("rand", "Random numbers are not supported: equal inputs give equal results"),
+    ("rand-int", "Random numbers are not supported: equal inputs give equal results"),
+    ("rand-nth", "Random numbers are not supported: equal inputs give equal results"),
+    ("shuffle", "Random numbers are not supported: equal inputs give equal results"),
+    ("sorted-map", "Maps are always sorted by key: use {…}"),
+    ("sorted-set", "Sets are always sorted: use #{…}"),
+    ("*4", "Only *1, *2 and *3 exist"),
     ("data", "Write data/name"),
     ("tool", "Write (tool/name {…})"),
 ];
@@ -142,8 +142,8 @@ fn unbound(seen: &[&Name], analyser: &Analyser<'_>) -> Error {
     let names: Vec<String> = seen.iter().take(LISTED).map(|(name, _, _)| format!("`{}`", name.name())).collect();
     let more = if seen.len() > LISTED { " and more" } else { "" };
     let problem = match names.as_slice() {
-        [name] => format!("nothing is called {name}"),
-        names => format!("nothing is called {}{more}", names.join(", ")),
+        [name] => format!("unknown name {name}"),
+        names => format!("unknown names {}{more}", names.join(", ")),
     };
     let mut hints: Vec<String> = Vec::new();
     for hint in seen.iter().take(LISTED).filter_map(|(name, _, locals)| analyser.suggestion(name.name(), locals)) {
@@ -168,10 +168,10 @@ fn no_tool((name, span): &Tool, analyser: &Analyser<'_>) -> Error {
         (near, known) => {
             let guess = near.map(|near| format!("Did you mean tool/{near}? ")).unwrap_or_default();
             let listed: Vec<String> = known.iter().map(|name| format!("tool/{name}")).collect();
-            format!("{guess}There are {}", listed.join(", "))
+            format!("{guess}Available: {}", listed.join(", "))
         }
     };
-    Error::new(Reason::UnknownTool, format!("there is no tool `{name}`")).at(*span).hint(hint)
+    Error::new(Reason::UnknownTool, format!("unknown tool `{name}`")).at(*span).hint(hint)
 }
 
 /// Joins hints into sentences; the last one keeps its end.
@@ -190,7 +190,7 @@ impl<'a> Analyser<'a> {
     /// Analyses a symbol that is read.
     pub(super) fn symbol(&mut self, name: Keyword, span: Span) -> AnalysisResult {
         if self.shorts == 0 && is_placeholder(name.name()) {
-            let problem = format!("`{}` stands outside of #(…)", name.name());
+            let problem = format!("`{}` is outside of #(…)", name.name());
             return Err(Box::new(Error::new(Reason::InvalidPlaceholder, problem).at(span)));
         }
         if let Some(source) = self.local(name) {
@@ -290,9 +290,7 @@ impl<'a> Analyser<'a> {
             return Some(format!("{name}: {}", lower(hint)));
         }
         if is_form(name) {
-            return Some(format!(
-                "`{name}` is a special form: it can be called, but is no value; wrap it in (fn […] …)"
-            ));
+            return Some(format!("`{name}` is a special form, not a value; wrap it in (fn […] …)"));
         }
         let defined = self.defined.iter().map(|name| name.name());
         let memory = self.names.memory.keys().map(|name| name.name());
@@ -302,7 +300,7 @@ impl<'a> Analyser<'a> {
         known.sort_unstable();
         let dashed = name.replace('_', "-");
         let meant = known.iter().copied().find(|known| *known == dashed).or_else(|| nearest::nearest(name, known));
-        meant.map(|meant| format!("Instead of `{name}` did you mean `{meant}`?"))
+        meant.map(|meant| format!("Did you mean `{meant}` instead of `{name}`?"))
     }
 }
 

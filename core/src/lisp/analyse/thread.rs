@@ -160,7 +160,7 @@ impl Analyser<'_> {
 fn split<'f>(op: &str, form: &Form, args: &'f [Form]) -> AnalysisResult<(&'f Form, &'f [Form])> {
     args.split_first().ok_or_else(|| {
         let hint = format!("Write ({op} value step …)");
-        form_error_with_hint(Reason::InvalidThreadForm, op, "there is no value to start with", &hint, form.span)
+        form_error_with_hint(Reason::InvalidThreadForm, op, "the value is missing", &hint, form.span)
     })
 }
 

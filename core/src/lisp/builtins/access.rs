@@ -12,24 +12,24 @@ use crate::value::{Map, Set, Value};
 /// Access to single items.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("first", Arity::exactly(1), first)
-        .doc(&["(first coll)"], "The first item of a list or string, nil when there is none.")
+        .doc(&["(first coll)"], "The first item of a list or string, nil if it is empty.")
         .examples(&[("(first [1 2])", "1"), ("(first \"ab\")", "\"a\""), ("(first nil)", "nil")])
         .clojure(ORDERED)
         .cost(Cost::Constant),
     Builtin::new("second", Arity::exactly(1), second)
-        .doc(&["(second coll)"], "The second item of a list or string, nil when there is none.")
+        .doc(&["(second coll)"], "The second item of a list or string, nil if there is none.")
         .examples(&[("(second [1 2])", "2"), ("(second [1])", "nil")])
         .clojure(ORDERED)
         .cost(Cost::Constant),
     Builtin::new("last", Arity::exactly(1), last)
-        .doc(&["(last coll)"], "The last item of a list or string, nil when there is none.")
+        .doc(&["(last coll)"], "The last item of a list or string, nil if it is empty.")
         .examples(&[("(last [1 2])", "2"), ("(last \"ab\")", "\"b\""), ("(last [])", "nil")])
         .clojure(ORDERED)
         .cost(Cost::Constant),
     Builtin::new("nth", Arity::between(2, 3), nth)
         .doc(
             &["(nth coll index)", "(nth coll index default)"],
-            "The item at an index from 0; the default, or nil, when there is none.",
+            "The item at an index from 0; the default, or nil, if there is none.",
         )
         .examples(&[("(nth [1 2] 1)", "2"), ("(nth [1 2] 5)", "nil"), ("(nth [1 2] 5 :none)", ":none")])
         .clojure(Clojure::Differs("an index out of range gives nil instead of an error"))
@@ -45,46 +45,49 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(ORDERED)
         .cost(Cost::Constant),
     Builtin::new("nfirst", Arity::exactly(1), nfirst)
-        .doc(&["(nfirst coll)"], "The first item of a list without its own first item, nil when nothing is left.")
+        .doc(&["(nfirst coll)"], "The first item of a list without its own first item, nil if nothing remains.")
         .examples(&[("(nfirst [[1 2 3] [4]])", "[2 3]"), ("(nfirst [[1]])", "nil")])
         .clojure(ORDERED),
     Builtin::new("nnext", Arity::exactly(1), nnext)
-        .doc(&["(nnext coll)"], "A list without its first two items, nil when nothing is left.")
+        .doc(&["(nnext coll)"], "A list without its first two items, nil if nothing remains.")
         .examples(&[("(nnext [1 2 3])", "[3]"), ("(nnext [1 2])", "nil")])
         .clojure(ORDERED),
     Builtin::new("peek", Arity::exactly(1), peek)
-        .doc(&["(peek list)"], "The last item of a list, nil when there is none.")
+        .doc(&["(peek list)"], "The last item of a list, nil if it is empty.")
         .examples(&[("(peek [1 2])", "2"), ("(peek [])", "nil")])
         .cost(Cost::Constant),
     Builtin::new("count", Arity::exactly(1), count_of)
-        .doc(&["(count coll)"], "How many items there are; of a string, how many characters a reader sees.")
+        .doc(&["(count coll)"], "The number of items; of a string, the number of visible characters (graphemes).")
         .examples(&[("(count [1 2])", "2"), ("(count \"héllo\")", "5"), ("(count nil)", "0")])
         .clojure(Clojure::Differs("strings are counted in graphemes"))
         .cost(Cost::Constant),
     Builtin::new("empty?", Arity::exactly(1), is_empty)
-        .doc(&["(empty? coll)"], "Is there no item? nil counts as empty.")
+        .doc(&["(empty? coll)"], "True for an empty collection or string, and for nil.")
         .examples(&[("(empty? [])", "true"), ("(empty? nil)", "true"), ("(empty? \"a\")", "false")])
         .cost(Cost::Constant),
     Builtin::new("not-empty", Arity::exactly(1), not_empty)
-        .doc(&["(not-empty coll)"], "The collection itself, nil when it is empty.")
+        .doc(&["(not-empty coll)"], "The collection itself, nil if it is empty.")
         .examples(&[("(not-empty [1])", "[1]"), ("(not-empty \"\")", "nil")])
         .cost(Cost::Constant),
     Builtin::new("empty", Arity::exactly(1), empty)
-        .doc(&["(empty coll)"], "An empty collection of the same kind; nil of nil.")
+        .doc(&["(empty coll)"], "An empty collection of the same type; nil for nil.")
         .examples(&[("(empty [1 2])", "[]"), ("(empty {:a 1})", "{}"), ("(empty \"ab\")", "\"\"")])
         .clojure(Clojure::Differs("a string gives the empty string, a keyword or a date gives {}"))
         .cost(Cost::Constant),
     Builtin::new("seq", Arity::exactly(1), seq)
-        .doc(&["(seq coll)"], "The items as a list, nil when there are none; a map's as [key value], sorted by key.")
+        .doc(
+            &["(seq coll)"],
+            "The items as a list, nil if there are none; those of a map as [key value], sorted by key.",
+        )
         .examples(&[("(seq {:b 1 :a 2})", "[[:a 2] [:b 1]]"), ("(seq \"ab\")", "[\"a\" \"b\"]"), ("(seq [])", "nil")]),
     Builtin::new("vec", Arity::exactly(1), vec_of)
-        .doc(&["(vec coll)"], "The items as a list; nil of nil.")
+        .doc(&["(vec coll)"], "The items as a list; nil for nil.")
         .examples(&[("(vec #{2 1})", "[1 2]"), ("(vec {:a 1})", "[[:a 1]]"), ("(vec nil)", "nil")])
         .clojure(Clojure::Differs("nil gives nil")),
 ];
 
 /// The difference to Clojure of functions that take an item by position.
-pub(super) const ORDERED: Clojure = Clojure::Differs("maps and sets have no order and are refused");
+pub(super) const ORDERED: Clojure = Clojure::Differs("maps and sets have no order and are rejected");
 
 fn first(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     at(machine, &args[0], 0)
@@ -133,7 +136,7 @@ fn nfirst(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 fn inner(first: &Value) -> EvalResult<()> {
     CollectionKinds::Ordered
         .check(1, first)
-        .map_err(|halt| hinted(halt, "Every item of the list must be a list or string itself; use first or next"))
+        .map_err(|halt| hinted(halt, "Every item of the list must be a list or string; use first or next"))
 }
 
 fn fnext(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {

@@ -17,17 +17,17 @@ use crate::value::number::{self, NumberError};
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("sum", Arity::exactly(1), sum)
-        .doc(&["(sum numbers)"], "The sum of the numbers of a vector; nil is skipped, nothing gives 0.")
+        .doc(&["(sum numbers)"], "The sum of the numbers in a vector; nil is skipped; 0 for an empty vector.")
         .examples(&[("(sum [1 2.5])", "3.5"), ("(sum [1 nil 2])", "3"), ("(sum nil)", "0")])
         .clojure(Clojure::Extension),
     Builtin::new("avg", Arity::exactly(1), avg)
-        .doc(&["(avg numbers)"], "The average of the numbers of a vector, a float; nil is skipped, nothing gives nil.")
+        .doc(&["(avg numbers)"], "The average of the numbers in a vector, a float; nil is skipped; nil for an empty vector.")
         .examples(&[("(avg [1 2])", "1.5"), ("(avg [1 nil 3])", "2.0"), ("(avg [])", "nil")])
         .clojure(Clojure::Extension),
     Builtin::new("sum-by", Arity::exactly(2), sum_by)
         .doc(
             &["(sum-by key coll)"],
-            "The sum of the items' values under key (a field, key path or function); nil and missing ones are skipped.",
+            "The sum of the items' values under key (a field, key path or function); nil and missing values are skipped.",
         )
         .examples(&[
             ("(sum-by :n [{:n 1} {:n 3} {}])", "4"),
@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("avg-by", Arity::exactly(2), avg_by)
         .doc(
             &["(avg-by key coll)"],
-            "The average of the items' values under key, a float; nil and missing ones are skipped, nothing gives nil.",
+            "The average of the items' values under key, a float; nil and missing values are skipped; nil without values.",
         )
         .examples(&[("(avg-by :n [{:n 1} {:n 3} {}])", "2.0"), ("(avg-by :n [])", "nil")])
         .clojure(Clojure::Extension),
@@ -65,7 +65,7 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Extension),
     Builtin::new("distinct-by", Arity::exactly(2), distinct_by)
-        .doc(&["(distinct-by key coll)"], "The items, only the first of those with one value under key.")
+        .doc(&["(distinct-by key coll)"], "The items, only the first for each value under key.")
         .examples(&[
             ("(distinct-by :a [{:a 1 :b 1} {:a 1 :b 2} {:a 2}])", "[{:a 1 :b 1} {:a 2}]"),
             ("(distinct-by count [\"a\" \"b\" \"cc\"])", "[\"a\" \"cc\"]"),
@@ -97,8 +97,8 @@ impl Sum {
         }
         self.total = number::add(&self.total, number).map_err(|error| match error {
             NumberError::TooLarge => too_large(),
-            _ => Error::new(Reason::ArithmeticError, format!("{} cannot be added up", described(number)))
-                .hint("Only numbers can be; nil is skipped"),
+            _ => Error::new(Reason::ArithmeticError, format!("{} cannot be added", described(number)))
+                .hint("Only numbers can be added; nil is skipped"),
         })?;
         self.count = self.count.saturating_add(1);
         Ok(())

@@ -105,7 +105,7 @@ pub(super) fn callee<'v>(function: &'v Value, coll: &Value, call: &str) -> EvalR
 /// Adds the hint that the arguments look swapped.
 #[cold]
 pub(super) fn swapped(halt: Box<Halt>, call: &str) -> Box<Halt> {
-    hinted(halt, format!("The arguments look swapped; write {call}"))
+    hinted(halt, format!("The arguments seem swapped; write {call}"))
 }
 
 /// Adds a hint to the error.

@@ -14,21 +14,21 @@ const EXACT: Clojure = Clojure::Differs("integers never overflow");
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     constant("+", Arity::from(0), |machine, args| sum(machine, args, Reason::TypeError))
-        .doc(&["(+)", "(+ x & more)"], "The sum of numbers; with a float among them a float.")
+        .doc(&["(+)", "(+ x & more)"], "The sum of numbers; a float if any of them is a float.")
         .examples(&[("(+ 1 2 3)", "6"), ("(+ 1 2.5)", "3.5"), ("(+)", "0"), ("(+ ##Inf 1)", "##Inf")])
         .clojure(EXACT),
     constant("-", Arity::from(1), |machine, args| difference(machine, args, Reason::TypeError))
-        .doc(&["(- x)", "(- x & more)"], "The number without the others; of one number the negative.")
+        .doc(&["(- x)", "(- x & more)"], "The first number minus the others; with one number, its negative.")
         .examples(&[("(- 10 3 2)", "5"), ("(- 3)", "-3"), ("(- 1 2.5)", "-1.5")])
         .clojure(EXACT),
     constant("*", Arity::from(0), |machine, args| product(machine, args, Reason::TypeError))
-        .doc(&["(*)", "(* x & more)"], "The product of numbers; with a float among them a float.")
+        .doc(&["(*)", "(* x & more)"], "The product of numbers; a float if any of them is a float.")
         .examples(&[("(* 2 3 4)", "24"), ("(* 2 1.5)", "3.0"), ("(*)", "1"), ("(* 0 ##Inf)", "##NaN")])
         .clojure(EXACT),
     constant("/", Arity::from(1), quotient)
         .doc(
             &["(/ x)", "(/ x & more)"],
-            "The quotient as a float; of one number its reciprocal. Dividing by the integer 0 is an error.",
+            "The quotient as a float; with one number, its reciprocal. Dividing by the integer 0 is an error.",
         )
         .examples(&[("(/ 10 4)", "2.5"), ("(/ 10 2)", "5.0"), ("(/ 4)", "0.25"), ("(/ 1 0.0)", "##Inf")])
         .clojure(FLOATS),
@@ -45,10 +45,10 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(quot 7 2)", "3"), ("(quot 7 -2)", "-3"), ("(quot 7.5 2.5)", "3")])
         .clojure(Clojure::Differs("an integer also for floats")),
     constant("rem", Arity::exactly(2), |machine, args| divided(machine, args, REM))
-        .doc(&["(rem n divisor)"], "What quot leaves; it has the sign of n.")
+        .doc(&["(rem n divisor)"], "The remainder of quot, with the sign of n.")
         .examples(&[("(rem 7 3)", "1"), ("(rem -7 3)", "-1"), ("(rem 5.5 2)", "1.5")]),
     constant("mod", Arity::exactly(2), |machine, args| divided(machine, args, MODULO))
-        .doc(&["(mod n divisor)"], "What dividing and rounding down leaves; it has the sign of the divisor.")
+        .doc(&["(mod n divisor)"], "The remainder of division rounding down, with the sign of the divisor.")
         .examples(&[("(mod 7 3)", "1"), ("(mod -7 3)", "2"), ("(mod 5.5 -2)", "-0.5")]),
     constant("+'", Arity::from(0), |machine, args| sum(machine, args, Reason::RuntimeError))
         .doc(&["(+')", "(+' x & more)"], "The same as +, which never overflows either.")

@@ -26,13 +26,13 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .cost(Cost::Logarithmic),
     Builtin::new("assoc-in", Arity::exactly(3), assoc_in)
-        .doc(&["(assoc-in m path value)"], "The map with the value at the end of a path; missing maps are made.")
+        .doc(&["(assoc-in m path value)"], "The map with the value at the end of a path; missing maps are created.")
         .examples(&[("(assoc-in {} [:x :y] 1)", "{:x {:y 1}}"), ("(assoc-in [[1 2] [3]] [0 1] 9)", "[[1 9] [3]]")])
         .cost(Cost::Logarithmic),
     Builtin::new("update", Arity::from(0), update)
         .doc(
             &["(update m key f)", "(update m key f a …)"],
-            "The map with `(f value a …)` in place of the value under exactly this key, nil when there is none.",
+            "The map with the value under exactly this key replaced by `(f value a …)`; a missing value is nil.",
         )
         .examples(&[
             ("(update {:a 1} :a inc)", "{:a 2}"),
@@ -44,7 +44,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("update-in", Arity::from(0), update_in)
         .doc(
             &["(update-in m path f)", "(update-in m path f a …)"],
-            "The map with `(f value a …)` in place of the value at the end of a path; missing maps are made.",
+            "The map with the value at the end of a path replaced by `(f value a …)`; missing maps are created.",
         )
         .examples(&[
             ("(update-in {:a {:b 1}} [:a :b] + 10)", "{:a {:b 11}}"),
@@ -60,7 +60,7 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .cost(Cost::Logarithmic),
     Builtin::new("merge", Arity::from(0), merge)
-        .doc(&["(merge m …)"], "One map of all entries; of equal keys the last wins. nil counts as an empty map.")
+        .doc(&["(merge m …)"], "One map of all entries; the last of equal keys wins. nil counts as an empty map.")
         .examples(&[
             ("(merge {:a 1 :b 1} {:a 2} nil)", "{:a 2 :b 1}"),
             ("(merge {\"a\" 1} {:a 2})", "{:a 2 \"a\" 1}"),
@@ -68,18 +68,18 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Differs("All nil gives {}.")),
     Builtin::new("merge-with", Arity::from(1), merge_with)
-        .doc(&["(merge-with f m …)"], "One map of all entries; of equal keys the values become `(f old new)`.")
+        .doc(&["(merge-with f m …)"], "One map of all entries; the values of equal keys become `(f old new)`.")
         .examples(&[
             ("(merge-with + {:a 1} {:a 2 :b 3})", "{:a 3 :b 3}"),
             ("(merge-with concat {:a [1]} {:a [2]})", "{:a [1 2]}"),
         ])
         .clojure(Clojure::Differs("All nil gives {}.")),
     Builtin::new("update-vals", Arity::exactly(2), update_vals)
-        .doc(&["(update-vals m f)"], "The map with `(f value)` in place of every value; nil for nil.")
+        .doc(&["(update-vals m f)"], "The map with every value replaced by `(f value)`; nil for nil.")
         .examples(&[("(update-vals {:a 1 :b 2} inc)", "{:a 2 :b 3}"), ("(update-vals nil inc)", "nil")])
         .clojure(NIL),
     Builtin::new("update-keys", Arity::exactly(2), update_keys)
-        .doc(&["(update-keys m f)"], "The map with `(f key)` in place of every key; nil for nil.")
+        .doc(&["(update-keys m f)"], "The map with every key replaced by `(f key)`; nil for nil.")
         .examples(&[("(update-keys {:a 1} name)", "{\"a\" 1}"), ("(update-keys nil name)", "nil")])
         .clojure(NIL),
 ];
@@ -164,7 +164,7 @@ fn item<'m>(
                 Change::Update => "Indexes go from 0 to the number of items minus 1",
                 Change::Assoc | Change::AssocIn => "Indexes go from 0 to the number of items, which appends",
             };
-            let problem = format!("{key} is no index of a vector of {len} items");
+            let problem = format!("index {key} is out of range for a vector of {len} items");
             Error::new(Reason::RuntimeError, problem).hint(hint).halt()
         }
     }
@@ -240,7 +240,7 @@ fn assoc_in(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 fn change(args: &mut [Value]) -> EvalResult<(Value, &mut Value, &Value, &mut [Value])> {
     let count = args.len();
     let [root, key, function, rest @ ..] = args else {
-        let problem = format!("needs at least 3 arguments (what, where, a function), got {count}");
+        let problem = format!("needs at least 3 arguments (collection, key, function), got {count}");
         return Error::new(Reason::TypeError, problem).halt();
     };
     Ok((std::mem::take(root), key, function, rest))

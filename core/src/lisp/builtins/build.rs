@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(hash-set 1 2 1)", "#{1 2}"), ("(hash-set)", "#{}")])
         .cost(Cost::Sorting),
     Builtin::new("hash-map", Arity::from(0), hash_map)
-        .doc(&["(hash-map & keyvals)"], "A map of the arguments, taken as keys and values in turn; the last of equal keys wins.")
+        .doc(&["(hash-map & keyvals)"], "A map of the arguments, alternating keys and values; the last of equal keys wins.")
         .examples(&[("(hash-map :a 1 :b 2)", "{:a 1 :b 2}"), ("(hash-map)", "{}")])
         .cost(Cost::Sorting),
     Builtin::new("array-map", Arity::from(0), hash_map)
@@ -36,12 +36,12 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Differs("entries are sorted by key"))
         .cost(Cost::Sorting),
     Builtin::new("cons", Arity::exactly(2), cons)
-        .doc(&["(cons item coll)"], "A list with one more item in front.")
+        .doc(&["(cons item coll)"], "A list with the item added in front.")
         .examples(&[("(cons 0 [1 2])", "[0 1 2]"), ("(cons 0 nil)", "[0]"), ("(cons 0 \"ab\")", "[0 \"a\" \"b\"]")]),
     Builtin::new("conj", Arity::from(0), conj)
         .doc(
             &["(conj coll & items)"],
-            "The collection with more items: at the end of a list, as members of a set, as [key value] entries or whole maps of a map.",
+            "The collection with items added: at the end of a list, as members of a set, as [key value] entries or maps to a map.",
         )
         .examples(&[
             ("(conj [1] 2 3)", "[1 2 3]"),
@@ -50,9 +50,9 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(conj nil 1)", "[1]"),
         ]),
     Builtin::new("concat", Arity::from(0), concat)
-        .doc(&["(concat & colls)"], "The items of all collections in one list; nil has none, a map has [key value] entries.")
+        .doc(&["(concat & colls)"], "The items of all collections in one list; nil has none, maps give [key value] entries.")
         .examples(&[("(concat [1 2] nil [3])", "[1 2 3]"), ("(concat {:a 1} [2])", "[[:a 1] 2]"), ("(concat)", "[]")])
-        .clojure(Clojure::Differs("strings are refused")),
+        .clojure(Clojure::Differs("strings are rejected")),
     Builtin::new("into", Arity::exactly(2), into)
         .doc(&["(into target source)"], "The target with all items of the source, as by conj.")
         .examples(&[
@@ -61,24 +61,24 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(into #{} [1 1])", "#{1}"),
         ]),
     Builtin::new("zip", Arity::exactly(2), zip)
-        .doc(&["(zip list1 list2)"], "Pairs of the items of two lists; the shorter one decides how many.")
+        .doc(&["(zip list1 list2)"], "Pairs of the items of two lists, as many as in the shorter one.")
         .examples(&[("(zip [1 2] [:a :b])", "[[1 :a] [2 :b]]"), ("(zip [1 2] [:a])", "[[1 :a]]")])
         .clojure(Clojure::Extension),
     Builtin::new("zipmap", Arity::exactly(2), zipmap)
-        .doc(&["(zipmap keys vals)"], "A map of keys and values side by side; the shorter one decides how many.")
+        .doc(&["(zipmap keys vals)"], "A map of keys to values at the same index, as many as in the shorter list.")
         .examples(&[("(zipmap [:a :b] [1 2])", "{:a 1 :b 2}"), ("(zipmap [:a :b] [1])", "{:a 1}"), ("(zipmap nil [1])", "{}")])
         .cost(Cost::Sorting),
     Builtin::new("interleave", Arity::from(0), interleave)
-        .doc(&["(interleave & colls)"], "The first items of all collections, then the second ones, as far as the shortest goes.")
+        .doc(&["(interleave & colls)"], "The first items of all collections, then the second ones, up to the end of the shortest.")
         .examples(&[("(interleave [1 2 3] [:a :b])", "[1 :a 2 :b]"), ("(interleave [1] nil)", "[]")])
         .clojure(ORDERED),
     Builtin::new("interpose", Arity::exactly(2), interpose)
         .doc(&["(interpose separator coll)"], "The items with the separator between them.")
         .examples(&[("(interpose 0 [1 2 3])", "[1 0 2 0 3]"), ("(interpose \",\" nil)", "[]")]),
     Builtin::new("repeat", Arity::exactly(2), repeat)
-        .doc(&["(repeat n x)"], "A list of n times the same value.")
+        .doc(&["(repeat n x)"], "A list with n copies of a value.")
         .examples(&[("(repeat 3 :x)", "[:x :x :x]"), ("(repeat 0 1)", "[]")])
-        .clojure(Clojure::Differs("the count must be given: there are no endless lists"))
+        .clojure(Clojure::Differs("the count is required: lists are finite"))
         .cost(Cost::Output),
 ];
 
@@ -97,8 +97,8 @@ fn hash_map(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     for pair in args.chunks_mut(2) {
         machine.tick()?;
         let [key, value] = pair else {
-            let problem = format!("keys and values in turn are expected, got {} arguments", args.len());
-            return Error::new(Reason::ArityError, problem).hint("Add the value of the last key").halt();
+            let problem = format!("expected alternating keys and values, got {} arguments", args.len());
+            return Error::new(Reason::ArityError, problem).hint("Add the value for the last key").halt();
         };
         map.insert(std::mem::take(key), std::mem::take(value));
     }

@@ -68,8 +68,8 @@ fn under<'i>(word: Keyword, field: &Field, item: &'i Value) -> EvalResult<Option
 
 #[cold]
 fn no_fields(word: Keyword, item: &Value) -> Box<Halt> {
-    let problem = format!("the items must be maps to have :{}, one is {}", word.name(), described(item));
-    Error::new(Reason::TypeError, problem).hint("Use (fn [item] …) for items of other kinds").into()
+    let problem = format!("items must be maps to look up :{}, one is {}", word.name(), described(item));
+    Error::new(Reason::TypeError, problem).hint("Use (fn [item] …) for items of other types").into()
 }
 
 /// The function of `(name f … coll)`, called with several arguments: keywords and sets take only one.

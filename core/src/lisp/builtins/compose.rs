@@ -13,29 +13,32 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("comp", Arity::from(0), comp)
         .doc(
             &["(comp f g …)"],
-            "A function that calls the last function with its arguments, the one before with the result, and so on.",
+            "A function that calls the last function with its arguments, the previous one with the result, and so on.",
         )
         .examples(&[("((comp str inc) 1)", "\"2\""), ("((comp :a :b) {:b {:a 7}})", "7"), ("((comp) 1)", "1")]),
     Builtin::new("partial", Arity::from(0), partial)
         .doc(&["(partial f a …)"], "A function that calls f with these arguments in front of its own.")
         .examples(&[("((partial + 1) 2)", "3"), ("(map (partial str \"no. \") [1 2])", "[\"no. 1\" \"no. 2\"]")]),
     Builtin::new("complement", Arity::exactly(1), complement)
-        .doc(&["(complement f)"], "A function that says true where f gives nil or false, and false elsewhere.")
+        .doc(&["(complement f)"], "A function that returns true where f returns nil or false, else false.")
         .examples(&[("((complement nil?) 1)", "true"), ("(filter (complement #{2}) [1 2 3])", "[1 3]")])
         .cost(Cost::Constant),
     Builtin::new("constantly", Arity::exactly(1), constantly)
-        .doc(&["(constantly x)"], "A function that gives x whatever it is called with.")
+        .doc(&["(constantly x)"], "A function that returns x for any arguments.")
         .examples(&[("((constantly 5) 1 2)", "5"), ("(map (constantly :x) [1 2])", "[:x :x]")])
         .cost(Cost::Constant),
     Builtin::new("juxt", Arity::from(1), juxt)
-        .doc(&["(juxt f g …)"], "A function that gives the vector of what each function gives for its one argument.")
+        .doc(
+            &["(juxt f g …)"],
+            "A function that returns a vector of the results of each function for its one argument.",
+        )
         .examples(&[
             ("((juxt inc dec) 5)", "[6 4]"),
             ("(sort-by (juxt :a :b) [{:a 1 :b 2} {:a 1 :b 1}])", "[{:a 1 :b 1} {:a 1 :b 2}]"),
         ])
-        .clojure(Clojure::Differs("The function made takes one argument.")),
+        .clojure(Clojure::Differs("The resulting function takes one argument.")),
     Builtin::new("every-pred", Arity::from(0), every_pred)
-        .doc(&["(every-pred p …)"], "A function that says whether all predicates are true for all its arguments.")
+        .doc(&["(every-pred p …)"], "A function that returns true if all predicates are true for all its arguments.")
         .examples(&[
             ("((every-pred odd? pos?) 3)", "true"),
             ("((every-pred odd? pos?) 3 -5)", "false"),
@@ -44,13 +47,13 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("some-fn", Arity::from(0), some_fn)
         .doc(
             &["(some-fn p …)"],
-            "A function that gives the first value of a predicate for an argument that is neither nil nor false.",
+            "A function that returns the first truthy value of a predicate for one of its arguments.",
         )
         .examples(&[("((some-fn :a :b) {:b 2})", "2"), ("((some-fn even?) 1 3 4)", "true")]),
     Builtin::new("fnil", Arity::between(2, 4), fnil)
         .doc(
             &["(fnil f default)", "(fnil f default1 default2)", "(fnil f default1 default2 default3)"],
-            "A function that calls f with the defaults in place of arguments that are nil.",
+            "A function that calls f with the defaults instead of nil arguments.",
         )
         .examples(&[
             ("((fnil inc 0) nil)", "1"),
@@ -125,7 +128,7 @@ fn constantly(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 fn juxt(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Callable::bound("juxt", parts(args), |machine, parts, args| {
         let [arg] = args else {
-            let problem = format!("a function made by juxt takes 1 argument, got {}", args.len());
+            let problem = format!("a function from juxt takes 1 argument, got {}", args.len());
             return Error::new(Reason::RuntimeError, problem).hint("Write (fn [a b] [(f a b) (g a b)])").halt();
         };
         let mut values = Vec::with_capacity(parts.len());

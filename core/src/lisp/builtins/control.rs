@@ -17,7 +17,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("apply", Arity::from(2), apply)
         .doc(
             &["(apply f coll)", "(apply f a b … coll)"],
-            "Calls f with the items of a list, set or map as arguments, after those given first.",
+            "Calls f with the given arguments, followed by the items of a list, set or map.",
         )
         .examples(&[
             ("(apply + [1 2 3])", "6"),
@@ -25,25 +25,29 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(apply max #{3 1})", "3"),
         ]),
     PRINTLN,
-    PRINTLN.named("print", &["(print x…)"]).clojure(Clojure::Differs("It is println: each call makes one entry.")),
-    PRINTLN.named("prn", &["(prn x…)"]).clojure(Clojure::Differs("It is println: strings are printed raw.")),
+    PRINTLN
+        .named("print", &["(print x…)"])
+        .clojure(Clojure::Differs("The same as println: each call makes one entry.")),
+    PRINTLN
+        .named("prn", &["(prn x…)"])
+        .clojure(Clojure::Differs("The same as println: strings are printed without quotes.")),
     Builtin::new("pmap", Arity::from(2), pmap)
         .doc(
             &["(pmap f coll)", "(pmap f c1 c2…)"],
-            "As map, with the calls side by side; for tools that take long. What f defines or prints is dropped.",
+            "Like map, with parallel calls; for slow tools. Definitions and output of f are dropped.",
         )
         .examples(&[("(pmap inc [1 2])", "[2 3]"), ("(pmap + [1 2] [3 4])", "[4 6]")])
-        .clojure(Clojure::Differs("It is eager.")),
+        .clojure(Clojure::Differs("Eager.")),
     Builtin::new("pcalls", Arity::from(0), pcalls)
-        .doc(&["(pcalls f…)"], "The values of functions without arguments, called side by side.")
+        .doc(&["(pcalls f…)"], "The values of functions without arguments, called in parallel.")
         .examples(&[("(pcalls (fn [] 1) (fn [] 2))", "[1 2]"), ("(pcalls)", "[]")])
-        .clojure(Clojure::Differs("It is eager.")),
+        .clojure(Clojure::Differs("Eager.")),
 ];
 
 const PRINTLN: Builtin = Builtin::new("println", Arity::from(0), println)
     .doc(
         &["(println x…)"],
-        "Adds one printed entry: strings raw, everything else in readable form, with spaces between. Gives nil.",
+        "Prints the values, separated by spaces: strings without quotes, everything else in readable form. Returns nil.",
     )
     .examples(&[("(println \"a\" 1)", "nil")])
     .cost(Cost::Output);
@@ -95,7 +99,7 @@ fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     // Only shortened output is bounded.
     if is_cut {
         let levels = JSON_DEPTH.max;
-        let warning = format!("println: what lies deeper than {levels} levels in a value was printed as `...`");
+        let warning = format!("println: values nested deeper than {levels} levels were printed as `...`");
         if !machine.warnings.contains(&warning) {
             machine.warnings.push(warning);
         }
@@ -147,7 +151,7 @@ fn pmap(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         }
     }
     if let (Value::Keyword(_), true) = (function, is_map) {
-        let problem = "a keyword gets maps, but the items of a map are entries [key value]";
+        let problem = "a keyword needs maps, but the items of a map are entries [key value]";
         return Error::new(Reason::TypeError, problem).hint("Write (pmap :key list-of-maps)").halt();
     }
     if let Value::Map(_) = function {

@@ -15,30 +15,30 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("doc", Arity::exactly(1), doc)
         .doc(
             &["(doc name)", "(doc tool/name)"],
-            "Prints what a function, form, tool or definition does and how it is called; nil.",
+            "Prints the description and the calls of a function, form, tool or definition; nil.",
         )
         .examples(&[("(doc map)", "nil")]),
     Builtin::new("source", Arity::exactly(1), source)
-        .doc(&["(source name)"], "Prints the text of a function that a program defined; nil.")
+        .doc(&["(source name)"], "Prints the source of a function that a program defined; nil.")
         .examples(&[("(source map)", "nil")]),
     Builtin::new("meta", Arity::exactly(1), meta)
-        .doc(&["(meta name)"], "What `doc` tells, as a map.")
+        .doc(&["(meta name)"], "The contents of `doc` as a map.")
         .examples(&[("(:name (meta map))", "\"map\"")])
-        .clojure(Clojure::Differs("it tells about names, not about values")),
+        .clojure(Clojure::Differs("it describes names, not values")),
     Builtin::new("dir", Arity::between(1, 2), dir)
         .doc(
             &["(dir namespace)", "(dir tool)", "(dir memory)", "(dir namespace {:limit n :offset n})"],
-            "What a namespace holds, one line for each name.",
+            "The members of a namespace, one line for each name.",
         )
         .examples(&[("(count (dir clojure.walk))", "3")]),
     Builtin::new("apropos", Arity::between(1, 2), apropos)
         .doc(
             &["(apropos text)", "(apropos text {:limit n})"],
-            "What has the text in its name or description, one line each.",
+            "Everything with the text in its name or description, one line each.",
         )
         .examples(&[("(apropos \"zzzz\")", "[]")]),
     Builtin::new("ns-publics", Arity::exactly(1), ns_publics)
-        .doc(&["(ns-publics namespace)"], "A map from the names of a namespace to what they are.")
+        .doc(&["(ns-publics namespace)"], "A map from the names of a namespace to their descriptions.")
         .examples(&[("(get-in (ns-publics json) [\"parse-string\" :kind])", "\"function\"")]),
     Builtin::new("ns-name", Arity::exactly(1), ns_name)
         .doc(&["(ns-name namespace)"], "The full name of a namespace.")
@@ -47,10 +47,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(all-ns)"], "The names of all namespaces of functions.")
         .examples(&[("(count (all-ns))", "5")]),
     Builtin::new("tool/servers", Arity::exactly(0), servers)
-        .doc(
-            &["(tool/servers)"],
-            "The servers behind `tool/call`; fails, because there are none. `(dir tool)` lists the agent's tools.",
-        )
+        .doc(&["(tool/servers)"], "Always fails: there are no tool servers. `(dir tool)` lists the agent's tools.")
         .clojure(Clojure::Extension),
 ];
 
@@ -146,7 +143,7 @@ impl Subject<'_> {
         lines.extend(Some(self.about()).filter(|about| !about.is_empty()));
         if let Self::Row(row, _) = self {
             match row.clojure {
-                Clojure::Differs(how) => lines.push(format!("Other than in Clojure: {}.", sentence(how))),
+                Clojure::Differs(how) => lines.push(format!("Differs from Clojure: {}.", sentence(how))),
                 Clojure::Extension => lines.push("Not in Clojure.".to_owned()),
                 Clojure::Named(name) => lines.push(format!("In Clojure: {name}.")),
                 Clojure::Same => {}
@@ -226,7 +223,7 @@ fn subject<'h>(machine: &Machine<'h>, value: &Value) -> EvalResult<Subject<'h>> 
     }
     let near = nearest(&name, rows().map(|row| row.name));
     let hint = near.map_or_else(|| "(apropos \"text\") searches".to_owned(), |near| format!("Did you mean `{near}`?"));
-    Error::new(Reason::RuntimeError, format!("nothing is called `{name}`")).hint(hint).halt()
+    Error::new(Reason::RuntimeError, format!("unknown name `{name}`")).hint(hint).halt()
 }
 
 /// The members of a namespace, sorted by name; `runtime_error` if there is no such namespace.
@@ -252,8 +249,8 @@ fn members<'h>(machine: &Machine<'h>, value: &Value) -> EvalResult<Vec<(String, 
 
 fn namespace(name: &str) -> EvalResult<&'static namespaces::Namespace> {
     namespaces::named(name).ok_or_else(|| {
-        let hint = format!("There are {}, {}", LISTED.join(", "), OWN.join(", "));
-        Error::new(Reason::RuntimeError, format!("there is no namespace `{name}`")).hint(hint).into()
+        let hint = format!("Available: {}, {}", LISTED.join(", "), OWN.join(", "));
+        Error::new(Reason::RuntimeError, format!("unknown namespace `{name}`")).hint(hint).into()
     })
 }
 
@@ -269,7 +266,7 @@ fn source(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         Subject::Memory(_, binding) => closure(&binding.value).map(|(_, source)| source.to_owned()),
         Subject::Row(..) | Subject::Tool(_) => None,
     };
-    let text = text.unwrap_or_else(|| format!("there is no source of {}", subject.name()));
+    let text = text.unwrap_or_else(|| format!("{} has no source", subject.name()));
     machine.print(text);
     Ok(Value::Nil)
 }

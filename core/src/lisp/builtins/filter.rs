@@ -23,21 +23,21 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(VECTOR),
     Builtin::new("keep", Arity::exactly(2), keep)
-        .doc(&["(keep f coll)"], "The values of f for the items, without those that are nil.")
+        .doc(&["(keep f coll)"], "The results of f for the items, without nil.")
         .examples(&[
             ("(keep :a [{:a 1} {} {:a false}])", "[1 false]"),
             ("(keep #(when (odd? %) (* % %)) [1 2 3])", "[1 9]"),
         ])
         .clojure(VECTOR),
     Builtin::new("keep-indexed", Arity::exactly(2), keep_indexed)
-        .doc(&["(keep-indexed f coll)"], "The values of `(f index item)`, without those that are nil.")
+        .doc(&["(keep-indexed f coll)"], "The results of `(f index item)`, without nil.")
         .examples(&[
             ("(keep-indexed (fn [i x] (when (odd? i) x)) [:a :b :c :d])", "[:b :d]"),
             ("(keep-indexed vector nil)", "[]"),
         ])
         .clojure(VECTOR),
     Builtin::new("some", Arity::exactly(2), some)
-        .doc(&["(some pred coll)"], "The first value of pred that is neither nil nor false; nil when there is none.")
+        .doc(&["(some pred coll)"], "The first truthy result of pred; nil if there is none.")
         .examples(&[
             ("(some odd? [2 3])", "true"),
             ("(some :a [{:a nil} {:a 5}])", "5"),
@@ -45,20 +45,20 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(some odd? nil)", "nil"),
         ]),
     Builtin::new("every?", Arity::exactly(2), every)
-        .doc(&["(every? pred coll)"], "Is pred true for all items? It is when there are none.")
+        .doc(&["(every? pred coll)"], "True if pred is truthy for all items, or there are none.")
         .examples(&[("(every? odd? [1 3])", "true"), ("(every? odd? [1 2])", "false"), ("(every? odd? [])", "true")]),
     Builtin::new("not-any?", Arity::exactly(2), not_any)
-        .doc(&["(not-any? pred coll)"], "Is pred true for no item?")
+        .doc(&["(not-any? pred coll)"], "True if pred is truthy for no item.")
         .examples(&[("(not-any? odd? [2 4])", "true"), ("(not-any? odd? [1 2])", "false")]),
     Builtin::new("not-every?", Arity::exactly(2), not_every)
-        .doc(&["(not-every? pred coll)"], "Is there an item for which pred is nil or false?")
+        .doc(&["(not-every? pred coll)"], "True if pred is nil or false for some item.")
         .examples(&[("(not-every? odd? [1 2])", "true"), ("(not-every? odd? nil)", "false")]),
 ];
 
 const VECTOR: Clojure = Clojure::Differs("Always a vector, never lazy.");
 
 const FILTER: Builtin = Builtin::new("filter", Arity::exactly(2), filter)
-    .doc(&["(filter pred coll)"], "The items for which pred is neither nil nor false, as a vector.")
+    .doc(&["(filter pred coll)"], "The items for which pred is truthy, as a vector.")
     .examples(&[
         ("(filter odd? [1 2 3])", "[1 3]"),
         ("(filter :active [{:id 1 :active true} {:id 2}])", "[{:active true :id 1}]"),

@@ -23,7 +23,7 @@ const MOST_DECIMALS: usize = 1_100;
 pub(super) const ROWS: &[Builtin] = &[Builtin::new("format", Arity::from(0), format)
     .doc(
         &["(format template & values)"],
-        "The template with its directives replaced by the values in turn: %s %d %f %.2f %e %x %X %o %b %c %n %%, with \
+        "The template with its directives replaced by the values in order: %s %d %f %.2f %e %x %X %o %b %c %n %%, with \
          width and the flags - 0 + , and space.",
     )
     .examples(&[
@@ -33,7 +33,7 @@ pub(super) const ROWS: &[Builtin] = &[Builtin::new("format", Arity::from(0), for
         ("(format \"%x %o %e\" 255 8 1234.5)", "\"ff 10 1.234500e+03\""),
     ])
     .cost(Cost::Output)
-    .clojure(Clojure::Differs("nil is written as nothing, and %f takes integers."))];
+    .clojure(Clojure::Differs("nil is written as an empty text, and %f takes integers."))];
 
 /// A directive of a template.
 #[derive(Default)]
@@ -79,7 +79,7 @@ impl<'t> Directive<'t> {
 }
 
 const DIRECTIVES: &str =
-    "There are %s %d %f %e %x %X %o %b %c %n %%, with width, precision and the flags - 0 + , and space";
+    "Available: %s %d %f %e %x %X %o %b %c %n %%, with width, precision and the flags - 0 + , and space";
 
 fn fault(problem: impl Into<String>) -> Error {
     Error::new(Reason::RuntimeError, problem)
@@ -94,7 +94,7 @@ fn digits(text: &str) -> (Option<usize>, &str) {
 
 fn format(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Some((template, values)) = args.split_first() else {
-        return fault("there is no template").hint("Write (format \"%s items\" n)").halt();
+        return fault("the template is missing").hint("Write (format \"%s items\" n)").halt();
     };
     let mut rest = text(1, template)?;
     let (mut out, mut used) = (TextWriter::default(), 0);

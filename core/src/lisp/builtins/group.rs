@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("partition", Arity::between(2, 4), partition)
         .doc(
             &["(partition n coll)", "(partition n step coll)", "(partition n step pad coll)"],
-            "Groups of n items, each starting step items after the one before; an incomplete last group is left out, or filled with the items of pad.",
+            "Groups of n items, each starting step items after the previous one; an incomplete last group is dropped, or padded with the items of pad.",
         )
         .examples(&[
             ("(partition 2 [1 2 3 4 5])", "[[1 2] [3 4]]"),
@@ -29,25 +29,25 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("partition-all", Arity::between(2, 3), partition_all)
         .doc(
             &["(partition-all n coll)", "(partition-all n step coll)"],
-            "Groups of n items as partition makes them, incomplete ones included.",
+            "Groups of n items like partition, including incomplete ones.",
         )
         .examples(&[("(partition-all 2 [1 2 3])", "[[1 2] [3]]"), ("(partition-all 2 1 [1 2 3])", "[[1 2] [2 3] [3]]")])
         .cost(Cost::Output),
     Builtin::new("partition-by", Arity::exactly(2), partition_by)
-        .doc(&["(partition-by f coll)"], "Groups of neighbours for which f gives the same value.")
+        .doc(&["(partition-by f coll)"], "Groups of consecutive items for which f returns the same value.")
         .examples(&[
             ("(partition-by odd? [1 3 2 4 5])", "[[1 3] [2 4] [5]]"),
             ("(partition-by identity \"aab\")", "[[\"a\" \"a\"] [\"b\"]]"),
         ]),
     Builtin::new("dedupe", Arity::exactly(1), dedupe)
-        .doc(&["(dedupe coll)"], "The items without those that equal the one before; 1 and 1.0 differ.")
+        .doc(&["(dedupe coll)"], "The items without consecutive duplicates; 1 and 1.0 differ.")
         .examples(&[("(dedupe [1 1 2 1])", "[1 2 1]"), ("(dedupe nil)", "[]")]),
     Builtin::new("distinct", Arity::exactly(1), distinct)
-        .doc(&["(distinct coll)"], "The items of a list or string, each once, in the order they first come; 1 and 1.0 differ.")
+        .doc(&["(distinct coll)"], "The distinct items of a list or string, in order of first occurrence; 1 and 1.0 differ.")
         .examples(&[("(distinct [1 2 1 3 2])", "[1 2 3]"), ("(distinct \"aab\")", "[\"a\" \"b\"]")])
         .clojure(ORDERED),
     Builtin::new("combinations", Arity::exactly(2), combinations)
-        .doc(&["(combinations coll n)"], "All ways to choose n items, each in the order of the collection.")
+        .doc(&["(combinations coll n)"], "All combinations of n items, each in the order of the collection.")
         .examples(&[
             ("(combinations [1 2 3] 2)", "[[1 2] [1 3] [2 3]]"),
             ("(combinations [1 2] 0)", "[[]]"),
@@ -69,8 +69,8 @@ fn partition(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let incomplete = match args {
         [_, _, pad, _] => {
             if pad.is_nil() {
-                let problem = "argument 3 must be a list of items to fill up with, got nil";
-                return Error::new(Reason::RuntimeError, problem).hint("Leave it out, or give []").halt();
+                let problem = "argument 3 must be a list of items for padding, got nil";
+                return Error::new(Reason::RuntimeError, problem).hint("Omit it, or pass []").halt();
             }
             CollectionKinds::All.check(3, pad)?;
             Remainder::Padded(collect(machine, take(pad))?)

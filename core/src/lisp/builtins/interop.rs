@@ -12,7 +12,7 @@ use crate::reasons::Reason;
 use crate::value::Value;
 use crate::value::number::{Rounding, whole};
 
-const JAVA: Clojure = Clojure::Differs("Only for strings, and places count characters as people see them.");
+const JAVA: Clojure = Clojure::Differs("Only for strings; indexes count visible characters.");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
@@ -23,31 +23,31 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new(".substring", Arity::between(2, 3), substring)
         .doc(
             &["(.substring s start)", "(.substring s start end)"],
-            "The part from one place up to another; places outside of the string are an error.",
+            "The part from an index up to another; indexes outside of the string are an error.",
         )
         .examples(&[("(.substring \"hello\" 1 3)", "\"el\""), ("(.substring \"hello\" 1)", "\"ello\"")])
         .clojure(JAVA),
     Builtin::new(".indexOf", Arity::between(2, 3), index_of)
         .doc(
             &["(.indexOf s part)", "(.indexOf s part from)"],
-            "The place of the first occurrence, at `from` or after it; -1 when there is none.",
+            "The index of the first occurrence, at or after `from`; -1 if there is none.",
         )
         .examples(&[("(.indexOf \"hello\" \"l\")", "2"), ("(.indexOf \"abc\" \"z\")", "-1")])
         .clojure(JAVA),
     Builtin::new(".lastIndexOf", Arity::exactly(2), last_index_of)
-        .doc(&["(.lastIndexOf s part)"], "The place of the last occurrence; -1 when there is none.")
+        .doc(&["(.lastIndexOf s part)"], "The index of the last occurrence; -1 if there is none.")
         .examples(&[("(.lastIndexOf \"hello\" \"l\")", "3"), ("(.lastIndexOf \"abc\" \"z\")", "-1")])
         .clojure(JAVA),
     Builtin::new(".contains", Arity::exactly(2), strings::includes)
-        .doc(&["(.contains s part)"], "Does the string hold another somewhere?")
+        .doc(&["(.contains s part)"], "True if the string contains another.")
         .examples(&[("(.contains \"hello\" \"ell\")", "true"), ("(.contains \"abc\" \"z\")", "false")])
         .clojure(JAVA),
     Builtin::new(".startsWith", Arity::exactly(2), strings::starts_with)
-        .doc(&["(.startsWith s start)"], "Does the string begin with another?")
+        .doc(&["(.startsWith s start)"], "True if the string begins with another.")
         .examples(&[("(.startsWith \"hello\" \"he\")", "true"), ("(.startsWith \"hello\" \"lo\")", "false")])
         .clojure(JAVA),
     Builtin::new(".endsWith", Arity::exactly(2), strings::ends_with)
-        .doc(&["(.endsWith s end)"], "Does the string end with another?")
+        .doc(&["(.endsWith s end)"], "True if the string ends with another.")
         .examples(&[("(.endsWith \"hello\" \"lo\")", "true"), ("(.endsWith \"hello\" \"he\")", "false")])
         .clojure(JAVA),
     Builtin::new(".toLowerCase", Arity::exactly(1), strings::lower_case)
@@ -65,7 +65,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new(".split", Arity::exactly(2), split)
         .doc(
             &["(.split s regex)"],
-            "The parts between the matches of a regex, which may be given as a string; empty ones at the end are dropped.",
+            "The parts between the matches of a regex, which may be a string; empty parts at the end are dropped.",
         )
         .examples(&[("(.split \"a,b,,\" \",\")", "[\"a\" \"b\"]"), ("(.split \"a  b\" #\"\\s+\")", "[\"a\" \"b\"]")])
         .clojure(JAVA),
@@ -74,15 +74,15 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(.replace \"a.b.c\" \".\" \"-\")", "\"a-b-c\""), ("(.replace \"abc\" \"z\" \"-\")", "\"abc\"")])
         .clojure(JAVA),
     Builtin::new(".isEmpty", Arity::exactly(1), is_empty)
-        .doc(&["(.isEmpty s)"], "Is it the empty string?")
+        .doc(&["(.isEmpty s)"], "True for the empty string.")
         .examples(&[("(.isEmpty \"\")", "true"), ("(.isEmpty \" \")", "false")])
         .clojure(JAVA),
     Builtin::new(".toString", Arity::exactly(1), to_string)
-        .doc(&["(.toString value)"], "The value as text, as `str` gives it.")
+        .doc(&["(.toString value)"], "The value as text, like `str`.")
         .examples(&[("(.toString 5)", "\"5\""), ("(.toString [1 \"a\"])", "\"[1 \\\"a\\\"]\"")])
         .clojure(Clojure::Differs("nil is the empty string.")),
     Builtin::new(".equals", Arity::exactly(2), equals)
-        .doc(&["(.equals a b)"], "Are both the same, numbers of the same kind included?")
+        .doc(&["(.equals a b)"], "True if both are equal, including the type of numbers.")
         .examples(&[("(.equals \"a\" \"a\")", "true"), ("(.equals 1 1.0)", "false")]),
 ];
 
@@ -121,7 +121,7 @@ fn substring(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         Some(part) => Ok(part.into()),
         None => Error::new(
             Reason::TypeError,
-            format!("the places lie outside of the string, which has {} characters", position::length(s)),
+            format!("the indexes are out of range for a string of {} characters", position::length(s)),
         )
         .hint("subs never fails")
         .halt(),

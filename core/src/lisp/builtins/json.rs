@@ -15,7 +15,7 @@ use crate::value::{Map, Value};
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("json/parse-string", Arity::exactly(1), parse_string)
-        .doc(&["(json/parse-string text)"], "The value of a JSON text, maps with string keys; nil when it is not JSON.")
+        .doc(&["(json/parse-string text)"], "The value of a JSON text, maps with string keys; nil for invalid JSON.")
         .examples(&[
             ("(json/parse-string \"{\\\"a\\\":[1,2.5,null]}\")", "{\"a\" [1 2.5 nil]}"),
             ("(json/parse-string \"bad\")", "nil"),
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("json/parse-lines", Arity::exactly(1), parse_lines)
         .doc(
             &["(json/parse-lines text)"],
-            "The values of the JSON texts on each line; blank lines are skipped, a line that is not JSON is nil.",
+            "The values of the JSON texts on each line; blank lines are skipped, an invalid line is nil.",
         )
         .examples(&[
             ("(json/parse-lines \"{\\\"a\\\":1}\\n\\n[2]\\nbad\")", "[{\"a\" 1} [2] nil]"),
@@ -34,8 +34,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("json/generate-string", Arity::exactly(1), generate_string)
         .doc(
             &["(json/generate-string value)"],
-            "The value as compact JSON text, keywords as their names, sets as arrays; nil for what JSON does not have: \
-             dates, functions, infinities.",
+            "The value as compact JSON text, keywords as strings, sets as arrays; nil for values that JSON lacks: dates, functions, infinities.",
         )
         .examples(&[
             ("(json/generate-string {:a [1 nil true]})", "\"{\\\"a\\\":[1,null,true]}\""),

@@ -65,7 +65,7 @@ impl<'v> Key<'v> {
 
 #[cold]
 fn no_field(field: &Value, item: &Value) -> Box<Halt> {
-    let problem = format!("the items must be maps to have {}, one is {}", described(field), described(item));
+    let problem = format!("items must be maps to look up {}, one is {}", described(field), described(item));
     Error::new(Reason::TypeError, problem).hint("Use a function as the key").into()
 }
 

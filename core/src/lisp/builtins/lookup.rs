@@ -14,8 +14,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("get", Arity::between(2, 3), get)
         .doc(
             &["(get m key)", "(get m key default)"],
-            "The value under key in a map (keywords and strings of one name are one), the item at an index of a \
-             vector, or what lies at the end of a key path; the default, or nil, when there is none.",
+            "The value under key in a map (a keyword also finds the string key of its name), the item at an index of a vector, or the value at the end of a key path; the default, or nil, if there is none.",
         )
         .examples(&[
             ("(get {\"a\" 1} :a)", "1"),
@@ -28,7 +27,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("get-in", Arity::between(2, 3), get_in)
         .doc(
             &["(get-in m path)", "(get-in m path default)"],
-            "The value at the end of a path of keys and indexes; the default, or nil, when there is none.",
+            "The value at the end of a path of keys and indexes; the default, or nil, if there is none.",
         )
         .examples(&[
             ("(get-in {:a {\"b\" [1 2]}} [:a :b 1])", "2"),
@@ -37,18 +36,18 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Differs("Keys match flexibly.")),
     Builtin::new("contains?", Arity::exactly(2), contains)
-        .doc(&["(contains? coll x)"], "Has the map this key, or the set or vector this member?")
+        .doc(&["(contains? coll x)"], "True if the map has this key, or the set or vector this member.")
         .examples(&[
             ("(contains? {\"a\" 1} :a)", "true"),
             ("(contains? #{1 2} 1)", "true"),
             ("(contains? [5 6] 5)", "true"),
             ("(contains? nil :a)", "false"),
         ])
-        .clojure(Clojure::Differs("On vectors it asks for a member, not for an index; keys of maps match flexibly.")),
+        .clojure(Clojure::Differs("On vectors it tests for a member, not for an index; keys of maps match flexibly.")),
     Builtin::new("find", Arity::exactly(2), find)
         .doc(&["(find m key)"], "The entry `[key value]` of a map, or `[index item]` of a vector; nil without one.")
         .examples(&[("(find {\"a\" 1} :a)", "[:a 1]"), ("(find [5 6] 1)", "[1 6]"), ("(find {:a 1} :b)", "nil")])
-        .clojure(Clojure::Differs("Keys match flexibly; the entry has the key that was asked for."))
+        .clojure(Clojure::Differs("Keys match flexibly; the entry has the requested key."))
         .cost(Cost::Logarithmic),
     Builtin::new("keys", Arity::exactly(1), keys)
         .doc(&["(keys m)"], "The keys of a map, sorted; nil for nil.")
@@ -73,13 +72,13 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(PAIR)
         .cost(Cost::Constant),
     Builtin::new("select-keys", Arity::exactly(2), select_keys)
-        .doc(&["(select-keys m keys)"], "A map of the given keys, as far as m has them.")
+        .doc(&["(select-keys m keys)"], "A map of the given keys that m has.")
         .examples(&[
             ("(select-keys {:a 1 :b 2} [:a :c])", "{:a 1}"),
             ("(select-keys {\"a\" 1} [:a])", "{:a 1}"),
             ("(select-keys nil [:a])", "{}"),
         ])
-        .clojure(Clojure::Differs("Keys match flexibly; the result has the keys that were asked for.")),
+        .clojure(Clojure::Differs("Keys match flexibly; the result has the requested keys.")),
 ];
 
 const SORTED: Clojure = Clojure::Differs("Sorted by key; {} gives [].");

@@ -15,7 +15,7 @@ pub(super) const ROWS: &[Builtin] = &[
     MAP,
     MAP.named("mapv", &["(mapv f coll)", "(mapv f coll1 coll2 …)"]),
     Builtin::new("map-indexed", Arity::exactly(2), map_indexed)
-        .doc(&["(map-indexed f coll)"], "The values of `(f index item)` for each item, the index from 0.")
+        .doc(&["(map-indexed f coll)"], "The results of `(f index item)` for each item, the index from 0.")
         .examples(&[
             ("(map-indexed vector [:a :b])", "[[0 :a] [1 :b]]"),
             ("(map-indexed + [10 20])", "[10 21]"),
@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(VECTOR),
     Builtin::new("mapcat", Arity::exactly(2), mapcat)
-        .doc(&["(mapcat f coll)"], "The collections that f gives for the items, joined into one vector.")
+        .doc(&["(mapcat f coll)"], "The collections that f returns for the items, concatenated into one vector.")
         .examples(&[
             ("(mapcat (fn [x] [x x]) [1 2])", "[1 1 2 2]"),
             ("(mapcat :tags [{:tags [\"a\"]} {} {:tags [\"b\" \"c\"]}])", "[\"a\" \"b\" \"c\"]"),
@@ -38,7 +38,7 @@ const VECTOR: Clojure = Clojure::Differs("Always a vector, never lazy.");
 const MAP: Builtin = Builtin::new("map", Arity::from(2), map)
     .doc(
         &["(map f coll)", "(map f coll1 coll2 …)"],
-        "The values of f for each item; with several collections, for the first items, the second ones and so on.",
+        "The results of f for each item; with several collections, for the first items, the second items and so on.",
     )
     .examples(&[
         ("(map inc [1 2 3])", "[2 3 4]"),
@@ -163,7 +163,7 @@ fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
             other if scalars && !other.is_nil() => joined.push(other),
             other => joined.extend(
                 items(machine, other)?
-                    .map_err(|other| wrong(1, "a function that gives a collection for each item", &other))?,
+                    .map_err(|other| wrong(1, "a function that returns a collection for each item", &other))?,
             ),
         }
     }

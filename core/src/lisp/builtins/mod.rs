@@ -2,7 +2,7 @@
 //! reference and the language card all read it.
 
 #![expect(clippy::unnecessary_wraps, reason = "all builtins have the type of the table's functions")]
-#![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
+#![expect(clippy::unnecessary_box_returns, reason = "boxed errors keep a result as small as a value")]
 
 mod access;
 mod aggregate;
@@ -76,7 +76,7 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Threading", rows: forms::THREADING },
     Section { title: "Memory and agent", rows: forms::MEMORY },
     Section { title: "Discovery", rows: discovery::ROWS },
-    Section { title: "Calling, printing, side by side", rows: control::ROWS },
+    Section { title: "Calling, printing, parallel work", rows: control::ROWS },
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
     Section { title: "Building", rows: build::ROWS },
@@ -87,13 +87,13 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Mapping", rows: map::ROWS },
     Section { title: "Choosing", rows: filter::ROWS },
     Section { title: "Reducing and grouping", rows: reduce::ROWS },
-    Section { title: "Functions of functions", rows: compose::ROWS },
+    Section { title: "Composing functions", rows: compose::ROWS },
     Section { title: "Reading maps", rows: lookup::ROWS },
     Section { title: "Changing maps", rows: assoc::ROWS },
     Section { title: "Aggregation", rows: aggregate::ROWS },
     Section { title: "Sets", rows: sets::ROWS },
     Section { title: "Strings", rows: strings::ROWS },
-    Section { title: "Places in strings", rows: position::ROWS },
+    Section { title: "Positions in strings", rows: position::ROWS },
     Section { title: "Parts of strings", rows: parts::ROWS },
     Section { title: "Formatting", rows: format::ROWS },
     Section { title: "Regular expressions", rows: regex::ROWS },
@@ -105,8 +105,8 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Rounding, roots and powers", rows: rounding::ROWS },
     Section { title: "Comparison", rows: compare::ROWS },
     Section { title: "Bits", rows: bits::ROWS },
-    Section { title: "Kinds and truth", rows: predicates::ROWS },
-    Section { title: "Questions about numbers", rows: numeric::ROWS },
+    Section { title: "Types and truth", rows: predicates::ROWS },
+    Section { title: "Number predicates", rows: numeric::ROWS },
     Section { title: "Numbers from text", rows: parse::ROWS },
     Section { title: "Values as text", rows: texts::ROWS },
 ];

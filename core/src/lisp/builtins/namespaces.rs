@@ -217,8 +217,8 @@ pub(crate) fn find(namespace: &str, member: &str) -> Result<Value, Error> {
         let names: Vec<&str> = NAMESPACES.iter().map(|namespace| namespace.names[0]).collect();
         let near = nearest(namespace, names.iter().copied());
         let guess = near.map(|near| format!("Did you mean {near}/{member}? ")).unwrap_or_default();
-        let hint = format!("{guess}There are data, tool, budget, {}", names.join(", "));
-        return Err(Error::new(Reason::InvalidForm, format!("there is no namespace `{namespace}`")).hint(hint));
+        let hint = format!("{guess}Available: data, tool, budget, {}", names.join(", "));
+        return Err(Error::new(Reason::InvalidForm, format!("unknown namespace `{namespace}`")).hint(hint));
     };
     found.target(member).and_then(value).ok_or_else(|| {
         let members = found.list();
@@ -226,10 +226,10 @@ pub(crate) fn find(namespace: &str, member: &str) -> Result<Value, Error> {
         let hint = match (near, members.len()) {
             (near, 0..=40) => {
                 let guess = near.map(|near| format!("Did you mean {namespace}/{near}? ")).unwrap_or_default();
-                format!("{guess}It has {}", members.join(", "))
+                format!("{guess}Members: {}", members.join(", "))
             }
             (Some(near), _) => format!("Did you mean {namespace}/{near}?"),
-            (None, _) => format!("(dir {namespace}) lists what it has"),
+            (None, _) => format!("(dir {namespace}) lists its members"),
         };
         Error::new(Reason::InvalidForm, format!("`{namespace}` has no `{member}`")).hint(hint)
     })

@@ -9,12 +9,12 @@ use crate::value::number::{parse_double, parse_long};
 /// Longest text that is parsed as a number; every number in range fits.
 const LONGEST: usize = 90_400;
 
-const LENIENT: Clojure = Clojure::Differs("nil also for what is no string");
+const LENIENT: Clojure = Clojure::Differs("nil also for values that are not strings");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("parse-long", Arity::exactly(1), |machine, args| read(machine, &args[0], parse_long))
-        .doc(&["(parse-long s)"], "The integer a string holds, within 64 bits; nil when it holds none.")
+        .doc(&["(parse-long s)"], "The integer in a string, within 64 bits; nil if there is none.")
         .examples(&[("(parse-long \"42\")", "42"), ("(parse-long \"-7\")", "-7"), ("(parse-long \"4.2\")", "nil")])
         .clojure(LENIENT),
     Builtin::new("parse-int", Arity::exactly(1), |machine, args| read(machine, &args[0], parse_long))
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(parse-int \"42\")", "42"), ("(parse-int \"abc\")", "nil")])
         .clojure(Clojure::Named("parse-long")),
     Builtin::new("parse-double", Arity::exactly(1), |machine, args| read(machine, &args[0], parse_double))
-        .doc(&["(parse-double s)"], "The float a string holds; nil when it holds none.")
+        .doc(&["(parse-double s)"], "The float in a string; nil if there is none.")
         .examples(&[
             ("(parse-double \"3.14\")", "3.14"),
             ("(parse-double \"3\")", "3.0"),

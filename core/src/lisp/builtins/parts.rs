@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("join", Arity::between(1, 2), join)
         .doc(
             &["(join coll)", "(join separator coll)"],
-            "The items as one string, each as `str` gives it, with the separator between them.",
+            "The items as one string, each like `str`, with the separator between them.",
         )
         .examples(&[
             ("(join \", \" [1 nil :a \"b\"])", "\"1, , :a, b\""),
@@ -41,8 +41,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("replace", Arity::between(2, 3), replace)
         .doc(
             &["(replace s pattern replacement)", "(replace map coll)"],
-            "The string with every match of a string or regex replaced; or the items of a collection, those that are keys \
-             of the map replaced by its values.",
+            "The string with every match of a string or regex replaced; or the items of a collection with keys of the map replaced by its values.",
         )
         .examples(&[
             ("(replace \"a.b.c\" \".\" \"-\")", "\"a-b-c\""),
@@ -171,7 +170,7 @@ fn replace_in(machine: &mut Machine<'_>, args: &[Value], most: usize) -> EvalRes
                         let got = crate::lisp::described(&other);
                         Error::new(
                             Reason::TypeError,
-                            format!("the function in argument 3 must give a string, got {got}"),
+                            format!("the function in argument 3 must return a string, got {got}"),
                         )
                         .halt()
                     }

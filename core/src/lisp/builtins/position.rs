@@ -14,7 +14,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("subs", Arity::between(2, 3), subs)
         .doc(
             &["(subs s start)", "(subs s start end)"],
-            "The part of a string from one place up to another; places outside of the string give less or nothing.",
+            "The part of a string from an index up to another; out-of-range indexes are clamped.",
         )
         .examples(&[
             ("(subs \"hello\" 1 3)", "\"el\""),
@@ -22,11 +22,11 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(subs \"hello\" 10)", "\"\""),
             ("(subs \"👨‍👩‍👧a\" 1)", "\"a\""),
         ])
-        .clojure(Clojure::Differs("Never fails, and counts characters as people see them.")),
+        .clojure(Clojure::Differs("Never fails; indexes count visible characters.")),
     Builtin::new("index-of", Arity::between(2, 3), index_of)
         .doc(
             &["(index-of s part)", "(index-of s part from)"],
-            "The place of the first occurrence, at `from` or after it; nil when there is none.",
+            "The index of the first occurrence, at or after `from`; nil if there is none.",
         )
         .examples(&[
             ("(index-of \"hello\" \"l\")", "2"),
@@ -37,7 +37,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("last-index-of", Arity::between(2, 3), last_index_of)
         .doc(
             &["(last-index-of s part)", "(last-index-of s part from)"],
-            "The place of the last occurrence, at `from` or before it; nil when there is none.",
+            "The index of the last occurrence, at or before `from`; nil if there is none.",
         )
         .examples(&[
             ("(last-index-of \"abca\" \"a\")", "3"),

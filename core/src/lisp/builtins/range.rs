@@ -15,7 +15,7 @@ use crate::value::Value;
 pub(super) const ROWS: &[Builtin] = &[Builtin::new("range", Arity::between(1, 3), range)
     .doc(
         &["(range end)", "(range start end)", "(range start end step)"],
-        "The numbers from start, or 0, up to but without end; step by step, or one by one.",
+        "The numbers from start (default 0) up to end, exclusive, in steps of step (default 1).",
     )
     .examples(&[
         ("(range 3)", "[0 1 2]"),
@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Builtin] = &[Builtin::new("range", Arity::between(1, 3)
         ("(range 5 0 -2)", "[5 3 1]"),
         ("(range 0 1 0.25)", "[0 0.25 0.5 0.75]"),
     ])
-    .clojure(Clojure::Differs("the end must be given and the step must not be 0: there are no endless lists"))
+    .clojure(Clojure::Differs("the end is required and the step must not be 0: lists are finite"))
     .cost(Cost::Output)];
 
 /// `(take n (range start end step))` as one call, in which the step may be 0: then `start`, `n` times. The analyser
@@ -54,7 +54,7 @@ fn range(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 #[cold]
 fn no_step() -> Box<Halt> {
-    Error::new(Reason::TypeError, "the step must not be 0").hint("Use (repeat n x) for n times the same").into()
+    Error::new(Reason::TypeError, "the step must not be 0").hint("Use (repeat n x) for n copies").into()
 }
 
 fn is_zero(value: &Value) -> bool {

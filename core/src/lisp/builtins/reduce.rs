@@ -14,7 +14,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("reduce", Arity::between(2, 3), reduce)
         .doc(
             &["(reduce f coll)", "(reduce f init coll)"],
-            "Folds the items into one value: `(f result item)` for each, starting with init or the first item.",
+            "Reduces the items to one value: `(f result item)` for each, starting with init or the first item.",
         )
         .examples(&[
             ("(reduce + [1 2 3])", "6"),
@@ -22,22 +22,25 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(reduce (fn [m [k v]] (assoc m v k)) {} {:a 1})", "{1 :a}"),
             ("(reduce + [])", "nil"),
         ])
-        .clojure(Clojure::Differs("Without init, nothing to reduce gives nil; f is not called.")),
+        .clojure(Clojure::Differs("Without init, an empty collection gives nil; f is not called.")),
     Builtin::new("reduce-kv", Arity::exactly(3), reduce_kv)
-        .doc(&["(reduce-kv f init map)"], "Folds the entries of a map, sorted by key: `(f result key value)` for each.")
+        .doc(
+            &["(reduce-kv f init map)"],
+            "Reduces the entries of a map, sorted by key: `(f result key value)` for each.",
+        )
         .examples(&[
             ("(reduce-kv (fn [sum k v] (+ sum v)) 0 {:a 1 :b 2})", "3"),
             ("(reduce-kv (fn [m k v] (assoc m v k)) {} {:a 1})", "{1 :a}"),
             ("(reduce-kv (fn [sum k v] (+ sum v)) 0 nil)", "0"),
         ])
-        .clojure(Clojure::Differs("Takes no vector.")),
+        .clojure(Clojure::Differs("Vectors are not accepted.")),
     Builtin::new("reductions", Arity::between(2, 3), reductions)
-        .doc(&["(reductions f coll)", "(reductions f init coll)"], "All results that reduce comes by, as a vector.")
+        .doc(&["(reductions f coll)", "(reductions f init coll)"], "All intermediate results of reduce, as a vector.")
         .examples(&[("(reductions + [1 2 3])", "[1 3 6]"), ("(reductions conj [] [1 2])", "[[] [1] [1 2]]")])
-        .clojure(Clojure::Differs("Always a vector; without init, nothing to reduce gives []."))
+        .clojure(Clojure::Differs("Always a vector; without init, an empty collection gives []."))
         .cost(Cost::Output),
     Builtin::new("reduced", Arity::exactly(1), reduced)
-        .doc(&["(reduced x)"], "Ends the surrounding reduce with x when its function gives this.")
+        .doc(&["(reduced x)"], "Ends the enclosing reduce with x if its function returns this.")
         .examples(&[("(reduce (fn [sum x] (if (> x 2) (reduced sum) (+ sum x))) 0 [1 2 3 4])", "3")])
         .cost(Cost::Constant),
     Builtin::new("group-by", Arity::exactly(2), group_by)
@@ -51,10 +54,12 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(group-by [:a :b] [{:a {:b 1}}])", "{1 [{:a {:b 1}}]}"),
             ("(group-by :t nil)", "{}"),
         ])
-        .clojure(Clojure::Differs("The key may also be a string or a key path; takes no string as collection."))
+        .clojure(Clojure::Differs(
+            "The key may also be a string or a key path; a string is not accepted as collection.",
+        ))
         .cost(Cost::Sorting),
     Builtin::new("frequencies", Arity::exactly(1), frequencies)
-        .doc(&["(frequencies coll)"], "A map from each different item to how often it is there.")
+        .doc(&["(frequencies coll)"], "A map from each distinct item to its number of occurrences.")
         .examples(&[
             ("(frequencies [\"a\" \"b\" \"a\"])", "{\"a\" 2 \"b\" 1}"),
             ("(frequencies \"aab\")", "{\"a\" 2 \"b\" 1}"),
@@ -135,8 +140,8 @@ fn reduce_kv(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 /// Marks a result as final: wraps it in a function value that is never called.
 fn reduced(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Callable::bound(REDUCED, vec![std::mem::take(&mut args[0])], |_, _, _| {
-        Error::new(Reason::NotCallable, "what `reduced` gives is no function")
-            .hint("It only means something as the value of reduce's function")
+        Error::new(Reason::NotCallable, "the result of `reduced` is not a function")
+            .hint("Return it from the function of reduce")
             .halt()
     }))
 }

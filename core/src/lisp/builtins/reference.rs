@@ -8,21 +8,21 @@ use crate::lisp::ReturnScope;
 
 /// The first part of the card: the differences to Clojure, and common mistakes of models.
 const RULES: &str = "\
-PTC-Lisp is a small Clojure. A program is a few forms; the value of the last one is its value. Rules that differ:
-- Only data/…, tool/… and memory are reachable. Nothing is mutable, lazy or endless; no macros, namespaces, exceptions, atoms, Java.
+PTC-Lisp is a small Clojure. A program is a few forms; its value is that of the last form. Differences:
+- Only data/…, tool/… and memory are accessible. Nothing is mutable, lazy or infinite; no macros, namespaces, exceptions, atoms, Java.
 - data/name is input data. (tool/name {:arg value}) calls a tool; tool/name alone is a function value.
-- (def name value) and (defn name [args] …) keep values for later programs. *1 *2 *3 are the last results. Names may be used before their definition.
+- (def name value) and (defn name [args] …) define values, also for later programs. *1 *2 *3 are the last results. Names may be used before their definition.
 {ends}
-- (println …) shows text; large results are cut, so print what you need.
-- Vectors are the only sequence: every sequence function gives a vector at once, (list …) and strings' parts too.
+- (println …) prints; large output is cut, so print only what you need.
+- Vectors are the only sequence type: every sequence function returns a vector, also (list …) and split.
 - Keys: (:k m), (get m :k), (m :k), {:keys [k]} find \"k\" as well as :k, and user_id under :user-id. assoc, update, dissoc, merge, = and case need the exact key. JSON data and tool results have string keys.
-- Maps and sets are unordered: first, last, nth, rest and reverse refuse them; use keys, vals, seq or sort, which are in key order.
-- / always gives a float; use quot, rem, mod for integers. Integers have any size.
-- = compares numbers by value: (= 1 1.0). (contains? [1 2] 2) asks for the value. Strings are indexed by visible characters.
-- case without a match gives nil. (or name 0) reads a name that is not defined yet as nil.
+- Maps and sets have no order: first, last, nth, rest and reverse reject them; use keys, vals, seq or sort, which are in key order.
+- / always returns a float; use quot, rem, mod for integers. Integers have any size.
+- = compares numbers by value: (= 1 1.0). (contains? [1 2] 2) tests for the value. Strings are indexed by visible characters.
+- case without a match returns nil. (or name 0) reads an undefined name as nil.
 - loop and recur are limited to 1,000 jumps: use reduce, map, filter or for.
-- Destructuring everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. #(f % %2 %&) cannot be nested.
-- Out of range or empty gives nil, not an error: (nth v 9), (reduce f []). (doc name) prints what a function does and how it differs.
+- Destructuring works everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. #(f % %2 %&) cannot be nested.
+- Out-of-range and empty access returns nil, not an error: (nth v 9), (reduce f []). (doc name) prints a function's description and differences.
 - Quote only symbols; write data as [..] {..} #{..}. No #_ , no @.
 ";
 
@@ -30,7 +30,7 @@ PTC-Lisp is a small Clojure. A program is a few forms; the value of the last one
 pub(super) fn description(row: &Builtin, scope: ReturnScope) -> &'static str {
     match (scope, row.name) {
         (ReturnScope::Call, "return") => {
-            "Ends the program with this value as its result, from anywhere; the run goes on."
+            "Ends the program with this value as its result, from anywhere; the run continues."
         }
         (ReturnScope::Call, "fail") => "Ends the program as failed, with this value as the error; the run goes on.",
         _ => row.about,
@@ -44,7 +44,7 @@ fn return_rule(scope: ReturnScope) -> &'static str {
             "- (return value) ends the run with its result, (fail value) ends it as failed; both from anywhere."
         }
         ReturnScope::Call => {
-            "- (return value) ends the program with its value, (fail value) ends it as failed; both from anywhere. The run goes on."
+            "- (return value) ends the program with its value, (fail value) ends it as failed; both from anywhere. The run continues."
         }
     }
 }
@@ -70,12 +70,12 @@ fn entry(row: &Builtin) -> String {
         Cost::Constant => "constant time",
         Cost::Logarithmic => "logarithmic time",
         Cost::Linear => "linear time",
-        Cost::Sorting => "time of a sort",
+        Cost::Sorting => "n log n time",
         Cost::Output => "time in proportion to the result",
     };
     let clojure = match row.clojure {
         Clojure::Same => "as in Clojure".to_owned(),
-        Clojure::Differs(how) => format!("other than in Clojure: {}", sentence(how)),
+        Clojure::Differs(how) => format!("differs from Clojure: {}", sentence(how)),
         Clojure::Extension => "not in Clojure".to_owned(),
         Clojure::Named(name) => format!("in Clojure `{name}`"),
     };
@@ -105,7 +105,7 @@ pub fn card_of_try() -> String {
 /// The language card: everything a model must know to write programs, as short as possible.
 pub fn card(scope: ReturnScope) -> String {
     let mut text = RULES.replace("{ends}", return_rule(scope));
-    text.push_str("\nEverything there is (nothing else exists):\n");
+    text.push_str("\nAll functions and forms (nothing else exists):\n");
     for section in SECTIONS {
         let names: Vec<&str> = section.rows.iter().map(|row| row.name).filter(|name| *name != TRY).collect();
         let _ = writeln!(text, "- {}: {}", section.title, names.join(" "));

@@ -26,7 +26,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("re-find", Arity::exactly(2), re_find)
         .doc(
             &["(re-find regex text)"],
-            "The first match: a string, or `[match group…]` when the regex has groups; nil when there is none.",
+            "The first match: a string, or `[match group…]` if the regex has groups; nil if there is none.",
         )
         .examples(&[
             ("(re-find #\"\\d+\" \"ab12c3\")", "\"12\""),
@@ -35,23 +35,20 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Differs("Only the first 32,768 bytes are searched.")),
     Builtin::new("re-matches", Arity::exactly(2), re_matches)
-        .doc(
-            &["(re-matches regex text)"],
-            "As `re-find`, when the regex matches the whole text; nil when it does not.",
-        )
+        .doc(&["(re-matches regex text)"], "Like `re-find`, if the regex matches the whole text; else nil.")
         .examples(&[
             ("(re-matches #\"\\d+\" \"123\")", "\"123\""),
             ("(re-matches #\"\\d+\" \"123a\")", "nil"),
             ("(re-matches #\"(\\d)(x)?\" \"1\")", "[\"1\" \"1\" nil]"),
         ]),
     Builtin::new("re-seq", Arity::exactly(2), re_seq)
-        .doc(&["(re-seq regex text)"], "All matches, one after the other, each as `re-find` gives it.")
+        .doc(&["(re-seq regex text)"], "All matches in order, each like `re-find`.")
         .examples(&[
             ("(re-seq #\"\\d+\" \"a12b345\")", "[\"12\" \"345\"]"),
             ("(re-seq #\"(\\w)=(\\d)\" \"a=1 b=2\")", "[[\"a=1\" \"a\" \"1\"] [\"b=2\" \"b\" \"2\"]]"),
             ("(re-seq #\"z\" \"a\")", "[]"),
         ])
-        .clojure(Clojure::Differs("Gives [] when there is no match.")),
+        .clojure(Clojure::Differs("Returns [] without a match.")),
     Builtin::new("re-split", Arity::exactly(2), re_split)
         .doc(&["(re-split regex text)"], "The parts of a text between the matches; empty parts and groups are kept.")
         .examples(&[
@@ -63,7 +60,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("extract", Arity::between(2, 3), extract)
         .doc(
             &["(extract regex text)", "(extract regex text group)"],
-            "One group of the first match (the first group unless a number is given, 0 for all of it); nil when there is none.",
+            "One group of the first match (default 1; 0 for the whole match); nil if there is none.",
         )
         .examples(&[
             ("(extract #\"id=(\\d+)\" \"id=42\")", "\"42\""),
@@ -74,7 +71,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("extract-int", Arity::between(2, 4), extract_int)
         .doc(
             &["(extract-int regex text)", "(extract-int regex text group)", "(extract-int regex text group default)"],
-            "As `extract`, read as an integer; the default, or nil, when there is none.",
+            "Like `extract`, converted to an integer; the default, or nil, if there is none.",
         )
         .examples(&[
             ("(extract-int #\"id=(\\d+)\" \"id=42\")", "42"),
@@ -83,7 +80,7 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Extension),
     Builtin::new("regex?", Arity::exactly(1), is_regex)
-        .doc(&["(regex? value)"], "Is it a regex?")
+        .doc(&["(regex? value)"], "True for a regex.")
         .examples(&[("(regex? #\"a\")", "true"), ("(regex? \"a\")", "false")])
         .cost(super::Cost::Constant)
         .clojure(Clojure::Extension),
@@ -93,7 +90,7 @@ pub(super) const ROWS: &[Builtin] = &[
 pub(crate) fn compile(source: &str) -> Result<Regex, Error> {
     if source.len() as u64 > REGEX_BYTES.max {
         let problem = format!("a regex of {} bytes; at most {} are allowed", source.len(), REGEX_BYTES.max);
-        return Err(Error::new(Reason::RuntimeError, problem).hint("Use a shorter one, or several after each other"));
+        return Err(Error::new(Reason::RuntimeError, problem).hint("Use a shorter regex, or several in sequence"));
     }
     Regex::new(source).map_err(|RegexError { problem, offset }| {
         let position = offset.and_then(|offset| source.get(..offset)).map(|before| before.chars().count() + 1);
@@ -203,7 +200,7 @@ fn regex(value: &Value) -> EvalResult<&Regex> {
         Value::Regex(pattern) => Ok(pattern),
         Value::Str(_) => {
             let problem = "argument 1 must be a regex, got a string";
-            Error::new(Reason::TypeError, problem).hint("Write it as #\"…\", or make it with re-pattern").halt()
+            Error::new(Reason::TypeError, problem).hint("Write it as #\"…\", or use re-pattern").halt()
         }
         other => Err(wrong(1, "a regex", other)),
     }

@@ -8,19 +8,19 @@ use crate::reasons::Reason;
 use crate::value::Value;
 use crate::value::number::{self, Computed, Rounding};
 
-const MATH: Clojure = Clojure::Differs("also for integers, and gives an integer");
+const MATH: Clojure = Clojure::Differs("also for integers, and returns an integer");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     unary("abs", |machine, args| arithmetic::unary(machine, number::abs, &args[0], Reason::RuntimeError))
-        .doc(&["(abs x)"], "The number without its sign.")
+        .doc(&["(abs x)"], "The absolute value.")
         .examples(&[("(abs -5)", "5"), ("(abs -1.5)", "1.5")]),
     unary("floor", |_, args| rounded(&args[0], Rounding::Floor))
-        .doc(&["(floor x)"], "The largest integer not above the number.")
+        .doc(&["(floor x)"], "The largest integer that is at most the number.")
         .examples(&[("(floor 1.5)", "1"), ("(floor -1.5)", "-2"), ("(floor ##Inf)", "##Inf")])
         .clojure(MATH),
     unary("ceil", |_, args| rounded(&args[0], Rounding::Ceil))
-        .doc(&["(ceil x)"], "The smallest integer not below the number.")
+        .doc(&["(ceil x)"], "The smallest integer that is at least the number.")
         .examples(&[("(ceil 1.2)", "2"), ("(ceil -1.5)", "-1")])
         .clojure(MATH),
     unary("round", |_, args| rounded(&args[0], Rounding::Nearest))
@@ -98,7 +98,7 @@ fn integer(value: &Value, range: std::ops::RangeInclusive<i64>) -> EvalResult {
         Value::Int(int) if range.contains(&int) => Ok(Value::Int(int)),
         _ => {
             let (from, to) = range.into_inner();
-            let problem = format!("argument 1 must lie between {from} and {to}");
+            let problem = format!("argument 1 must be between {from} and {to}");
             Error::new(Reason::ArithmeticError, problem).hint("Use trunc for integers of any size").halt()
         }
     }

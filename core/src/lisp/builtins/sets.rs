@@ -17,23 +17,23 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(set [1 1 2])", "#{1 2}"), ("(set \"aab\")", "#{\"a\" \"b\"}"), ("(set nil)", "#{}")])
         .cost(Cost::Sorting),
     Builtin::new("union", Arity::from(0), union)
-        .doc(&["(union s …)"], "The set of what is in any of the sets.")
+        .doc(&["(union s …)"], "The set of the members of any of the sets.")
         .examples(&[("(union #{1} #{2} #{1})", "#{1 2}"), ("(union nil [1])", "#{1}"), ("(union)", "#{}")])
         .clojure(Clojure::Named("clojure.set/union")),
     Builtin::new("intersection", Arity::from(1), intersection)
-        .doc(&["(intersection s …)"], "The set of what is in all of the sets.")
+        .doc(&["(intersection s …)"], "The set of the members of all of the sets.")
         .examples(&[("(intersection #{1 2} #{2 3})", "#{2}"), ("(intersection #{1} nil)", "#{}")])
         .clojure(Clojure::Named("clojure.set/intersection")),
     Builtin::new("difference", Arity::from(1), difference)
-        .doc(&["(difference s …)"], "The set of what is in the first set and in none of the others.")
+        .doc(&["(difference s …)"], "The set of the members of the first set that are in none of the others.")
         .examples(&[("(difference #{1 2 3} #{1} #{3})", "#{2}"), ("(difference #{1} nil)", "#{1}")])
         .clojure(Clojure::Named("clojure.set/difference")),
     Builtin::new("subset?", Arity::exactly(2), subset)
-        .doc(&["(subset? a b)"], "Is everything in a also in b?")
+        .doc(&["(subset? a b)"], "True if every member of a is in b.")
         .examples(&[("(subset? #{1} #{1 2})", "true"), ("(subset? #{1 3} #{1 2})", "false")])
         .clojure(Clojure::Named("clojure.set/subset?")),
     Builtin::new("superset?", Arity::exactly(2), superset)
-        .doc(&["(superset? a b)"], "Is everything in b also in a?")
+        .doc(&["(superset? a b)"], "True if every member of b is in a.")
         .examples(&[("(superset? #{1 2} #{1})", "true"), ("(superset? #{1} #{2})", "false")])
         .clojure(Clojure::Named("clojure.set/superset?")),
     Builtin::new("disj", Arity::from(1), disj)

@@ -13,69 +13,69 @@ use crate::value::Value;
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("rest", Arity::exactly(1), rest)
-        .doc(&["(rest coll)"], "All items but the first; [] when there are none.")
+        .doc(&["(rest coll)"], "All items except the first; [] if there are none.")
         .examples(&[("(rest [1 2 3])", "[2 3]"), ("(rest [])", "[]"), ("(rest \"ab\")", "[\"b\"]")])
         .clojure(ORDERED),
     Builtin::new("next", Arity::exactly(1), next)
-        .doc(&["(next coll)"], "All items but the first; nil when there are none.")
+        .doc(&["(next coll)"], "All items except the first; nil if there are none.")
         .examples(&[("(next [1 2 3])", "[2 3]"), ("(next [1])", "nil")])
         .clojure(ORDERED),
     Builtin::new("butlast", Arity::exactly(1), butlast)
-        .doc(&["(butlast coll)"], "All items but the last; nil when there are none.")
+        .doc(&["(butlast coll)"], "All items except the last; nil if there are none.")
         .examples(&[("(butlast [1 2 3])", "[1 2]"), ("(butlast [1])", "nil")])
         .clojure(ORDERED),
     Builtin::new("pop", Arity::exactly(1), pop)
-        .doc(&["(pop list)"], "A list without its last item; nil when it is empty.")
+        .doc(&["(pop list)"], "A list without its last item; nil if it is empty.")
         .examples(&[("(pop [1 2])", "[1]"), ("(pop [])", "nil")])
         .clojure(Clojure::Differs("an empty list gives nil instead of an error")),
     Builtin::new("take", Arity::exactly(2), take)
-        .doc(&["(take n coll)"], "The first n items; of a negative n, the last -n.")
+        .doc(&["(take n coll)"], "The first n items; for a negative n, the last -n.")
         .examples(&[("(take 2 [1 2 3])", "[1 2]"), ("(take -1 [1 2])", "[2]"), ("(take 1 {:b 2 :a 1})", "[[:a 1]]")])
-        .clojure(Clojure::Differs("a negative n counts from the end; sets have no order and are refused")),
+        .clojure(Clojure::Differs("a negative n counts from the end; sets have no order and are rejected")),
     Builtin::new("drop", Arity::exactly(2), drop)
-        .doc(&["(drop n coll)"], "All but the first n items; of a negative n, all but the last -n.")
+        .doc(&["(drop n coll)"], "All items except the first n; for a negative n, except the last -n.")
         .examples(&[("(drop 1 [1 2])", "[2]"), ("(drop -1 [1 2])", "[1]"), ("(drop 1 \"abc\")", "[\"b\" \"c\"]")])
-        .clojure(Clojure::Differs("a negative n counts from the end; sets have no order and are refused")),
+        .clojure(Clojure::Differs("a negative n counts from the end; sets have no order and are rejected")),
     Builtin::new("take-last", Arity::exactly(2), take_last)
-        .doc(&["(take-last n coll)"], "The last n items; nil when there are no items, [] when n is 0 or less.")
+        .doc(&["(take-last n coll)"], "The last n items; nil if there are no items, [] if n is 0 or less.")
         .examples(&[("(take-last 2 [1 2 3])", "[2 3]"), ("(take-last 0 [1])", "[]"), ("(take-last 2 [])", "nil")])
-        .clojure(Clojure::Differs("a count of 0 gives [] and not nil; sets have no order and are refused")),
+        .clojure(Clojure::Differs("a count of 0 gives [] and not nil; sets have no order and are rejected")),
     Builtin::new("drop-last", Arity::between(1, 2), drop_last)
-        .doc(&["(drop-last coll)", "(drop-last n coll)"], "All but the last n items; n is 1 when not given.")
+        .doc(&["(drop-last coll)", "(drop-last n coll)"], "All items except the last n (default 1).")
         .examples(&[("(drop-last [1 2 3])", "[1 2]"), ("(drop-last 2 [1 2 3])", "[1]"), ("(drop-last -1 [1])", "[1]")])
-        .clojure(Clojure::Differs("sets have no order and are refused")),
+        .clojure(Clojure::Differs("sets have no order and are rejected")),
     Builtin::new("nthrest", Arity::exactly(2), nthrest)
-        .doc(&["(nthrest coll n)"], "All but the first n items; [] when nothing is left.")
+        .doc(&["(nthrest coll n)"], "All items except the first n; [] if nothing remains.")
         .examples(&[("(nthrest [1 2 3] 1)", "[2 3]"), ("(nthrest [1] 5)", "[]"), ("(nthrest [1 2] -1)", "[1 2]")]),
     Builtin::new("nthnext", Arity::exactly(2), nthnext)
-        .doc(&["(nthnext coll n)"], "All but the first n items; nil when nothing is left.")
+        .doc(&["(nthnext coll n)"], "All items except the first n; nil if nothing remains.")
         .examples(&[("(nthnext [1 2 3] 1)", "[2 3]"), ("(nthnext [1 2 3] 3)", "nil")]),
     Builtin::new("take-while", Arity::exactly(2), take_while)
         .doc(&["(take-while pred coll)"], "The items before the first one for which pred is false.")
         .examples(&[("(take-while odd? [1 3 4 5])", "[1 3]"), ("(take-while odd? nil)", "[]")]),
     Builtin::new("drop-while", Arity::exactly(2), drop_while)
-        .doc(&["(drop-while pred coll)"], "The items from the first one on for which pred is false.")
+        .doc(&["(drop-while pred coll)"], "The items from the first one for which pred is false.")
         .examples(&[("(drop-while odd? [1 3 4 5])", "[4 5]"), ("(drop-while #{1} [1 2])", "[2]")]),
     Builtin::new("split-at", Arity::exactly(2), split_at)
-        .doc(&["(split-at n coll)"], "Two lists: the first n items and the others.")
+        .doc(&["(split-at n coll)"], "Two lists: the first n items and the rest.")
         .examples(&[("(split-at 1 [1 2 3])", "[[1] [2 3]]"), ("(split-at 1 nil)", "[[] []]")]),
     Builtin::new("split-with", Arity::exactly(2), split_with)
         .doc(
             &["(split-with pred coll)"],
-            "Two lists: the items before the first one for which pred is false, and the others.",
+            "Two lists: the items before the first one for which pred is false, and the rest.",
         )
         .examples(&[("(split-with odd? [1 3 4 5])", "[[1 3] [4 5]]"), ("(split-with even? [1 2])", "[[] [1 2]]")]),
     Builtin::new("subvec", Arity::between(2, 3), subvec)
         .doc(
             &["(subvec list start)", "(subvec list start end)"],
-            "The items of a list from an index up to, not with, another; both are moved into the list.",
+            "The items of a list from an index up to another, exclusive; out-of-range indexes are clamped.",
         )
         .examples(&[
             ("(subvec [1 2 3] 1)", "[2 3]"),
             ("(subvec [1 2 3] 1 2)", "[2]"),
             ("(subvec [1 2] -1 10)", "[1 2]"),
         ])
-        .clojure(Clojure::Differs("indexes outside of the list are no error")),
+        .clojure(Clojure::Differs("out-of-range indexes are not an error")),
 ];
 
 fn rest(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {

@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("sort", Arity::between(1, 2), sort)
         .doc(
             &["(sort coll)", "(sort comparator coll)"],
-            "The items in ascending order, or in that of a comparator: a function that gives a boolean or a number, :asc or :desc.",
+            "The items in ascending order, or in that of a comparator: a function that returns a boolean or a number, :asc or :desc.",
         )
         .examples(&[
             ("(sort [3 1 2])", "[1 2 3]"),
@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(sort :desc [1 3 2])", "[3 2 1]"),
             ("(sort (fn [a b] (- b a)) [1 3 2])", "[3 2 1]"),
         ])
-        .clojure(Clojure::Differs("values of all kinds have an order; :asc and :desc are understood; sets are refused"))
+        .clojure(Clojure::Differs("values of all types have an order; :asc and :desc are accepted; sets are rejected"))
         .cost(Cost::Sorting),
     Builtin::new("sort-by", Arity::between(2, 3), sort_by)
         .doc(
@@ -41,10 +41,10 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(sort-by [:a :b] [{:a {:b 2}} {:a {:b 1}}])", "[{:a {:b 1}} {:a {:b 2}}]"),
             ("(sort-by count [\"bb\" \"a\"])", "[\"a\" \"bb\"]"),
         ])
-        .clojure(Clojure::Differs("the key may be a string or a key path; :asc and :desc are understood"))
+        .clojure(Clojure::Differs("the key may be a string or a key path; :asc and :desc are accepted"))
         .cost(Cost::Sorting),
     Builtin::new("reverse", Arity::exactly(1), reverse)
-        .doc(&["(reverse coll)"], "The items of a list or string from the last to the first.")
+        .doc(&["(reverse coll)"], "The items of a list or string in reverse order.")
         .examples(&[("(reverse [1 2])", "[2 1]"), ("(reverse \"abc\")", "[\"c\" \"b\" \"a\"]"), ("(reverse nil)", "[]")])
         .clojure(super::access::ORDERED),
 ];
@@ -98,7 +98,7 @@ impl<'v> Comparator<'v> {
 
 #[cold]
 fn no_answer(answer: &Value) -> Box<Halt> {
-    let problem = format!("the comparator must give a boolean or a number, got {}", described(answer));
+    let problem = format!("the comparator must return a boolean or a number, got {}", described(answer));
     Error::new(Reason::RuntimeError, problem).hint("Sort by a key with (sort-by key coll)").into()
 }
 
@@ -193,7 +193,7 @@ fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 #[cold]
 fn no_fields(field: &Value, item: &Value) -> Box<Halt> {
-    let problem = format!("every item must be a map to be sorted by {}, got {}", described(field), described(item));
+    let problem = format!("every item must be a map to sort by {}, got {}", described(field), described(item));
     Error::new(Reason::TypeError, problem).hint("Use a function as the key, such as identity").into()
 }
 

@@ -49,19 +49,19 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(split-lines \"a\\nb\\r\\nc\\n\\n\")", "[\"a\" \"b\" \"c\"]"), ("(split-lines \"\")", "[\"\"]")])
         .clojure(Clojure::Named("clojure.string/split-lines")),
     Builtin::new("blank?", Arity::exactly(1), is_blank)
-        .doc(&["(blank? s)"], "Is the string nil, empty or only white space?")
+        .doc(&["(blank? s)"], "True if the string is nil, empty or only white space.")
         .examples(&[("(blank? \" \\n\")", "true"), ("(blank? nil)", "true"), ("(blank? \"a\")", "false")])
         .clojure(Clojure::Named("clojure.string/blank?")),
     Builtin::new("starts-with?", Arity::exactly(2), starts_with)
-        .doc(&["(starts-with? s start)"], "Does the string begin with another?")
+        .doc(&["(starts-with? s start)"], "True if the string begins with another.")
         .examples(&[("(starts-with? \"hello\" \"he\")", "true"), ("(starts-with? \"\" \"a\")", "false")])
         .clojure(Clojure::Named("clojure.string/starts-with?")),
     Builtin::new("ends-with?", Arity::exactly(2), ends_with)
-        .doc(&["(ends-with? s end)"], "Does the string end with another?")
+        .doc(&["(ends-with? s end)"], "True if the string ends with another.")
         .examples(&[("(ends-with? \"hello\" \"lo\")", "true"), ("(ends-with? \"hello\" \"he\")", "false")])
         .clojure(Clojure::Named("clojure.string/ends-with?")),
     Builtin::new("includes?", Arity::exactly(2), includes)
-        .doc(&["(includes? s part)"], "Does the string hold another somewhere?")
+        .doc(&["(includes? s part)"], "True if the string contains another.")
         .examples(&[("(includes? \"hello\" \"ell\")", "true"), ("(includes? \"hello\" \"\")", "true")])
         .clojure(Clojure::Named("clojure.string/includes?")),
 ];

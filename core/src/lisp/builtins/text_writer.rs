@@ -74,9 +74,11 @@ impl TextWriter {
             (Err(_), Some(halt)) => Err(halt),
             // Only shortened output is bounded.
             (Ok(true), _) => {
-                let problem =
-                    format!("the value is nested deeper than {} levels: no text holds it whole", JSON_DEPTH.max);
-                Error::new(Reason::RuntimeError, problem).hint("Write its parts one by one").halt()
+                let problem = format!(
+                    "the value is nested deeper than {} levels and cannot be printed completely",
+                    JSON_DEPTH.max
+                );
+                Error::new(Reason::RuntimeError, problem).hint("Print its parts one by one").halt()
             }
             _ => Ok(()),
         }

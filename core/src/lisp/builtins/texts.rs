@@ -13,7 +13,7 @@ const NAME_BYTES: usize = 255;
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("str", Arity::from(0), str)
-        .doc(&["(str & xs)"], "The values as one text: strings as they are, nothing for nil.")
+        .doc(&["(str & xs)"], "The values as one text: strings without quotes, nothing for nil.")
         .examples(&[
             ("(str \"a\" 1 :k nil)", "\"a1:k\""),
             ("(str 0.5 [1 \"x\"])", "\"0.5[1 \\\"x\\\"]\""),
@@ -28,15 +28,12 @@ pub(super) const ROWS: &[Builtin] = &[
         .cost(Cost::Output)
         .clojure(Clojure::Differs("maps are sorted and have no commas; floats have at most 10 decimals")),
     Builtin::new("name", Arity::exactly(1), name)
-        .doc(&["(name x)"], "The name of a keyword without the colon; a string as it is.")
+        .doc(&["(name x)"], "The name of a keyword without the colon; a string unchanged.")
         .examples(&[("(name :a)", "\"a\""), ("(name \"s\")", "\"s\"")])
         .cost(Cost::Constant)
         .clojure(Clojure::Differs("symbols have no name")),
     Builtin::new("keyword", Arity::exactly(1), keyword)
-        .doc(
-            &["(keyword name)"],
-            "The keyword of a name, which starts with a letter and goes on with letters, digits and - _ ? !",
-        )
+        .doc(&["(keyword name)"], "The keyword of a name: a letter, followed by letters, digits and - _ ? !")
         .examples(&[("(keyword \"user-id\")", ":user-id"), ("(keyword :a)", ":a"), ("(keyword nil)", "nil")])
         .cost(Cost::Constant)
         .clojure(Clojure::Differs("other names are an error")),
@@ -77,7 +74,7 @@ fn name(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
             Reason::RuntimeError,
             format!("argument 1 must be a keyword or string, got {}", described(&other)),
         )
-        .hint("str makes text of any value")
+        .hint("str converts any value to text")
         .halt(),
     }
 }
@@ -87,11 +84,11 @@ fn keyword(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         Value::Nil | Value::Keyword(_) => Ok(std::mem::take(&mut args[0])),
         Value::Str(name) if is_name(name) => machine.keyword(name).map(Value::Keyword),
         Value::Str(name) if name.len() > NAME_BYTES => {
-            let problem = format!("a name of a keyword has at most {NAME_BYTES} bytes, got {}", name.len());
+            let problem = format!("the name of a keyword has at most {NAME_BYTES} bytes, got {}", name.len());
             Error::new(Reason::RuntimeError, problem).hint("Use strings as keys").halt()
         }
         Value::Str(name) => {
-            Error::new(Reason::RuntimeError, format!("{} is no name of a keyword", args[0])).hint(hint(name)).halt()
+            Error::new(Reason::RuntimeError, format!("{} is not a valid keyword name", args[0])).hint(hint(name)).halt()
         }
         other => {
             let problem = format!("argument 1 must be a string, got {}", described(other));
@@ -111,8 +108,8 @@ fn hint(name: &str) -> String {
     let close: String = name.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '-' }).collect();
     let close = close.trim_matches('-');
     if is_name(close) {
-        format!("Use the string itself as key, or a name like {close:?}")
+        format!("Use the string as key, or a name like {close:?}")
     } else {
-        "Use the string itself as key".to_owned()
+        "Use the string as key".to_owned()
     }
 }

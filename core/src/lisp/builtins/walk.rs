@@ -15,7 +15,7 @@ use crate::value::{Map, Value};
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("flatten", Arity::exactly(1), flatten)
-        .doc(&["(flatten coll)"], "The items of a list and of all lists inside it; [] for what is no list.")
+        .doc(&["(flatten coll)"], "The items of a list and of all nested lists; [] for anything but a list.")
         .examples(&[("(flatten [1 [2 [3 nil]]])", "[1 2 3 nil]"), ("(flatten [#{4} [{:a [1]}]])", "[#{4} {:a [1]}]"), ("(flatten 5)", "[]")]),
     Builtin::new("tree-seq", Arity::exactly(3), tree_seq)
         .doc(
@@ -26,21 +26,21 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(tree-seq vector? seq [1 [2]])", "[[1 [2]] 1 [2] 2]"),
             ("(map :id (tree-seq :children :children {:id 1 :children [{:id 2}]}))", "[1 2]"),
         ])
-        .clojure(Clojure::Differs("strings are never asked whether they are branches"))
+        .clojure(Clojure::Differs("branch? is not called for strings"))
         .cost(Cost::Output),
     Builtin::new("walk", Arity::exactly(3), walk)
         .doc(
             &["(walk inner outer form)"],
-            "Gives the collection of inner of each item, a map's as [key value], to outer; what is no collection goes to outer as it is.",
+            "Applies inner to each item (of a map to each [key value]), and outer to the resulting collection; other values are passed to outer unchanged.",
         )
         .examples(&[("(walk inc identity [1 2])", "[2 3]"), ("(walk (fn [[k v]] [k (inc v)]) identity {:a 1})", "{:a 2}")])
         .clojure(Clojure::Named("clojure.walk/walk")),
     Builtin::new("prewalk", Arity::exactly(2), prewalk)
-        .doc(&["(prewalk f form)"], "The value with f applied to it, then to everything inside the result, from the outside in.")
+        .doc(&["(prewalk f form)"], "Applies f to the value, then to everything inside the result, from the outside in.")
         .examples(&[("(prewalk #(if (number? %) (inc %) %) {:a [1]})", "{:a [2]}"), ("(prewalk identity 5)", "5")])
         .clojure(Clojure::Named("clojure.walk/prewalk")),
     Builtin::new("postwalk", Arity::exactly(2), postwalk)
-        .doc(&["(postwalk f form)"], "The value with f applied to everything inside it and then to it, from the inside out.")
+        .doc(&["(postwalk f form)"], "Applies f to everything inside the value, then to the result, from the inside out.")
         .examples(&[
             ("(postwalk #(if (number? %) (inc %) %) {:a [1 {:b 2}]})", "{:a [2 {:b 3}]}"),
             ("(postwalk #(if (keyword? %) (name %) %) {:a 1})", "{\"a\" 1}"),
@@ -99,7 +99,7 @@ fn tree_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 #[cold]
 fn no_children(found: &Value) -> Box<crate::lisp::Halt> {
-    let problem = format!("children must give a list or nil, got {}", described(found));
+    let problem = format!("children must return a list or nil, got {}", described(found));
     Error::new(Reason::RuntimeError, problem).into()
 }
 
@@ -226,7 +226,10 @@ impl Level {
                 for item in self.items {
                     machine.ticks(2)?;
                     let (key, value) = pair(item).map_err(|item| {
-                        hinted(wrong_entry(&item), "The function is also given the entries of maps, as [key value]")
+                        hinted(
+                            wrong_entry(&item),
+                            "The function is also called with the entries of maps, as [key value]",
+                        )
                     })?;
                     map.insert(key, value);
                 }

@@ -107,7 +107,7 @@ impl Case {
             Some((_, Answer::Echo)) => Ok(args.clone()),
             Some((_, Answer::Return(value))) => Ok(value.clone()),
             Some((_, Answer::Fail(message))) => Err(Failure::Tool(message.clone())),
-            None => Err(Failure::Tool(format!("there is no tool `{tool}`"))),
+            None => Err(Failure::Tool(format!("unknown tool `{tool}`"))),
         }
     }
 }

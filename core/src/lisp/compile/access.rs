@@ -41,7 +41,7 @@ impl Compiler<'_> {
                     None if machine.world.absent_data == AbsentData::Nil => Ok(Value::Nil),
                     None => {
                         let error = Error::new(Reason::RuntimeError, format!("data/{key} does not exist"));
-                        Err(machine.with_span(error.hint("Look at what the input holds").into(), &position))
+                        Err(machine.with_span(error.hint("Check the keys of the input").into(), &position))
                     }
                 })
             }

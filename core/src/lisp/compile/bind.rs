@@ -199,7 +199,7 @@ fn pairs(rest: Value) -> EvalResult {
 
 #[cold]
 fn mismatch(machine: &Machine<'_>, expected: &str, got: &Value, position: &CodePosition) -> Box<Halt> {
-    let problem = format!("the pattern takes {expected} or nil apart, got {}", described(got));
+    let problem = format!("the pattern needs {expected} or nil, got {}", described(got));
     machine.with_span(Error::new(Reason::DestructureError, problem).into(), position)
 }
 

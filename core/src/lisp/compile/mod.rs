@@ -4,7 +4,7 @@
 //! everything else is a closure ([`Code`]). Code in tail position is called last, which costs a jump and no frame; a
 //! loop is one native loop around its body. Frames are on the native stack. Compilation cannot fail.
 
-#![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
+#![expect(clippy::unnecessary_box_returns, reason = "boxed errors keep a result as small as a value")]
 
 mod access;
 mod bind;

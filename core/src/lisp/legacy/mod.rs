@@ -147,7 +147,10 @@ impl Translator<'_> {
                 return symbol("map", span);
             }
             if let Some(combined) = predicate::combined(name, span) {
-                self.hint(span, format!("`{name}` is gone; combine tests with `and`, `or` and `not` in one function"));
+                self.hint(
+                    span,
+                    format!("`{name}` was removed; combine tests with `and`, `or` and `not` in one function"),
+                );
                 return combined;
             }
             if (self.names.input)(name) {

@@ -236,7 +236,7 @@ impl Machine<'_> {
         let problem = if self.depth > self.limits.depth {
             format!("calls are nested deeper than {depth}")
         } else {
-            format!("calls with large expressions are nested {depth} deep, no room is left for more")
+            format!("calls with large expressions are nested {depth} deep, which exhausts the stack")
         };
         Error::new(Reason::MemoryExceeded, problem).hint("Use loop with recur, or reduce, instead of recursion").into()
     }
@@ -323,8 +323,8 @@ fn keyword_call(word: Keyword, got: usize) -> Box<Halt> {
 #[cold]
 pub(crate) fn not_callable(value: &Value) -> Box<Halt> {
     let hint = match value {
-        Value::List(_) => "Use (nth list i) or (get list i) for an item; a list of data is written [1 2]",
-        Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Big(_) => "A list of data is written [1 2], not (1 2)",
+        Value::List(_) => "Use (nth list i) or (get list i) for an item; write a list of data as [1 2]",
+        Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Big(_) => "Write a list of data as [1 2], not (1 2)",
         _ => "Only functions, keywords, maps and sets can be called",
     };
     Error::new(Reason::NotCallable, format!("{} cannot be called", described(value))).hint(hint).into()
@@ -335,7 +335,7 @@ pub(crate) fn not_callable(value: &Value) -> Box<Halt> {
 pub(crate) fn unbound(name: Keyword) -> Box<Halt> {
     let name = name.name();
     Error::new(Reason::UnboundVar, format!("`{name}` is not defined yet"))
-        .hint(format!("Put (def {name} …) before it, where it runs first"))
+        .hint(format!("Evaluate (def {name} …) first"))
         .into()
 }
 

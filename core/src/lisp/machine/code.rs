@@ -1,6 +1,6 @@
 //! Compiled code: closures specialized at compile time, run on a frame of values.
 
-#![expect(clippy::inline_always, reason = "measured: what passes between two pieces of code must not cost a call")]
+#![expect(clippy::inline_always, reason = "measured: passing results between pieces of code must not cost a call")]
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -33,7 +33,7 @@ pub enum Flow {
     Halt(Box<Halt>),
 }
 
-const _: () = assert!(size_of::<Flow>() == 16, "it travels in two registers");
+const _: () = assert!(size_of::<Flow>() == 16, "it is passed in two registers");
 
 impl Flow {
     /// A boolean.

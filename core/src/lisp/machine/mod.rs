@@ -2,7 +2,7 @@
 //!
 //! One machine runs on one thread; parallel branches have machines of their own.
 
-#![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
+#![expect(clippy::unnecessary_box_returns, reason = "boxed errors keep a result as small as a value")]
 
 mod branch;
 mod builtin;
@@ -222,9 +222,12 @@ impl<'h> Machine<'h> {
             return Ok(());
         }
         let needed = if more > most { format!("{more} at once") } else { "more".to_owned() };
-        Error::new(Reason::MemoryExceeded, format!("the program may hold {limit} bytes, and needs {needed}"))
-            .hint("Keep less at a time: filter, count or sum instead of collecting")
-            .halt()
+        Error::new(
+            Reason::MemoryExceeded,
+            format!("the program exceeds its memory limit of {limit} bytes: it needs {needed}"),
+        )
+        .hint("Hold less data at a time: filter, count or sum instead of collecting")
+        .halt()
     }
 
     /// Fails if the printed size of a value that leaves the program exceeds the memory limit: its parts may be shared
@@ -244,9 +247,9 @@ impl<'h> Machine<'h> {
         let bytes = if bytes == u64::MAX { "more than 10^19".to_owned() } else { bytes.to_string() };
         Error::new(
             Reason::MemoryExceeded,
-            format!("a value would take {bytes} bytes written out, and may take {limit}"),
+            format!("a value would take {bytes} bytes when printed; the limit is {limit}"),
         )
-        .hint("It holds the same parts many times; keep or return less")
+        .hint("It repeats shared parts many times; define or return less")
         .halt()
     }
 
@@ -294,7 +297,7 @@ impl<'h> Machine<'h> {
             Some(word) if self.keywords.contains(&word) => return Ok(word),
             _ if known >= self.limits.symbols => {
                 let problem = format!("the program uses more than {} different names", self.limits.symbols);
-                return Error::new(Reason::SymbolLimitExceeded, problem).hint("Keep data under string keys").halt();
+                return Error::new(Reason::SymbolLimitExceeded, problem).hint("Use string keys for data").halt();
             }
             known => known.unwrap_or_else(|| Keyword::intern(name)),
         };

@@ -39,9 +39,10 @@ impl Machine<'_> {
         self.warnings.extend(warnings.into_iter().map(|warning| format!("tool/{tool}: {warning}")));
         if !self.world.shared.begin_call(self.limits().tool_calls) {
             let limit = self.limits().tool_calls.unwrap_or_default();
-            let error = Error::new(Reason::ToolCallLimitExceeded, format!("a program may call tools {limit} times"))
-                .hint("Call fewer tools, or return what is known and go on in the next program")
-                .within(format!("tool/{tool}"));
+            let error =
+                Error::new(Reason::ToolCallLimitExceeded, format!("a program may make at most {limit} tool calls"))
+                    .hint("Call fewer tools, or return and continue in the next program")
+                    .within(format!("tool/{tool}"));
             return Err(error.into());
         }
         let at = CallAddress { branches: self.branches.clone(), call: self.made };
@@ -72,7 +73,7 @@ pub(super) fn gather(tool: &str, args: &mut [Value]) -> EvalResult {
                     [key @ Value::Keyword(_), value] => {
                         named.insert(std::mem::take(key), std::mem::take(value));
                     }
-                    _ => return Err(bad_args(tool, "names and values must take turns")),
+                    _ => return Err(bad_args(tool, "names and values must alternate")),
                 }
             }
             Ok(Value::from(named))

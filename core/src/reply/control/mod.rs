@@ -107,13 +107,13 @@ pub fn read(reply: &str, answers: AnswerType, recovery: Recovery, finish: Finish
         && let Some(answer) = prose(reply)
     {
         let action = Action::Answer(Json::str(answer));
-        let notes = vec!["the reply was prose and was taken as the final answer".to_owned()];
+        let notes = vec!["the reply was prose and was used as the final answer".to_owned()];
         return ControlReply { extracted, control: Ok(Control { thought: None, action, notes }), is_prose: true };
     }
     let control = match &extracted.outcome {
         ExtractOutcome::Found { json, .. } => match extracted.candidate() {
             Some(found) if recovery == Recovery::Strict && found.rule != Rule::Whole => {
-                Err("text or a code fence stands around the object; it must stand alone".to_owned())
+                Err("text or a code fence surrounds the object; reply with the object only".to_owned())
             }
             _ => interpret(json, answers, recovery),
         },
@@ -122,10 +122,10 @@ pub fn read(reply: &str, answers: AnswerType, recovery: Recovery, finish: Finish
         }
         ExtractOutcome::Rejected { reject: Reject::Invalid(problem), .. } => Err(problem.clone()),
         ExtractOutcome::Malformed { error } => {
-            Err(format!("the JSON cannot be read: {}: {}", error.line_col(reply), error.message))
+            Err(format!("the JSON is invalid: {}: {}", error.line_col(reply), error.message))
         }
         ExtractOutcome::NotFound if reply.trim().is_empty() => Err("the reply is empty".to_owned()),
-        ExtractOutcome::NotFound => Err("the reply holds no JSON object".to_owned()),
+        ExtractOutcome::NotFound => Err("the reply contains no JSON object".to_owned()),
     };
     ControlReply { extracted, control, is_prose: false }
 }
@@ -223,7 +223,7 @@ impl<'a> Object<'a> {
             ([], _) => Ok(()),
             (names, Recovery::Strict) => Err(format!("unknown keys in {}: {}", self.what, names.join(", "))),
             (names, _) => {
-                self.notes.push(format!("unknown keys in {} were passed over: {}", self.what, names.join(", ")));
+                self.notes.push(format!("unknown keys in {} were ignored: {}", self.what, names.join(", ")));
                 Ok(())
             }
         }

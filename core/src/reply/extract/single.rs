@@ -30,7 +30,7 @@ impl Search<'_> {
             return false;
         }
         if edge == Edge::Cut && !matches!(read.json.node, Node::Str(_)) {
-            let message = "the reply was cut behind this value".to_owned();
+            let message = "the reply was cut after this value".to_owned();
             let cut = stop(JsonError { message, offset: span.end, incomplete: true });
             self.fault(rule, span, cut);
         } else {

@@ -45,12 +45,12 @@ impl ProgramFixKind {
     /// Describes the fix, one sentence for users and models.
     pub fn message(self) -> &'static str {
         match self {
-            Self::TypographicQuotes => "Typographic quotes were read as plain ones.",
-            Self::Discard => "Forms behind #_ were left out.",
-            Self::OpenBlock => "The code block was not closed; all that follows its first line was taken.",
-            Self::InlineFence => "The code block was closed behind text; the fence belongs on a line of its own.",
+            Self::TypographicQuotes => "Typographic quotes were replaced by straight ones.",
+            Self::Discard => "Forms after #_ were removed.",
+            Self::OpenBlock => "The code block was not closed; all text after its first line was used.",
+            Self::InlineFence => "The code block was closed after text; put the fence on a line of its own.",
             Self::FirstOfSeveral => "Of several programs only the first was run.",
-            Self::TrailingProse => "The text behind the program was left out.",
+            Self::TrailingProse => "The text after the program was removed.",
         }
     }
 }

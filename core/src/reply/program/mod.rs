@@ -85,10 +85,10 @@ impl NoProgram {
         match self {
             Self::Truncated => "The reply was cut at the output limit, so its program was not run. Write a shorter reply.".into(),
             Self::Several(count) => format!(
-                "The reply holds {count} programs and none of them was run. Reply with exactly one program in one fenced block tagged clojure."
+                "The reply contains {count} programs and none of them was run. Reply with exactly one program in one fenced block tagged clojure."
             ),
             Self::Absent => {
-                "The reply holds no program. Reply with exactly one program in a fenced block tagged clojure:\n```clojure\n(return 42)\n```"
+                "The reply contains no program. Reply with exactly one program in a fenced block tagged clojure:\n```clojure\n(return 42)\n```"
                     .into()
             }
         }

@@ -56,7 +56,7 @@ fn repaired(
             if read.fixes.iter().any(|fix| fix.kind == FixKind::MissingCloser)
                 && continues(text, read.end, &mut ahead) =>
         {
-            let message = "a bracket was closed too early: the object goes on behind its end".to_owned();
+            let message = "a bracket was closed too early: the object continues after its end".to_owned();
             let error = JsonError { message, offset: read.end, incomplete: false };
             Err(Stop { error, resume: None, visited: 0 })
         }

@@ -274,7 +274,7 @@ impl JsonPush {
             None => false,
         };
         let Some(frame) = self.stack.pop_if(|_| fits) else {
-            return self.fail(format!("found '{}' that closes nothing", char::from(closer)));
+            return self.fail(format!("found an unmatched '{}'", char::from(closer)));
         };
         let node = match frame.body {
             Body::Object { members, .. } => Node::Object(members.finish()),

@@ -59,7 +59,7 @@ impl Emitter {
             return Ok(known.clone());
         }
         if self.ranges > MOST_RANGES {
-            return Err(RegexError::new("its sets hold too many ranges of characters"));
+            return Err(RegexError::new("its character sets have too many ranges"));
         }
         let class = Class::of(expression).map(Arc::new);
         self.ranges += class.as_ref().map_or(0, |class| class.ranges());
@@ -99,7 +99,7 @@ impl Emitter {
 
     fn add(&mut self, insn: Insn) -> Result<usize, RegexError> {
         if self.insns.len() >= MOST_INSNS {
-            return Err(RegexError::new("it is too large once its counted repetitions are written out"));
+            return Err(RegexError::new("it is too large after expanding its counted repetitions"));
         }
         self.insns.push(insn);
         Ok(self.insns.len() - 1)

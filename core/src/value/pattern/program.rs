@@ -180,7 +180,7 @@ fn explain(source: &str, error: &Error) -> RegexError {
     };
     let problem = match error {
         ParseError::UnclosedOpenParen => "a '(' is never closed".to_owned(),
-        ParseError::InvalidRepeat => "the repetition is not written like {2}, {2,} or {2,5}".to_owned(),
+        ParseError::InvalidRepeat => "a repetition must be written like {2}, {2,} or {2,5}".to_owned(),
         ParseError::RecursionExceeded => "groups are nested too deeply".to_owned(),
         ParseError::TrailingBackslash => "it ends with a single '\\'".to_owned(),
         ParseError::InvalidEscape(escape) => format!("the escape {escape} is unknown"),
@@ -191,7 +191,7 @@ fn explain(source: &str, error: &Error) -> RegexError {
         ParseError::InvalidBackref | ParseError::InvalidGroupNameBackref(_) => {
             "it refers to a group that does not exist".to_owned()
         }
-        ParseError::TargetNotRepeatable => "there is nothing that could be repeated".to_owned(),
+        ParseError::TargetNotRepeatable => "there is nothing to repeat".to_owned(),
         ParseError::InvalidGroupName => "the group's name is not valid".to_owned(),
         _ if source.get(*offset..).is_some_and(|rest| rest.starts_with(')')) => "a ')' has no '(' before it".to_owned(),
         _ => "it cannot be read".to_owned(),

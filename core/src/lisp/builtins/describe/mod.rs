@@ -34,8 +34,7 @@ const MOST_DEPTH: i64 = 5;
 pub(super) const ROWS: &[Builtin] = &[Builtin::new("describe", Arity::between(1, 2), describe)
     .doc(
         &["(describe value)", "(describe value options)"],
-        "What a value looks like: types, counts, keys, ranges and examples in a small map; options {:paths true :depth 3 \
-         :sample 2} add nested paths and bound the examples.",
+        "A summary of a value: types, counts, keys, ranges and examples in a small map; options {:paths true :depth 3 :sample 2} add nested paths and bound the examples.",
     )
     .examples(&[
         (
