@@ -110,7 +110,11 @@ impl Cycle<'_> {
         // A run that was stopped before asks nobody any more. (What a recording says to have ended a reply came while it was told, also
         // where a parallel branch is stopped earlier now.)
         let was_stopped = stop.reason().is_some();
-        let is_over = !self.ports.tools.stop_reply_as_recorded(at, &self.ports.stop) && was_stopped;
+        let ended_by = self.ports.history.reply_interrupt(at);
+        if let Some(interrupt) = &ended_by {
+            self.ports.stop.now(&interrupt.reason, &interrupt.by);
+        }
+        let is_over = ended_by.is_none() && was_stopped;
 
         let (sender, mut events) = mpsc::channel(QUEUE);
         let call = Call { events: sender, cancel: self.ports.stop.token().clone() };

@@ -12,7 +12,7 @@ use super::Halt;
 use super::cycle::Cycle;
 use super::program::World;
 use crate::event::{Address, QuestionAsked};
-use crate::port::{Breakpoint, Question};
+use crate::port::{Breakpoint, Checkpoint, Question};
 use crate::tool::Tool;
 
 /// The number of the question at a breakpoint among those of a call.
@@ -26,7 +26,7 @@ impl Cycle<'_> {
     /// Before a tool is called with these arguments.
     pub(super) async fn break_at_call(&self, at: &Address, tool: &Tool, args: &Value) -> Result<(), Halt> {
         let asked = at.question(AT_CALL);
-        if !self.ports.person.breaks(&asked, &[Breakpoint::Tool(tool.name.clone())]) {
+        if !self.breaks(&asked, &[Breakpoint::Tool(tool.name.clone())]) {
             return Ok(());
         }
         let text = format!("The run stops before it calls (tool/{} {})", tool.name, printed(args));
@@ -50,13 +50,19 @@ impl Cycle<'_> {
         let met = defined.iter().map(|(name, _)| Breakpoint::Def((*name).to_owned()));
         let met: Vec<Breakpoint> = met.chain(failed.is_some().then_some(Breakpoint::Error)).collect();
         let asked = at.question(self.questions.load(Ordering::Relaxed));
-        if met.is_empty() || !self.ports.person.breaks(&asked, &met) {
+        if met.is_empty() || !self.breaks(&asked, &met) {
             return Ok(());
         }
         self.questions.fetch_add(1, Ordering::Relaxed);
         let lines = defined.iter().map(|(name, value)| format!("\n{name} = {}", printed(value)));
         let lines: String = lines.chain(failed.map(|words| format!("\n{words}"))).collect();
         self.stand(at, asked, format!("The run stops behind its program:{lines}")).await
+    }
+
+    /// Does the run stop because it has come to one of these?
+    fn breaks(&self, question: &Address, met: &[Breakpoint]) -> bool {
+        let recorded = self.ports.history.asked(question, QuestionAsked::BREAKPOINT);
+        recorded.unwrap_or_else(|| self.ports.person.stops_at(Checkpoint::Breakpoints(met)))
     }
 
     async fn stand(&self, at: &Address, asked: Address, text: String) -> Result<(), Halt> {

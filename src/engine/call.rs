@@ -20,6 +20,7 @@ use tokio::time::{Instant, sleep_until};
 use super::Halt;
 use super::child::shaped;
 use super::cycle::Cycle;
+use super::history::{answer_text, was_asked};
 use crate::agent::Plan;
 use crate::event::{Address, AnswerGiven, CallStatus, ErrorRecord, JsonText, Notice, QuestionAsked, ToolCall, ToolEnd};
 use crate::model::{Request, everything};
@@ -32,9 +33,10 @@ pub(super) type Given = Result<Value, ErrorRecord>;
 impl Cycle<'_> {
     /// Calls a tool. `Err` ends the run.
     pub(super) async fn call_tool(&self, at: &Address, name: &str, args: &Value) -> Result<Given, Halt> {
-        let count = self.count_call(at);
+        let recorded = self.ports.history.call(at);
+        let count = self.count_call(&recorded);
         let over = self.plan.settings.max_tool_calls.filter(|limit| count > *limit);
-        let refused = self.ports.tools.refuses(at, over.is_some());
+        let refused = recorded.is_over_limit(over.is_some());
         let Some(tool) = self.plan.tool(name) else {
             return self.refuse(at, (name, ""), args, unknown(self.plan, name)).await;
         };
@@ -58,11 +60,11 @@ impl Cycle<'_> {
         };
         let key = format!("{}\u{0}{}", tool.name, canonical(&call.args.json()).to_text());
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        let remembered = self.ports.tools.remembered(at, known).filter(|_| tool.cache);
+        let remembered = recorded.remembered(known).filter(|_| tool.cache);
         let cached = remembered.is_some();
-        let edited = self.ports.edits.result(at).is_some();
+        let edited = self.ports.history.replacement(at).is_some();
         // A result that is written by hand needs no consent; one that was asked for before stands in the recording.
-        let asks = !cached && (!edited || self.ports.person.was_asked(&at.question(0)));
+        let asks = !cached && (!edited || self.is_awaited(&at.question(0), QuestionAsked::CONSENT));
         if asks && let Some(record) = self.denied(at, tool, &args).await? {
             return self.refuse(at, told, &args, record).await;
         }
@@ -146,7 +148,11 @@ impl Cycle<'_> {
         let (notes, mut told) = mpsc::unbounded_channel();
         let call = Invocation { address: at, tool, args, now_ms: self.now_ms, cancel, notes: &notes };
         let limit = Duration::from_millis(tool.timeout_ms);
-        let answer = tokio::time::timeout(limit, self.within_the_mission(self.ports.tools.call(&call)));
+        let answer = match self.ports.history.call(at).result() {
+            Some(recorded) => Box::pin(std::future::ready(recorded)),
+            None => self.ports.tools.call(&call),
+        };
+        let answer = tokio::time::timeout(limit, self.within_the_mission(answer));
         tokio::pin!(answer);
         let answer = loop {
             tokio::select! {
@@ -206,7 +212,7 @@ impl Cycle<'_> {
         let text = format!("What does the model reply to the request of {at}?");
         let kind = QuestionAsked::REPLY.to_owned();
         self.emit(&asked, QuestionAsked { kind, text, options: Vec::new() }).await?;
-        if !self.ports.person.was_asked(&asked) {
+        if !self.is_awaited(&asked, QuestionAsked::REPLY) {
             return Err(Halt::Wait(asked));
         }
         self.answer_of_person(
@@ -218,11 +224,15 @@ impl Cycle<'_> {
 
     /// Puts a question to the person and tells the answer.
     pub(super) async fn answer_of_person(&self, at: &Address, question: Question) -> Result<String, Halt> {
-        let wait = self.tree.waiting();
-        let answer = self.ports.person.ask(&question, self.ports.stop.token()).await;
-        drop(wait);
+        let answer = match self.ports.history.answer(&question.address) {
+            Some(given) => Some(answer_text(&given, question.gate.map(|_| question.text.as_str()))),
+            None => {
+                let _wait = self.tree.waiting();
+                self.ports.person.ask(&question, self.ports.stop.token()).await
+            }
+        };
         if answer.is_none() {
-            self.ports.tools.stop_as_recorded(&at.turn_part(), &self.ports.stop);
+            self.stop_as_recorded(at);
         }
         match answer {
             Some(answer) => {
@@ -243,10 +253,22 @@ impl Cycle<'_> {
         if at.is_call() { 0 } else { self.questions.fetch_add(1, Ordering::Relaxed) }
     }
 
+    /// Was this asked in a recording without an answer, or is its answer known beforehand?
+    pub(super) fn is_awaited(&self, question: &Address, kind: &str) -> bool {
+        was_asked(self.ports.history, question, kind) || self.ports.person.has_answer(question)
+    }
+
+    /// Stops the run as the recording says it was stopped during the turn of this address.
+    pub(super) fn stop_as_recorded(&self, at: &Address) {
+        if let Some(interrupt) = self.ports.history.interrupt(&at.turn_part()) {
+            self.ports.stop.now(&interrupt.reason, &interrupt.by);
+        }
+    }
+
     /// Tells that the run was stopped; the failure it ends with.
     pub(super) async fn interrupted(&self, at: &Address) -> Halt {
         let turn = at.turn_part();
-        self.ports.tools.stop_as_recorded(&turn, &self.ports.stop);
+        self.stop_as_recorded(at);
         let interrupt = self.ports.stop.reason().cloned().unwrap_or_default();
         if !self.told_stop.swap(true, Ordering::Relaxed)
             && let Err(error) = self.emit(&turn, interrupt.clone()).await

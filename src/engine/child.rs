@@ -58,7 +58,7 @@ impl Cycle<'_> {
             Err(error) => return Ok(Err(error.record())),
         };
         // What a recording says to have ended by itself is not ended from above, however early a sibling's stop is told now.
-        let stop = if self.ports.clock.is_over(at) { Stop::default() } else { self.ports.stop.below() };
+        let stop = if self.ports.history.is_over(at) { Stop::default() } else { self.ports.stop.below() };
         let ports = Ports { model: model.as_deref().unwrap_or(self.ports.model), stop, ..self.ports.clone() };
         let input = Input {
             address: at.clone(),
@@ -93,7 +93,7 @@ impl Cycle<'_> {
         let Some(fail) = step.fail else {
             return Ok(Ok(answer.as_ref().map(Json::to_value).unwrap_or_default()));
         };
-        self.ports.tools.stop_as_recorded(&at.turn_part(), &self.ports.stop);
+        self.stop_as_recorded(at);
         match Reason::from_name(&fail.reason) {
             Some(Reason::Suspended) => Err(Halt::Wait(step.waits_for.unwrap_or_else(|| self.run.clone()))),
             Some(Reason::Cancelled) if self.ports.stop.reason().is_some() => Err(self.interrupted(at).await),

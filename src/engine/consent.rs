@@ -8,6 +8,7 @@ use ptc_core::value::{Json, Value};
 
 use super::Halt;
 use super::cycle::Cycle;
+use super::history::{answer_text, is_unknown, was_asked};
 use crate::event::{Address, AnswerGiven, ErrorRecord, JsonText, QuestionAsked};
 use crate::port::Question;
 use crate::tool::{ALLOW_FLAG, Decision, NOBODY, Ruling, Tool};
@@ -23,16 +24,17 @@ impl Cycle<'_> {
         let Some(definition) = tool.definition() else { return Ok(None) };
         // One question at a time: of two calls that come together the second knows what was decided about the first.
         let _asking = self.tree.asking().await;
-        if !self.ports.tools.asks_consent(at, self.tree.allows(&definition)) {
+        let asked = at.question(0);
+        let recorded = self.ports.history.asked(&asked, QuestionAsked::CONSENT);
+        if !recorded.unwrap_or_else(|| !self.tree.allows(&definition)) {
             return Ok(None);
         }
-        let asked = at.question(0);
         let text = question(tool, &definition, args);
         let options: Vec<String> = Decision::ALL.iter().map(|decision| decision.name().to_owned()).collect();
         let (kind, shown) = (QuestionAsked::CONSENT.to_owned(), options.clone());
         let told = QuestionAsked { kind, text: text.clone(), options };
         self.emit(&asked, told).await?;
-        let (ruling, said) = if let Some(ruling) = self.ports.tools.ruling(&asked, &definition) {
+        let (ruling, said) = if let Some(ruling) = self.ruling(&asked, &definition) {
             let value = JsonText::of(&Json::str(ruling.decision.name()));
             self.emit(&asked, AnswerGiven { by: ruling.by.clone(), value, edited: false }).await?;
             (ruling, String::new())
@@ -66,9 +68,24 @@ impl Cycle<'_> {
         }
     }
 
+    /// Returns the decision that needs no question: the recorded one, else the one of the tools. `None`: the user is asked.
+    fn ruling(&self, asked: &Address, definition: &str) -> Option<Ruling> {
+        let history = self.ports.history;
+        if let Some(given) = history.answer(asked) {
+            let decision = Decision::read(&answer_text(&given, None)).unwrap_or(Decision::Deny);
+            return Some(Ruling::new(given.by, decision));
+        }
+        if self.ports.person.has_answer(asked) {
+            return None;
+        }
+        // A run that waits for this answer keeps waiting: a policy may allow the call, not deny it.
+        let is_awaited = was_asked(history, asked, QuestionAsked::CONSENT);
+        self.ports.tools.ruling(definition).filter(|ruling| ruling.decision != Decision::Deny || !is_awaited)
+    }
+
     /// What stands for the result of a call that was begun before the session broke off, or was forked; `None`: it is made again, or was not begun.
     pub(super) async fn unknown_outcome(&self, at: &Address, tool: &Tool) -> Result<Option<ErrorRecord>, Halt> {
-        if !tool.is_effectful() || !self.ports.tools.is_unknown(at) {
+        if !tool.is_effectful() || !is_unknown(self.ports.history, at) {
             return Ok(None);
         }
         let asked = at.question(1);

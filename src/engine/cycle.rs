@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::budget::Spent;
 use super::conversation::Conversation;
+use super::history::{RecordedCall, Settled, WorkDone};
 use super::tree::Tree;
 use super::{Answered, Halt, Input, Ports};
 use crate::agent::StepFold;
@@ -80,6 +81,8 @@ pub(super) struct Cycle<'a> {
     waited_ms: u64,
     /// When this turn began, and what this process had waited by then.
     began: (Instant, Duration),
+    /// What a resumed recording holds of this run.
+    done: WorkDone,
     tree_turns: u32,
     /// The same when the first turn began.
     first_tree_turns: Option<u32>,
@@ -97,6 +100,7 @@ pub(super) struct Cycle<'a> {
 
 impl<'a> Cycle<'a> {
     pub(super) fn new(plan: &'a Plan, input: &Input, ports: &'a Ports<'a>) -> Self {
+        let done = ports.history.work_done(&input.address);
         Self {
             plan,
             ports,
@@ -111,7 +115,7 @@ impl<'a> Cycle<'a> {
             structured_by: None,
             schema_left: false,
             now_ms: 0,
-            calls: AtomicU64::new(ports.tools.calls_held(&input.address)),
+            calls: AtomicU64::new(done.calls),
             questions: AtomicU32::new(0),
             told_stop: AtomicBool::new(false),
             known: Mutex::default(),
@@ -122,6 +126,7 @@ impl<'a> Cycle<'a> {
             deadline_ms: input.deadline_ms,
             waited_ms: 0,
             began: (Instant::now(), Duration::ZERO),
+            done,
             tree_turns: 0,
             first_tree_turns: None,
             below_before: 0,
@@ -138,7 +143,10 @@ impl<'a> Cycle<'a> {
 
     /// The same, with the event as it was taken.
     async fn tell(&self, address: &Address, event: impl Into<Event>) -> Result<Envelope, SinkError> {
-        let envelope = self.ports.events.emit(address.clone(), event.into()).await?;
+        let envelope = match self.ports.history.settle(address, event.into())? {
+            Settled::Recorded(envelope) => envelope,
+            Settled::New(event) => self.ports.events.emit(address.clone(), event).await?,
+        };
         // An agent above takes no event of those below, but waits when they ask a person.
         let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
         self.tree.told(&envelope, |waits| fold.apply_among(waits, &envelope));
@@ -225,19 +233,22 @@ impl<'a> Cycle<'a> {
     pub(super) async fn begin_turn_as(&mut self, kind: &str) -> Result<Address, Halt> {
         let number = self.totals.turns + 1;
         let address = self.run.turn(number);
-        self.now_ms = self.ports.clock.now_ms(&address);
+        let recorded = self.ports.history.turn(&address);
+        self.now_ms = recorded.map_or_else(|| self.ports.clock.now_ms(&address), |turn| turn.now_ms);
         let waited = self.tree.waited();
         self.began = (Instant::now(), waited);
-        self.waited_ms = self.ports.clock.waited_ms(&address, whole_ms(waited));
+        let counted = self.done.waited_ms.saturating_add(whole_ms(waited));
+        self.waited_ms = recorded.map_or(counted, |turn| turn.waited_ms);
         let without_waits = self.now_ms.saturating_sub(signed(self.waited_ms));
         self.first_now_ms.get_or_insert(without_waits);
         let mission_ms = self.mission_left_ms();
         let tokens = self.plan.agent.token_limit.map(|limit| limit.saturating_sub(self.spent()));
         let turns = self.turns_in_all().saturating_sub(self.totals.turns);
-        let most = self.plan.settings.turn_budget.saturating_sub(self.ports.clock.turns_held());
-        let is_used = mission_ms == Some(0) || self.ports.clock.holds_turn(&address);
-        let tree = if is_used { self.tree.left(most) } else { self.tree.take(most) };
-        let tree = self.ports.clock.tree_turns(&address, tree);
+        let most = self.plan.settings.turn_budget.saturating_sub(self.done.turns);
+        // A turn that a resumed recording holds is among those that were done.
+        let is_used = mission_ms == Some(0) || (recorded.is_some() && self.done.turns > 0);
+        let counted = if is_used { self.tree.left(most) } else { self.tree.take(most) };
+        let tree = recorded.and_then(|turn| turn.tree_turns).unwrap_or(counted);
         self.tree_turns = tree;
         self.first_tree_turns.get_or_insert(tree);
         self.below_before = self.below_turns();
@@ -295,8 +306,8 @@ impl<'a> Cycle<'a> {
     }
 
     /// Counts a call of the run; a call that a resumed recording holds is counted from the start.
-    pub(super) fn count_call(&self, at: &Address) -> u64 {
-        let more = u64::from(!self.ports.tools.holds_call(at));
+    pub(super) fn count_call(&self, recorded: &RecordedCall) -> u64 {
+        let more = u64::from(!recorded.begun);
         self.calls.fetch_add(more, Ordering::Relaxed) + more
     }
 
@@ -315,7 +326,7 @@ impl<'a> Cycle<'a> {
 
     /// When the mission time is over as things stand: waits for persons put it off, so that it must be asked again when it is due.
     pub(super) fn due(&self) -> Option<Instant> {
-        if self.ports.clock.is_over(&self.turn()) {
+        if self.ports.history.is_over(&self.turn()) {
             return None;
         }
         let (began, waited) = self.began;

@@ -14,35 +14,6 @@ use crate::event::{Address, Edit, JsonText, ReplyEnd};
 use crate::model::{Call, ModelError, Reply, Written};
 use crate::port::SinkError;
 
-/// Knows what was edited.
-pub trait Edits: Send + Sync {
-    /// What the turn at this address begins with instead, if it was edited.
-    fn turn(&self, turn: &Address) -> Option<&Edited>;
-
-    /// The reply of this turn, if it was edited.
-    fn reply(&self, turn: &Address) -> Option<&Edit>;
-
-    /// The result of this call, if it was edited.
-    fn result(&self, call: &Address) -> Option<&Edit>;
-}
-
-/// Nothing is edited.
-pub(super) struct Unedited;
-
-impl Edits for Unedited {
-    fn turn(&self, _: &Address) -> Option<&Edited> {
-        None
-    }
-
-    fn reply(&self, _: &Address) -> Option<&Edit> {
-        None
-    }
-
-    fn result(&self, _: &Address) -> Option<&Edit> {
-        None
-    }
-}
-
 /// What a run goes on with from an edited turn.
 #[derive(Debug, Clone)]
 pub struct Edited {
@@ -92,7 +63,7 @@ pub fn check_definitions(definitions: &[(String, String)]) -> Result<(), String>
 impl<'a> Cycle<'a> {
     /// Takes the edits of the turn that begins: the plan is the edited one from now on.
     pub(super) async fn take_edits(&mut self, at: &Address) -> Result<Option<&'a Edited>, SinkError> {
-        let Some(edited) = self.ports.edits.turn(at) else { return Ok(None) };
+        let Some(edited) = self.ports.history.edited_turn(at) else { return Ok(None) };
         for edit in &edited.edits {
             self.emit(at, edit.clone()).await?;
         }
@@ -102,14 +73,14 @@ impl<'a> Cycle<'a> {
 
     /// The result of a call, if it was edited.
     pub(super) async fn edited_result(&self, call: &Address) -> Result<Option<JsonText>, SinkError> {
-        let Some(edit) = self.ports.edits.result(call) else { return Ok(None) };
+        let Some(edit) = self.ports.history.replacement(call) else { return Ok(None) };
         self.emit(call, edit.clone()).await?;
         Ok(Some(edit.after.clone()))
     }
 
     /// The reply of a turn, if it was edited.
     pub(super) async fn edited_reply(&self, turn: &Address) -> Result<Option<Reply>, SinkError> {
-        let Some(edit) = self.ports.edits.reply(turn) else { return Ok(None) };
+        let Some(edit) = self.ports.history.replacement(turn) else { return Ok(None) };
         self.emit(turn, edit.clone()).await?;
         let written = Written::of_json(&edit.after.json()).unwrap_or_else(|_| Written::text(edit.text()));
         Ok(Some(Reply { model: Some(ReplyEnd::EDITOR.to_owned()), ..Reply::from(written) }))

@@ -17,7 +17,7 @@ use crate::event::{
     ToolEnd,
 };
 use crate::model::{Content, Message, Reply, Request, Written, typed};
-use crate::port::{Gate, Question};
+use crate::port::{Checkpoint, Gate, Question};
 
 /// The prompt section of a message that was changed at a gate.
 const EDITED: &str = "edited";
@@ -32,10 +32,9 @@ impl Cycle<'_> {
         shown: impl FnOnce(&Self) -> String,
     ) -> Result<Option<String>, Halt> {
         let asked = at.question(self.questions.load(Ordering::Relaxed));
-        let person = self.ports.person;
         // A person who is the model sees the request and writes the reply anyway.
-        let for_nobody = self.ports.model.is_person() && !person.was_asked(&asked);
-        if for_nobody || !person.intercepts(&asked, gate) {
+        let for_nobody = self.ports.model.is_person() && !self.is_awaited(&asked, gate.name());
+        if for_nobody || !self.intercepts(&asked, gate) {
             return Ok(None);
         }
         self.questions.fetch_add(1, Ordering::Relaxed);
@@ -51,6 +50,12 @@ impl Cycle<'_> {
             }
             Err(halt) => Err(halt),
         }
+    }
+
+    /// Does the run stop at this gate? `question`: the address that its question would have.
+    fn intercepts(&self, question: &Address, gate: Gate) -> bool {
+        let recorded = self.ports.history.asked(question, gate.name());
+        recorded.unwrap_or_else(|| self.ports.person.stops_at(Checkpoint::Gate(gate)))
     }
 
     /// The messages that are sent, by inclusive ranges of numbers, as the person leaves them.
@@ -118,7 +123,7 @@ impl Cycle<'_> {
     /// What a call gave, as the person leaves it. A changed result is told as one more end of the call: the last one counts.
     pub(super) async fn gate_of_result(&self, at: &Address, given: Given) -> Result<Given, Halt> {
         let asked = at.question(AT_CALL);
-        if !self.ports.person.intercepts(&asked, Gate::Result) {
+        if !self.intercepts(&asked, Gate::Result) {
             return Ok(given);
         }
         let gate = Gate::Result;

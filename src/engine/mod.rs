@@ -18,6 +18,7 @@ mod conversation;
 mod cycle;
 mod edit;
 mod gate;
+mod history;
 mod json;
 mod json_loop;
 mod ports;
@@ -48,7 +49,8 @@ use crate::prompt::json::Opening;
 use budget::Spent;
 
 pub use ask::{PART_BYTES, PART_MS};
-pub use edit::{Edited, Edits, check_definitions};
+pub use edit::{Edited, check_definitions};
+pub use history::{History, InterruptedProgram, NoHistory, RecordedCall, RecordedTurn, Settled, WorkDone};
 pub use ports::{ModelList, Models, Ports};
 pub use preview::{Preview, preview};
 pub use reader::{Judged, Reader, Remark, Standing, Turn};

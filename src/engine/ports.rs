@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ptc_core::text::did_you_mean;
 
-use super::edit::{Edits, Unedited};
+use super::history::{History, NoHistory};
 use crate::event::Address;
 use crate::model::{ErrorClass, Model, ModelError};
 use crate::port::{Clock, Human, Nobody, Sink, Stop};
@@ -62,10 +62,10 @@ pub struct Ports<'a> {
     pub tools: &'a dyn Tools,
     /// Answers questions.
     pub person: &'a dyn Human,
-    /// Tells the time, once per turn.
+    /// Reads the time, once per turn.
     pub clock: &'a dyn Clock,
-    /// Knows what was edited where a session was forked.
-    pub edits: &'a dyn Edits,
+    /// Knows what a recording holds of the run.
+    pub history: &'a dyn History,
     /// Takes events.
     pub events: &'a dyn Sink,
     /// Ends the run from outside.
@@ -73,8 +73,8 @@ pub struct Ports<'a> {
 }
 
 impl<'a> Ports<'a> {
-    /// A model, live tools, no other models, no edits, and nobody to be asked.
+    /// A model, live tools, no other models, no recording, and no user.
     pub fn new(model: &'a dyn Model, clock: &'a dyn Clock, events: &'a dyn Sink, stop: Stop) -> Self {
-        Self { model, models: &NO_MODELS, tools: &LiveTools, person: &Nobody, edits: &Unedited, clock, events, stop }
+        Self { model, models: &NO_MODELS, tools: &LiveTools, person: &Nobody, history: &NoHistory, clock, events, stop }
     }
 }

@@ -21,6 +21,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::Halt;
 use super::cycle::Cycle;
+use super::history::InterruptedProgram;
 use crate::agent::{Plan, Settings};
 use crate::event::{Address, ErrorRecord, JsonText, Kept, MemoryChange, ProgramEnd};
 use crate::program::{Job, Tools};
@@ -85,11 +86,11 @@ impl Cycle<'_> {
 
     async fn ran_program(&self, at: &Address, source: &str, world: &World) -> Result<Outcome, Halt> {
         // What a recording says to have ended by itself is not ended from outside.
-        let timed = !self.ports.clock.is_over(at);
+        let timed = !self.ports.history.is_over(at);
         let job = job(source, world, &self.plan.settings, self.now_ms, timed);
-        self.ports.tools.sees_program(at, &job);
-        if let Some(end) = self.ports.tools.interrupted_program(at) {
-            return self.as_recorded(at, end, world).await;
+        self.ports.history.watch_program(at, &job);
+        if let Some(program) = self.ports.history.program(at) {
+            return self.as_recorded(at, program, world).await;
         }
         let (outcome, branched) = match self.interpret(at, job, timed, world).await {
             Ok(ended) => ended,
@@ -183,7 +184,8 @@ impl Cycle<'_> {
     }
 
     /// The outcome of a program that was ended from outside, as it is recorded.
-    async fn as_recorded(&self, at: &Address, end: ProgramEnd, world: &World) -> Result<Outcome, Halt> {
+    async fn as_recorded(&self, at: &Address, program: InterruptedProgram, world: &World) -> Result<Outcome, Halt> {
+        let InterruptedProgram { end, inside } = program;
         let record = end.error.clone().unwrap_or_default();
         let reason = Reason::from_name(&record.reason).unwrap_or(Reason::Cancelled);
         let mut error = Error::new(reason, record.message);
@@ -199,7 +201,7 @@ impl Cycle<'_> {
             warnings: end.warnings.clone(),
             usage: Usage::default(),
         };
-        self.take_below(end.below, &self.ports.tools.done_in_program(at));
+        self.take_below(end.below, &inside);
         self.emit(at, end).await?;
         if reason == Reason::Cancelled {
             return Err(self.interrupted(at).await);

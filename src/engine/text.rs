@@ -30,7 +30,7 @@ pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered
     let mut ref_retries = cycle.plan.settings.ref_retries;
     let mut repeats = Repeats::default();
     loop {
-        if let (Some(combined), Some(edited)) = (combined.as_mut(), cycle.ports.edits.turn(&at)) {
+        if let (Some(combined), Some(edited)) = (combined.as_mut(), cycle.ports.history.edited_turn(&at)) {
             combined.take(cycle, &at, edited).await?;
         }
         let reply = cycle.ask(&at, &texts::asked(cycle.plan)).await?;
@@ -211,7 +211,7 @@ async fn not_made(
     args: &Json,
     record: ErrorRecord,
 ) -> Result<String, Halt> {
-    cycle.count_call(at);
+    cycle.count_call(&cycle.ports.history.call(at));
     cycle.emit(at, ToolCall { name: name.to_owned(), args: JsonText::of(args), ..ToolCall::default() }).await?;
     let end = ToolEnd { status: CallStatus::Refused, error: Some(record.clone()), ..ToolEnd::default() };
     cycle.emit(at, end).await?;

@@ -11,7 +11,7 @@ mod unsaved;
 
 pub use breakpoint::Breakpoint;
 pub use clock::{Clock, SystemClock};
-pub use human::{Gate, Human, Nobody, Question};
+pub use human::{Checkpoint, Gate, Human, Nobody, Question};
 pub use sink::{Sink, SinkError};
 pub use stop::Stop;
 pub use unsaved::Unsaved;

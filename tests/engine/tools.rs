@@ -436,7 +436,7 @@ impl Tools for TwoSeconds {
         })
     }
 
-    fn ruling(&self, _: &Address, _: &str) -> Option<Ruling> {
+    fn ruling(&self, _: &str) -> Option<Ruling> {
         None
     }
 }
