@@ -6,7 +6,7 @@
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value};
 
-use super::edit::Edited;
+use super::input::Edited;
 use crate::event::{
     Address, AnswerGiven, CallStatus, Edit, Envelope, Event, Interrupt, ProgramEnd, QuestionAsked, ToolEnd,
 };

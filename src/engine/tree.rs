@@ -1,4 +1,4 @@
-//! What the agents of one tree share: turns, levels, waits for persons, allowed tools.
+//! What the agents of one tree share: turns, levels, waits for the user, allowed tools.
 //!
 //! Agents of parallel branches use it at the same time: everything lies behind locks.
 

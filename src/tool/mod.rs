@@ -30,6 +30,7 @@ use ptc_core::value::{Json, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+pub use arguments::{canonical, plain_text};
 pub use builtin::{Builtin, LLM_QUERY};
 pub use command::Command;
 pub use consent::{ALLOW_FLAG, Decision, Grants, NOBODY, Policy, Ruling};

@@ -5,12 +5,10 @@
 
 use std::sync::atomic::Ordering;
 
-use ptc_core::lisp::{Outcome, Signal};
+use ptc_core::lisp::{Memory, Outcome, Signal};
 use ptc_core::value::{Bounds, Value};
 
-use super::Halt;
-use super::cycle::Cycle;
-use super::program::World;
+use super::state::{Driver, Halt};
 use crate::event::{Address, QuestionAsked};
 use crate::port::{Breakpoint, Checkpoint, Question};
 use crate::tool::Tool;
@@ -22,7 +20,7 @@ const SHOWN: usize = 500;
 /// The one answer there is.
 const GO_ON: &str = "go on";
 
-impl Cycle<'_> {
+impl Driver<'_> {
     /// Before a tool is called with these arguments.
     pub(super) async fn break_at_call(&self, at: &Address, tool: &Tool, args: &Value) -> Result<(), Halt> {
         let asked = at.question(AT_CALL);
@@ -34,11 +32,11 @@ impl Cycle<'_> {
     }
 
     /// When a program has ended.
-    pub(super) async fn break_at_end(&self, at: &Address, outcome: &Outcome, world: &World) -> Result<(), Halt> {
+    pub(super) async fn break_at_end(&self, at: &Address, outcome: &Outcome, before: &Memory) -> Result<(), Halt> {
         let mut defined: Vec<(&str, &Value)> = outcome
             .memory
             .iter()
-            .filter(|(name, binding)| world.memory.get(*name) != Some(*binding))
+            .filter(|(name, binding)| before.get(*name) != Some(*binding))
             .map(|(name, binding)| (name.name(), &binding.value))
             .collect();
         defined.sort_by_key(|(name, _)| *name);
@@ -69,7 +67,7 @@ impl Cycle<'_> {
         let options = vec![GO_ON.to_owned()];
         let kind = QuestionAsked::BREAKPOINT.to_owned();
         self.emit(&asked, QuestionAsked { kind, text: text.clone(), options: options.clone() }).await?;
-        self.answer_of_person(at, Question { address: asked, text, options, gate: None }).await.map(drop)
+        self.answer(at, Question { address: asked, text, options, gate: None }).await.map(drop)
     }
 }
 

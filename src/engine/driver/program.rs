@@ -8,22 +8,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use ptc_core::limits::COMPILE_TIMEOUT;
-use ptc_core::lisp::builtins::Ends;
-use ptc_core::lisp::firewall::visible;
-use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{CallAddress, Error, Failure, Memory, Outcome, Signal, ToolInfo, Usage, boundary};
+use ptc_core::lisp::{CallAddress, Error, Failure, Outcome, Signal, Usage};
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
-use ptc_core::value::{Bounds, Json, Map, Value};
+use ptc_core::value::{Bounds, Value};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
-use super::Halt;
-use super::cycle::Cycle;
-use super::history::InterruptedProgram;
-use crate::agent::{Plan, Settings};
-use crate::event::{Address, ErrorRecord, JsonText, Kept, MemoryChange, ProgramEnd};
+use super::state::{Driver, Halt};
+use crate::engine::history::InterruptedProgram;
+use crate::engine::modes::{ProgramRun, program_error};
+use crate::event::{Address, ErrorRecord, Kept, ProgramEnd};
 use crate::program::{Job, Tools};
 
 /// Items of each collection that a recorded value shows.
@@ -31,29 +26,6 @@ const KEPT_ITEMS: usize = 1_000;
 
 /// As good as no limit, in ms: a century.
 const NO_LIMIT_MS: u64 = 3_000_000_000_000;
-
-/// What a program works on.
-#[derive(Debug, Clone)]
-pub(super) struct World {
-    /// The data.
-    pub(super) context: Value,
-    /// Definitions of earlier programs.
-    pub(super) memory: Memory,
-    /// Results of earlier programs, oldest first.
-    pub(super) history: Vec<Value>,
-    /// Results of finished tasks, when a journal is kept.
-    pub(super) journal: Option<Map>,
-    /// What `(budget/remaining)` gives.
-    pub(super) budget: Value,
-    /// The tools that it may call.
-    pub(super) tools: Vec<ToolInfo>,
-    /// Why tools are refused in this turn, if they are.
-    pub(super) closed: Option<String>,
-    /// What is printed leaves out names that start with `_`.
-    pub(super) firewall: bool,
-    /// What `return` and `fail` end here.
-    pub(super) ends: Ends,
-}
 
 /// A call that waits for its answer.
 struct Pending {
@@ -76,23 +48,28 @@ impl Tools for Bridge {
     }
 }
 
-impl Cycle<'_> {
-    /// Runs a program at this turn, tells how it ended, and stops there when it comes to a breakpoint.
-    pub(super) async fn run_program(&self, at: &Address, source: &str, world: &World) -> Result<Outcome, Halt> {
-        let outcome = self.ran_program(at, source, world).await?;
-        self.break_at_end(at, &outcome, world).await?;
+impl Driver<'_> {
+    /// Runs a program at this turn, records how it ended, and stops there when it comes to a breakpoint.
+    pub(super) async fn run_program(&self, at: &Address, program: ProgramRun) -> Result<Outcome, Halt> {
+        let ProgramRun { mut job, closed } = program;
+        // A program that ended by itself in the recording is not ended from outside.
+        let timed = !self.ports.history.is_over(at);
+        if !timed {
+            job.limits.parallel_timeout_ms = NO_LIMIT_MS;
+            (job.timeout_ms, job.compile_timeout_ms) = (NO_LIMIT_MS, NO_LIMIT_MS);
+        }
+        self.ports.history.watch_program(at, &job);
+        let before = job.memory.clone();
+        let outcome = match self.ports.history.program(at) {
+            Some(program) => self.as_recorded(at, program, job).await?,
+            None => self.run_job(at, job, timed, closed.as_deref()).await?,
+        };
+        self.break_at_end(at, &outcome, &before).await?;
         Ok(outcome)
     }
 
-    async fn ran_program(&self, at: &Address, source: &str, world: &World) -> Result<Outcome, Halt> {
-        // What a recording says to have ended by itself is not ended from outside.
-        let timed = !self.ports.history.is_over(at);
-        let job = job(source, world, &self.plan.settings, self.now_ms, timed);
-        self.ports.history.watch_program(at, &job);
-        if let Some(program) = self.ports.history.program(at) {
-            return self.as_recorded(at, program, world).await;
-        }
-        let (outcome, branched) = match self.interpret(at, job, timed, world).await {
+    async fn run_job(&self, at: &Address, job: Job, timed: bool, closed: Option<&str>) -> Result<Outcome, Halt> {
+        let (outcome, branched) = match self.interpret(at, job, timed, closed).await {
             Ok(ended) => ended,
             Err(Halt::Fail(record)) => return Err(self.broken_off(at, record).await?),
             Err(halt) => return Err(halt),
@@ -101,7 +78,7 @@ impl Cycle<'_> {
         // Which calls other branches still made before the error of one was known is chance: such a program is not run again either.
         end.interrupted |= outcome.result.is_err() && branched;
         if end.interrupted {
-            end.below = self.below();
+            end.below = self.usage.children();
         }
         self.emit(at, end).await?;
         if let Err(error) = &outcome.result
@@ -113,14 +90,14 @@ impl Cycle<'_> {
         Ok(outcome)
     }
 
-    /// Tells the end of a program that one of its calls broke off: which calls the others still made is chance.
+    /// Records the end of a program that one of its calls broke off: which calls the others still made is chance.
     async fn broken_off(&self, at: &Address, record: ErrorRecord) -> Result<Halt, Halt> {
         let error = ErrorRecord::new(Reason::Cancelled, "the program was stopped");
         let end = ProgramEnd {
             status: "error".to_owned(),
             error: Some(error),
             interrupted: true,
-            below: self.below(),
+            below: self.usage.children(),
             ..ProgramEnd::default()
         };
         self.emit(at, end).await?;
@@ -128,7 +105,13 @@ impl Cycle<'_> {
     }
 
     /// The outcome, and whether calls were made in parallel branches.
-    async fn interpret(&self, at: &Address, job: Job, timed: bool, world: &World) -> Result<(Outcome, bool), Halt> {
+    async fn interpret(
+        &self,
+        at: &Address,
+        job: Job,
+        timed: bool,
+        closed: Option<&str>,
+    ) -> Result<(Outcome, bool), Halt> {
         let (sender, mut calls) = mpsc::unbounded_channel();
         let stop_sign = Arc::new(AtomicBool::new(false));
         let stop_here = Arc::clone(&stop_sign);
@@ -143,7 +126,7 @@ impl Cycle<'_> {
                 biased;
                 Some(pending) = calls.recv() => {
                     branched |= !pending.at.branches.is_empty();
-                    answers.push(self.answer_program(at, pending, world));
+                    answers.push(self.answer_program(at, pending, closed));
                 }
                 Some(answered) = answers.next(), if !answers.is_empty() => {
                     if let Err(halt) = answered {
@@ -166,25 +149,25 @@ impl Cycle<'_> {
         }
     }
 
-    async fn answer_program(&self, turn: &Address, pending: Pending, world: &World) -> Result<(), Halt> {
+    async fn answer_program(&self, turn: &Address, pending: Pending, closed: Option<&str>) -> Result<(), Halt> {
         let Pending { at, tool, args, answer } = pending;
         let branch = at.branches.iter().fold(turn.clone(), |address, (form, branch)| address.branch(*form, *branch));
-        if let Some(why) = &world.closed {
-            _ = answer.send(Err(Failure::Tool(why.clone())));
+        if let Some(why) = closed {
+            _ = answer.send(Err(Failure::Tool(why.to_owned())));
             return Ok(());
         }
-        let (told, halt) = match self.call_tool(&branch.call(at.call), &tool, &args).await {
+        let (result, halt) = match self.call_tool(&branch.call(at.call), &tool, &args).await {
             Ok(Ok(value)) => (Ok(value), None),
             Ok(Err(record)) => (Err(failure(&record)), None),
             Err(halt) => (Err(Failure::Stopped(Error::new(Reason::Cancelled, "the run has ended"))), Some(halt)),
         };
-        // A program that was stopped meanwhile does not listen any more.
-        _ = answer.send(told);
+        // A program that was stopped meanwhile takes no answer.
+        _ = answer.send(result);
         halt.map_or(Ok(()), Err)
     }
 
     /// The outcome of a program that was ended from outside, as it is recorded.
-    async fn as_recorded(&self, at: &Address, program: InterruptedProgram, world: &World) -> Result<Outcome, Halt> {
+    async fn as_recorded(&self, at: &Address, program: InterruptedProgram, job: Job) -> Result<Outcome, Halt> {
         let InterruptedProgram { end, inside } = program;
         let record = end.error.clone().unwrap_or_default();
         let reason = Reason::from_name(&record.reason).unwrap_or(Reason::Cancelled);
@@ -193,72 +176,20 @@ impl Cycle<'_> {
         error.span = end.span.map(|(from, to)| Span::new(from, to));
         let outcome = Outcome {
             result: Err(error),
-            memory: world.memory.clone(),
+            memory: job.memory,
             prints: end.prints.clone(),
             calls: Vec::new(),
             summaries: end.summaries.clone(),
-            journal: world.journal.clone(),
+            journal: job.journal,
             warnings: end.warnings.clone(),
             usage: Usage::default(),
         };
-        self.take_below(end.below, &inside);
+        self.adopt_recorded(end.below, &inside);
         self.emit(at, end).await?;
         if reason == Reason::Cancelled {
             return Err(self.interrupted(at).await);
         }
         Ok(outcome)
-    }
-
-    /// Tells what a program defined; true when it is more than `memory_bytes` and therefore dropped.
-    pub(super) async fn tell_memory(&self, at: &Address, before: &Memory, after: &Memory) -> Result<bool, Halt> {
-        let mut change = MemoryChange::default();
-        for (name, binding) in after {
-            let shown = binding.value.print(Bounds::default()).text;
-            change.bytes += (name.name().len() + shown.len()) as u64;
-            if before.get(name) != Some(binding) {
-                change.set.push((name.name().to_owned(), Kept::of(shown)));
-            }
-        }
-        change.del =
-            before.keys().filter(|name| !after.contains_key(*name)).map(|name| name.name().to_owned()).collect();
-        change.set.sort_by(|one, other| one.0.cmp(&other.0));
-        change.del.sort();
-        let rolled_back = change.bytes > self.plan.settings.memory_bytes;
-        change.rolled_back = rolled_back;
-        if !change.set.is_empty() || !change.del.is_empty() {
-            self.emit(at, change).await?;
-        }
-        Ok(rolled_back)
-    }
-}
-
-/// A program with what this plan gives it. `timed`: its clock ends it, unless a recording says that it ended by itself.
-fn job(source: &str, world: &World, settings: &Settings, now_ms: i64, timed: bool) -> Job {
-    let within = |limit_ms: u64| if timed { limit_ms } else { NO_LIMIT_MS };
-    let limits = Limits {
-        memory_bytes: settings.program_memory_bytes,
-        loop_jumps: settings.loop_limit,
-        print_chars: settings.format.print_chars,
-        parallel_workers: settings.pmap_workers,
-        parallel_timeout_ms: within(settings.pmap_timeout_ms),
-        tool_calls: settings.program_tool_calls,
-        ..Limits::default()
-    };
-    Job {
-        source: source.to_owned(),
-        context: world.context.clone(),
-        memory: world.memory.clone(),
-        history: world.history.clone(),
-        journal: world.journal.clone(),
-        budget: world.budget.clone(),
-        tools: world.tools.clone(),
-        dialect: settings.dialect,
-        firewall: world.firewall,
-        ends: world.ends,
-        limits,
-        timeout_ms: within(settings.program_timeout_ms),
-        compile_timeout_ms: within(COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max)),
-        now_ms,
     }
 }
 
@@ -291,34 +222,10 @@ fn ending(outcome: &Outcome) -> ProgramEnd {
         value,
         prints: outcome.prints.clone(),
         summaries: outcome.summaries.clone(),
-        error: error.map(record),
+        error: error.map(program_error),
         span: error.and_then(|error| error.span).map(|span| (span.start, span.end)),
         warnings: outcome.warnings.clone(),
         interrupted: error.is_some_and(|error| is_interruption(error.reason)),
         below: None,
     }
-}
-
-/// An error of a program as a record.
-pub(super) fn record(error: &Error) -> ErrorRecord {
-    let who = error.op.as_ref().map(|op| format!("{op}: ")).unwrap_or_default();
-    ErrorRecord {
-        reason: error.reason.name().to_owned(),
-        message: format!("{who}{}", error.problem),
-        hint: error.hint.clone(),
-        ..ErrorRecord::default()
-    }
-}
-
-/// The record of `(fail value)`: a map with `message` (and `reason`) speaks for itself, anything else is printed. Models may read the
-/// message: what the firewall hides is only in the details.
-pub(super) fn failed(plan: &Plan, value: &Value) -> ErrorRecord {
-    let shown = if plan.hides() { visible(value) } else { value.clone() };
-    let said = |key: &str| shown.lookup(key).map(super::call::plain);
-    let message = said("message").or_else(|| said("reason")).unwrap_or_else(|| super::call::plain(&shown));
-    let mut record = ErrorRecord::new(Reason::Failed, message);
-    if matches!(value, Value::Map(_)) || shown != *value {
-        record.details = Some(JsonText::of(&Json::from(&boundary::externalize(value).0)));
-    }
-    record
 }

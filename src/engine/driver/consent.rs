@@ -6,9 +6,8 @@
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value};
 
-use super::Halt;
-use super::cycle::Cycle;
-use super::history::{answer_text, is_unknown, was_asked};
+use super::state::{Driver, Halt};
+use crate::engine::history::{answer_text, is_unknown, was_asked};
 use crate::event::{Address, AnswerGiven, ErrorRecord, JsonText, QuestionAsked};
 use crate::port::Question;
 use crate::tool::{ALLOW_FLAG, Decision, NOBODY, Ruling, Tool};
@@ -18,15 +17,15 @@ const ARGS_CHARS: usize = 2_000;
 /// The answers to the question about a call whose outcome is unknown: make it again, or go on without its result.
 const AGAIN: [&str; 2] = ["repeat", "skip"];
 
-impl Cycle<'_> {
+impl Driver<'_> {
     /// May this call be made? `Some`: no, and why.
     pub(super) async fn denied(&self, at: &Address, tool: &Tool, args: &Value) -> Result<Option<ErrorRecord>, Halt> {
         let Some(definition) = tool.definition() else { return Ok(None) };
         // One question at a time: of two calls that come together the second knows what was decided about the first.
-        let _asking = self.tree.asking().await;
+        let _asking = self.input.tree.asking().await;
         let asked = at.question(0);
         let recorded = self.ports.history.asked(&asked, QuestionAsked::CONSENT);
-        if !recorded.unwrap_or_else(|| !self.tree.allows(&definition)) {
+        if !recorded.unwrap_or_else(|| !self.input.tree.allows(&definition)) {
             return Ok(None);
         }
         let text = question(tool, &definition, args);
@@ -39,8 +38,7 @@ impl Cycle<'_> {
             self.emit(&asked, AnswerGiven { by: ruling.by.clone(), value, edited: false }).await?;
             (ruling, String::new())
         } else {
-            let answer =
-                self.answer_of_person(at, Question { address: asked, text, options: shown, gate: None }).await?;
+            let answer = self.answer(at, Question { address: asked, text, options: shown, gate: None }).await?;
             let decision = Decision::read(&answer);
             if decision == Some(Decision::Always) {
                 self.ports.tools.keep(&definition);
@@ -51,7 +49,7 @@ impl Cycle<'_> {
         match ruling.decision {
             Decision::Once => Ok(None),
             Decision::Run | Decision::Always => {
-                self.tree.allow(definition);
+                self.input.tree.allow(definition);
                 Ok(None)
             }
             Decision::Deny => {
@@ -96,8 +94,7 @@ impl Cycle<'_> {
         let options = AGAIN.map(ToOwned::to_owned).to_vec();
         let (kind, shown, offered) = (QuestionAsked::OUTCOME.to_owned(), text.clone(), options.clone());
         self.emit(&asked, QuestionAsked { kind, text, options }).await?;
-        let answer =
-            self.answer_of_person(at, Question { address: asked, text: shown, options: offered, gate: None }).await?;
+        let answer = self.answer(at, Question { address: asked, text: shown, options: offered, gate: None }).await?;
         if answer.trim().eq_ignore_ascii_case(AGAIN[0]) {
             return Ok(None);
         }

@@ -143,7 +143,7 @@ fn attempt(plan: &Plan, json: &Json) -> Result<Trial, Issue> {
 }
 
 /// What does not fit of one field of an answer that is not whole yet; nothing about what the type does not name.
-pub(super) fn field(plan: &Plan, name: &str, value: &Json) -> Vec<Issue> {
+pub(in crate::engine) fn field(plan: &Plan, name: &str, value: &Json) -> Vec<Issue> {
     let Type::Record { fields, .. } = plan.output.base() else { return Vec::new() };
     let here = |field: &&Field| signature::underscored(&field.name) == signature::underscored(name);
     let Some(field) = fields.iter().find(here).filter(|_| plan.raw_schema.is_none()) else { return Vec::new() };

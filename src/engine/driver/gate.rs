@@ -8,10 +8,9 @@ use std::sync::atomic::Ordering;
 
 use ptc_core::value::{Json, json};
 
-use super::Halt;
-use super::call::Given;
 use super::conversation::ranges;
-use super::cycle::Cycle;
+use super::state::{Driver, Halt};
+use crate::engine::modes::ToolResult;
 use crate::event::{
     Address, JsonText, MessagePart, PartKind, QuestionAsked, ReplyEnd, ReplyPart, ReplyStatus, Role, Source, Tokens,
     ToolEnd,
@@ -22,7 +21,7 @@ use crate::port::{Checkpoint, Gate, Question};
 /// The prompt section of a message that was changed at a gate.
 const EDITED: &str = "edited";
 
-impl Cycle<'_> {
+impl Driver<'_> {
     /// Stops at a gate when the run is intercepted there: the text that takes the place of the one shown, when the person changed it.
     async fn at_gate(
         &mut self,
@@ -42,7 +41,7 @@ impl Cycle<'_> {
         self.emit(&asked, asks).await?;
         let question = Question { address: asked, text: shown(self), options: Vec::new(), gate: Some(gate) };
         let text = question.text.clone();
-        match self.answer_of_person(at, question).await {
+        match self.answer(at, question).await {
             Ok(answer) => Ok((answer != text).then_some(answer)),
             Err(Halt::Fail(record)) => {
                 self.end_turn(at, usage, Some(&record.reason)).await?;
@@ -65,20 +64,20 @@ impl Cycle<'_> {
         asked: Vec<(u32, u32)>,
     ) -> Result<Vec<(u32, u32)>, Halt> {
         let numbers: Vec<u32> = asked.iter().flat_map(|(first, last)| *first..=*last).collect();
-        let shown = |cycle: &Self| Sheet::of(&cycle.messages, &numbers).text;
+        let shown = |driver: &Self| Sheet::of(driver.conversation.messages(), &numbers).text;
         let Some(changed) = self.at_gate(at, Gate::Send, None, shown).await? else { return Ok(asked) };
-        let sheet = Sheet::of(&self.messages, &numbers);
+        let sheet = Sheet::of(self.conversation.messages(), &numbers);
         let mut sent = Vec::new();
         for (number, text) in sheet.read(&changed) {
             let Some(text) = text else {
                 sent.push(number);
                 continue;
             };
-            let role = self.messages.get(number as usize).map_or(Role::User, |message| message.role);
+            let role = self.conversation.messages().get(number as usize).map_or(Role::User, |message| message.role);
             let part = MessagePart::Text { section: EDITED.to_owned(), text, untrusted: false };
-            sent.push(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
+            sent.push(self.conversation.next());
             self.say(at, role, Source::Person, vec![part]).await?;
-            self.conversation.put_last_for(number);
+            self.conversation.replace(number);
         }
         Ok(ranges(sent))
     }
@@ -96,7 +95,7 @@ impl Cycle<'_> {
             model: Some(ReplyEnd::EDITOR.to_owned()),
             ..typed(request, changed)
         };
-        let written = self.with_ids(written);
+        let written = self.conversation.with_ids(written);
         if !written.text.is_empty() {
             let lens = vec![u32::try_from(written.text.len()).unwrap_or(u32::MAX)];
             let part = ReplyPart { attempt, kind: PartKind::Text, text: written.text.clone(), lens, ms: vec![0] };
@@ -111,7 +110,7 @@ impl Cycle<'_> {
             ..ReplyEnd::new(attempt, ReplyStatus::Ok)
         };
         self.emit(at, end).await?;
-        self.keep_reply(at, &written);
+        self.conversation.add_reply(at, &written);
         Ok(written)
     }
 }
@@ -119,9 +118,9 @@ impl Cycle<'_> {
 /// The number of the question at this gate among those of a call.
 const AT_CALL: u32 = 2;
 
-impl Cycle<'_> {
+impl Driver<'_> {
     /// What a call gave, as the person leaves it. A changed result is told as one more end of the call: the last one counts.
-    pub(super) async fn gate_of_result(&self, at: &Address, given: Given) -> Result<Given, Halt> {
+    pub(super) async fn gate_of_result(&self, at: &Address, given: ToolResult) -> Result<ToolResult, Halt> {
         let asked = at.question(AT_CALL);
         if !self.intercepts(&asked, Gate::Result) {
             return Ok(given);
@@ -134,7 +133,7 @@ impl Cycle<'_> {
             Err(record) => format!("{}: {}", record.reason, record.message),
         };
         let question = Question { address: asked, text: shown.clone(), options: Vec::new(), gate: Some(gate) };
-        let answer = self.answer_of_person(at, question).await?;
+        let answer = self.answer(at, question).await?;
         if answer == shown {
             return Ok(given);
         }

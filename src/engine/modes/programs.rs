@@ -1,70 +1,85 @@
-//! The reply of a turn: the program in it, by either transport, and the way back.
+//! The program of a reply: found in its text or in a native call, how it failed, and what is sent back for it.
+//!
+//! In: a plan, a reply, an outcome. Out: the program or why there is none, and the event that records it; records of failures; the result of
+//! a `lisp_eval` call.
 
+use ptc_core::lisp::firewall::visible;
+use ptc_core::lisp::{Error, boundary};
 use ptc_core::reasons::Reason;
 use ptc_core::reply::Finish as Ending;
 use ptc_core::reply::program::{self as extract, NoProgram, Program};
 use ptc_core::value::json::Node;
-use ptc_core::value::{Json, json};
+use ptc_core::value::{Json, Value, json};
 
-use super::{is_native, work::Work};
-use crate::agent::{Completion, Plan};
-use crate::engine::Halt;
-use crate::engine::cycle::Cycle;
-use crate::event::{Address, ErrorRecord, Extract, Kept, MessagePart, NativeCall, Role, Source, hex_sha};
-use crate::model::{Finish, Reply};
+use super::decision::View;
+use super::verdict::ending;
+use super::workspace::Workspace;
+use crate::agent::{Completion, Plan, Transport};
+use crate::event::{ErrorRecord, Extract, JsonText, Kept, MessagePart, NativeCall, hex_sha};
+use crate::model::Reply;
 use crate::prompt::ptc_lisp::LISP_EVAL;
+use crate::tool::plain_text;
 
 /// What a reply holds.
+#[derive(Debug)]
 pub(super) enum Found {
-    /// A program; `said`: the assistant message that the history keeps.
+    /// A program; `message`: what the history keeps of the reply.
     Program {
         /// Its text.
         text: String,
-        /// The message.
-        said: Vec<MessagePart>,
+        /// The assistant message.
+        message: Vec<MessagePart>,
     },
     /// An answer in words.
     Answer(String),
-    /// Neither.
-    Nothing {
-        /// Why.
-        record: ErrorRecord,
-        /// The message that the history keeps.
-        said: Vec<MessagePart>,
-    },
+    /// Neither: why.
+    Nothing(ErrorRecord),
 }
 
-/// Finds the program and tells how.
-pub(super) async fn find(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply) -> Result<Found, Halt> {
-    if is_native(cycle.plan) && !reply.calls.is_empty() {
-        return called(cycle, at, reply).await;
+/// Finds the program of a reply, and the event that records how.
+pub(super) fn find(view: &View<'_>, reply: &Reply) -> (Option<Extract>, Found) {
+    let plan = view.plan;
+    if is_native(plan) && !reply.calls.is_empty() {
+        let found = program_of(&reply.calls);
+        let event = call_extract(reply, found.as_ref().map(String::as_str));
+        let found = match found {
+            Ok(text) => Found::Program { text, message: view.reply_part() },
+            Err(record) => Found::Nothing(record),
+        };
+        return (Some(event), found);
     }
-    let cut = reply.finish == Some(Finish::Length);
-    let found = program_in(cycle.plan, &reply.text, if cut { Ending::Truncated } else { Ending::Complete });
+    let found = program_in(plan, &reply.text, ending(reply));
     let is_words = found == Err(NoProgram::Absent) && !reply.text.trim().is_empty();
-    if is_words && is_native(cycle.plan) {
-        return Ok(Found::Answer(reply.text.clone()));
+    if is_words && is_native(plan) {
+        return (None, Found::Answer(reply.text.clone()));
     }
-    if is_words && ends_by_words(cycle.plan) {
-        return Ok(Found::Answer(reply.text.trim().to_owned()));
+    if is_words && ends_by_words(plan) {
+        return (None, Found::Answer(reply.text.trim().to_owned()));
     }
-    cycle.emit(at, told(cycle.plan, &found, &reply.text)).await?;
-    let whole = || vec![MessagePart::Reply { reply: at.clone() }];
-    Ok(match found {
-        Ok(_) if is_native(cycle.plan) => Found::Nothing { record: written_out(), said: whole() },
-        Ok(program) => Found::Program { said: history(&program, at, &reply.text), text: program.text },
-        Err(why) => Found::Nothing { record: refusal(cycle.plan, why), said: whole() },
-    })
+    let event = text_extract(plan, &found, &reply.text);
+    let found = match found {
+        Ok(_) if is_native(plan) => Found::Nothing(written_out()),
+        Ok(program) => Found::Program { message: reduced(view, &program, &reply.text), text: program.text },
+        Err(why) => Found::Nothing(no_program(plan, why)),
+    };
+    (Some(event), found)
 }
 
-/// The program of a reply in words.
-pub(in crate::engine) fn program_in(plan: &Plan, text: &str, ending: Ending) -> Result<Program, NoProgram> {
-    let find = if takes_first(plan) { extract::first_program } else { extract::program };
+/// Do programs travel as native calls?
+pub(super) fn is_native(plan: &Plan) -> bool {
+    plan.settings.transport == Transport::ToolCall
+}
+
+/// The program in the text of a reply.
+pub(super) fn program_in(plan: &Plan, text: &str, ending: Ending) -> Result<Program, NoProgram> {
+    // The first of several blocks counts, tagged or not, where words end the run (settled decision 6).
+    let takes_first = ends_by_words(plan) && !is_native(plan);
+    let find = if takes_first { extract::first_program } else { extract::program };
     find(text, plan.recovery, ending)
 }
 
 /// Why a reply gives no program, and what to do where programs are written or travel as calls.
-pub(in crate::engine) fn refusal(plan: &Plan, why: NoProgram) -> ErrorRecord {
+pub(super) fn no_program(plan: &Plan, why: NoProgram) -> ErrorRecord {
     let reason = if why == NoProgram::Absent { Reason::NoCodeFound } else { why.reason() };
     match why {
         NoProgram::Absent if is_native(plan) => {
@@ -77,43 +92,39 @@ pub(in crate::engine) fn refusal(plan: &Plan, why: NoProgram) -> ErrorRecord {
     }
 }
 
-/// Programs stood in a reply, though they travel as calls.
-pub(in crate::engine) fn written_out() -> ErrorRecord {
+/// The failure of a reply that holds a program in its text, though programs travel as calls.
+pub(super) fn written_out() -> ErrorRecord {
     let message = format!("call the tool {LISP_EVAL} with the program instead of writing it in the reply");
     ErrorRecord::new(Reason::NoCodeFound, message)
 }
 
-/// Why a reply gave no program, as the end of a run tells it: until then the words are those for the model.
+/// The same failure in the words of a run's end: until then they are those for the model.
 pub(super) fn at_the_end(record: ErrorRecord) -> ErrorRecord {
-    let said = match Reason::from_name(&record.reason) {
+    let message = match Reason::from_name(&record.reason) {
         Some(Reason::NoCodeFound) => "the reply held no program to run",
         Some(Reason::MultipleCodeBlocks) => "the reply held several programs, so none was run",
         Some(Reason::ReplyTruncated) => "the output limit cut the reply, so its program was not run",
         _ => return record,
     };
-    ErrorRecord { message: said.to_owned(), ..record }
+    ErrorRecord { message: message.to_owned(), ..record }
 }
 
 /// Does a reply without a program end the run?
-pub(in crate::engine) fn ends_by_words(plan: &Plan) -> bool {
+pub(super) fn ends_by_words(plan: &Plan) -> bool {
     plan.settings.completion == Completion::AnswerWithoutCode
 }
 
-/// Does the first of several blocks count, tagged or not (settled decision 6)?
-fn takes_first(plan: &Plan) -> bool {
-    ends_by_words(plan) && !is_native(plan)
-}
-
 /// The reply reduced to its program; the reply itself when it is nothing else.
-fn history(program: &Program, at: &Address, reply: &str) -> Vec<MessagePart> {
+fn reduced(view: &View<'_>, program: &Program, reply: &str) -> Vec<MessagePart> {
     let reduced = program.history();
     if reduced.trim() == reply.trim() {
-        return vec![MessagePart::Reply { reply: at.clone() }];
+        return view.reply_part();
     }
     vec![MessagePart::Text { section: "program".to_owned(), text: reduced, untrusted: true }]
 }
 
-fn told(plan: &Plan, found: &Result<Program, NoProgram>, reply: &str) -> Extract {
+/// The event of a program in the text of a reply.
+fn text_extract(plan: &Plan, found: &Result<Program, NoProgram>, reply: &str) -> Extract {
     let sha = hex_sha(reply.as_bytes());
     let kind = "program".to_owned();
     match found {
@@ -133,24 +144,26 @@ fn told(plan: &Plan, found: &Result<Program, NoProgram>, reply: &str) -> Extract
                 NoProgram::Several(count) => u32::try_from(*count).unwrap_or(u32::MAX),
                 NoProgram::Truncated | NoProgram::Absent => 0,
             };
-            Extract { kind, sha, candidates, error: Some(refusal(plan, *why)), ..Extract::default() }
+            Extract { kind, sha, candidates, error: Some(no_program(plan, *why)), ..Extract::default() }
         }
     }
 }
 
-/// A reply with native calls: exactly one program may be in it.
-async fn called(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply) -> Result<Found, Halt> {
-    let said = vec![MessagePart::Reply { reply: at.clone() }];
-    let found = program_of(&reply.calls);
-    cycle.emit(at, told_call(reply, found.as_ref().map(String::as_str))).await?;
-    Ok(match found {
-        Ok(text) => Found::Program { text, said },
-        Err(record) => Found::Nothing { record, said },
-    })
+/// The event of a program among the native calls of a reply.
+pub(super) fn call_extract(reply: &Reply, program: Result<&str, &ErrorRecord>) -> Extract {
+    Extract {
+        kind: "program".to_owned(),
+        rule: program.is_ok().then(|| LISP_EVAL.to_owned()),
+        candidates: u32::try_from(reply.calls.len()).unwrap_or(u32::MAX),
+        sha: hex_sha(reply.text.as_bytes()),
+        repaired: program.ok().map(|program| Kept::of(program.to_owned())),
+        error: program.err().cloned(),
+        ..Extract::default()
+    }
 }
 
 /// The program among native calls, which must be the only one.
-pub(in crate::engine) fn program_of(calls: &[NativeCall]) -> Result<String, ErrorRecord> {
+pub(super) fn program_of(calls: &[NativeCall]) -> Result<String, ErrorRecord> {
     match calls {
         [only] if only.name == LISP_EVAL => argument(only),
         [only] => Err(ErrorRecord::new(
@@ -164,21 +177,25 @@ pub(in crate::engine) fn program_of(calls: &[NativeCall]) -> Result<String, Erro
     }
 }
 
-/// What was found among the native calls of a reply.
-pub(in crate::engine) fn told_call(reply: &Reply, program: Result<&str, &ErrorRecord>) -> Extract {
-    Extract {
-        kind: "program".to_owned(),
-        rule: program.is_ok().then(|| LISP_EVAL.to_owned()),
-        candidates: u32::try_from(reply.calls.len()).unwrap_or(u32::MAX),
-        sha: hex_sha(reply.text.as_bytes()),
-        repaired: program.ok().map(|program| Kept::of(program.to_owned())),
-        error: program.err().cloned(),
-        ..Extract::default()
+/// The program among the native calls of a reply in combined mode; `None` when there is none. It must be the only call.
+pub(super) fn program_among(calls: &[NativeCall]) -> Result<Option<String>, ErrorRecord> {
+    let is_program = |call: &&NativeCall| call.name == LISP_EVAL;
+    match (calls.iter().filter(is_program).count(), calls) {
+        (0, _) => Ok(None),
+        (1, [only]) => argument(only).map(Some),
+        (1, _) => Err(ErrorRecord::new(
+            Reason::MixedWithLispEval,
+            format!("{LISP_EVAL} came together with other calls and none was made; send it alone"),
+        )),
+        (several, _) => Err(ErrorRecord::new(
+            Reason::MultipleToolCalls,
+            format!("the reply holds {several} {LISP_EVAL} calls and none was made; send one"),
+        )),
     }
 }
 
 /// The program of a `lisp_eval` call.
-pub(in crate::engine) fn argument(call: &NativeCall) -> Result<String, ErrorRecord> {
+fn argument(call: &NativeCall) -> Result<String, ErrorRecord> {
     let wrong = |what: String| ErrorRecord::new(Reason::ArgsError, format!("{LISP_EVAL}: {what}"));
     let args =
         json::parse(&call.args).map_err(|error| wrong(format!("the arguments are not JSON: {}", error.message)))?;
@@ -192,33 +209,32 @@ pub(in crate::engine) fn argument(call: &NativeCall) -> Result<String, ErrorReco
     }
 }
 
-/// The line about turns.
-pub(super) fn line(text: String) -> MessagePart {
-    MessagePart::Text { section: "turns".to_owned(), text, untrusted: false }
+/// An error of a program as a record.
+pub(in crate::engine) fn program_error(error: &Error) -> ErrorRecord {
+    let op = error.op.as_ref().map(|op| format!("{op}: ")).unwrap_or_default();
+    ErrorRecord {
+        reason: error.reason.name().to_owned(),
+        message: format!("{op}{}", error.problem),
+        hint: error.hint.clone(),
+        ..ErrorRecord::default()
+    }
 }
 
-/// Sends back what the turn gave: a user message, or the result of each native call.
-pub(super) async fn give_back(
-    cycle: &mut Cycle<'_>,
-    at: &Address,
-    reply: &Reply,
-    work: &Work,
-    failure: Option<&ErrorRecord>,
-    parts: Vec<MessagePart>,
-) -> Result<(), Halt> {
-    if !is_native(cycle.plan) || reply.calls.is_empty() {
-        return Ok(cycle.say(at, Role::User, Source::Feedback, parts).await?);
+/// The record of `(fail value)`: the `message` (or `reason`) of a map, any other value as it is printed. Models may read the message: what
+/// the firewall hides is only in the details.
+pub(super) fn failed(plan: &Plan, value: &Value) -> ErrorRecord {
+    let shown = if plan.hides() { visible(value) } else { value.clone() };
+    let text = |key: &str| shown.lookup(key).map(plain_text);
+    let message = text("message").or_else(|| text("reason")).unwrap_or_else(|| plain_text(&shown));
+    let mut record = ErrorRecord::new(Reason::Failed, message);
+    if matches!(value, Value::Map(_)) || shown != *value {
+        record.details = Some(JsonText::of(&Json::from(&boundary::externalize(value).0)));
     }
-    let result = call_result(work, failure, &written(&parts));
-    for call in &reply.calls {
-        let part = MessagePart::Result { call: call.id.clone(), name: call.name.clone(), result: result.clone() };
-        cycle.say(at, Role::Tool, Source::Tool, vec![part]).await?;
-    }
-    Ok(())
+    record
 }
 
-/// The text of parts that we wrote.
-pub(in crate::engine) fn written(parts: &[MessagePart]) -> String {
+/// The text of parts that the engine wrote.
+pub(super) fn text_of(parts: &[MessagePart]) -> String {
     let text = |part: &MessagePart| match part {
         MessagePart::Text { text, .. } => text.clone(),
         MessagePart::Reply { .. } | MessagePart::Call { .. } | MessagePart::Result { .. } => String::new(),
@@ -227,17 +243,17 @@ pub(in crate::engine) fn written(parts: &[MessagePart]) -> String {
 }
 
 /// The result of a `lisp_eval` call as JSON text (agent contract §6).
-pub(in crate::engine) fn call_result(work: &Work, failure: Option<&ErrorRecord>, feedback: &str) -> String {
+pub(super) fn call_result(plan: &Plan, work: &Workspace, failure: Option<&ErrorRecord>, feedback: &str) -> String {
     let status = if failure.is_some() { "error" } else { "ok" };
     let mut members = vec![("status".to_owned(), Json::str(status))];
     if let Some(record) = failure {
-        members.push(("reason".to_owned(), Json::str(named(&record.reason))));
+        members.push(("reason".to_owned(), Json::str(call_reason(&record.reason))));
         members.push(("message".to_owned(), Json::str(record.message.as_str())));
     }
     let ran = !failure.is_some_and(|record| is_refusal(&record.reason));
     let seen = work.seen.as_ref().filter(|_| failure.is_none_or(|record| record.reason == Reason::Failed.name()));
     members.extend(seen.and_then(|seen| Some(("result".to_owned(), Json::str(seen.result.as_deref()?)))));
-    let (prints, cut) = work.digest.last_prints();
+    let (prints, cut) = work.digest.last_prints(plan.settings.format.feedback_chars);
     if ran && (failure.is_none() || prints.items().is_some_and(|lines| !lines.is_empty())) {
         members.push(("prints".to_owned(), prints));
     }
@@ -261,7 +277,7 @@ fn is_refusal(reason: &str) -> bool {
 }
 
 /// The reasons that the transport knows.
-fn named(reason: &str) -> &str {
+fn call_reason(reason: &str) -> &str {
     match reason {
         "failed" => "fail",
         "timeout" | "compile_timeout" => "timeout",

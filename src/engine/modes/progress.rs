@@ -1,19 +1,15 @@
 //! The agent's own account of its progress, in place of the checklist (agent contract §22): an expression over `input` and `state` that
 //! gives a text, or a text and the next state.
 //!
-//! In: the plan, what is finished, calls, the turn. Out: the text for the model. It is computed, so that replay makes it again.
+//! In: the plan, finished items, calls, the turn. Out: the program that is evaluated, and from its outcome the text for the model.
 
-use std::sync::atomic::AtomicBool;
-
-use ptc_core::limits::COMPILE_TIMEOUT;
-use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{Input as Program, Signal, boundary};
+use ptc_core::lisp::{Outcome, Signal, boundary};
 use ptc_core::value::Value;
 
 use crate::agent::Plan;
-use crate::program::{self, NoTools, Setting};
+use crate::program::Job;
 
-/// What a run has told about its progress.
+/// The account so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Progress {
     state: Value,
@@ -32,19 +28,21 @@ pub(super) struct Done<'a> {
 }
 
 impl Progress {
-    /// The account at the start of a run.
-    pub(super) fn begin(plan: &Plan) -> (Self, Option<String>) {
-        let mut progress = Self::default();
-        let warning = progress.tell(plan, &Done { turn: 1, summaries: &[], calls: &[] });
-        (progress, warning)
+    /// The program that gives the next account; `None` when the agent has no expression for it.
+    pub(super) fn job(&self, plan: &Plan, done: &Done<'_>) -> Option<Job> {
+        let expression = plan.settings.progress.as_deref()?;
+        let context = map(vec![("input", input(plan, done)), ("state", self.state.clone())]);
+        let source = format!("(let [input data/input state data/state] {expression})");
+        Some(Job { context, ..Job::alone(source) })
     }
 
-    /// Makes the next text; what is wrong with the expression, when it cannot: the checklist stands there then.
-    pub(super) fn tell(&mut self, plan: &Plan, done: &Done<'_>) -> Option<String> {
-        let expression = plan.settings.progress.as_deref()?;
-        match evaluated(expression, &input(plan, done), &self.state) {
+    /// Takes its outcome. `Some`: what is wrong with the expression; the checklist appears in its place then.
+    pub(super) fn take(&mut self, outcome: Outcome) -> Option<String> {
+        match account(outcome) {
             Ok((text, state)) => {
-                (self.text, self.state) = (Some(text), state);
+                self.text = Some(text);
+                // A value that is only a text keeps the state.
+                self.state = state.unwrap_or_else(|| std::mem::take(&mut self.state));
                 None
             }
             Err(problem) => {
@@ -73,23 +71,16 @@ fn input(plan: &Plan, done: &Done<'_>) -> Value {
     ])
 }
 
-/// The text and the next state. A value that is only a text keeps the state.
-fn evaluated(expression: &str, input: &Value, state: &Value) -> Result<(String, Value), String> {
-    let source = format!("(let [input data/input state data/state] {expression})");
-    let context = map(vec![("input", input.clone()), ("state", state.clone())]);
-    let limits = Limits::default();
-    let program = Program { context: &context, ..Program::new(&source, &limits) };
-    let most = COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max);
-    let stop = AtomicBool::new(false);
-    let setting = Setting { tools: &NoTools, timeout_ms: most, compile_timeout_ms: most, now_ms: 0, stop: &stop };
-    let value = match program::run(&program, &setting).result {
+/// The text and the next state of an outcome.
+fn account(outcome: Outcome) -> Result<(String, Option<Value>), String> {
+    let value = match outcome.result {
         Ok((Signal::Value | Signal::Return, value)) => boundary::externalize(&value).0,
         Ok((Signal::Fail, value)) => return Err(value.to_string()),
         Err(error) => return Err(format!("{}: {}", error.reason, error.message())),
     };
     match (&value, value.as_list()) {
-        (Value::Str(text), _) => Ok((text.to_string(), state.clone())),
-        (_, Some([Value::Str(text), next])) => Ok((text.to_string(), next.clone())),
+        (Value::Str(text), _) => Ok((text.to_string(), None)),
+        (_, Some([Value::Str(text), next])) => Ok((text.to_string(), Some(next.clone()))),
         _ => Err("it must give a text, or [text state]".to_owned()),
     }
 }

@@ -6,20 +6,21 @@ use ptc_core::reasons::Reason;
 use ptc_core::signature;
 use ptc_core::value::{Json, Value};
 
-use super::call::{Given, plain};
-use super::cycle::Cycle;
-use super::{Halt, Input, Ports};
+use super::state::{Driver, Halt};
 use crate::agent::{Agent, Mode, Plan, Step};
+use crate::engine::input::Input;
+use crate::engine::modes::ToolResult;
+use crate::engine::ports::Ports;
 use crate::event::{Address, ErrorRecord};
 use crate::port::Stop;
-use crate::tool::{Returns, SHAPING_KEYS, Shaping, Tool, answered_by};
+use crate::tool::{Returns, SHAPING_KEYS, Shaping, Tool, answered_by, plain_text};
 
 /// What is made of the answer of a question to a model.
-pub(super) async fn shaped(tool: &Tool, table: &Json, given: Given) -> Given {
+pub(super) async fn shaped(tool: &Tool, table: &Json, result: ToolResult) -> ToolResult {
     let text = |key: &str| table.get(key).and_then(Json::as_str);
     let shaping = Shaping::read(text("response_template"), text("validator"));
     let shaping = shaping.map_err(|(key, message)| ErrorRecord::new(Reason::ToolError, format!("{key}: {message}")))?;
-    let result = shaping.apply(given?).await?;
+    let result = shaping.apply(result?).await?;
     let output = tool.signature.as_ref().and_then(|signature| signature.output.as_ref());
     let is_told = text("response_template").is_some() && text("signature").is_some();
     let issues = output.filter(|_| is_told).map(|ty| signature::check(ty, &result));
@@ -32,11 +33,17 @@ pub(super) async fn shaped(tool: &Tool, table: &Json, given: Given) -> Given {
     }
 }
 
-impl Cycle<'_> {
+impl Driver<'_> {
     /// Runs the agent behind a tool.
-    pub(super) async fn run_child(&self, at: &Address, tool: &Tool, plan: &Plan, args: &Value) -> Result<Given, Halt> {
+    pub(super) async fn run_child(
+        &self,
+        at: &Address,
+        tool: &Tool,
+        plan: &Plan,
+        args: &Value,
+    ) -> Result<ToolResult, Halt> {
         let refused = |reason: Reason, message: String| Ok(Err(ErrorRecord::new(reason, message)));
-        let depth = self.depth + 1;
+        let depth = self.input.depth + 1;
         if depth >= self.max_depth() {
             let limit = self.max_depth();
             return refused(
@@ -45,7 +52,7 @@ impl Cycle<'_> {
             );
         }
         let delegated = match tool.returns {
-            Returns::Delegate => Some(plan.on(&args.lookup("task").map(plain).unwrap_or_default())),
+            Returns::Delegate => Some(plan.on(&args.lookup("task").map(plain_text).unwrap_or_default())),
             Returns::Answer => None,
         };
         let context = match &delegated {
@@ -61,26 +68,19 @@ impl Cycle<'_> {
         let stop = if self.ports.history.is_over(at) { Stop::default() } else { self.ports.stop.below() };
         let ports = Ports { model: model.as_deref().unwrap_or(self.ports.model), stop, ..self.ports.clone() };
         let input = Input {
-            address: at.clone(),
-            context,
-            descriptions: Vec::new(),
-            seed: self.seed,
+            seed: self.input.seed,
             depth,
-            deadline_ms: self.deadline_ms(),
-            tree: self.tree.clone(),
-            estimates: self.estimates,
-            journal: None,
-            continues: None,
-            pipeline: None,
-            consents: Vec::new(),
-            notices: Vec::new(),
+            deadline_ms: self.clock.deadline_ms(self.plan.agent.mission_timeout_ms),
+            tree: self.input.tree.clone(),
+            estimates: self.estimates(),
+            ..Input::at(at.clone(), context)
         };
-        let (step, _, spent) = super::run_spending(plan, input, &ports).await;
+        let (step, _, spent) = Driver::run_counted(plan, input, &ports).await;
         self.adopt(at, &step, &spent);
-        self.given(at, tool, step).await
+        self.result_of(at, tool, step).await
     }
 
-    async fn given(&self, at: &Address, tool: &Tool, step: Step) -> Result<Given, Halt> {
+    async fn result_of(&self, at: &Address, tool: &Tool, step: Step) -> Result<ToolResult, Halt> {
         let name = tool.name.as_str();
         let (answer, source) = match (tool.returns, step.delegated()) {
             (Returns::Delegate, Ok(delegated)) if self.plan.hides_results_of(tool) => {
@@ -95,7 +95,7 @@ impl Cycle<'_> {
         };
         self.stop_as_recorded(at);
         match Reason::from_name(&fail.reason) {
-            Some(Reason::Suspended) => Err(Halt::Wait(step.waits_for.unwrap_or_else(|| self.run.clone()))),
+            Some(Reason::Suspended) => Err(Halt::Wait(step.waits_for.unwrap_or_else(|| self.input.address.clone()))),
             Some(Reason::Cancelled) if self.ports.stop.reason().is_some() => Err(self.interrupted(at).await),
             reason => {
                 let said = source.as_ref().unwrap_or(&fail.reason);
@@ -106,8 +106,8 @@ impl Cycle<'_> {
     }
 
     /// A question to a model, as an agent of one turn in mode `text`. Other keys than the known ones fill the template.
-    pub(super) async fn query_model(&self, at: &Address, tool: &Tool, args: &Value) -> Result<Given, Halt> {
-        let text = |key: &str| args.lookup(key).filter(|value| !value.is_nil()).map(plain);
+    pub(super) async fn query_model(&self, at: &Address, tool: &Tool, args: &Value) -> Result<ToolResult, Halt> {
+        let text = |key: &str| args.lookup(key).filter(|value| !value.is_nil()).map(plain_text);
         let [template, json_signature, validator] = SHAPING_KEYS.map(text);
         let own = text("signature").unwrap_or_else(|| ":string".to_owned());
         let read = Shaping::read(template.as_deref(), validator.as_deref());
