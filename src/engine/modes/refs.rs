@@ -104,8 +104,7 @@ mod tests {
     use crate::agent::Agent;
 
     fn found(refs: &str, answer: &str) -> Found {
-        let toml =
-            format!("mode = \"json\"\nprompt = \"go\"\nsignature = \"[:int]\"\n[refs]\n{refs}\n");
+        let toml = format!("mode = \"json\"\nprompt = \"go\"\nsignature = \"[:int]\"\n[refs]\n{refs}\n");
         let plan = Plan::new(&Agent::from_toml(&toml, "test.toml").unwrap()).unwrap();
         let answer = json::parse(answer).unwrap();
         let outcomes = Refs::jobs(&plan, &answer).iter().map(Job::evaluate).collect();
