@@ -17,79 +17,65 @@ use crate::tool::Failure;
 /// Answers what a recording knows. Every default is the answer of a live run.
 pub trait History: Send + Sync {
     /// Compares a computed event with the recording. Errors: the replay ends at this difference.
-    fn settle(&self, address: &Address, event: Event) -> Result<Settled, SinkError> {
-        _ = address;
+    fn settle(&self, _address: &Address, event: Event) -> Result<Settled, SinkError> {
         Ok(Settled::New(event))
     }
 
     /// Returns the work that a resumed recording holds of the run at this address.
-    fn work_done(&self, run: &Address) -> WorkDone {
-        _ = run;
+    fn work_done(&self, _run: &Address) -> WorkDone {
         WorkDone::default()
     }
 
     /// Returns the recorded start of a turn.
-    fn turn(&self, turn: &Address) -> Option<RecordedTurn> {
-        _ = turn;
+    fn turn(&self, _turn: &Address) -> Option<RecordedTurn> {
         None
     }
 
     /// Is this turn, or run, over in the recording? Then what timed out is recorded, and nothing times out now.
-    fn is_over(&self, at: &Address) -> bool {
-        _ = at;
+    fn is_over(&self, _at: &Address) -> bool {
         false
     }
 
     /// Returns the stop that ended something during this turn.
-    fn interrupt(&self, turn: &Address) -> Option<Interrupt> {
-        _ = turn;
+    fn interrupt(&self, _turn: &Address) -> Option<Interrupt> {
         None
     }
 
     /// Returns the stop that ended the reply of this turn.
-    fn reply_interrupt(&self, turn: &Address) -> Option<Interrupt> {
-        _ = turn;
+    fn reply_interrupt(&self, _turn: &Address) -> Option<Interrupt> {
         None
     }
 
     /// Returns what is recorded of a tool call.
-    fn call(&self, at: &Address) -> RecordedCall {
-        _ = at;
+    fn call(&self, _at: &Address) -> RecordedCall {
         RecordedCall::default()
     }
 
     /// Was a question of this kind asked at this address? `None` where the recording does not reach that far.
-    fn asked(&self, question: &Address, kind: &str) -> Option<bool> {
-        _ = (question, kind);
+    fn asked(&self, _question: &Address, _kind: &str) -> Option<bool> {
         None
     }
 
     /// Returns the recorded answer to a question.
-    fn answer(&self, question: &Address) -> Option<AnswerGiven> {
-        _ = question;
+    fn answer(&self, _question: &Address) -> Option<AnswerGiven> {
         None
     }
 
     /// Returns the program of this turn, when time, memory or a stop ended it: it is not run again.
-    fn program(&self, turn: &Address) -> Option<InterruptedProgram> {
-        _ = turn;
+    fn program(&self, _turn: &Address) -> Option<InterruptedProgram> {
         None
     }
 
     /// Sees the program that runs next at this turn.
-    fn watch_program(&self, turn: &Address, job: &Job) {
-        _ = (turn, job);
-    }
+    fn watch_program(&self, _turn: &Address, _job: &Job) {}
 
     /// Returns what the turn at this address begins with instead, when it was edited.
-    fn edited_turn(&self, turn: &Address) -> Option<&Edited> {
-        _ = turn;
+    fn edited_turn(&self, _turn: &Address) -> Option<&Edited> {
         None
     }
 
     /// Returns the edit that replaces the reply of this turn or the result of this call.
-    fn replacement(&self, at: &Address) -> Option<&Edit> {
-        _ = at;
+    fn replacement(&self, _at: &Address) -> Option<&Edit> {
         None
     }
 }

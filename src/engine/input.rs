@@ -82,11 +82,11 @@ pub struct Carry {
 /// What a run continues with from an edited turn.
 #[derive(Debug, Clone)]
 pub struct Edited {
-    /// The agent as it is now.
+    /// The edited agent.
     pub plan: Plan,
-    /// The whole context as it is now.
+    /// The whole edited context.
     pub context: Json,
-    /// Definitions that are made anew: name and PTC-Lisp expression.
+    /// Edited definitions: name and PTC-Lisp expression.
     pub memory: Vec<(String, String)>,
     /// The edits that are new at this turn.
     pub edits: Vec<Edit>,

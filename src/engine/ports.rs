@@ -1,4 +1,4 @@
-//! The doors to the world.
+//! The ports of a run: everything that is not computed comes through one of them.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::model::{ErrorClass, Model, ModelError};
 use crate::port::{Clock, Human, Nobody, Sink, Stop};
 use crate::tool::{LiveTools, Tools};
 
-/// Models for agents below the root.
+/// Models for child agents.
 pub trait Models: Send + Sync {
     /// The model of the run at this address. `alias`: what its agent names; `None` = the caller's model, which is the
     /// answer `None`.
     fn model(&self, run: &Address, alias: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError>;
 }
 
-/// Models by name, for agents below that name theirs.
+/// Models by name, for child agents that name theirs.
 #[derive(Clone, Default)]
 pub struct ModelList(Vec<(String, Arc<dyn Model>)>);
 
@@ -51,12 +51,12 @@ impl Models for ModelList {
 /// Every agent has the caller's model.
 static NO_MODELS: ModelList = ModelList(Vec::new());
 
-/// The doors to the world. Copies lead to the same places.
+/// The ports of a run. Copies lead to the same places.
 #[derive(Clone)]
 pub struct Ports<'a> {
     /// Answers requests.
     pub model: &'a dyn Model,
-    /// Gives the models of agents below.
+    /// Gives the models of child agents.
     pub models: &'a dyn Models,
     /// Answers tool calls.
     pub tools: &'a dyn Tools,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
 
-use super::modes::{Inputs, Next, Start, View, machine};
+use super::modes::{Next, RunInputs, Start, View, machine};
 use crate::agent::{Context, Diagnostic, Place, Plan};
 use crate::event::{Message, MessagePart, Role, RunText, Source};
 use crate::model::Request;
@@ -32,7 +32,7 @@ pub fn preview(plan: &Plan, context: &Context) -> Result<Preview, Vec<Diagnostic
     }
     let view = View::first(plan);
     let mut machine = machine(plan, Start { descriptions: context.descriptions.clone(), ..Start::default() });
-    let inputs = Inputs { context: value, memory: plan.settings.memory.clone() };
+    let inputs = RunInputs { context: value, memory: plan.settings.memory.clone() };
     let mut decision = machine.open(&view, Some(inputs));
     let Opening { system, user, .. } = loop {
         decision = match decision.next {

@@ -1,4 +1,4 @@
-//! Judges the replies of a turn while somebody writes them or while they arrive, by the machine that reads them in a run.
+//! Judges the replies of a turn while they are typed or while they arrive, by the machine that reads them in a run.
 //!
 //! In: how a run began, what its turn asks for, a text. Out: would it be accepted, and what is wrong with it. Nothing is run or called.
 
@@ -16,7 +16,7 @@ use crate::model::Written;
 /// Targets of edits that change one turn, not the agent.
 const OF_A_TURN: [&str; 2] = ["reply", "result"];
 
-/// What a turn asks for, and what its programs are given.
+/// What a turn asks for, and what its programs may use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Turn {
     /// program, json, text, `control_json`

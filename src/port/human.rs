@@ -1,4 +1,4 @@
-//! A person who answers questions.
+//! The user who answers questions, and the points at which a run may stop for one.
 
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use super::Breakpoint;
 use crate::event::Address;
 
-/// What a person is asked.
+/// A question to the user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// Where in the run it arose.
@@ -15,7 +15,7 @@ pub struct Question {
     pub text: String,
     /// Answers to choose from, when only these are answers.
     pub options: Vec<String>,
-    /// The gate at which the run stands, when it is one: the answer is the text that goes on.
+    /// The gate at which the run stopped, when it is one: the answer is the text that is used.
     pub gate: Option<Gate>,
 }
 
@@ -66,7 +66,7 @@ impl Gate {
         }
     }
 
-    /// What lets it go on, in a word or two.
+    /// What lets it continue, in a word or two.
     pub fn verb(self) -> &'static str {
         match self {
             Self::Send => "send it",
@@ -112,7 +112,7 @@ pub trait Human: Send + Sync {
     }
 }
 
-/// Nobody is there to be asked.
+/// No user is there: every question waits.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nobody;
 

@@ -1,7 +1,7 @@
-//! Breakpoints: a run stops before a call, or when a program has ended, and a person lets it go on.
+//! Breakpoints: a run stops before a call, or when a program has ended, until the user lets it continue.
 //!
-//! In: what a run has come to. Out: nothing changes; question and answer are told, so that a replay stops at the same places. What the
-//! person may look at there is in the session.
+//! In: what a run has come to. Out: nothing changes; question and answer are recorded, so that a replay stops at the same places. What the
+//! user may inspect there is in the session.
 
 use std::sync::atomic::Ordering;
 
@@ -28,7 +28,7 @@ impl Driver<'_> {
             return Ok(());
         }
         let text = format!("The run stops before it calls (tool/{} {})", tool.name, printed(args));
-        self.stand(at, asked, text).await
+        self.wait_at(at, asked, text).await
     }
 
     /// When a program has ended.
@@ -54,7 +54,7 @@ impl Driver<'_> {
         self.questions.fetch_add(1, Ordering::Relaxed);
         let lines = defined.iter().map(|(name, value)| format!("\n{name} = {}", printed(value)));
         let lines: String = lines.chain(failed.map(|words| format!("\n{words}"))).collect();
-        self.stand(at, asked, format!("The run stops behind its program:{lines}")).await
+        self.wait_at(at, asked, format!("The run stops behind its program:{lines}")).await
     }
 
     /// Does the run stop because it has come to one of these?
@@ -63,7 +63,8 @@ impl Driver<'_> {
         recorded.unwrap_or_else(|| self.ports.person.stops_at(Checkpoint::Breakpoints(met)))
     }
 
-    async fn stand(&self, at: &Address, asked: Address, text: String) -> Result<(), Halt> {
+    /// Waits until the user lets the run continue.
+    async fn wait_at(&self, at: &Address, asked: Address, text: String) -> Result<(), Halt> {
         let options = vec![GO_ON.to_owned()];
         let kind = QuestionAsked::BREAKPOINT.to_owned();
         self.emit(&asked, QuestionAsked { kind, text: text.clone(), options: options.clone() }).await?;

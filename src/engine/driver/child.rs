@@ -1,4 +1,4 @@
-//! Agents below: a tool call that is a run of its own, with what is left of the shared budgets.
+//! Child agents: a tool call that is a run of its own, with what is left of the shared budgets.
 //!
 //! In: the call's address, the child's plan and the arguments. Out: what the child returned, or a failure in words.
 
@@ -34,7 +34,7 @@ pub(super) async fn shaped(tool: &Tool, table: &Json, result: ToolResult) -> Too
 }
 
 impl Driver<'_> {
-    /// Runs the agent behind a tool.
+    /// Runs the agent of a tool.
     pub(super) async fn run_child(
         &self,
         at: &Address,
@@ -64,7 +64,7 @@ impl Driver<'_> {
             Ok(model) => model,
             Err(error) => return Ok(Err(error.record())),
         };
-        // What a recording says to have ended by itself is not ended from above, however early a sibling's stop is told now.
+        // A child that ended by itself in the recording is not stopped by its parent, however early a sibling's stop comes now.
         let stop = if self.ports.history.is_over(at) { Stop::default() } else { self.ports.stop.below() };
         let ports = Ports { model: model.as_deref().unwrap_or(self.ports.model), stop, ..self.ports.clone() };
         let input = Input {

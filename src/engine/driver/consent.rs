@@ -1,7 +1,7 @@
-//! Consent and unknown outcomes: what a person decides about a call before it is made.
+//! Consent and unknown outcomes: what the user decides about a call before it is made.
 //!
-//! In: a call of a tool that starts a process or leaves the machine. Out: whether it may be made. Question and decision are told, so that
-//! a replay decides the same and asks nobody.
+//! In: a call of a tool that starts a process or leaves the machine. Out: whether it may be made. Question and decision are recorded, so that
+//! a replay decides the same without a question.
 
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value};
@@ -12,9 +12,11 @@ use crate::event::{Address, AnswerGiven, ErrorRecord, JsonText, QuestionAsked};
 use crate::port::Question;
 use crate::tool::{ALLOW_FLAG, Decision, NOBODY, Ruling, Tool};
 
+/// Who gives the answers that no policy gives, as it is recorded.
+const USER: &str = "person";
 /// Characters of the arguments that a question shows.
 const ARGS_CHARS: usize = 2_000;
-/// The answers to the question about a call whose outcome is unknown: make it again, or go on without its result.
+/// The answers to the question about a call whose outcome is unknown: make it again, or continue without its result.
 const AGAIN: [&str; 2] = ["repeat", "skip"];
 
 impl Driver<'_> {
@@ -31,20 +33,20 @@ impl Driver<'_> {
         let text = question(tool, &definition, args);
         let options: Vec<String> = Decision::ALL.iter().map(|decision| decision.name().to_owned()).collect();
         let (kind, shown) = (QuestionAsked::CONSENT.to_owned(), options.clone());
-        let told = QuestionAsked { kind, text: text.clone(), options };
-        self.emit(&asked, told).await?;
-        let (ruling, said) = if let Some(ruling) = self.ruling(&asked, &definition) {
+        self.emit(&asked, QuestionAsked { kind, text: text.clone(), options }).await?;
+        let (ruling, unread) = if let Some(ruling) = self.ruling(&asked, &definition) {
             let value = JsonText::of(&Json::str(ruling.decision.name()));
             self.emit(&asked, AnswerGiven { by: ruling.by.clone(), value, edited: false }).await?;
             (ruling, String::new())
         } else {
+            let is_recorded = self.ports.history.answer(&asked).is_some();
             let answer = self.answer(at, Question { address: asked, text, options: shown, gate: None }).await?;
             let decision = Decision::read(&answer);
-            if decision == Some(Decision::Always) {
+            if decision == Some(Decision::Always) && !is_recorded {
                 self.ports.tools.keep(&definition);
             }
             let unread = decision.is_none().then(|| format!(" (`{answer}` is none of once, run, always, deny)"));
-            (Ruling::new("person", decision.unwrap_or(Decision::Deny)), unread.unwrap_or_default())
+            (Ruling::new(USER, decision.unwrap_or(Decision::Deny)), unread.unwrap_or_default())
         };
         match ruling.decision {
             Decision::Once => Ok(None),
@@ -59,7 +61,7 @@ impl Driver<'_> {
                         "the tool {name} was not called: nobody is there to allow it; start with {ALLOW_FLAG} to allow such tools"
                     )
                 } else {
-                    format!("the tool {name} was not called: it was not allowed{said}")
+                    format!("the tool {name} was not called: it was not allowed{unread}")
                 };
                 Ok(Some(ErrorRecord::new(Reason::ToolDenied, message)))
             }
@@ -71,7 +73,8 @@ impl Driver<'_> {
         let history = self.ports.history;
         if let Some(given) = history.answer(asked) {
             let decision = Decision::read(&answer_text(&given, None)).unwrap_or(Decision::Deny);
-            return Some(Ruling::new(given.by, decision));
+            // An answer of the user is read again where the question is asked.
+            return (given.by != USER).then(|| Ruling::new(given.by, decision));
         }
         if self.ports.person.has_answer(asked) {
             return None;
@@ -81,7 +84,7 @@ impl Driver<'_> {
         self.ports.tools.ruling(definition).filter(|ruling| ruling.decision != Decision::Deny || !is_awaited)
     }
 
-    /// What stands for the result of a call that was begun before the session broke off, or was forked; `None`: it is made again, or was not begun.
+    /// The failure in place of the result of a call that was begun before the session broke off or was forked; `None`: the call is made.
     pub(super) async fn unknown_outcome(&self, at: &Address, tool: &Tool) -> Result<Option<ErrorRecord>, Halt> {
         if !tool.is_effectful() || !is_unknown(self.ports.history, at) {
             return Ok(None);

@@ -1,7 +1,8 @@
-//! Gates: a person looks at a request before it is sent, at a reply before it is applied, at what a tool answered, and may change it.
+//! Gates: the user sees a request before it is sent, a reply before it is applied, the result of a tool before it is used, and may change it.
 //!
-//! In: the messages of a request, a reply, what a call gave. Out: what goes on. Whether a run stops at a gate and what is put in place there are inputs, so
-//! that a replay meets the same gates and goes on with the same texts. A changed message is said anew; a changed reply is one more attempt.
+//! In: the messages of a request, a reply, a result. Out: the same as the user leaves it. Whether a run stops at a gate and what the user puts
+//! there are inputs, so that a replay meets the same gates and continues with the same texts. A changed message is a new message; a changed
+//! reply is one more attempt.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,7 +23,7 @@ use crate::port::{Checkpoint, Gate, Question};
 const EDITED: &str = "edited";
 
 impl Driver<'_> {
-    /// Stops at a gate when the run is intercepted there: the text that takes the place of the one shown, when the person changed it.
+    /// Stops at a gate when the run is intercepted there. `Some`: the text with which the user replaces the one that is shown.
     async fn at_gate(
         &mut self,
         at: &Address,
@@ -31,9 +32,9 @@ impl Driver<'_> {
         shown: impl FnOnce(&Self) -> String,
     ) -> Result<Option<String>, Halt> {
         let asked = at.question(self.questions.load(Ordering::Relaxed));
-        // A person who is the model sees the request and writes the reply anyway.
-        let for_nobody = self.ports.model.is_person() && !self.is_awaited(&asked, gate.name());
-        if for_nobody || !self.intercepts(&asked, gate) {
+        // A user who is the model sees the request and writes the reply anyway.
+        let is_own_reply = self.ports.model.is_person() && !self.is_awaited(&asked, gate.name());
+        if is_own_reply || !self.intercepts(&asked, gate) {
             return Ok(None);
         }
         self.questions.fetch_add(1, Ordering::Relaxed);
@@ -57,7 +58,7 @@ impl Driver<'_> {
         recorded.unwrap_or_else(|| self.ports.person.stops_at(Checkpoint::Gate(gate)))
     }
 
-    /// The messages that are sent, by inclusive ranges of numbers, as the person leaves them.
+    /// The messages that are sent, by inclusive ranges of numbers, as the user leaves them.
     pub(super) async fn gate_of_request(
         &mut self,
         at: &Address,
@@ -82,7 +83,7 @@ impl Driver<'_> {
         Ok(ranges(sent))
     }
 
-    /// The reply as the person leaves it. A changed one is told as one more attempt, by the editor.
+    /// The reply as the user leaves it. A changed one is recorded as one more attempt, by the editor.
     pub(super) async fn gate_of_reply(&mut self, at: &Address, request: &Request, reply: Reply) -> Result<Reply, Halt> {
         let shown = |_: &Self| Written { text: reply.text.clone(), calls: reply.calls.clone() }.as_typed();
         let Some(changed) = self.at_gate(at, Gate::Apply, reply.usage, shown).await? else { return Ok(reply) };
@@ -119,23 +120,23 @@ impl Driver<'_> {
 const AT_CALL: u32 = 2;
 
 impl Driver<'_> {
-    /// What a call gave, as the person leaves it. A changed result is told as one more end of the call: the last one counts.
-    pub(super) async fn gate_of_result(&self, at: &Address, given: ToolResult) -> Result<ToolResult, Halt> {
+    /// The result of a call as the user leaves it. A changed one is recorded as one more end of the call: the last one counts.
+    pub(super) async fn gate_of_result(&self, at: &Address, result: ToolResult) -> Result<ToolResult, Halt> {
         let asked = at.question(AT_CALL);
         if !self.intercepts(&asked, Gate::Result) {
-            return Ok(given);
+            return Ok(result);
         }
         let gate = Gate::Result;
         let asks = QuestionAsked { kind: gate.name().to_owned(), text: gate.says().to_owned(), options: Vec::new() };
         self.emit(&asked, asks).await?;
-        let shown = match &given {
+        let shown = match &result {
             Ok(value) => Json::from(value).to_pretty(),
             Err(record) => format!("{}: {}", record.reason, record.message),
         };
         let question = Question { address: asked, text: shown.clone(), options: Vec::new(), gate: Some(gate) };
         let answer = self.answer(at, question).await?;
         if answer == shown {
-            return Ok(given);
+            return Ok(result);
         }
         // What is no JSON is a text.
         let result = json::parse(&answer).unwrap_or_else(|_| Json::str(answer.as_str()));

@@ -5,7 +5,7 @@ use ptc_core::reasons::Reason;
 
 use super::state::{Driver, Halt};
 use crate::engine::modes::{
-    Answered, Decision, Effect, Inputs, Machine, Messages, Next, RequestPlan, ToolResult, ToolUse,
+    Answered, Decision, Effect, Machine, Messages, Next, RequestPlan, RunInputs, ToolResult, ToolUse,
 };
 use crate::event::{Address, JsonText, Role, Source, Tokens};
 use crate::model::Reply;
@@ -30,7 +30,7 @@ impl Driver<'_> {
         // A run that continues another one has its definitions.
         let is_new = self.input.continues.is_none();
         let memory = if is_new { self.plan.settings.memory.clone() } else { Vec::new() };
-        let mut opening = Some(self.open(machine, run, Some(Inputs { context, memory })).await?);
+        let mut opening = Some(self.open(machine, run, Some(RunInputs { context, memory })).await?);
         loop {
             let at = self.begin_turn(machine.turn_kind(&self.view())).await?;
             let inputs = self.edited_inputs(&at).await?;
@@ -56,7 +56,12 @@ impl Driver<'_> {
     }
 
     /// The messages that the run opens with.
-    async fn open(&mut self, machine: &mut dyn Machine, at: &Address, inputs: Option<Inputs>) -> Result<Opening, Halt> {
+    async fn open(
+        &mut self,
+        machine: &mut dyn Machine,
+        at: &Address,
+        inputs: Option<RunInputs>,
+    ) -> Result<Opening, Halt> {
         let decision = machine.open(&self.view(), inputs);
         match self.perform(machine, at, None, decision).await? {
             Performed::Opened(opening) => Ok(opening),

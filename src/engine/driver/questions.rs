@@ -40,12 +40,11 @@ impl Driver<'_> {
 
     /// Returns the answer to a question that was emitted, and emits it.
     pub(super) async fn answer(&self, at: &Address, question: Question) -> Result<String, Halt> {
-        let answer = match self.ports.history.answer(&question.address) {
-            Some(given) => Some(answer_text(&given, question.gate.map(|_| question.text.as_str()))),
-            None => {
-                let _wait = self.input.tree.waiting();
-                self.ports.person.ask(&question, self.ports.stop.token()).await
-            }
+        let answer = if let Some(given) = self.ports.history.answer(&question.address) {
+            Some(answer_text(&given, question.gate.map(|_| question.text.as_str())))
+        } else {
+            let _wait = self.input.tree.waiting();
+            self.ports.person.ask(&question, self.ports.stop.token()).await
         };
         if answer.is_none() {
             self.stop_as_recorded(at);

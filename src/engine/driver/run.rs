@@ -87,7 +87,7 @@ impl Driver<'_> {
     }
 
     /// `run.end`, and the Step.
-    async fn finish(self, result: Result<Answered, Halt>, kept: Kept) -> Step {
+    async fn finish(&self, result: Result<Answered, Halt>, kept: Kept) -> Step {
         let (answered, fail) = match result {
             Ok(answered) => (Some(answered), None),
             Err(Halt::Fail(record)) => (None, Some(record)),
@@ -122,7 +122,7 @@ impl Driver<'_> {
     }
 
     /// The Step of a run that waits for the user: the run has not ended.
-    async fn waiting(self, question: &Address) -> Step {
+    async fn waiting(&self, question: &Address) -> Step {
         let wait = RunWait { question: question.to_string() };
         if let Err(error) = self.emit(&self.input.address, wait).await {
             return self.lost(error);
@@ -137,7 +137,7 @@ impl Driver<'_> {
     }
 
     /// The Step of a run whose events are not taken any more.
-    fn lost(self, error: SinkError) -> Step {
+    fn lost(&self, error: SinkError) -> Step {
         let mut step = self.step();
         let record: ErrorRecord = match error {
             SinkError::Storage(text) => ErrorRecord::new(Reason::RecorderFailed, text),

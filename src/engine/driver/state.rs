@@ -135,9 +135,9 @@ impl<'a> Driver<'a> {
             Settled::Recorded(envelope) => envelope,
             Settled::New(event) => self.ports.events.emit(address.clone(), event).await?,
         };
-        // The fold does not see the events of child agents, but their waits for the user.
+        // The fold takes no event of child agents, but their waits for the user.
         let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
-        self.input.tree.told(&envelope, |waits| fold.apply_among(waits, &envelope));
+        self.input.tree.record(&envelope, |waits| fold.apply_among(waits, &envelope));
         drop(fold);
         Ok(envelope)
     }
@@ -188,12 +188,14 @@ impl<'a> Driver<'a> {
     /// Takes what child agents did that are not run again.
     pub(super) fn adopt_recorded(&self, used: Option<Below>, events: &[Envelope]) {
         let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
-        events.iter().for_each(|envelope| fold.apply(envelope));
+        for envelope in events {
+            fold.apply(envelope);
+        }
         self.usage.set_children(used);
     }
 
-    /// The Step of the events so far.
-    pub(super) fn step(self) -> Step {
-        self.fold.into_inner().unwrap_or_else(PoisonError::into_inner).step()
+    /// The Step of all events. Later ones are not part of any.
+    pub(super) fn step(&self) -> Step {
+        std::mem::take(&mut *self.fold.lock().unwrap_or_else(PoisonError::into_inner)).step()
     }
 }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::clock::whole_ms;
 use super::state::{Driver, Halt};
 use crate::agent::Diagnostic;
-use crate::engine::modes::Inputs;
+use crate::engine::modes::RunInputs;
 use crate::event::{Address, Check, ErrorRecord, IssueRecord, Left, Tokens, TurnEnd, TurnStart};
 use crate::port::SinkError;
 
@@ -61,14 +61,14 @@ impl Driver<'_> {
     }
 
     /// Takes the edits of the turn that begins: its agent is the edited one from now on. `Some`: the edited inputs.
-    pub(super) async fn edited_inputs(&mut self, at: &Address) -> Result<Option<Inputs>, Halt> {
+    pub(super) async fn edited_inputs(&mut self, at: &Address) -> Result<Option<RunInputs>, Halt> {
         let Some(edited) = self.ports.history.edited_turn(at) else { return Ok(None) };
         for edit in &edited.edits {
             self.emit(at, edit.clone()).await?;
         }
         self.plan = &edited.plan;
         let context = self.checked_context(at, &edited.context).await?;
-        Ok(Some(Inputs { context, memory: edited.memory.clone() }))
+        Ok(Some(RunInputs { context, memory: edited.memory.clone() }))
     }
 
     /// Checks a context against the parameters.

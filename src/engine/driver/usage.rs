@@ -118,7 +118,7 @@ impl Usage {
         own(open) + self.children().map_or(0.0, |children| children.cost)
     }
 
-    /// Counts a reply whose provider counts nothing: a token is about four characters of what was sent and said (agent contract §18.2).
+    /// Counts a reply whose provider counts nothing: a token is about four characters of the request and the reply (agent contract §18.2).
     pub(super) fn estimate(&mut self, request: &Request, reply: &Reply) {
         let system = request.system.as_deref().map_or(0, estimate_tokens);
         let sent: u64 = request.messages.iter().map(|message| estimate_tokens(&message.joined())).sum();

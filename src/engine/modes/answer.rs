@@ -167,7 +167,7 @@ fn typed(output: &Type, json: &Json, recovery: Recovery) -> Result<Trial, Issue>
     }
     let fits = issues.iter().all(|issue| !issue.is_error());
     if !fits {
-        // Next to a missing field, a field nobody asked for is often its misspelt name.
+        // Next to a missing field, an undeclared field is often its misspelt name.
         issues.extend(signature::undeclared(output, &value));
     }
     Ok(Trial { issues, value: fits.then(|| Json::in_order_of(&value, inner)) })

@@ -5,8 +5,8 @@
 use ptc_core::lisp::Outcome;
 use ptc_core::value::Json;
 
-use super::decision::{Answered, Decision, Effects, Next, View};
-use super::refs::{Found, Refs};
+use super::decision::{Decision, Effects, Next, View};
+use super::refs::Refs;
 use super::verdict::{feedback, read_answer};
 use crate::agent::{Mode, Plan, Variant};
 use crate::event::{ErrorRecord, MessagePart, Role, Source};
@@ -60,12 +60,10 @@ impl Conclusion {
         outcomes: Vec<Outcome>,
         mut effects: Effects,
     ) -> Decision {
-        match self.refs.take(view.plan, &value, outcomes) {
-            Found::All { refs, warnings } => {
-                warnings.into_iter().for_each(|text| effects.warn(text));
-                effects.finish(Answered { value, refs, ..Answered::default() })
-            }
-            Found::Missing { record, parts } => {
+        match self.refs.take(view.plan, value.into(), outcomes, &mut effects) {
+            Ok(answered) => effects.finish(answered),
+            Err(missing) => {
+                let (record, parts) = *missing;
                 // The plain variant of mode `text` makes one request, whatever max_turns says.
                 let is_plain = view.plan.agent.mode == Mode::Text && view.plan.variant == Variant::Plain;
                 miss(view, is_message, record, parts.filter(|_| !is_plain), effects)

@@ -9,7 +9,7 @@ use ptc_core::value::Value;
 use super::conclusion::Conclusion;
 use super::decision::{Decision, Effects, Next, RequestPlan, View};
 use super::judged::{Judged, answer_judged};
-use super::machine::{Inputs, Machine};
+use super::machine::{Machine, RunInputs};
 use super::verdict::withheld;
 use crate::agent::{Given, Plan};
 use crate::model::{Reply, Written};
@@ -30,7 +30,7 @@ impl JsonMachine {
 }
 
 impl Machine for JsonMachine {
-    fn open(&mut self, view: &View<'_>, inputs: Option<Inputs>) -> Decision {
+    fn open(&mut self, view: &View<'_>, inputs: Option<RunInputs>) -> Decision {
         if let Some(inputs) = inputs {
             self.context = inputs.context;
         }

@@ -14,12 +14,10 @@ use ptc_core::value::{Json, Value, json};
 
 use super::answer::{self, joined};
 use super::calls::{Repeats, args_text, result_text, tool_use};
-use super::decision::{
-    Answered, Decision, Effects, Messages, Next, RequestPlan, ToolResult, ToolUse, View, turns_used,
-};
+use super::decision::{Decision, Effects, Messages, Next, RequestPlan, ToolResult, ToolUse, View, turns_used};
 use super::judged::{Judged, Remark, Standing, call_judged, calls_judged, remark};
-use super::machine::{Inputs, Machine};
-use super::refs::{Found, Refs};
+use super::machine::{Machine, RunInputs};
+use super::refs::Refs;
 use super::verdict::{answer_check, ending, extract_event, is_cut, truncated, withheld};
 use crate::agent::{Given, Plan, Variant};
 use crate::event::{ErrorRecord, Extract, MessagePart, NativeCall, Role, Source, hex_sha};
@@ -166,17 +164,18 @@ impl JsonLoopMachine {
     /// Ends the run with the answer, once its refs are there.
     fn complete(&mut self, view: &View<'_>, outcomes: Vec<Outcome>, mut effects: Effects) -> Decision {
         let value = std::mem::take(&mut self.answer);
-        match self.refs.take(view.plan, &value, outcomes) {
-            Found::All { refs, warnings } => {
-                warnings.into_iter().for_each(|text| effects.warn(text));
+        match self.refs.take(view.plan, value.into(), outcomes, &mut effects) {
+            Ok(answered) => {
                 effects.say(Role::Assistant, Source::Reply, std::mem::take(&mut self.message));
-                effects.finish(Answered { value, refs, ..Answered::default() })
+                effects.finish(answered)
             }
-            Found::Missing { record, parts: Some(parts) } => {
-                let parts = parts.into_iter().chain(texts::next(turns_shown(view))).collect();
-                self.go_back(view, record, parts, effects)
-            }
-            Found::Missing { record, parts: None } => effects.fail(record),
+            Err(missing) => match *missing {
+                (record, Some(parts)) => {
+                    let parts = parts.into_iter().chain(texts::next(turns_shown(view))).collect();
+                    self.go_back(view, record, parts, effects)
+                }
+                (record, None) => effects.fail(record),
+            },
         }
     }
 
@@ -224,7 +223,7 @@ impl JsonLoopMachine {
 }
 
 impl Machine for JsonLoopMachine {
-    fn open(&mut self, view: &View<'_>, inputs: Option<Inputs>) -> Decision {
+    fn open(&mut self, view: &View<'_>, inputs: Option<RunInputs>) -> Decision {
         if let Some(inputs) = inputs {
             self.context = inputs.context;
         }
@@ -289,7 +288,7 @@ fn within_answer(issue: &Issue) -> Remark {
     Remark { place: format!("final_answer{place}"), ..remark }
 }
 
-/// Turns that may follow, as the model is told: no more than all agents of the tree together have left.
+/// Turns that may follow, as the model sees them: no more than all agents of the tree together have left.
 fn turns_shown(view: &View<'_>) -> u32 {
     view.turns_after().min(view.tree_after)
 }

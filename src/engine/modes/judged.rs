@@ -1,4 +1,4 @@
-//! What a reply would come to, while somebody writes it or while it arrives.
+//! What a reply would come to, while it is typed or while it arrives.
 //!
 //! In: the parts of a reply. Out: would it be accepted, and what is wrong with it. Pure; nothing is run or called.
 

@@ -24,7 +24,7 @@ pub struct Start {
 
 /// What a run works on, from its start or from an edited turn.
 #[derive(Debug, Clone, Default)]
-pub struct Inputs {
+pub struct RunInputs {
     /// The checked context.
     pub context: Value,
     /// Definitions to evaluate: name and PTC-Lisp expression.
@@ -34,11 +34,10 @@ pub struct Inputs {
 /// The state machine of a mode.
 pub trait Machine: Send {
     /// Opens the run, before its first turn and again when its inputs were edited. Without inputs they are those of before.
-    fn open(&mut self, view: &View<'_>, inputs: Option<Inputs>) -> Decision;
+    fn open(&mut self, view: &View<'_>, inputs: Option<RunInputs>) -> Decision;
 
     /// The kind of the turn that begins, as it is recorded.
-    fn turn_kind(&self, view: &View<'_>) -> &'static str {
-        _ = view;
+    fn turn_kind(&self, _view: &View<'_>) -> &'static str {
         ""
     }
 
@@ -49,32 +48,27 @@ pub trait Machine: Send {
     fn on_reply(&mut self, view: &View<'_>, reply: &Reply) -> Decision;
 
     /// Takes what a call gave ([`super::Next::Call`]).
-    fn on_result(&mut self, view: &View<'_>, call: &ToolUse, result: ToolResult) -> Decision {
-        _ = (view, call, result);
+    fn on_result(&mut self, _view: &View<'_>, _call: &ToolUse, _result: ToolResult) -> Decision {
         Decision::unexpected()
     }
 
     /// Takes how a program ended ([`super::Next::Run`]).
-    fn on_outcome(&mut self, view: &View<'_>, outcome: Outcome) -> Decision {
-        _ = (view, outcome);
+    fn on_outcome(&mut self, _view: &View<'_>, _outcome: Outcome) -> Decision {
         Decision::unexpected()
     }
 
     /// Takes how the expressions ended, in their order ([`super::Next::Evaluate`]).
-    fn on_evaluated(&mut self, view: &View<'_>, outcomes: Vec<Outcome>) -> Decision {
-        _ = (view, outcomes);
+    fn on_evaluated(&mut self, _view: &View<'_>, _outcomes: Vec<Outcome>) -> Decision {
         Decision::unexpected()
     }
 
     /// Takes the user's answer ([`super::Next::Ask`]).
-    fn on_answer(&mut self, view: &View<'_>, answer: String) -> Decision {
-        _ = (view, answer);
+    fn on_answer(&mut self, _view: &View<'_>, _answer: String) -> Decision {
         Decision::unexpected()
     }
 
     /// The answer of a run that has spent its budget; `None`: it fails.
-    fn partial(&self, view: &View<'_>) -> Option<Answered> {
-        _ = view;
+    fn partial(&self, _view: &View<'_>) -> Option<Answered> {
         None
     }
 

@@ -25,7 +25,7 @@ use crate::agent::{Mode, Plan, Variant};
 
 pub use decision::{Answered, Decision, Effect, Messages, Next, ProgramRun, RequestPlan, ToolResult, ToolUse, View};
 pub use judged::{Judged, Remark, Standing};
-pub use machine::{Inputs, Machine, Start};
+pub use machine::{Machine, RunInputs, Start};
 
 pub(super) use answer::field;
 pub(super) use calls::{uncallable, unknown_tool};

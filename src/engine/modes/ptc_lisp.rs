@@ -13,13 +13,13 @@ use ptc_core::value::{Json, Value};
 use super::answer;
 use super::decision::{Answered, Decision, Effects, Messages, Next, RequestPlan, View, turns_used};
 use super::judged::{Judged, Standing as ReplyStanding, answer_judged, program_judged};
-use super::machine::{Inputs, Machine, Start};
+use super::machine::{Machine, RunInputs, Start};
 use super::programs::{
     Found, at_the_end, call_result, ends_by_words, failed, find, is_native, no_program, program_error, program_in,
     program_of, text_of, written_out,
 };
 use super::progress::{Done, Progress};
-use super::refs::{self, Refs};
+use super::refs::Refs;
 use super::returned::{checked, is_pinned, losses, of_pinned, plan_state};
 use super::verdict::{check_event, feedback as json_feedback, read_answer, withheld};
 use super::workspace::{Workspace, too_large};
@@ -170,7 +170,9 @@ impl PtcMachine {
         effects.say(Role::Assistant, Source::Reply, std::mem::take(&mut self.turn.message));
         let text = feedback::turn_line(view.plan, after(view));
         parts.push(MessagePart::Text { section: "turns".to_owned(), text, untrusted: false });
-        warning.into_iter().for_each(|text| effects.warn(text));
+        if let Some(text) = warning {
+            effects.warn(text);
+        }
         parts.extend(prompt::progress(view.plan, &self.work.summaries, self.progress.text.as_deref()));
         if !is_native(view.plan) || self.turn.calls.is_empty() {
             effects.say(Role::User, Source::Feedback, parts);
@@ -303,13 +305,12 @@ impl PtcMachine {
         outcomes: Vec<Outcome>,
         effects: &mut Effects,
     ) -> Verdict {
-        match self.refs.take(view.plan, &answer.value, outcomes) {
-            refs::Found::All { refs, warnings } => {
-                warnings.into_iter().for_each(|text| effects.warn(text));
-                Verdict::Done(Answered { refs, ..answer })
-            }
-            refs::Found::Missing { record, parts: Some(parts) } => Verdict::Next(Some(record), parts),
-            refs::Found::Missing { record, parts: None } => Verdict::Over(record),
+        match self.refs.take(view.plan, answer, outcomes, effects) {
+            Ok(answered) => Verdict::Done(answered),
+            Err(missing) => match *missing {
+                (record, Some(parts)) => Verdict::Next(Some(record), parts),
+                (record, None) => Verdict::Over(record),
+            },
         }
     }
 
@@ -322,7 +323,7 @@ impl PtcMachine {
 }
 
 impl Machine for PtcMachine {
-    fn open(&mut self, view: &View<'_>, inputs: Option<Inputs>) -> Decision {
+    fn open(&mut self, view: &View<'_>, inputs: Option<RunInputs>) -> Decision {
         let mut effects = Effects::default();
         self.pending = Pending::Definitions;
         let job = inputs.map(|inputs| self.work.take(view.plan, inputs, &mut effects)).transpose();
@@ -359,7 +360,9 @@ impl Machine for PtcMachine {
         }
         effects.check_budget();
         let (event, found) = find(view, reply);
-        event.into_iter().for_each(|event| effects.emit(event));
+        if let Some(event) = event {
+            effects.emit(event);
+        }
         self.turn = Turn { message: view.reply_part(), calls: reply.calls.clone(), program: String::new() };
         let verdict = match found {
             Found::Program { text, message } => {

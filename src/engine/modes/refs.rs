@@ -7,6 +7,7 @@ use ptc_core::lisp::Outcome;
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value};
 
+use super::decision::{Answered, Effects};
 use crate::agent::{Plan, Ref, RefSource};
 use crate::event::{ErrorRecord, MessagePart};
 use crate::program::{Job, expression, path};
@@ -19,23 +20,8 @@ pub(super) struct Refs {
     retries: u32,
 }
 
-/// The refs of an answer.
-pub(super) enum Found {
-    /// All that are required were found.
-    All {
-        /// Their values; `None` when the agent has no refs.
-        refs: Option<Json>,
-        /// Why optional ones are nil.
-        warnings: Vec<String>,
-    },
-    /// Some are missing.
-    Missing {
-        /// The failure.
-        record: ErrorRecord,
-        /// The message that asks for them, when one may still be sent.
-        parts: Option<Vec<MessagePart>>,
-    },
-}
+/// An answer without required refs: the failure, and the message that asks for them when one may still be sent.
+pub(super) type Missing = (ErrorRecord, Option<Vec<MessagePart>>);
 
 impl Refs {
     /// Of a run of this plan that has not answered yet.
@@ -57,13 +43,19 @@ impl Refs {
         sources.into_iter().map(|source| expression::job(source, &result)).collect()
     }
 
-    /// Takes the refs from the answer. `outcomes`: those of [`Self::jobs`].
-    pub(super) fn take(&mut self, plan: &Plan, answer: &Json, outcomes: Vec<Outcome>) -> Found {
+    /// Takes the refs from the answer and warns of optional ones without a value. `outcomes`: those of [`Self::jobs`].
+    pub(super) fn take(
+        &mut self,
+        plan: &Plan,
+        answer: Answered,
+        outcomes: Vec<Outcome>,
+        effects: &mut Effects,
+    ) -> Result<Answered, Box<Missing>> {
         let refs = &plan.settings.refs;
         if refs.is_empty() {
-            return Found::All { refs: None, warnings: Vec::new() };
+            return Ok(answer);
         }
-        let result = answer.to_value();
+        let result = answer.value.to_value();
         let mut outcomes = outcomes.into_iter();
         let mut values: Vec<(String, Json)> = Vec::new();
         let mut missing: Vec<&Ref> = Vec::new();
@@ -87,12 +79,15 @@ impl Refs {
             values.push((one.name.clone(), Json::from(&value)));
         }
         if missing.is_empty() {
-            return Found::All { refs: Some(Json::object(values)), warnings };
+            for text in warnings {
+                effects.warn(text);
+            }
+            return Ok(Answered { refs: Some(Json::object(values)), ..answer });
         }
         let record = ErrorRecord::new(Reason::MissingRefs, format!("the answer lacks: {}", names.join(", ")));
-        let parts = (self.retries > 0).then(|| texts::ask_again(plan, &missing, answer));
+        let parts = (self.retries > 0).then(|| texts::ask_again(plan, &missing, &answer.value));
         self.retries = self.retries.saturating_sub(1);
-        Found::Missing { record, parts }
+        Err(Box::new((record, parts)))
     }
 }
 
@@ -103,23 +98,19 @@ mod tests {
     use super::*;
     use crate::agent::Agent;
 
-    fn found(refs: &str, answer: &str) -> Found {
+    fn taken(refs: &str, answer: &str) -> Result<Answered, Box<Missing>> {
         let toml = format!("mode = \"json\"\nprompt = \"go\"\nsignature = \"[:int]\"\n[refs]\n{refs}\n");
         let plan = Plan::new(&Agent::from_toml(&toml, "test.toml").unwrap()).unwrap();
         let answer = json::parse(answer).unwrap();
         let outcomes = Refs::jobs(&plan, &answer).iter().map(Job::evaluate).collect();
-        Refs::new(&plan).take(&plan, &answer, outcomes)
+        Refs::new(&plan).take(&plan, answer.into(), outcomes, &mut Effects::default())
     }
 
     #[test]
     fn an_expression_sees_the_result_and_a_broken_one_says_why() {
-        let Found::All { refs: Some(refs), warnings } = found("n = { expr = \"(count result)\" }", "[1,2,3]") else {
-            panic!("the ref is there");
-        };
-        assert_eq!((refs.to_text().as_str(), warnings.len()), (r#"{"n":3}"#, 0));
-        let Found::Missing { record, parts } = found("n = { expr = \"(/ 1 0)\" }", "[1]") else {
-            panic!("the expression has no value");
-        };
+        let refs = taken("n = { expr = \"(count result)\" }", "[1,2,3]").unwrap().refs.unwrap();
+        assert_eq!(refs.to_text(), r#"{"n":3}"#);
+        let (record, parts) = *taken("n = { expr = \"(/ 1 0)\" }", "[1]").unwrap_err();
         assert!(record.message.contains("zero") && parts.is_some(), "{}", record.message);
     }
 }

@@ -12,7 +12,7 @@ use super::calls::{Repeats, args_text, arguments, native_use, result_text};
 use super::conclusion::{Conclusion, is_message, miss};
 use super::decision::{Decision, Effects, Next, RequestPlan, ToolResult, ToolUse, View, turns_used};
 use super::judged::{Judged, Standing, answer_judged, calls_judged, program_judged};
-use super::machine::{Inputs, Machine, Start};
+use super::machine::{Machine, RunInputs, Start};
 use super::programs::{call_extract, call_result, failed, program_among, program_error, text_of};
 use super::verdict::{is_cut, truncated, withheld};
 use super::workspace::{Workspace, too_large};
@@ -139,7 +139,7 @@ impl TextMachine {
 }
 
 impl Machine for TextMachine {
-    fn open(&mut self, view: &View<'_>, inputs: Option<Inputs>) -> Decision {
+    fn open(&mut self, view: &View<'_>, inputs: Option<RunInputs>) -> Decision {
         let mut effects = Effects::default();
         if let Some(inputs) = inputs {
             self.context = inputs.context.clone();

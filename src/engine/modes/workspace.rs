@@ -14,7 +14,7 @@ use ptc_core::value::{Bounds, Keyword, Kind, Map, Value};
 
 use super::decision::{Effects, Messages, ProgramRun, View};
 use super::digest::Digest;
-use super::machine::Inputs;
+use super::machine::RunInputs;
 use crate::agent::{Completion, MemoryStrategy, Plan};
 use crate::event::{ErrorRecord, Kept as KeptText, MemoryChange, MessagePart, TasksKept};
 use crate::program::Job;
@@ -78,7 +78,7 @@ impl Workspace {
     pub(super) fn take(
         &mut self,
         plan: &Plan,
-        inputs: Inputs,
+        inputs: RunInputs,
         effects: &mut Effects,
     ) -> Result<Option<Job>, ErrorRecord> {
         self.context = inputs.context;

@@ -1,7 +1,5 @@
 //! Mode `json_loop`: control objects and native calls.
 
-use ptc_core::reasons::Reason;
-
 use super::*;
 
 const TOOL: &str = "[tools.look]\nkind = \"table\"\nsignature = \"(id :int) -> :any\"\ndefault = 7\n";
@@ -60,10 +58,10 @@ fn a_call_is_made_and_its_result_goes_back() {
         "check budget",
         "next turn",
     ];
-    assert_eq!(play.result(value("7")), expected);
+    assert_eq!(play.gives("7"), expected);
     let mut play = Play::after(&agent(""), 2);
     play.reply(CALL);
-    let lines = play.result(failure(Reason::ToolError, "down"));
+    let lines = play.fails(Reason::ToolError, "down");
     assert_eq!(lines[4], "fail max_turns_exceeded: 3 turns were used without a final answer; max_turns is 3");
 }
 
@@ -74,15 +72,15 @@ fn native_calls_are_made_one_after_the_other() {
     assert_eq!(lines[0], "emit extract control found");
     assert!(lines[1].starts_with("emit notice warning: the model called a tool natively"), "{lines:?}");
     assert_eq!(lines[2..], ["check budget", r#"call 0 look {"id":1}"#]);
-    assert_eq!(play.result(value("7")), [r#"call 1 look {"id":2}"#]);
-    assert_eq!(play.result(value("8"))[2..], ["end turn", "check budget", "next turn"]);
+    assert_eq!(play.gives("7"), [r#"call 1 look {"id":2}"#]);
+    assert_eq!(play.gives("8")[2..], ["end turn", "check budget", "next turn"]);
 }
 
 #[test]
 fn the_same_call_again_and_again_ends_the_run() {
     let mut play = Play::of(&agent("same_calls = 2\n"));
     play.reply(CALL);
-    play.result(value("7"));
+    play.gives("7");
     let lines = play.reply(CALL);
     assert_eq!(lines[1..3], ["check budget", "end turn: loop_detected"]);
 }
@@ -126,7 +124,7 @@ fn too_many_broken_replies_in_a_row_end_the_run() {
     let mut play = Play::of(&toml);
     play.reply("{\"thought\":\"hm\"}");
     play.reply(CALL);
-    play.result(value("7"));
+    play.gives("7");
     assert_eq!(play.reply("{\"thought\":\"hm\"}")[1], "end turn: protocol_error", "a good one counts them from 0");
 }
 

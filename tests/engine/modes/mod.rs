@@ -8,10 +8,11 @@ mod ptc_lisp;
 mod text;
 
 use ptc_core::lisp::{Memory, Outcome, Signal, Usage};
+use ptc_core::reasons::Reason;
 use ptc_core::value::Value;
 use ptc_workbench::agent::{Agent, Plan};
 use ptc_workbench::engine::modes::{
-    Answered, Decision, Effect, Inputs, Machine, Messages, Next, Start, ToolResult, ToolUse, View, machine,
+    Answered, Decision, Effect, Machine, Messages, Next, RunInputs, Start, ToolResult, ToolUse, View, machine,
 };
 use ptc_workbench::event::{ErrorRecord, Event, MessagePart};
 use ptc_workbench::model::{Finish, Reply};
@@ -38,7 +39,7 @@ impl Play {
         let plan = Plan::new(&agent).unwrap_or_else(|findings| panic!("{findings:?}"));
         let machine = machine(&plan, Start::default());
         let mut play = Self { plan, machine, used: 0, call: None };
-        let inputs = Inputs { context: parsed(context).to_value(), memory: play.plan.settings.memory.clone() };
+        let inputs = RunInputs { context: parsed(context).to_value(), memory: play.plan.settings.memory.clone() };
         let lines = play.step(|machine, view| machine.open(view, Some(inputs)));
         (play, lines)
     }
@@ -78,7 +79,16 @@ impl Play {
         self.step(|machine, view| machine.on_reply(view, &reply))
     }
 
-    /// The result of the call that was decided last.
+    /// The call that was decided last gives this value.
+    fn gives(&mut self, value: &str) -> Vec<String> {
+        self.result(Ok(parsed(value).to_value()))
+    }
+
+    /// The call that was decided last fails.
+    fn fails(&mut self, reason: Reason, message: &str) -> Vec<String> {
+        self.result(Err(ErrorRecord::new(reason, message)))
+    }
+
     fn result(&mut self, result: ToolResult) -> Vec<String> {
         let call = self.call.take().expect("a call was decided");
         self.step(|machine, view| machine.on_result(view, &call, result))
@@ -207,14 +217,6 @@ fn shown(parts: &[MessagePart]) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SHOWN).collect::<String>().trim_end().to_owned()
 }
 
-fn value(text: &str) -> ToolResult {
-    Ok(parsed(text).to_value())
-}
-
-fn failure(reason: ptc_core::reasons::Reason, message: &str) -> ToolResult {
-    Err(ErrorRecord::new(reason, message))
-}
-
 #[test]
 fn what_a_machine_did_not_ask_for_fails_the_run() {
     let modes = ["json", "text", "json_loop"];
@@ -246,7 +248,7 @@ fn an_edited_context_opens_the_run_again() {
         let toml =
             format!("mode = \"{mode}\"\nprompt = \"{{{{what}}}}?\"\nsignature = \"(what :string) -> :string\"\n");
         let (mut play, first) = Play::open(&toml, r#"{"what":"Cats"}"#);
-        let inputs = Inputs { context: parsed(r#"{"what":"Dogs"}"#).to_value(), memory: Vec::new() };
+        let inputs = RunInputs { context: parsed(r#"{"what":"Dogs"}"#).to_value(), memory: Vec::new() };
         let again = play.step(|machine, view| machine.open(view, Some(inputs)));
         assert_eq!(again, [first[0].replace("Cats", "Dogs")], "{mode}");
         assert_eq!(play.step(|machine, view| machine.open(view, None)), again, "{mode}: without inputs they stay");

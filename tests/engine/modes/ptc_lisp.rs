@@ -1,10 +1,8 @@
 //! Mode `ptc_lisp`: programs in blocks and in native calls.
 
-use ptc_core::lisp::Error;
-use ptc_core::reasons::Reason;
-
 use super::super::ptc::p;
 use super::*;
+use ptc_core::lisp::Error;
 
 const AGENT: &str = "mode = \"ptc_lisp\"\nprompt = \"go\"\nsignature = \"{n :int}\"\nmax_turns = 3\n\
                      [tools.look]\nkind = \"table\"\ndefault = 7\n";

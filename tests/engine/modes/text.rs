@@ -1,7 +1,5 @@
 //! Mode `text`: plain, with tools, and combined with programs.
 
-use ptc_core::reasons::Reason;
-
 use super::*;
 
 const TOOL: &str = "[tools.look]\nkind = \"table\"\nsignature = \"(id :int) -> :any\"\ndefault = 7\n";
@@ -30,8 +28,8 @@ fn calls_are_made_in_order_and_each_has_its_message() {
     let reply = Reply::calling([("look", r#"{"id":1}"#), ("look", r#"{"id":2}"#)]);
     let expected = ["check budget", "say assistant (Reply): the reply of r0/t1", r#"call 0 look {"id":1}"#];
     assert_eq!(play.reply(reply), expected);
-    assert_eq!(play.result(value("7")), ["say tool (Tool): tc_1 look gave 7", r#"call 1 look {"id":2}"#]);
-    let lines = play.result(failure(Reason::ToolError, "it is down"));
+    assert_eq!(play.gives("7"), ["say tool (Tool): tc_1 look gave 7", r#"call 1 look {"id":2}"#]);
+    let lines = play.fails(Reason::ToolError, "it is down");
     assert!(lines[0].starts_with(r#"say tool (Tool): tc_2 look gave {"error":"it is"#), "{lines:?}");
     assert_eq!(lines[1..], ["end turn", "check budget", "next turn"]);
     assert_eq!(play.reply("Seven."), ["end turn", r#"finish "Seven.""#]);
@@ -41,7 +39,7 @@ fn calls_are_made_in_order_and_each_has_its_message() {
 fn calls_of_the_last_turn_are_made_and_the_run_fails() {
     let mut play = Play::after(&tools(""), 1);
     play.reply(Reply::calling([("look", r#"{"id":1}"#)]));
-    let lines = play.result(value("7"));
+    let lines = play.gives("7");
     let failed = "fail max_turns_exceeded: 2 turns were used and the model still called tools; max_turns is 2";
     assert_eq!(lines[1..], ["end turn", "check budget", failed]);
 }
@@ -57,7 +55,7 @@ fn a_call_that_cannot_be_made_is_refused() {
     assert_eq!(call("nothing", "{}"), "call 0 nothing {}", "the driver knows which tools there are");
     let mut play = Play::of(&toml);
     play.reply(Reply::calling([("nothing", "{}")]));
-    let lines = play.result(failure(Reason::UnknownTool, "unknown tool"));
+    let lines = play.fails(Reason::UnknownTool, "unknown tool");
     assert_eq!(lines[0], r#"say tool (Tool): tc_1 nothing gave {"error":"unknown tool"#);
 }
 
@@ -65,7 +63,7 @@ fn a_call_that_cannot_be_made_is_refused() {
 fn the_same_call_again_and_again_ends_the_run() {
     let mut play = Play::of(&tools("same_calls = 2\n"));
     play.reply(Reply::calling([("look", r#"{"id":1}"#)]));
-    play.result(value("7"));
+    play.gives("7");
     let lines = play.reply(Reply::calling([("look", r#"{"id":1.0}"#)]));
     assert_eq!(lines[..2], ["check budget", "end turn: loop_detected"]);
 }
