@@ -339,7 +339,7 @@ fn native(plan: &Plan, call: &NativeCall) -> Result<(String, Json), ErrorRecord>
 fn no_tool(plan: &Plan, name: &str) -> String {
     let names: Vec<_> = plan.native_tools().map(|tool| tool.name.as_str()).collect();
     let known = if names.is_empty() { "there are no tools".to_owned() } else { format!("tools: {}", names.join(", ")) };
-    format!("there is no tool `{name}` ({known})")
+    format!("unknown tool `{name}` ({known})")
 }
 
 fn control_extract(read: &ControlReply, reply: &Reply) -> Extract {

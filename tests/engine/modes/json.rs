@@ -44,7 +44,7 @@ fn a_misfit_of_the_last_turn_ends_the_run_within_the_budget() {
         "emit extract json json_parse_error",
         "end turn: json_parse_error",
         "check budget",
-        "fail json_parse_error: the reply holds no JSON",
+        "fail json_parse_error: the reply contains no JSON",
     ];
     assert_eq!(lines, expected);
 }
