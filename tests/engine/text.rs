@@ -399,7 +399,7 @@ async fn missing_refs_are_asked_for_in_json_with_the_format_where_the_answer_is_
         let (_, closing) = feedback.split_once("Reply again, only with JSON in this format:\n").unwrap();
         assert!(closing.starts_with("{\"a\":{"), "{feedback}");
         let message = ran.step.fail.unwrap().message;
-        assert!(message.starts_with("the answer lacks: b, sum (its expression failed: "), "{message}");
+        assert!(message.starts_with("the answer is missing: b, sum (its expression failed: "), "{message}");
     }
 }
 

@@ -186,10 +186,7 @@ fn references_are_written_for_names_that_have_values() {
     let refused = |source| write(source).expect_err("it is refused").message;
     assert_eq!(refused("{{txet}}"), "`txet` has no value in the context; there is `text`");
     assert_eq!(refused("{{#rows}}x{{/rows}}"), "sections cannot be used in a program's prompt; write variables only");
-    assert_eq!(
-        refused("{{.}}"),
-        "`{{.}}` is the element of a section; outside of sections write a parameter's name"
-    );
+    assert_eq!(refused("{{.}}"), "`{{.}}` is the element of a section; outside of sections write a parameter's name");
 }
 
 fn nested(levels: usize) -> String {

@@ -45,7 +45,7 @@ impl Driver<'_> {
             if decision == Some(Decision::Always) && !is_recorded {
                 self.ports.tools.keep(&definition);
             }
-            let unread = decision.is_none().then(|| format!(" (`{answer}` is none of once, run, always, deny)"));
+            let unread = decision.is_none().then(|| format!(" (`{answer}` is not one of once, run, always, deny)"));
             (Ruling::new(USER, decision.unwrap_or(Decision::Deny)), unread.unwrap_or_default())
         };
         match ruling.decision {
@@ -58,7 +58,7 @@ impl Driver<'_> {
                 let name = &tool.name;
                 let message = if ruling.by == NOBODY {
                     format!(
-                        "the tool {name} was not called: nobody is there to allow it; start with {ALLOW_FLAG} to allow such tools"
+                        "the tool {name} was not called: no user is present to allow it; start with {ALLOW_FLAG} to allow such tools"
                     )
                 } else {
                     format!("the tool {name} was not called: it was not allowed{unread}")
@@ -92,7 +92,7 @@ impl Driver<'_> {
         let asked = at.question(1);
         let name = &tool.name;
         let text = format!(
-            "The call of the tool {name} was begun before, and what came of it is not in this session: it may have taken effect. Make it again (repeat), or go on without its result (skip)?"
+            "The call of the tool {name} was started before, and its result is not in this session: it may have taken effect. Repeat the call (repeat) or continue without its result (skip)?"
         );
         let options = AGAIN.map(ToOwned::to_owned).to_vec();
         let (kind, shown, offered) = (QuestionAsked::OUTCOME.to_owned(), text.clone(), options.clone());
@@ -102,7 +102,7 @@ impl Driver<'_> {
             return Ok(None);
         }
         let message = format!(
-            "the outcome of this call is unknown: {name} was called, what came of it is not in this session, and it was not repeated"
+            "the outcome of this call is unknown: {name} was called, its result is not in this session, and it was not repeated"
         );
         Ok(Some(ErrorRecord::new(Reason::ToolError, message)))
     }

@@ -105,15 +105,9 @@ fn unknown_names_are_reported_together_with_suggestions() {
     let cases = [
         ("(nope-one 1) nope-two", "unknown names `nope-one`, `nope-two`"),
         ("(fitler 1)", "unknown name `fitler`. Did you mean `filter` instead of `fitler`?"),
-        (
-            "(let [user-name 1] user_name)",
-            "unknown name `user_name`. Did you mean `user-name` instead of `user_name`?",
-        ),
+        ("(let [user-name 1] user_name)", "unknown name `user_name`. Did you mean `user-name` instead of `user_name`?"),
         ("(dotimes [i 3] (f i))", "unknown name `dotimes`. dotimes: use (doseq [i (range n)] …)"),
-        (
-            "(f when)",
-            "unknown name `when`. `when` is a special form, not a value; wrap it in (fn […] …)",
-        ),
+        ("(f when)", "unknown name `when`. `when` is a special form, not a value; wrap it in (fn […] …)"),
         (
             "(fitler 1) (redcue 2) (f when)",
             "unknown names `fitler`, `redcue`, `when`. Did you mean `filter` instead of `fitler`? Did you mean `reduce` instead of `redcue`? `when` is a special form, not a value; wrap it in (fn […] …)",
