@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::event::{Address, Envelope, Event, JsonText, Kept, PartKind, ReplyPart, RunText};
@@ -20,7 +21,7 @@ pub use rules::{REDACTIONS, Redaction, Rules};
 use walk::{Echoes, Hit, Walk};
 
 /// Something that was (or would be) removed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Removal {
     /// Where it happened.
     pub address: Address,

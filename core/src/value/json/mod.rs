@@ -8,6 +8,7 @@ mod difference;
 mod members;
 mod path;
 mod read;
+mod serialize;
 mod texts;
 mod values;
 mod write;
@@ -19,6 +20,7 @@ pub use difference::{Difference, differences, same};
 pub use members::Members;
 pub(crate) use read::escaped;
 pub use read::{JsonError, parse};
+pub use serialize::to_json;
 pub(crate) use values::parse_value;
 pub(crate) use write::write_string;
 
@@ -104,6 +106,29 @@ impl Json {
             list.push(Member { key: key.into(), key_span: Span::default(), value });
         }
         Node::Object(list.finish()).into()
+    }
+
+    /// An object without members.
+    pub fn empty() -> Self {
+        Node::Object(Vec::new()).into()
+    }
+
+    /// The object with this member: in the place of the one with the same key, or at the end.
+    #[must_use]
+    pub fn with(&self, key: &str, value: Self) -> Self {
+        let mut members = self.members().unwrap_or_default().to_vec();
+        match members.iter_mut().find(|member| member.key == key) {
+            Some(member) => member.value = value,
+            None => members.push(Member { key: key.to_owned(), key_span: Span::default(), value }),
+        }
+        Node::Object(members).into()
+    }
+
+    /// The object without the member with this key.
+    #[must_use]
+    pub fn without(&self, key: &str) -> Self {
+        let members = self.members().unwrap_or_default();
+        Node::Object(members.iter().filter(|member| member.key != key).cloned().collect()).into()
     }
 
     /// The member of an object with this key.
