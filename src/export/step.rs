@@ -1,7 +1,6 @@
 //! Steps as JSON: for `--json` and for the export.
 
 use ptc_core::value::Json;
-use ptc_core::value::json;
 use serde::{Serialize, Serializer};
 use serde_with::skip_serializing_none;
 
@@ -263,8 +262,7 @@ fn message(message: &SentMessage) -> MessageJson<'_> {
 }
 
 fn native_call(call: &NativeCall) -> NativeCallJson<'_> {
-    let args = json::parse(&call.args).unwrap_or_else(|_| Json::str(call.args.as_str()));
-    NativeCallJson { id: &call.id, name: &call.name, args }
+    NativeCallJson { id: &call.id, name: &call.name, args: call.json_args() }
 }
 
 fn compaction(done: &CompactionDone) -> CompactionJson<'_> {

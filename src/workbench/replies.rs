@@ -59,7 +59,7 @@ impl<'r> Told<'r> {
         let nothing = || format!("no program was found in the reply of {}: edit the reply itself", self.turn);
         let mut reply = self.reply().ok_or_else(nothing)?;
         if let Some(call) = reply.calls.iter_mut().find(|call| call.name == LISP_EVAL) {
-            call.args = Json::object([(PROGRAM, Json::str(program))]).to_text();
+            call.args = Json::empty().with(PROGRAM, Json::str(program)).to_text();
             return Ok(reply);
         }
         let (start, end) =

@@ -198,8 +198,8 @@ impl Workbench {
             let near = did_you_mean(name, self.config.servers.iter().map(|entry| entry.name.as_str()));
             return Err(format!("the configuration has no section [mcp.{name}]{near}"));
         };
-        let table = [("kind", Json::str("mcp")), ("server", Json::str(name))];
-        let tool = Tool::declared("any", &with_keys(&Json::object(table), entry.keys()));
+        let table = Json::empty().with("kind", Json::str("mcp")).with("server", Json::str(name));
+        let tool = Tool::declared("any", &with_keys(&table, entry.keys()));
         let connection = match tool.map(|tool| tool.kind) {
             Ok(Kind::Mcp(Mcp { connection: Some(connection), .. })) => connection,
             Err(wrong) => return Err(wrong.into_iter().map(|(_, message)| message).collect::<Vec<_>>().join("; ")),
@@ -309,11 +309,11 @@ fn made(name: &str, definition: &Json, make: &mut dyn FnMut(&str, &Json) -> Json
             let Some(agent) = definition.get("agent").filter(|agent| agent.members().is_some()) else {
                 return definition.clone();
             };
-            let Some(tools) = agent.get("tools").and_then(Json::members) else { return definition.clone() };
-            let tools: Vec<(String, Json)> =
-                tools.iter().map(|tool| (tool.key.clone(), made(&tool.key, &tool.value, make, depth + 1))).collect();
-            let agent = with_keys(agent, vec![("tools", Json::object(tools))]);
-            with_keys(definition, vec![("agent", agent)])
+            let Some(tools) = agent.get("tools").filter(|tools| tools.members().is_some()) else {
+                return definition.clone();
+            };
+            let tools = tools.map_members(|name, tool| made(name, tool, make, depth + 1));
+            definition.clone().with("agent", agent.clone().with("tools", tools))
         }
         _ => definition.clone(),
     }
@@ -321,15 +321,7 @@ fn made(name: &str, definition: &Json, make: &mut dyn FnMut(&str, &Json) -> Json
 
 /// A table with these keys, in place of those of the same names.
 fn with_keys(table: &Json, keys: Vec<(&'static str, Json)>) -> Json {
-    let mut members: Vec<(String, Json)> =
-        table.members().unwrap_or_default().iter().map(|member| (member.key.clone(), member.value.clone())).collect();
-    for (key, value) in keys {
-        match members.iter_mut().find(|(known, _)| known == key) {
-            Some((_, old)) => *old = value,
-            None => members.push((key.to_owned(), value)),
-        }
-    }
-    Json::object(members)
+    keys.into_iter().fold(table.clone(), |table, (key, value)| table.with(key, value))
 }
 
 /// A definition with what its server says, where it says nothing itself.

@@ -1,6 +1,7 @@
 //! Data of the events about tools, programs, memory and people: what was called, what came back, what was kept.
 //! Field names are the stored names; absent means unknown or not applicable.
 
+use ptc_core::value::{Json, json};
 use serde::{Deserialize, Serialize};
 
 use crate::event::raw::present;
@@ -15,6 +16,13 @@ pub struct NativeCall {
     pub name: String,
     /// The arguments as the model wrote them: JSON text, or what should have been.
     pub args: String,
+}
+
+impl NativeCall {
+    /// The arguments as JSON; text that is not JSON as a string.
+    pub fn json_args(&self) -> Json {
+        json::parse(&self.args).unwrap_or_else(|_| Json::str(self.args.as_str()))
+    }
 }
 
 impl std::fmt::Display for NativeCall {

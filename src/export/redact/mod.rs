@@ -206,7 +206,7 @@ fn tree(event: &Event) -> Result<Json, String> {
     let data = event.data().map_err(|error| error.to_string())?;
     let tree = json::parse(data.get()).map_err(|error| error.to_string())?;
     let (Some(name), Some(after)) = (edited_name(event), tree.get("after").cloned()) else { return Ok(tree) };
-    Ok(with_after(tree, &Json::object([(name, after)])))
+    Ok(with_after(tree, &Json::empty().with(name, after)))
 }
 
 /// The name in the context that an edit puts something under.

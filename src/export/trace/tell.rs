@@ -157,7 +157,7 @@ impl<'a> Teller<'a> {
             }
         };
         let context = record.data("context").filter(|context| context.members().is_some());
-        let context = context.map_or_else(|| JsonText::of(&Json::object::<String>([])), JsonText::of);
+        let context = context.map_or_else(|| JsonText::of(&Json::empty()), JsonText::of);
         self.open_run(record, address, made_up, context);
         let run = self.runs.len() - 1;
         self.spans.extend(record.text("span_id").map(|span| (span.to_owned(), run)));
@@ -170,7 +170,7 @@ impl<'a> Teller<'a> {
     fn session_run(&mut self, record: &'a Record) {
         self.roots += 1;
         let address = Address::run(self.roots - 1);
-        self.open_run(record, address, false, JsonText::of(&Json::object::<String>([])));
+        self.open_run(record, address, false, JsonText::of(&Json::empty()));
         for early in std::mem::take(&mut self.early) {
             self.keep(early);
         }
@@ -247,7 +247,7 @@ impl<'a> Teller<'a> {
 
     fn tool_start(&mut self, run: usize, record: &Record) {
         let address = self.next_call(run, record.at_ms);
-        let args = record.data("args").map_or_else(|| JsonText::of(&Json::object::<String>([])), JsonText::of);
+        let args = record.data("args").map_or_else(|| JsonText::of(&Json::empty()), JsonText::of);
         let name = record.text("tool_name").unwrap_or("unknown").to_owned();
         if let Some(span) = record.text("span_id") {
             self.calls.insert(span.to_owned(), address.clone());

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ptc_core::lisp::format;
 use ptc_core::value::Json;
+use ptc_core::value::json::to_json;
 
 use super::object;
 use crate::agent::{CallEntry, Step, StepFold, Turn};
@@ -226,7 +227,7 @@ fn request(request: &RequestMade) -> Json {
         ("schema", request.schema.as_ref().map(JsonText::json)),
         ("tools", Some(Json::list(request.tools.iter().map(tool)))),
         ("tool_names", Some(Json::list(names))),
-        ("options", Some(JsonText::of_data(&request.options).json())),
+        ("options", Some(to_json(&request.options))),
         ("cache", Some(request.cache.into())),
     ])
 }

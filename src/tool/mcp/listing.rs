@@ -4,13 +4,13 @@
 //! names to the server's.
 
 use ptc_core::signature::{Field, Signature, Type, json_schema, parse};
+use ptc_core::value::json::to_json;
 use ptc_core::value::{Json, Value};
 use rmcp::model::{JsonObject, Tool};
 use serde::{Deserialize, Serialize};
 
 use super::is_same_name;
 use super::reduce::{field_name, reduced};
-use crate::event::JsonText;
 use crate::model::Scrub;
 
 /// Bytes of a description that are kept.
@@ -91,7 +91,7 @@ pub(super) fn arguments(tool: &Tool, args: &Value) -> JsonObject {
 }
 
 fn schema(object: &JsonObject) -> Json {
-    JsonText::of_data(object).json()
+    to_json(object)
 }
 
 fn type_of(schema: &Json, place: &str, lost: &mut Vec<String>) -> Type {

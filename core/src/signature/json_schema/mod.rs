@@ -58,7 +58,7 @@ impl Wrap {
     /// The answer inside its wrapping, as the schema asks for it.
     pub fn around(self, answer: Json) -> Json {
         match self.key() {
-            Some(key) => Json::object([(key, answer)]),
+            Some(key) => Json::empty().with(key, answer),
             None => answer,
         }
     }

@@ -115,8 +115,8 @@ impl Json {
 
     /// The object with this member: in the place of the one with the same key, or at the end.
     #[must_use]
-    pub fn with(&self, key: &str, value: Self) -> Self {
-        let mut members = self.members().unwrap_or_default().to_vec();
+    pub fn with(self, key: &str, value: Self) -> Self {
+        let mut members = self.into_members();
         match members.iter_mut().find(|member| member.key == key) {
             Some(member) => member.value = value,
             None => members.push(Member { key: key.to_owned(), key_span: Span::default(), value }),
@@ -126,9 +126,26 @@ impl Json {
 
     /// The object without the member with this key.
     #[must_use]
-    pub fn without(&self, key: &str) -> Self {
-        let members = self.members().unwrap_or_default();
-        Node::Object(members.iter().filter(|member| member.key != key).cloned().collect()).into()
+    pub fn without(self, key: &str) -> Self {
+        let mut members = self.into_members();
+        members.retain(|member| member.key != key);
+        Node::Object(members).into()
+    }
+
+    /// The object with every value replaced by what `change` makes of its key and value; anything else as it is.
+    #[must_use]
+    pub fn map_members(&self, mut change: impl FnMut(&str, &Self) -> Self) -> Self {
+        let Some(members) = self.members() else { return self.clone() };
+        let members =
+            members.iter().map(|member| Member { value: change(&member.key, &member.value), ..member.clone() });
+        Node::Object(members.collect()).into()
+    }
+
+    fn into_members(self) -> Vec<Member> {
+        match self.node {
+            Node::Object(members) => members,
+            _ => Vec::new(),
+        }
     }
 
     /// The member of an object with this key.

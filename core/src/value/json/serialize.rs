@@ -80,7 +80,7 @@ struct ObjectBuilder {
 /// The content of a variant under its name.
 fn tagged(variant: Option<&'static str>, content: Json) -> Json {
     match variant {
-        Some(name) => Json::object([(name, content)]),
+        Some(name) => Json::empty().with(name, content),
         None => content,
     }
 }
