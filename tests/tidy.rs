@@ -3,6 +3,7 @@
 //! In: the project's files. Out: one test per rule, whose message lists each place that breaks it.
 
 mod broken;
+mod circles;
 mod source;
 
 use std::fmt::Write as _;
@@ -34,8 +35,39 @@ const PACKAGE: &[&[&str]] = &[
 const CORE: &[&[&str]] =
     &[&["template", "reply", "lisp"], &["signature"], &["value"], &["text", "heap"], &["limits"], &["reasons"]];
 
-/// The one knot in the core: values hold functions, and functions hold code that runs on values.
-const FUNCTIONS_ARE_VALUES: &str = "core/src/value/function.rs";
+/// The files of the engine from the top, by path without `.rs`; each row may use the rows below it, and nothing beside or above.
+const ENGINE: &[&[&str]] = &[
+    &["mod"],
+    &["preview", "reader"],
+    &["driver/mod"],
+    &["driver/run"],
+    &["driver/perform"],
+    &["driver/call"],
+    &[
+        "driver/breakpoints",
+        "driver/child",
+        "driver/consent",
+        "driver/gate",
+        "driver/program",
+        "driver/questions",
+        "driver/request",
+        "driver/turn",
+    ],
+    &["driver/state"],
+    &["driver/clock", "driver/conversation", "driver/parts", "driver/usage"],
+    &["modes/mod"],
+    &["modes/json", "modes/json_loop", "modes/ptc_lisp", "modes/text"],
+    &["modes/conclusion", "modes/programs", "modes/returned"],
+    &["modes/workspace"],
+    &["modes/machine"],
+    &["modes/digest", "modes/judged", "modes/progress"],
+    &["modes/calls", "modes/refs", "modes/verdict"],
+    &["modes/answer", "modes/decision"],
+    &["ports"],
+    &["history"],
+    &["input"],
+    &["tree"],
+];
 
 /// Paths that only some places may use.
 struct Reserved {
@@ -70,6 +102,23 @@ const SERVERS: Reserved = Reserved {
     within: "src/",
     paths: &[&["rmcp"]],
     places: &[("src/tool/mcp", "the client of the protocol")],
+};
+
+const DECISIONS: Reserved = Reserved {
+    rule: "modes decide, the driver acts: no tasks, clocks, locks or ports in src/engine/modes",
+    within: "src/engine/modes/",
+    paths: &[
+        &["tokio"],
+        &["futures"],
+        &["std", "sync"],
+        &["std", "time"],
+        &["std", "fs"],
+        &["crate", "port"],
+        &["engine", "driver"],
+        &["engine", "history"],
+        &["engine", "ports"],
+    ],
+    places: &[],
 };
 
 const COLOURS: Reserved = Reserved {
@@ -131,8 +180,21 @@ fn imports_of_the_package_point_one_way() {
 
 #[test]
 fn imports_of_the_core_point_one_way() {
-    let checked = Tree::project().sources.iter().filter(|source| source.path != FUNCTIONS_ARE_VALUES);
-    none(checked.flat_map(|source| wrong_imports(source, "core/src/", CORE)));
+    none(Tree::project().sources.iter().flat_map(|source| wrong_imports(source, "core/src/", CORE)));
+}
+
+#[test]
+fn imports_of_the_engine_point_one_way() {
+    none(Tree::project().sources.iter().flat_map(|source| wrong_file_imports(source, "src/engine/", ENGINE)));
+}
+
+#[test]
+fn the_modes_decide_and_do_not_act() {
+    none(Tree::project().sources.iter().flat_map(|source| trespasses(source, &DECISIONS)));
+    let modes = Tree::project().sources.iter().filter(|source| source.path.starts_with(DECISIONS.within));
+    none(modes.flat_map(|source| {
+        ["async ", ".await"].iter().flat_map(|word| source.find(word)).map(|at| source.place(at)).collect::<Vec<_>>()
+    }));
 }
 
 #[test]
@@ -241,6 +303,43 @@ fn wrong_imports(source: &Source, root: &str, layers: &[&[&str]]) -> Vec<String>
     let mut findings: Vec<String> =
         upward.map(|(at, target)| format!("{}: `{own}` must not use `{target}`", source.place(*at))).collect();
     // A group of names from one module is one import.
+    findings.dedup();
+    findings
+}
+
+/// Imports between the files of a folder that go against their order. `rows`: the files, by path without `.rs`.
+fn wrong_file_imports(source: &Source, folder: &str, rows: &[&[&str]]) -> Vec<String> {
+    let row = |name: &str| rows.iter().position(|row| row.contains(&name));
+    let Some(own) = source.path.strip_prefix(folder).and_then(|path| path.strip_suffix(".rs")) else {
+        return Vec::new();
+    };
+    let Some(own_row) = row(own) else {
+        return vec![format!(
+            "{}:1: the file `{own}` has no place in the order of {folder} in tests/tidy.rs",
+            source.path
+        )];
+    };
+    let module: Vec<&str> = own.split('/').filter(|part| *part != "mod").collect();
+    let root: Vec<&str> = folder.trim_end_matches('/').split('/').skip(1).collect();
+    let mut findings = Vec::new();
+    for (at, segments) in source.paths() {
+        let names: Vec<&str> = segments.iter().map(String::as_str).collect();
+        let ups = names.iter().take_while(|name| **name == "super").count();
+        let named = match names.strip_prefix(&["crate"]).and_then(|names| names.strip_prefix(root.as_slice())) {
+            Some([]) => continue,
+            Some(names) => names.to_vec(),
+            None if ups > 0 && ups <= module.len() => [&module[..module.len() - ups], &names[ups..]].concat(),
+            None => continue,
+        };
+        // The file that holds what is named: the longest start of the path that is one.
+        let starts = (0..=named.len()).rev().map(|end| named[..end].join("/"));
+        let mut files = starts.flat_map(|start| [format!("{start}/mod").trim_start_matches('/').to_owned(), start]);
+        let target = files.find(|file| row(file).is_some()).unwrap_or_default();
+        if target != own && row(&target).is_none_or(|row| row <= own_row) {
+            findings.push(format!("{}: `{own}` must not use `{target}`", source.place(at)));
+        }
+    }
+    // A group of names from one file is one import.
     findings.dedup();
     findings
 }

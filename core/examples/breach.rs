@@ -1,10 +1,11 @@
-//! How soon programs end that must. `breach hostile [MILLISECONDS] [TEXT…]` runs each program of the hostile set with this
-//! deadline and no limit on steps; `breach long [MILLISECONDS] [TEXT…]` stops each long builtin in the middle of its call,
-//! at some parts of the time that it takes. TEXT picks programs that hold it; one that begins with `(` is a program itself.
+//! Measures how fast programs end once they must. `breach hostile [MILLISECONDS] [TEXT…]` runs each program of the
+//! hostile set with this deadline and no limit on steps; `breach long [MILLISECONDS] [TEXT…]` stops each long builtin
+//! in the middle of its call, at several points of its running time. TEXT selects programs that contain it; a TEXT that
+//! begins with `(` is a program itself.
 //!
-//! Out: the longest time between two looks of the machine at its limits, the time from the look that ends the program
-//! until it has ended and everything is dropped, both as the thread computed them; the time that passed in all; and the
-//! bytes that stay behind. What is cancelled between two looks ends after the sum of the first two.
+//! Out: the longest time between two checks of the limits by the machine; the time from the check that ends the program
+//! until it has ended and everything is dropped (both as processor time of the thread); the elapsed time; and the bytes
+//! that are still allocated afterwards. A cancellation between two checks takes effect after the sum of the first two.
 
 #![expect(clippy::print_stdout, reason = "it reports to whoever called it")]
 
@@ -21,26 +22,27 @@ use ptc_core::value::{Bounds, Json, Value, json};
 
 const HOSTILE: &str = include_str!("../src/lisp/machine/tests/hostile.clj");
 const LONG: &str = include_str!("../src/lisp/machine/tests/long.clj");
-/// What the language promises.
+/// The bound that the language promises.
 const MOST: Duration = Duration::from_millis(50);
-/// What a long builtin may hold, so that time ends it and not memory.
+/// Memory limit of a long builtin: high enough that time ends it, not memory.
 const LONG_OPTIONS: &str = r#"{"max_memory_bytes": 500000000}"#;
-/// Parts of the time that a long builtin takes, in percent: when it is stopped.
+/// Points at which a long builtin is stopped, in percent of its running time.
 const PARTS: &[u32] = &[20, 50, 80, 95];
 
-/// What this thread has computed. The kernel knows, other processes do not count; elsewhere it is the time that passed.
+/// The processor time of this thread, which excludes other processes; the elapsed time where the kernel does not report
+/// it.
 fn computed(started: Instant) -> Duration {
     let known = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let known = known.and_then(|text| text.split(' ').next()?.parse().ok());
     known.map_or_else(|| started.elapsed(), Duration::from_nanos)
 }
 
-/// When each thread last looked, and the longest time between two looks.
+/// The last check of each thread, and the longest time between two checks.
 #[derive(Default)]
 struct Looks {
     last: HashMap<ThreadId, Duration>,
     longest: Duration,
-    /// What the program's own thread had computed when it was told to end.
+    /// Processor time of the program's own thread when it was told to end.
     over: Option<Duration>,
 }
 
@@ -76,7 +78,7 @@ impl Host for Surroundings<'_> {
     }
 }
 
-/// How a run went.
+/// The measurements of a run.
 struct Measured {
     shown: String,
     gap: Duration,
@@ -119,7 +121,7 @@ fn case(program: &str, options: &str) -> Option<Case> {
     Case::read(&Json::object(members)).ok()
 }
 
-/// Prints a line about a run, and tells whether it was late.
+/// Prints a line about a run; true if it took longer than promised.
 fn report(measured: &Measured, expected: Option<&str>, about: &str) -> bool {
     let Measured { shown, gap, end, all, left } = measured;
     let is_late = *gap + *end > MOST;
@@ -136,7 +138,7 @@ fn report(measured: &Measured, expected: Option<&str>, about: &str) -> bool {
     is_late
 }
 
-/// A program of the hostile set: it ends as the set says, at the latest by the deadline.
+/// Runs a program of the hostile set: it must end with the expected result, at the latest by the deadline.
 fn hostile(header: &str, program: &str, limit: Duration, stack: &Stack) -> Option<bool> {
     let mut parts = header.splitn(3, '|').map(str::trim);
     let (expected, _, options) = (parts.next(), parts.next(), parts.next().unwrap_or("{}"));
@@ -144,7 +146,7 @@ fn hostile(header: &str, program: &str, limit: Duration, stack: &Stack) -> Optio
     Some(report(&measure(&case, limit, stack), expected, program))
 }
 
-/// A long builtin: whole, or as long as the limit lets it; then stopped at each part of that time. The worst counts.
+/// Runs a long builtin: first whole, or up to the limit; then stopped at each point of that time. The worst run counts.
 fn long(header: &str, program: &str, limit: Duration, stack: &Stack) -> Option<bool> {
     let case = case(program, LONG_OPTIONS)?;
     let mut worst = measure(&case, limit, stack);

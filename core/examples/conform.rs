@@ -1,8 +1,9 @@
-//! The quick runner of the conformance suite: prints what differs from the reference and is not a listed divergence.
+//! The quick runner of the conformance suite: prints the cases whose results differ from the reference without a listed
+//! divergence.
 //!
-//! `cargo run -q -p ptc-core --example conform -- [CATEGORY|ID|=TEXT]… [--all] [--count]`: without words everything; a
-//! category, a case's id, or `=` and a part of the program's text. `--all` shows listed divergences too, `--count` only
-//! how many differ in each category.
+//! `cargo run -q -p ptc-core --example conform -- [CATEGORY|ID|=TEXT]… [--all] [--count]`: all cases by default,
+//! otherwise those of a category, with an id, or whose program contains the text after `=`. `--all` includes listed
+//! divergences; `--count` prints only the number of differences per category.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a tool for developers")]
 
 #[path = "../../tests/lisp/suite/mod.rs"]

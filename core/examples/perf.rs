@@ -1,13 +1,13 @@
-//! Times programs of a folder: `perf FOLDER [NAME…]` prints the median of reading, analysing, compiling and running each
-//! `*.clj`, once from its text and once prepared. Programs whose name holds `500` read `rows500.json` as data, the others
-//! `rows10k.json`.
+//! Times the programs of a folder: `perf FOLDER [NAME…]` prints the median time of each `*.clj`, once from its text
+//! (reading, analysis, compilation, execution) and once prepared. Programs whose names contain `500` read
+//! `rows500.json` as data, all others `rows10k.json`.
 
 #![expect(clippy::print_stdout, reason = "it reports to whoever called it")]
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::Limits;
 use ptc_core::lisp::{CallAddress, Error, Failure, Host, Input, Memory, Stack, prepare};
 use ptc_core::value::{Value, json};
 

@@ -1,7 +1,7 @@
 //! The pure core of ptc-workbench: values, signatures, templates, replies and the language PTC-Lisp.
 //!
-//! Text and data go in, values and errors come out. Nothing here knows tasks, files, sockets or clocks.
-//! Imports point one way: `limits`, `reasons`, `text`, `value` ← `signature` ← `template`, `reply`, `lisp`.
+//! Text and data go in, values and errors come out. Nothing here uses tasks, files, sockets or clocks. Imports point
+//! one way: `limits`, `reasons`, `text`, `value` ← `signature` ← `template`, `reply`, `lisp`.
 
 pub mod heap;
 pub mod limits;

@@ -4,8 +4,8 @@
 //! In: a program, and what its agent and its turn give it. Out: findings at their places in the program. Nothing is run: the language and
 //! the tools judge with the functions that they judge with in a run. An error means that every run of the program ends with one.
 
+use ptc_core::lisp::Limits;
 use ptc_core::lisp::legacy::LAST_RESULT;
-use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{self, Binding, Dialect, Memory, ToolInfo, ToolUse, survey};
 use ptc_core::reasons::Reason;
 use ptc_core::text::{Span, nearest};
@@ -73,7 +73,7 @@ pub fn lint(program: &str, given: &Given) -> Vec<Diagnostic> {
     findings.extend(given.context.iter().flat_map(|context| absent(&found.data, context)));
     findings.extend(found.hints.into_iter().map(|hint| finding(Reason::InvalidForm, None, hint, false)));
     let is_whole = findings.iter().all(|finding| !finding.is_error());
-    if given.must_end && is_whole && !found.leaves {
+    if given.must_end && is_whole && !found.has_return {
         let message = "there is no (return …) or (fail …): the value of a program alone does not end a run".to_owned();
         findings.push(finding(Reason::MustReturnMissing, None, message, false));
     }

@@ -1,23 +1,23 @@
-//! The doors to the world.
+//! The ports of a run: everything that is not computed comes through one of them.
 
 use std::sync::Arc;
 
 use ptc_core::text::did_you_mean;
 
-use super::edit::{Edits, Unedited};
+use super::history::{History, NoHistory};
 use crate::event::Address;
 use crate::model::{ErrorClass, Model, ModelError};
 use crate::port::{Clock, Human, Nobody, Sink, Stop};
 use crate::tool::{LiveTools, Tools};
 
-/// Models for agents below the root.
+/// Models for child agents.
 pub trait Models: Send + Sync {
     /// The model of the run at this address. `alias`: what its agent names; `None` = the caller's model, which is the
     /// answer `None`.
     fn model(&self, run: &Address, alias: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError>;
 }
 
-/// Models by name, for agents below that name theirs.
+/// Models by name, for child agents that name theirs.
 #[derive(Clone, Default)]
 pub struct ModelList(Vec<(String, Arc<dyn Model>)>);
 
@@ -51,21 +51,21 @@ impl Models for ModelList {
 /// Every agent has the caller's model.
 static NO_MODELS: ModelList = ModelList(Vec::new());
 
-/// The doors to the world. Copies lead to the same places.
+/// The ports of a run. Copies lead to the same places.
 #[derive(Clone)]
 pub struct Ports<'a> {
     /// Answers requests.
     pub model: &'a dyn Model,
-    /// Gives the models of agents below.
+    /// Gives the models of child agents.
     pub models: &'a dyn Models,
     /// Answers tool calls.
     pub tools: &'a dyn Tools,
     /// Answers questions.
     pub person: &'a dyn Human,
-    /// Tells the time, once per turn.
+    /// Reads the time, once per turn.
     pub clock: &'a dyn Clock,
-    /// Knows what was edited where a session was forked.
-    pub edits: &'a dyn Edits,
+    /// Knows what a recording holds of the run.
+    pub history: &'a dyn History,
     /// Takes events.
     pub events: &'a dyn Sink,
     /// Ends the run from outside.
@@ -73,8 +73,8 @@ pub struct Ports<'a> {
 }
 
 impl<'a> Ports<'a> {
-    /// A model, live tools, no other models, no edits, and nobody to be asked.
+    /// A model, live tools, no other models, no recording, and no user.
     pub fn new(model: &'a dyn Model, clock: &'a dyn Clock, events: &'a dyn Sink, stop: Stop) -> Self {
-        Self { model, models: &NO_MODELS, tools: &LiveTools, person: &Nobody, edits: &Unedited, clock, events, stop }
+        Self { model, models: &NO_MODELS, tools: &LiveTools, person: &Nobody, history: &NoHistory, clock, events, stop }
     }
 }

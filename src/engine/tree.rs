@@ -1,6 +1,6 @@
-//! What the agents of one tree share: turns, levels, waits for persons, allowed tools.
+//! What the agents of one tree share: turns, levels, waits for the user, allowed tools.
 //!
-//! Agents of parallel branches use it at the same time: everything lies behind locks.
+//! Agents of parallel branches use it at the same time: everything is behind locks.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -17,13 +17,13 @@ pub struct Tree {
     turns: Arc<Mutex<Option<u32>>>,
     /// Levels of agents that the root run allows; not known before it starts.
     levels: Arc<OnceLock<u32>>,
-    /// The time in which somebody waited for a person.
+    /// The time in which a run of the tree waited for the user.
     waits: Arc<Mutex<Waits>>,
-    /// The same as the events tell it.
-    told: Arc<Mutex<event::Waits>>,
+    /// The same by the recorded events.
+    recorded: Arc<Mutex<event::Waits>>,
     /// Definitions of tools that may be called.
     allowed: Arc<Mutex<HashSet<String>>>,
-    /// Held while a person is asked for consent.
+    /// Held while the user is asked for consent.
     consent: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -48,20 +48,20 @@ impl Tree {
         left
     }
 
-    /// The time waited for persons so far, the wait of this moment included. Waits at the same time count once.
+    /// The time waited for the user so far, the current wait included. Waits at the same time count once.
     pub(super) fn waited(&self) -> Duration {
         let waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         waits.over + waits.now.map(|(_, since)| since.elapsed()).unwrap_or_default()
     }
 
     /// Takes the next event of the tree and shows the waits that it knows by now.
-    pub(super) fn told(&self, envelope: &Envelope, look: impl FnOnce(&event::Waits)) {
-        let mut waits = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn record(&self, envelope: &Envelope, look: impl FnOnce(&event::Waits)) {
+        let mut waits = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
         waits.apply(envelope);
         look(&waits);
     }
 
-    /// Levels of agents that the root run allows; the first to ask is the root run and says it.
+    /// Levels of agents that the root run allows; the first caller is the root run, and its own number counts.
     pub(super) fn levels(&self, own: u32) -> u32 {
         *self.levels.get_or_init(|| own)
     }
@@ -81,20 +81,20 @@ impl Tree {
         self.consent.lock().await
     }
 
-    /// Somebody waits for a person from now on.
+    /// A wait begins.
     fn wait(&self) {
         let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         waits.now = Some(waits.now.map_or((1, Instant::now()), |(count, since)| (count + 1, since)));
     }
 
-    /// The same until what is given back is dropped.
+    /// A wait begins; it ends when the guard is dropped.
     pub(super) fn waiting(&self) -> Waiting<'_> {
         self.wait();
         Waiting(self)
     }
 
-    /// Somebody does not wait any more.
-    fn go_on(&self) {
+    /// A wait ends.
+    fn end_wait(&self) {
         let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         match waits.now {
             Some((1, since)) => {
@@ -107,11 +107,11 @@ impl Tree {
     }
 }
 
-/// A wait for a person; over when it is dropped.
+/// A wait for the user; it ends when it is dropped.
 pub(super) struct Waiting<'t>(&'t Tree);
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.go_on();
+        self.0.end_wait();
     }
 }

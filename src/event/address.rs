@@ -66,6 +66,12 @@ impl Address {
         self.0.rsplit('/').next().is_some_and(|last| last.starts_with('q'))
     }
 
+    /// The turn or call at which this question is asked.
+    #[must_use]
+    pub fn asker(&self) -> Self {
+        Self::from(self.0.rsplit_once('/').map_or("", |(asker, _)| asker))
+    }
+
     /// Does it lie in a branch of a parallel form, of its own turn or of one above?
     pub fn is_in_branch(&self) -> bool {
         self.0.split('/').any(|part| part.starts_with('p'))

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ptc_core::reply::{self, Outcome, Recovery, Reject, Want};
+use ptc_core::reply::{self, AnswerShape, ExtractOutcome, Recovery, Reject};
 use ptc_core::value::{Json, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -173,15 +173,15 @@ pub async fn generate_object(
         Ok(_) => Ok(()),
         Err(issues) => Err(Reject::Invalid(issues.first().map(ToString::to_string).unwrap_or_default())),
     };
-    let found = reply::extract(&reply.text, &Want::Any, Recovery::Standard, finish, &mut accept).outcome;
+    let found = reply::extract(&reply.text, &AnswerShape::Any, Recovery::Standard, finish, &mut accept).outcome;
     let why = match found {
-        Outcome::Found { json, .. } => {
+        ExtractOutcome::Found { json, .. } => {
             let object = checker.fit(&json).unwrap_or(json);
             return Ok(Object { object, tokens: reply.usage, reply });
         }
-        Outcome::Rejected { reject: Reject::Shape(why) | Reject::Invalid(why), .. } => why,
-        Outcome::Malformed { error } => error.to_string(),
-        Outcome::NotFound => "there is no JSON in it".to_owned(),
+        ExtractOutcome::Rejected { reject: Reject::Shape(why) | Reject::Invalid(why), .. } => why,
+        ExtractOutcome::Malformed { error } => error.to_string(),
+        ExtractOutcome::NotFound => "there is no JSON in it".to_owned(),
     };
     let cut = if finish == reply::Finish::Truncated { " (it was cut by its length limit)" } else { "" };
     Err(ModelError {

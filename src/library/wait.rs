@@ -7,7 +7,7 @@ use super::run::{Doors, Ready};
 use crate::agent::Step;
 use crate::engine;
 use crate::event::{Envelope, Event, QuestionAsked};
-use crate::replay::{Answers, Appending, Recording, Resumed};
+use crate::replay::{Answers, Recording, Resumed};
 
 /// How a run that may wait came out.
 pub enum Held {
@@ -77,9 +77,8 @@ impl Waiting {
         let step = {
             let input = ready.input();
             let live = doors.ports(&*ready.model);
-            let resumed = Resumed::new(Arc::clone(&recording), input.address.clone(), live, answers);
-            let appending = Appending::new(recording, Box::new(doors.told.clone()));
-            engine::run(&ready.plan, input, &resumed.ports(&appending, stop)).await
+            let resumed = Resumed::new(recording, input.address.clone(), live, answers).appending();
+            engine::run(&ready.plan, input, &resumed.ports(&doors.told, stop)).await
         };
         held(step, ready, doors, self.events)
     }

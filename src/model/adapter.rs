@@ -18,9 +18,10 @@ use super::dialect::{Dialect, Used};
 use super::endpoint::{Endpoint, StructuredOutput, shown};
 use super::gate::Gate;
 use super::http::{Target, post};
-use super::language::{self, Draft, Framing, Language};
+use super::language::{Draft, Framing, Language};
 use super::listener::Listener;
 use super::outlet::{Failure, Outlet};
+use super::protocols::{self, list_url, request_url};
 use super::retry::{Attempts, Round};
 use super::secret::Secret;
 use super::tape::Tape;
@@ -45,15 +46,15 @@ impl Adapter {
     /// A model at this endpoint, with a gate of its own. No key is read yet.
     /// Errors: [`ErrorClass::Configuration`] for an unusable `base_url` or header.
     pub fn new(endpoint: Endpoint) -> Result<Self, ModelError> {
-        let language = language::of(endpoint.protocol);
-        let url = endpoint.question_url()?;
+        let language = protocols::language(endpoint.protocol);
+        let url = request_url(&endpoint)?;
         let mut headers = endpoint.header_map()?;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         language.headers(&endpoint, &mut headers);
         let target = Target {
             provider: endpoint.provider.clone(),
             url: url.clone(),
-            check_url: shown(&endpoint.list_url()?),
+            check_url: shown(&list_url(&endpoint)?),
             key: endpoint.key.as_ref().map(|key| (key.name(), key.advice())),
             model: endpoint.id.clone(),
             timeouts: endpoint.timeouts,

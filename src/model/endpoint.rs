@@ -8,7 +8,6 @@ use std::fmt;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::language::{self, Root};
 use super::retry::RetryPolicy;
 use super::secret::{Scrub, Secret};
 use super::variables::{self, filled};
@@ -135,43 +134,6 @@ impl Endpoint {
         url.set_fragment(None);
         url.path_segments_mut().map_err(|()| wrong("has no path"))?.pop_if_empty().extend(resource);
         Ok(url)
-    }
-
-    /// Where questions go. Errors are of class [`ErrorClass::Configuration`].
-    pub(super) fn question_url(&self) -> Result<Url, ModelError> {
-        let (path, query) = language::of(self.protocol).question(&self.id, self.stream);
-        let mut url = self.resource(&path.iter().map(String::as_str).collect::<Vec<_>>())?;
-        if let Some((name, value)) = query {
-            url.query_pairs_mut().append_pair(name, value);
-        }
-        Ok(url)
-    }
-
-    /// Where the models are listed.
-    pub(super) fn list_url(&self) -> Result<Url, ModelError> {
-        let listing = language::of(self.protocol).list();
-        let mut url = self.resource(listing.path)?;
-        if let Some((name, value)) = listing.query {
-            url.query_pairs_mut().append_pair(name, value);
-        }
-        Ok(url)
-    }
-
-    /// A resource below the root of the protocol, which may lie above or below `base_url`.
-    fn resource(&self, path: &[&str]) -> Result<Url, ModelError> {
-        let base = self.url(&[])?;
-        let last = base.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
-        match language::of(self.protocol).root(last) {
-            Root::AsIs => self.url(path),
-            Root::Add(segment) => self.url(&[&[segment], path].concat()),
-            Root::Parent => {
-                let mut url = base;
-                if let Ok(mut segments) = url.path_segments_mut() {
-                    segments.pop().extend(path);
-                }
-                Ok(url)
-            }
-        }
     }
 
     /// The further headers, checked. Errors name the header, never its value.

@@ -8,7 +8,7 @@ use reqwest::header::HeaderMap;
 use super::assembly::{Assembly, Odd, Pieces};
 use super::dialect::Dialect;
 use super::endpoint::Endpoint;
-use super::{Request, Want, anthropic, gemini, ollama, openai};
+use super::{Request, Want};
 use crate::config::Protocol;
 use crate::event::StructuredBy;
 
@@ -140,14 +140,4 @@ pub(super) struct Listing {
 pub(super) trait Reader: Send {
     /// Takes the JSON of an event, of a line, or of a whole answer; returns what was said in it.
     fn take(&mut self, json: &str, assembly: &mut Assembly) -> Result<Pieces, Odd>;
-}
-
-/// The protocol's implementation.
-pub(super) fn of(protocol: Protocol) -> &'static dyn Language {
-    match protocol {
-        Protocol::OpenAi => &openai::Completions,
-        Protocol::Anthropic => &anthropic::Messages,
-        Protocol::Gemini => &gemini::Generate,
-        Protocol::Ollama => &ollama::Chat,
-    }
 }

@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use super::endpoint::{Endpoint, shown};
 use super::http::{Response, Target, get};
-use super::language::{self, Listing};
+use super::language::Listing;
 use super::outlet::Failure;
+use super::protocols::{self, list_url};
 use super::secret::Scrub;
 use super::tape::Tape;
 use super::{ErrorClass, ModelError, fault};
@@ -30,10 +31,10 @@ fn within(timeouts: Timeouts, most_ms: u64) -> Timeouts {
 /// The models that the server lists, in its order, without secrets.
 pub async fn listed(endpoint: &Endpoint) -> Result<Vec<String>, ModelError> {
     let key = endpoint.key.as_ref().map(crate::config::KeySource::read).transpose()?;
-    let url = endpoint.list_url()?;
+    let url = list_url(endpoint)?;
     let scrub = endpoint.scrub(key.as_ref(), &url);
     let mut headers = endpoint.header_map()?;
-    let language = language::of(endpoint.protocol);
+    let language = protocols::language(endpoint.protocol);
     language.headers(endpoint, &mut headers);
     if let Some(key) = &key {
         let (name, scheme) = language.key_header();

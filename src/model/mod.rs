@@ -31,6 +31,7 @@ mod outlet;
 mod outside;
 mod pinned;
 mod probe;
+mod protocols;
 mod proxy;
 mod request;
 mod retry;

@@ -1,4 +1,4 @@
-//! Breakpoints: where a run stops because of what its programs and its model do, for a person to look at it.
+//! Breakpoints: where a run stops because of what its programs and its model do, so that the user can inspect it.
 //!
 //! In and out: the text `tool:NAME`, `def:NAME` or `error`.
 

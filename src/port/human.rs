@@ -1,4 +1,4 @@
-//! A person who answers questions.
+//! The user who answers questions, and the points at which a run may stop for one.
 
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use super::Breakpoint;
 use crate::event::Address;
 
-/// What a person is asked.
+/// A question to the user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// Where in the run it arose.
@@ -15,7 +15,7 @@ pub struct Question {
     pub text: String,
     /// Answers to choose from, when only these are answers.
     pub options: Vec<String>,
-    /// The gate at which the run stands, when it is one: the answer is the text that goes on.
+    /// The gate at which the run stopped, when it is one: the answer is the text that is used.
     pub gate: Option<Gate>,
 }
 
@@ -43,6 +43,11 @@ impl Gate {
         }
     }
 
+    /// The gate whose question has this kind.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|gate| gate.name() == name)
+    }
+
     /// What it asks, in words.
     pub fn says(self) -> &'static str {
         match self {
@@ -61,7 +66,7 @@ impl Gate {
         }
     }
 
-    /// What lets it go on, in a word or two.
+    /// What lets it continue, in a word or two.
     pub fn verb(self) -> &'static str {
         match self {
             Self::Send => "send it",
@@ -80,31 +85,34 @@ impl Gate {
     }
 }
 
-/// Somebody who can answer. `None` means that nobody is there: the run waits.
+/// A point at which a run may stop for the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checkpoint<'a> {
+    /// A gate.
+    Gate(Gate),
+    /// What the run has come to: it stops if a breakpoint is set for one of these.
+    Breakpoints(&'a [Breakpoint]),
+}
+
+/// Answers questions. `None` means that no answer is available: the run waits.
 pub trait Human: Send + Sync {
     /// Shows the question and returns the answer; returns `None` soon after a cancel.
     fn ask<'a>(&'a self, question: &'a Question, cancel: &'a CancellationToken) -> BoxFuture<'a, Option<String>>;
 
-    /// Was this asked before, in the recording that is replayed or goes on?
-    fn was_asked(&self, question: &Address) -> bool {
+    /// Was the answer to the question at this address given beforehand? Then no policy decides it.
+    fn has_answer(&self, question: &Address) -> bool {
         _ = question;
         false
     }
 
-    /// Does the run stop at this gate? `question` is the address that the question would have.
-    fn intercepts(&self, question: &Address, gate: Gate) -> bool {
-        _ = (question, gate);
-        false
-    }
-
-    /// Does the run stop because it has come to one of these? `question` is the address that the question would have.
-    fn breaks(&self, question: &Address, met: &[Breakpoint]) -> bool {
-        _ = (question, met);
+    /// Does the run stop here?
+    fn stops_at(&self, checkpoint: Checkpoint<'_>) -> bool {
+        _ = checkpoint;
         false
     }
 }
 
-/// Nobody is there to be asked.
+/// No user is there: every question waits.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nobody;
 

@@ -1,4 +1,4 @@
-//! The ports through which the engine meets the world, apart from models: the clock, the event sink, a person, and the stop.
+//! The ports through which the engine meets the world, apart from models: the clock, the event sink, the user, and the stop.
 //!
 //! In and out: plain data. These traits must stay free of any implementation that screens, files or sockets would need.
 
@@ -11,7 +11,7 @@ mod unsaved;
 
 pub use breakpoint::Breakpoint;
 pub use clock::{Clock, SystemClock};
-pub use human::{Gate, Human, Nobody, Question};
+pub use human::{Checkpoint, Gate, Human, Nobody, Question};
 pub use sink::{Sink, SinkError};
 pub use stop::Stop;
 pub use unsaved::Unsaved;

@@ -23,13 +23,13 @@ impl Stop {
         }
     }
 
-    /// The stop of an agent below: it stops with this one, and alone.
+    /// The stop of a child agent: it stops with this one, and alone.
     #[must_use]
     pub fn below(&self) -> Self {
         Self { token: self.token.child_token(), reason: Arc::default(), above: Some(Arc::new(self.clone())) }
     }
 
-    /// Stops the run on behalf of the person at the keyboard.
+    /// Stops the run on behalf of the user.
     pub fn by_person(&self) {
         self.now("cancelled", "person");
     }

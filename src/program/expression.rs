@@ -2,15 +2,12 @@
 //!
 //! In: the expression's text, the answer. Out: its value, or what is wrong. They call no tools and see no clock.
 
-use std::sync::atomic::AtomicBool;
-
-use ptc_core::limits::COMPILE_TIMEOUT;
-use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{Budget, Error, Input, Memory, Names, Signal, analyse, boundary, read, survey};
+use ptc_core::lisp::Limits;
+use ptc_core::lisp::{Budget, Error, Input, Memory, Names, Outcome, Signal, analyse, boundary, read, survey};
 use ptc_core::reasons::Reason;
 use ptc_core::value::Value;
 
-use super::{NoTools, Setting, run};
+use super::Job;
 
 /// What stands before the expression in the program that is run.
 const OPENING: &str = "(let [result data/result]\n";
@@ -47,13 +44,18 @@ fn nothing_else(expression: &str) -> Result<(), Error> {
 /// The value of an expression for this answer, keywords as their names. It blocks until the program has ended; its time and
 /// memory are limited like those of any program.
 pub fn evaluate(expression: &str, result: &Value) -> Result<Value, Error> {
-    let (source, limits) = (program(expression), Limits::default());
-    let context = Value::map(vec![(Value::str("result"), result.clone())]);
-    let input = Input { context: &context, ..Input::new(&source, &limits) };
-    let stop = AtomicBool::new(false);
-    let most = COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max);
-    let setting = Setting { tools: &NoTools, timeout_ms: most, compile_timeout_ms: most, now_ms: 0, stop: &stop };
-    match run(&input, &setting).result {
+    value(expression, job(expression, result).evaluate())
+}
+
+/// The program that evaluates an expression for this answer.
+pub fn job(expression: &str, result: &Value) -> Job {
+    let context = Value::map(vec![(Value::str(RESULT), result.clone())]);
+    Job { context, ..Job::alone(program(expression)) }
+}
+
+/// The value that this program gave.
+pub fn value(expression: &str, outcome: Outcome) -> Result<Value, Error> {
+    match outcome.result {
         Ok((Signal::Value | Signal::Return, value)) => Ok(boundary::externalize(&value).0),
         Ok((Signal::Fail, value)) => Err(Error::new(Reason::Failed, format!("it called fail with {value}"))),
         Err(error) => Err(inside(error, expression)),
@@ -80,17 +82,17 @@ mod tests {
 
     use super::*;
 
-    fn value(text: &str) -> Value {
+    fn parsed(text: &str) -> Value {
         json::parse(text).unwrap().to_value()
     }
 
     #[test]
     fn an_expression_sees_the_result() {
-        assert_eq!(evaluate("(count result)", &value("[1,2,3]")).unwrap(), Value::Int(3));
-        assert_eq!(evaluate("(:a result) ; the part", &value(r#"{"a":7}"#)).unwrap(), Value::Int(7));
-        assert_eq!(evaluate("(/ 1 0)", &value("1")).unwrap_err().reason, Reason::ArithmeticError);
-        assert_eq!(evaluate("(tool/x {})", &value("1")).unwrap_err().reason, Reason::UnknownTool);
-        assert!(evaluate("(fail \"no\")", &value("1")).unwrap_err().problem.contains("no"));
+        assert_eq!(evaluate("(count result)", &parsed("[1,2,3]")).unwrap(), Value::Int(3));
+        assert_eq!(evaluate("(:a result) ; the part", &parsed(r#"{"a":7}"#)).unwrap(), Value::Int(7));
+        assert_eq!(evaluate("(/ 1 0)", &parsed("1")).unwrap_err().reason, Reason::ArithmeticError);
+        assert_eq!(evaluate("(tool/x {})", &parsed("1")).unwrap_err().reason, Reason::UnknownTool);
+        assert!(evaluate("(fail \"no\")", &parsed("1")).unwrap_err().problem.contains("no"));
     }
 
     #[test]

@@ -4,12 +4,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ptc_core::lisp::builtins::Ends;
-use ptc_core::lisp::machine::Limits;
+use ptc_core::limits::COMPILE_TIMEOUT;
+use ptc_core::lisp::Limits;
+use ptc_core::lisp::ReturnScope;
 use ptc_core::lisp::{self, Dialect, Memory, Outcome, ToolInfo};
 use ptc_core::value::{Map, Value};
 
-use super::{Setting, Tools, run};
+use super::{NoTools, Setting, Tools, run};
 
 /// A program and what it works on.
 #[derive(Debug, Clone)]
@@ -33,7 +34,7 @@ pub struct Job {
     /// What is printed leaves out names that start with `_`.
     pub firewall: bool,
     /// What `return` and `fail` end here.
-    pub ends: Ends,
+    pub return_scope: ReturnScope,
     /// Limits of the machine.
     pub limits: Limits,
     /// Milliseconds it may compute.
@@ -45,6 +46,32 @@ pub struct Job {
 }
 
 impl Job {
+    /// A program alone: no data, memory, tools or history, in the current dialect, with the usual limits.
+    pub fn alone(source: impl Into<String>) -> Self {
+        let timeout_ms = COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max);
+        Self {
+            source: source.into(),
+            context: Value::Nil,
+            memory: Memory::new(),
+            history: Vec::new(),
+            journal: None,
+            budget: Value::Nil,
+            tools: Vec::new(),
+            dialect: Dialect::default(),
+            firewall: false,
+            return_scope: ReturnScope::default(),
+            limits: Limits::default(),
+            timeout_ms,
+            compile_timeout_ms: timeout_ms,
+            now_ms: 0,
+        }
+    }
+
+    /// Runs it without tools, to its end. Do not call it on a thread that must not block.
+    pub fn evaluate(&self) -> Outcome {
+        self.run(&NoTools, &AtomicBool::new(false))
+    }
+
     /// Runs it on a thread of its own and waits for it. Do not call it on a thread that must not block.
     pub fn run(&self, tools: &dyn Tools, stop: &AtomicBool) -> Outcome {
         let input = lisp::Input {
@@ -56,7 +83,7 @@ impl Job {
             budget: &self.budget,
             dialect: self.dialect,
             firewall: self.firewall,
-            ends: self.ends,
+            return_scope: self.return_scope,
             ..lisp::Input::new(&self.source, &self.limits)
         };
         let setting = Setting {

@@ -125,7 +125,7 @@ impl Host for Surroundings<'_> {
 #[cfg(test)]
 mod tests {
     use ptc_core::limits::{COMPILE_TIMEOUT, PROGRAM_TIMEOUT};
-    use ptc_core::lisp::machine::Limits;
+    use ptc_core::lisp::Limits;
 
     use super::*;
 

@@ -4,8 +4,8 @@
 //! message says in words what it did. Source: agent contract §26.2, §26.4, §26.7.
 
 use ptc_core::limits::FEEDBACK_ISSUES;
-use ptc_core::reply::Want as Shape;
-use ptc_core::reply::control::{Action, Expected, Glimpse, glimpse};
+use ptc_core::reply::AnswerShape as Shape;
+use ptc_core::reply::control::{Action, ExpectedInput, PartialControl, partial_control};
 use ptc_core::reply::stream::{JsonPush, ReplyPush};
 use ptc_core::signature::{self, Issue};
 use ptc_core::template::{self, TemplateError};
@@ -139,7 +139,7 @@ pub fn said_wrongly(at: &Address, reply: &str) -> Vec<MessagePart> {
         return vec![MessagePart::Reply { reply: at.clone() }];
     }
     let partial = seen(reply);
-    let Glimpse { thought, tool, answer, question, .. } = glimpse(&partial);
+    let PartialControl { thought, tool, answer, question, .. } = partial_control(&partial);
     let action = match (tool, answer, question) {
         (Some(name), None, None) => called(name, ""),
         (None, Some(answer), None) => answer_text(answer),
@@ -182,12 +182,12 @@ pub fn results(results: &[(String, String)], left: u32) -> Vec<MessagePart> {
 }
 
 /// The question as a person sees it.
-pub fn question(expected: Expected, prompt: &str) -> String {
+pub fn question(expected: ExpectedInput, prompt: &str) -> String {
     match expected {
-        Expected::Text => prompt.to_owned(),
-        Expected::Url => format!("{prompt}\n(a web address)"),
-        Expected::File => format!("{prompt}\n(a file)"),
-        Expected::UrlOrFile => format!("{prompt}\n(a web address or a file)"),
+        ExpectedInput::Text => prompt.to_owned(),
+        ExpectedInput::Url => format!("{prompt}\n(a web address)"),
+        ExpectedInput::File => format!("{prompt}\n(a file)"),
+        ExpectedInput::UrlOrFile => format!("{prompt}\n(a web address or a file)"),
     }
 }
 

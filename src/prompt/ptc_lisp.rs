@@ -7,7 +7,7 @@ pub mod feedback;
 pub(in crate::prompt) mod inventory;
 
 use ptc_core::lisp::Memory;
-use ptc_core::lisp::builtins::{self, Ends};
+use ptc_core::lisp::{ReturnScope, builtins};
 use ptc_core::signature;
 use ptc_core::template::{self, TemplateError};
 use ptc_core::value::{Bounds, Map, Value, json};
@@ -126,7 +126,7 @@ pub fn progress(plan: &Plan, summaries: &[(String, String)], told: Option<&str>)
 }
 
 /// A variable of the mission as a reference to its input: `~{data/x}`, or a way into it.
-fn reference(path: &template::Path) -> String {
+fn reference(path: &template::DottedName) -> String {
     match path.split_first() {
         Some((first, [])) => format!("~{{data/{first}}}"),
         Some((first, rest)) => {
@@ -147,7 +147,7 @@ fn cards(plan: &Plan) -> Vec<MessagePart> {
         parts.push(ours("custom", text.clone()));
         return parts;
     }
-    parts.extend(language(plan, Ends::Run).map(|text| ours("language", text)));
+    parts.extend(language(plan, ReturnScope::Run).map(|text| ours("language", text)));
     let behaviour = match plan.settings.completion {
         _ if plan.is_single() => SINGLE,
         Completion::AnswerWithoutCode => ANSWER,
@@ -173,13 +173,13 @@ fn cards(plan: &Plan) -> Vec<MessagePart> {
 }
 
 /// What tells the language where programs are written: the card, the agent's own text, or nothing.
-pub(in crate::prompt) fn language(plan: &Plan, ends: Ends) -> Option<String> {
+pub(in crate::prompt) fn language(plan: &Plan, return_scope: ReturnScope) -> Option<String> {
     match plan.agent.system_prompt.language_spec.as_deref() {
         Some("none") => None,
         None if !plan.settings.reference => None,
         Some("full") | None => {
             let more = if plan.settings.tool_try { builtins::card_of_try() } else { String::new() };
-            Some(format!("{}{more}\n", builtins::card(ends)))
+            Some(format!("{}{more}\n", builtins::card(return_scope)))
         }
         Some(text) => Some(format!("{}\n", lined(text))),
     }

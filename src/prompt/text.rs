@@ -1,6 +1,6 @@
 //! Prompts of the mode `text`: a card that follows the variant, the mission, and what comes back after an answer that does not fit.
 
-use ptc_core::lisp::builtins::Ends;
+use ptc_core::lisp::ReturnScope;
 use ptc_core::signature;
 use ptc_core::template::TemplateError;
 use ptc_core::value::Value;
@@ -47,7 +47,7 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
     let mut system = system(card, &plan.agent.system_prompt);
     if plan.is_combined() {
         system.push(ours("language", PROGRAMS));
-        system.extend(language(plan, Ends::Call).map(|text| ours("language", text)));
+        system.extend(language(plan, ReturnScope::Call).map(|text| ours("language", text)));
         system.push(ours("tools", inventory::tools(plan)));
     }
     Ok(Opening { system, user: json::joined(user), warnings })

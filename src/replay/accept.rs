@@ -130,8 +130,8 @@ pub async fn made_anew(recording: &Arc<Recording>) -> Result<Vec<Envelope>, Repl
         let plan = plan_of(recording, &run)?;
         let Some(start) = recording.run_start(&run) else { continue };
         let input = Input { continues: carried(start, &carries), ..input_of(&run, start) };
-        let ports = RecordedPorts::new(Arc::clone(recording), run.clone());
-        let (_, carry) = engine::run_carrying(&plan, input, &ports.doors(&edits, &sink)).await;
+        let ports = RecordedPorts::new(Arc::clone(recording), run.clone(), &edits);
+        let (_, carry) = engine::run_carrying(&plan, input, &ports.with_sink(&sink)).await;
         carries.insert(run, carry);
     }
     Ok(collected.0.into_inner().unwrap_or_else(PoisonError::into_inner))

@@ -1,20 +1,18 @@
-//! The comparer: a sink that holds every derived event against the recorded one at the same address.
+//! The comparer: compares every derived event with the recorded one at the same address.
 //!
-//! In: events as they come out now. Out: what differs. By a lenient rule the recorded event stands as the one that was told, so that the
-//! engine goes on with the recorded messages.
+//! In: events as they are computed now. Out: the event that counts for each, and what differs. By a lenient rule the recorded event counts,
+//! so that the engine continues with the recorded messages.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
-
-use futures::future::BoxFuture;
 
 use super::difference::{Change, Difference, differences};
 use super::layer::{Layer, Policy, Rules};
 use super::recording::is_of_begun_turn;
 use super::{Outcome, Recording};
 use crate::event::{Address, Class, Envelope, Event, ReplyStatus, RunEnd};
-use crate::port::{Sink, SinkError};
+use crate::port::SinkError;
 
 /// A derived event that came out differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,13 +72,16 @@ pub(super) struct Found {
     pub(super) missing: Vec<Address>,
 }
 
+/// Sees the events of a replay as they count.
+pub type Watch<'w> = &'w (dyn Fn(&Envelope) + Send + Sync);
+
 /// Compares one run.
 pub(super) struct Comparer<'a> {
     state: Mutex<State>,
     run: Address,
     is_over: bool,
     rules: &'a Rules,
-    watch: Option<&'a dyn Sink>,
+    watch: Option<Watch<'a>>,
     recording: &'a Recording,
 }
 
@@ -95,37 +96,45 @@ enum Verdict {
 }
 
 impl<'a> Comparer<'a> {
-    pub(super) fn new(recording: &'a Recording, run: &Address, rules: &'a Rules, watch: Option<&'a dyn Sink>) -> Self {
+    pub(super) fn new(recording: &'a Recording, run: &Address, rules: &'a Rules, watch: Option<Watch<'a>>) -> Self {
         let recorded = recording.derived(run).into_iter().map(|(address, events)| (address, events.into())).collect();
         let state = State { recorded, ended: None, unrecorded: None, found: Found::default(), seq: 0 };
         let (run, is_over) = (run.clone(), recording.is_over(run));
         Self { state: Mutex::new(state), run, is_over, rules, watch, recording }
     }
 
-    fn take(&self, address: &Address, event: &Event) -> Result<Envelope, SinkError> {
+    /// Compares an event and returns the one that counts, with the recorded time. Errors: the replay ends here.
+    pub(super) fn settle(&self, address: &Address, event: Event) -> Result<Envelope, SinkError> {
+        let envelope = self.judged(address, event)?;
+        if let Some(watch) = self.watch {
+            watch(&envelope);
+        }
+        Ok(envelope)
+    }
+
+    fn judged(&self, address: &Address, mut event: Event) -> Result<Envelope, SinkError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         // What parallel branches still tell while they are stopped says nothing about the recording.
         if state.ended.is_some() {
             return Err(SinkError::Diverged);
         }
-        let mut told = event.clone();
         if event.class() == Class::Derived {
-            let recorded = state.recorded.get_mut(address).and_then(|left| self.counterpart(left, event));
+            let recorded = state.recorded.get_mut(address).and_then(|left| self.counterpart(left, &event));
             state.found.compared += usize::from(recorded.is_some());
-            let is_behind = recorded.is_none() && self.is_behind(address, event, &state.recorded);
-            match self.judge(address, recorded.as_ref(), event, is_behind, &mut state.found) {
+            let is_behind = recorded.is_none() && self.is_behind(address, &event, &state.recorded);
+            match self.judge(address, recorded.as_ref(), &event, is_behind, &mut state.found) {
                 Verdict::Same => {}
-                Verdict::Adopted => told = recorded.filter(|old| old.kind() == event.kind()).unwrap_or(told),
+                Verdict::Adopted => event = recorded.filter(|old| old.kind() == event.kind()).unwrap_or(event),
                 Verdict::End(outcome) => {
                     state.ended = Some(outcome);
                     return Err(SinkError::Diverged);
                 }
             }
-        } else if self.is_missing(address, event) {
+        } else if self.is_missing(address, &event) {
             state.found.missing.push(address.clone());
-            state.unrecorded.get_or_insert_with(|| lost(address, event));
-        } else if self.has_lost(address, event) {
-            let divergence = lost(address, event);
+            state.unrecorded.get_or_insert_with(|| lost(address, &event));
+        } else if self.has_lost(address, &event) {
+            let divergence = lost(address, &event);
             state.found.differences.push(divergence.clone());
             if self.rules.policy == Policy::Strict {
                 state.ended = Some(Outcome::Diverged(Box::new(divergence)));
@@ -134,7 +143,7 @@ impl<'a> Comparer<'a> {
         }
         state.seq += 1;
         let at_ms = self.recording.at(address).last().map_or(0, |last| last.at_ms);
-        Ok(Envelope { seq: state.seq, at_ms, address: address.clone(), event: told })
+        Ok(Envelope { seq: state.seq, at_ms, address: address.clone(), event })
     }
 
     /// The recorded event that this one is held against.
@@ -299,17 +308,5 @@ fn as_recorded_then<'e>(recorded: Option<&Event>, now: &'e Event) -> Cow<'e, Eve
             Cow::Owned(RunEnd { journal: None, ..end.clone() }.into())
         }
         _ => Cow::Borrowed(now),
-    }
-}
-
-impl Sink for Comparer<'_> {
-    fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
-        Box::pin(async move {
-            let envelope = self.take(&address, &event)?;
-            if let Some(watch) = self.watch {
-                watch.emit(address, envelope.event.clone()).await?;
-            }
-            Ok(envelope)
-        })
     }
 }

@@ -1,18 +1,18 @@
-//! The edits of a recording as a port: a fork goes on with them, and its replay meets them again.
+//! The edits of a recording: a fork continues with them, and its replay meets them again.
 
 use std::collections::HashMap;
 
 use super::Recording;
 use crate::agent::Agent;
-use crate::engine::{Edited, Edits};
+use crate::engine::Edited;
 use crate::event::{Address, Edit, Event};
 
 /// The edits of a recording.
 #[derive(Debug, Default)]
 pub struct RecordedEdits {
     turns: HashMap<Address, Edited>,
-    replies: HashMap<Address, Edit>,
-    results: HashMap<Address, Edit>,
+    /// Of replies by turn, of results by call.
+    replacements: HashMap<Address, Edit>,
 }
 
 impl RecordedEdits {
@@ -21,8 +21,8 @@ impl RecordedEdits {
         let mut found = Self::default();
         for (at, edits) in recording.edits() {
             let last = |target: &str| edits.iter().rev().find(|edit| edit.target == target).cloned();
-            found.replies.extend(last(Edit::REPLY).map(|edit| (at.clone(), edit)));
-            found.results.extend(last(Edit::RESULT).map(|edit| (at.clone(), edit)));
+            let target = if at.is_call() { Edit::RESULT } else { Edit::REPLY };
+            found.replacements.extend(last(target).map(|edit| (at, edit)));
         }
         for run in recording.all_runs() {
             found.add_run(recording, run).map_err(|why| format!("{run}: {why}"))?;
@@ -35,6 +35,16 @@ impl RecordedEdits {
         let earlier = |at: &Address| at.run_part() == *run && at.turn_number().is_some_and(|number| number <= turn);
         let last = self.turns.keys().filter(|at| earlier(at)).max_by_key(|at| at.turn_number());
         last.and_then(|at| self.turns.get(at))
+    }
+
+    /// What the turn at this address begins with instead.
+    pub fn turn(&self, turn: &Address) -> Option<&Edited> {
+        self.turns.get(turn)
+    }
+
+    /// The edit that replaces the reply of this turn or the result of this call.
+    pub fn replacement(&self, at: &Address) -> Option<&Edit> {
+        self.replacements.get(at)
     }
 
     fn add_run(&mut self, recording: &Recording, run: &Address) -> Result<(), String> {
@@ -60,19 +70,5 @@ impl RecordedEdits {
             self.turns.insert(at, edited);
         }
         Ok(())
-    }
-}
-
-impl Edits for RecordedEdits {
-    fn turn(&self, turn: &Address) -> Option<&Edited> {
-        self.turns.get(turn)
-    }
-
-    fn reply(&self, turn: &Address) -> Option<&Edit> {
-        self.replies.get(turn)
-    }
-
-    fn result(&self, call: &Address) -> Option<&Edit> {
-        self.results.get(call)
     }
 }

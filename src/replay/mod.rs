@@ -27,11 +27,11 @@ use ptc_core::value::Value;
 use crate::agent::{Agent, Diagnostic, Plan, Step};
 use crate::engine::{self, Carry, Input};
 use crate::event::{Address, JsonText, RunStart};
-use crate::port::Sink;
+use crate::port::Unsaved;
 
 pub use accept::{Accepting, Stamped, made_anew};
 pub use adopt::{AdoptError, Adopted, adopt};
-pub use compare::Divergence;
+pub use compare::{Divergence, Watch};
 pub use demo::Demo;
 pub use difference::{Change, Difference};
 pub use edits::RecordedEdits;
@@ -41,7 +41,7 @@ pub use point::{Point, Stage};
 pub use ports::RecordedPorts;
 pub use recorded::Recorded;
 pub use recording::Recording;
-pub use resume::{Answers, Appending, Resumed};
+pub use resume::{Answers, Resumed};
 pub use workplace::{Workplace, workplace};
 
 use compare::Comparer;
@@ -92,8 +92,8 @@ impl std::fmt::Display for ReplayError {
 
 impl std::error::Error for ReplayError {}
 
-/// Replays every root run of a recording and stops at the first difference. Events also go to `watch`, numbered anew.
-pub async fn replay(recording: &Arc<Recording>, watch: Option<&dyn Sink>) -> Result<Report, ReplayError> {
+/// Replays every root run of a recording and stops at the first difference. `watch` sees every event.
+pub async fn replay(recording: &Arc<Recording>, watch: Option<Watch<'_>>) -> Result<Report, ReplayError> {
     replay_by(&Rules::strict(), recording, watch).await.map(|(report, _)| report)
 }
 
@@ -101,7 +101,7 @@ pub async fn replay(recording: &Arc<Recording>, watch: Option<&dyn Sink>) -> Res
 pub async fn replay_by(
     rules: &Rules,
     recording: &Arc<Recording>,
-    watch: Option<&dyn Sink>,
+    watch: Option<Watch<'_>>,
 ) -> Result<(Report, HashMap<Address, Carry>), ReplayError> {
     let mut report = Report {
         outcome: Outcome::Identical,
@@ -119,11 +119,11 @@ pub async fn replay_by(
     for run in recording.runs() {
         let plan = plan_of(recording, &run)?;
         let start = recording.run_start(&run).ok_or_else(|| cannot(&run, "its run.start is missing"))?;
-        let ports = RecordedPorts::new(Arc::clone(recording), run.clone());
         let comparer = Comparer::new(recording, &run, rules, watch);
         let input = Input { continues: carried(start, &carries), ..input_of(&run, start) };
-        let doors = ports.doors(&edits, &comparer);
-        let (step, carry) = engine::run_carrying(&plan, input, &doors).await;
+        let recorded = RecordedPorts::new(Arc::clone(recording), run.clone(), &edits).compared_by(&comparer);
+        let (step, carry) = engine::run_carrying(&plan, input, &recorded.with_sink(&Unsaved::default())).await;
+        drop(recorded);
         carries.insert(run.clone(), carry);
         let (outcome, found) = comparer.finish();
         report.compared += found.compared;

@@ -1,171 +1,160 @@
-//! Ports answered from a recording: the model and the clock.
+//! The ports of a replay: the history is the recording, models answer with recorded replies, and nothing else answers.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use ptc_core::reasons::Reason;
 use ptc_core::value::Value;
 use tokio::time::{Instant, sleep_until};
-use tokio_util::sync::CancellationToken;
 
-use super::Recording;
-use crate::engine::{Edits, Models, Ports};
-use crate::event::{
-    Address, CallStatus, Envelope, Event, ModelRecord, ProgramEnd, QuestionAsked, ReplyEnd, ReplyPart, ReplyStatus,
-    Said, ToolEnd,
-};
+use super::compare::Comparer;
+use super::{RecordedEdits, Recording};
+use crate::engine::{Edited, History, InterruptedProgram, Models, Ports, RecordedCall, RecordedTurn, Settled};
+use crate::event::{Address, AnswerGiven, Edit, Event, Interrupt, ModelRecord, ReplyEnd, ReplyPart, ReplyStatus, Said};
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
-use crate::port::{Breakpoint, Clock, Gate, Human, Question, Sink, Stop};
+use crate::port::{Clock, Nobody, Sink, SinkError, Stop};
 use crate::program::Job;
-use crate::tool::{Decision, Failure, Invocation, Ruling, Tools};
+use crate::tool::{Failure, Invocation, Tools};
 
-/// Is shown the turn and the program of every turn that runs one.
-pub(super) type Seen = Arc<dyn Fn(&Address, &Job) + Send + Sync>;
+/// Sees the turn and the program of every turn that runs one.
+pub(super) type ProgramWatch = Arc<dyn Fn(&Address, &Job) + Send + Sync>;
 
-/// Answers for one run.
-pub struct RecordedPorts {
+/// The ports of one root run of a recording, and of the runs below it.
+pub struct RecordedPorts<'a> {
     recording: Arc<Recording>,
-    run: Address,
-    seen: Option<Seen>,
+    edits: &'a RecordedEdits,
+    model: RecordedModel,
+    comparer: Option<&'a Comparer<'a>>,
+    watch: Option<ProgramWatch>,
 }
 
-impl RecordedPorts {
-    /// For the root run at this address, and those below it.
-    pub fn new(recording: Arc<Recording>, run: Address) -> Self {
-        Self { recording, run, seen: None }
+impl<'a> RecordedPorts<'a> {
+    /// For the root run at this address. `edits`: those of the recording.
+    pub fn new(recording: Arc<Recording>, run: Address, edits: &'a RecordedEdits) -> Self {
+        let model = RecordedModel::new(Arc::clone(&recording), run);
+        Self { recording, edits, model, comparer: None, watch: None }
+    }
+
+    /// The same, comparing every derived event.
+    pub(super) fn compared_by(self, comparer: &'a Comparer<'a>) -> Self {
+        Self { comparer: Some(comparer), ..self }
     }
 
     /// The same, showing every program before it runs.
-    pub(super) fn watched(self, seen: Seen) -> Self {
-        Self { seen: Some(seen), ..self }
+    pub(super) fn watched_by(self, watch: ProgramWatch) -> Self {
+        Self { watch: Some(watch), ..self }
     }
 
-    /// All of them, with these edits and this sink, and nothing that stops the run but the recording.
-    pub fn doors<'a>(&'a self, edits: &'a dyn Edits, events: &'a dyn Sink) -> Ports<'a> {
-        let stop = Stop::default();
-        Ports { model: self, models: self, tools: self, person: self, clock: self, edits, events, stop }
-    }
-
-    pub(super) fn run(&self) -> &Address {
-        &self.run
+    /// All of them with this sink. Only the recording stops the run.
+    pub fn with_sink<'p>(&'p self, events: &'p dyn Sink) -> Ports<'p> {
+        Ports {
+            model: &self.model,
+            models: &self.model,
+            tools: &NotRecorded,
+            person: &Nobody,
+            clock: self,
+            history: self,
+            events,
+            stop: Stop::default(),
+        }
     }
 }
 
-impl Clock for RecordedPorts {
+impl Clock for RecordedPorts<'_> {
+    /// The time of the first event at this address.
     fn now_ms(&self, at: &Address) -> i64 {
-        let told = || self.recording.at(at).first().map(|first| first.at_ms);
-        self.recording.now_ms(at).or_else(told).unwrap_or_default()
+        self.recording.at(at).first().map_or(0, |first| first.at_ms)
+    }
+}
+
+impl History for RecordedPorts<'_> {
+    fn settle(&self, address: &Address, event: Event) -> Result<Settled, SinkError> {
+        match self.comparer {
+            Some(comparer) => comparer.settle(address, event).map(Settled::Recorded),
+            None => Ok(Settled::New(event)),
+        }
     }
 
-    fn tree_turns(&self, at: &Address, counted: u32) -> u32 {
-        self.recording.turn_start(at).and_then(|start| start.left.tree).unwrap_or(counted)
+    fn turn(&self, turn: &Address) -> Option<RecordedTurn> {
+        self.recording.turn_record(turn)
     }
 
     fn is_over(&self, _: &Address) -> bool {
         true
     }
 
-    fn waited_ms(&self, at: &Address, counted: u64) -> u64 {
-        self.recording.turn_start(at).map_or(counted, |start| start.waited)
+    fn interrupt(&self, turn: &Address) -> Option<Interrupt> {
+        self.recording.interrupt(turn).cloned()
+    }
+
+    fn reply_interrupt(&self, turn: &Address) -> Option<Interrupt> {
+        self.recording.interrupted_reply(turn).cloned()
+    }
+
+    fn call(&self, at: &Address) -> RecordedCall {
+        RecordedCall { begun: false, end: self.recording.tool_end(at).cloned() }
+    }
+
+    fn asked(&self, question: &Address, kind: &str) -> Option<bool> {
+        Some(self.recording.is_asked_as(question, kind))
+    }
+
+    fn answer(&self, question: &Address) -> Option<AnswerGiven> {
+        self.recording.answer(question).cloned()
+    }
+
+    fn program(&self, turn: &Address) -> Option<InterruptedProgram> {
+        self.recording.stopped_program(turn)
+    }
+
+    fn watch_program(&self, turn: &Address, job: &Job) {
+        if let Some(watch) = &self.watch {
+            watch(turn, job);
+        }
+    }
+
+    fn edited_turn(&self, turn: &Address) -> Option<&Edited> {
+        self.edits.turn(turn)
+    }
+
+    fn replacement(&self, at: &Address) -> Option<&Edit> {
+        self.edits.replacement(at)
     }
 }
 
-impl Tools for RecordedPorts {
+/// The tools of a replay: the history knows the results.
+struct NotRecorded;
+
+impl Tools for NotRecorded {
     fn call<'a>(&'a self, call: &'a Invocation<'a>) -> BoxFuture<'a, Result<Value, Failure>> {
-        Box::pin(async move {
-            let Some(end) = self.recording.tool_end(call.address) else {
-                return Err(Failure::said(format!("the recording has no result of the call at {}", call.address)));
-            };
-            match (end.status, &end.result, &end.error) {
-                (CallStatus::Cancelled, ..) => Err(Failure::Cancelled),
-                (_, Some(result), _) => Ok(result.value()),
-                (_, None, Some(error)) => Err(Failure::Error(error.clone())),
-                (_, None, None) => Err(Failure::said("the recording does not say how the call ended")),
-            }
-        })
-    }
-
-    fn interrupted_program(&self, turn: &Address) -> Option<ProgramEnd> {
-        self.recording.interrupted_program(turn).cloned()
-    }
-
-    fn sees_program(&self, turn: &Address, job: &Job) {
-        if let Some(seen) = &self.seen {
-            seen(turn, job);
-        }
-    }
-
-    fn done_in_program(&self, turn: &Address) -> Vec<Envelope> {
-        self.recording.below(turn)
-    }
-
-    fn stop_as_recorded(&self, turn: &Address, stop: &Stop) {
-        if let Some(interrupt) = self.recording.interrupt(turn) {
-            stop.now(&interrupt.reason, &interrupt.by);
-        }
-    }
-
-    fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) -> bool {
-        let ended = self.recording.interrupted_reply(turn);
-        if let Some(interrupt) = ended {
-            stop.now(&interrupt.reason, &interrupt.by);
-        }
-        ended.is_some()
-    }
-
-    fn remembered(&self, at: &Address, known: Option<Value>) -> Option<Value> {
-        let Some(end) = self.recording.tool_end(at) else { return known };
-        end.cached.then(|| end.result.as_ref().map(|result| result.json().to_value()).unwrap_or_default())
-    }
-
-    fn asks_consent(&self, at: &Address, _: bool) -> bool {
-        self.recording.is_asked(&at.question(0))
-    }
-
-    fn ruling(&self, question: &Address, _: &str) -> Option<Ruling> {
-        let answer = self.recording.answer(question)?;
-        let decision = answer.value.json().as_str().and_then(Decision::read).unwrap_or(Decision::Deny);
-        Some(Ruling::new(answer.by.clone(), decision))
-    }
-
-    fn is_unknown(&self, at: &Address) -> bool {
-        self.recording.is_asked(&at.question(1))
-    }
-
-    fn refuses(&self, at: &Address, counted: bool) -> bool {
-        let limit = Reason::ToolCallLimitExceeded.name();
-        let told = |end: &ToolEnd| end.error.as_ref().is_some_and(|error| error.reason == limit);
-        self.recording.tool_end(at).map_or(counted, |end| end.status == CallStatus::Refused && told(end))
+        let message = format!("the recording has no result of the call at {}", call.address);
+        Box::pin(std::future::ready(Err(Failure::said(message))))
     }
 }
 
-impl Human for RecordedPorts {
-    fn ask<'a>(&'a self, question: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
-        Box::pin(async move {
-            let given = self.recording.answer(&question.address)?;
-            if question.gate.is_some() && !given.edited {
-                return Some(question.text.clone());
-            }
-            let value = given.value.json();
-            Some(value.as_str().map_or_else(|| value.to_text(), ToOwned::to_owned))
-        })
+/// Answers requests with the recorded replies.
+pub(super) struct RecordedModel {
+    recording: Arc<Recording>,
+    run: Address,
+}
+
+impl RecordedModel {
+    /// For the run at this address.
+    pub(super) fn new(recording: Arc<Recording>, run: Address) -> Self {
+        Self { recording, run }
     }
 
-    fn was_asked(&self, question: &Address) -> bool {
-        self.recording.is_asked(question)
+    pub(super) fn run(&self) -> &Address {
+        &self.run
     }
 
-    fn intercepts(&self, question: &Address, gate: Gate) -> bool {
-        self.recording.is_asked_as(question, gate.name())
-    }
-
-    fn breaks(&self, question: &Address, _: &[Breakpoint]) -> bool {
-        self.recording.is_asked_as(question, QuestionAsked::BREAKPOINT)
+    /// The model that the run began with; `None` for one that is not recorded.
+    pub(super) fn began_with(&self) -> Option<ModelRecord> {
+        self.recording.run_start(&self.run).map(|start| start.model.clone())
     }
 }
 
-impl Models for RecordedPorts {
+impl Models for RecordedModel {
     fn model(&self, run: &Address, _: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
         // A model that could not be had then cannot be had now.
         let refused = self.recording.tool_end(run).filter(|_| self.recording.run_start(run).is_none());
@@ -176,14 +165,7 @@ impl Models for RecordedPorts {
     }
 }
 
-impl RecordedPorts {
-    /// The model that the run began with; `None` for one that is not recorded.
-    pub(super) fn began_with(&self) -> Option<ModelRecord> {
-        self.recording.run_start(&self.run).map(|start| start.model.clone())
-    }
-}
-
-impl Model for RecordedPorts {
+impl Model for RecordedModel {
     fn info(&self) -> ModelRecord {
         self.began_with().unwrap_or_default()
     }

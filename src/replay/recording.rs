@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
+use crate::engine::{InterruptedProgram, RecordedTurn};
 use crate::event::{
     Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, MessageLog, Notice, ProgramEnd,
     QuestionAsked, ReplyStatus, RunStart, Said, SentMessage, ToolEnd, TurnStart, elapsed_ms,
@@ -169,6 +170,12 @@ impl Recording {
         })
     }
 
+    /// The start of a turn as the engine reads it.
+    pub(super) fn turn_record(&self, turn: &Address) -> Option<RecordedTurn> {
+        let start = self.turn_start(turn)?;
+        Some(RecordedTurn { now_ms: start.now, waited_ms: start.waited, tree_turns: start.left.tree })
+    }
+
     /// How the tool call at this address ended.
     pub fn tool_end(&self, call: &Address) -> Option<&ToolEnd> {
         self.tool_ends(call).next()
@@ -227,6 +234,12 @@ impl Recording {
             Event::ProgramEnd(end) if end.interrupted => Some(end),
             _ => None,
         })
+    }
+
+    /// The same with the events of its calls.
+    pub(super) fn stopped_program(&self, turn: &Address) -> Option<InterruptedProgram> {
+        let end = self.interrupted_program(turn)?.clone();
+        Some(InterruptedProgram { end, inside: self.below(turn) })
     }
 
     /// The stop that ended this turn's reply.

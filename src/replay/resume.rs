@@ -1,24 +1,25 @@
-//! Going on with a run that waits or broke off: the same engine answers from the recording as far as it goes, and from the live
-//! ports behind it.
+//! Resuming a run that waits or broke off: the same engine answers from the recording as far as it goes, and from the live ports after it.
 //!
-//! In: a recording that was adopted, live ports, answers to its questions. Out: ports, and a sink that writes only what is new. What
-//! the recording holds is made again and stands as it is recorded, also where it comes out differently.
+//! In: a recording that was adopted, live ports, answers to its questions. Out: ports. What the recording holds is computed again and
+//! counts as it is recorded, also where it comes out differently.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
-use ptc_core::value::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::Recording;
-use super::ports::RecordedPorts;
-use crate::engine::{Models, Ports};
-use crate::event::{Address, Class, Envelope, Event, ModelRecord, ProgramEnd, ReplyEnd, ReplyStatus};
+use super::ports::RecordedModel;
+use super::{RecordedEdits, Recording};
+use crate::engine::{
+    Edited, History, InterruptedProgram, Models, Ports, RecordedCall, RecordedTurn, Settled, WorkDone,
+};
+use crate::event::{
+    Address, AnswerGiven, Class, Edit, Envelope, Event, Interrupt, ModelRecord, QuestionAsked, ReplyEnd, ReplyStatus,
+};
 use crate::model::{Call, Model, ModelError, ModelEvent, Reply, Request};
-use crate::port::{Breakpoint, Clock, Gate, Human, Question, Sink, SinkError, Stop};
-use crate::tool::{Decision, Failure, Invocation, Ruling, Tools};
+use crate::port::{Checkpoint, Gate, Human, Question, Sink, SinkError, Stop};
 
 /// Events of a new reply that may wait.
 const QUEUE: usize = 256;
@@ -26,14 +27,21 @@ const QUEUE: usize = 256;
 /// Ports that answer from a recording first.
 pub struct Resumed<'a> {
     recording: Arc<Recording>,
-    recorded: RecordedPorts,
+    recorded: RecordedModel,
     live: Ports<'a>,
     answers: Mutex<Answers>,
-    /// What the recording says was waited for persons, and the time since its last event, in ms.
+    edits: Option<&'a RecordedEdits>,
+    /// The recorded events that were not repeated yet, when only new ones are emitted.
+    left: Option<Mutex<HashMap<Address, Vec<Envelope>>>>,
+    watch: Option<RepeatWatch>,
+    /// What the recording says was waited for answers, and the time since its last event, in ms.
     waited_ms: u64,
 }
 
-/// What a waiting run is told.
+/// Sees each recorded event when the run repeats it.
+type RepeatWatch = Box<dyn Fn(&Envelope) + Send + Sync>;
+
+/// Answers that were given before the run is resumed.
 #[derive(Debug, Clone, Default)]
 pub struct Answers {
     /// Answers by the address of their question.
@@ -43,51 +51,86 @@ pub struct Answers {
 }
 
 impl<'a> Resumed<'a> {
-    /// For the run at this address.
+    /// For the run at this address. The sink gets every event.
     pub fn new(recording: Arc<Recording>, run: Address, live: Ports<'a>, answers: Answers) -> Self {
         let waited_ms = recording.waited_ms().saturating_add(recording.age_ms(live.clock.now_ms(&run)));
-        let recorded = RecordedPorts::new(Arc::clone(&recording), run);
-        Self { recording, recorded, live, answers: Mutex::new(answers), waited_ms }
+        let recorded = RecordedModel::new(Arc::clone(&recording), run);
+        let answers = Mutex::new(answers);
+        Self { recording, recorded, live, answers, edits: None, left: None, watch: None, waited_ms }
+    }
+
+    /// The same for a sink that appends to the recording: it gets only new events.
+    #[must_use]
+    pub fn appending(self) -> Self {
+        Self { left: Some(Mutex::new(self.recording.all())), ..self }
+    }
+
+    /// The same with the edits of the recording.
+    #[must_use]
+    pub fn edited_by(self, edits: &'a RecordedEdits) -> Self {
+        Self { edits: Some(edits), ..self }
+    }
+
+    /// The same; `watch` sees each recorded event when the run repeats it.
+    #[must_use]
+    pub fn watched_by(self, watch: impl Fn(&Envelope) + Send + Sync + 'static) -> Self {
+        Self { watch: Some(Box::new(watch)), ..self }
     }
 
     /// The ports of the run.
     pub fn ports<'s>(&'s self, events: &'s dyn Sink, stop: Stop) -> Ports<'s> {
-        Ports {
-            model: self,
-            models: self,
-            tools: self,
-            person: self,
-            edits: self.live.edits,
-            clock: self,
-            events,
-            stop,
+        Ports { model: self, models: self, person: self, history: self, events, stop, ..self.live.clone() }
+    }
+
+    /// The recorded event that this one repeats, if there is one.
+    fn repeated(&self, address: &Address, event: &Event) -> Option<Envelope> {
+        if matches!(event, Event::RunWait(_)) {
+            // Waiting again is new, also for a question that was waited for before: the last line says for which.
+            return None;
         }
+        let mut left = self.left.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let events = left.get_mut(address)?;
+        let of_reply = matches!(
+            event,
+            Event::ReplyPart(_) | Event::ReplyEnd(_) | Event::Sent(_) | Event::Wire(_) | Event::RetryWait(_)
+        );
+        match (event, has_reply(&self.recording, address)) {
+            (Event::ReplyPart(part), true) if self.recording.broken_attempt(address) >= part.attempt => {
+                let at_ms = events.first().map_or(0, |first| first.at_ms);
+                return Some(Envelope { seq: 0, at_ms, address: address.clone(), event: event.clone() });
+            }
+            (Event::ReplyPart(_), true) => return None,
+            // The reply broke off: everything of the new one is new.
+            (_, false) if of_reply => return None,
+            _ => {}
+        }
+        let repeats = |known: &Envelope| match event.class() {
+            // A stop that ended nothing before the file broke off is not the one that ends the run now.
+            Class::Input if matches!(event, Event::Interrupt(_)) => known.event == *event,
+            Class::Note => known.event == *event,
+            Class::Input | Class::Derived => known.event.kind() == event.kind(),
+        };
+        let place = events.iter().position(repeats)?;
+        Some(events.remove(place))
     }
 }
 
-impl Resumed<'_> {
-    /// Was an answer to this question given with the order to go on?
-    fn has_answer(&self, question: &Address) -> bool {
-        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        answers.by_address.contains_key(question) || !answers.in_order.is_empty()
-    }
-}
-
-impl Clock for Resumed<'_> {
-    fn now_ms(&self, at: &Address) -> i64 {
-        self.recording.now_ms(at).unwrap_or_else(|| self.live.clock.now_ms(at))
+impl History for Resumed<'_> {
+    fn settle(&self, address: &Address, event: Event) -> Result<Settled, SinkError> {
+        let Some(recorded) = self.repeated(address, &event) else { return Ok(Settled::New(event)) };
+        if let Some(watch) = &self.watch {
+            watch(&recorded);
+        }
+        Ok(Settled::Recorded(recorded))
     }
 
-    fn tree_turns(&self, at: &Address, counted: u32) -> u32 {
-        self.recorded.tree_turns(at, counted)
+    fn work_done(&self, run: &Address) -> WorkDone {
+        let turns = self.recording.turns_of(self.recorded.run());
+        WorkDone { turns, calls: self.recording.calls_of(run), waited_ms: self.waited_ms }
     }
 
-    fn turns_held(&self) -> u32 {
-        self.recording.turns_of(self.recorded.run())
-    }
-
-    fn holds_turn(&self, turn: &Address) -> bool {
-        self.recording.turn_start(turn).is_some()
+    fn turn(&self, turn: &Address) -> Option<RecordedTurn> {
+        self.recording.turn_record(turn)
     }
 
     fn is_over(&self, at: &Address) -> bool {
@@ -100,8 +143,49 @@ impl Clock for Resumed<'_> {
         self.recording.at(at).iter().any(|envelope| is_end(&envelope.event))
     }
 
-    fn waited_ms(&self, at: &Address, counted: u64) -> u64 {
-        self.recorded.waited_ms(at, self.waited_ms.saturating_add(counted))
+    fn interrupt(&self, turn: &Address) -> Option<Interrupt> {
+        self.recording.interrupt(turn).cloned()
+    }
+
+    fn reply_interrupt(&self, turn: &Address) -> Option<Interrupt> {
+        self.recording.interrupted_reply(turn).cloned()
+    }
+
+    fn call(&self, at: &Address) -> RecordedCall {
+        RecordedCall { begun: self.recording.holds_call(at), end: self.recording.tool_end(at).cloned() }
+    }
+
+    fn asked(&self, question: &Address, kind: &str) -> Option<bool> {
+        let recording = &self.recording;
+        let asker = question.asker();
+        let holds = |is_one: fn(&Event) -> bool| recording.at(&asker).iter().any(|envelope| is_one(&envelope.event));
+        // What the recording holds after the moment of the question went on as it is recorded there.
+        let is_past = match (Gate::from_name(kind), kind) {
+            (Some(Gate::Result), _) => recording.tool_end(&asker).is_some(),
+            (Some(Gate::Send | Gate::Apply), _) => has_reply(recording, &question.turn_part()),
+            (None, QuestionAsked::CONSENT) => recording.holds_call(&asker),
+            (None, QuestionAsked::BREAKPOINT) => {
+                holds(|event| matches!(event, Event::ToolCall(_) | Event::ProgramEnd(_)))
+            }
+            _ => false,
+        };
+        (is_past || recording.is_asked(question)).then(|| recording.is_asked_as(question, kind))
+    }
+
+    fn answer(&self, question: &Address) -> Option<AnswerGiven> {
+        self.recording.answer(question).cloned()
+    }
+
+    fn program(&self, turn: &Address) -> Option<InterruptedProgram> {
+        self.recording.stopped_program(turn)
+    }
+
+    fn edited_turn(&self, turn: &Address) -> Option<&Edited> {
+        self.edits?.turn(turn)
+    }
+
+    fn replacement(&self, at: &Address) -> Option<&Edit> {
+        self.edits?.replacement(at)
     }
 }
 
@@ -122,7 +206,7 @@ impl Model for Resumed<'_> {
 /// The model of an agent below that had not ended.
 struct Unended {
     recording: Arc<Recording>,
-    recorded: RecordedPorts,
+    recorded: RecordedModel,
     live: Arc<dyn Model>,
 }
 
@@ -143,7 +227,7 @@ impl Model for Unended {
 /// The recorded reply, else a live one.
 fn answer<'a>(
     recording: &'a Recording,
-    recorded: &'a RecordedPorts,
+    recorded: &'a RecordedModel,
     live: &'a dyn Model,
     request: &'a Request,
     call: &'a Call,
@@ -158,7 +242,7 @@ fn answer<'a>(
 
 /// A live reply, which says who gave it where that is not the model that the run began with.
 async fn answered_live(
-    recorded: &RecordedPorts,
+    recorded: &RecordedModel,
     live: &dyn Model,
     request: &Request,
     call: &Call,
@@ -215,11 +299,6 @@ fn has_reply(recording: &Recording, turn: &Address) -> bool {
     recording.at(turn).iter().any(ended)
 }
 
-/// Does the recording hold anything of this attempt, or of a later one? A person at a gate writes one more.
-fn heard(recording: &Recording, turn: &Address, attempt: u32) -> bool {
-    recording.broken_attempt(turn) >= attempt
-}
-
 impl Models for Resumed<'_> {
     fn model(&self, run: &Address, alias: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
         if self.recording.is_complete(run) {
@@ -227,182 +306,28 @@ impl Models for Resumed<'_> {
         }
         let live = self.live.models.model(run, alias)?;
         Ok(live.map(|live| {
-            let recorded = RecordedPorts::new(Arc::clone(&self.recording), run.clone());
+            let recorded = RecordedModel::new(Arc::clone(&self.recording), run.clone());
             Arc::new(Unended { recording: Arc::clone(&self.recording), recorded, live }) as Arc<dyn Model>
         }))
     }
 }
 
-impl Tools for Resumed<'_> {
-    fn call<'a>(&'a self, call: &'a Invocation<'a>) -> BoxFuture<'a, Result<Value, Failure>> {
-        match self.recording.tool_end(call.address) {
-            Some(_) => self.recorded.call(call),
-            None => self.live.tools.call(call),
-        }
-    }
-
-    fn interrupted_program(&self, turn: &Address) -> Option<ProgramEnd> {
-        self.recorded.interrupted_program(turn)
-    }
-
-    fn calls_held(&self, run: &Address) -> u64 {
-        self.recording.calls_of(run)
-    }
-
-    fn holds_call(&self, at: &Address) -> bool {
-        self.recording.holds_call(at)
-    }
-
-    fn done_in_program(&self, turn: &Address) -> Vec<Envelope> {
-        self.recorded.done_in_program(turn)
-    }
-
-    fn stop_as_recorded(&self, turn: &Address, stop: &Stop) {
-        self.recorded.stop_as_recorded(turn, stop);
-    }
-
-    fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) -> bool {
-        self.recorded.stop_reply_as_recorded(turn, stop)
-    }
-
-    fn asks_consent(&self, at: &Address, known: bool) -> bool {
-        // A call that the file holds asked when it came, or did not need to.
-        let is_told = self.recording.holds_call(at) || self.recording.is_asked(&at.question(0));
-        if is_told { self.recorded.asks_consent(at, known) } else { self.live.tools.asks_consent(at, known) }
-    }
-
-    fn ruling(&self, question: &Address, definition: &str) -> Option<Ruling> {
-        if self.recording.answer(question).is_some() {
-            return self.recorded.ruling(question, definition);
-        }
-        if self.has_answer(question) {
-            return None;
-        }
-        // A run that waits for this answer goes on waiting; only whoever allows everything answers it.
-        let ruling = self.live.tools.ruling(question, definition);
-        ruling.filter(|ruling| ruling.decision != Decision::Deny || !self.recording.is_asked(question))
-    }
-
-    fn keep(&self, definition: &str) {
-        self.live.tools.keep(definition);
-    }
-
-    fn is_unknown(&self, at: &Address) -> bool {
-        let is_begun = self.recording.holds_call(at) && self.recording.tool_end(at).is_none();
-        is_begun || self.recorded.is_unknown(at)
-    }
-
-    fn remembered(&self, at: &Address, known: Option<Value>) -> Option<Value> {
-        self.recorded.remembered(at, known)
-    }
-
-    fn refuses(&self, at: &Address, counted: bool) -> bool {
-        match self.recording.tool_end(at) {
-            Some(_) => self.recorded.refuses(at, counted),
-            // It was begun: then it was allowed.
-            None => counted && !self.recording.holds_call(at),
-        }
-    }
-}
-
+/// Answers that were given beforehand come before the live ones.
 impl Human for Resumed<'_> {
     fn ask<'a>(&'a self, question: &'a Question, cancel: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
-        if self.recording.answer(&question.address).is_some() {
-            return self.recorded.ask(question, cancel);
-        }
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         match answers.by_address.remove(&question.address).or_else(|| answers.in_order.pop_front()) {
-            Some(answer) => Box::pin(async move { Some(answer) }),
+            Some(answer) => Box::pin(std::future::ready(Some(answer))),
             None => self.live.person.ask(question, cancel),
         }
     }
 
-    fn was_asked(&self, question: &Address) -> bool {
+    fn has_answer(&self, question: &Address) -> bool {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        self.recorded.was_asked(question) || !answers.in_order.is_empty()
+        answers.by_address.contains_key(question) || !answers.in_order.is_empty()
     }
 
-    fn intercepts(&self, question: &Address, gate: Gate) -> bool {
-        // What the recording holds went on as it is told there.
-        let told = match gate {
-            Gate::Result => question
-                .as_str()
-                .rsplit_once('/')
-                .is_some_and(|(call, _)| self.recording.tool_end(&Address::from(call)).is_some()),
-            Gate::Send | Gate::Apply => has_reply(&self.recording, &question.turn_part()),
-        };
-        if told || self.recording.is_asked(question) {
-            self.recorded.intercepts(question, gate)
-        } else {
-            self.live.person.intercepts(question, gate)
-        }
-    }
-
-    fn breaks(&self, question: &Address, met: &[Breakpoint]) -> bool {
-        let asker = question.as_str().rsplit_once('/').map_or("", |(asker, _)| asker);
-        let is_told = |event: &Event| matches!(event, Event::ToolCall(_) | Event::ProgramEnd(_));
-        let told = self.recording.at(&Address::from(asker)).iter().any(|envelope| is_told(&envelope.event));
-        if told || self.recording.is_asked(question) {
-            self.recorded.breaks(question, met)
-        } else {
-            self.live.person.breaks(question, met)
-        }
-    }
-}
-
-/// A sink that takes what the recording holds as told and writes the rest.
-pub struct Appending {
-    recording: Arc<Recording>,
-    left: Mutex<HashMap<Address, Vec<Envelope>>>,
-    sink: Box<dyn Sink>,
-}
-
-impl Appending {
-    /// Writes what is new to this sink.
-    pub fn new(recording: Arc<Recording>, sink: Box<dyn Sink>) -> Self {
-        Self { left: Mutex::new(recording.all()), recording, sink }
-    }
-
-    /// The recorded event that this one repeats, if there is one.
-    fn told(&self, address: &Address, event: &Event) -> Option<Envelope> {
-        if matches!(event, Event::RunWait(_)) {
-            // Waiting again is new, also for a question that was waited for before: the last line says for which.
-            return None;
-        }
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        let events = left.get_mut(address)?;
-        let of_reply = matches!(
-            event,
-            Event::ReplyPart(_) | Event::ReplyEnd(_) | Event::Sent(_) | Event::Wire(_) | Event::RetryWait(_)
-        );
-        match (event, has_reply(&self.recording, address)) {
-            (Event::ReplyPart(part), true) if heard(&self.recording, address, part.attempt) => {
-                let at_ms = events.first().map_or(0, |first| first.at_ms);
-                return Some(Envelope { seq: 0, at_ms, address: address.clone(), event: event.clone() });
-            }
-            (Event::ReplyPart(_), true) => return None,
-            // The reply broke off: everything of the new one is new.
-            (_, false) if of_reply => return None,
-            _ => {}
-        }
-        let repeats = |known: &Envelope| match event.class() {
-            // A stop that ended nothing before the file broke off is not the one that ends the run now.
-            Class::Input if matches!(event, Event::Interrupt(_)) => known.event == *event,
-            Class::Note => known.event == *event,
-            Class::Input | Class::Derived => known.event.kind() == event.kind(),
-        };
-        let place = events.iter().position(repeats)?;
-        Some(events.remove(place))
-    }
-}
-
-impl Sink for Appending {
-    fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
-        Box::pin(async move {
-            match self.told(&address, &event) {
-                Some(known) => Ok(known),
-                None => self.sink.emit(address, event).await,
-            }
-        })
+    fn stops_at(&self, checkpoint: Checkpoint<'_>) -> bool {
+        self.live.person.stops_at(checkpoint)
     }
 }

@@ -12,7 +12,7 @@ use ptc_core::lisp::{CallAddress, Failure, Memory, Outcome, Signal};
 use ptc_core::value::{Json, Value};
 use tokio::sync::Notify;
 
-use super::ports::Seen;
+use super::ports::ProgramWatch;
 use super::{RecordedEdits, RecordedPorts, Recording, ReplayError, carried, input_of, plan_of};
 use crate::engine::{self, Carry, Input};
 use crate::event::{Address, Envelope, Event};
@@ -35,7 +35,7 @@ pub async fn workplace(recording: &Arc<Recording>, turn: &Address) -> Result<Opt
     let wanted = turn.turn_number().unwrap_or(u32::MAX);
     let found: Arc<Mutex<Option<(Address, Job)>>> = Arc::default();
     let over = Arc::new(Notify::new());
-    let seen: Seen = Arc::new({
+    let seen: ProgramWatch = Arc::new({
         let (found, over, turn) = (Arc::clone(&found), Arc::clone(&over), turn.clone());
         move |at: &Address, job: &Job| {
             if at.run_part() == run && at.turn_number().is_some_and(|number| number <= wanted) {
@@ -60,7 +60,7 @@ pub async fn workplace(recording: &Arc<Recording>, turn: &Address) -> Result<Opt
 pub(super) async fn replay_until(
     recording: &Arc<Recording>,
     turn: &Address,
-    seen: Option<Seen>,
+    watch: Option<ProgramWatch>,
     events: &dyn Sink,
 ) -> Result<(), ReplayError> {
     let edits = RecordedEdits::of(recording).map_err(|message| ReplayError { message })?;
@@ -68,10 +68,10 @@ pub(super) async fn replay_until(
     for run in recording.runs() {
         let Some(start) = recording.run_start(&run) else { continue };
         let plan = plan_of(recording, &run)?;
-        let ports = RecordedPorts::new(Arc::clone(recording), run.clone());
-        let ports = seen.iter().fold(ports, |ports, seen| ports.watched(Arc::clone(seen)));
+        let ports = RecordedPorts::new(Arc::clone(recording), run.clone(), &edits);
+        let ports = watch.iter().fold(ports, |ports, watch| ports.watched_by(Arc::clone(watch)));
         let input = Input { continues: carried(start, &carries), ..input_of(&run, start) };
-        let (_, carry) = engine::run_carrying(&plan, input, &ports.doors(&edits, events)).await;
+        let (_, carry) = engine::run_carrying(&plan, input, &ports.with_sink(events)).await;
         if run == turn.root() {
             break;
         }

@@ -5,7 +5,8 @@
 
 use ptc_core::reasons::Reason;
 use ptc_core::signature::{self, Issue, Path, Segment, underscored};
-use ptc_core::value::Value;
+use ptc_core::value::json::Node;
+use ptc_core::value::{Json, Value, json};
 
 use super::Tool;
 use crate::event::ErrorRecord;
@@ -86,6 +87,29 @@ fn name_of(key: &Value) -> Option<String> {
         other => other.as_str()?,
     };
     Some(underscored(name))
+}
+
+/// Returns an argument as text: a string as it is, any other value as it is printed.
+pub fn plain_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
+}
+
+/// Returns arguments in the form in which equal calls are equal: keys sorted and with `_`, whole floats as integers. The JSON reader bounds
+/// the depth.
+pub fn canonical(json: &Json) -> Json {
+    match &json.node {
+        Node::Object(members) => {
+            let mut pairs: Vec<_> =
+                members.iter().map(|member| (underscored(&member.key), canonical(&member.value))).collect();
+            pairs.sort_by(|one, other| one.0.cmp(&other.0));
+            Json::object(pairs)
+        }
+        Node::List(items) => Json::list(items.iter().map(canonical)),
+        Node::Float(float) if float.fract() == 0.0 && float.abs() < 1e15 => {
+            json::parse(&format!("{float:.0}")).unwrap_or_else(|_| json.clone())
+        }
+        _ => json.clone(),
+    }
 }
 
 #[cfg(test)]

@@ -2,14 +2,12 @@
 //!
 //! In: name and table. Out: the tool, or everything that is wrong with it, each with its key.
 
-mod outside;
-
 use ptc_core::limits::{Limit, TOOL_OUTPUT, TOOL_TIMEOUT};
 use ptc_core::signature;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, json};
 
-use super::{Builtin, Expose, Kind, Returns, Shaping, Table, Tool, answered_by};
+use super::{Builtin, Expose, Kind, Returns, Shaping, Table, Tool, answered_by, declare_outside};
 use crate::config::document::{About, KeyTable, advice, out_of_range};
 
 /// A key with what the reference says of it.
@@ -140,7 +138,7 @@ const KINDS: &[KindRow] = &[
             ENV,
             OUTPUT,
         ],
-        read: |name, table| outside::command(name, table).map(Kind::Command),
+        read: |name, table| declare_outside::command(name, table).map(Kind::Command),
     },
     KindRow {
         name: "http",
@@ -153,7 +151,7 @@ const KINDS: &[KindRow] = &[
             ("response_path", About::Said("path", "", "The part of the answer that is the result, as `data.items`.")),
             OUTPUT,
         ],
-        read: |name, table| outside::http(name, table).map(Kind::Http),
+        read: |name, table| declare_outside::http(name, table).map(Kind::Http),
     },
     KindRow {
         name: "mcp",
@@ -170,7 +168,7 @@ const KINDS: &[KindRow] = &[
             ("url", About::Said("address", "", "The server's address, in the place of a section.")),
             HEADERS,
         ],
-        read: |name, table| outside::mcp(name, table).map(Kind::Mcp),
+        read: |name, table| declare_outside::mcp(name, table).map(Kind::Mcp),
     },
 ];
 
@@ -285,7 +283,7 @@ fn named<T: Copy>(tool: &str, table: &Json, key: &str, known: &[(&str, T)]) -> R
 }
 
 /// A number within a limit; without the key what the limit is by default.
-fn limited(table: &Json, key: &str, limit: &Limit) -> Result<u64, Wrong> {
+pub(super) fn limited(table: &Json, key: &str, limit: &Limit) -> Result<u64, Wrong> {
     let Some(json) = table.get(key) else { return Ok(limit.default.unwrap_or(limit.max)) };
     let number = match json.node {
         Node::Int(int) => u64::try_from(int).ok().filter(|number| (limit.min..=limit.max).contains(number)),

@@ -9,6 +9,7 @@ mod builtin;
 mod command;
 mod consent;
 mod declare;
+mod declare_outside;
 mod http;
 mod live;
 mod mcp;
@@ -30,6 +31,7 @@ use ptc_core::value::{Json, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+pub use arguments::{canonical, plain_text};
 pub use builtin::{Builtin, LLM_QUERY};
 pub use command::Command;
 pub use consent::{ALLOW_FLAG, Decision, Grants, NOBODY, Policy, Ruling};
@@ -42,9 +44,7 @@ pub use process::{Program, USUAL_VARIABLES};
 pub use shaping::{SHAPING_KEYS, Shaping, answered_by};
 pub use table::{Row, Table};
 
-use crate::event::{Address, Envelope, ErrorRecord, JsonText, ProgramEnd, ToolSchema};
-use crate::port::Stop;
-use crate::program::Job;
+use crate::event::{Address, ErrorRecord, JsonText, ToolSchema};
 
 /// A tool that an agent may use.
 #[derive(Clone)]
@@ -154,88 +154,20 @@ impl Failure {
     }
 }
 
-/// Something that answers calls.
+/// Calls tools.
 pub trait Tools: Send + Sync {
     /// Answers one call. Returns [`Failure::Cancelled`] within 100 ms of a cancel.
     fn call<'a>(&'a self, call: &'a Invocation<'a>) -> BoxFuture<'a, Result<Value, Failure>>;
 
-    /// The end of the program of this turn, when the recording says that it was ended from outside: it is not run again.
-    fn interrupted_program(&self, turn: &Address) -> Option<ProgramEnd> {
-        _ = turn;
-        None
-    }
-
-    /// Calls of a run that a resumed recording holds: they count from the start, in whatever order branches make them again.
-    fn calls_held(&self, run: &Address) -> u64 {
-        _ = run;
-        0
-    }
-
-    /// Is the call at this address one of them?
-    fn holds_call(&self, at: &Address) -> bool {
-        _ = at;
-        false
-    }
-
-    /// A program is about to run at this turn; its calls come to [`Tools::call`].
-    fn sees_program(&self, turn: &Address, job: &Job) {
-        _ = (turn, job);
-    }
-
-    /// What happened inside that program, in order.
-    fn done_in_program(&self, turn: &Address) -> Vec<Envelope> {
-        _ = turn;
-        Vec::new()
-    }
-
-    /// Stops the run as the recording says it was stopped during this turn.
-    fn stop_as_recorded(&self, turn: &Address, stop: &Stop) {
-        _ = (turn, stop);
-    }
-
-    /// The same when the stop ended the reply of this turn. `true`: it did, and the recording has the end of that reply.
-    fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) -> bool {
-        _ = (turn, stop);
-        false
-    }
-
-    /// Is the call at this address refused because too many were made? `counted` is what the run counts; branches that run at
-    /// the same time count in any order, so that replay answers from the recording.
-    fn refuses(&self, at: &Address, counted: bool) -> bool {
-        _ = at;
-        counted
-    }
-
-    /// Does the call at this address need a decision? `known` is whether one holds for the run; branches that run at the same time ask
-    /// in any order, so that replay answers from the recording.
-    fn asks_consent(&self, at: &Address, known: bool) -> bool {
-        _ = at;
-        !known
-    }
-
-    /// The decision about a call that starts a process or leaves the machine, by the address of its question and the definition of its
-    /// tool; `None`: the person is asked.
-    fn ruling(&self, question: &Address, definition: &str) -> Option<Ruling> {
-        _ = (question, definition);
+    /// Decides about a call that starts a process or leaves the machine, by the definition of its tool; `None`: the user is asked.
+    fn ruling(&self, definition: &str) -> Option<Ruling> {
+        _ = definition;
         Some(Ruling::new(NOBODY, Decision::Deny))
     }
 
-    /// The person has allowed this definition for good.
+    /// Stores that this definition may always be called.
     fn keep(&self, definition: &str) {
         _ = definition;
-    }
-
-    /// Was the call at this address begun before the session broke off, so that nobody knows what came of it?
-    fn is_unknown(&self, at: &Address) -> bool {
-        _ = at;
-        false
-    }
-
-    /// What the call at this address is answered from memory, if it is. `known` is what an equal call was answered last; branches that run at
-    /// the same time end in any order, so that replay answers from the recording.
-    fn remembered(&self, at: &Address, known: Option<Value>) -> Option<Value> {
-        _ = at;
-        known
     }
 }
 

@@ -11,7 +11,6 @@ use super::consent::{ALLOW_FLAG, Decision, Grants, NOBODY, Policy, Ruling};
 use super::mcp::Servers;
 use super::text::scrubbed;
 use super::{Failure, Invocation, Kind, LiveTools, Tools, command, http};
-use crate::event::Address;
 use crate::model::Scrub;
 
 /// Calls what stands behind each tool, also outside of the program.
@@ -77,7 +76,7 @@ impl Tools for Outside {
         })
     }
 
-    fn ruling(&self, _: &Address, definition: &str) -> Option<Ruling> {
+    fn ruling(&self, definition: &str) -> Option<Ruling> {
         self.decided(definition)
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ptc_core::limits::COMPILE_TIMEOUT;
-use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::Limits;
 use ptc_core::lisp::{Input, Signal, boundary};
 use ptc_core::reasons::Reason;
 use ptc_core::value::Value;

@@ -83,21 +83,14 @@ impl Workbench {
                 let events: &dyn Sink = &sink;
                 let (step, carry) = match live {
                     None => {
-                        let ports = RecordedPorts::new(Arc::clone(&recording), run.clone());
-                        engine::run_carrying(plan, input, &ports.doors(&edits, events)).await
+                        let ports = RecordedPorts::new(Arc::clone(&recording), run.clone(), &edits);
+                        engine::run_carrying(plan, input, &ports.with_sink(events)).await
                     }
                     Some(live) => {
-                        let doors = Ports {
-                            model: &**live,
-                            models: &models,
-                            tools: &tools,
-                            person: &*person,
-                            edits: &edits,
-                            clock: &SystemClock,
-                            events,
-                            stop: task_stop.clone(),
-                        };
-                        let resumed = Resumed::new(Arc::clone(&recording), run.clone(), doors, Answers::default());
+                        let ports = Ports::new(&**live, &SystemClock, events, task_stop.clone());
+                        let ports = Ports { models: &models, tools: &tools, person: &*person, ..ports };
+                        let resumed = Resumed::new(Arc::clone(&recording), run.clone(), ports, Answers::default());
+                        let resumed = resumed.edited_by(&edits);
                         engine::run_carrying(plan, input, &resumed.ports(events, task_stop.clone())).await
                     }
                 };

@@ -8,8 +8,7 @@ use futures::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::event::Address;
-use crate::port::{Breakpoint, Gate, Human, Question};
+use crate::port::{Breakpoint, Checkpoint, Gate, Human, Question};
 
 /// A question and the way its answer goes back. Dropping it means that nobody answers.
 #[derive(Debug)]
@@ -95,12 +94,11 @@ impl Human for Desk {
         })
     }
 
-    fn intercepts(&self, _: &Address, gate: Gate) -> bool {
-        self.intercept.is_closed(gate)
-    }
-
-    fn breaks(&self, _: &Address, met: &[Breakpoint]) -> bool {
-        self.intercept.stops_at(met)
+    fn stops_at(&self, checkpoint: Checkpoint<'_>) -> bool {
+        match checkpoint {
+            Checkpoint::Gate(gate) => self.intercept.is_closed(gate),
+            Checkpoint::Breakpoints(met) => self.intercept.stops_at(met),
+        }
     }
 }
 
@@ -124,11 +122,7 @@ impl Human for Prepared {
         }
     }
 
-    fn intercepts(&self, question: &Address, gate: Gate) -> bool {
-        self.person.intercepts(question, gate)
-    }
-
-    fn breaks(&self, question: &Address, met: &[Breakpoint]) -> bool {
-        self.person.breaks(question, met)
+    fn stops_at(&self, checkpoint: Checkpoint<'_>) -> bool {
+        self.person.stops_at(checkpoint)
     }
 }

@@ -176,7 +176,7 @@ impl Workbench {
     /// Are the edits usable: would the run open with them? `max_turns` is what it had before.
     fn check_edits(&self, begun: &Recording, point: &Point, max_turns: u32) -> Result<(), StartError> {
         let edits = RecordedEdits::of(begun).map_err(unusable)?;
-        let Some(edited) = engine::Edits::turn(&edits, &point.meets) else { return Ok(()) };
+        let Some(edited) = edits.turn(&point.meets) else { return Ok(()) };
         let (now, number) = (edited.plan.agent.max_turns, point.meets.turn_number().unwrap_or_default());
         if now < max_turns && number > now.saturating_add(edited.plan.settings.retry_turns) {
             let message = format!(

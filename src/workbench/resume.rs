@@ -23,7 +23,7 @@ use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope, Event, QuestionAsked, RunEnd};
 use crate::model::Model;
 use crate::port::{Human, Sink, Stop, SystemClock};
-use crate::replay::{Answers, Appending, RecordedEdits, Recording, Resumed, carried, input_of, plan_of};
+use crate::replay::{Answers, RecordedEdits, Recording, Resumed, carried, input_of, plan_of};
 use crate::session::{Parent, ParentKind, Recorder, Session};
 
 #[expect(clippy::needless_pass_by_value, reason = "errors of many types go through map_err")]
@@ -97,26 +97,20 @@ impl Workbench {
         let saving = self.saving(&recorder);
         let after = session.events().map(|envelope| envelope.seq).last().unwrap_or_default();
         let onward = Onward::new(recorder, feed.clone(), run.clone(), after);
-        let appending = Appending::new(Arc::clone(&recording), Box::new(onward));
-        let tee = Tee::over(Box::new(appending), saving.keeping.clone(), feed.clone());
+        let tee = Tee::over(Box::new(onward), saving.keeping.clone(), feed.clone());
         let id = recording.id.clone();
         let (task_stop, task_id, file) = (stop.clone(), id.clone(), session.path.clone());
         let (next, tools) = (recording.runs().len(), self.outside());
+        let repeated = feed.clone();
+        let repeats = move |envelope: &Envelope| repeated.push(envelope.clone());
         let task = tokio::spawn(async move {
-            let ports = Ports {
-                model: &*live,
-                models: &models,
-                tools: &tools,
-                person: &person,
-                edits: &edits,
-                clock: &SystemClock,
-                events: &tee,
-                stop: task_stop.clone(),
-            };
+            let ports = Ports::new(&*live, &SystemClock, &tee, task_stop.clone());
+            let ports = Ports { models: &models, tools: &tools, person: &person, ..ports };
             let step = if let Some(step) = ended {
                 step
             } else {
                 let resumed = Resumed::new(Arc::clone(&recording), run.clone(), ports.clone(), answers);
+                let resumed = resumed.edited_by(&edits).appending().watched_by(repeats);
                 let continues = carried(&start, &onto.adopted.carries);
                 let input = Input { continues, notices: onto.notices, ..input_of(&run, &start) };
                 let step = engine::run(&plan, input, &resumed.ports(&tee, task_stop)).await;

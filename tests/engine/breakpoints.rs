@@ -1,7 +1,7 @@
 //! Breakpoints: runs stop before calls, at definitions and at errors, and a replay stops at the same places.
 
 use ptc_workbench::event::QuestionAsked;
-use ptc_workbench::port::{Breakpoint, Human, Question};
+use ptc_workbench::port::{Breakpoint, Checkpoint, Human, Question};
 use tokio_util::sync::CancellationToken;
 
 use super::ptc::{agent, p};
@@ -15,8 +15,8 @@ impl Human for Watcher {
         Box::pin(async move { question.options.first().cloned() })
     }
 
-    fn breaks(&self, _: &Address, met: &[Breakpoint]) -> bool {
-        self.0.iter().any(|one| met.contains(one))
+    fn stops_at(&self, checkpoint: Checkpoint<'_>) -> bool {
+        matches!(checkpoint, Checkpoint::Breakpoints(met) if self.0.iter().any(|one| met.contains(one)))
     }
 }
 
@@ -83,8 +83,9 @@ async fn a_run_that_nobody_watches_waits_at_its_breakpoint() {
             Box::pin(async { None })
         }
 
-        fn breaks(&self, _: &Address, met: &[Breakpoint]) -> bool {
-            met.contains(&Breakpoint::Def("x".to_owned()))
+        fn stops_at(&self, checkpoint: Checkpoint<'_>) -> bool {
+            let x = Breakpoint::Def("x".to_owned());
+            matches!(checkpoint, Checkpoint::Breakpoints(met) if met.contains(&x))
         }
     }
     let before = vec![p("(def x 1)").as_str().into()];

@@ -1,7 +1,7 @@
 //! Runs that a person intercepts: what goes on is what was left there, and a replay meets the same gates.
 
 use ptc_workbench::event::{AnswerGiven, QuestionAsked, ReplyEnd};
-use ptc_workbench::port::{Gate, Human, Question};
+use ptc_workbench::port::{Checkpoint, Gate, Human, Question};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
@@ -18,8 +18,8 @@ impl Human for Editor {
         Box::pin(async move { Some(text) })
     }
 
-    fn intercepts(&self, _: &Address, gate: Gate) -> bool {
-        gate == self.gate
+    fn stops_at(&self, checkpoint: Checkpoint<'_>) -> bool {
+        checkpoint == Checkpoint::Gate(self.gate)
     }
 }
 
@@ -107,8 +107,8 @@ async fn a_run_at_a_gate_waits_in_its_session_when_nobody_is_there() {
             Box::pin(async { None })
         }
 
-        fn intercepts(&self, _: &Address, gate: Gate) -> bool {
-            gate == Gate::Apply
+        fn stops_at(&self, checkpoint: Checkpoint<'_>) -> bool {
+            checkpoint == Checkpoint::Gate(Gate::Apply)
         }
     }
     let toml = "mode = 'json'\nprompt = 'go'\nsignature = '{n :int}'\n";
@@ -176,8 +176,8 @@ async fn a_result_waits_at_its_gate_and_is_not_asked_for_again() {
             Box::pin(async { None })
         }
 
-        fn intercepts(&self, _: &Address, gate: Gate) -> bool {
-            gate == Gate::Result
+        fn stops_at(&self, checkpoint: Checkpoint<'_>) -> bool {
+            checkpoint == Checkpoint::Gate(Gate::Result)
         }
     }
     let toml = format!("mode = 'ptc_lisp'\nprompt = 'go'\nsignature = '{{n :int}}'\n{TOOL}");

@@ -10,6 +10,7 @@ mod correction;
 mod firewall;
 mod gates;
 mod json_loop;
+mod modes;
 mod native;
 mod piping;
 mod property;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use ptc_workbench::agent::StepFold;
 use ptc_workbench::event::{ModelRecord, PartKind, ReplyEnd, ReplyStatus, RetryWait, Tokens};
 use ptc_workbench::model::{Call, ErrorClass, Finish, ModelError, ModelEvent, Reply};
-use ptc_workbench::port::{Gate, Human, Question, SystemClock};
+use ptc_workbench::port::{Checkpoint, Gate, Human, Question, SystemClock};
 use ptc_workbench::replay::{Outcome, Recording, replay};
 use ptc_workbench::session::{Header, Recorder, Session, SessionId};
 
@@ -171,8 +171,8 @@ impl Human for Agreeable {
         })
     }
 
-    fn intercepts(&self, _: &Address, gate: Gate) -> bool {
-        self.gates.contains(&gate)
+    fn stops_at(&self, checkpoint: Checkpoint<'_>) -> bool {
+        matches!(checkpoint, Checkpoint::Gate(gate) if self.gates.contains(&gate))
     }
 }
 

@@ -413,14 +413,14 @@ fn declarations_that_cannot_be_are_refused_by_key() {
     assert!(long.contains("up to 64"), "{long}");
 }
 
-/// A person who thinks for a minute before allowing anything.
-struct Slow;
+/// A user who thinks for a minute before every answer.
+struct Slow(&'static str);
 
 impl Human for Slow {
     fn ask<'a>(&'a self, _: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
         Box::pin(async {
             tokio::time::sleep(std::time::Duration::from_mins(1)).await;
-            Some("once".to_owned())
+            Some(self.0.to_owned())
         })
     }
 }
@@ -436,7 +436,7 @@ impl Tools for TwoSeconds {
         })
     }
 
-    fn ruling(&self, _: &Address, _: &str) -> Option<Ruling> {
+    fn ruling(&self, _: &str) -> Option<Ruling> {
         None
     }
 }
@@ -445,7 +445,8 @@ impl Tools for TwoSeconds {
 async fn the_time_in_which_a_person_decides_is_not_the_tool_s() {
     let plan = Plan::new(&with("max_turns = 2\n[tools.t]\nkind = \"command\"\ncommand = [\"/no/such\"]\n")).unwrap();
     let (model, sink) = (calling(&[("t", "{}")]), Memory::default());
-    let ports = Ports { person: &Slow, tools: &TwoSeconds, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
+    let person = Slow("once");
+    let ports = Ports { person: &person, tools: &TwoSeconds, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
     let step = engine::run(&plan, Input::new(parsed("{}")), &ports).await;
     assert!(step.fail.is_none(), "{:?}", step.fail);
     let ends = sink.events().into_iter().filter_map(|envelope| match envelope.event {
@@ -453,4 +454,15 @@ async fn the_time_in_which_a_person_decides_is_not_the_tool_s() {
         _ => None,
     });
     assert_eq!(ends.collect::<Vec<_>>(), [(CallStatus::Ok, 2_000)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_no_decision_denies_the_call_and_says_so_in_a_replay_too() {
+    let plan = Plan::new(&with("max_turns = 2\n[tools.t]\nkind = \"command\"\ncommand = [\"/no/such\"]\n")).unwrap();
+    let (model, sink, person) = (calling(&[("t", "{}")]), Memory::default(), Slow("maybe"));
+    let ports = Ports { person: &person, tools: &TwoSeconds, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
+    let step = engine::run(&plan, Input::new(parsed("{}")), &ports).await;
+    let error = step.calls[0].error.clone().unwrap_or_default();
+    assert!(error.message.ends_with("(`maybe` is none of once, run, always, deny)"), "{}", error.message);
+    super::replays(&sink.events()).await;
 }

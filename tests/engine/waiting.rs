@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ptc_workbench::agent::Agent;
 use ptc_workbench::model::Reply;
-use ptc_workbench::replay::{Appending, Resumed};
+use ptc_workbench::replay::Resumed;
 
 use super::*;
 
@@ -62,7 +62,7 @@ pub(super) async fn resumed_with(
 
     let (model, _) = recorded_replies(after);
     let new = Arc::new(Memory::default());
-    let sink = Appending::new(Arc::clone(&recording), Box::new(Shared(Arc::clone(&new))));
+    let sink = Shared(Arc::clone(&new));
     let clock = Ticks(10);
     let stop = Stop::default();
     let live = Ports { person, ..Ports::new(&model, &clock, &sink, stop.clone()) };
@@ -72,7 +72,8 @@ pub(super) async fn resumed_with(
         Address::run(0),
         live,
         ptc_workbench::replay::Answers { by_address: answers, ..ptc_workbench::replay::Answers::default() },
-    );
+    )
+    .appending();
     let step = engine::run(&plan, Input::new(parsed("{}")), &ports.ports(&sink, stop)).await;
     let mut events = first.events;
     for envelope in new.events() {
@@ -177,12 +178,12 @@ async fn replied(plan: &Plan, events: Vec<Envelope>, clock: &At, answer: Option<
     let recording = recorded(&events);
     let model = ptc_workbench::model::HumanModel::new(Arc::new(Away));
     let new = Arc::new(Memory::default());
-    let sink = Appending::new(Arc::clone(&recording), Box::new(Shared(Arc::clone(&new))));
+    let sink = Shared(Arc::clone(&new));
     let stop = Stop::default();
     let live = Ports::new(&model, clock, &sink, stop.clone());
     let in_order = answer.map(ToOwned::to_owned).into_iter().collect();
     let answers = ptc_workbench::replay::Answers { in_order, ..ptc_workbench::replay::Answers::default() };
-    let ports = Resumed::new(recording, Address::run(0), live, answers);
+    let ports = Resumed::new(recording, Address::run(0), live, answers).appending();
     let step = engine::run(plan, Input::new(parsed("{}")), &ports.ports(&sink, stop)).await;
     let mut all = events;
     for envelope in new.events() {

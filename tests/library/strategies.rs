@@ -172,7 +172,12 @@ const ROWS: &[Row] = &[
     ("text mode", "piping", "tests/library/text_mode.rs", "text_feeds_other_modes"),
     // The core specification: refs.
     ("core", "values by path", "src/program/path.rs", "paths_lead_through_maps_and_lists"),
-    ("core", "values by function", "src/engine/refs.rs", "an_expression_sees_the_result_and_a_broken_one_says_why"),
+    (
+        "core",
+        "values by function",
+        "src/engine/modes/refs.rs",
+        "an_expression_sees_the_result_and_a_broken_one_says_why",
+    ),
     ("core", "nil where a path leads nowhere", "src/program/path.rs", "paths_lead_through_maps_and_lists"),
     ("core", "required refs", "tests/library/core.rs", "missing_refs_are_asked_for_again"),
     // The loop.

@@ -37,7 +37,7 @@ mutate validation core/src/signature/check.rs \
     'Type::Float | Type::Number => matches!(value.kind(), Kind::Float | Kind::Int),' \
     'Type::Float | Type::Number => value.kind() == Kind::Float || (value.kind() == Kind::Int && !(@)),'
 # Extraction: where a candidate ends.
-mutate extraction src/engine/json.rs \
+mutate extraction src/engine/modes/verdict.rs \
     'span: candidate.map(|candidate| (candidate.span.start, candidate.span.end)),' \
     'span: candidate.map(|candidate| (candidate.span.start, candidate.span.end - usize::from(@))),'
 # Feedback: one word.

@@ -2,8 +2,8 @@
 
 use super::source::{Source, Tree};
 use super::{
-    COLOURS, CORE, PACKAGE, PROCESSES, PURITY, SOCKETS, TABLE_OF_LIMITS, left_behind, panics, silenced, too_long,
-    trespasses, untested, vague_name, wrong_imports,
+    COLOURS, CORE, DECISIONS, PACKAGE, PROCESSES, PURITY, SOCKETS, TABLE_OF_LIMITS, left_behind, panics, silenced,
+    too_long, trespasses, untested, vague_name, wrong_file_imports, wrong_imports,
 };
 
 fn tree<const N: usize>(files: [(&str, &str); N]) -> Tree {
@@ -35,11 +35,35 @@ fn an_import_upwards_or_sideways_is_found() {
 }
 
 #[test]
+fn an_import_against_the_order_of_files_is_found() {
+    let rows: &[&[&str]] = &[&["mod"], &["run"], &["parts/mod"], &["parts/one", "parts/two"], &["base"]];
+    let engine = |source: &Source| wrong_file_imports(source, "src/engine/", rows);
+    let text = "use super::two::Two;\nuse super::Both;\nuse crate::engine::{base::Base, run};\npub(in crate::engine) fn f() {}\n";
+    let expected = [
+        "src/engine/parts/one.rs:1: `parts/one` must not use `parts/two`",
+        "src/engine/parts/one.rs:2: `parts/one` must not use `parts/mod`",
+        "src/engine/parts/one.rs:3: `parts/one` must not use `run`",
+    ];
+    assert_eq!(findings("src/engine/parts/one.rs", text, engine), expected);
+    let fine = "use super::base::Base;\nuse super::parts::{Both, one};\nuse crate::event::Event;\n";
+    assert_eq!(findings("src/engine/run.rs", fine, engine), [""; 0]);
+    let expected = ["src/engine/base.rs:1: `base` must not use `mod`"];
+    assert_eq!(findings("src/engine/base.rs", "use super::Ports;", engine), expected);
+    let expected = ["src/engine/more.rs:1: the file `more` has no place in the order of src/engine/ in tests/tidy.rs"];
+    assert_eq!(findings("src/engine/more.rs", "", engine), expected);
+    assert_eq!(findings("src/tui/more.rs", "use super::run;", engine), [""; 0]);
+}
+
+#[test]
 fn a_reserved_path_outside_its_place_is_found() {
     let sockets = |source: &Source| trespasses(source, &SOCKETS);
     let expected = ["src/tool/http.rs:1: `reqwest::Client`: only src/model opens sockets"];
     assert_eq!(findings("src/tool/http.rs", "use reqwest::Client;", sockets), expected);
     assert_eq!(findings("src/model/http.rs", "use tokio::net::TcpStream;", sockets), [""; 0]);
+
+    let decisions = |source: &Source| trespasses(source, &DECISIONS);
+    let found = findings("src/engine/modes/json.rs", "use crate::{event::Event, port::Clock};", decisions);
+    assert_eq!(found.len(), 1, "{found:?}");
 
     let processes = |source: &Source| trespasses(source, &PROCESSES);
     let expected = ["src/cli/run.rs:2: `std::process::Command`: only src/tool starts processes"];

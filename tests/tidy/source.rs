@@ -123,6 +123,40 @@ impl Source {
         paths
     }
 
+    /// The imported names: offset of the declaration, path, and the name in this file (`None` for `*`).
+    pub(super) fn imports(&self) -> Vec<(usize, Vec<String>, Option<String>)> {
+        let mut imports = Vec::new();
+        for (start, _) in self.code.match_indices("use ") {
+            let end = self.code[start..].find(';').map_or(self.code.len(), |length| start + length);
+            if !self.code[..start].ends_with(is_name) {
+                import_tree(self.code[start + 4..end].trim(), &[], start, &mut imports);
+            }
+        }
+        imports
+    }
+
+    /// The byte ranges of re-exports (`pub use`, `pub(crate) use`).
+    pub(super) fn re_exports(&self) -> Vec<Range<usize>> {
+        let starts = self.code.match_indices("use ").map(|(start, _)| start).filter(|start| {
+            let before = self.code[..*start].trim_end();
+            before.ends_with("pub") || before.ends_with(')')
+        });
+        starts
+            .map(|start| start..self.code[start..].find(';').map_or(self.code.len(), |length| start + length))
+            .collect()
+    }
+
+    /// The words and braces of the code with their offsets; lifetimes keep their `'`.
+    pub(super) fn words(&self) -> impl Iterator<Item = (usize, &str)> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let offset = self.code[at..].find(|c| is_name(c) || matches!(c, '{' | '}' | '\''))?;
+            let start = at + offset;
+            at = name_end(&self.code, start + 1).max(start + 1);
+            Some((start, &self.code[start..at]))
+        })
+    }
+
     /// The files (without `.rs`) of modules that this file declares for tests only.
     fn test_modules(&self) -> Vec<String> {
         let folder = match self.path.rsplit_once('/') {
@@ -217,6 +251,48 @@ fn group(code: &str, at: usize, prefix: &[String], paths: &mut Vec<(usize, Vec<S
         at = skip_space(code, at);
     }
     (at + 1).min(code.len())
+}
+
+/// Reads one member of a `use` declaration: a path, a group, or everything of a module.
+fn import_tree(text: &str, prefix: &[String], at: usize, imports: &mut Vec<(usize, Vec<String>, Option<String>)>) {
+    if let Some((path, group)) = text.split_once('{') {
+        let segments = path.split("::").map(|segment| segment.trim().to_owned()).filter(|segment| !segment.is_empty());
+        let prefix: Vec<String> = prefix.iter().cloned().chain(segments).collect();
+        for member in members(group.trim_end().trim_end_matches('}')) {
+            import_tree(member.trim(), &prefix, at, imports);
+        }
+        return;
+    }
+    let (path, name) = text.split_once(" as ").map_or((text, None), |(path, name)| (path, Some(name)));
+    let segments = path.split("::").map(|segment| segment.trim().to_owned()).filter(|segment| !segment.is_empty());
+    let mut path: Vec<String> = prefix.iter().cloned().chain(segments).collect();
+    match path.last().map(String::as_str) {
+        None => return,
+        Some("*") => {
+            path.pop();
+            imports.push((at, path, None));
+            return;
+        }
+        Some("self") => _ = path.pop(),
+        Some(_) => {}
+    }
+    let name = name.map_or_else(|| path.last().cloned().unwrap_or_default(), |name| name.trim().to_owned());
+    imports.push((at, path, Some(name)));
+}
+
+/// The members of a group, inner groups whole.
+fn members(group: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    group
+        .split(|c| {
+            match c {
+                '{' => depth += 1,
+                '}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            c == ',' && depth == 0
+        })
+        .collect()
 }
 
 /// Splits a text into code and comments of the same length; literals are blank in both, but for their quotes.

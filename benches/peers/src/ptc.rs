@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::Limits;
 use ptc_core::lisp::{self, CallAddress, Error, Failure, Host, Input, Prepared, Stack};
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Map, Value, json};

@@ -1,10 +1,10 @@
-//! Arithmetic in a program: the numbers of `value::number` with steps counted and errors worded.
+//! Arithmetic in a program: the numbers of `value::number`, with steps counted and errors worded.
 //!
-//! In: arguments as the program gave them. Out: numbers, or errors that name the argument. Compiled code deals with
-//! small integers and floats itself and comes here for the rest.
+//! In: the program's arguments. Out: numbers, or errors that name the argument. Compiled code handles small integers
+//! and floats itself and calls this module for the rest.
 
 use super::machine::Machine;
-use super::{Error, R, described};
+use super::{Error, EvalResult, described};
 use crate::limits::INTEGER_BITS;
 use crate::reasons::Reason;
 use crate::value::Value;
@@ -14,7 +14,7 @@ use crate::value::number::{self, Computed, NumberError};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Operation {
     compute: fn(&Value, &Value) -> Computed,
-    /// Steps for large integers of so many words.
+    /// Steps for large integers of this many words.
     steps: fn(usize, usize) -> usize,
 }
 
@@ -30,16 +30,21 @@ pub(super) const OR: Operation = Operation { compute: number::or, steps: in_prop
 pub(super) const XOR: Operation = Operation { compute: number::xor, steps: in_proportion };
 pub(super) const AND_NOT: Operation = Operation { compute: number::and_not, steps: in_proportion };
 
-/// The result of a function of one number, which a large integer pays for by its size.
+/// The result of a function of one number; charges steps by the size of a large integer.
 #[inline]
-pub(super) fn unary(machine: &mut Machine<'_>, compute: fn(&Value) -> Computed, a: &Value, wrong_kind: Reason) -> R {
+pub(super) fn unary(
+    machine: &mut Machine<'_>,
+    compute: fn(&Value) -> Computed,
+    a: &Value,
+    wrong_kind: Reason,
+) -> EvalResult {
     charge(machine, a)?;
     compute(a).map_err(|error| failed(error, wrong_kind, 0, &[a]))
 }
 
-/// Counts the steps of going over a large integer.
+/// Charges steps for one pass over a large integer.
 #[inline]
-pub(super) fn charge(machine: &mut Machine<'_>, a: &Value) -> R<()> {
+pub(super) fn charge(machine: &mut Machine<'_>, a: &Value) -> EvalResult<()> {
     if matches!(a, Value::Big(_)) { machine.ticks(in_proportion(number::words(a), 0)) } else { Ok(()) }
 }
 
@@ -52,34 +57,41 @@ fn by_parts(a: usize, b: usize) -> usize {
 }
 
 impl Operation {
-    /// The result; `wrong_kind` is the reason when one of the two is no number or no integer.
+    /// The result; `wrong_kind` is the reason if an argument is not a number, or not an integer where one is required.
     #[inline]
-    pub(super) fn run(self, machine: &mut Machine<'_>, a: &Value, b: &Value, wrong_kind: Reason) -> R {
+    pub(super) fn run(self, machine: &mut Machine<'_>, a: &Value, b: &Value, wrong_kind: Reason) -> EvalResult {
         self.at(machine, a, b, wrong_kind, 0)
     }
 
-    /// The same for a call whose first arguments, so many, were dealt with before.
+    /// The same for a call whose first `skipped` arguments were processed before.
     #[inline]
-    pub(super) fn at(self, machine: &mut Machine<'_>, a: &Value, b: &Value, wrong_kind: Reason, skipped: usize) -> R {
+    pub(super) fn at(
+        self,
+        machine: &mut Machine<'_>,
+        a: &Value,
+        b: &Value,
+        wrong_kind: Reason,
+        skipped: usize,
+    ) -> EvalResult {
         if matches!(a, Value::Big(_)) || matches!(b, Value::Big(_)) {
             machine.ticks((self.steps)(number::words(a), number::words(b)))?;
         }
         (self.compute)(a, b).map_err(|error| failed(error, wrong_kind, skipped, &[a, b]))
     }
 
-    /// From left to right over all arguments, of which there are two or more.
-    pub(super) fn fold(self, machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> R {
+    /// Applies the operation from left to right to two or more arguments.
+    pub(super) fn fold(self, machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> EvalResult {
         let mut result = args[0].clone();
         for (place, next) in args.iter().skip(1).enumerate() {
             machine.tick()?;
-            // The result so far is always a number, so that a wrong operand is the argument at its place.
+            // The intermediate result is always a number, so a wrong operand is the argument at this position.
             result = self.at(machine, &result, next, wrong_kind, place)?;
         }
         Ok(result)
     }
 }
 
-/// The error of a call with these arguments, of which the first is argument `skipped + 1` of what the program wrote.
+/// The error of a call with these arguments; the first is argument `skipped + 1` of the program's call.
 #[cold]
 #[expect(clippy::unnecessary_box_returns, reason = "the error of `R`")]
 pub(super) fn failed(error: NumberError, wrong_kind: Reason, skipped: usize, args: &[&Value]) -> Box<super::Halt> {
@@ -91,7 +103,7 @@ pub(super) fn failed(error: NumberError, wrong_kind: Reason, skipped: usize, arg
     match error {
         NumberError::NotNumber(position) => wrong(position, "a number"),
         NumberError::NotInteger(position) => wrong(position, "an integer"),
-        NumberError::NotPlace(position) => wrong(position, "an integer of 0 or more"),
+        NumberError::NotBitPosition(position) => wrong(position, "an integer of 0 or more"),
         NumberError::DivisionByZero => {
             Error::new(Reason::ArithmeticError, "division by zero").hint("Test the divisor with zero? first").into()
         }
@@ -99,9 +111,9 @@ pub(super) fn failed(error: NumberError, wrong_kind: Reason, skipped: usize, arg
     }
 }
 
-/// An integer beyond the limit.
+/// The error for an integer beyond the limit.
 #[cold]
 pub(super) fn too_large() -> Error {
     Error::new(Reason::MemoryExceeded, format!("the integer would have more than {} bits", INTEGER_BITS.max))
-        .hint("Compute with floats where the last digits do not matter")
+        .hint("Use floats if the last digits do not matter")
 }

@@ -1,40 +1,40 @@
-//! What leaves a program (language contract §18 and §11.2): results without keywords, floats with few decimals, and
-//! arguments of tools.
+//! Values that leave a program (language contract §18 and §11.2): results without keywords, floats with few decimals,
+//! and arguments of tools.
 //!
-//! In: values of any depth, with shared parts. Out: values that share what did not change and repeat no shared part.
-//! It must never recur, and never intern a name.
+//! In: values of any depth, with shared parts. Out: values that share unchanged parts and process each shared part
+//! once. It must never recurse, and never intern a name.
 
 use std::collections::HashMap;
 
 use super::machine::Machine;
-use super::{Error, R, described};
+use super::{Error, EvalResult, described};
 use crate::reasons::Reason;
 use crate::value::number::decimals;
 use crate::value::{Map, Parts, Value, address, holders};
 
-/// A value as the world sees it: keywords, also as keys, become their names; everything else stays. With it a warning
-/// for each two keys of one map that became one; there the entry with the string key is kept.
+/// The external form of a value: keywords, also as keys, become strings; everything else is unchanged. Returns a
+/// warning for each two keys of a map that became equal; the entry with the string key wins.
 pub fn externalize(value: &Value) -> (Value, Vec<String>) {
     let mut conversion = Names { warnings: Vec::new() };
     let value = convert(value, &mut conversion).unwrap_or_default();
     (value, conversion.warnings)
 }
 
-/// The value with its floats rounded to so many decimals, halves away from zero, in lists and as values of maps. Keys
-/// and sets stay as they are: rounding could make two of them one.
+/// Rounds floats to this many decimals, halves away from zero, in lists and as values of maps. Keys and sets are
+/// unchanged: rounding could make two of them equal.
 pub fn rounded(value: &Value, places: u32) -> Value {
     convert(value, &mut Decimals(places)).unwrap_or_default()
 }
 
-/// The arguments of a tool call: a map with string keys in which `-` is `_`, at every depth; keywords become their
-/// names, sets sorted lists, dates and datetimes ISO 8601 text, durations milliseconds. With it a warning for each two
-/// keys that became one; there the entry with the string key is kept.
+/// Converts the arguments of a tool call to a map with string keys in which `-` is `_`, at every depth: keywords become
+/// strings, sets sorted lists, dates and datetimes ISO 8601 text, durations milliseconds. Returns a warning for each
+/// two keys that became equal; the entry with the string key wins.
 ///
 /// `invalid_tool_args` for anything but a map, and for functions, regexes, vars and symbols inside. Infinities and NaN
-/// pass: a tool behind JSON must refuse them itself.
-pub fn tool_args(machine: &mut Machine<'_>, value: &Value) -> R<(Value, Vec<String>)> {
+/// pass: a tool that needs JSON must reject them itself.
+pub fn tool_args(machine: &mut Machine<'_>, value: &Value) -> EvalResult<(Value, Vec<String>)> {
     if !matches!(value, Value::Map(_)) {
-        let problem = format!("tools take one map of named arguments, got {}", described(value));
+        let problem = format!("a tool takes one map of named arguments, got {}", described(value));
         return Error::new(Reason::InvalidToolArgs, problem).halt();
     }
     let mut conversion = Arguments { machine, warnings: Vec::new() };
@@ -42,19 +42,20 @@ pub fn tool_args(machine: &mut Machine<'_>, value: &Value) -> R<(Value, Vec<Stri
     Ok((value, conversion.warnings))
 }
 
-/// How a value is converted, from its innermost parts outwards.
+/// A conversion of values, applied from the innermost parts outwards.
 trait Conversion {
-    /// Does it look inside this container? What it does not enter is converted like a scalar.
+    /// True if the parts of this container are converted. Any other container is converted like a scalar.
     fn enters(&self, container: &Value) -> bool;
 
-    /// A value without parts; `None` = it stays.
-    fn scalar(&mut self, value: &Value) -> R<Option<Value>>;
+    /// Converts a value without parts; `None` = unchanged.
+    fn scalar(&mut self, value: &Value) -> EvalResult<Option<Value>>;
 
-    /// A container with its converted parts: items, or keys and values in turn. `None` = it stays if its parts do.
-    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>>;
+    /// Converts a container, given its converted parts: items, or alternating keys and values. `None` = unchanged
+    /// unless its parts changed.
+    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> EvalResult<Option<Value>>;
 }
 
-/// A container being converted.
+/// A container under conversion.
 struct Frame<'v> {
     source: &'v Value,
     parts: Parts<'v>,
@@ -62,7 +63,7 @@ struct Frame<'v> {
     changed: bool,
 }
 
-fn convert(root: &Value, conversion: &mut impl Conversion) -> R {
+fn convert(root: &Value, conversion: &mut impl Conversion) -> EvalResult {
     let mut frames: Vec<Frame<'_>> = Vec::new();
     let mut shared: HashMap<usize, (Value, bool)> = HashMap::new();
     let mut next = Some(root);
@@ -110,7 +111,7 @@ fn convert(root: &Value, conversion: &mut impl Conversion) -> R {
     }
 }
 
-/// A container like `source` of other parts.
+/// A container of the same kind as `source` with other parts.
 fn rebuilt(source: &Value, parts: Vec<Value>) -> Value {
     match source {
         Value::Set(_) => Value::set(parts),
@@ -119,7 +120,7 @@ fn rebuilt(source: &Value, parts: Vec<Value>) -> Value {
     }
 }
 
-/// Keys and values in turn as entries.
+/// Alternating keys and values as entries.
 fn pairs(parts: Vec<Value>) -> impl Iterator<Item = (Value, Value)> {
     let mut parts = parts.into_iter();
     std::iter::from_fn(move || Some((parts.next()?, parts.next()?)))
@@ -134,14 +135,14 @@ impl Conversion for Names {
         true
     }
 
-    fn scalar(&mut self, value: &Value) -> R<Option<Value>> {
+    fn scalar(&mut self, value: &Value) -> EvalResult<Option<Value>> {
         Ok(match value {
             Value::Keyword(word) => Some(Value::str(word.name())),
             _ => None,
         })
     }
 
-    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>> {
+    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> EvalResult<Option<Value>> {
         let Value::Map(map) = source else { return Ok(None) };
         let clashes = map.keys().any(|key| matches!(key, Value::Keyword(word) if map.get_str(word.name()).is_some()));
         Ok(clashes.then(|| merged(map, std::mem::take(parts), &mut self.warnings)))
@@ -155,14 +156,14 @@ impl Conversion for Decimals {
         !matches!(container, Value::Set(_))
     }
 
-    fn scalar(&mut self, value: &Value) -> R<Option<Value>> {
+    fn scalar(&mut self, value: &Value) -> EvalResult<Option<Value>> {
         let Value::Float(float) = value else { return Ok(None) };
         let rounded = decimals(*float, self.0);
         Ok((rounded.to_bits() != float.to_bits()).then_some(Value::Float(rounded)))
     }
 
-    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>> {
-        // Keys were rounded on the way and are put back.
+    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> EvalResult<Option<Value>> {
+        // Keys were rounded too; restores them.
         if let Value::Map(map) = source {
             for (place, key) in map.keys().enumerate() {
                 parts[2 * place] = key.clone();
@@ -182,22 +183,22 @@ impl Conversion for Arguments<'_, '_> {
         true
     }
 
-    fn scalar(&mut self, value: &Value) -> R<Option<Value>> {
+    fn scalar(&mut self, value: &Value) -> EvalResult<Option<Value>> {
         self.machine.tick()?;
         Ok(match value {
             Value::Keyword(word) => Some(Value::str(word.name())),
             Value::Instant(at) => Some(Value::str(at.to_string())),
             Value::Date(day) => Some(Value::str(day.to_string())),
             Value::Duration(span) => Some(Value::Int(span.0)),
-            Value::Function(_) | Value::Pattern(_) | Value::Var(_) | Value::Symbol(_) => {
-                let problem = format!("{} cannot be given to a tool", described(value));
+            Value::Function(_) | Value::Regex(_) | Value::Var(_) | Value::Symbol(_) => {
+                let problem = format!("{} cannot be passed to a tool", described(value));
                 return Error::new(Reason::InvalidToolArgs, problem).hint("Pass data: call the function first").halt();
             }
             _ => None,
         })
     }
 
-    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>> {
+    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> EvalResult<Option<Value>> {
         Ok(match source {
             Value::Set(_) => Some(Value::from(std::mem::take(parts))),
             Value::Map(map) => {
@@ -211,7 +212,7 @@ impl Conversion for Arguments<'_, '_> {
     }
 }
 
-/// The name of an argument for a key whose keywords have become strings.
+/// The argument name for a key in which keywords have become strings.
 fn argument_name(key: &Value) -> Value {
     match key {
         Value::Str(name) if !name.contains('-') => key.clone(),
@@ -220,8 +221,8 @@ fn argument_name(key: &Value) -> Value {
     }
 }
 
-/// The map of converted keys and values; where keys became one, that with the name as a string is kept, then any other
-/// string, then the first.
+/// The map of converted keys and values. Of keys that became equal, the one whose name was a string wins, then any
+/// other string, then the first.
 fn merged(source: &Map, parts: Vec<Value>, warnings: &mut Vec<String>) -> Value {
     let mut ranks: HashMap<Value, u8> = HashMap::new();
     let mut map = Map::default();
@@ -237,7 +238,7 @@ fn merged(source: &Map, parts: Vec<Value>, warnings: &mut Vec<String>) -> Value 
                 map.insert(key, value);
             }
             Some(best) => {
-                warnings.push(format!("two keys became one: {key}. The entry with the string key is kept"));
+                warnings.push(format!("two keys became equal: {key}. The entry with the string key is kept"));
                 if rank > *best {
                     ranks.insert(key.clone(), rank);
                     map.insert(key, value);

@@ -1,6 +1,6 @@
-//! How a program ends before its last form has a value: with an error, or by `return` and `fail`.
+//! Early ends of a program: errors, `return` and `fail`.
 //!
-//! Builtins say only what is wrong; the machine adds who was called and where it stands in the text.
+//! Builtins only describe the problem; the machine adds the called function and the position in the text.
 
 use std::borrow::Cow;
 
@@ -9,12 +9,12 @@ use crate::text::Span;
 use crate::value::{Kind, Value};
 
 /// The result of every step of evaluation; 16 bytes for a [`Value`].
-pub type R<T = Value> = Result<T, Box<Halt>>;
+pub type EvalResult<T = Value> = Result<T, Box<Halt>>;
 
 /// Why evaluation stops.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Halt {
-    /// Something is wrong.
+    /// An error.
     Error(Error),
     /// `(return v)`.
     Return(Value),
@@ -22,24 +22,24 @@ pub enum Halt {
     Fail(Value),
 }
 
-/// What is wrong with a program.
+/// An error of a program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Error {
     /// The stable reason.
     pub reason: Reason,
-    /// The function or form that complains, as the program names it.
+    /// The function or form that failed, as the program names it.
     pub op: Option<Cow<'static, str>>,
-    /// What is wrong, without the function's name: `argument 1 must be an integer, got a string`.
+    /// The problem, without the function's name: `argument 1 must be an integer, got a string`.
     pub problem: String,
-    /// What to write instead.
+    /// The correction to make.
     pub hint: Option<String>,
-    /// Where in the program's text; `None` until a caller that knows the place adds it, and for errors without one.
+    /// The span in the program's text; `None` until a caller that knows it adds it, and for errors without one.
     pub span: Option<Span>,
-    /// How far it has come.
+    /// The stage of classification.
     pub(super) stage: Stage,
 }
 
-/// How far an error has come on its way out of the program.
+/// The stages of an error on its way out of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Stage {
     /// No form of the program's text has failed with it yet.
@@ -47,32 +47,32 @@ pub(super) enum Stage {
     Raised,
     /// A form of the program's text has failed with it.
     Settled,
-    /// It left a function that a builtin ran, and nothing yet has said what that means.
-    Loose(Cause),
+    /// It left a function that a builtin called, and its reason is not yet determined.
+    Unclassified(Cause),
 }
 
-/// Why a function failed that a builtin ran.
+/// The cause of an error in a function that a builtin called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// Something in its text did.
+    /// A form in the function's text failed.
     Body,
-    /// A builtin did not get the kind of value that it takes.
+    /// A builtin got an argument of the wrong type.
     Kind,
-    /// It takes another number of arguments.
+    /// A function got a wrong number of arguments.
     Count,
     /// A builtin could not compute with its arguments.
     Number,
-    /// Anything else in a builtin.
+    /// Any other error of a builtin.
     Other,
 }
 
 impl Error {
-    /// An error without a place.
+    /// An error without a span.
     pub fn new(reason: Reason, problem: impl Into<String>) -> Self {
         Self { reason, op: None, problem: problem.into(), hint: None, span: None, stage: Stage::Raised }
     }
 
-    /// With the place of the offending form, unless a narrower one is known.
+    /// Adds the span of the failing form, unless a narrower one is known.
     #[must_use]
     pub fn at(mut self, span: Span) -> Self {
         self.span.get_or_insert(span);
@@ -80,36 +80,36 @@ impl Error {
         self
     }
 
-    /// A form of the program's text has failed with it.
+    /// Records that a form of the program's text has failed with it.
     pub(super) fn settle(&mut self) {
         if self.stage == Stage::Raised {
             self.stage = Stage::Settled;
         }
     }
 
-    /// With what to write instead.
+    /// Adds a hint: the correction to make.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// With the name of the function that complains, unless an inner one did.
+    /// Adds the name of the function that failed, unless an inner one is known.
     #[must_use]
     pub fn within(mut self, op: impl Into<Cow<'static, str>>) -> Self {
         self.op.get_or_insert(op.into());
         self
     }
 
-    /// One sentence or two for people and models: who, what, what instead. Never the reason name.
+    /// One or two sentences for users and models: function, problem, hint. Never the name of the reason.
     pub fn message(&self) -> String {
         let who = self.op.as_ref().map(|op| format!("{op}: ")).unwrap_or_default();
         let hint = self.hint.as_ref().map(|hint| format!(". {hint}")).unwrap_or_default();
         format!("{who}{}{hint}", self.problem)
     }
 
-    /// As a result of evaluation.
-    pub fn halt<T>(self) -> R<T> {
+    /// Converts it to a result of evaluation.
+    pub fn halt<T>(self) -> EvalResult<T> {
         Err(self.into())
     }
 }
@@ -120,14 +120,14 @@ impl From<Error> for Box<Halt> {
     }
 }
 
-/// `type_error`: argument `position` (from 1) should be `expected` ("an integer", "a map"), and is something else.
+/// `type_error`: argument `position` (from 1) must be `expected` ("an integer", "a map").
 #[cold]
 pub fn wrong(position: usize, expected: &str, got: &Value) -> Box<Halt> {
     let problem = format!("argument {position} must be {expected}, got {}", described(got));
     Error::new(Reason::TypeError, problem).into()
 }
 
-/// The kind of a value in the language's words, with its article: `a string`, `nil`, `a function`.
+/// The type of a value with its article, as in messages: `a string`, `nil`, `a function`.
 pub fn described(value: &Value) -> &'static str {
     match value.kind() {
         Kind::Nil => "nil",

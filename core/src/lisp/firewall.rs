@@ -1,31 +1,31 @@
-//! What a model may see of a value: map entries whose key starts with `_` are left out (agent contract §10).
+//! The part of a value that a model may see: map entries whose key starts with `_` are omitted (agent contract §10).
 //!
-//! In: any value, also one that is deep or holds the same part many times. Out: a copy of bounded size. It decides about pictures of
-//! values only: programs and returned values keep everything.
+//! In: any value, also deep ones and ones with shared parts. Out: a copy of bounded size. Only printed forms are
+//! affected: programs and returned values keep everything.
 
 use crate::value::Value;
 
-/// Levels that are copied; what lies deeper is not shown.
+/// Levels that are copied; deeper ones are omitted.
 const LEVELS: usize = 512;
-/// Parts that are copied: far more than any text for a model holds.
+/// Parts that are copied: far more than any text for a model shows.
 const PARTS: usize = 20_000;
 
-/// Does the firewall hide this name?
+/// True if the firewall hides this name.
 pub fn is_hidden(name: &str) -> bool {
     name.starts_with('_')
 }
 
-/// Does it hide the entry with this key?
+/// True if the firewall hides the entry with this key.
 pub fn hides(key: &Value) -> bool {
     is_hidden(&plain(key))
 }
 
-/// The start of a value without entries whose key starts with `_`, on every level: as much as any text for a model shows.
+/// A prefix of the value without hidden entries, on every level: as much as any text for a model shows.
 pub fn visible(value: &Value) -> Value {
     copy(value, LEVELS, &mut PARTS.clone())
 }
 
-/// The whole of a value that came from JSON, without those entries.
+/// A complete value from JSON without hidden entries.
 pub fn stripped(value: &Value) -> Value {
     copy(value, LEVELS, &mut usize::MAX.clone())
 }
@@ -63,7 +63,7 @@ mod tests {
     use crate::value::json;
 
     #[test]
-    fn entries_with_hidden_names_are_left_out_on_every_level() {
+    fn entries_with_hidden_names_are_omitted_on_every_level() {
         let value = json::parse(r#"{"_id":1,"rows":[{"_key":"x","n":2}],"a_b":3}"#).unwrap().to_value();
         assert_eq!(visible(&value).to_string(), r#"{"a_b" 3 "rows" [{"n" 2}]}"#);
     }

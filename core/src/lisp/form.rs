@@ -1,20 +1,20 @@
-//! What the reader makes of a text: forms with their places, nothing resolved and nothing expanded.
+//! Forms: the output of the reader, with spans; nothing is resolved or expanded.
 
 use std::rc::Rc;
 
 use crate::text::Span;
 use crate::value::{Keyword, Value};
 
-/// A form and where it stands. Copied without copying what is inside of it.
+/// A form and its span. Clones share the contents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Form {
-    /// What it is.
+    /// Its kind and contents.
     pub shape: Shape,
-    /// Where it stands, brackets included.
+    /// Its span, brackets included.
     pub span: Span,
 }
 
-/// What a form is. Nesting is bounded by the limit `program_nesting`.
+/// The kind and contents of a form. Nesting is bounded by the limit `program_nesting`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// nil, booleans, numbers, strings (characters too) and keywords.
@@ -31,7 +31,7 @@ pub enum Shape {
     List(Rc<[Form]>),
     /// `[ … ]`
     Vector(Rc<[Form]>),
-    /// `{ … }`: keys and values in turn, an even number.
+    /// `{ … }`: alternating keys and values, an even number.
     Map(Rc<[Form]>),
     /// `#{ … }`
     Set(Rc<[Form]>),

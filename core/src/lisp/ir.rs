@@ -1,9 +1,9 @@
-//! The analysed program: names resolved to slots, macros gone, patterns and arities checked. Plain data, so that more
-//! than the compiler can read it.
+//! The analysed program: names resolved to slots, macros expanded, patterns and arities checked. Plain data, so that
+//! tools besides the compiler can read it.
 //!
 //! Slots: each function (and the program itself) has a frame of numbered slots. Argument `i` arrives in slot `i`, the
-//! rest in the slot after the last one; slots may be used again once their local is out of scope. Inner functions are
-//! flat: they hold copies of the outer locals they mention.
+//! rest in the slot after the last one; slots may be reused once their local is out of scope. Inner functions are flat:
+//! they hold copies of the outer locals they use.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use crate::value::{Keyword, Value};
 /// A whole program.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// The forms in order; the value of the last is the program's.
+    /// The forms in order; the value of the last is the program's value.
     pub body: Node,
     /// Size of the frame the body needs.
     pub slots: u32,
-    /// The names that live in memory and are mentioned, by number.
+    /// The names in memory that the program uses, by number.
     pub globals: Vec<Keyword>,
 }
 
 /// An expression and the form it came from.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// What is evaluated.
+    /// The expression.
     pub expr: Expr,
     /// The form in the text.
     pub span: Span,
@@ -37,7 +37,7 @@ pub struct Node {
 pub struct Local {
     /// Its slot.
     pub slot: u32,
-    /// Nothing reads this local afterwards (on any path from here, loops included): its value may be moved out.
+    /// No path from here reads this local again, loops included: its value may be moved out.
     pub last: bool,
 }
 
@@ -48,29 +48,29 @@ pub enum Expr {
     Const(Value),
     /// A local.
     Local(Local),
-    /// A value the function closed over, by its place.
+    /// A captured value, by index.
     Capture(u32),
-    /// The function that is running, under its own name (`(fn self [n] …)`).
+    /// The running function, by its own name (`(fn self [n] …)`).
     Myself,
     /// A name in memory, by its number in [`Program::globals`].
     Global { global: u32, unbound: Unbound },
     /// `data/key`.
     Data(Arc<str>),
-    /// `budget/remaining`, called.
+    /// A call of `budget/remaining`.
     Budget,
     /// `*1`, `*2`, `*3`: 0 is the last result.
     History(u8),
     /// `[…]`
     Vector(Vec<Node>),
-    /// `{…}`: of keys that turn out equal the last wins.
+    /// `{…}`: of equal keys the last wins.
     Map(Vec<(Node, Node)>),
     /// `#{…}`
     Set(Vec<Node>),
-    /// One after the other; nil when empty.
+    /// In sequence; nil if empty.
     Do(Vec<Node>),
     /// Test, then, else.
     If(Box<[Node; 3]>),
-    /// Tests with their values, first truthy test wins; nil when none is.
+    /// Tests with their values: the first truthy test wins; nil if none is.
     Cond(Vec<(Node, Node)>),
     /// The last value or the first falsy one; never empty.
     And(Vec<Node>),
@@ -80,24 +80,24 @@ pub enum Expr {
     Case { subject: Box<Node>, clauses: Vec<(Vec<Value>, Node)>, default: Box<Node> },
     /// Bindings in order, each visible to the next, then the body.
     Let { binds: Vec<(Pattern, Node)>, body: Box<Node> },
-    /// As `let`; `recur` in tail position binds anew and begins the body again.
+    /// As `let`; `recur` in tail position binds again and restarts the body.
     Loop { binds: Vec<(Pattern, Node)>, body: Box<Node> },
-    /// Jump to the innermost loop, or to the start of the function when there is none. The count is checked.
+    /// Jumps to the innermost loop, or to the start of the function without a loop. The count is checked.
     Recur(Vec<Node>),
     /// `for` (a list of the bodies' values) and `doseq` (nil).
-    For { levels: Vec<Level>, body: Box<Node>, gives: Gives },
+    For { levels: Vec<Level>, body: Box<Node>, gives: IterationResult },
     /// Makes a closure.
     Fn { lambda: Arc<Lambda>, captures: Vec<Capture> },
-    /// Calls a builtin known by name; its arity is checked.
+    /// Calls a builtin by name; its arity is checked.
     Builtin { builtin: &'static Builtin, args: Vec<Node> },
     /// Calls any other value.
     Call { callee: Box<Node>, args: Vec<Node> },
     /// Calls a tool with one map of arguments (a non-map fails as `invalid_tool_args`).
     Tool { tool: Arc<str>, args: Box<Node> },
-    /// `(tool/try (tool/name args))`: what the tool answers or fails with, as a map.
+    /// `(tool/try (tool/name args))`: the result or error of the tool, as a map.
     Try { tool: Arc<str>, args: Box<Node> },
     /// `def` and `defonce`; the value is the var.
-    Def { global: u32, value: Box<Node>, doc: Option<Arc<str>>, when: DefWhen },
+    Def { global: u32, value: Box<Node>, doc: Option<Arc<str>>, when: DefCondition },
     /// `(return v)`
     Return(Box<Node>),
     /// `(fail v)`
@@ -108,33 +108,33 @@ pub enum Expr {
     StepDone { id: Box<Node>, summary: Box<Node> },
     /// `(task-reset id)`
     TaskReset(Box<Node>),
-    /// Fails with this error, which has its place, when it is reached.
+    /// Fails with this error, which has a span, when it is evaluated.
     Raise(Box<Error>),
 }
 
-/// What reading an unbound name in memory gives.
+/// The value of an unbound name in memory.
 #[derive(Debug, Clone, Copy)]
 pub enum Unbound {
     /// `unbound_var`.
     Fails,
-    /// nil: a bare symbol as argument of `or`.
+    /// nil: a bare symbol as an argument of `or`.
     Nil,
-    /// The builtin of this name, which the definition will hide.
+    /// The builtin of this name, which the definition will shadow.
     Builtin(&'static Builtin),
 }
 
-/// When a definition takes place.
+/// The condition of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DefWhen {
+pub enum DefCondition {
     /// `def`
     Always,
-    /// `defonce`: the value is not even evaluated when the name is bound.
+    /// `defonce`: the value is not evaluated if the name is bound.
     Unbound,
 }
 
-/// What an iteration is for.
+/// The result of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gives {
+pub enum IterationResult {
     /// `for`
     List,
     /// `doseq`
@@ -146,7 +146,7 @@ pub enum Gives {
 pub struct Level {
     /// Binds each item.
     pub pattern: Pattern,
-    /// What is gone through.
+    /// The source collection.
     pub source: Node,
     /// `:when`, `:while`, `:let`.
     pub modifiers: Vec<Modifier>,
@@ -163,32 +163,32 @@ pub enum Modifier {
     Let(Vec<(Pattern, Node)>),
 }
 
-/// Where a closure gets one of its captures when it is made.
+/// The source of a capture when a closure is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capture {
-    /// From a local of the function that makes it.
+    /// A local of the enclosing function.
     Local(Local),
-    /// From one of its maker's own captures.
+    /// A capture of the enclosing function.
     Outer(u32),
-    /// The function that makes it, under its own name.
+    /// The enclosing function itself, by its own name.
     Myself,
 }
 
-/// A function as it was analysed.
+/// An analysed function.
 #[derive(Debug, Clone)]
 pub struct Lambda {
     /// Its own name, from `defn` or `(fn name […] …)`.
     pub name: Option<Keyword>,
-    /// Patterns of the arguments. Argument `i` arrives in slot `i`; `Pattern::Slot(i)` there means nothing is left to do.
+    /// Patterns of the arguments. Argument `i` arrives in slot `i`, so `Pattern::Slot(i)` at index `i` needs no work.
     pub params: Vec<Pattern>,
-    /// Pattern of the rest, which arrives in slot `params.len()` as a list. For a map pattern the pairs, or a single
-    /// map, are made a map first.
+    /// Pattern of the rest, which arrives in slot `params.len()` as a list. For a map pattern the list is first
+    /// converted to a map: from pairs, or from a single map.
     pub rest: Option<Pattern>,
-    /// The parameters as they are shown: `[x y & more]`, patterns as `_`.
+    /// The parameters as displayed: `[x y & more]`, patterns as `_`.
     pub shown: Box<str>,
     /// Size of the frame.
     pub slots: u32,
-    /// The body. Locals that no path reads again are moved.
+    /// The body. Locals are moved out at their last read.
     pub body: Node,
     /// The whole form in the text.
     pub span: Span,
@@ -199,28 +199,28 @@ pub struct Lambda {
 pub enum Pattern {
     /// A symbol.
     Slot(u32),
-    /// Evaluated, checked, bound to nothing.
+    /// Evaluated and checked, but bound to nothing.
     Ignore,
     /// `[a b & r :as v]`; a value that is neither nil nor a list is a `destructure_error`.
     Vector { items: Vec<Pattern>, rest: Option<Box<Pattern>>, whole: Option<u32>, span: Span },
-    /// `{:keys [a] b :c :or {…} :as m}`; a value that is neither nil nor a map is a `destructure_error`. `whole` is bound
-    /// first and the entries in order: a default may read what was bound before it.
+    /// `{:keys [a] b :c :or {…} :as m}`; a value that is neither nil nor a map is a `destructure_error`. `whole` is
+    /// bound first, then the entries in order: a default may read earlier names.
     Map { entries: Vec<Entry>, whole: Option<u32>, span: Span },
 }
 
 /// One binding of a map pattern.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The key that is looked up, flexibly.
+    /// The key, looked up flexibly.
     pub key: Value,
-    /// Binds what is found.
+    /// Binds the value.
     pub pattern: Pattern,
-    /// The value when the key is absent; a present nil stays nil.
+    /// The value if the key is missing; a present nil stays nil.
     pub default: Option<Node>,
 }
 
 impl Node {
-    /// An expression with its place.
+    /// An expression with its span.
     pub fn new(expr: Expr, span: Span) -> Self {
         Self { expr, span }
     }

@@ -1,4 +1,4 @@
-//! Going through anything that can be gone through: nil, lists, sets, maps as `[k v]`, strings as graphemes.
+//! Iteration over any collection: nil, lists, sets, maps as `[k v]`, strings as graphemes.
 
 use std::sync::Arc;
 
@@ -6,18 +6,19 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::value::{List, Map, Value};
 
-/// The items of a collection, by value. A list that nobody else holds is emptied; others are cloned item by item.
+/// The items of a collection, by value. A list with one owner is emptied; others are cloned item by item.
 pub enum Items {
-    /// Items nobody else holds.
+    /// Owned items.
     Owned(std::vec::IntoIter<Value>),
-    /// Items of a shared list, from a place on.
+    /// Items of a shared list, from an index on.
     Shared(Arc<List>, usize),
-    /// The graphemes of a text, from a byte on. They are made one by one: a string takes many times the room of its text.
+    /// The graphemes of a text, from a byte offset on. They are made one by one: as strings they take many times the
+    /// memory of the text.
     Text(Arc<Box<str>>, usize),
 }
 
 impl Items {
-    /// The items of a collection; `Err` gives back a value that has none.
+    /// The items of a collection; `Err` returns a value that is not a collection.
     pub fn of(value: Value) -> Result<Self, Value> {
         match value {
             Value::List(list) => Ok(match Arc::try_unwrap(list) {
@@ -62,7 +63,7 @@ impl Iterator for Items {
     }
 }
 
-/// The items of a collection as a vector of their own; `Err` gives back a value that has none.
+/// The items of a collection as an owned vector; `Err` returns a value that is not a collection.
 pub fn items(value: Value) -> Result<Vec<Value>, Value> {
     Ok(match value {
         Value::Nil => Vec::new(),

@@ -4,9 +4,9 @@
 //! text ─read─▶ Form ─analyse─▶ ir::Program ─compile─▶ Unit ─run─▶ Outcome
 //! ```
 //!
-//! In: a program's text, its context, memory and limits, and a [`Host`] that calls tools, tells the time and may stop
-//! it. Out: an [`Outcome`]. It must never touch files, sockets or clocks itself, and no program may make it panic,
-//! hang or overflow.
+//! In: a program's text, its context, memory and limits, and a [`Host`] that calls tools, provides the time and may
+//! interrupt it. Out: an [`Outcome`]. It must never touch files, sockets or clocks itself, and no program may make it
+//! panic, hang or overflow.
 
 mod analyse;
 mod arithmetic;
@@ -18,28 +18,27 @@ mod error;
 pub mod firewall;
 mod form;
 pub mod format;
-pub(crate) mod function;
 mod host;
-#[expect(missing_docs, reason = "a variant says what its fields are")]
+mod input;
+#[expect(missing_docs, reason = "the doc of a variant covers its fields")]
 pub mod ir;
 mod items;
 pub mod legacy;
 pub mod machine;
-pub mod namespaces;
 mod read;
 mod run;
+mod stack;
 mod survey;
 #[cfg(test)]
 mod tests;
-mod watch;
 
 pub use analyse::{Names, analyse};
-pub use error::{Error, Halt, R, described, wrong};
+pub use error::{Error, EvalResult, Halt, described, wrong};
 pub use form::{Form, Shape};
 pub use host::{Call, CallAddress, Failure, Host, ToolInfo};
+pub use input::{AbsentData, Binding, Dialect, Input, Limits, Memory, ReturnScope};
 pub use items::{Items, entries, graphemes, items};
 pub use read::{Budget, read};
-pub use run::{
-    AbsentData, Binding, Dialect, Input, Memory, Outcome, Prepared, Signal, Stack, Usage, prepare, run, run_on,
-};
+pub use run::{Outcome, Prepared, Signal, Usage, prepare, run, run_on};
+pub use stack::Stack;
 pub use survey::{Fault, Survey, ToolUse, survey};

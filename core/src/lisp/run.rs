@@ -1,119 +1,29 @@
-//! Running a program: what goes in, what comes out, and the way through the stages.
+//! Running a program: all stages from its text to its outcome.
 //!
-//! All stages run on a thread with a large stack of its own ([`Stack`]), so that neither deep programs nor deep data can
-//! reach its end.
+//! All stages run on a thread with a large stack ([`Stack`]).
 
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher};
-use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread;
 
 use super::analyse::{self, analyse_watched};
-use super::builtins::Ends;
 use super::compile::{Unit, compile};
+use super::host::Watch;
+use super::input::{Binding, Memory};
+use super::input::{Dialect, Input};
 use super::legacy::{self, LegacyNames};
-use super::machine::{Limits, Machine, STACK_MARGIN, Target, World};
+use super::machine::Callable;
+use super::machine::{Machine, Target, World};
 use super::read::read_watched;
-use super::watch::Watch;
-use super::{Budget, Call, Error, Form, Halt, Host, Names, R, ToolInfo, builtins, ir};
+use super::stack::{Stack, catch_panic};
+use super::{Budget, Call, Error, Form, Halt, Host, Names, builtins, ir};
 use crate::heap;
 use crate::reasons::Reason;
-use crate::value::{Function, Keyword, Map, Value};
+use crate::value::{Keyword, Map, Value};
 
-/// Native stack of a thread that runs programs. Only what is touched becomes memory: about 0.5 to 2 kB per call.
-const STACK_BYTES: usize = 96 << 20;
-/// Bytes that reading and compiling may hold, as a multiple of what the program may hold.
+/// Bytes that reading and compiling may hold, as a multiple of the program's memory limit.
 const COMPILE_SHARE: u64 = 4;
 
-/// What `def` keeps between programs, by name.
-pub type Memory = BTreeMap<Keyword, Binding>;
-
-/// A name's value in memory.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Binding {
-    /// The value; keywords and functions are kept as they are.
-    pub value: Value,
-    /// The text given to `def` or `defn`.
-    pub doc: Option<Arc<str>>,
-}
-
-/// Everything a program is run on. Two runs on equal inputs with a host that gives equal answers have equal outcomes.
-#[derive(Debug, Clone)]
-pub struct Input<'a> {
-    /// The program's text.
-    pub source: &'a str,
-    /// The data read as `data/key`; a map.
-    pub context: &'a Value,
-    /// What earlier programs defined.
-    pub memory: &'a Memory,
-    /// The tools that may be called.
-    pub tools: &'a [ToolInfo],
-    /// Results of earlier programs, oldest first: the last is `*1`.
-    pub history: &'a [Value],
-    /// Results of `task` by id; `None` = no journal is kept.
-    pub journal: Option<&'a Map>,
-    /// What `(budget/remaining)` gives; nil outside of an agent.
-    pub budget: &'a Value,
-    /// What the program is held to.
-    pub limits: &'a Limits,
-    /// Which forms of older versions are understood.
-    pub dialect: Dialect,
-    /// What `data/key` gives when the key is absent.
-    pub absent_data: AbsentData,
-    /// Printed values leave out what [`firewall`](super::firewall) hides.
-    pub firewall: bool,
-    /// What `return` and `fail` end here.
-    pub ends: Ends,
-}
-
-static NOTHING: Value = Value::Nil;
-static NOTHING_KEPT: Memory = Memory::new();
-
-impl<'a> Input<'a> {
-    /// A program alone: no data, memory, tools or history, in the current dialect.
-    pub fn new(source: &'a str, limits: &'a Limits) -> Self {
-        Self {
-            source,
-            context: &NOTHING,
-            memory: &NOTHING_KEPT,
-            tools: &[],
-            history: &[],
-            journal: None,
-            budget: &NOTHING,
-            limits,
-            dialect: Dialect::default(),
-            absent_data: AbsentData::default(),
-            firewall: false,
-            ends: Ends::default(),
-        }
-    }
-}
-
-/// Which forms of older versions are understood (language contract §23).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Dialect {
-    /// None.
-    #[default]
-    Current,
-    /// All, translated to modern ones.
-    Legacy,
-    /// As `Current`; as `Legacy` when that fails in analysis and the program uses such a form.
-    Auto,
-}
-
-/// What `data/key` gives when the key is absent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum AbsentData {
-    /// nil
-    #[default]
-    Nil,
-    /// `runtime_error`: the option `strict_data`.
-    Fails,
-}
-
-/// How a program ended that did not break.
+/// The way a program ended without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signal {
     /// The last form has a value.
@@ -124,124 +34,62 @@ pub enum Signal {
     Fail,
 }
 
-/// What a program did.
+/// The outcome of a program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// How it ended and with what value, or what was wrong.
+    /// Its value and signal, or its error.
     pub result: Result<(Signal, Value), Error>,
-    /// The memory after it: with the new definitions, or as before when it broke.
+    /// The memory afterwards: with the new definitions, or unchanged after an error.
     pub memory: Memory,
-    /// What it printed, also when it broke.
+    /// Printed entries, also after an error.
     pub prints: Vec<String>,
-    /// The tool calls that finished, also when it broke.
+    /// Finished tool calls, also after an error.
     pub calls: Vec<Call>,
-    /// What `step-done` noted, by id in order of the first note; also when it broke (§24). The progress of an agent counts
-    /// only notes of programs that did not break (§12.3): that is for its engine to tell.
+    /// Notes of `step-done`, by id in order of the first note; also after an error (§24). The progress of an agent
+    /// excludes notes of failed programs (§12.3), which its engine decides.
     pub summaries: Vec<(String, String)>,
-    /// The journal after it; as before when it broke.
+    /// The journal afterwards; unchanged after an error.
     pub journal: Option<Map>,
-    /// What people and models should know although nothing failed: a legacy form and its modern one, keys of tool
-    /// arguments that became one.
+    /// Warnings for users and models: a legacy form and its modern one, keys of tool arguments that became equal.
     pub warnings: Vec<String>,
-    /// What it used.
+    /// The resources it used.
     pub usage: Usage,
 }
 
-/// What a program used.
+/// Resources used by a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// Evaluation steps; the same on every machine.
     pub steps: u64,
-    /// Most bytes held above the input, as seen when looking every thousand steps.
+    /// Peak of the bytes held in addition to the input, checked every thousand steps.
     pub bytes: u64,
 }
 
-/// The stack of a thread that may run programs.
-#[derive(Debug)]
-pub struct Stack {
-    /// The address it must not grow beyond; it grows downwards.
-    pub(crate) end: usize,
-    /// It belongs to one thread.
-    only_here: PhantomData<*const ()>,
-}
-
-impl Stack {
-    /// Does some work on a new thread with a large stack and waits for it. Fails with `internal_error` when the thread
-    /// cannot be started, or when the work breaks off.
-    pub fn with<T: Send>(work: impl FnOnce(&Stack) -> T + Send) -> Result<T, Error> {
-        thread::scope(|scope| {
-            let builder = thread::Builder::new().name("program".to_owned()).stack_size(STACK_BYTES);
-            let worker = builder.spawn_scoped(scope, || {
-                let _keeping = heap::keep_blocks();
-                work(&Self::here())
-            });
-            let worker = worker
-                .map_err(|error| Error::new(Reason::InternalError, format!("no thread could be started: {error}")))?;
-            worker.join().map_err(|_| broken_off())
-        })
-    }
-
-    /// The stack of this thread, which has just been started with [`STACK_BYTES`].
-    pub(crate) fn here() -> Self {
-        let top = 0_u8;
-        let end = std::ptr::from_ref(&top).addr().saturating_sub(STACK_BYTES - STACK_MARGIN);
-        Self { end, only_here: PhantomData }
-    }
-
-    /// The rest of a stack that ends there.
-    pub(crate) fn until(end: usize) -> Self {
-        Self { end, only_here: PhantomData }
-    }
-
-    /// Starts a thread for a branch; gives back the work when there is none.
-    pub(crate) fn branch<'scope>(
-        scope: &'scope thread::Scope<'scope, '_>,
-        work: impl FnOnce(&Stack) + Send + 'scope,
-    ) -> std::io::Result<()> {
-        let builder = thread::Builder::new().name("branch".to_owned()).stack_size(STACK_BYTES);
-        let work = || {
-            let _keeping = heap::keep_blocks();
-            work(&Self::here());
-        };
-        builder.spawn_scoped(scope, work).map(|_| ())
-    }
-}
-
-/// Does work that a fault of ours or of the host's may break off: what was done before it is kept, and the process goes on.
-pub(crate) fn contained(work: impl FnOnce() -> R) -> R {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| broken_off().halt())
-}
-
-#[cold]
-fn broken_off() -> Error {
-    Error::new(Reason::InternalError, "the program broke off")
-}
-
-/// A program that has been read, analysed and compiled. It may be run many times: on any input with the same names in
+/// A program that has been read, analysed and compiled. It may run many times: on any input with the same names in
 /// memory and the same tools as the one it was prepared for.
 #[derive(Clone)]
 pub struct Prepared {
     unit: Arc<Unit>,
-    /// Decides the numbers of its closures.
+    /// Seed of the numbers of its closures.
     seed: u64,
     warnings: Vec<String>,
 }
 
 /// Reads, analyses and compiles a program. Errors are those of the language contract §1 up to the static name checks,
-/// `compile_memory_exceeded`, and what the host interrupts with.
+/// `compile_memory_exceeded`, and the interruptions of the host.
 pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared, Error> {
     let before = heap::live();
     let most = input.limits.memory_bytes.saturating_mul(COMPILE_SHARE);
     let check = || {
         let held = u64::try_from(heap::live() - before).unwrap_or(0);
         if held > most {
-            let problem = format!("reading and compiling the program needs {held} bytes, and may use {most}");
-            return Err(Error::new(Reason::CompileMemoryExceeded, problem).hint("Bring data in as input"));
+            let problem = format!("reading and compiling the program needs {held} bytes; at most {most} are allowed");
+            return Err(Error::new(Reason::CompileMemoryExceeded, problem).hint("Pass data as input"));
         }
         host.compiling().map_or(Ok(()), Err)
     };
     let watch = Watch::new(&check);
-    let forms = read_watched(input.source, budget(input.limits), &watch)?;
+    let forms = read_watched(input.source, Budget::of(input.limits), &watch)?;
     check()?;
     let (program, warnings) = understand(&forms, input, &watch)?;
     check()?;
@@ -252,13 +100,7 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
     Ok(Prepared { unit, seed: seed.finish() >> 1, warnings })
 }
 
-/// What a program's text may be.
-pub(super) fn budget(limits: &Limits) -> Budget {
-    let count = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
-    Budget { bytes: count(limits.program_bytes), symbols: count(limits.symbols) }
-}
-
-/// Analyses the forms in the dialect of the input. With it what to say about legacy forms.
+/// Analyses the forms in the dialect of the input. Returns the hints about legacy forms too.
 pub(super) fn understand(
     forms: &[Form],
     input: &Input<'_>,
@@ -280,7 +122,7 @@ pub(super) fn understand(
         memory: &|name| Keyword::known(name).is_some_and(|name| input.memory.contains_key(&name)),
         language: &|name| analyse::is_form(name) || builtins::find(name).is_some(),
     };
-    // What does not speak the older words keeps the error of the modern ones.
+    // A program without legacy forms keeps the error of the modern analysis.
     let translated = legacy::translate(forms, outside).and_then(|translation| {
         let program = analyse_watched(&translation.forms, &names, watch)?;
         Ok((program, translation.hints.into_iter().map(|hint| hint.text).collect::<Vec<_>>()))
@@ -292,7 +134,7 @@ pub(super) fn understand(
     }
 }
 
-/// Runs a program from its text to its outcome, on a thread of its own.
+/// Runs a program from its text to its outcome, on its own thread.
 pub fn run(input: &Input<'_>, host: &dyn Host) -> Outcome {
     Stack::with(|stack| run_on(input, host, stack)).unwrap_or_else(|error| Outcome::refused(input, error))
 }
@@ -315,7 +157,7 @@ impl Prepared {
             context: input.context,
             absent_data: input.absent_data,
             firewall: input.firewall,
-            ends: input.ends,
+            return_scope: input.return_scope,
             history: input.history,
             budget: input.budget,
             memory: input.memory,
@@ -328,7 +170,7 @@ impl Prepared {
         machine.begin(stack, self.seed.wrapping_add(largest_serial(input.memory)), input.journal.cloned());
         machine.warnings.clone_from(&self.warnings);
         let mut frame = vec![Value::Nil; unit.slots as usize];
-        let result = contained(|| {
+        let result = catch_panic(|| {
             let mut value = Value::Nil;
             (unit.body)(&mut machine, &mut frame, None, &mut value).settle(&mut value).map(|()| value)
         });
@@ -340,10 +182,11 @@ impl Prepared {
             Err(Halt::Fail(value)) => Ok((Signal::Fail, value)),
             Err(Halt::Error(error)) => Err(error),
         };
-        let result = result.and_then(|(signal, value)| match machine.check_all_leaving(&value).map_err(|halt| *halt) {
-            Err(Halt::Error(error)) => Err(error),
-            _ => Ok((signal, value)),
-        });
+        let result =
+            result.and_then(|(signal, value)| match machine.check_result_sizes(&value).map_err(|halt| *halt) {
+                Err(Halt::Error(error)) => Err(error),
+                _ => Ok((signal, value)),
+            });
         let whole = result.is_ok();
         Outcome {
             result,
@@ -359,7 +202,7 @@ impl Prepared {
 }
 
 impl Outcome {
-    /// The outcome of a program that did not begin to run.
+    /// The outcome of a program that could not start.
     fn refused(input: &Input<'_>, error: Error) -> Self {
         Self {
             result: Err(error),
@@ -374,13 +217,10 @@ impl Outcome {
     }
 }
 
-/// The largest number of a closure that memory holds under a name.
+/// The largest number of a closure in memory.
 fn largest_serial(memory: &Memory) -> u64 {
-    let serial = |binding: &Binding| match &binding.value {
-        Value::Function(function) => match &**function {
-            Function::Closure(closure) => closure.serial,
-            _ => 0,
-        },
+    let serial = |binding: &Binding| match Callable::of_value(&binding.value) {
+        Some(Callable::Closure(closure)) => closure.serial,
         _ => 0,
     };
     memory.values().map(serial).max().unwrap_or(0)

@@ -1,43 +1,43 @@
-//! What a program's text says about it before it is run: what is wrong with it, the tools it calls, the data it reads.
+//! Static surveys of programs: their errors, the tools they call, the data they read.
 //!
-//! In: an [`Input`]. Out: a [`Survey`]. It uses the stages of a run up to analysis and runs nothing. It must never call an error certain
-//! that a run of the program could pass by.
+//! In: an [`Input`]. Out: a [`Survey`]. It uses the stages up to analysis and runs nothing. It must never report an
+//! error as certain that some run of the program avoids.
 
 use std::sync::Arc;
 
 use super::analyse::analyse_leniently;
-use super::ir::{DefWhen, Expr, Modifier, Node, Pattern};
-use super::read::read;
-use super::run::{budget, understand};
-use super::watch::Watch;
+use super::host::Watch;
+use super::ir::{DefCondition, Expr, Modifier, Node, Pattern};
+use super::read::{Budget, read};
+use super::run::understand;
 use super::{Error, Form, Input, Names, Stack};
 use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::Value;
 
-/// What a program says about itself.
+/// Facts about a program from its text.
 #[derive(Debug, Clone, Default)]
 pub struct Survey {
-    /// How many forms it has.
+    /// Number of top-level forms.
     pub forms: usize,
-    /// What is wrong, in the order of the text.
+    /// Errors, in the order of the text.
     pub faults: Vec<Fault>,
-    /// The calls of tools that are written out.
+    /// Tool calls with literal arguments.
     pub calls: Vec<ToolUse>,
-    /// The keys of the data that it reads, with their places.
+    /// The keys of the data that it reads, with spans.
     pub data: Vec<(Arc<str>, Span)>,
-    /// `return` or `fail` stands somewhere in it.
-    pub leaves: bool,
-    /// Forms of older versions with their modern ones, in words.
+    /// True if it contains `return` or `fail`.
+    pub has_return: bool,
+    /// Texts about legacy forms and their modern ones.
     pub hints: Vec<String>,
 }
 
-/// Something that is wrong.
+/// An error found by a survey.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
     /// The error that a run ends with.
     pub error: Error,
-    /// Every run ends with it, or with another error before; else only one that comes there.
+    /// True if every run ends with it, or with an earlier error; otherwise only runs that reach it do.
     pub certain: bool,
 }
 
@@ -46,15 +46,15 @@ pub struct Fault {
 pub struct ToolUse {
     /// The tool.
     pub tool: Arc<str>,
-    /// Its arguments by name, with their values where these are constants; `None` where the names are not written out.
+    /// Its arguments by name, with the values of constants; `None` if the names are not literal.
     pub args: Option<Vec<(Value, Option<Value>)>>,
     /// The call in the text.
     pub span: Span,
-    /// Every run comes there, unless an error ends it before.
+    /// True if every run that has no earlier error reaches it.
     pub certain: bool,
 }
 
-/// Looks at a program. `internal_error` is among the faults when no thread can be started for it.
+/// Surveys a program. `internal_error` is among the faults if no thread can be started for it.
 pub fn survey(input: &Input<'_>) -> Survey {
     Stack::with(|_| look(input)).unwrap_or_else(broken)
 }
@@ -64,7 +64,7 @@ fn broken(error: Error) -> Survey {
 }
 
 fn look(input: &Input<'_>) -> Survey {
-    let forms = match read(input.source, budget(input.limits)) {
+    let forms = match read(input.source, Budget::of(input.limits)) {
         Ok(forms) => forms,
         Err(error) => return broken(error),
     };
@@ -75,7 +75,7 @@ fn look(input: &Input<'_>) -> Survey {
     Survey { forms: forms.len(), ..found }
 }
 
-/// A program that analysis refuses. Unknown names hide nothing else that is wrong.
+/// A program that analysis rejects. Unknown names do not hide other errors.
 fn refused(error: Error, forms: &[Form], input: &Input<'_>) -> Survey {
     if !matches!(error.reason, Reason::UnboundVar | Reason::UnknownTool) {
         return broken(error);
@@ -98,11 +98,11 @@ fn walked(body: &Node, input: &Input<'_>) -> Survey {
 /// A walk in the order of evaluation.
 struct Walk {
     found: Survey,
-    /// Every run comes here.
+    /// True if every run reaches this point.
     certain: bool,
     /// A run may have ended without an error before.
     left: bool,
-    /// Functions of earlier programs may be called: nobody knows what is in them.
+    /// Functions of earlier programs may be called, whose effects are unknown.
     foreign: bool,
 }
 
@@ -111,14 +111,14 @@ impl Walk {
         nodes.into_iter().for_each(|node| self.node(node));
     }
 
-    /// What only some runs come to.
+    /// Visits code that only some runs reach.
     fn maybe(&mut self, visit: impl FnOnce(&mut Self)) {
         let before = std::mem::replace(&mut self.certain, false);
         visit(self);
         self.certain = before && !self.left;
     }
 
-    /// The first of them is evaluated, the others perhaps.
+    /// Visits nodes of which the first is always evaluated, the others only sometimes.
     fn first<'n>(&mut self, nodes: impl IntoIterator<Item = &'n Node>) {
         let mut nodes = nodes.into_iter();
         self.nodes(nodes.next());
@@ -130,7 +130,7 @@ impl Walk {
         (self.left, self.certain) = (true, false);
     }
 
-    /// Something is called; among these may be a function of an earlier program.
+    /// A value is called; one of these may be a function of an earlier program.
     fn called<'n>(&mut self, among: impl IntoIterator<Item = &'n Node>) {
         let is_data =
             |node: &Node| matches!(node.expr, Expr::Const(_) | Expr::Data(_) | Expr::Tool { .. } | Expr::Try { .. });
@@ -199,11 +199,11 @@ impl Walk {
                 lambda.params.iter().chain(&lambda.rest).for_each(|pattern| walk.pattern(pattern));
                 walk.node(&lambda.body);
             }),
-            Expr::Def { value, when: DefWhen::Always, .. } | Expr::TaskReset(value) => self.node(value),
-            Expr::Def { value, when: DefWhen::Unbound, .. } => self.maybe(|walk| walk.node(value)),
+            Expr::Def { value, when: DefCondition::Always, .. } | Expr::TaskReset(value) => self.node(value),
+            Expr::Def { value, when: DefCondition::Unbound, .. } => self.maybe(|walk| walk.node(value)),
             Expr::Return(value) | Expr::Fail(value) => {
                 self.node(value);
-                self.found.leaves = true;
+                self.found.has_return = true;
                 self.leave();
             }
             Expr::Task { id, body } => self.first([&**id, &**body]),
@@ -225,7 +225,7 @@ impl Walk {
         }
     }
 
-    /// Defaults are evaluated where something is missing.
+    /// Defaults are evaluated only for missing values.
     fn pattern(&mut self, pattern: &Pattern) {
         match pattern {
             Pattern::Slot(_) | Pattern::Ignore => {}
@@ -242,7 +242,7 @@ impl Walk {
     }
 }
 
-/// The arguments of a call, when their names are written out.
+/// The arguments of a call, if their names are literal.
 fn arguments(args: &Node) -> Option<Vec<(Value, Option<Value>)>> {
     match &args.expr {
         Expr::Const(Value::Map(map)) => {
@@ -253,7 +253,7 @@ fn arguments(args: &Node) -> Option<Vec<(Value, Option<Value>)>> {
     }
 }
 
-/// The value of a node that has the same in every run.
+/// The value of a node that is the same in every run.
 fn constant(node: &Node) -> Option<Value> {
     match &node.expr {
         Expr::Const(value) => Some(value.clone()),
@@ -268,7 +268,7 @@ fn constant(node: &Node) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::machine::Limits;
+    use super::super::Limits;
     use super::super::{Binding, Dialect, Memory, ToolInfo};
     use super::*;
     use crate::value::Keyword;
@@ -279,33 +279,33 @@ mod tests {
         survey(&Input { tools: &tools, memory, ..Input::new(source, &limits) })
     }
 
-    /// Reason, text at the place, certain.
+    /// Reason, text of the span, certainty.
     fn faults(source: &str) -> Vec<(&'static str, String, bool)> {
-        let told = |fault: Fault| {
-            let place = fault.error.span.map_or("", |span| span.text(source));
-            (fault.error.reason.name(), place.to_owned(), fault.certain)
+        let fault = |fault: Fault| {
+            let text = fault.error.span.map_or("", |span| span.text(source));
+            (fault.error.reason.name(), text.to_owned(), fault.certain)
         };
-        of(source, &Memory::new()).faults.into_iter().map(told).collect()
+        of(source, &Memory::new()).faults.into_iter().map(fault).collect()
     }
 
-    fn told(reason: &'static str, place: &str, certain: bool) -> (&'static str, String, bool) {
-        (reason, place.to_owned(), certain)
+    fn fault(reason: &'static str, text: &str, certain: bool) -> (&'static str, String, bool) {
+        (reason, text.to_owned(), certain)
     }
 
     #[test]
-    fn everything_that_is_wrong_is_told_at_its_place() {
+    fn all_errors_are_reported_with_spans() {
         let found = faults("(do (tool/nope {:a 1}) (undefined-fn 3) (reduce) (tool/region-name {:id \"x\"}))");
         let expected = [
-            told("unknown_tool", "tool/nope", true),
-            told("unbound_var", "undefined-fn", true),
-            told("arity_error", "(reduce)", true),
+            fault("unknown_tool", "tool/nope", true),
+            fault("unbound_var", "undefined-fn", true),
+            fault("arity_error", "(reduce)", true),
         ];
         assert_eq!(found, expected);
         assert_eq!(faults("(let [] 1)(+ 1").len(), 1, "what cannot be read is one fault");
     }
 
     #[test]
-    fn names_that_are_near_are_told() {
+    fn similar_names_are_suggested() {
         let survey = of("(tool/region-nam {}) (cuont 1)", &Memory::new());
         let hints: Vec<_> = survey.faults.iter().filter_map(|fault| fault.error.hint.as_deref()).collect();
         assert!(hints[0].contains("Did you mean tool/region-name?") && hints[1].contains("`count`"), "{hints:?}");
@@ -322,10 +322,10 @@ mod tests {
             "(defn f [] (return 1)) (f) (reduce)",
             "(let [{:keys [a] :or {a (reduce)}} data/m] a)",
         ] {
-            assert_eq!(faults(source), [told("arity_error", "(reduce)", false)], "{source}");
+            assert_eq!(faults(source), [fault("arity_error", "(reduce)", false)], "{source}");
         }
         for source in ["(let [a (reduce)] a)", "(loop [i 0] (reduce))", "(if (reduce) 1 2)", "(map inc (reduce))"] {
-            assert_eq!(faults(source), [told("arity_error", "(reduce)", true)], "{source}");
+            assert_eq!(faults(source), [fault("arity_error", "(reduce)", true)], "{source}");
         }
         let binding = Binding { value: Value::Nil, doc: None };
         let memory = Memory::from([(Keyword::intern("f"), binding)]);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_data_are_told_with_what_is_constant() {
+    fn calls_and_data_are_listed_with_their_constants() {
         let survey = of("(return (tool/region-name {:id data/id :deep [1 {:a 2}]}))", &Memory::new());
         let call = &survey.calls[0];
         let args = call.args.as_ref().unwrap();
@@ -343,7 +343,7 @@ mod tests {
         let values: Vec<_> = args.iter().map(|(key, value)| (key.to_string(), value.is_some())).collect();
         assert!(values.contains(&(":id".to_owned(), false)) && values.contains(&(":deep".to_owned(), true)));
         assert_eq!(survey.data.iter().map(|(key, _)| &**key).collect::<Vec<_>>(), ["id"]);
-        assert!(survey.leaves && !of("(def a 1)", &Memory::new()).leaves);
+        assert!(survey.has_return && !of("(def a 1)", &Memory::new()).has_return);
         let map = of("(map tool/region-name data/xs)", &Memory::new());
         assert_eq!((map.calls.len(), map.faults.len()), (0, 0));
     }

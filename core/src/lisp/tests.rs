@@ -1,19 +1,19 @@
-//! The language from source to outcome, as data: each file of `tests/` holds programs and what they come to.
+//! The language from source to outcome, as data: each file of `tests/` holds programs and their outcomes.
 //!
-//! In a `.txt` file a line is `program  =>  outcome`: the readable form of the value, or `!reason line:column place`,
-//! where the place is the text that the error points at as far as it fits on the line. `;;` begins a comment. The programs
-//! have the tools `echo` and `bad`, and as data `{"n": 7, "rows": [{"id": 1, "user_name": "Ann"}], "nil": null}`. In a
-//! `.jsonl` file a line is a case as `lisp batch` reads it, with what its record must hold as `gives`; null is absent.
+//! In a `.txt` file a line is `program  =>  outcome`: the readable form of the value, or `!reason line:column text`,
+//! where the text is the error's span as far as it fits on the line. `;;` begins a comment. The programs have the tools
+//! `echo` and `bad`, and as data `{"n": 7, "rows": [{"id": 1, "user_name": "Ann"}], "nil": null}`. In a `.jsonl` file a
+//! line is a case as in `lisp batch`, with the expected members of its record as `gives`; null means absent.
 
 use super::case::Case;
 use super::{Binding, CallAddress, Error, Failure, Host, Memory, Outcome, run};
 use crate::value::json::Node;
 use crate::value::{Json, Keyword, Value, json};
 
-/// Tools that answer as the case says; no time passes.
-struct Answers<'c>(&'c Case);
+/// Tools that answer as in the case; the clock does not move.
+struct CaseHost<'c>(&'c Case);
 
-impl Host for Answers<'_> {
+impl Host for CaseHost<'_> {
     fn call(&self, _: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
         self.0.answer(tool, args)
     }
@@ -31,10 +31,10 @@ const SURROUNDINGS: &str = r#""tools": {"echo": "echo", "bad": {"error": "no luc
     "context": {"n": 7, "rows": [{"id": 1, "user_name": "Ann"}], "nil": null}"#;
 
 fn outcome(case: &Case) -> Outcome {
-    run(&case.input(), &Answers(case))
+    run(&case.input(), &CaseHost(case))
 }
 
-/// What a program in the usual surroundings comes to, in the notation of the text files.
+/// The outcome of a program with the usual tools and data, in the notation of the text files.
 fn shown(program: &str) -> String {
     let program_json = Json::str(program).to_text();
     let case = json::parse(&format!("{{\"program\": {program_json}, {SURROUNDINGS}}}")).expect("JSON");
@@ -80,12 +80,12 @@ fn check_cases(file: &str) {
 }
 
 #[test]
-fn forms_do_what_the_contract_says() {
+fn forms_follow_the_contract() {
     check_text(include_str!("tests/forms.txt"));
 }
 
 #[test]
-fn patterns_and_flexible_keys_do_what_the_contract_says() {
+fn patterns_and_flexible_keys_follow_the_contract() {
     check_text(include_str!("tests/patterns.txt"));
 }
 
@@ -104,7 +104,7 @@ fn memory_journal_history_and_budget_reach_the_program_and_come_back() {
     check_cases(include_str!("tests/turns.jsonl"));
 }
 
-/// Runs programs one after the other, each on the memory that the one before left; the readable results.
+/// Runs programs in sequence, each on the memory of the previous one; returns the readable results.
 fn turns(programs: &[&str]) -> Vec<String> {
     let mut memory = Memory::new();
     let run_one = |program: &&str| {
@@ -112,7 +112,7 @@ fn turns(programs: &[&str]) -> Vec<String> {
         let case = Case::read(&case).expect("a case");
         let mut input = case.input();
         input.memory = &memory;
-        let outcome = run(&input, &Answers(&case));
+        let outcome = run(&input, &CaseHost(&case));
         memory = outcome.memory;
         match outcome.result {
             Ok((_, value)) => value.to_string(),
@@ -154,7 +154,7 @@ fn descriptions_stay_with_their_names() {
     assert_eq!(doc("c").as_deref(), Some("a count"));
 }
 
-/// A value of so many levels, built by a program.
+/// A value with this many levels, built by a program.
 fn deep(levels: u32, then: &str) -> String {
     format!("(let [v (reduce (fn [v _] [v]) nil (range {levels}))] {then})")
 }
@@ -168,7 +168,7 @@ fn a_text_never_holds_a_part_of_a_deep_value_as_if_it_were_whole() {
 }
 
 #[test]
-fn what_println_leaves_out_of_a_deep_value_is_told_once() {
+fn println_reports_once_what_it_omits_of_a_deep_value() {
     let warnings = |levels: u32| {
         let program = Json::str(deep(levels, "(println v) (println v 1)")).to_text();
         let case = Case::read(&json::parse(&format!("{{\"program\": {program}}}")).expect("JSON")).expect("a case");

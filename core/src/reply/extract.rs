@@ -1,8 +1,8 @@
-//! From a model's reply to JSON: the candidates in their order, each read and offered to the caller.
+//! Extraction of JSON from a model's reply: reads the candidates in order and offers each to the caller.
 //!
-//! In: the reply, the wanted outer shape, the recovery level, how the reply ended, and the caller's check.
-//! Out: [`Extracted`]. Order: whole reply, JSON fences, untagged fences, reply start, brackets in order, other fences,
-//! bare value. Work is linear in the reply: readings start where the last one stopped, and their sum is bounded.
+//! In: the reply, the expected shape, the recovery level, how the reply ended, and the caller's check. Out:
+//! [`Extracted`]. Order: whole reply, JSON fences, untagged fences, reply start, brackets in order, other fences, bare
+//! value. Work is linear in the reply: each attempt starts where the last one stopped, and their total is bounded.
 
 mod single;
 
@@ -10,29 +10,29 @@ use std::collections::BTreeMap;
 
 use super::fence::{self, End, Fence, Tag};
 use super::fixes::{Fix, FixKind};
-use super::outcome::{Candidate, Extracted, LISTED, Outcome, Reject, Rule, Verdict};
-use super::recovery::{Finish, Recovery};
+use super::options::AnswerShape;
+use super::options::{Finish, Recovery};
+use super::outcome::{Candidate, CandidateVerdict, ExtractOutcome, Extracted, LISTED, Reject, Rule};
 use super::repair::{self, Edge, Read, Stop};
-use super::want::Want;
 use super::{reasoning, scan};
 use crate::text::Span;
 use crate::value::Json;
 use crate::value::json::{JsonError, Node};
 
-/// Readings stop when they have looked at this many bytes per byte of the reply (plus [`FREE_WORK`]).
+/// Extraction stops after reading this many bytes per byte of the reply (plus [`FREE_WORK`]).
 const WORK_PER_BYTE: usize = 16;
 
-/// Bytes that short replies may be looked at in any case.
+/// Bytes that may always be read, for short replies.
 const FREE_WORK: usize = 1 << 16;
 
 /// Finds the JSON in a reply.
 ///
-/// `accept` says whether a value is the answer; it is called for each candidate that could be read. In strict and
-/// standard the first accepted one wins, in lenient the one with the smallest penalty; later ones are reported as tied.
-/// With [`Finish::Truncated`] nothing that is missing at the end is added.
+/// `accept` decides whether a value is the answer; it is called for each candidate that could be read. In strict and
+/// standard the first accepted candidate wins, in lenient the one with the smallest penalty; later ones are reported as
+/// tied. With [`Finish::Truncated`] nothing is added at the end of the reply.
 pub fn extract(
     reply: &str,
-    want: &Want,
+    want: &AnswerShape,
     recovery: Recovery,
     finish: Finish,
     accept: &mut dyn FnMut(&Json) -> Result<(), Reject>,
@@ -40,10 +40,10 @@ pub fn extract(
     search(reply, want, recovery, finish, accept).0
 }
 
-/// [`extract`], and how many bytes it looked at.
+/// [`extract`], and the number of bytes it read.
 pub(super) fn search(
     reply: &str,
-    want: &Want,
+    want: &AnswerShape,
     recovery: Recovery,
     finish: Finish,
     accept: &mut dyn FnMut(&Json) -> Result<(), Reject>,
@@ -68,7 +68,7 @@ pub(super) fn search(
 
 struct Search<'a> {
     reply: &'a str,
-    want: &'a Want,
+    want: &'a AnswerShape,
     recovery: Recovery,
     finish: Finish,
     accept: &'a mut dyn FnMut(&Json) -> Result<(), Reject>,
@@ -77,18 +77,18 @@ struct Search<'a> {
     best: Option<(usize, Json, u32)>,
     refused: Option<(usize, Json, Reject)>,
     error: Option<JsonError>,
-    /// Starts that were read, and where a scan goes on behind them.
+    /// Start offsets that were tried, with the offset where a scan continues.
     tried: BTreeMap<usize, usize>,
     visited: usize,
 }
 
-/// Where brackets are looked for.
+/// A range that is searched for brackets.
 #[derive(Clone, Copy)]
 struct Region {
     span: Span,
-    /// What the end of the span means.
+    /// The meaning of the end of the span.
     edge: Edge,
-    /// Where the part around it ends.
+    /// The end of the surrounding part.
     outer: usize,
 }
 
@@ -110,32 +110,32 @@ impl Search<'_> {
         } else {
             self.parts(&rest);
         }
-        if let ([only], true) = (rest.as_slice(), self.is_empty_handed()) {
+        if let ([only], true) = (rest.as_slice(), self.has_no_result()) {
             self.misplaced(Rule::Whole, *only);
         }
         reasoning
     }
 
-    /// Was nothing found that could be said something about?
-    fn is_empty_handed(&self) -> bool {
+    /// True if there is neither a value nor an error to report.
+    fn has_no_result(&self) -> bool {
         self.best.is_none() && self.refused.is_none() && self.error.is_none()
     }
 
     fn finish(mut self, reasoning: Vec<Span>) -> (Extracted, usize) {
         let outcome = if let Some((candidate, json, _)) = self.best {
-            self.candidates[candidate].verdict = Verdict::Accepted;
-            Outcome::Found { json, candidate }
+            self.candidates[candidate].verdict = CandidateVerdict::Accepted;
+            ExtractOutcome::Found { json, candidate }
         } else if let Some((candidate, json, reject)) = self.refused {
-            Outcome::Rejected { json, candidate, reject }
+            ExtractOutcome::Rejected { json, candidate, reject }
         } else if let Some(error) = self.error {
-            Outcome::Malformed { error }
+            ExtractOutcome::Malformed { error }
         } else {
-            Outcome::NotFound
+            ExtractOutcome::NotFound
         };
         (Extracted { outcome, candidates: self.candidates, unlisted: self.unlisted, reasoning }, self.visited)
     }
 
-    /// Offers `span` when all of it is JSON as it stands.
+    /// Offers `span` if all of it is valid JSON.
     fn whole(&mut self, rule: Rule, span: Span) -> bool {
         let text = span.text(self.reply);
         let bracket = text.starts_with(['{', '[']);
@@ -152,7 +152,7 @@ impl Search<'_> {
         true
     }
 
-    /// Strict: the whole reply was not JSON; one closed fence around it may be.
+    /// Strict: after the whole reply, tries the one closed fence around it.
     fn strict(&mut self, rest: &[Span]) {
         let Some(first) = rest.first() else { return };
         if let [only] = rest
@@ -171,18 +171,18 @@ impl Search<'_> {
         }
     }
 
-    /// Why a span is not JSON as it stands.
+    /// The reason why a span is not valid JSON.
     fn strict_error(&mut self, span: Span) -> Stop {
         match self.read(span.start, span.end, Recovery::Strict, Edge::Closed) {
             Err(stop) => stop,
             Ok(read) => {
-                let message = "expected nothing but JSON, found text behind it".to_owned();
+                let message = "expected only JSON, found text after it".to_owned();
                 stop(JsonError { message, offset: read.end, incomplete: false })
             }
         }
     }
 
-    /// Standard and lenient: everything outside the reasoning parts.
+    /// Standard and lenient: tries everything outside of the reasoning parts.
     fn parts(&mut self, rest: &[Span]) {
         let start = rest.first().and_then(|first| self.start(*first));
         let parts: Vec<(Span, Vec<Fence>)> = rest.iter().map(|part| (*part, self.fences(*part))).collect();
@@ -210,14 +210,14 @@ impl Search<'_> {
             if self.best.is_none() && self.want.admits_scalar() {
                 self.scalar(Rule::Scalar, *only, self.edge(only.end));
             }
-            if self.best.is_none() && self.recovery == Recovery::Lenient && *self.want == Want::List {
+            if self.best.is_none() && self.recovery == Recovery::Lenient && *self.want == AnswerShape::List {
                 let content = fences().next().map_or(*only, |(_, fence)| fence.content);
                 self.records(content);
             }
         }
     }
 
-    /// The fences of a part, without those inside the value at its start.
+    /// The fences of a part, except those inside the value at its start.
     fn fences(&self, part: Span) -> Vec<Fence> {
         let mut fences = fence::find(self.reply, part);
         fences.retain(|fence| self.covered(fence.span.start).is_none());
@@ -243,7 +243,7 @@ impl Search<'_> {
         Some((bracket, read))
     }
 
-    /// A JSON or untagged fence.
+    /// Tries a JSON or untagged fence.
     fn fence(&mut self, rule: Rule, fence: Fence, part: Span) {
         if self.covered(fence.span.start).is_some() {
             return;
@@ -277,7 +277,7 @@ impl Search<'_> {
         Region { span: fence.content, edge, outer: self.limit(part) }
     }
 
-    /// Brackets outside fences.
+    /// Tries brackets outside of fences.
     fn between(&mut self, part: Span, fences: &[Fence]) {
         let outer = self.limit(part);
         let mut at = part.start;
@@ -292,7 +292,7 @@ impl Search<'_> {
         self.brackets(Rule::Bracket, Region { span, edge: self.edge(part.end), outer });
     }
 
-    /// All values that start with a bracket in a region, in order.
+    /// Tries all values that start with a bracket in a region, in order.
     fn brackets(&mut self, rule: Rule, region: Region) {
         let end = region.span.end;
         let mut at = region.span.start;
@@ -325,8 +325,8 @@ impl Search<'_> {
         self.visited += end.saturating_sub(at);
     }
 
-    /// Reads the value at `start`. When the region ends inside it, a fence mark in one of its strings may be why: then it
-    /// may reach out of the region, though not over values that were read before.
+    /// Reads the value at `start`. If the region ends inside it, possibly because of a fence mark in one of its
+    /// strings, the value may extend past the region, though not over values that were read before.
     fn attempt_in(&mut self, start: usize, region: Region) -> Result<Read, Stop> {
         let near = self.attempt(start, start, region.span.end, region.edge);
         match near {
@@ -343,7 +343,7 @@ impl Search<'_> {
         self.visited > WORK_PER_BYTE * self.reply.len() + FREE_WORK
     }
 
-    /// Values that follow one another, taken as a list.
+    /// Offers consecutive values as a list.
     fn records(&mut self, span: Span) {
         let span = reasoning::trim(self.reply, span);
         let (mut items, mut fixes) = (Vec::new(), vec![Fix { kind: FixKind::Records, at: span }]);
@@ -362,7 +362,7 @@ impl Search<'_> {
         }
     }
 
-    /// Reads the value at `bracket` (`from` is where the white space before it begins), unrepaired if possible.
+    /// Reads the value at `bracket` (`from` is the start of the white space before it), without repairs if possible.
     fn attempt(&mut self, from: usize, bracket: usize, limit: usize, edge: Edge) -> Result<Read, Stop> {
         let read = repair::attempt(&self.reply[..limit], from, bracket, self.recovery, edge);
         self.visited += read.as_ref().map_or_else(|stop| stop.visited, |read| read.visited);
@@ -375,7 +375,7 @@ impl Search<'_> {
         read
     }
 
-    /// Asks the caller about a value that was read.
+    /// Offers a value to the caller.
     fn offer(&mut self, rule: Rule, start: usize, read: Read) {
         self.tried.insert(start, read.end);
         let verdict = (self.accept)(&read.json);
@@ -383,7 +383,7 @@ impl Search<'_> {
             rule,
             span: Span::new(start, read.end),
             fixes: read.fixes,
-            verdict: verdict.clone().map_or_else(Verdict::Rejected, |()| Verdict::Tied),
+            verdict: verdict.clone().map_or_else(CandidateVerdict::Rejected, |()| CandidateVerdict::Tied),
         };
         let penalty = candidate.penalty();
         let place = self.candidates.len();
@@ -408,12 +408,13 @@ impl Search<'_> {
         self.list(candidate);
     }
 
-    /// Notes that no value could be read at the start of `span`; without a better place, a scan goes on behind it.
+    /// Records that no value could be read at the start of `span`; the scan continues after it, unless a later offset
+    /// is known.
     fn fault(&mut self, rule: Rule, span: Span, stop: Stop) {
         self.tried.insert(span.start, stop.resume.unwrap_or(span.end).max(span.start + 1));
         self.error.get_or_insert_with(|| stop.error.clone());
         let span = Span::new(span.start, stop.error.offset.max(span.start));
-        self.list(Candidate { rule, span, fixes: Vec::new(), verdict: Verdict::Unreadable(stop.error) });
+        self.list(Candidate { rule, span, fixes: Vec::new(), verdict: CandidateVerdict::Unreadable(stop.error) });
     }
 
     fn list(&mut self, candidate: Candidate) {
@@ -424,12 +425,12 @@ impl Search<'_> {
         }
     }
 
-    /// When `at` lies in what was read before: where a scan goes on behind that.
+    /// If `at` is inside a value that was read before: the offset where the scan continues.
     fn covered(&self, at: usize) -> Option<usize> {
         self.tried.range(..=at).next_back().map(|(_, end)| *end).filter(|end| at < *end)
     }
 
-    /// Where readings in a part end: the last part reaches to the end of the reply.
+    /// The end of reading in a part: the last part extends to the end of the reply.
     fn limit(&self, part: Span) -> usize {
         if self.is_last(part.end) { self.reply.len() } else { part.end }
     }
@@ -438,7 +439,7 @@ impl Search<'_> {
         self.reply[end..].trim_start().is_empty()
     }
 
-    /// What `end` means when it is the end of what is read.
+    /// The meaning of `end` as the end of reading.
     fn edge(&self, end: usize) -> Edge {
         match self.finish {
             Finish::Truncated if self.is_last(end) => Edge::Cut,

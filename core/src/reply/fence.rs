@@ -1,44 +1,45 @@
-//! Finds fenced blocks in a reply: backticks and tildes, tagged or not, on lines of their own or inside one line, unclosed.
+//! Finds fenced blocks in a reply: backticks and tildes, with or without tag, on lines of their own or inside one line,
+//! closed or not.
 //!
-//! In: reply text. Out: fences in order. One pass over the lines. Whether a fence's mark stands inside a JSON string is
-//! not known here; the search that reads the content decides that.
+//! In: reply text. Out: fences in order. One pass over the lines. A fence mark inside a JSON string is not recognized
+//! as such here; the search that reads the content decides that.
 
 use crate::text::Span;
 
 /// A fenced block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fence {
-    /// What its tag says.
+    /// The meaning of its tag.
     pub(super) tag: Tag,
     /// The block with its marks.
     pub(super) span: Span,
-    /// What stands between the marks.
+    /// The text between the marks.
     pub(super) content: Span,
-    /// Whether the closing mark is there.
+    /// Its end.
     pub(super) end: End,
 }
 
-/// How a fence ends.
+/// The end of a fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// With its closing mark.
+    /// By its closing mark.
     Closed,
-    /// With the text.
+    /// By the end of the text.
     Open,
 }
 
-/// What the word after the opening mark says about the content.
+/// The meaning of the word after the opening mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
-    /// JSON or one of its relatives.
+    /// JSON or a variant of it.
     Json,
-    /// There is none.
+    /// No word.
     Untagged,
     /// Another language.
     Other,
 }
 
-/// Tags that mean JSON, without case.
+/// Tags that mean JSON, in lower case.
 const JSON_TAGS: [&str; 6] = ["json", "json5", "jsonc", "jsonl", "ndjson", "application/json"];
 
 impl Tag {
@@ -65,16 +66,16 @@ struct Mark {
     end: usize,
 }
 
-/// A fence whose end has not been seen.
-struct Opened {
+/// A fence whose end has not been found.
+struct OpenFence {
     mark: Mark,
     tag: Tag,
     content: usize,
-    /// A mark inside a line that could close it when no better one comes.
+    /// A mark inside a line that closes the fence if no better one follows.
     inline: Option<Mark>,
 }
 
-impl Opened {
+impl OpenFence {
     fn close(&self, at: Mark) -> Fence {
         Fence {
             tag: self.tag,
@@ -88,7 +89,7 @@ impl Opened {
 /// The fences inside `span` of `reply`.
 pub(super) fn find(reply: &str, span: Span) -> Vec<Fence> {
     let mut fences = Vec::new();
-    let mut opened: Option<Opened> = None;
+    let mut opened: Option<OpenFence> = None;
     let mut line = span.start;
     while line < span.end {
         let end = reply[line..span.end].find('\n').map_or(span.end, |found| line + found + 1);
@@ -112,8 +113,8 @@ pub(super) fn find(reply: &str, span: Span) -> Vec<Fence> {
     fences
 }
 
-/// Reads a line outside fences: whole fences inside it go to `fences`, one that stays open is returned.
-fn open_in(reply: &str, line: Span, fences: &mut Vec<Fence>) -> Option<Opened> {
+/// Reads a line outside of fences: complete fences inside it are added to `fences`, one that remains open is returned.
+fn open_in(reply: &str, line: Span, fences: &mut Vec<Fence>) -> Option<OpenFence> {
     let mut from = line.start;
     while let Some(mark) = next_mark(reply, from, line.end) {
         let first = reply[line.start..mark.start].trim_end().is_empty();
@@ -137,15 +138,15 @@ fn open_in(reply: &str, line: Span, fences: &mut Vec<Fence>) -> Option<Opened> {
         let rest = reply[word.end..line.end].trim_start();
         if first || tag == Tag::Json || (tag == Tag::Untagged && rest.is_empty()) {
             let content = if rest.starts_with(['{', '[', '"']) { word.end } else { line.end };
-            return Some(Opened { mark, tag, content, inline: None });
+            return Some(OpenFence { mark, tag, content, inline: None });
         }
         from = mark.end;
     }
     None
 }
 
-/// Reads a line inside a fence; returns what is open after it.
-fn close_in(reply: &str, line: Span, mut open: Opened, fences: &mut Vec<Fence>) -> Option<Opened> {
+/// Reads a line inside a fence; returns the fence that is open after it.
+fn close_in(reply: &str, line: Span, mut open: OpenFence, fences: &mut Vec<Fence>) -> Option<OpenFence> {
     let mut from = line.start;
     while let Some(mark) = closing_mark(reply, from, line.end, open.mark) {
         let first = reply[line.start..mark.start].trim_end().is_empty();

@@ -12,18 +12,18 @@ pub struct FixRow {
     pub kind: FixKind,
     /// Its stable name, as records show it.
     pub name: &'static str,
-    /// What stood there and what was made of it, one sentence.
+    /// The text before and after the repair, one sentence.
     pub meaning: &'static str,
     /// The lowest level that allows it.
     pub level: Recovery,
-    /// What it costs when candidates are compared (lenient only); 0 = no doubt about what was meant.
+    /// Its cost when candidates are compared (lenient only); 0 = the meaning is certain.
     pub penalty: u32,
 }
 
-/// A repair that was made, and where.
+/// A repair and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fix {
-    /// What was done.
+    /// The repair.
     pub kind: FixKind,
     /// The bytes of the reply it concerns; empty where something was missing.
     pub at: Span,
@@ -46,37 +46,37 @@ macro_rules! fixes {
 
 fixes! {
     ByteOrderMark "byte_order_mark" Standard 0 "A byte order mark was skipped.";
-    OddSpace "odd_space" Standard 0 "White space that JSON does not know (such as a no-break space) was skipped.";
+    OddSpace "odd_space" Standard 0 "White space that JSON does not allow (such as a no-break space) was skipped.";
     ControlCharacter "control_character" Standard 0 "A control character was removed.";
-    RawNewline "raw_newline" Standard 0 "A line break or tab inside a string was kept as if it had been escaped.";
-    InvalidEscape "invalid_escape" Standard 1 "A backslash that begins no escape was kept as a backslash (before a single quote it was dropped).";
+    RawNewline "raw_newline" Standard 0 "An unescaped line break or tab inside a string was accepted.";
+    InvalidEscape "invalid_escape" Standard 1 "A backslash without a valid escape was kept (before a single quote it was dropped).";
     Comment "comment" Standard 0 "A comment was skipped.";
     TrailingComma "trailing_comma" Standard 0 "A comma before a closing bracket was skipped.";
-    MissingComma "missing_comma" Standard 1 "A comma was missing between two members or items (or a semicolon stood there).";
-    MissingColon "missing_colon" Standard 1 "A colon was missing after a key (or '=' or '=>' stood there).";
+    MissingComma "missing_comma" Standard 1 "A comma was missing between two members or items (or was a semicolon).";
+    MissingColon "missing_colon" Standard 1 "A colon was missing after a key (or was '=' or '=>').";
     MissingCloser "missing_closer" Standard 3 "A closing bracket was missing and was added.";
-    RedundantCloser "redundant_closer" Standard 2 "A closing bracket that closes nothing was skipped.";
-    SingleQuotes "single_quotes" Standard 0 "A string stood in single quotes.";
-    SmartQuotes "smart_quotes" Standard 0 "A string stood in typographic quotes.";
-    TripleQuotes "triple_quotes" Standard 1 "A string stood in three quotes.";
+    RedundantCloser "redundant_closer" Standard 2 "An unmatched closing bracket was skipped.";
+    SingleQuotes "single_quotes" Standard 0 "A string had single quotes.";
+    SmartQuotes "smart_quotes" Standard 0 "A string had typographic quotes.";
+    TripleQuotes "triple_quotes" Standard 1 "A string had triple quotes.";
     InnerQuote "inner_quote" Standard 2 "A quote inside a string was not escaped.";
-    Concatenation "concatenation" Standard 1 "Strings joined with '+' were made one.";
-    UnquotedKey "unquoted_key" Standard 0 "A key stood without quotes.";
-    LiteralSpelling "literal_spelling" Standard 0 "True, False, None and the like were read as true, false and null.";
-    SpecialNumber "special_number" Standard 2 "A number that JSON cannot hold (not a number, an infinity) became the string \"NaN\", \"Infinity\" or \"-Infinity\".";
-    NumberForm "number_form" Standard 1 "A number in a form JSON does not know (leading zeros or plus, hexadecimal, underscores, nothing before or behind the point) was read.";
-    Ellipsis "ellipsis" Standard 3 "Dots that stand for something left out were skipped.";
-    EscapedJson "escaped_json" Standard 1 "The JSON was escaped as if it stood inside a string, and was unescaped once.";
+    Concatenation "concatenation" Standard 1 "Strings joined with '+' were concatenated.";
+    UnquotedKey "unquoted_key" Standard 0 "A key had no quotes.";
+    LiteralSpelling "literal_spelling" Standard 0 "True, False, None and similar words were read as true, false and null.";
+    SpecialNumber "special_number" Standard 2 "A number that JSON cannot represent (NaN, an infinity) became the string \"NaN\", \"Infinity\" or \"-Infinity\".";
+    NumberForm "number_form" Standard 1 "A number in a form that JSON does not allow (leading zeros or plus, hexadecimal, underscores, no digit before or after the point) was read.";
+    Ellipsis "ellipsis" Standard 3 "An ellipsis for omitted parts was skipped.";
+    EscapedJson "escaped_json" Standard 1 "The JSON was escaped like the contents of a string, and was unescaped once.";
     BareWord "bare_word" Standard 1 "The reply was one of the expected words without quotes.";
     ExtraComma "extra_comma" Lenient 3 "A comma without a value before it was skipped.";
     MissingValue "missing_value" Lenient 5 "A value was missing, or was 'undefined', and became null.";
     MissingQuote "missing_quote" Lenient 5 "A string without its closing quote was ended at the end of its line.";
-    UnquotedString "unquoted_string" Lenient 3 "A string stood without quotes.";
-    Backticks "backticks" Lenient 1 "A string stood in backticks.";
+    UnquotedString "unquoted_string" Lenient 3 "A string had no quotes.";
+    Backticks "backticks" Lenient 1 "A string had backticks as quotes.";
     ThousandsComma "thousands_comma" Lenient 3 "Commas between the digits of a number were skipped.";
-    Parentheses "parentheses" Lenient 1 "A list stood in parentheses.";
+    Parentheses "parentheses" Lenient 1 "A list had parentheses as brackets.";
     Wrapper "wrapper" Lenient 2 "A function call around a value was skipped.";
-    Records "records" Lenient 3 "Values that follow one another were gathered into a list.";
+    Records "records" Lenient 3 "Consecutive values were collected into a list.";
 }
 
 impl FixKind {
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_stands_at_the_place_of_its_kind_and_strict_allows_none() {
+    fn every_row_is_at_the_index_of_its_kind_and_strict_allows_none() {
         for (place, row) in FIXES.iter().enumerate() {
             assert_eq!(row.kind as usize, place);
             assert_eq!(FixKind::from_name(row.name), Some(row.kind));

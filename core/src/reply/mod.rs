@@ -1,30 +1,33 @@
-//! From a model's reply to an answer.
+//! Reading a model's reply.
 //!
-//! In: the text of a reply. Out: a JSON tree whose spans point into that text, how it was found, what was mended, and
-//! what else could have been meant ([`extract()`]); for replies that still grow, a partial tree ([`stream`]); for
-//! replies that hold a program, its text ([`program`]); for replies that are a control object, what it says ([`control`]).
-//! Nothing is mended silently, a cut reply is not completed, and no input may panic or cost more than linear time.
+//! In: the text of a reply. Out: a JSON tree whose spans point into that text, with the extraction rule, the repairs,
+//! and other candidates ([`extract()`]); for replies that still arrive, a partial tree ([`stream`]); for replies with a
+//! program, its text ([`program`]); for replies that are a control object, its action ([`control`]). Every repair is
+//! reported, a truncated reply is not completed, and no input may panic or cost more than linear time.
 
 pub mod control;
 mod extract;
 mod fence;
 mod fixes;
+mod options;
 mod outcome;
 pub mod program;
 mod reasoning;
-mod recovery;
 mod repair;
 mod repeats;
 mod scan;
 pub mod stream;
-mod want;
-
-#[cfg(test)]
-mod tests;
 
 pub use extract::extract;
 pub use fixes::{FIXES, Fix, FixKind, FixRow};
-pub use outcome::{Candidate, Extracted, LISTED, Outcome, Reject, Rule, Verdict};
-pub use recovery::{Finish, Recovery};
+pub use options::{AnswerShape, Finish, Recovery, Scalar};
+pub use outcome::{Candidate, CandidateVerdict, ExtractOutcome, Extracted, LISTED, Reject, Rule};
 pub use repeats::{CHUNK_CHARS, REPEATS, repeated};
-pub use want::{Scalar, Want};
+
+#[cfg(test)]
+mod tests {
+    mod cases;
+    mod fixes;
+    mod linear;
+    pub(super) mod properties;
+}

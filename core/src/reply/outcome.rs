@@ -1,4 +1,4 @@
-//! What extraction found: the value, every candidate that was looked at, what was mended, and what was thinking aloud.
+//! The result of extraction: the value, all candidates, the repairs, and the reasoning parts.
 //!
 //! All spans are byte ranges of the reply.
 
@@ -10,48 +10,48 @@ use crate::value::json::JsonError;
 /// The result of extracting JSON from a reply.
 #[derive(Debug, Clone)]
 pub struct Extracted {
-    /// The answer, or why there is none.
-    pub outcome: Outcome,
-    /// The candidates in the order they were tried; rejected ones beyond [`LISTED`] are only counted.
+    /// The answer, or the reason why there is none.
+    pub outcome: ExtractOutcome,
+    /// The candidates in order of trial; rejected ones after the first [`LISTED`] are only counted.
     pub candidates: Vec<Candidate>,
-    /// Candidates that are not listed.
+    /// The number of candidates that are not listed.
     pub unlisted: usize,
-    /// Reasoning parts (with their tags) that were left out of the search.
+    /// Reasoning parts (with their tags), which are not searched.
     pub reasoning: Vec<Span>,
 }
 
-/// How many candidates [`Extracted`] lists.
+/// The number of candidates that [`Extracted`] lists.
 pub const LISTED: usize = 64;
 
-/// The answer, or why there is none.
+/// The answer, or the reason why there is none.
 #[derive(Debug, Clone)]
-pub enum Outcome {
+pub enum ExtractOutcome {
     /// A candidate was read and accepted.
     Found {
         /// Its value.
         json: Json,
-        /// Its place in [`Extracted::candidates`].
+        /// Its index in [`Extracted::candidates`].
         candidate: usize,
     },
-    /// Candidates were read, but none was accepted; this is the first of them (the first of the right shape, if any).
+    /// Candidates were read, but none was accepted; this is the first one (the first of the right shape, if any).
     Rejected {
         /// Its value.
         json: Json,
-        /// Its place in [`Extracted::candidates`].
+        /// Its index in [`Extracted::candidates`].
         candidate: usize,
-        /// What the caller said about it.
+        /// The reason of the rejection.
         reject: Reject,
     },
-    /// Something looked like JSON but could not be read; `error.incomplete` = the reply ended too early.
+    /// The reply contains JSON that cannot be read; `error.incomplete` = the reply ended too early.
     Malformed {
         /// The first error; its offset is a byte of the reply.
         error: JsonError,
     },
-    /// Nothing looked like JSON.
+    /// The reply contains no JSON.
     NotFound,
 }
 
-/// Why the caller does not take a value.
+/// The reason why the caller rejects a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reject {
     /// The outer shape is wrong (`json_parse_error`).
@@ -63,30 +63,30 @@ pub enum Reject {
 /// A part of the reply that could be the answer.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// How it was found.
+    /// The rule that found it.
     pub rule: Rule,
-    /// Where it stands; for an unreadable one from its start to the error.
+    /// Its span; for an unreadable one from its start to the error.
     pub span: Span,
-    /// What was mended, in the order of reading.
+    /// The repairs, in the order of reading.
     pub fixes: Vec<Fix>,
-    /// What became of it.
-    pub verdict: Verdict,
+    /// The verdict on it.
+    pub verdict: CandidateVerdict,
 }
 
-/// What became of a candidate.
+/// The verdict on a candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CandidateVerdict {
     /// It is the answer.
     Accepted,
-    /// The caller would have accepted it, but another one came first (or needed fewer repairs).
+    /// Acceptable, but another one came first (or needed fewer repairs).
     Tied,
-    /// It was read, but the caller did not accept it.
+    /// It was read, but the caller rejected it.
     Rejected(Reject),
     /// It could not be read.
     Unreadable(JsonError),
 }
 
-/// How a candidate was found, in the order of trial.
+/// The rules of search, in the order of trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rule {
     /// The whole reply is JSON.
@@ -103,7 +103,7 @@ pub enum Rule {
     OtherFence,
     /// The reply is a single value without brackets.
     Scalar,
-    /// Several values in a row were taken as a list.
+    /// Consecutive values, taken as a list.
     Records,
 }
 
@@ -124,10 +124,10 @@ impl Rule {
 }
 
 impl Candidate {
-    /// Why it could not be read.
+    /// The error if it could not be read.
     pub fn error(&self) -> Option<&JsonError> {
         match &self.verdict {
-            Verdict::Unreadable(error) => Some(error),
+            CandidateVerdict::Unreadable(error) => Some(error),
             _ => None,
         }
     }
@@ -142,11 +142,13 @@ impl Candidate {
 }
 
 impl Extracted {
-    /// The candidate that was accepted, or the one that is reported when none was.
+    /// The accepted candidate, or the reported one if none was accepted.
     pub fn candidate(&self) -> Option<&Candidate> {
         match &self.outcome {
-            Outcome::Found { candidate, .. } | Outcome::Rejected { candidate, .. } => self.candidates.get(*candidate),
-            Outcome::Malformed { .. } | Outcome::NotFound => None,
+            ExtractOutcome::Found { candidate, .. } | ExtractOutcome::Rejected { candidate, .. } => {
+                self.candidates.get(*candidate)
+            }
+            ExtractOutcome::Malformed { .. } | ExtractOutcome::NotFound => None,
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Finds the parts of a reply in which the model thinks aloud: `<think>…</think>` and its relatives.
+//! Finds the reasoning parts of a reply: `<think>…</think>` and similar tags.
 //!
-//! In: reply text. Out: spans, tags included, in order. One pass. A tag on a line that already holds a bracket or
-//! a double quote is taken as text inside JSON and left alone.
+//! In: reply text. Out: spans, tags included, in order. One pass. A tag after a bracket or a double quote on the same
+//! line is taken for text inside JSON and ignored.
 
 use crate::text::Span;
 
-/// Names of reasoning tags, without case.
+/// Names of reasoning tags, in lower case.
 pub(super) const TAGS: [&str; 4] = ["think", "thinking", "reasoning", "thought"];
 
 /// A reasoning tag.
@@ -15,8 +15,8 @@ enum Tag {
     Close,
 }
 
-/// The reasoning parts of `reply`. An unclosed part reaches to the end; a closing tag without an opening one
-/// (some chat templates write the opening tag themselves) ends a part that began where the last one ended.
+/// The reasoning parts of `reply`. An unclosed part extends to the end; a closing tag without an opening one (some chat
+/// templates write the opening tag themselves) ends a part that began at the end of the previous one.
 pub(super) fn find(reply: &str) -> Vec<Span> {
     let bytes = reply.as_bytes();
     let mut parts: Vec<Span> = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn find(reply: &str) -> Vec<Span> {
     parts
 }
 
-/// What is left of `reply` without the reasoning parts, blank pieces left out.
+/// The rest of `reply` without the reasoning parts; blank pieces are omitted.
 pub(super) fn rest(reply: &str, parts: &[Span]) -> Vec<Span> {
     let starts = std::iter::once(0).chain(parts.iter().map(|part| part.end));
     let ends = parts.iter().map(|part| part.start).chain(std::iter::once(reply.len()));
@@ -66,7 +66,7 @@ pub(super) fn trim(reply: &str, span: Span) -> Span {
     Span::new(start, start + text.trim().len())
 }
 
-/// Where the next closing tag ends.
+/// The end of the next closing tag.
 fn close_after(reply: &str, from: usize) -> Option<usize> {
     let mut at = from;
     while let Some(found) = reply.get(at..)?.find("</") {
@@ -79,7 +79,7 @@ fn close_after(reply: &str, from: usize) -> Option<usize> {
     None
 }
 
-/// The reasoning tag at `at`, and where it ends.
+/// The reasoning tag at `at`, and its end.
 fn tag_at(reply: &str, at: usize) -> Option<(Tag, usize)> {
     let rest = reply.as_bytes().get(at + 1..)?;
     let (tag, rest, before) = match rest.strip_prefix(b"/") {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_removed_wherever_they_stand() {
+    fn parts_are_removed_anywhere() {
         assert_eq!(visible("<think>a {x}</think>{\"a\":1}"), ["{\"a\":1}"]);
         assert_eq!(visible("Hm.\n<Thinking>\na\n</Thinking>\nyes"), ["Hm.", "yes"]);
         assert_eq!(visible("<reasoning>a</reasoning><think>b</think> c"), ["c"]);

@@ -1,34 +1,34 @@
-//! Finds text that repeats itself: a model that cannot stop (agent contract §26.6).
+//! Detects text that repeats itself: a model in a loop (agent contract §26.6).
 //!
-//! In: an answer. Out: where the repeated part begins. Code blocks, tables and lists repeat by nature and are left out. Linear in
-//! the text.
+//! In: an answer. Out: the repeated part. Code blocks, tables and lists repeat by nature and are ignored. Linear in the
+//! text.
 
 use std::collections::HashMap;
 
 use super::fence;
 use crate::text::Span;
 
-/// Length of the part that is compared, in characters.
+/// Length of the compared part, in characters.
 pub const CHUNK_CHARS: usize = 50;
-/// So many equal parts are a loop.
+/// This many equal parts are a loop.
 pub const REPEATS: usize = 10;
-/// The next equal part begins at most so many characters behind the last one.
+/// The next equal part begins at most this many characters after the last one.
 const REACH_CHARS: usize = 5 * CHUNK_CHARS;
 /// Factor of the rolling sum.
 const FACTOR: u64 = 0x0100_0000_01b3;
 
-/// Where an equal part was seen last, and how often in a row.
-struct Seen {
+/// The last offset of an equal part, and the number of parts in a row.
+struct LastChunk {
     at: usize,
     times: usize,
 }
 
-/// The repeated part of [`CHUNK_CHARS`] characters, when the text holds it [`REPEATS`] times close together.
+/// The repeated part of [`CHUNK_CHARS`] characters, if the text contains it [`REPEATS`] times close together.
 pub fn repeated(text: &str) -> Option<String> {
     let chars: Vec<char> = running(text).chars().collect();
     // The weight of the character that leaves the window.
     let leaving = (1..CHUNK_CHARS).fold(1_u64, |weight, _| weight.wrapping_mul(FACTOR));
-    let mut seen: HashMap<u64, Seen> = HashMap::new();
+    let mut seen: HashMap<u64, LastChunk> = HashMap::new();
     let mut sum = 0_u64;
     for (end, c) in chars.iter().enumerate() {
         if let Some(gone) = end.checked_sub(CHUNK_CHARS) {
@@ -37,12 +37,12 @@ pub fn repeated(text: &str) -> Option<String> {
         sum = sum.wrapping_mul(FACTOR).wrapping_add(u64::from(*c));
         let Some(at) = (end + 1).checked_sub(CHUNK_CHARS) else { continue };
         let chunk = &chars[at..=end];
-        let last = seen.entry(sum).or_insert(Seen { at, times: 1 });
+        let last = seen.entry(sum).or_insert(LastChunk { at, times: 1 });
         if at < last.at + CHUNK_CHARS {
             continue;
         }
         let again = at <= last.at + REACH_CHARS && chars[last.at..last.at + CHUNK_CHARS] == *chunk;
-        *last = Seen { at, times: if again { last.times + 1 } else { 1 } };
+        *last = LastChunk { at, times: if again { last.times + 1 } else { 1 } };
         if last.times >= REPEATS {
             return Some(chunk.iter().collect());
         }
@@ -65,7 +65,7 @@ fn running(text: &str) -> String {
     out
 }
 
-/// Is it a line of a table or list, or a rule?
+/// True for a line of a table or list, and for a rule.
 fn is_laid_out(line: &str) -> bool {
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
     line.starts_with('|')

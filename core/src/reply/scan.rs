@@ -1,15 +1,15 @@
-//! Finds where JSON could start in running text. In: text and a range. Out: the offset of a bracket.
+//! Finds possible starts of JSON in text. In: text and a range. Out: the offset of a bracket.
 //!
-//! It looks at a bracket and what stands right behind it, so that braces in prose, templates, links and check boxes are
-//! passed over. Whether JSON really stands there is decided by reading it.
+//! It examines a bracket and the text directly after it, so that braces in prose, templates, links and check boxes are
+//! skipped. Reading decides whether it is JSON.
 
 use super::repair::{is_literal, word_of};
 use crate::text::Span;
 
-/// How many brackets (or escaped line breaks) in a row are looked through.
+/// Number of consecutive brackets (or escaped line breaks) that are examined.
 const LOOK: usize = 8;
 
-/// The first place in `range` where an object or a list could start.
+/// The first offset in `range` where an object or a list could start.
 pub(super) fn next_start(text: &str, range: Span) -> Option<usize> {
     let mut at = range.start;
     while let Some(found) = text.as_bytes().get(at..range.end)?.iter().position(|b| matches!(b, b'{' | b'[')) {
@@ -22,7 +22,7 @@ pub(super) fn next_start(text: &str, range: Span) -> Option<usize> {
     None
 }
 
-/// Could the bracket at the start of `range` begin JSON, judging by what follows it?
+/// True if the bracket at the start of `range` could begin JSON, judging by the text after it.
 pub(super) fn looks_like_json(text: &str, range: Span) -> bool {
     let mut inside = range.text(text);
     for _ in 0..LOOK {
@@ -54,13 +54,13 @@ pub(super) fn looks_like_json(text: &str, range: Span) -> bool {
     true
 }
 
-/// Is the empty bracket at `at` the box of a list item, as in `- [ ] buy milk`?
+/// True if the empty bracket at `at` is the box of a list item, as in `- [ ] buy milk`.
 fn is_check_box(text: &str, at: usize) -> bool {
     let before = text.get(..at).unwrap_or_default();
     ["- ", "* ", "+ ", ". "].iter().any(|marker| before.ends_with(marker))
 }
 
-/// Is the bracket at `start` followed by an escaped quote, as when JSON was escaped once too often?
+/// True if the bracket at `start` is followed by an escaped quote, as in JSON with one level of escapes too many.
 pub(super) fn is_escaped(text: &str, start: usize) -> bool {
     let mut behind = text.get(start + 1..).unwrap_or_default().trim_start();
     for _ in 0..LOOK {

@@ -1,4 +1,4 @@
-//! Chaining: can an agent take what another one returns?
+//! Chaining: checks whether an agent accepts the output of another one.
 //!
 //! In: an output type and the next agent's parameters. Out: errors for parameters that cannot be filled, warnings for types
 //! that may not fit (signature contract §9).
@@ -6,8 +6,8 @@
 use super::issue::{Issue, Trail};
 use super::{Field, Type, names};
 
-/// Checks that the fields of `from` fill the parameters `to`: a missing field is an error unless its parameter is optional;
-/// types that need not fit are warnings. What is no map goes to the only parameter of the next
+/// Checks that the fields of `from` fill the parameters `to`: a missing field is an error unless its parameter is
+/// optional; types that may not fit are warnings. A value that is not a map is passed as the only parameter of the next
 /// agent, whatever its name.
 pub fn chain(from: &Type, to: &[Field]) -> Vec<Issue> {
     let root = Trail::Root;
@@ -16,7 +16,7 @@ pub fn chain(from: &Type, to: &[Field]) -> Vec<Issue> {
         (Type::Record { fields, .. }, _) if !fields.is_empty() => record(fields, to, &root, &mut issues),
         (Type::Record { .. } | Type::Map | Type::Any, _) => {
             for param in to.iter().filter(|param| !param.ty.is_optional()) {
-                let message = format!("it is not declared whether {} will be there", param.name);
+                let message = format!("{} is not declared, so it may be missing", param.name);
                 issues.push(Issue::warning(
                     &Trail::Field(&root, &param.name),
                     &param.ty.render(),
@@ -31,7 +31,7 @@ pub fn chain(from: &Type, to: &[Field]) -> Vec<Issue> {
     issues
 }
 
-/// At the top a missing field is an error; inside, where only types are compared, a warning.
+/// At the top a missing field is an error; nested, where only types are compared, a warning.
 fn record(from: &[Field], to: &[Field], at: &Trail, issues: &mut Vec<Issue>) {
     for param in to {
         let at = &Trail::Field(at, &param.name);
@@ -63,12 +63,12 @@ fn compare(from: &Type, to: &Type, at: &Trail, issues: &mut Vec<Issue>) {
         (from, to) if fits(from, to) => {}
         (from, to) => {
             let (expected, got) = (to.render(), from.render());
-            issues.push(Issue::warning(at, &expected, &got, format!("expected {expected}, gets {got}")));
+            issues.push(Issue::warning(at, &expected, &got, format!("expected {expected}, got {got}")));
         }
     }
 }
 
-/// Does every value of one type satisfy the other, after the coercion of inputs?
+/// True if every value of one type satisfies the other, after the coercion of inputs.
 fn fits(from: &Type, to: &Type) -> bool {
     match (from, to) {
         (_, Type::Any)

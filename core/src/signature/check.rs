@@ -1,4 +1,4 @@
-//! The strict check: does a value satisfy a type? No coercion; every error is reported.
+//! The strict check of a value against a type. No coercion; every error is reported.
 //!
 //! In: a type and a value. Out: issues, depth first in declaration order; none = valid. Recursion follows the type, whose depth is bounded.
 
@@ -14,8 +14,8 @@ pub fn check(ty: &Type, value: &Value) -> Vec<Issue> {
     issues
 }
 
-/// Finds what JSON cannot hold, anywhere in the value: NaN, infinities, nesting beyond [`JSON_DEPTH`]. It is the check
-/// where a value leaves a program.
+/// Finds content that JSON cannot represent, anywhere in the value: NaN, infinities, nesting deeper than
+/// [`JSON_DEPTH`]. Used for values that leave a program.
 pub fn check_json(value: &Value) -> Vec<Issue> {
     let mut issues = Vec::new();
     check_numbers(value, &Trail::Root, 0, &mut issues);
@@ -25,7 +25,7 @@ pub fn check_json(value: &Value) -> Vec<Issue> {
 fn check_numbers(value: &Value, at: &Trail, depth: u64, issues: &mut Vec<Issue>) {
     match value {
         Value::Float(float) if !float.is_finite() => {
-            issues.push(Issue::mismatch(at, "a number that JSON can hold", special(*float)));
+            issues.push(Issue::mismatch(at, "a number that JSON can represent", special(*float)));
         }
         Value::List(_) | Value::Set(_) | Value::Map(_) if depth >= JSON_DEPTH.max => {
             issues.push(Issue::mismatch(at, format!("at most {} levels of nesting", JSON_DEPTH.max), "more"));
@@ -80,12 +80,12 @@ fn check_at(ty: &Type, value: &Value, at: &Trail, issues: &mut Vec<Issue>) {
     }
 }
 
-/// A value in a message: readable, long text cut.
+/// A value in a message: readable, long text shortened.
 pub(super) fn shown(value: &Value) -> String {
     value.print(Bounds { items: Some(5), chars: Some(80) }).text
 }
 
-/// The scalar rows of the contract's table.
+/// Checks scalars by the contract's table.
 fn fits(ty: &Type, value: &Value) -> bool {
     match ty {
         Type::Any => true,

@@ -1,7 +1,8 @@
 //! Coercion: the conversions of the signature contract §5, each with its warning, then the strict check.
 //!
-//! In: a type, a value and a policy that says where the value came from. Out: the converted value and all issues.
-//! It must never change what no declared type covers: undeclared fields and the content of `:any` and `:map` stay.
+//! In: a type, a value and a policy that depends on the value's source. Out: the converted value and all issues. It
+//! must never change content without a declared type: undeclared fields and the content of `:any` and `:map` are
+//! unchanged.
 
 use num_traits::FromPrimitive as _;
 
@@ -10,22 +11,22 @@ use super::issue::{Issue, Severity, Trail};
 use super::{Field, Type, names};
 use crate::value::{BigInt, Instant, Keyword, Map, TimeError, Value};
 
-/// Where a value came from, and so which conversions it gets. Every policy reads what JSON cannot hold
-/// (ISO text → datetime, text → keyword) and takes a set for a list.
+/// The source of a value, which decides its conversions. Every policy converts the types that JSON lacks (ISO text →
+/// datetime, text → keyword) and accepts a set as a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// Inputs of agents and arguments of tools: the contract's table; a float is never an int, even a whole one.
     Inputs,
-    /// JSON answers at recovery level strict: nothing more.
+    /// JSON answers at recovery level strict: no further conversions.
     AnswerStrict,
     /// JSON answers at level standard: also a whole float → int, with a warning.
     AnswerStandard,
-    /// JSON answers at level lenient: everything.
+    /// JSON answers at level lenient: all conversions.
     AnswerLenient,
 }
 
 impl Policy {
-    /// Numbers and booleans from text, text from keywords, enum values in another case.
+    /// True if text becomes numbers and booleans, keywords become text, and enum values match in another case.
     fn reads_text(self) -> bool {
         matches!(self, Self::Inputs | Self::AnswerLenient)
     }
@@ -35,17 +36,17 @@ impl Policy {
     }
 }
 
-/// How the inputs of an agent are treated (`signature_validation`).
+/// The validation of an agent's inputs (`signature_validation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum InputMode {
-    /// Coerce and check; errors refuse the run.
+    /// Coerce and check; errors reject the run.
     #[default]
     Enabled,
     /// Coerce and check; errors become warnings.
     WarnOnly,
     /// Check without coercion.
     Strict,
-    /// Take everything as it is.
+    /// Neither coerce nor check.
     Disabled,
 }
 
@@ -59,10 +60,10 @@ impl InputMode {
     ];
 }
 
-/// A coerced value and what was found: first the warnings of the conversions made, then the errors that remain.
+/// A coerced value with its issues: first the warnings of the conversions, then the remaining errors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coerced {
-    /// The value; declared fields of maps stand under their declared names.
+    /// The value; declared fields of maps have their declared names.
     pub value: Value,
     /// Warnings, then errors; each in declaration order.
     pub issues: Vec<Issue>,
@@ -73,7 +74,7 @@ pub fn coerce(ty: &Type, value: Value, policy: Policy) -> Coerced {
     let mut notes = Vec::new();
     let value = convert(ty, value, policy, &Trail::Root, &mut notes);
     let (mut issues, failed): (Vec<_>, Vec<_>) = notes.into_iter().partition(|note| note.severity == Severity::Warning);
-    // A failed conversion knows more than the check about the same place; both come in the same order.
+    // The error of a failed conversion replaces that of the check at the same path; both are in the same order.
     let mut failed = failed.into_iter().peekable();
     let better = |issue: Issue| failed.next_if(|failure| failure.path == issue.path).unwrap_or(issue);
     issues.extend(check(ty, &value).into_iter().map(better));
@@ -96,8 +97,8 @@ pub fn check_inputs(params: &[Field], context: &Value, mode: InputMode) -> (Valu
     (coerced.value, coerced.issues)
 }
 
-/// The form of a returned value: declared fields under string keys with `_` for `-`, sets as lists where the type
-/// says list. Data keys stay as they are.
+/// The form of a returned value: declared fields under string keys with `_` for `-`, sets as lists where the type is a
+/// list. Keys of data are unchanged.
 pub fn normalize_keys(ty: &Type, value: Value) -> Value {
     match (ty.base(), &value) {
         (Type::Record { fields, .. }, Value::Map(map)) => {
@@ -111,7 +112,7 @@ pub fn normalize_keys(ty: &Type, value: Value) -> Value {
     }
 }
 
-/// The map with its declared fields changed and under new string keys; the other entries stay.
+/// The map with its declared fields changed and under new string keys; other entries are unchanged.
 fn rekey(
     fields: &[Field],
     map: &Map,
@@ -165,13 +166,13 @@ fn convert(ty: &Type, value: Value, policy: Policy, at: &Trail, notes: &mut Vec<
     }
 }
 
-/// What became of one scalar.
+/// The conversion of one scalar.
 enum Conversion {
-    /// Nothing to convert; the check decides.
+    /// No conversion; the check decides.
     Kept,
     Silent(Value),
     Noted(Value),
-    /// Text that is no point in time, and why.
+    /// Text that is not a datetime, with the reason.
     Failed(TimeError),
 }
 
@@ -214,7 +215,7 @@ fn float(text: &str) -> Option<Value> {
     numeric.then(|| text.parse::<f64>().ok()).flatten().filter(|float| float.is_finite()).map(Value::Float)
 }
 
-/// The only choice that differs from the text in case alone; an exact one needs no conversion.
+/// The only choice that differs from the text in case alone; an exact match needs no conversion.
 fn choice(choices: &[String], text: &str) -> Option<Value> {
     if choices.iter().any(|choice| choice == text) {
         return None;
@@ -230,7 +231,7 @@ fn named(choices: &[String], word: Keyword) -> Option<Value> {
     exact.or_else(|| choice(choices, word.name()))
 }
 
-/// ISO text with an offset becomes UTC; the warning tells when the offset was another.
+/// ISO text with an offset becomes UTC; a warning names an offset other than zero.
 fn datetime(text: &str) -> Conversion {
     match Instant::parse(text) {
         Ok(read) if read.in_utc => Conversion::Silent(Value::Instant(read.at)),
@@ -239,7 +240,7 @@ fn datetime(text: &str) -> Conversion {
     }
 }
 
-/// A scalar as messages show it: kind and value.
+/// A scalar in a message: type and value.
 fn described(value: &Value) -> String {
     match value {
         Value::Instant(at) => format!("{} {at}", value.kind()),

@@ -1,14 +1,14 @@
-//! What a check reports: where (a path), how bad, what was expected, what was there.
+//! Issues reported by checks: path, severity, expected and actual value.
 //!
-//! In: facts found by check, coerce and chain. Out: issues with the message shapes of the signature contract §6.
-//! It must never decide anything; it only words what others found.
+//! In: findings of check, coerce and chain. Out: issues with the messages of the signature contract §6. It must never
+//! decide anything; it only words the findings.
 
 use std::fmt;
 
-/// How much an issue weighs.
+/// The severity of an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Severity {
-    /// The value is refused.
+    /// The value is rejected.
     Error,
     /// The value is accepted; the issue is shown.
     Warning,
@@ -19,20 +19,20 @@ pub enum Severity {
 pub enum Segment {
     /// A parameter or field, by its declared name; an undeclared one by its key.
     Field(String),
-    /// A place in a list, from 0.
+    /// A list index, from 0.
     Index(usize),
 }
 
-/// Where in a value: names and list places, outermost first. Empty = the whole value.
+/// The path to a part of a value: names and list indexes, outermost first. Empty = the whole value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Path(pub Vec<Segment>);
 
 impl Path {
-    /// The path as program feedback shows it: in brackets, names in kebab case, `[items.2.unit-price]`.
+    /// The path as in program feedback: in brackets, names in kebab case, `[items.2.unit-price]`.
     pub fn to_program(&self) -> String {
         let name = |segment: &Segment| match segment {
             Segment::Field(name) => kebab(name),
-            Segment::Index(place) => place.to_string(),
+            Segment::Index(index) => index.to_string(),
         };
         match self.0.as_slice() {
             [] => "[root]".to_owned(),
@@ -41,14 +41,14 @@ impl Path {
     }
 }
 
-/// Dotted, names as written: `items.2.price`; the empty path prints as `root`.
+/// Dotted, names as declared: `items.2.price`; the empty path prints as `root`.
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             return f.write_str("root");
         }
-        for (place, segment) in self.0.iter().enumerate() {
-            if place > 0 {
+        for (index, segment) in self.0.iter().enumerate() {
+            if index > 0 {
                 f.write_str(".")?;
             }
             match segment {
@@ -60,7 +60,7 @@ impl fmt::Display for Path {
     }
 }
 
-/// Where a walk through a value stands: a [`Path`] that costs nothing until it is needed.
+/// The current path of a walk through a value; it becomes a [`Path`] only when needed.
 #[derive(Clone, Copy)]
 pub(super) enum Trail<'a> {
     Root,
@@ -79,8 +79,8 @@ impl Trail<'_> {
                     segments.push(Segment::Field((*name).to_owned()));
                     at = outer;
                 }
-                Trail::Index(outer, place) => {
-                    segments.push(Segment::Index(*place));
+                Trail::Index(outer, index) => {
+                    segments.push(Segment::Index(*index));
                     at = outer;
                 }
             }
@@ -90,7 +90,7 @@ impl Trail<'_> {
     }
 }
 
-/// A name in lisp style: `_` becomes `-`, a leading underscore stays.
+/// A name in Lisp style: `_` becomes `-`, a leading underscore is kept.
 pub(super) fn kebab(name: &str) -> String {
     match name.strip_prefix('_') {
         Some(rest) => format!("_{}", rest.replace('_', "-")),
@@ -101,13 +101,13 @@ pub(super) fn kebab(name: &str) -> String {
 /// One finding about a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issue {
-    /// Where it was found.
+    /// The path to the value.
     pub path: Path,
     /// Error or warning.
     pub severity: Severity,
-    /// What would have been right, e.g. `int`, `field`, `one of "a", "b"`.
+    /// The expected type or value, e.g. `int`, `field`, `one of "a", "b"`.
     pub expected: String,
-    /// What was there: the kind of the value, or the value itself where that tells more.
+    /// The actual type, or the value itself where that is more informative.
     pub got: String,
     /// One line without the path, e.g. `expected int, got string`.
     pub message: String,
@@ -132,21 +132,21 @@ impl Issue {
         }
     }
 
-    /// Does the issue refuse the value?
+    /// True if the issue rejects the value.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 }
 
 impl Issue {
-    /// `[path] message`, as feedback to a program shows it.
+    /// `[path] message`, as in feedback to a program.
     pub fn to_program(&self) -> String {
         format!("{} {}", self.path.to_program(), self.message)
     }
 }
 
-/// The first `most` errors as lines, and how many more there are: what a model gets to see.
-/// `line` is the text of the issue or [`Issue::to_program`].
+/// The first `most` errors as lines, and the number of further ones: the part that a model sees. `line` formats an
+/// issue, e.g. [`Issue::to_program`].
 pub fn error_lines(issues: &[Issue], most: usize, line: impl Fn(&Issue) -> String) -> Vec<String> {
     let errors: Vec<&Issue> = issues.iter().filter(|issue| issue.is_error()).collect();
     let mut lines: Vec<String> = errors.iter().take(most).map(|issue| line(issue)).collect();
@@ -156,7 +156,7 @@ pub fn error_lines(issues: &[Issue], most: usize, line: impl Fn(&Issue) -> Strin
     lines
 }
 
-/// `path: message`, as JSON feedback shows it.
+/// `path: message`, as in JSON feedback.
 impl fmt::Display for Issue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.message)

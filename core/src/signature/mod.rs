@@ -1,7 +1,8 @@
-//! Signatures: one string that says what goes into an agent and what comes out.
+//! Signatures: one string that defines the inputs and the output of an agent.
 //!
-//! In: `(text :string) -> {sentiment :string, score :float}`. Out: types, checks, coercions, JSON Schema, renderings, samples.
-//! Contract: the signature page of the reference; its extensions (enum, optional lists and maps, descriptions) are in.
+//! In: `(text :string) -> {sentiment :string, score :float}`. Out: types, checks, coercions, JSON Schema, renderings,
+//! samples. Contract: the signature page of the reference, with its extensions (enum, optional lists and maps,
+//! descriptions).
 
 mod chain;
 mod check;

@@ -1,6 +1,6 @@
-//! Names of fields: the flexible lookup in maps, and which names count as the same.
+//! Names of fields: the flexible lookup in maps, and the equality of names.
 //!
-//! In: a declared name and a map. Out: the key it is found under. Nothing is interned.
+//! In: a declared name and a map. Out: the key of the field. Nothing is interned.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ pub fn underscored(name: &str) -> String {
     name.replace('-', "_")
 }
 
-/// Do two names mean the same field? `-` and `_` are interchangeable.
+/// True if two names mean the same field: `-` and `_` are interchangeable.
 pub(crate) fn same(a: &str, b: &str) -> bool {
     a == b || underscored(a) == underscored(b)
 }
@@ -23,7 +23,7 @@ pub(crate) fn find<'a>(map: &'a Map, name: &str) -> Option<&'a Value> {
     spellings(name).find_map(|spelling| map.get_str(&spelling)).or_else(|| spellings(name).find_map(keyword))
 }
 
-/// The key that [`find`] finds the field under.
+/// The key under which [`find`] finds the field.
 pub(super) fn key(map: &Map, name: &str) -> Option<Value> {
     let strings = spellings(name).map(Value::str);
     let keywords = spellings(name).filter_map(|spelling| Keyword::known(&spelling)).map(Value::Keyword);
@@ -35,7 +35,8 @@ fn spellings(name: &str) -> impl Iterator<Item = Cow<'_, str>> {
     std::iter::once(Cow::Borrowed(name)).chain(others.into_iter().flatten().map(Cow::Owned))
 }
 
-/// Can this text be the name of a keyword? Letters, digits and `+ - * < > = ? ! _` (language contract §3), not starting with a digit.
+/// True for a valid keyword name: letters, digits and `+ - * < > = ? ! _` (language contract §3), not starting with a
+/// digit.
 pub(super) fn is_keyword_name(text: &str) -> bool {
     let letter = |c: char| c.is_alphabetic() || "+-*<>=?!_".contains(c);
     text.chars().next().is_some_and(letter) && text.chars().all(|c| letter(c) || c.is_numeric())

@@ -1,6 +1,7 @@
-//! Narrowing keywords of JSON Schema (format, minimum, maximum, minItems, maxItems): their check on values, and values fitted to them.
+//! Narrowing keywords of JSON Schema (format, minimum, maximum, minItems, maxItems): checking values, and fitting
+//! sample values.
 //!
-//! In: keywords as the schema had them. Out: issues. A keyword that does not concern the value's kind says nothing, as in JSON Schema.
+//! In: keywords of a schema. Out: issues. A keyword for another type is ignored, as in JSON Schema.
 
 use num_traits::FromPrimitive as _;
 
@@ -9,7 +10,7 @@ use super::issue::{Issue, Trail};
 use crate::value::json::Node;
 use crate::value::{Json, Value};
 
-/// Adds an issue for every keyword the value breaks.
+/// Adds an issue for every keyword that the value violates.
 pub(super) fn check(keywords: &[(String, Json)], value: &Value, at: &Trail, issues: &mut Vec<Issue>) {
     let length = value.elements().map(|items| items.len());
     for (keyword, bound) in keywords {
@@ -55,7 +56,7 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// Does the text have the format? Formats without a rule here are annotations, as in JSON Schema.
+/// True if the text has the format. Formats without a rule here are annotations, as in JSON Schema.
 fn is_format(format: &str, text: &str) -> bool {
     match format {
         "date" => text.parse::<jiff::civil::Date>().is_ok(),
@@ -76,11 +77,11 @@ fn is_format(format: &str, text: &str) -> bool {
     }
 }
 
-/// Most nodes a list repeated to satisfy `minItems` may have; keeps a hostile schema from filling memory.
+/// Most nodes of a list that is repeated to satisfy `minItems`; limits the memory for a hostile schema.
 const MAX_FITTED_NODES: usize = 10_000;
 
-/// The value changed so that it satisfies the keywords: numbers moved into the range, items repeated or dropped,
-/// text replaced by one in the format.
+/// Changes a value to satisfy the keywords: moves numbers into the range, repeats or drops items, replaces text by one
+/// in the format.
 pub(super) fn fit(keywords: &[(String, Json)], value: Json) -> Json {
     keywords.iter().fold(value, |json, (keyword, bound)| {
         let node = match (keyword.as_str(), json.node) {
@@ -113,7 +114,7 @@ pub(super) fn fit(keywords: &[(String, Json)], value: Json) -> Json {
     })
 }
 
-/// A number moved onto its bound when it lies beyond it; integers go to the next whole number inside.
+/// Moves a number that exceeds a bound to the bound; integers to the next whole number within.
 fn moved(node: Node, bound: &Json, inside: fn(f64) -> f64, beyond: fn(&f64, &f64) -> bool) -> Node {
     let Some((have, bound)) = number(&Json::from(node.clone()).to_value()).zip(limit(bound)) else { return node };
     if !beyond(&have, &bound) {
@@ -128,7 +129,7 @@ fn moved(node: Node, bound: &Json, inside: fn(f64) -> f64, beyond: fn(&f64, &f64
     }
 }
 
-/// How many nodes a tree has.
+/// The number of nodes of a tree.
 fn size(json: &Json) -> usize {
     let children: usize = match &json.node {
         Node::List(items) => items.iter().map(size).sum(),

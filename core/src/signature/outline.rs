@@ -1,4 +1,4 @@
-//! Types in the words of a JSON prompt: type names, the list of fields, an example value.
+//! Types as text for JSON prompts: type names, the list of fields, an example value.
 //!
 //! In: types and field descriptions. Out: text and ordered JSON for prompts (agent contract §12.3 and §12.5).
 
@@ -8,7 +8,7 @@ use super::{Field, Type, narrow};
 use crate::value::Json;
 use crate::value::json::Node;
 
-/// A type in JSON's words: `integer`, `array of string`, `one of "a", "b"`, `number (optional)`.
+/// A type in JSON terms: `integer`, `array of string`, `one of "a", "b"`, `number (optional)`.
 pub fn json_type_name(ty: &Type) -> String {
     match ty {
         Type::String | Type::Keyword => "string".to_owned(),
@@ -33,10 +33,10 @@ pub fn json_type_name(ty: &Type) -> String {
     }
 }
 
-/// The fields a model has to fill, one line each: `- name (type) - description`; the fields of a nested object (or of
-/// the objects in an array) follow it, indented by two more spaces. No lines for types without declared fields.
+/// The fields that a model must fill, one line each: `- name (type) - description`; the fields of a nested object (or
+/// of the objects in an array) follow it, indented by two more spaces. Empty for types without declared fields.
 ///
-/// `descriptions` are keyed by field name, nested ones by dotted path; they win over the text in the signature.
+/// `descriptions` are keyed by field name, nested ones by dotted path; they override the text in the signature.
 pub fn field_lines(ty: &Type, descriptions: &[(String, String)]) -> Vec<String> {
     let mut lines = Vec::new();
     add_lines(&mut lines, ty, &mut Vec::new(), descriptions);

@@ -1,6 +1,6 @@
-//! The signature reader: text → [`Signature`], or an error that says where, what was expected and how to write it.
+//! The signature parser: text → [`Signature`], or an error with position, expectation and correction.
 //!
-//! In: text from people. Out: types of bounded depth with unique names. It must never panic or recurse without limit.
+//! In: text from users. Out: types of bounded depth with unique names. It must never panic or recurse without limit.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,16 +10,16 @@ use super::{Field, Signature, Type, names, words};
 use crate::limits::SIGNATURE_DEPTH;
 use crate::text::{LineCol, Span};
 
-/// Why a text is not a signature.
+/// A syntax error in a signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignatureError {
-    /// What is wrong, one line.
+    /// The problem, one line.
     pub message: String,
-    /// Where it stands; empty at the end of the text.
+    /// Its span; empty at the end of the text.
     pub span: Span,
-    /// What could stand there instead; for an unknown type all types and how to write lists and maps.
+    /// The valid alternatives; for an unknown type all types, and the notation of lists and maps.
     pub expected: Vec<String>,
-    /// How to correct it, when that can be guessed.
+    /// A correction, if one can be guessed.
     pub hint: Option<String>,
 }
 
@@ -29,7 +29,7 @@ impl SignatureError {
         self.span.line_col(source)
     }
 
-    /// One line with everything: place, message, hint, what was expected.
+    /// One line with position, message, hint and the valid alternatives.
     pub fn render(&self, source: &str) -> String {
         format!("{}: {self}", self.line_col(source))
     }
@@ -45,7 +45,7 @@ impl fmt::Display for SignatureError {
 
 impl std::error::Error for SignatureError {}
 
-/// Reads a signature: `(a :int) -> T`, `-> T`, or a bare output type.
+/// Parses a signature: `(a :int) -> T`, `-> T`, or a bare output type.
 pub fn parse(text: &str) -> Result<Signature, SignatureError> {
     let mut parser = Parser { text, at: 0, depth: 0 };
     let signature = parser.signature(Arrow::Required)?;
@@ -53,7 +53,7 @@ pub fn parse(text: &str) -> Result<Signature, SignatureError> {
     Ok(signature)
 }
 
-/// Like [`parse`], and also accepts parameters alone, `(a :string)`: the form used next to a raw JSON Schema.
+/// Like [`parse`], but also accepts parameters alone, `(a :string)`: the form used next to a raw JSON Schema.
 pub fn parse_inputs(text: &str) -> Result<Signature, SignatureError> {
     let mut parser = Parser { text, at: 0, depth: 0 };
     let signature = parser.signature(Arrow::MayBeMissing)?;
@@ -61,14 +61,14 @@ pub fn parse_inputs(text: &str) -> Result<Signature, SignatureError> {
     Ok(signature)
 }
 
-/// Whether a parameter list may stand alone.
+/// The need for an arrow after a parameter list.
 #[derive(Clone, Copy, PartialEq)]
 enum Arrow {
     Required,
     MayBeMissing,
 }
 
-/// A bracketed, comma-separated list of fields: what its members are called, how it closes, an example.
+/// A bracketed, comma-separated list of fields: the name of its members, its closing bracket, an example.
 struct Group {
     member: &'static str,
     close: char,
@@ -105,7 +105,7 @@ impl<'a> Parser<'a> {
             return Ok(Signature { params, output: None });
         }
         let error = self.unexpected(&["\"->\" and the output type after the parameters"]);
-        Err(error.hint("write -> :any when anything may come out"))
+        Err(error.hint("write -> :any for any output"))
     }
 
     fn output(&mut self) -> Parsed<Type> {
@@ -113,7 +113,7 @@ impl<'a> Parser<'a> {
         self.ty("the output type after \"->\"")
     }
 
-    /// After the signature only white space may follow.
+    /// Expects the end of the text, after white space.
     fn end(&mut self, signature: &Signature) -> Parsed<()> {
         self.space();
         let rest = &self.text[self.at..];
@@ -122,7 +122,7 @@ impl<'a> Parser<'a> {
         }
         let error = self.unexpected(&["the end of the signature"]);
         if signature.params.is_none() && rest.starts_with("->") {
-            return Err(error.hint("parameters have names and stand in brackets: (name :int) -> :string"));
+            return Err(error.hint("parameters have names and are in parentheses: (name :int) -> :string"));
         }
         if rest.starts_with('?') {
             return Err(error.hint("? directly follows its type, once"));
@@ -130,7 +130,7 @@ impl<'a> Parser<'a> {
         Err(error)
     }
 
-    /// The members up to and including the closing bracket.
+    /// Parses the members up to and including the closing bracket.
     fn group(&mut self, group: &Group) -> Parsed<Vec<Field>> {
         let mut fields: Vec<Field> = Vec::new();
         let mut seen: HashMap<String, &str> = HashMap::new();
@@ -156,7 +156,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A name that is not among the `seen` ones.
+    /// Parses a name that is not among the `seen` ones.
     fn field_name(&mut self, group: &Group, seen: &mut HashMap<String, &'a str>) -> Parsed<&'a str> {
         let start = self.at;
         let Some(name) = self.name() else {
@@ -174,14 +174,14 @@ impl<'a> Parser<'a> {
         let Some(first) = seen.insert(names::underscored(name), name) else { return Ok(name) };
         let member = group.member;
         let message = if first == name {
-            format!("the {member} {name:?} is there twice")
+            format!("duplicate {member} {name:?}")
         } else {
-            format!("the {member}s {first:?} and {name:?} are one name, because - and _ are interchangeable")
+            format!("the {member}s {first:?} and {name:?} are the same name, because - and _ are interchangeable")
         };
         Err(failure(message, Span::new(start, self.at), &["another name"]))
     }
 
-    /// After a name: its type and perhaps a description in quotes.
+    /// Parses a type and an optional description in quotes, after a name.
     fn field(&mut self, group: &Group, name: &str) -> Parsed<Field> {
         let start = self.at - name.len();
         let touching = self.at;
@@ -200,7 +200,7 @@ impl<'a> Parser<'a> {
         Ok(Field { name: name.to_owned(), ty, description, span: Span::new(start, end) })
     }
 
-    /// A type with its optional mark. `wanted` says what it is for.
+    /// Parses a type with its optional mark. `wanted` describes its purpose.
     fn ty(&mut self, wanted: &str) -> Parsed<Type> {
         let start = self.at;
         self.depth += 1;
@@ -237,7 +237,7 @@ impl<'a> Parser<'a> {
         Err(if self.peek() == Some(',') { error.hint("all items of a list have one type") } else { error })
     }
 
-    /// At a colon.
+    /// Parses a scalar type, at a colon.
     fn scalar(&mut self) -> Parsed<Type> {
         let start = self.at;
         self.at += 1;
@@ -256,7 +256,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// At a letter where a type should be.
+    /// The error for a letter where a type is expected.
     fn bare_word(&mut self) -> SignatureError {
         let start = self.at;
         let word = self.word();
@@ -268,7 +268,7 @@ impl<'a> Parser<'a> {
         SignatureError::unknown_type(word, Span::new(start, self.at), Some(guess))
     }
 
-    /// After `:enum`: the values in square brackets, quoted or bare, with or without commas.
+    /// Parses the values of `:enum`: in square brackets, quoted or bare, with or without commas.
     fn choices(&mut self) -> Parsed<Type> {
         const EXAMPLE: &str = "write :enum[\"a\" \"b\"]";
         self.space();
@@ -290,7 +290,7 @@ impl<'a> Parser<'a> {
                 _ => return Err(self.unexpected(&["a value of the enum or \"]\""]).hint(EXAMPLE)),
             };
             if values.contains(&value) {
-                let message = format!("the enum holds {} twice", quoted(&value));
+                let message = format!("the enum contains {} twice", quoted(&value));
                 return Err(failure(message, Span::new(start, self.at), &["another value"]));
             }
             values.push(value);
@@ -299,7 +299,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// At a double quote: the text up to the next one. Escapes: `\"`, `\\`, `\n`, `\t`, `\r`.
+    /// Parses a quoted text. Escapes: `\"`, `\\`, `\n`, `\t`, `\r`.
     fn string(&mut self) -> Parsed<String> {
         let start = self.at;
         self.at += 1;
@@ -327,7 +327,7 @@ impl<'a> Parser<'a> {
                 }
                 None => {
                     let span = Span::new(start, self.at);
-                    return Err(failure("the text in quotes has no end".to_owned(), span, &["a closing double quote"]));
+                    return Err(failure("the quoted text has no end".to_owned(), span, &["a closing double quote"]));
                 }
             }
         }
@@ -339,7 +339,7 @@ impl<'a> Parser<'a> {
     }
 
     fn word(&mut self) -> &'a str {
-        // Words may hold `-`, but the `-` of an arrow that follows (`:int->`) is not part of them.
+        // Words may contain `-`, but the `-` of a following arrow (`:int->`) is not part of them.
         let rest = &self.text[self.at..];
         let mut word = self.take(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
         if word.ends_with('-') && rest[word.len()..].starts_with('>') {
@@ -372,7 +372,7 @@ impl<'a> Parser<'a> {
         there
     }
 
-    /// `expected …, found …` at the current place.
+    /// `expected …, found …` at the current offset.
     fn unexpected(&self, expected: &[&str]) -> SignatureError {
         let rest = &self.text[self.at..];
         let token = match rest.chars().next() {
@@ -389,7 +389,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// May this character stand in an enum value without quotes?
+/// True for a character allowed in an enum value without quotes.
 fn bare(c: char) -> bool {
     !c.is_whitespace() && !c.is_control() && !"[]{}()\",\\".contains(c)
 }
@@ -400,7 +400,7 @@ fn failure(message: String, span: Span, expected: &[&str]) -> SignatureError {
 }
 
 impl SignatureError {
-    /// Hints at what was meant and lists all types.
+    /// Suggests a type and lists all types.
     fn unknown_type(word: &str, span: Span, guess: Option<String>) -> Self {
         let scalars = words::SCALARS.iter().map(|(name, _)| format!(":{name}"));
         let expected: Vec<String> = scalars.chain(words::COMPOUNDS.iter().map(|text| (*text).to_owned())).collect();

@@ -1,7 +1,7 @@
 //! Signatures and types as text: the canonical form, and the tool inventory's form.
 //!
-//! In: types. Out: text. The canonical form reads back as an equal signature, except for what only a JSON Schema can say
-//! (closed maps, narrowing keywords, names that are not signature names).
+//! In: types. Out: text. The canonical form parses to an equal signature, except for parts that only a JSON Schema can
+//! express (closed maps, narrowing keywords, other names).
 
 use std::fmt::Write as _;
 
@@ -40,7 +40,7 @@ pub fn render_inventory(name: &str, signature: &Signature) -> String {
     out
 }
 
-/// How names, type words and descriptions appear.
+/// The notation of names, type words and descriptions.
 #[derive(Clone, Copy)]
 struct Style {
     colon: &'static str,
@@ -87,7 +87,7 @@ fn write_type(out: &mut String, ty: &Type, style: Style) {
     }
 }
 
-/// The text in double quotes, escaped as signatures read it.
+/// The text in double quotes, with the escapes of signatures.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from('"');
     for c in text.chars() {

@@ -1,16 +1,16 @@
-//! Sample data: a valid, plausible JSON value for any type, the same for the same seed.
+//! Sample data: a valid, plausible JSON value for any type; equal seeds give equal values.
 //!
-//! In: a type, a seed, the name of the field it is for. Out: ordered JSON that satisfies the type and its answer schema.
-//! It must never depend on anything else: no clock, no randomness of its own.
+//! In: a type, a seed, the name of the field. Out: ordered JSON that satisfies the type and its answer schema. It must
+//! depend on nothing else: no clock, no randomness.
 
 use super::{Field, Type, narrow};
 use crate::value::Json;
 use crate::value::json::Node;
 
-/// A value of a type. Seed 0 takes the first of everything (so the first choice of an enum); `at` is the name of the
-/// field the value is for, or empty.
+/// A value of a type. Seed 0 takes the first alternative everywhere (such as the first choice of an enum); `at` is the
+/// name of the field, or empty.
 pub fn sample(ty: &Type, seed: u64, at: &str) -> Json {
-    Spot { seed, name: at.to_owned(), place: 0, lists: 0 }.value(ty)
+    SamplePosition { seed, name: at.to_owned(), index: 0, lists: 0 }.value(ty)
 }
 
 /// A context for these parameters: an object with a value for each.
@@ -18,21 +18,21 @@ pub fn sample_inputs(params: &[Field], seed: u64) -> Json {
     Json::object(params.iter().map(|field| (field.name.as_str(), sample(&field.ty, seed, &field.name))))
 }
 
-/// Lists nested deeper than this have one item, so that the size of a sample stays bounded.
+/// Lists nested deeper than this have one item, which bounds the size of a sample.
 const WIDE_LISTS: usize = 3;
 
-/// Where in the sample a value stands; decides which one is picked.
-struct Spot {
+/// The position of a value in the sample; decides the choice.
+struct SamplePosition {
     seed: u64,
     /// Names from the outside in, joined by dots.
     name: String,
-    /// Place in the innermost list.
-    place: usize,
-    /// How many lists are around.
+    /// Index in the innermost list.
+    index: usize,
+    /// Number of enclosing lists.
     lists: usize,
 }
 
-impl Spot {
+impl SamplePosition {
     fn value(&self, ty: &Type) -> Json {
         match ty {
             Type::Optional(inner) => self.value(inner),
@@ -50,7 +50,7 @@ impl Spot {
             Type::Map => Json::empty().with("key", Json::str("value")),
             Type::List(item) => {
                 let size = if self.lists < WIDE_LISTS { 2 } else { 1 };
-                Json::list((0..size).map(|place| self.item(place).value(item)))
+                Json::list((0..size).map(|index| self.item(index).value(item)))
             }
             Type::Record { fields, .. } => {
                 Json::object(fields.iter().map(|field| (field.name.as_str(), self.field(&field.name).value(&field.ty))))
@@ -58,14 +58,14 @@ impl Spot {
         }
     }
 
-    /// The spot of a field in a record here.
+    /// The position of a field of a record here.
     fn field(&self, name: &str) -> Self {
-        Self { seed: self.seed, name: format!("{}.{name}", self.name), place: self.place, lists: self.lists }
+        Self { seed: self.seed, name: format!("{}.{name}", self.name), index: self.index, lists: self.lists }
     }
 
-    /// The spot of an item in a list here.
-    fn item(&self, place: usize) -> Self {
-        Self { seed: self.seed, name: self.name.clone(), place, lists: self.lists + 1 }
+    /// The position of an item of a list here.
+    fn item(&self, index: usize) -> Self {
+        Self { seed: self.seed, name: self.name.clone(), index, lists: self.lists + 1 }
     }
 
     fn datetime(&self) -> String {
@@ -73,7 +73,7 @@ impl Spot {
         format!("2026-03-{day:02}T09:30:00Z")
     }
 
-    /// One of the values for the first hint that the field's name holds, else one of those for other names.
+    /// A value for the first hint in the field's name, else one for other names.
     fn hinted<T: Copy>(&self, table: &Hints<T>) -> T {
         let last = self.name.rsplit('.').next().unwrap_or_default().to_lowercase();
         let parts: Vec<&str> = last.split(['_', '-']).collect();
@@ -86,21 +86,21 @@ impl Spot {
         values[self.choose(values.len()).unwrap_or(0)]
     }
 
-    /// A number below `count`: the place in the list for seed 0, else decided by seed, name and place.
+    /// A number below `count`: for seed 0 the list index, else derived from seed, name and index.
     fn choose(&self, count: usize) -> Option<usize> {
         if self.seed == 0 {
-            return self.place.checked_rem(count);
+            return self.index.checked_rem(count);
         }
         let mut hash = self.seed;
         for byte in self.name.bytes() {
             hash = mix(hash ^ u64::from(byte));
         }
         let count = u64::try_from(count).ok()?;
-        usize::try_from((mix(hash) >> 8).checked_add(u64::try_from(self.place).ok()?)?.checked_rem(count)?).ok()
+        usize::try_from((mix(hash) >> 8).checked_add(u64::try_from(self.index).ok()?)?.checked_rem(count)?).ok()
     }
 }
 
-/// Values by field name: words that a name may hold with the values that suit it, and values for all other names.
+/// Values by field name: words that a name may contain, with suitable values, and values for other names.
 struct Hints<T: 'static> {
     named: &'static [(&'static str, &'static [T])],
     other: &'static [T],
@@ -116,7 +116,7 @@ fn mix(state: u64) -> u64 {
 
 const WORDS: &[&str] = &["alpha", "bravo", "delta", "echo", "lima", "tango"];
 
-/// Words in field names and texts that suit them; of several words in a name the earlier row counts.
+/// Words in field names and suitable texts; for several words in a name the earlier row counts.
 const TEXTS: &Hints<&str> = &Hints {
     other: WORDS,
     named: &[
@@ -150,7 +150,7 @@ const TEXTS: &Hints<&str> = &Hints {
     ],
 };
 
-/// Words in field names and integers that suit them.
+/// Words in field names and suitable integers.
 const INTS: &Hints<i64> = &Hints {
     other: &[3, 7, 42, 12, 1],
     named: &[
@@ -162,7 +162,7 @@ const INTS: &Hints<i64> = &Hints {
     ],
 };
 
-/// Words in field names and floats that suit them.
+/// Words in field names and suitable floats.
 const FLOATS: &Hints<f64> = &Hints {
     other: &[1.5, 2.25, 10.75],
     named: &[

@@ -1,4 +1,4 @@
-//! The types a signature is made of.
+//! The types of signatures.
 
 use crate::text::Span;
 use crate::value::Json;
@@ -6,7 +6,7 @@ use crate::value::Json;
 /// A parsed signature.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Signature {
-    /// The parameters; `None` when no parameter list was written (then inputs are not checked).
+    /// The parameters; `None` without a parameter list (then inputs are not checked).
     pub params: Option<Vec<Field>>,
     /// The output; `None` only when a raw schema replaces it (`(a :string)` without an arrow).
     pub output: Option<Type>,
@@ -15,13 +15,13 @@ pub struct Signature {
 /// A named, typed field of a record, or a parameter.
 #[derive(Debug, Clone)]
 pub struct Field {
-    /// Its name as written.
+    /// Its name as declared.
     pub name: String,
     /// Its type; optional fields have [`Type::Optional`].
     pub ty: Type,
-    /// Text after the type, for people and models.
+    /// Text after the type, for users and models.
     pub description: Option<String>,
-    /// Where the field stood in the signature text (empty when made by the program). Not part of equality.
+    /// Its span in the signature text (empty if there is no text). Not part of equality.
     pub span: Span,
 }
 
@@ -60,7 +60,7 @@ pub enum Type {
     Record {
         /// The declared fields in order; names are unique.
         fields: Vec<Field>,
-        /// Other fields are refused (only from a JSON Schema).
+        /// Other fields are rejected (only from a JSON Schema).
         closed: bool,
     },
     /// `T?`; never nested directly.
@@ -83,7 +83,7 @@ impl Type {
         }
     }
 
-    /// May the value be absent or nil?
+    /// True if the value may be absent or nil.
     pub fn is_optional(&self) -> bool {
         matches!(self, Self::Optional(_))
     }
@@ -107,8 +107,8 @@ impl Type {
 }
 
 impl Signature {
-    /// The parameters and output fields, nested ones too, whose names start with `_`: hidden from models where the
-    /// firewall is on, refused in modes that cannot hide them.
+    /// The parameters and output fields, nested ones too, whose names start with `_`: hidden from models by the
+    /// firewall, rejected in modes that cannot hide them.
     pub fn hidden_fields(&self) -> Vec<&Field> {
         let mut open: Vec<&Field> = self.params.iter().flatten().collect();
         open.extend(self.output.iter().flat_map(Type::fields));

@@ -1,6 +1,6 @@
-//! Fields of an answer that the signature does not name: allowed and kept, but worth showing beside an error.
+//! Undeclared fields of an answer: allowed and kept, but shown with an error.
 //!
-//! In: a type and a value. Out: warnings, outermost first, in key order. It must never refuse anything.
+//! In: a type and a value. Out: warnings, outermost first, in key order. It must never reject anything.
 
 use super::issue::{Issue, Segment};
 use super::{Field, Path, Severity, Type, names};
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn only_fields_of_declared_records_are_told() {
+    fn only_fields_of_declared_records_are_reported() {
         assert_eq!(found("{a :int}", r#"{"a":1,"feeling":2}"#), ["feeling: not in the signature"]);
         assert_eq!(
             found("[{a-b :int, c {d :int}}]", r#"[{"a_b":1,"c":{"d":1,"x":2}}]"#),

@@ -1,4 +1,4 @@
-//! The words for types: the scalars' names, what each type is called in messages, and guesses at what a wrong word meant.
+//! Names of types: scalar type words, type names in messages, and guesses for wrong words.
 //!
 //! In: a type or a word. Out: words. The table of scalars is the only list of type names.
 
@@ -19,31 +19,34 @@ pub(super) const SCALARS: &[(&str, Type)] = &[
     ("datetime", Type::Datetime),
 ];
 
-/// How the other types are written; part of every message about an unknown type.
+/// The notation of the other types; part of every message about an unknown type.
 pub(super) const COMPOUNDS: &[&str] =
     &[":enum[\"a\" \"b\"]", "[:int] for a list", "{name :string} for a map", "? after a type makes it optional"];
 
-/// How signatures are written: each form with what it means, for the reference. Every row is a signature.
+/// The notation of signatures: each form with its meaning, for the reference. Every row is a valid signature.
 pub const FORMS: &[(&str, &str)] = &[
     (":string", "Text."),
     (":int", "A whole number of any size."),
-    (":float", "A number with or without a fraction; a whole one becomes one with a fraction."),
-    (":number", "A whole number or one with a fraction, as it comes."),
+    (":float", "A number with a fraction; whole numbers are converted."),
+    (":number", "A whole number or one with a fraction, unchanged."),
     (":bool", "true or false; `:boolean` is the same."),
-    (":keyword", "A name, as PTC-Lisp has them; text in JSON."),
-    (":datetime", "A moment, as ISO text: `2026-11-22T10:00:00Z`."),
-    (":map", "A table with any content."),
+    (":keyword", "A keyword of PTC-Lisp; text in JSON."),
+    (":datetime", "A date and time as ISO 8601 text: `2026-11-22T10:00:00Z`."),
+    (":map", "An object with any content."),
     (":any", "Anything."),
-    (":enum[\"new\" \"in use\"]", "One of these texts; quotes may be left out where there is no space, commas too."),
+    (
+        ":enum[\"new\" \"in use\"]",
+        "One of these texts; quotes are optional for texts without spaces, and so are commas.",
+    ),
     ("[:int]", "A list, all items of one type."),
-    ("{name :string, size :int}", "A table with these fields; other fields of an answer are reported."),
+    ("{name :string, size :int}", "An object with these fields; other fields of an answer are reported."),
     (":float?", "It may be missing or nil; `?` follows any type, in lists and fields as well."),
-    ("{score :float \"between 0 and 1\"}", "A field or parameter with a description, which the model is told."),
-    ("(text :string, top :int?) -> [:string]", "Parameters and what comes out; `(…)` says what the context must hold."),
-    ("() -> :int", "No parameters; the type alone says nothing about the context."),
+    ("{score :float \"between 0 and 1\"}", "A field or parameter with a description for the model."),
+    ("(text :string, top :int?) -> [:string]", "Parameters and output; `(…)` lists what the context must contain."),
+    ("() -> :int", "No parameters; the type alone does not restrict the context."),
 ];
 
-/// What other languages call our types.
+/// Type names of other languages.
 const FOREIGN: &[(&str, &str)] = &[
     ("integer", ":int"),
     ("long", ":int"),
@@ -73,7 +76,7 @@ pub(super) fn scalar(word: &str) -> Option<Type> {
     SCALARS.iter().find(|(name, _)| *name == word).map(|(_, ty)| ty.clone())
 }
 
-/// What a wrong type word most likely meant, as it should be written.
+/// The type that a wrong word most likely means, in signature notation.
 pub(super) fn guess(word: &str) -> Option<String> {
     let lower = word.to_lowercase();
     if lower == "enum" {
@@ -89,7 +92,7 @@ pub(super) fn guess(word: &str) -> Option<String> {
 }
 
 impl Type {
-    /// The word of a type in messages: `int`, `list`, `map`, `one of "a", "b"`.
+    /// The type in messages: `int`, `list`, `map`, `one of "a", "b"`.
     pub fn word(&self) -> String {
         match self.base() {
             Self::Enum(values) => {

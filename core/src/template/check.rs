@@ -1,10 +1,11 @@
-//! Construction checks (contract §13.3, M2, M3, M31): does each name of a template fit the signature, and is each parameter used?
+//! Construction checks (contract §13.3, M2, M3, M31): each name of a template must fit the signature, and each
+//! parameter should be used.
 //!
-//! In: a template and a signature (or a context). Out: findings in the order of the text, all of them.
-//! Names are resolved as when filling: through the sections from the inside; what has no known type is not judged.
+//! In: a template and a signature (or a context). Out: all findings, in the order of the text. Names are resolved as in
+//! rendering: through the enclosing sections from the inside out; values of unknown type are not checked.
 
 use super::diagnostic::{CURRENT_OUTSIDE_SECTION, SECTION_NOT_ALLOWED};
-use super::{Diagnostic, DiagnosticKind, Missing, Node, Path, Section, Template, render, variables};
+use super::{Diagnostic, DiagnosticKind, DottedName, Missing, Node, Section, Template, render, variables};
 use crate::signature::{Field, Signature, Type, names};
 use crate::text::{Span, nearest};
 use crate::value::Value;
@@ -20,14 +21,14 @@ pub fn check_references(template: &Template, signature: &Signature) -> Vec<Diagn
 }
 
 /// The parameters that the template never uses, in the order of the signature. A name inside a section counts for the
-/// element's field where there is one of that name.
+/// element's field if there is one of that name.
 pub fn unused<'s>(template: &Template, signature: &'s Signature) -> Vec<&'s str> {
     let used = inspect(template, signature, Form::Values).used;
     let names = parameters(signature).iter().map(|field| field.name.as_str());
     names.filter(|name| !used.contains(name)).collect()
 }
 
-/// What is missing or written as JSON when this context fills the template with values.
+/// The missing values, and the values written as JSON, when this context fills the template.
 pub fn check_context(template: &Template, context: &Value) -> Vec<Diagnostic> {
     match render(template, context, Missing::Keep) {
         Ok(rendered) => rendered.warnings,
@@ -57,16 +58,16 @@ enum Form {
     References,
 }
 
-/// What a type means to a template.
+/// The shape of a type, as far as templates distinguish it.
 #[derive(Clone, Copy)]
 enum Shape<'s> {
-    /// One thing that is written as text.
+    /// A value that is written as text.
     Scalar,
     List(&'s Type),
     Record(&'s [Field]),
     /// A map with any fields.
     Map,
-    /// Not known before the run.
+    /// Unknown before the run.
     Open,
 }
 
@@ -91,7 +92,7 @@ impl<'s> Shape<'s> {
     }
 }
 
-/// A walk over the template with the shapes that its sections have opened; the first is the context.
+/// A walk over the template with the shapes of the open sections; the first is the context.
 struct Inspection<'s> {
     form: Form,
     scopes: Vec<Shape<'s>>,
@@ -102,7 +103,7 @@ struct Inspection<'s> {
 type Problem = (DiagnosticKind, String);
 
 impl<'s> Inspection<'s> {
-    /// Depth is bounded by the parser.
+    /// Recursion is bounded by the parser.
     fn nodes(&mut self, nodes: &[Node]) {
         for node in nodes {
             match node {
@@ -113,7 +114,7 @@ impl<'s> Inspection<'s> {
         }
     }
 
-    fn variable(&mut self, path: &Path, span: Span) {
+    fn variable(&mut self, path: &DottedName, span: Span) {
         let problem = self.resolve(path).and_then(|shape| match self.form {
             Form::Values => is_text(path, shape),
             Form::References => Ok(()),
@@ -126,7 +127,7 @@ impl<'s> Inspection<'s> {
         let inner = match resolved {
             Ok(Shape::List(element)) => Shape::of(element),
             Ok(shape) => shape,
-            // The wrong name is reported once, not again for everything inside.
+            // A wrong name is reported once, not again for everything inside.
             Err(_) => Shape::Open,
         };
         let allowed = match self.form {
@@ -144,8 +145,8 @@ impl<'s> Inspection<'s> {
         self.findings.extend(result.err().map(|(kind, message)| Diagnostic::error(kind, span, message)));
     }
 
-    /// The shape of what `path` names; notes the parameter as used.
-    fn resolve(&mut self, path: &Path) -> Result<Shape<'s>, Problem> {
+    /// The shape of the value that `path` names; marks the parameter as used.
+    fn resolve(&mut self, path: &DottedName) -> Result<Shape<'s>, Problem> {
         let Some((first, rest)) = path.split_first() else { return self.current() };
         let mut shape = self.first(first)?;
         let mut seen = first.to_owned();
@@ -169,10 +170,10 @@ impl<'s> Inspection<'s> {
         Ok(shape)
     }
 
-    /// `{{.}}`: the context itself is never meant, unless nothing is known about it.
+    /// `{{.}}`: never means the context itself, unless its type is unknown.
     fn current(&self) -> Result<Shape<'s>, Problem> {
         match (self.form, self.scopes.as_slice()) {
-            // Inside of a section that is refused it is not wrong as well.
+            // Inside a rejected section it is not reported again.
             (Form::References, [_]) | (Form::Values, [Shape::Record(_)]) => {
                 Err((DiagnosticKind::CurrentOutsideSection, CURRENT_OUTSIDE_SECTION.to_owned()))
             }
@@ -190,7 +191,7 @@ impl<'s> Inspection<'s> {
                     }
                 }
                 Shape::Map | Shape::Open => {
-                    // It may be the parameter when the value turns out to have no such field.
+                    // It may be the parameter if the value has no such field.
                     if let Some(Shape::Record(params)) = self.scopes.first() {
                         self.used.extend(field(params, name).map(|field| field.name.as_str()));
                     }
@@ -228,7 +229,7 @@ fn no_field(of: &str, fields: &[Field], name: &str) -> Problem {
     (DiagnosticKind::UnknownField, format!("`{of}` has no field `{name}`; {}", suggestion(name, fields)))
 }
 
-/// The nearest of the names, or all of them.
+/// The nearest name, or all names.
 fn suggestion<'s>(name: &str, fields: impl IntoIterator<Item = &'s Field>) -> String {
     let names: Vec<&str> = fields.into_iter().map(|field| field.name.as_str()).collect();
     match nearest(name, names.iter().copied()) {
@@ -237,7 +238,7 @@ fn suggestion<'s>(name: &str, fields: impl IntoIterator<Item = &'s Field>) -> St
     }
 }
 
-fn is_text(path: &Path, shape: Shape<'_>) -> Result<(), Problem> {
+fn is_text(path: &DottedName, shape: Shape<'_>) -> Result<(), Problem> {
     let advice = match shape {
         Shape::Scalar | Shape::Open => return Ok(()),
         Shape::List(element) => match Shape::of(element) {

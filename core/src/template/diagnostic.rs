@@ -1,6 +1,6 @@
-//! What is wrong with a template: errors that end the work, and findings that are collected.
+//! Errors and findings about templates.
 //!
-//! Both carry a message for people (what, where, what to do) and the span of the place in the template.
+//! Both carry a message for users (problem, position, correction) and a span in the template.
 
 use std::fmt;
 
@@ -10,16 +10,16 @@ use crate::text::{LineCol, Span};
 /// The message for a section in a template whose variables become references.
 pub(super) const SECTION_NOT_ALLOWED: &str = "sections cannot be used in a program's prompt; write variables only";
 
-/// The message for `{{.}}` where there is no element it could stand for.
+/// The message for `{{.}}` without a current element.
 pub(super) const CURRENT_OUTSIDE_SECTION: &str =
-    "`{{.}}` stands for the element of a section; outside of sections write a parameter's name";
+    "`{{.}}` is the element of a section; outside of sections write a parameter's name";
 
-/// Why a template cannot be read or filled.
+/// The error of a template that cannot be parsed or rendered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateError {
-    /// What is wrong and what to do.
+    /// The problem and its correction.
     pub message: String,
-    /// The place in the template.
+    /// The span in the template.
     pub span: Span,
 }
 
@@ -28,7 +28,7 @@ impl TemplateError {
         Self { message: message.into(), span }
     }
 
-    /// Line and column of the place in `source`.
+    /// Line and column in `source`.
     pub fn line_col(&self, source: &str) -> LineCol {
         self.span.line_col(source)
     }
@@ -47,25 +47,25 @@ impl fmt::Display for TemplateError {
 
 impl std::error::Error for TemplateError {}
 
-/// Does a finding stop the agent from being used?
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Severity {
-    /// It works, but perhaps not as meant.
+    /// It works, but perhaps not as intended.
     Warning,
-    /// The agent is refused.
+    /// The agent is rejected.
     Error,
 }
 
 /// One finding about a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The tag it is about.
+    /// The tag.
     pub span: Span,
-    /// Does it stop the agent?
+    /// Its severity.
     pub severity: Severity,
-    /// What kind of finding it is.
+    /// Its kind.
     pub kind: DiagnosticKind,
-    /// What is wrong and what to do.
+    /// The problem and its correction.
     pub message: String,
 }
 
@@ -88,7 +88,7 @@ pub enum DiagnosticKind {
     UnknownName,
     /// A later segment of a dotted name is not a field of the type before it.
     UnknownField,
-    /// A list, a record or a map stands where text is written (M31).
+    /// A list, record or map where text is written (M31).
     NotText,
     /// `{{.}}` outside a section.
     CurrentOutsideSection,

@@ -1,20 +1,20 @@
-//! Finding a name in the data: the stack of values that sections have opened, searched from the inside.
+//! Lookup of names in the data: searches the stack of values of the open sections from the inside out.
 //!
-//! Fields are found as in signatures: the exact name, then with `-` and `_` exchanged, then as a keyword.
+//! Fields are looked up as in signatures: the exact name, then with `-` and `_` exchanged, then as a keyword.
 
-use super::Path;
+use super::DottedName;
 use crate::signature::names;
 use crate::text::nearest;
 use crate::value::{Map, Value};
 
-/// A value and the way to it from the context, as in `items.0.name`; empty for the context itself.
+/// A value and its path from the context, as in `items.0.name`; empty for the context itself.
 #[derive(Debug, Clone)]
-pub(super) struct Found<'v> {
+pub(super) struct FoundValue<'v> {
     pub(super) value: &'v Value,
     pub(super) way: String,
 }
 
-impl<'v> Found<'v> {
+impl<'v> FoundValue<'v> {
     /// A part of this value.
     pub(super) fn part(&self, name: impl std::fmt::Display, value: &'v Value) -> Self {
         let way = if self.way.is_empty() { name.to_string() } else { format!("{}.{name}", self.way) };
@@ -22,35 +22,43 @@ impl<'v> Found<'v> {
     }
 }
 
-/// Where a name was missing.
-pub(super) struct Miss<'v, 'p> {
-    /// The values that were searched, from the inside.
+/// A failed lookup.
+pub(super) struct MissingName<'v, 'p> {
+    /// The values that were searched, innermost first.
     within: Vec<&'v Value>,
     name: &'p str,
 }
 
-impl<'v> Miss<'v, '_> {
-    /// A name that is there and looks like the missing one.
+impl<'v> MissingName<'v, '_> {
+    /// An existing name that resembles the missing one.
     pub(super) fn nearest(&self) -> Option<&'v str> {
         let maps = self.within.iter().filter_map(|value| value.as_map());
         nearest(self.name, maps.flat_map(Map::iter).filter_map(|(key, _)| key_name(key)))
     }
 }
 
-/// The value of `path`. The first name is searched in the values from the inside; where it is found, the rest must be found
-/// too. Inside nil everything is nil.
-pub(super) fn find<'v, 'p>(stack: &[Found<'v>], path: &'p Path) -> Result<Found<'v>, Miss<'v, 'p>> {
+/// The value of `path`. The first name is searched in the values from the inside out; the other names must exist inside
+/// the value found. Inside nil everything is nil.
+pub(super) fn find<'v, 'p>(
+    stack: &[FoundValue<'v>],
+    path: &'p DottedName,
+) -> Result<FoundValue<'v>, MissingName<'v, 'p>> {
     let Some((name, rest)) = path.split_first() else {
-        return stack.last().cloned().ok_or(Miss { within: Vec::new(), name: "." });
+        return stack.last().cloned().ok_or(MissingName { within: Vec::new(), name: "." });
     };
     let start = stack.iter().rev().find_map(|frame| field(frame, name));
-    let start = start.ok_or_else(|| Miss { within: stack.iter().rev().map(|frame| frame.value).collect(), name })?;
+    let start =
+        start.ok_or_else(|| MissingName { within: stack.iter().rev().map(|frame| frame.value).collect(), name })?;
     rest.iter().try_fold(start, |at, name| {
-        if at.value.is_nil() { Ok(at) } else { field(&at, name).ok_or_else(|| Miss { within: vec![at.value], name }) }
+        if at.value.is_nil() {
+            Ok(at)
+        } else {
+            field(&at, name).ok_or_else(|| MissingName { within: vec![at.value], name })
+        }
     })
 }
 
-fn field<'v>(of: &Found<'v>, name: &str) -> Option<Found<'v>> {
+fn field<'v>(of: &FoundValue<'v>, name: &str) -> Option<FoundValue<'v>> {
     names::find(of.value.as_map()?, name).map(|value| of.part(name, value))
 }
 

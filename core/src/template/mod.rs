@@ -19,20 +19,23 @@ pub use render::{Missing, Origin, Piece, Rendered, render, render_references};
 
 use crate::text::Span;
 
-/// How templates are written: each tag with what it means, for the reference. Every row is a template.
+/// The notation of templates: each tag with its meaning, for the reference. Every row is a valid template.
 pub const TAGS: &[(&str, &str)] = &[
-    ("{{name}}", "The value of `name`: text as it is, nil as nothing. Lists and tables need a section or a field."),
-    ("{{order.id}}", "A field of a value; names are found with `-` and `_` exchanged as well."),
+    (
+        "{{name}}",
+        "The value of `name`: text unchanged, nil as empty text. Lists and objects need a section or a field.",
+    ),
+    ("{{order.id}}", "A field of a value; `-` and `_` in names are interchangeable."),
     (
         "{{#items}}…{{/items}}",
-        "Once for each item of a list; once for any other value that counts; names are looked up in the item first.",
+        "Once for each item of a list; once for any other truthy value; names are looked up in the item first.",
     ),
     ("{{#items}}{{.}}{{/items}}", "`{{.}}` is the item itself."),
-    ("{{^items}}…{{/items}}", "When there is no such value, or it is nil, false, \"\" or an empty list."),
-    ("{{! a remark }}", "Nothing: it is not sent."),
+    ("{{^items}}…{{/items}}", "If the value is missing, nil, false, \"\" or an empty list."),
+    ("{{! a remark }}", "A comment: it is not sent."),
 ];
 
-/// A template that was read: its text and the tree of its tags.
+/// A parsed template: its text and the tree of its tags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     source: String,
@@ -40,7 +43,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// The text it was read from; all spans refer to it.
+    /// Its text; all spans refer to it.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -54,12 +57,12 @@ impl Template {
 /// A part of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
-    /// Text that is written as it stands. The lines of standalone tags are not part of it.
+    /// Literal text. The lines of standalone tags are not part of it.
     Text(Span),
     /// `{{path}}`
     Variable {
-        /// What to write.
-        path: Path,
+        /// The variable.
+        path: DottedName,
         /// The tag.
         span: Span,
     },
@@ -73,36 +76,36 @@ pub enum Node {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     /// The value that decides.
-    pub path: Path,
+    pub path: DottedName,
     /// The opening tag.
     pub span: Span,
     /// The closing tag.
     pub close: Span,
-    /// Written when the value is falsy (`{{^…}}`), instead of when it is truthy.
+    /// Written if the value is falsy (`{{^…}}`) instead of truthy.
     pub inverted: bool,
-    /// What lies between the tags; sections are at most [`TEMPLATE_DEPTH`](crate::limits::TEMPLATE_DEPTH) deep.
+    /// The nodes between the tags; sections are at most [`TEMPLATE_DEPTH`](crate::limits::TEMPLATE_DEPTH) deep.
     pub body: Vec<Node>,
 }
 
 /// A dotted name. Without segments it is `.`, the innermost value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Path {
+pub struct DottedName {
     segments: Vec<String>,
 }
 
-impl Path {
+impl DottedName {
     /// The names between the dots; empty for `.`.
     pub fn segments(&self) -> &[String] {
         &self.segments
     }
 
-    /// The name that is looked up in the context, and the names that follow inside that value; `None` for `.`.
+    /// The name that is looked up in the context, and the names inside that value; `None` for `.`.
     pub fn split_first(&self) -> Option<(&str, &[String])> {
         self.segments.split_first().map(|(first, rest)| (first.as_str(), rest))
     }
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for DottedName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.segments.is_empty() { "." } else { "" })?;
         f.write_str(&self.segments.join("."))
@@ -111,29 +114,29 @@ impl fmt::Display for Path {
 
 /// A name that a template uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Use {
+pub struct VariableUse {
     /// The name.
-    pub path: Path,
+    pub path: DottedName,
     /// The tag (of a section: the opening one).
     pub span: Span,
-    /// Is it the name of a section?
+    /// True for the name of a section.
     pub section: bool,
 }
 
 /// Every use of a name, in the order of the text.
-pub fn variables(template: &Template) -> Vec<Use> {
+pub fn variables(template: &Template) -> Vec<VariableUse> {
     let mut uses = Vec::new();
     collect(&template.nodes, &mut uses);
     uses
 }
 
-fn collect(nodes: &[Node], uses: &mut Vec<Use>) {
+fn collect(nodes: &[Node], uses: &mut Vec<VariableUse>) {
     for node in nodes {
         match node {
             Node::Text(_) | Node::Comment(_) => {}
-            Node::Variable { path, span } => uses.push(Use { path: path.clone(), span: *span, section: false }),
+            Node::Variable { path, span } => uses.push(VariableUse { path: path.clone(), span: *span, section: false }),
             Node::Section(section) => {
-                uses.push(Use { path: section.path.clone(), span: section.span, section: true });
+                uses.push(VariableUse { path: section.path.clone(), span: section.span, section: true });
                 collect(&section.body, uses);
             }
         }

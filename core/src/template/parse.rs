@@ -1,15 +1,15 @@
-//! Reading a template: text → tree. Standalone section and comment tags take their line with them (Mustache specification).
+//! Template parsing: text → tree. Lines with only section or comment tags are removed (Mustache specification).
 //!
 //! It must never recurse: open sections are kept on a stack, at most `TEMPLATE_DEPTH` of them.
 
-use super::{Node, Path, Section, Template, TemplateError};
+use super::{DottedName, Node, Section, Template, TemplateError};
 use crate::limits::TEMPLATE_DEPTH;
 use crate::text::Span;
 
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 
-/// Reads a template.
+/// Parses a template.
 ///
 /// Errors: empty name, unclosed tag or section, a closing tag that does not match or opens nothing, sections deeper than
 /// `TEMPLATE_DEPTH`, and the tags of full Mustache that are not supported (`{{{x}}}`, `{{&x}}`, `{{>x}}`, `{{=x}}`).
@@ -57,16 +57,16 @@ pub fn parse(text: &str) -> Result<Template, TemplateError> {
     Ok(Template { source: text.to_owned(), nodes })
 }
 
-/// A text without tags, whatever it holds.
+/// A template of literal text, without tags.
 pub fn literal(text: &str) -> Template {
     let mut nodes = Vec::new();
     push_text(&mut nodes, Span::new(0, text.len()));
     Template { source: text.to_owned(), nodes }
 }
 
-/// A section whose closing tag was not seen yet, and the nodes before it.
+/// A section whose closing tag has not been found, and the nodes before it.
 struct OpenSection {
-    path: Path,
+    path: DottedName,
     span: Span,
     inverted: bool,
     outer: Vec<Node>,
@@ -79,7 +79,7 @@ impl OpenSection {
         nodes
     }
 
-    fn mismatch(&self, found: &Path, span: Span, text: &str) -> TemplateError {
+    fn mismatch(&self, found: &DottedName, span: Span, text: &str) -> TemplateError {
         let (tag, at) = (self.span.text(text), self.span.line_col(text));
         let message = format!(
             "`{{{{/{found}}}}}` at {} does not close `{tag}` opened at {at}; write `{{{{/{}}}}}`",
@@ -105,7 +105,7 @@ enum Sigil {
     Comment,
 }
 
-/// A tag as it stands in the text.
+/// A tag in the text.
 struct Tag<'t> {
     sigil: Sigil,
     name: &'t str,
@@ -113,20 +113,20 @@ struct Tag<'t> {
 }
 
 impl Tag<'_> {
-    fn path(&self) -> Result<Path, TemplateError> {
+    fn path(&self) -> Result<DottedName, TemplateError> {
         let name = self.name;
         if name == "." {
-            return Ok(Path::default());
+            return Ok(DottedName::default());
         }
         let segments: Vec<String> = name.split('.').map(|segment| segment.trim().to_owned()).collect();
         if name.is_empty() {
             return Err(TemplateError::new(self.span, "the tag has no name; write a name between the braces"));
         }
         if segments.iter().any(String::is_empty) {
-            let message = format!("`{name}` has an empty name beside a dot; write it as in `user.name`");
+            let message = format!("`{name}` has an empty name next to a dot; write it as in `user.name`");
             return Err(TemplateError::new(self.span, message));
         }
-        Ok(Path { segments })
+        Ok(DottedName { segments })
     }
 }
 
@@ -138,7 +138,7 @@ fn next_tag(text: &str, from: usize) -> Result<Option<Tag<'_>>, TemplateError> {
     let inner = &text[inner_start..inner_end.unwrap_or(text.len())];
     let content = inner.trim();
     let comment = content.starts_with('!');
-    // A name holds neither a line break nor another tag: one that seems to was not closed where it should be.
+    // A name contains neither a line break nor another tag: one that seems to was not closed.
     let runs_on = content.contains('\n') || content.contains(OPEN);
     let Some(inner_end) = inner_end.filter(|_| comment || inner.starts_with('{') || !runs_on) else {
         let line_end = inner.find(['\n', '\r']).unwrap_or(inner.len());
@@ -163,16 +163,15 @@ fn next_tag(text: &str, from: usize) -> Result<Option<Tag<'_>>, TemplateError> {
 fn unsupported(mark: char) -> &'static str {
     match mark {
         '{' => {
-            "three braces have no meaning here, values are never escaped: write `{{name}}`; \
-             where a brace is meant as text, put a space after it"
+            "triple braces are not supported, values are never escaped: write `{{name}}`; put a space after a literal brace"
         }
-        '&' => "`&` has no meaning here, values are never escaped: write `{{name}}`",
+        '&' => "`&` is not supported, values are never escaped: write `{{name}}`",
         '>' => "templates cannot include other templates; put the text here, or pass it as a parameter",
-        _ => "the braces of tags cannot be changed; text that holds two braces can be passed as a parameter",
+        _ => "the braces of tags cannot be changed; pass text with double braces as a parameter",
     }
 }
 
-/// The whole line (or lines) of a tag that has only spaces and tabs beside it; otherwise the tag itself.
+/// The whole line (or lines) of a tag with only spaces and tabs around it; otherwise the tag itself.
 fn standalone_line(text: &str, tag: Span) -> Span {
     let blank = [' ', '\t'];
     let before = text[..tag.start].trim_end_matches(blank);

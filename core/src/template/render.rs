@@ -1,84 +1,85 @@
-//! Filling a template with a context: tree + value → text, warnings, and the origin of each byte.
+//! Rendering a template with a context: tree + value → text, warnings, and the origin of each byte.
 //!
-//! Falsy are missing names, nil, false, "" and empty lists; a list runs its section once per element, any other truthy value
-//! once (contract §13.2). Lists and maps as variables become compact JSON with a warning (M31), dates ISO text, nil nothing.
-//! It must never read tags in inserted data, and its output is bounded by `TEMPLATE_OUTPUT`.
+//! Falsy values are missing names, nil, false, "" and empty lists; a list renders its section once per element, any
+//! other truthy value once (contract §13.2). As variables, lists and maps become compact JSON with a warning (M31),
+//! dates ISO text, nil nothing. It must never read tags in inserted data, and its output is bounded by
+//! `TEMPLATE_OUTPUT`.
 
 use std::borrow::Cow;
 
 use super::diagnostic::{CURRENT_OUTSIDE_SECTION, SECTION_NOT_ALLOWED};
-use super::lookup::{Found, find};
-use super::{Diagnostic, DiagnosticKind, Node, Path, Section, Template, TemplateError};
+use super::lookup::{FoundValue, find};
+use super::{Diagnostic, DiagnosticKind, DottedName, Node, Section, Template, TemplateError};
 use crate::limits::TEMPLATE_OUTPUT;
 use crate::text::Span;
 use crate::value::json::Node as JsonNode;
 use crate::value::{Json, Value};
 
-/// What to write for a variable that has no value in the context. (A section of that name is falsy in any case.)
+/// The treatment of a variable without a value in the context. (A section of that name is falsy in any case.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Missing {
-    /// Nothing.
+    /// Write nothing.
     Empty,
-    /// The tag as it stands, with a warning.
+    /// Write the tag unchanged, with a warning.
     Keep,
-    /// Refuse to fill the template.
+    /// Fail.
     Refuse,
 }
 
-/// A filled template.
+/// A rendered template.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rendered {
     /// The text.
     pub text: String,
-    /// What was not as it should be, once per tag.
+    /// Warnings, at most one per tag.
     pub warnings: Vec<Diagnostic>,
-    /// Where the text came from: pieces in order, without gaps, none of them empty.
+    /// The origins of the text: pieces in order, without gaps, none of them empty.
     pub pieces: Vec<Piece>,
 }
 
-/// A range of the filled text with one origin.
+/// A range of the rendered text with one origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// The bytes of the filled text.
+    /// The bytes of the rendered text.
     pub span: Span,
-    /// Where they came from.
+    /// Their origin.
     pub origin: Origin,
 }
 
-/// Where a piece of filled text came from.
+/// The origin of a piece of rendered text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// These bytes of the template: its text, a tag kept because it has no value, or a tag written as a reference.
+    /// These bytes of the template: literal text, a tag kept because it has no value, or a tag written as a reference.
     Template(Span),
-    /// Data of the context (not to be trusted).
+    /// Data of the context (untrusted).
     Data {
-        /// The way to it from the context, as in `items.0.name`; empty when it is the context itself.
+        /// Its path from the context, as in `items.0.name`; empty for the context itself.
         path: String,
         /// The tag in the template.
         tag: Span,
     },
 }
 
-/// Fills a template with the values of a context map.
+/// Renders a template with the values of a context map.
 ///
 /// Errors: a missing name with [`Missing::Refuse`], more output than `TEMPLATE_OUTPUT`.
 pub fn render(template: &Template, context: &Value, missing: Missing) -> Result<Rendered, TemplateError> {
     fill(template, context, Form::Values(missing))
 }
 
-/// Writes each variable as a reference to its value (`ptc_lisp`), which must be present in the context.
+/// Renders each variable as a reference to its value (`ptc_lisp`), which must be present in the context.
 ///
 /// Errors: a missing name, a section, more output than `TEMPLATE_OUTPUT`.
 pub fn render_references(
     template: &Template,
     context: &Value,
-    reference: &dyn Fn(&Path) -> String,
+    reference: &dyn Fn(&DottedName) -> String,
 ) -> Result<Rendered, TemplateError> {
     fill(template, context, Form::References(reference))
 }
 
 fn fill(template: &Template, context: &Value, form: Form<'_>) -> Result<Rendered, TemplateError> {
-    let stack = vec![Found { value: context, way: String::new() }];
+    let stack = vec![FoundValue { value: context, way: String::new() }];
     let left = TEMPLATE_OUTPUT.max;
     let mut fill = Fill { source: template.source(), form, stack, left, done: Rendered::default() };
     fill.nodes(template.nodes())?;
@@ -88,19 +89,19 @@ fn fill(template: &Template, context: &Value, form: Form<'_>) -> Result<Rendered
 #[derive(Clone, Copy)]
 enum Form<'a> {
     Values(Missing),
-    References(&'a dyn Fn(&Path) -> String),
+    References(&'a dyn Fn(&DottedName) -> String),
 }
 
 struct Fill<'a> {
     source: &'a str,
     form: Form<'a>,
-    stack: Vec<Found<'a>>,
+    stack: Vec<FoundValue<'a>>,
     left: u64,
     done: Rendered,
 }
 
 impl<'a> Fill<'a> {
-    /// Depth is bounded by the parser.
+    /// Recursion is bounded by the parser.
     fn nodes(&mut self, nodes: &[Node]) -> Result<(), TemplateError> {
         nodes.iter().try_for_each(|node| match node {
             Node::Text(span) => self.write_template(*span),
@@ -128,7 +129,7 @@ impl<'a> Fill<'a> {
     }
 
     /// Writes the body of a section once, with `frame` as the innermost value.
-    fn pass(&mut self, section: &Section, frame: Option<Found<'a>>) -> Result<(), TemplateError> {
+    fn pass(&mut self, section: &Section, frame: Option<FoundValue<'a>>) -> Result<(), TemplateError> {
         self.charge(1, section.span)?;
         let depth = self.stack.len();
         self.stack.extend(frame);
@@ -137,7 +138,7 @@ impl<'a> Fill<'a> {
         Ok(())
     }
 
-    fn variable(&mut self, path: &Path, tag: Span) -> Result<(), TemplateError> {
+    fn variable(&mut self, path: &DottedName, tag: Span) -> Result<(), TemplateError> {
         let found = match find(&self.stack, path) {
             Ok(found) => found,
             Err(miss) => {
@@ -162,7 +163,7 @@ impl<'a> Fill<'a> {
         match self.form {
             Form::Values(Missing::Empty) => Ok(()),
             Form::Values(Missing::Keep) => {
-                self.warn(DiagnosticKind::Missing, tag, format!("{message}; the tag stays in the text"));
+                self.warn(DiagnosticKind::Missing, tag, format!("{message}; the tag is kept in the text"));
                 self.write_template(tag)
             }
             Form::Values(Missing::Refuse) | Form::References(_) => Err(TemplateError::new(tag, message)),
@@ -179,9 +180,9 @@ impl<'a> Fill<'a> {
         self.write(span.text(self.source), Origin::Template(span), span)
     }
 
-    /// Appends text that `place` in the template causes.
-    fn write(&mut self, text: &str, origin: Origin, place: Span) -> Result<(), TemplateError> {
-        self.charge(text.len() as u64, place)?;
+    /// Appends text for the given span of the template.
+    fn write(&mut self, text: &str, origin: Origin, span: Span) -> Result<(), TemplateError> {
+        self.charge(text.len() as u64, span)?;
         let start = self.done.text.len();
         if !text.is_empty() {
             self.done.text.push_str(text);
@@ -190,11 +191,10 @@ impl<'a> Fill<'a> {
         Ok(())
     }
 
-    fn charge(&mut self, bytes: u64, place: Span) -> Result<(), TemplateError> {
+    fn charge(&mut self, bytes: u64, span: Span) -> Result<(), TemplateError> {
         self.left = self.left.checked_sub(bytes).ok_or_else(|| {
-            let message =
-                format!("the filled template is larger than {} bytes; give it less data", TEMPLATE_OUTPUT.max);
-            TemplateError::new(place, message)
+            let message = format!("the rendered template is larger than {} bytes; use less data", TEMPLATE_OUTPUT.max);
+            TemplateError::new(span, message)
         })?;
         Ok(())
     }
@@ -208,7 +208,7 @@ fn is_truthy(value: &Value) -> bool {
     }
 }
 
-/// The text of a value: strings and keywords as they are, nil empty, everything else as compact JSON (dates ISO).
+/// The text of a value: strings and keywords unchanged, nil empty, everything else as compact JSON (dates ISO).
 fn text_of(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Nil => Cow::Borrowed(""),

@@ -1,4 +1,4 @@
-//! The Mustache specification's own tests (`spec/*.json`, MIT licence): all hold, except those of features that are left out.
+//! The Mustache specification's own tests (`spec/*.json`, MIT licence): all pass, except those of unsupported features.
 
 use super::{Missing, parse, render};
 use crate::value::json::{self, Json};
@@ -14,7 +14,7 @@ const ESCAPES: &str = "values are never HTML-escaped";
 const TRIPLE: &str = "there is no triple mustache";
 const AMPERSAND: &str = "there is no & tag";
 
-/// File, name of the test, why it cannot hold.
+/// File, name of the test, reason of the exclusion.
 const EXCLUDED: &[(&str, &str, &str)] = &[
     ("interpolation", "HTML Escaping", ESCAPES),
     ("interpolation", "Implicit Iterators - HTML Escaping", ESCAPES),
@@ -46,7 +46,7 @@ const EXCLUDED: &[(&str, &str, &str)] = &[
 struct Case {
     file: &'static str,
     name: String,
-    /// What came out when it is not what the specification says.
+    /// The actual output, if it differs from the specification.
     differs: Option<String>,
 }
 

@@ -1,10 +1,12 @@
-//! Behaviour of templates: tables of cases (`cases/*.json`), values that JSON cannot write, and properties of any text.
+//! Behaviour of templates: tables of cases (`cases/*.json`), values that JSON cannot represent, and properties of any
+//! text.
 
 mod any_text;
 mod checks;
 
 use super::{
-    Diagnostic, Missing, Node, Origin, Path, Rendered, TemplateError, Use, parse, render, render_references, variables,
+    Diagnostic, DottedName, Missing, Node, Origin, Rendered, TemplateError, VariableUse, parse, render,
+    render_references, variables,
 };
 use crate::limits::{TEMPLATE_DEPTH, TEMPLATE_OUTPUT};
 use crate::reasons::Reason;
@@ -46,7 +48,7 @@ fn malformed_templates_are_refused_at_their_place() {
 }
 
 #[test]
-fn templates_are_filled_as_the_table_says() {
+fn templates_are_rendered_as_in_the_table() {
     for case in cases(include_str!("cases/render.json")) {
         let (name, template) = (text(&case, "name"), text(&case, "template"));
         let context = case.get("context").expect(name).to_value();
@@ -123,8 +125,10 @@ fn the_tree_keeps_names_and_places() {
 fn every_use_of_a_name_is_listed_in_order() {
     let source = "{{a}}{{#b.c}}{{.}}{{^d}}{{! x }}{{/d}}{{/b.c}}{{a}}";
     let uses = variables(&parse(source).expect("a good template"));
-    let seen: Vec<(String, &str, bool)> =
-        uses.iter().map(|Use { path, span, section }| (path.to_string(), span.text(source), *section)).collect();
+    let seen: Vec<(String, &str, bool)> = uses
+        .iter()
+        .map(|VariableUse { path, span, section }| (path.to_string(), span.text(source), *section))
+        .collect();
     let expected = [
         ("a", "{{a}}", false),
         ("b.c", "{{#b.c}}", true),
@@ -171,7 +175,7 @@ fn each_byte_of_the_text_knows_its_origin() {
 
 #[test]
 fn references_are_written_for_names_that_have_values() {
-    let reference = |path: &Path| format!("~{{data/{path}}}");
+    let reference = |path: &DottedName| format!("~{{data/{path}}}");
     let context = Value::record([("text", Value::from("secret")), ("rows", Value::list([Value::Int(1)]))]);
     let write = |source| render_references(&parse(source)?, &context, &reference);
     let rendered = write("Count {{rows}} in {{text}}").expect("both names have values");

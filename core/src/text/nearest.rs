@@ -1,16 +1,17 @@
-//! The nearest known name to one that is unknown: the one source of every "did you mean".
+//! Matching of names: the known name nearest to an unknown one (the source of every "did you mean"), and `*` as a
+//! wildcard.
 //!
-//! In: a name as written and the names that would have been right. Out: one of them, or nothing when none is near.
-//! It must never cost more than a bounded time per known name: long names have no neighbours.
+//! In: a name and the known names. Out: the nearest of them, or nothing if none is near. It must never need more than a
+//! bounded time per known name: long names have no neighbours.
 
 /// Names longer than this (in characters) are not compared.
 const LONGEST: usize = 64;
 
-/// The known name nearest to `name`, or `None` when none is near enough.
+/// The known name nearest to `name`, or `None` if none is near enough.
 ///
 /// Near means an edit distance (insert, delete, replace, swap of neighbours) of at most a third of the name's
-/// characters plus one, and less than the length of the longer name. Case and `-`/`_` do not count. Of names
-/// equally far the one of more equal length wins, then the first given.
+/// characters plus one, and less than the length of the longer name. Case and `-`/`_` are ignored. Of equally near
+/// names the one with the most similar length wins, then the first given.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = fold(name)?;
     let allowed = wanted.len() / 3 + 1;
@@ -33,14 +34,14 @@ pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
     nearest(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
-/// The characters of a name that count for nearness; `None` when it is too long.
+/// The characters of a name that are compared; `None` if it is too long.
 fn fold(name: &str) -> Option<Vec<char>> {
     let folded: Vec<char> =
         name.chars().take(LONGEST + 1).map(|c| if c == '_' { '-' } else { c.to_ascii_lowercase() }).collect();
     (folded.len() <= LONGEST).then_some(folded)
 }
 
-/// Optimal string alignment distance, `None` when it is more than `allowed`.
+/// Optimal string alignment distance, `None` if it exceeds `allowed`.
 fn distance(a: &[char], b: &[char], allowed: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > allowed {
         return None;
@@ -60,6 +61,21 @@ fn distance(a: &[char], b: &[char], allowed: usize) -> Option<usize> {
         before = std::mem::replace(&mut above, row);
     }
     above.last().copied().filter(|distance| *distance <= allowed)
+}
+
+/// True if the text matches the pattern, in which `*` matches any text; a pattern without `*` matches only itself.
+pub fn matches_wildcard(pattern: &str, text: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut text) = text.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        match text.find(part) {
+            Some(at) => text = &text[at + part.len()..],
+            None => return false,
+        }
+    }
+    text.ends_with(last)
 }
 
 #[cfg(test)]
@@ -97,5 +113,20 @@ mod tests {
         let long = "a".repeat(1_000_000);
         assert_eq!(nearest(&long, ["a"]), None);
         assert_eq!(nearest("a", [long.as_str()]), None);
+    }
+
+    #[test]
+    fn a_star_matches_any_text() {
+        assert!(
+            matches_wildcard("json", "json")
+                && !matches_wildcard("json", "json_loop")
+                && !matches_wildcard("json", "JSON")
+        );
+        assert!(
+            matches_wildcard("json*", "json_loop")
+                && matches_wildcard("*loop", "json_loop")
+                && matches_wildcard("j*n*p", "json_loop")
+        );
+        assert!(matches_wildcard("*", "") && !matches_wildcard("a*a", "a") && !matches_wildcard("*x*", "json"));
     }
 }

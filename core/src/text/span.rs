@@ -15,12 +15,12 @@ impl Span {
         Self { start, end }
     }
 
-    /// The part of `source` this span covers; empty when it does not fit the text.
+    /// The part of `source` that this span covers; empty for an invalid range.
     pub fn text(self, source: &str) -> &str {
         source.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Where the span starts.
+    /// The position of the span's start.
     pub fn line_col(self, source: &str) -> LineCol {
         LineCol::of(source, self.start)
     }
@@ -36,7 +36,8 @@ pub struct LineCol {
 }
 
 impl LineCol {
-    /// Position of byte `offset`; an offset past the end (or inside a character) is moved to the nearest place before it.
+    /// Position of byte `offset`; an offset past the end (or inside a character) is moved back to the nearest valid
+    /// one.
     pub fn of(source: &str, offset: usize) -> Self {
         let mut at = offset.min(source.len());
         while !source.is_char_boundary(at) {

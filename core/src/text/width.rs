@@ -1,8 +1,8 @@
 //! Display width: measuring, cutting, wrapping and padding text in terminal cells.
 //!
-//! Counts as ratatui draws: per grapheme cluster, by `unicode-width`, one cell more for each halfwidth sound mark,
-//! clusters with control characters not at all. A cluster is never split. Wrapping gives byte ranges of the text, so
-//! that colours found in the whole text can be applied to its rows.
+//! Measures as ratatui draws: per grapheme cluster, by `unicode-width`, plus one cell for each halfwidth sound mark;
+//! clusters with control characters have no width. A cluster is never split. Wrapping returns byte ranges of the text,
+//! so that colours of the whole text can be applied to its rows.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,15 +10,15 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// What stands for text that was cut off.
+/// The mark of omitted text.
 pub const ELLIPSIS: char = '…';
 
-/// Cells that a text takes on one line.
+/// Width of a text on one line, in cells.
 pub fn width(text: &str) -> usize {
     if is_simple(text) { text.len() } else { clusters(text).map(|(_, cluster)| cells(cluster)).sum() }
 }
 
-/// Cells that one grapheme cluster takes.
+/// Width of one grapheme cluster, in cells.
 pub fn cells(grapheme: &str) -> usize {
     if let [byte] = grapheme.as_bytes() {
         return usize::from(!byte.is_ascii_control());
@@ -30,7 +30,7 @@ pub fn cells(grapheme: &str) -> usize {
     grapheme.width() + sound_marks
 }
 
-/// Length in bytes of the longest start of `text` that fits into `width` cells.
+/// Length in bytes of the longest prefix of `text` that fits into `width` cells.
 pub fn fitting(text: &str, width: usize) -> usize {
     let mut used = 0;
     clusters(text)
@@ -41,7 +41,7 @@ pub fn fitting(text: &str, width: usize) -> usize {
         .map_or(text.len(), |(end, _)| end)
 }
 
-/// A line cut to `width` cells, with `…` as its last cell when something was cut off.
+/// A line cut to `width` cells, with `…` as its last cell if it was cut.
 pub fn truncate(line: &str, width: usize) -> Cow<'_, str> {
     if self::width(line) <= width {
         return Cow::Borrowed(line);
@@ -70,7 +70,7 @@ pub fn pad_left(line: &str, width: usize) -> String {
 ///
 /// Line feeds end rows and belong to none; an empty line is an empty row. Lines break at white space, which then
 /// belongs to no row, and around wide characters; longer words break anywhere between clusters. White space at the
-/// start of a line stays. A cluster wider than the area has a row of its own. In an area without width there are no rows.
+/// start of a line is kept. A cluster wider than the area has a row of its own. An area without width has no rows.
 pub fn wrap(text: &str, width: usize) -> Vec<Range<usize>> {
     let mut rows = Vec::new();
     if width == 0 {
@@ -89,13 +89,13 @@ pub fn wrap(text: &str, width: usize) -> Vec<Range<usize>> {
     rows
 }
 
-/// Only printable ASCII: one byte, one cell.
+/// True for printable ASCII only: one byte, one cell.
 fn is_simple(text: &str) -> bool {
     text.bytes().all(|b| matches!(b, b' '..=b'~'))
 }
 
-/// The grapheme clusters of a text with their places. A printable ASCII character that another one follows is one by
-/// itself, which saves most of the work for most texts.
+/// The grapheme clusters of a text with their offsets. A printable ASCII character followed by another one is a cluster
+/// by itself, which is a fast path for most texts.
 fn clusters(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -116,7 +116,7 @@ fn is_space(grapheme: &str) -> bool {
         && grapheme.chars().all(|c| c.is_whitespace() && !matches!(c, '\u{a0}' | '\u{202f}' | '\u{2007}'))
 }
 
-/// What may stand together: a run of white space, a wide character, a run of anything else.
+/// The pieces of a line: a run of white space, a wide character, a run of other characters.
 #[derive(Clone, Copy, PartialEq)]
 enum Piece {
     Space,
@@ -138,9 +138,9 @@ struct Wrapper<'a> {
     width: usize,
     /// The row being filled.
     row: Range<usize>,
-    /// Its cells.
+    /// Its width in cells.
     used: usize,
-    /// White space behind the row, which joins it when another piece does.
+    /// White space after the row, which joins it if another piece follows.
     gap: Range<usize>,
     rows: &'a mut Vec<Range<usize>>,
 }
@@ -162,7 +162,7 @@ impl Wrapper<'_> {
                 _ => self.word(&line[start..end], offset + start, line, offset),
             }
         }
-        // White space at the end of the line, as far as it fits.
+        // White space at the end of the line, as much as fits.
         let gap = &line[self.gap.start - offset..self.gap.end - offset];
         self.row.end = self.row.end.max(self.gap.start + fitting(gap, self.width.saturating_sub(self.used)));
         self.rows.push(self.row.clone());

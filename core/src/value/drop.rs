@@ -1,6 +1,6 @@
 //! Dropping containers without recursion: a value nested a million deep may be dropped on a small stack.
 //!
-//! Every kind of value that holds other values must be known to [`Value::is_container`] and taken apart here.
+//! Every kind of value with nested values must be listed in [`Value::is_container`] and taken apart here.
 
 #![expect(clippy::inline_always, reason = "measured: replacing a small value must not cost a call")]
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::Value;
 
 impl Value {
-    /// Is something to be done when it is dropped?
+    /// True if dropping the value is not trivial.
     #[inline(always)]
     pub(crate) fn is_shared(&self) -> bool {
         matches!(
@@ -21,18 +21,18 @@ impl Value {
                 | Self::Map(_)
                 | Self::Set(_)
                 | Self::Function(_)
-                | Self::Pattern(_)
+                | Self::Regex(_)
         )
     }
 
-    /// Puts another value in its place. Small values are written in parts: reading one back as a whole soon after it was
-    /// written in parts makes the processor wait.
+    /// Replaces the value. Small values are written in parts: reading one back as a whole soon after it was written in
+    /// parts stalls the processor.
     #[inline(always)]
     pub(crate) fn put(&mut self, value: Self) {
         if self.is_shared() {
             self.clear();
         }
-        // Neither the old value nor what is left of the new one needs to be dropped now.
+        // Neither the old value nor the rest of the new one needs to be dropped now.
         let value = ManuallyDrop::new(value);
         std::mem::forget(match *value {
             Self::Int(int) => std::mem::replace(self, Self::Int(int)),
@@ -41,7 +41,7 @@ impl Value {
         });
     }
 
-    /// Puts an integer in its place.
+    /// Replaces the value by an integer.
     #[inline(always)]
     pub(crate) fn put_int(&mut self, int: i64) {
         if self.is_shared() {
@@ -50,24 +50,24 @@ impl Value {
         std::mem::forget(std::mem::replace(self, Self::Int(int)));
     }
 
-    /// Drops it; nil is left.
+    /// Drops the value and leaves nil.
     #[inline(never)]
     pub(crate) fn clear(&mut self) {
         drop(std::mem::take(self));
     }
 
-    /// Does it hold other values?
+    /// True if it has nested values.
     pub(crate) fn is_container(&self) -> bool {
         matches!(self, Self::List(_) | Self::Set(_) | Self::Map(_))
     }
 
-    /// Does dropping it drop other values? Functions hold values as well, but show none of them.
+    /// True if dropping it drops other values. Functions hold values as well, but they are not visible.
     pub(super) fn holds_values(&self) -> bool {
         self.is_container() || matches!(self, Self::Function(_))
     }
 }
 
-/// Is it a container that nobody else holds, with others inside? All other values are dropped at once.
+/// True for a container with one owner and nested containers. All other values are dropped directly.
 fn is_nested(value: &Value) -> bool {
     match value {
         Value::List(list) => Arc::strong_count(list) == 1 && list.iter().any(Value::holds_values),
@@ -78,10 +78,10 @@ fn is_nested(value: &Value) -> bool {
     }
 }
 
-/// Drops values; containers that nobody else holds are emptied into a queue before they go.
+/// Drops values; containers with one owner are emptied into a queue first.
 ///
-/// When two threads let go of a container at the same time it may be dropped in place, which begins anew in here: one
-/// level of the native stack for each such meeting.
+/// If two threads release the last two references of a container at the same time, it may be dropped in place, which
+/// calls this again: one level of the native stack for each such race.
 pub(crate) fn dismantle(values: impl Iterator<Item = Value>) {
     let mut pending: Vec<Value> = values.filter(is_nested).collect();
     while let Some(value) = pending.pop() {

@@ -1,4 +1,4 @@
-//! How deep and how large a value is, counted without recursion and without visiting shared parts twice.
+//! The depth and size of a value, computed without recursion and without visiting shared parts twice.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,19 +6,19 @@ use std::sync::Arc;
 use super::order::address;
 use super::{Members, Value, map};
 
-/// The size of a value when written out.
+/// The size of a value when printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Extent {
-    /// Levels of containers; 0 for a value that holds no others.
+    /// Levels of containers; 0 for a value without nested values.
     pub depth: usize,
-    /// Values including itself, keys and every repetition of shared parts; stops at `u64::MAX`.
+    /// Number of values, including itself, keys and every repetition of shared parts; saturates at `u64::MAX`.
     pub values: u64,
-    /// Bytes it would take if no part were shared; stops at `u64::MAX`.
+    /// Bytes it would take without sharing; saturates at `u64::MAX`.
     pub bytes: u64,
 }
 
 impl Extent {
-    /// The value alone, without what it holds.
+    /// The extent of the value alone, without nested values.
     fn of_one(value: &Value) -> Self {
         let text = match value {
             Value::Str(text) => text.len() as u64,
@@ -42,8 +42,8 @@ struct Frame<'a> {
 }
 
 impl Value {
-    /// Depth and size. What leaves a program is checked with this before it is printed or converted: a value of a few
-    /// hundred bytes can be huge when written out, because its parts may be shared.
+    /// Depth and size. Values that leave a program are checked with this before they are printed or converted: a value
+    /// of a few hundred bytes can be huge when printed, because its parts may be shared.
     pub fn extent(&self) -> Extent {
         let mut shared: HashMap<usize, Extent> = HashMap::new();
         let mut frames = vec![Frame::of(self)];
@@ -79,7 +79,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// The values directly inside another: items, members, or keys and values in turn.
+/// The values directly inside another: items, members, or alternating keys and values.
 pub(crate) enum Parts<'a> {
     Items(std::slice::Iter<'a, Value>),
     Members(Members<'a>),
@@ -87,7 +87,7 @@ pub(crate) enum Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// None for a value that holds no others.
+    /// `None` for a value without nested values.
     pub(crate) fn of(container: &'a Value) -> Self {
         match container {
             Value::List(items) => Self::Items(items.iter()),
@@ -115,7 +115,7 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-/// How many hold this container.
+/// The number of owners of this container.
 pub(crate) fn holders(value: &Value) -> usize {
     match value {
         Value::List(list) => Arc::strong_count(list),

@@ -1,4 +1,4 @@
-//! Keywords: names interned process-wide, compared by identity. Never used for keys of data from outside.
+//! Keywords: names interned process-wide, compared by identity. Never used for keys of external data.
 
 use hashbrown::HashMap;
 use std::hash::{Hash, Hasher};
@@ -16,7 +16,7 @@ fn table() -> &'static RwLock<Table> {
 }
 
 impl Keyword {
-    /// The keyword of this name. A new name is kept until the process ends.
+    /// The keyword of this name. A new name lives until the process ends.
     pub fn intern(name: &str) -> Self {
         if let Some(known) = Self::known(name) {
             return known;
@@ -31,7 +31,7 @@ impl Keyword {
         keyword
     }
 
-    /// The keyword of this name if some program has used it; interns nothing.
+    /// The keyword of this name if it is already interned.
     pub fn known(name: &str) -> Option<Self> {
         table().read().unwrap_or_else(PoisonError::into_inner).get(name).copied()
     }
@@ -56,7 +56,7 @@ impl Hash for Keyword {
     }
 }
 
-/// By name.
+/// Orders by name.
 impl Ord for Keyword {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         if self == other { std::cmp::Ordering::Equal } else { self.name().cmp(other.name()) }

@@ -1,23 +1,23 @@
-//! Lists: items that drop without recursion. Up to three lie in the list itself: pairs, short rows and small groups are
-//! most lists, and need no second piece of memory.
+//! Lists: items that are dropped without recursion. Up to three items are stored inline: most lists are pairs, short
+//! rows and small groups, and need no second allocation.
 
 use std::ops::{Deref, DerefMut};
 
 use super::Value;
 use super::drop::dismantle;
 
-/// Items that lie in the list itself, at most.
+/// Most items stored inline.
 const INLINE: usize = 3;
-/// Items there is room for when they no longer do.
+/// Capacity of a list that outgrows the inline storage.
 const GROWN: usize = 8;
-/// Items that are gone through twice without noticing.
+/// Scanning this many items twice costs nothing noticeable.
 const FEW: usize = 256;
 
 /// The items of a list; used like the slice it dereferences to.
 pub struct List(Items);
 
 enum Items {
-    /// So many, and nil behind them.
+    /// This many items, followed by nil.
     Few([Value; INLINE], u8),
     Many(Vec<Value>),
 }
@@ -28,7 +28,7 @@ impl List {
         std::mem::take(self.grown())
     }
 
-    /// So many times nil.
+    /// A list of nils.
     #[inline]
     pub(crate) fn nils(len: usize) -> Self {
         match u8::try_from(len) {
@@ -41,7 +41,7 @@ impl List {
         }
     }
 
-    /// A key and a value.
+    /// A list of a key and a value.
     #[inline]
     pub(crate) fn pair(key: Value, value: Value) -> Self {
         Self(Items::Few([key, value, Value::Nil], 2))
@@ -59,7 +59,7 @@ impl List {
         }
     }
 
-    /// The items as a vector that can grow and shrink.
+    /// The items as a growable vector.
     pub fn grown(&mut self) -> &mut Vec<Value> {
         if let Items::Few(items, len) = &mut self.0 {
             let mut grown = Vec::with_capacity(GROWN);
@@ -79,7 +79,7 @@ impl Drop for List {
                     dismantle(items.iter_mut().map(std::mem::take));
                 }
             }
-            // Many items are not in the cache: they are gone through once, whatever they are.
+            // Many items are not in the cache: they are scanned only once.
             Items::Many(items) => {
                 if items.len() > FEW || items.iter().any(Value::holds_values) {
                     dismantle(items.drain(..));

@@ -5,8 +5,9 @@ mod field;
 pub(crate) use field::Field;
 
 use super::drop::dismantle;
-use super::order::owe_hash;
-use super::table::{self, Table};
+use super::order::charge_hash;
+use super::table::Table;
+use super::table_iter;
 use super::{Keyword, Value};
 
 /// A map in canonical (strict) key order. `Eq` and `Hash` are strict, as for [`Value`].
@@ -15,7 +16,7 @@ pub struct Map(Table<Value>);
 
 /// The entries of a [`Map`], sorted by key.
 #[derive(Clone)]
-pub struct Iter<'a>(table::Iter<'a, Value>);
+pub struct Iter<'a>(table_iter::Iter<'a, Value>);
 
 impl Map {
     /// The entries, sorted by key.
@@ -33,17 +34,17 @@ impl Map {
         self.iter().map(|(_, value)| value)
     }
 
-    /// A map of entries that are in canonical order already, each key once.
+    /// A map of sorted entries with distinct keys.
     pub(crate) fn from_sorted(entries: Vec<(Value, Value)>) -> Self {
         Self(Table::from_sorted(entries))
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Are there none?
+    /// True if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -53,7 +54,7 @@ impl Map {
         self.0.entry(key).map(|(_, value)| value)
     }
 
-    /// The value under exactly this key, to be changed in place.
+    /// The value under exactly this key, for writing in place.
     pub fn get_mut(&mut self, key: &Value) -> Option<&mut Value> {
         self.0.get_mut(key)
     }
@@ -70,23 +71,23 @@ impl Map {
 
     /// The value under the keyword of this name; interns nothing.
     fn get_keyword_named(&self, name: &str) -> Option<&Value> {
-        // Most maps of data from outside hold strings only; then the table of keywords need not be asked.
+        // Most maps of external data have only string keys; then the table of keywords need not be searched.
         if self.0.has_only_strings() {
             return None;
         }
         self.get_keyword(Keyword::known(name)?)
     }
 
-    /// The value under a name, flexibly (language contract §13) as the host asks for it: the string key, the keyword,
-    /// then the name with `-` replaced by `_` as string and as keyword. The reverse (`_` → `-`) is not tried.
+    /// The value under a name, looked up flexibly (language contract §13) on behalf of the host: the string key, the
+    /// keyword, then the name with `-` replaced by `_` as string and as keyword. The reverse (`_` → `-`) is not tried.
     pub fn lookup(&self, name: &str) -> Option<&Value> {
-        owe_hash(name.len());
+        charge_hash(name.len());
         let either = |name: &str| self.get_str(name).or_else(|| self.get_keyword_named(name));
         either(name).or_else(|| name.contains('-').then(|| either(&name.replace('-', "_"))).flatten())
     }
 
-    /// The value under `key`, flexibly, as programs ask for it: a list is a path of keys (language contract §13); of
-    /// everything else exactly this key first, a string or keyword then as [`Map::lookup`] does.
+    /// The value under `key`, looked up flexibly on behalf of a program: a list is a path of keys (language contract
+    /// §13); for other keys exactly the key first, then a string or keyword as in [`Map::lookup`].
     pub fn lookup_key(&self, key: &Value) -> Option<&Value> {
         match key {
             Value::List(path) => self.along(path),
@@ -96,7 +97,7 @@ impl Map {
         }
     }
 
-    /// What lies at the end of a path of keys and indexes. A step that is a path itself is an exact key.
+    /// The value at the end of a path of keys and indexes. A step that is itself a list is an exact key.
     fn along(&self, path: &[Value]) -> Option<&Value> {
         let (first, rest) = path.split_first()?;
         rest.iter().try_fold(self.step(first)?, |at, key| match (at, key) {
@@ -111,14 +112,14 @@ impl Map {
         if let Value::List(_) = key { self.get(key) } else { self.lookup_key(key) }
     }
 
-    /// The value under a keyword, flexibly as [`Map::lookup_key`], when many maps alike are asked for the same one: `near`
-    /// is the place where the last one was found, and is set to where this one is.
+    /// The value under a keyword, as in [`Map::lookup_key`], for the same lookup in many similar maps: `near` is the
+    /// index where the last value was found, and is updated.
     #[inline]
     pub fn lookup_near(&self, word: Keyword, near: &mut usize) -> Option<&Value> {
         let Some(entries) = self.0.small() else { return self.lookup_key(&Value::Keyword(word)) };
         match entries.get(*near) {
             Some((Value::Keyword(have), value)) if *have == word => return Some(value),
-            // A string counts only when no keyword comes before it; keywords are first in the order.
+            // A string matches only if no keyword does; keywords come first in the order.
             Some((Value::Str(have), value))
                 if ***have == *word.name() && matches!(entries.first(), Some((Value::Str(_), _))) =>
             {
@@ -144,22 +145,22 @@ impl Map {
         }
     }
 
-    /// Where the value under exactly this key stands, to be changed; nil when it was not there.
+    /// The slot of exactly this key, for writing; nil if it was missing.
     pub fn slot(&mut self, key: Value) -> &mut Value {
         self.0.slot(key)
     }
 
-    /// The values in the order of their keys, to be changed in place.
+    /// The values in the order of their keys, for writing in place.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
         self.0.values_mut()
     }
 
-    /// Sets a key, returning the value it had. The key itself stays the one given first.
+    /// Sets a key and returns the previous value. The key itself remains the one given first.
     pub fn insert(&mut self, key: Value, value: Value) -> Option<Value> {
         self.0.insert(key, value)
     }
 
-    /// Removes exactly this key, returning the value it had.
+    /// Removes exactly this key and returns its value.
     pub fn remove(&mut self, key: &Value) -> Option<Value> {
         self.0.remove(key)
     }
@@ -169,7 +170,7 @@ impl Map {
         std::mem::take(&mut self.0).into_unordered()
     }
 
-    /// Does an entry hold other values?
+    /// True if an entry has nested values.
     pub(super) fn has_containers(&self) -> bool {
         self.0.any(|key, value| key.holds_values() || value.holds_values())
     }
@@ -248,7 +249,7 @@ impl<'a> IntoIterator for &'a Map {
 }
 
 /// The entries of a [`Map`] by value, sorted by key.
-pub struct IntoIter(table::IntoIter<Value>);
+pub struct IntoIter(table_iter::IntoIter<Value>);
 
 impl Iterator for IntoIter {
     type Item = (Value, Value);

@@ -1,12 +1,12 @@
-//! The 16-byte value that signature, template, reply and engine speak.
+//! The 16-byte value shared by signature, template, reply and engine.
 //!
-//! In: JSON text or trees, programs. Out: JSON, readable text, comparisons.
-//! It must never hold a key of JSON data as a keyword: keys from outside are strings and are not interned.
+//! In: JSON text or trees, programs. Out: JSON, readable text, comparisons. It must never store a key of JSON data as a
+//! keyword: external keys are strings and are not interned.
 
 mod drop;
-mod elements;
 mod extent;
 mod function;
+mod hashed;
 pub mod json;
 mod keyword;
 mod list;
@@ -17,330 +17,26 @@ mod pattern;
 mod print;
 mod set;
 mod table;
+mod table_iter;
 mod time;
-
-use std::sync::Arc;
+mod variants;
 
 pub(crate) use drop::dismantle;
-pub use elements::Elements;
 pub use extent::Extent;
 pub(crate) use extent::{Parts, holders};
-pub use function::Function;
+pub use function::{Function, FunctionBody, FunctionIdentity};
 pub use json::Json;
 pub use keyword::Keyword;
 pub use list::List;
 pub(crate) use map::Field;
 pub use map::Map;
 pub use num_bigint::BigInt;
-pub(crate) use order::{address, is_owed, take_owed};
-pub use pattern::{BadPattern, Pattern};
-pub(crate) use pattern::{Filled, Found, Search, Stuck};
+pub(crate) use order::{address, has_uncharged, take_uncharged};
+pub(crate) use pattern::{Captures, NonEmpty, Search, SearchError};
+pub use pattern::{Regex, RegexError};
 pub(crate) use print::shown;
 pub use print::{Bounds, Printed};
-pub use set::{Members, Set};
+pub use set::{Elements, Members, Set};
 pub(crate) use table::Table;
 pub use time::{Date, Duration, Instant, TimeError, ZonedInstant};
-
-/// A value. Containers are shared and copied on write.
-///
-/// `Eq`, `Ord` and `Hash` are *strict* (the rule for map keys): `1` and `1.0` differ, NaN equals itself.
-/// [`Value::same`] is the language's loose equality. Nesting is not bounded: cloning, dropping and comparing are safe at
-/// any depth; printing, hashing and conversion to JSON look at a bounded number of levels.
-///
-/// The tag takes a whole word: with a byte of its own the rest of the first word would be copied in pieces, and reading
-/// a value as a whole right after it was written in pieces makes the processor wait. Small values come first, so that one
-/// comparison tells whether there is something to share or to drop.
-#[derive(Default)]
-#[repr(u64)]
-pub enum Value {
-    /// Nothing.
-    #[default]
-    Nil,
-    /// true or false.
-    Bool(bool),
-    /// An integer that fits 64 bits. An integer that fits is never stored as [`Value::Big`].
-    Int(i64),
-    /// A double, including infinities and NaN.
-    Float(f64),
-    /// A keyword, interned process-wide.
-    Keyword(Keyword),
-    /// A point in time (UTC).
-    Instant(Instant),
-    /// A day of the calendar.
-    Date(Date),
-    /// A span of time.
-    Duration(Duration),
-    /// What `def` returns: `#'name`.
-    Var(Keyword),
-    /// A quoted symbol: `'name`.
-    Symbol(Keyword),
-    /// An integer beyond 64 bits.
-    Big(Arc<BigInt>),
-    /// A string.
-    Str(Arc<Box<str>>),
-    /// The only sequential type.
-    List(Arc<List>),
-    /// A map in canonical key order.
-    Map(Arc<Map>),
-    /// A set, its members in canonical order.
-    Set(Arc<Set>),
-    /// Something a program can call.
-    Function(Arc<Function>),
-    /// A regular expression.
-    Pattern(Arc<Pattern>),
-}
-
-impl Clone for Value {
-    #[inline]
-    fn clone(&self) -> Self {
-        match self {
-            // The commonest without asking further.
-            Self::Int(int) => Self::Int(*int),
-            other => again(other),
-        }
-    }
-}
-
-#[inline(never)]
-fn again(value: &Value) -> Value {
-    match value {
-        Value::Nil => Value::Nil,
-        Value::Bool(truth) => Value::Bool(*truth),
-        Value::Int(int) => Value::Int(*int),
-        Value::Big(big) => Value::Big(Arc::clone(big)),
-        Value::Float(float) => Value::Float(*float),
-        Value::Keyword(word) => Value::Keyword(*word),
-        Value::Str(text) => Value::Str(Arc::clone(text)),
-        Value::List(list) => Value::List(Arc::clone(list)),
-        Value::Map(map) => Value::Map(Arc::clone(map)),
-        Value::Set(set) => Value::Set(Arc::clone(set)),
-        Value::Instant(at) => Value::Instant(*at),
-        Value::Date(day) => Value::Date(*day),
-        Value::Duration(span) => Value::Duration(*span),
-        Value::Function(function) => Value::Function(Arc::clone(function)),
-        Value::Pattern(pattern) => Value::Pattern(Arc::clone(pattern)),
-        Value::Var(name) => Value::Var(*name),
-        Value::Symbol(name) => Value::Symbol(*name),
-    }
-}
-
-const _: () = assert!(size_of::<Value>() == 16, "a value is 16 bytes");
-const _: () = assert!(size_of::<Option<Value>>() == 16, "results and options of values are no larger");
-
-/// What a value is, in the words of validation messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// nil
-    Nil,
-    /// bool
-    Bool,
-    /// int
-    Int,
-    /// float
-    Float,
-    /// keyword
-    Keyword,
-    /// string
-    String,
-    /// list
-    List,
-    /// map
-    Map,
-    /// set
-    Set,
-    /// datetime
-    Datetime,
-    /// date
-    Date,
-    /// duration
-    Duration,
-    /// function
-    Function,
-    /// regex
-    Regex,
-    /// var
-    Var,
-    /// symbol
-    Symbol,
-}
-
-impl Kind {
-    /// The word used in messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Nil => "nil",
-            Self::Bool => "bool",
-            Self::Int => "int",
-            Self::Float => "float",
-            Self::Keyword => "keyword",
-            Self::String => "string",
-            Self::List => "list",
-            Self::Map => "map",
-            Self::Set => "set",
-            Self::Datetime => "datetime",
-            Self::Date => "date",
-            Self::Duration => "duration",
-            Self::Function => "function",
-            Self::Regex => "regex",
-            Self::Var => "var",
-            Self::Symbol => "symbol",
-        }
-    }
-}
-
-impl std::fmt::Display for Kind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl Value {
-    /// A string value.
-    pub fn str(text: impl Into<Box<str>>) -> Self {
-        Self::Str(Arc::new(text.into()))
-    }
-
-    /// A keyword value; interns the name.
-    pub fn keyword(name: &str) -> Self {
-        Self::Keyword(Keyword::intern(name))
-    }
-
-    /// A list value.
-    pub fn list(items: impl IntoIterator<Item = Self>) -> Self {
-        Self::List(Arc::new(items.into_iter().collect()))
-    }
-
-    /// A list of a key and a value.
-    pub(crate) fn pair(key: Self, value: Self) -> Self {
-        Self::List(Arc::new(List::pair(key, value)))
-    }
-
-    /// A map value; of equal keys the first wins.
-    pub fn map(entries: impl IntoIterator<Item = (Self, Self)>) -> Self {
-        Self::Map(Arc::new(entries.into_iter().collect()))
-    }
-
-    /// A set value.
-    pub fn set(members: impl IntoIterator<Item = Self>) -> Self {
-        Self::Set(Arc::new(members.into_iter().collect()))
-    }
-
-    /// A map value with string keys; of equal keys the first wins.
-    pub fn record<'a>(entries: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
-        Self::map(entries.into_iter().map(|(key, value)| (Self::str(key), value)))
-    }
-
-    /// An integer of any size, normalised to [`Value::Int`] when it fits.
-    pub fn integer(number: BigInt) -> Self {
-        i64::try_from(&number).map_or_else(|_| Self::Big(Arc::new(number)), Self::Int)
-    }
-
-    /// What the value is.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::Nil => Kind::Nil,
-            Self::Bool(_) => Kind::Bool,
-            Self::Int(_) | Self::Big(_) => Kind::Int,
-            Self::Float(_) => Kind::Float,
-            Self::Keyword(_) => Kind::Keyword,
-            Self::Str(_) => Kind::String,
-            Self::List(_) => Kind::List,
-            Self::Map(_) => Kind::Map,
-            Self::Set(_) => Kind::Set,
-            Self::Instant(_) => Kind::Datetime,
-            Self::Date(_) => Kind::Date,
-            Self::Duration(_) => Kind::Duration,
-            Self::Function(_) => Kind::Function,
-            Self::Pattern(_) => Kind::Regex,
-            Self::Var(_) => Kind::Var,
-            Self::Symbol(_) => Kind::Symbol,
-        }
-    }
-
-    /// The text of a string.
-    pub fn as_str(&self) -> Option<&str> {
-        match self {
-            Self::Str(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// The items of a list.
-    pub fn as_list(&self) -> Option<&[Self]> {
-        match self {
-            Self::List(items) => Some(items),
-            _ => None,
-        }
-    }
-
-    /// The map.
-    pub fn as_map(&self) -> Option<&Map> {
-        match self {
-            Self::Map(map) => Some(map),
-            _ => None,
-        }
-    }
-
-    /// The entry of a map under exactly this string key.
-    pub fn get(&self, key: &str) -> Option<&Self> {
-        self.as_map()?.get_str(key)
-    }
-
-    /// The entry of a map under this name, flexibly: see [`Map::lookup`].
-    pub fn lookup(&self, name: &str) -> Option<&Self> {
-        self.as_map()?.lookup(name)
-    }
-
-    /// Does it count as true? Everything but nil and false does.
-    #[inline]
-    pub fn is_truthy(&self) -> bool {
-        !matches!(self, Self::Nil | Self::Bool(false))
-    }
-
-    /// Is it nil?
-    pub fn is_nil(&self) -> bool {
-        matches!(self, Self::Nil)
-    }
-}
-
-impl From<bool> for Value {
-    fn from(value: bool) -> Self {
-        Self::Bool(value)
-    }
-}
-
-impl From<i64> for Value {
-    fn from(value: i64) -> Self {
-        Self::Int(value)
-    }
-}
-
-impl From<f64> for Value {
-    fn from(value: f64) -> Self {
-        Self::Float(value)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(value: &str) -> Self {
-        Self::str(value)
-    }
-}
-
-impl From<Vec<Value>> for Value {
-    fn from(items: Vec<Value>) -> Self {
-        Self::List(Arc::new(items.into()))
-    }
-}
-
-impl From<Map> for Value {
-    fn from(map: Map) -> Self {
-        Self::Map(Arc::new(map))
-    }
-}
-
-impl From<String> for Value {
-    fn from(value: String) -> Self {
-        Self::str(value)
-    }
-}
+pub use variants::{Kind, Value};

@@ -1,47 +1,45 @@
-//! Exact arithmetic: integers of any size, doubles, and the two mixed (language contract §14.6).
+//! Exact arithmetic: integers of any size, doubles, and mixtures (language contract §14.6).
 //!
 //! In: values. Out: values, or a [`NumberError`] that the caller words. Integers never overflow: beyond 64 bits they
-//! become [`Value::Big`], beyond [`INTEGER_BITS`] they are refused before the work is done. With a float on either side
-//! both are floats, and floats follow IEEE 754: `Inf - Inf` is NaN. Nothing here counts steps; [`words`] says how large
-//! a number is.
+//! become [`Value::Big`], beyond [`INTEGER_BITS`] they are rejected before the work is done. If either operand is a
+//! float both are converted, and floats follow IEEE 754: `Inf - Inf` is NaN. Nothing here counts steps; [`words`]
+//! returns the size of a number.
 
 mod bits;
-mod compare;
 mod division;
 mod round;
 mod text;
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
-use num_bigint::BigInt;
-use num_traits::ToPrimitive;
+use num_bigint::{BigInt, Sign};
+use num_traits::{FromPrimitive, ToPrimitive};
 
 use super::Value;
 use crate::limits::INTEGER_BITS;
 
 pub use bits::{Bit, and, and_not, not, or, set_bit, shift_left, shift_right, test_bit, xor};
-pub(super) use compare::compare;
-pub(super) use compare::is_nan;
 pub use division::{div, modulo, quot, rem};
 pub use round::{Rounding, decimals, fixed, to_double, whole};
 pub use text::{compact, parse_double, parse_long, shortest};
 
-/// Why numbers could not be computed. Arguments are counted from 1.
+/// An arithmetic error. Arguments are counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NumberError {
-    /// This argument is no number.
+    /// This argument is not a number.
     NotNumber(u8),
-    /// This argument is no integer.
+    /// This argument is not an integer.
     NotInteger(u8),
-    /// This argument is a negative integer, or a place in a number that is no integer.
-    NotPlace(u8),
+    /// This argument is a negative integer, or a bit position that is not an integer.
+    NotBitPosition(u8),
     /// The divisor is zero.
     DivisionByZero,
     /// The result has more than [`INTEGER_BITS`] bits.
     TooLarge,
 }
 
-/// A number, or why there is none; 16 bytes.
+/// A number or an error; 16 bytes.
 pub type Computed = Result<Value, NumberError>;
 
 const _: () = assert!(size_of::<Computed>() == 16, "a result of arithmetic is as small as a value");
@@ -108,7 +106,7 @@ pub fn dec(a: &Value) -> Computed {
     sub(a, &Value::Int(1))
 }
 
-/// The number without its sign.
+/// The absolute value.
 pub fn abs(a: &Value) -> Computed {
     match a {
         Value::Int(x) if *x < 0 => neg(a),
@@ -119,14 +117,14 @@ pub fn abs(a: &Value) -> Computed {
     }
 }
 
-/// Is it a number?
+/// True for a number.
 #[inline]
 pub fn is_number(value: &Value) -> bool {
     matches!(value, Value::Int(_) | Value::Float(_) | Value::Big(_))
 }
 
-/// How many 64-bit words a large integer has; 1 for every other value. Adding takes about a nanosecond for each,
-/// multiplying and dividing about ten for each of the longer one times the root of the shorter one's number.
+/// The number of 64-bit words of a large integer; 1 for any other value. Adding takes about a nanosecond per word,
+/// multiplying and dividing about ten per word of the longer operand times the square root of the shorter one's words.
 pub fn words(value: &Value) -> usize {
     match value {
         Value::Big(big) => usize::try_from(big.bits() / 64).unwrap_or(usize::MAX) + 1,
@@ -134,7 +132,7 @@ pub fn words(value: &Value) -> usize {
     }
 }
 
-/// The number as a float: rounded to the nearest, infinite when beyond.
+/// The number as a float: rounded to the nearest, infinite if out of range.
 pub fn as_float(value: &Value) -> Option<f64> {
     match value {
         Value::Float(float) => Some(*float),
@@ -145,7 +143,7 @@ pub fn as_float(value: &Value) -> Option<f64> {
     }
 }
 
-/// The integer, whatever its size.
+/// An integer of any size.
 fn as_integer(value: &Value) -> Option<Cow<'_, BigInt>> {
     match value {
         Value::Int(int) => Some(Cow::Owned(BigInt::from(*int))),
@@ -154,7 +152,7 @@ fn as_integer(value: &Value) -> Option<Cow<'_, BigInt>> {
     }
 }
 
-/// Both as integers, or both as floats when one is a float.
+/// Both as integers, or both as floats if one is a float.
 #[cold]
 fn mixed(
     a: &Value,
@@ -185,6 +183,41 @@ fn product(a: &BigInt, b: &BigInt) -> Computed {
 /// An integer within the limit.
 fn sized(number: BigInt) -> Computed {
     if number.bits() > INTEGER_BITS.max { Err(NumberError::TooLarge) } else { Ok(Value::integer(number)) }
+}
+
+/// 2^63, the first float beyond every `i64`.
+const BEYOND_I64: f64 = 9_223_372_036_854_775_808.0;
+
+/// Compares a big integer with any `i64`: it never fits 64 bits, so its sign decides.
+pub(super) fn compare_big_int(big: &BigInt) -> Ordering {
+    if big.sign() == Sign::Minus { Ordering::Less } else { Ordering::Greater }
+}
+
+/// Compares an integer with a float; every integer is less than NaN.
+pub(super) fn compare_int_float(int: i64, float: f64) -> Ordering {
+    if float.is_nan() || float >= BEYOND_I64 {
+        return Ordering::Less;
+    }
+    if float < -BEYOND_I64 {
+        return Ordering::Greater;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "whole and within the range of i64, so exact")]
+    let whole = float.trunc() as i64;
+    int.cmp(&whole).then_with(|| compare_whole(float))
+}
+
+/// Compares a big integer with a float; every integer is less than NaN.
+pub(super) fn compare_big_float(big: &BigInt, float: f64) -> Ordering {
+    match BigInt::from_f64(float.trunc()) {
+        Some(whole) => big.cmp(&whole).then_with(|| compare_whole(float)),
+        None if float == f64::NEG_INFINITY => Ordering::Greater,
+        None => Ordering::Less,
+    }
+}
+
+/// Compares the whole part of a float with the float.
+fn compare_whole(float: f64) -> Ordering {
+    0.0.partial_cmp(&float.fract()).unwrap_or(Ordering::Equal)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Equality, order and hash of values.
 //!
 //! There are two rules. The *strict* one (`Eq`, `Ord`, `Hash`) is for map keys, set members and canonical printing: it
-//! is total, tells `1` from `1.0` and `0.0` from `-0.0`, and NaN equals itself. The *loose* one ([`Value::same`],
-//! [`Value::compare`], [`Value::order`]) is the language's: numbers by value at every depth, NaN equal to nothing; map
-//! keys and set members stay strict inside it.
+//! is total, distinguishes `1` from `1.0` and `0.0` from `-0.0`, and NaN equals itself. The *loose* one
+//! ([`Value::same`], [`Value::compare`], [`Value::order`]) is the language's: numbers by value at every depth, NaN
+//! equal to nothing; map keys and set members remain strict inside it.
 //!
-//! Comparing is iterative and remembers pairs of shared containers, so neither nesting nor sharing is bounded.
+//! Comparison is iterative and remembers pairs of shared containers, so neither nesting nor sharing is bounded.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -14,65 +14,66 @@ use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 use std::sync::Arc;
 
-use super::{Members, Value, map, number};
+use super::number::{compare_big_float, compare_big_int, compare_int_float};
+use super::{Members, Value, map};
 
-/// Containers compared before pairs are remembered; below this, comparing twice is cheaper.
+/// Containers compared before pairs are remembered; for fewer, comparing twice is cheaper.
 const REMEMBER_AFTER: usize = 4_096;
-/// How deep and how many values a hash looks at; equal values agree on what lies deeper or later anyway.
+/// Depth and number of values that a hash examines; equal values agree on all deeper and later ones.
 const HASH_DEPTH: usize = 64;
 const HASH_VALUES: usize = 4_096;
 
-/// Work that may be done without being told.
-const UNTOLD: usize = 32;
-/// Texts up to this many bytes are compared and hashed without being told.
+/// Pairs of values that are compared without being charged.
+const FREE_PAIRS: usize = 32;
+/// Texts up to this many bytes are compared and hashed without being charged.
 const SHORT_TEXT: usize = 4_096;
 
 thread_local! {
-    // Work of comparing and hashing on this thread that nobody has counted. It has no destructor, so asking is cheap.
-    static OWED: Cell<usize> = const { Cell::new(0) };
+    // Uncharged work of comparing and hashing on this thread. It has no destructor, so access is cheap.
+    static UNCHARGED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Has something large been compared or hashed on this thread since it was last counted?
+/// True if this thread has uncharged work of comparing or hashing.
 #[inline]
-pub(crate) fn is_owed() -> bool {
-    OWED.get() > 0
+pub(crate) fn has_uncharged() -> bool {
+    UNCHARGED.get() > 0
 }
 
-/// The work of comparing and hashing large values on this thread since it was last asked for, in pairs of values.
-pub(crate) fn take_owed() -> usize {
-    OWED.take()
+/// The uncharged work of comparing and hashing large values on this thread, in pairs of values; resets it.
+pub(crate) fn take_uncharged() -> usize {
+    UNCHARGED.take()
 }
 
-fn owe(work: usize) {
-    if work > UNTOLD {
-        OWED.set(OWED.get().saturating_add(work));
+fn charge(work: usize) {
+    if work > FREE_PAIRS {
+        UNCHARGED.set(UNCHARGED.get().saturating_add(work));
     }
 }
 
-/// Going over this much text: by words when comparing, by bytes when hashing.
-fn owe_text(bytes: usize, bytes_per_pair: usize) {
+/// Adds the work for this much text: compared by words, hashed by bytes.
+fn charge_text(bytes: usize, bytes_per_pair: usize) {
     if bytes > SHORT_TEXT {
-        owe(UNTOLD + bytes / bytes_per_pair);
+        charge(FREE_PAIRS + bytes / bytes_per_pair);
     }
 }
 
-/// Hashing or searching a text of so many bytes.
-pub(super) fn owe_hash(bytes: usize) {
-    owe_text(bytes, 16);
+/// Adds the work of hashing or searching a text of this many bytes.
+pub(super) fn charge_hash(bytes: usize) {
+    charge_text(bytes, 16);
 }
 
 fn compare_texts(a: &str, b: &str) -> Ordering {
-    owe_text(a.len().min(b.len()), 256);
+    charge_text(a.len().min(b.len()), 256);
     a.cmp(b)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Rule {
-    /// Numbers by value, then integers before floats, then `-0.0` before `0.0`; NaN behind all other numbers.
+    /// Numbers by value, then integers before floats, then `-0.0` before `0.0`; NaN after all other numbers.
     Strict,
     /// Numbers by value; NaN cannot be compared.
     Loose,
-    /// Numbers by value; NaN behind all other numbers.
+    /// Numbers by value; NaN after all other numbers.
     Sorting,
 }
 
@@ -83,29 +84,29 @@ impl Value {
         walk(self, other, Rule::Loose) == Some(Ordering::Equal)
     }
 
-    /// The language's order (contract §4.3) for `<`, `compare` and their like; `None` when the answer hangs on NaN.
+    /// The language's order (contract §4.3) for `<`, `compare` and similar; `None` if the result depends on NaN.
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         walk(self, other, Rule::Loose)
     }
 
-    /// The language's order for sorting: as [`Value::compare`], with NaN behind all other numbers. A total preorder:
-    /// `1` and `1.0` tie, so sorts must be stable.
+    /// The language's order for sorting: as [`Value::compare`], with NaN after all other numbers. A total preorder: `1`
+    /// and `1.0` tie, so sorts must be stable.
     pub fn order(&self, other: &Self) -> Ordering {
         walk(self, other, Rule::Sorting).unwrap_or(Ordering::Equal)
     }
 
-    /// As [`Value::order`], with the number of pairs of inner values it took.
+    /// As [`Value::order`], with the number of pairs of nested values it compared.
     pub(crate) fn order_counted(&self, other: &Self) -> (Ordering, usize) {
         let (ordering, pairs) = walk_counted(self, other, Rule::Sorting);
         (ordering.unwrap_or(Ordering::Equal), pairs)
     }
 
-    /// As [`Value::compare`], with the number of pairs of inner values it took.
+    /// As [`Value::compare`], with the number of pairs of nested values it compared.
     pub(crate) fn compare_counted(&self, other: &Self) -> (Option<Ordering>, usize) {
         walk_counted(self, other, Rule::Loose)
     }
 
-    /// As `cmp`, with the number of pairs of inner values it took.
+    /// As `cmp`, with the number of pairs of nested values it compared.
     pub(crate) fn cmp_counted(&self, other: &Self) -> (Ordering, usize) {
         let (ordering, pairs) = walk_counted(self, other, Rule::Strict);
         (ordering.unwrap_or(Ordering::Equal), pairs)
@@ -115,13 +116,13 @@ impl Value {
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            // Answered without ordering them: these are most keys.
+            // Most keys: equality without ordering.
             (Self::Str(a), Self::Str(b)) => {
                 if Arc::ptr_eq(a, b) {
                     return true;
                 }
                 if a.len() == b.len() {
-                    owe_text(a.len(), 256);
+                    charge_text(a.len(), 256);
                 }
                 a == b
             }
@@ -134,7 +135,7 @@ impl PartialEq for Value {
     }
 }
 
-/// Are two lists equal? `None` when that hangs on containers inside.
+/// Equality of two lists; `None` if it depends on nested containers.
 fn equal_leaves(a: &[Value], b: &[Value]) -> Option<bool> {
     if std::ptr::eq(a, b) {
         return Some(true);
@@ -144,7 +145,7 @@ fn equal_leaves(a: &[Value], b: &[Value]) -> Option<bool> {
     }
     let decides = |(a, b): &(&Value, &Value)| (a.is_container() && b.is_container()) || a != b;
     let decided = a.iter().zip(b).enumerate().find(|(_, pair)| decides(pair));
-    owe(decided.map_or(a.len(), |(place, _)| place));
+    charge(decided.map_or(a.len(), |(place, _)| place));
     match decided {
         None => Some(true),
         Some((_, (a, b))) if a.is_container() && b.is_container() => None,
@@ -164,7 +165,7 @@ impl Ord for Value {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
-            // Answered at once: these are most keys.
+            // Fast paths for most keys.
             (Self::Int(a), Self::Int(b)) => a.cmp(b),
             (Self::Str(a), Self::Str(b)) => compare_texts(a, b),
             (Self::Keyword(a), Self::Keyword(b)) => a.cmp(b),
@@ -173,7 +174,7 @@ impl Ord for Value {
     }
 }
 
-/// Place of a kind in the total order (language contract §4.3).
+/// The rank of a kind in the total order (language contract §4.3).
 pub(super) fn rank(value: &Value) -> u8 {
     match value {
         Value::Int(_) | Value::Big(_) | Value::Float(_) => 0,
@@ -181,7 +182,7 @@ pub(super) fn rank(value: &Value) -> u8 {
         Value::Nil => 2,
         Value::Bool(true) => 3,
         Value::Function(_) => 4,
-        Value::Pattern(_) => 5,
+        Value::Regex(_) => 5,
         Value::Var(_) => 6,
         Value::Symbol(_) => 7,
         Value::Keyword(_) => 8,
@@ -195,7 +196,7 @@ pub(super) fn rank(value: &Value) -> u8 {
     }
 }
 
-/// What two values of which at least one holds no others are to each other; `Err` when both are containers of one kind.
+/// Compares two values of which at least one has no nested values; `Err` if both are containers of one kind.
 fn leaves(a: &Value, b: &Value, rule: Rule) -> Result<Option<Ordering>, ()> {
     Ok(match (a, b) {
         (Value::Str(a), Value::Str(b)) => Some(compare_texts(a, b)),
@@ -205,17 +206,52 @@ fn leaves(a: &Value, b: &Value, rule: Rule) -> Result<Option<Ordering>, ()> {
         (Value::Instant(a), Value::Instant(b)) => Some(a.cmp(b)),
         (Value::Date(a), Value::Date(b)) => Some(a.cmp(b)),
         (Value::Duration(a), Value::Duration(b)) => Some(a.cmp(b)),
-        (Value::Pattern(a), Value::Pattern(b)) => Some(a.cmp(b)),
+        (Value::Regex(a), Value::Regex(b)) => Some(a.cmp(b)),
         (Value::Function(a), Value::Function(b)) => Some(a.cmp(b)),
         (Value::List(_), Value::List(_)) | (Value::Set(_), Value::Set(_)) | (Value::Map(_), Value::Map(_)) => {
             return Err(());
         }
-        _ if rule == Rule::Loose && (number::is_nan(a) || number::is_nan(b)) => None,
-        _ => Some(rank(a).cmp(&rank(b)).then_with(|| number::compare(a, b, rule))),
+        _ if rule == Rule::Loose && (is_nan(a) || is_nan(b)) => None,
+        _ => Some(rank(a).cmp(&rank(b)).then_with(|| compare_numbers(a, b, rule))),
     })
 }
 
-/// Values that stand side by side in a container.
+/// True for the float NaN.
+fn is_nan(value: &Value) -> bool {
+    matches!(value, Value::Float(float) if float.is_nan())
+}
+
+/// Numbers by value, NaN last; under the strict rule ties go to integers, then to the smaller bit pattern (`-0.0`).
+/// Values that are not numbers are equal.
+fn compare_numbers(a: &Value, b: &Value, rule: Rule) -> Ordering {
+    let by_value = match (a, b) {
+        (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::Big(a), Value::Big(b)) => a.cmp(b),
+        (Value::Int(_), Value::Big(big)) => compare_big_int(big).reverse(),
+        (Value::Big(big), Value::Int(_)) => compare_big_int(big),
+        (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan())),
+        (Value::Int(a), Value::Float(b)) => compare_int_float(*a, *b),
+        (Value::Float(a), Value::Int(b)) => compare_int_float(*b, *a).reverse(),
+        (Value::Big(a), Value::Float(b)) => compare_big_float(a, *b),
+        (Value::Float(a), Value::Big(b)) => compare_big_float(b, *a).reverse(),
+        _ => Ordering::Equal,
+    };
+    match rule {
+        Rule::Strict => by_value.then_with(|| number_kind(a).cmp(&number_kind(b))),
+        Rule::Loose | Rule::Sorting => by_value,
+    }
+}
+
+/// Integers, then -0.0, then other floats.
+fn number_kind(value: &Value) -> u8 {
+    match value {
+        Value::Float(float) if *float == 0.0 && float.is_sign_negative() => 1,
+        Value::Float(_) => 2,
+        _ => 0,
+    }
+}
+
+/// Consecutive values in a container.
 enum Row<'a> {
     Items(std::slice::Iter<'a, Value>),
     Members(Members<'a>),
@@ -236,7 +272,7 @@ impl<'a> Iterator for Row<'a> {
     }
 }
 
-/// Two rows being compared item by item; when one ends first, `then` decides.
+/// Two rows compared item by item; if one ends first, `then` decides.
 struct Frame<'a> {
     rows: (Row<'a>, Row<'a>),
     rule: Rule,
@@ -247,12 +283,12 @@ fn walk(a: &Value, b: &Value, rule: Rule) -> Option<Ordering> {
     leaves(a, b, rule).unwrap_or_else(|()| {
         let mut pairs = 0;
         let ordering = walk_containers(a, b, rule, &mut pairs);
-        owe(pairs);
+        charge(pairs);
         ordering
     })
 }
 
-/// As [`walk`], with the number of pairs of values that were looked at; long texts are owed.
+/// As [`walk`], with the number of pairs compared; long texts are charged later.
 fn walk_counted(a: &Value, b: &Value, rule: Rule) -> (Option<Ordering>, usize) {
     let mut pairs = 0;
     let ordering = match leaves(a, b, rule) {
@@ -292,8 +328,8 @@ enum Step<'a> {
 struct Walk<'a> {
     frames: Vec<Frame<'a>>,
     entered: usize,
-    /// Pairs of containers met before. Being met again means they were equal, or are part of what is being compared:
-    /// the first difference ends the whole walk.
+    /// Pairs of containers compared before. Meeting one again means that they were equal, or are part of the current
+    /// comparison: the first difference ends the whole walk.
     met: Option<HashSet<(usize, usize, Rule)>>,
 }
 
@@ -312,10 +348,10 @@ impl<'a> Walk<'a> {
         Step::Decided(Ordering::Equal)
     }
 
-    /// Goes into two containers of one kind; an ordering when that alone decides.
+    /// Enters two containers of one kind; an ordering if that alone decides.
     fn enter(&mut self, a: &'a Value, b: &'a Value, rule: Rule) -> Option<Ordering> {
         let (left, right) = (address(a), address(b));
-        // The same container may differ from itself under the loose rule: it may hold NaN.
+        // A container may differ from itself under the loose rule: it may contain NaN.
         if left == right && rule != Rule::Loose {
             return None;
         }
@@ -343,7 +379,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Where a container lies; two containers with one address are one.
+/// The address of a container; equal addresses mean the same container.
 pub(crate) fn address(value: &Value) -> usize {
     match value {
         Value::List(list) => Arc::as_ptr(list).addr(),
@@ -353,7 +389,8 @@ pub(crate) fn address(value: &Value) -> usize {
     }
 }
 
-/// Consistent with `Eq`. Looks at the first 4,096 values down to 64 levels and at all lengths met.
+/// Consistent with `Eq`. Examines the first 4,096 values down to 64 levels, and the lengths of all containers among
+/// them.
 impl Hash for Value {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let mut left = HASH_VALUES;
@@ -371,14 +408,14 @@ fn hash<H: Hasher>(value: &Value, state: &mut H, depth: usize, left: &mut usize)
         Value::Float(float) => if float.is_nan() { f64::NAN } else { *float }.to_bits().hash(state),
         Value::Keyword(word) => word.hash(state),
         Value::Str(text) => {
-            owe_hash(text.len());
+            charge_hash(text.len());
             text.hash(state);
         }
         Value::Instant(at) => at.hash(state),
         Value::Date(day) => day.hash(state),
         Value::Duration(span) => span.hash(state),
         Value::Var(name) | Value::Symbol(name) => name.hash(state),
-        Value::Pattern(pattern) => pattern.hash(state),
+        Value::Regex(pattern) => pattern.hash(state),
         Value::Function(function) => function.hash(state),
         Value::List(items) => {
             items.len().hash(state);

@@ -1,8 +1,8 @@
-//! The readable form of values (language contract §17): what a model sees, and what the reader reads back.
+//! The readable form of values (language contract §17): shown to models, and accepted by the reader.
 //!
 //! Containers nested deeper than [`JSON_DEPTH`] levels print as `...`. Text is written to any [`std::fmt::Write`], so
-//! that a caller can stop it; without [`Bounds`] the form of a value with shared parts may be huge
-//! (see [`Value::extent`]).
+//! that a caller can stop it; without [`Bounds`] the form of a value with shared parts may be huge (see
+//! [`Value::extent`]).
 
 use std::fmt::{self, Write};
 
@@ -12,12 +12,12 @@ use super::number::fixed;
 use super::{Map, Value};
 use crate::limits::JSON_DEPTH;
 
-/// Fewest characters left to a string when a map divides the room between its values.
+/// Fewest characters of a string when a map divides the space among its values.
 const LEAST_CHARS: usize = 10;
-/// Characters of room that an entry of a map is worth.
+/// Characters of space per entry of a map.
 const CHARS_PER_ENTRY: usize = 30;
 
-/// How much of a value is printed. `None` = all of it.
+/// Bounds of printed values. `None` = unbounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bounds {
     /// Items shown of each list, set and map.
@@ -31,7 +31,7 @@ pub struct Bounds {
 pub struct Printed {
     /// The readable form.
     pub text: String,
-    /// Was anything left out?
+    /// True if anything was omitted.
     pub cut: bool,
 }
 
@@ -43,7 +43,7 @@ impl Value {
         Printed { text, cut }
     }
 
-    /// The readable form, cut after so many bytes; for messages.
+    /// The readable form, cut after this many bytes; for messages.
     pub(crate) fn brief(&self, most: usize) -> String {
         let mut brief = Brief { text: String::new(), most };
         if self.write(&mut brief, Bounds { items: Some(10), chars: Some(most) }).is_err() {
@@ -52,7 +52,7 @@ impl Value {
         brief.text
     }
 
-    /// Writes the readable form within bounds; true when anything was left out. Fails only when `out` does.
+    /// Writes the readable form within bounds; true if anything was omitted. Fails only if `out` does.
     pub fn write(&self, out: &mut impl Write, bounds: Bounds) -> Result<bool, fmt::Error> {
         let mut printer = Printer { out, items: bounds.items.unwrap_or(usize::MAX), cut: false };
         printer.value(self, bounds.chars, 0)?;
@@ -74,7 +74,7 @@ impl fmt::Debug for Value {
     }
 }
 
-/// A text that takes no more than so many bytes, and then one piece.
+/// A text with a limit in bytes, exceeded by at most one piece.
 struct Brief {
     text: String,
     most: usize,
@@ -117,7 +117,7 @@ impl<W: Write> Printer<'_, W> {
             Value::Date(day) => write!(self.out, "\"{day}\""),
             Value::Duration(span) => write!(self.out, "#duration[{}ms]", span.0),
             Value::Function(function) => write!(self.out, "{function}"),
-            Value::Pattern(pattern) => write!(self.out, "#\"{}\"", pattern.source()),
+            Value::Regex(pattern) => write!(self.out, "#\"{}\"", pattern.source()),
             Value::Var(name) => write!(self.out, "#'{}", name.name()),
             Value::Symbol(name) => write!(self.out, "'{}", name.name()),
         }
@@ -177,7 +177,7 @@ impl<W: Write> Printer<'_, W> {
         write!(self.out, "...\" ({}/{} chars)", chars.unwrap_or_default(), text.graphemes(true).count())
     }
 
-    /// Characters that cannot be seen are written as escapes, every other one stands for itself.
+    /// Invisible characters are escaped, all others are written unchanged.
     fn escaped(&mut self, text: &str) -> fmt::Result {
         let mut plain = 0;
         for (at, char) in text.char_indices() {
@@ -202,10 +202,10 @@ impl<W: Write> Printer<'_, W> {
     }
 }
 
-/// How a character of a string is written.
+/// The notation of a character in a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Escape {
-    /// As itself.
+    /// Unchanged.
     None,
     /// `\n`
     Letter(char),
@@ -216,8 +216,8 @@ enum Escape {
 }
 
 impl Escape {
-    /// The escapes of the reference, as the suite shows them: control characters, spaces that are not the plain one,
-    /// marks without a glyph, and `#` where it would begin an interpolation there.
+    /// The escapes of the reference, as the suite shows them: control characters, spaces other than the plain one,
+    /// marks without a glyph, and `#` where it would begin an interpolation in the reference's language.
     fn of(char: char, rest: &str) -> Self {
         match char {
             '"' | '\\' => Self::Letter(char),
@@ -249,7 +249,7 @@ impl Escape {
     }
 }
 
-/// How many entries of a map are shown, and the characters left to each of their values.
+/// The number of entries of a map to print, and the characters for each of their values.
 pub(crate) fn shown(map: &Map, bounds: Bounds) -> (usize, Option<usize>) {
     let items = bounds.items.unwrap_or(usize::MAX);
     let most = bounds.chars.map_or(items, |chars| items.min((chars / CHARS_PER_ENTRY).max(1)));
@@ -261,7 +261,7 @@ pub(crate) fn shown(map: &Map, bounds: Bounds) -> (usize, Option<usize>) {
     (most, room)
 }
 
-/// About how much room a key takes.
+/// The approximate width of a key.
 fn key_chars(key: &Value) -> usize {
     match key {
         Value::Str(text) => text.len() + 2,
@@ -270,7 +270,7 @@ fn key_chars(key: &Value) -> usize {
     }
 }
 
-/// At most ten decimals, trailing zeros cut but one; never an exponent.
+/// At most ten decimals, trailing zeros removed except the first; never an exponent.
 fn float(value: f64) -> String {
     if value.is_nan() {
         return "##NaN".to_owned();
@@ -289,7 +289,7 @@ mod tests {
     use crate::value::json;
 
     #[test]
-    fn scalars_print_as_the_contract_says() {
+    fn scalars_print_as_in_the_contract() {
         let cases = [
             (Value::Nil, "nil"),
             (Value::Bool(true), "true"),
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_cut_collections_and_strings_and_say_so() {
+    fn bounds_cut_collections_and_strings_visibly() {
         let items = |n| Bounds { items: Some(n), chars: None };
         let chars = |n| Bounds { items: None, chars: Some(n) };
         let list = Value::list((1..=5).map(Value::Int));

@@ -1,16 +1,17 @@
-//! Sets: values in canonical order, each once.
+//! Sets: distinct values in canonical order.
 
 use super::Value;
 use super::drop::dismantle;
-use super::table::{self, Table};
+use super::table::Table;
+use super::table_iter;
 
-/// The members of a set in canonical (strict) order, each once. `Eq` and `Hash` are strict, as for [`Value`].
+/// The distinct members of a set in canonical (strict) order. `Eq` and `Hash` are strict, as for [`Value`].
 #[derive(Clone, Default)]
 pub struct Set(Table<()>);
 
 /// The members of a [`Set`], sorted.
 #[derive(Clone)]
-pub struct Members<'a>(table::Iter<'a, ()>);
+pub struct Members<'a>(table_iter::Iter<'a, ()>);
 
 impl Set {
     /// The members, sorted.
@@ -18,17 +19,17 @@ impl Set {
         Members(self.0.iter())
     }
 
-    /// How many members there are.
+    /// The number of members.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Are there none?
+    /// True if there are no members.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Is it a member? Strict: `1` is not `1.0`.
+    /// True for a member. Strict: `1` is not `1.0`.
     pub fn contains(&self, member: &Value) -> bool {
         self.get(member).is_some()
     }
@@ -38,12 +39,12 @@ impl Set {
         self.0.entry(member).map(|(member, ())| member)
     }
 
-    /// Adds a member; false when it was there already.
+    /// Adds a member; false if it exists already.
     pub fn insert(&mut self, member: Value) -> bool {
         self.0.insert(member, ()).is_none()
     }
 
-    /// Removes a member; false when it was not there.
+    /// Removes a member; false if there is none.
     pub fn remove(&mut self, member: &Value) -> bool {
         self.0.remove(member).is_some()
     }
@@ -63,7 +64,7 @@ impl Set {
         std::mem::take(&mut self.0).into_unordered().map(|(member, ())| member)
     }
 
-    /// Does a member hold other values?
+    /// True if a member has nested values.
     pub(super) fn has_containers(&self) -> bool {
         self.0.any(|member, ()| member.holds_values())
     }
@@ -134,6 +135,48 @@ impl DoubleEndedIterator for Members<'_> {
 }
 
 impl ExactSizeIterator for Members<'_> {}
+
+/// The items of a list or the members of a set, in their order.
+#[derive(Clone)]
+pub struct Elements<'a>(Inner<'a>);
+
+#[derive(Clone)]
+enum Inner<'a> {
+    Items(std::slice::Iter<'a, Value>),
+    Members(Members<'a>),
+}
+
+impl Value {
+    /// The items of a list or the members of a set.
+    pub fn elements(&self) -> Option<Elements<'_>> {
+        match self {
+            Self::List(items) => Some(Elements(Inner::Items(items.iter()))),
+            Self::Set(members) => Some(Elements(Inner::Members(members.iter()))),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = &'a Value;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a Value> {
+        match &mut self.0 {
+            Inner::Items(items) => items.next(),
+            Inner::Members(members) => members.next(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match &self.0 {
+            Inner::Items(items) => items.size_hint(),
+            Inner::Members(members) => members.size_hint(),
+        }
+    }
+}
+
+impl ExactSizeIterator for Elements<'_> {}
 
 #[cfg(test)]
 mod tests {

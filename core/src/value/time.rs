@@ -1,27 +1,27 @@
-//! Points in time: UTC, held as microseconds since 1970, read from and written as ISO 8601.
+//! Instants: UTC, stored as microseconds since 1970, read and written as ISO 8601.
 //!
-//! Only texts with date, time and offset are points in time; what is missing is named in the error.
+//! Only texts with date, time and offset are instants; the error names the missing part.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
 use jiff::civil::DateTime;
 
-/// A point in time in microseconds since 1970-01-01T00:00:00Z, and how many decimals of its seconds are written at
-/// least. The decimals do not count when points in time are compared.
+/// An instant in microseconds since 1970-01-01T00:00:00Z, with the minimum number of decimals of its seconds when
+/// printed. Comparisons ignore the number of decimals.
 #[derive(Debug, Clone, Copy)]
 pub struct Instant(i64);
 
 /// Bits of an [`Instant`] that hold the number of decimals, below the microseconds.
 const DECIMAL_BITS: u32 = 3;
-/// Microseconds since 1970 at the ends of the calendar's range are below this.
+/// Bound of the microseconds since 1970 at the ends of the calendar's range.
 const MOST_MICROS: i64 = i64::MAX >> DECIMAL_BITS;
 
 /// A day, counted from 1970-01-01.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Date(pub i32);
 
-/// A span of time in milliseconds.
+/// A duration in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Duration(pub i64);
 
@@ -34,19 +34,19 @@ impl std::fmt::Display for Date {
     }
 }
 
-/// A point in time as read from text.
+/// An instant read from text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZonedInstant {
-    /// The point in time.
+    /// The instant.
     pub at: Instant,
-    /// The text gave it in UTC (`Z` or an offset of zero).
+    /// True if the text had `Z` or an offset of zero.
     pub in_utc: bool,
 }
 
-/// Why a text is not a point in time.
+/// The reason why a text is not an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeError {
-    /// Not a date and time in ISO 8601 at all, or no such day or hour.
+    /// Not a date and time in ISO 8601, or a day or hour that does not exist.
     Invalid,
     /// A date without a time.
     DateOnly,
@@ -93,7 +93,8 @@ impl Hash for Instant {
 }
 
 impl Instant {
-    /// The point in time this many microseconds after 1970 began. Beyond some 36,000 years the nearest one there is.
+    /// The instant this many microseconds after the start of 1970. Beyond some 36,000 years the nearest representable
+    /// one.
     pub const fn new(micros: i64) -> Self {
         let micros = if micros > MOST_MICROS {
             MOST_MICROS
@@ -110,18 +111,18 @@ impl Instant {
         self.0 >> DECIMAL_BITS
     }
 
-    /// Milliseconds since 1970, the last one that has begun.
+    /// Milliseconds since 1970, rounded down.
     pub const fn millis(self) -> i64 {
         self.micros().div_euclid(1_000)
     }
 
-    /// Written with at least this many decimals of the second, at most six.
+    /// The same instant, printed with at least this many decimals of the second, at most six.
     #[must_use]
     pub fn with_decimals(self, decimals: u8) -> Self {
         Self(self.micros() << DECIMAL_BITS | i64::from(decimals.min(6)))
     }
 
-    /// The point in time this many milliseconds after 1970 began; `None` outside of the calendar.
+    /// The instant this many milliseconds after the start of 1970; `None` outside of the calendar.
     pub fn from_millis(millis: i64) -> Option<Self> {
         let micros = millis.checked_mul(1_000)?;
         Date::of_day(micros.div_euclid(DAY)).map(|_| Self::new(micros))
@@ -162,7 +163,7 @@ impl Instant {
         Ok(ZonedInstant { at: Self::new(at).with_decimals(decimals), in_utc: offset_s == 0 })
     }
 
-    /// Reads a date and time as [`Instant::parse`] does, but with seconds; without an offset it is meant in UTC.
+    /// Reads a date and time as in [`Instant::parse`], but seconds are required; without an offset it is UTC.
     pub fn parse_utc(text: &str) -> Option<Self> {
         let (_, time) = text.split_once(['T', 't', ' '])?;
         if time.as_bytes().get(5) != Some(&b':') {
@@ -175,7 +176,8 @@ impl Instant {
         .map(|read| read.at)
     }
 
-    /// Reads a time as mail headers have it: `Thu, 8 Jan 2026 14:30:00 +0200`. A wrong day of the week is overlooked.
+    /// Reads a time in the format of mail headers: `Thu, 8 Jan 2026 14:30:00 +0200`. A wrong day of the week is
+    /// ignored.
     pub fn parse_mail(text: &str) -> Option<Self> {
         let parser = jiff::fmt::rfc2822::DateTimeParser::new().relaxed_weekday(true);
         parser.parse_timestamp(text.trim()).ok().map(|at| Self::new(at.as_microsecond()))
@@ -221,8 +223,8 @@ impl Date {
     }
 }
 
-/// ISO 8601 in UTC, always with `Z`; as many decimals as needed, or more where it was given with more. Outside the
-/// years ±9999 the bare number.
+/// ISO 8601 in UTC, always with `Z`; as many decimals as needed, or as many as given. Outside of the years ±9999 the
+/// bare number.
 impl std::fmt::Display for Instant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Some(day) = Date::of_day(self.micros().div_euclid(DAY)) else {
@@ -244,11 +246,11 @@ fn civil(year: i64, month: i64, day: i64, [hour, minute, second]: [i64; 3]) -> R
         .map_err(|_| TimeError::Invalid)
 }
 
-/// What is left of a text being read.
+/// The rest of a text being read.
 struct Digits<'a>(&'a [u8]);
 
 impl Digits<'_> {
-    /// Takes one of these characters if it comes next.
+    /// Takes one of these characters if it is next.
     fn sign(&mut self, allowed: &str) -> Option<u8> {
         let (&first, rest) = self.0.split_first()?;
         allowed.as_bytes().contains(&first).then(|| {
@@ -279,7 +281,7 @@ impl Digits<'_> {
         (0..digits).try_fold(0, |number, _| Some(number * 10 + self.digit()?)).ok_or(TimeError::Invalid)
     }
 
-    /// Microseconds from the digits of a fraction of a second, and how many digits there are; at least one.
+    /// Microseconds from the digits of a fraction of a second, and the number of digits; at least one.
     fn fraction(&mut self) -> Result<(i64, u8), TimeError> {
         let mut micros = self.digit().ok_or(TimeError::Invalid)? * 100_000;
         let mut worth = 10_000;

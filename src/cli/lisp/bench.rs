@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::Limits;
 use ptc_core::lisp::{Error, Input, Stack};
 use ptc_core::value::Value;
 use serde::Serialize;

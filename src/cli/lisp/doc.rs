@@ -1,8 +1,8 @@
 //! `lisp doc`: what the table of builtins says about a name, or which names fit a word.
 
+use ptc_core::lisp::builtins::namespaces;
 use ptc_core::lisp::builtins::{self, Builtin, Clojure};
-use ptc_core::lisp::namespaces;
-use ptc_core::text::stars::fits;
+use ptc_core::text::matches_wildcard;
 use ptc_core::text::{did_you_mean, width};
 
 use crate::cli::{exit, out, safe_line, tell};
@@ -50,7 +50,7 @@ fn fitting(word: &str) -> Vec<&'static Builtin> {
         return members.into_iter().filter_map(namespaces::resolve).collect();
     }
     if word.contains('*') {
-        return builtins::rows().filter(|row| fits(word, row.name)).collect();
+        return builtins::rows().filter(|row| matches_wildcard(word, row.name)).collect();
     }
     let word = word.to_lowercase();
     let (named, described): (Vec<_>, Vec<_>) = builtins::rows()

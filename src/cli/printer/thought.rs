@@ -2,8 +2,8 @@
 //!
 //! In: pieces of a reply. Out: the pieces of its thought; at the end its answer, or the reply itself when it is no such object.
 
-use ptc_core::reply::Want;
-use ptc_core::reply::control::glimpse;
+use ptc_core::reply::AnswerShape;
+use ptc_core::reply::control::partial_control;
 use ptc_core::reply::stream::{JsonPush, ReplyPush};
 use ptc_core::value::Json;
 
@@ -17,7 +17,7 @@ pub(super) struct Thought {
 
 impl Thought {
     pub(super) fn new() -> Self {
-        Self { push: ReplyPush::new(Want::Object), text: String::new(), shown: 0 }
+        Self { push: ReplyPush::new(AnswerShape::Object), text: String::new(), shown: 0 }
     }
 
     /// Takes a piece of the reply; gives what it adds to the thought.
@@ -25,7 +25,7 @@ impl Thought {
         self.push.push(piece);
         self.text.push_str(piece);
         let object = self.object();
-        let more = glimpse(&object).thought.and_then(|thought| thought.get(self.shown..)).unwrap_or_default();
+        let more = partial_control(&object).thought.and_then(|thought| thought.get(self.shown..)).unwrap_or_default();
         self.shown += more.len();
         more.to_owned()
     }
@@ -33,7 +33,7 @@ impl Thought {
     /// What is still to be said of the whole reply.
     pub(super) fn rest(&self) -> Option<Rest> {
         let object = self.object();
-        let seen = glimpse(&object);
+        let seen = partial_control(&object);
         match seen.answer {
             Some(answer) => Some(Rest::Answer(answer.as_str().map_or_else(|| answer.to_text(), ToOwned::to_owned))),
             None if self.shown > 0 || self.text.trim().is_empty() => None,

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use ptc_core::lisp::builtins::Ends;
+use ptc_core::lisp::Limits;
+use ptc_core::lisp::ReturnScope;
 use ptc_core::lisp::legacy::LAST_RESULT;
-use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{Input as Program, Memory, Outcome, Signal};
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Bounds, Keyword, Map, Value};
@@ -123,7 +123,7 @@ impl Work {
             tools: tools.map(crate::tool::Tool::info).collect(),
             closed: closed.then(why),
             firewall: cycle.plan.hides(),
-            ends: if cycle.plan.is_combined() { Ends::Call } else { Ends::Run },
+            return_scope: if cycle.plan.is_combined() { ReturnScope::Call } else { ReturnScope::Run },
         }
     }
 

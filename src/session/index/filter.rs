@@ -3,7 +3,7 @@
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
-use ptc_core::text::stars::fits;
+use ptc_core::text::matches_wildcard;
 
 use super::digest::Facts;
 use crate::session::{Marks, RunState, Summary};
@@ -120,13 +120,13 @@ impl Words {
     /// Does the text begin with one of the words?
     fn begin(&self, text: &str) -> bool {
         let text = text.to_lowercase();
-        self.0.iter().any(|word| text.starts_with(word.as_str()) || fits(word, &text))
+        self.0.iter().any(|word| text.starts_with(word.as_str()) || matches_wildcard(word, &text))
     }
 
     /// Is the text one of the words?
     pub fn fit(&self, text: &str) -> bool {
         let text = text.to_lowercase();
-        self.0.iter().any(|word| fits(word, &text))
+        self.0.iter().any(|word| matches_wildcard(word, &text))
     }
 }
 

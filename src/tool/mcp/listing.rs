@@ -9,9 +9,9 @@ use ptc_core::value::{Json, Value};
 use rmcp::model::{JsonObject, Tool};
 use serde::{Deserialize, Serialize};
 
-use super::is_same_name;
 use super::reduce::{field_name, reduced};
 use crate::model::Scrub;
+use crate::tool::provider_name;
 
 /// Bytes of a description that are kept.
 const DESCRIPTION_BYTES: usize = 4_000;
@@ -120,6 +120,11 @@ fn named(ty: Type) -> Type {
         }
         other => other,
     }
+}
+
+/// True if two names of a tool are the same for users, programs and providers, which know `_` only.
+pub(super) fn is_same_name(one: &str, other: &str) -> bool {
+    provider_name(one) == provider_name(other)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod result;
 mod servers;
 mod session;
 
-use super::{Program, provider_name};
+use super::Program;
 
 pub use kept::log_file;
 pub use listing::Listing;
@@ -67,9 +67,4 @@ impl Mcp {
         let place = self.connection.as_ref().map(|connection| format!("\n  {}", connection.told())).unwrap_or_default();
         format!("the tool {} of the server {}{place}", self.tool.as_deref().unwrap_or(own), self.server)
     }
-}
-
-/// Are these two names of a tool the same for people, programs and providers, which know `_` only?
-fn is_same_name(one: &str, other: &str) -> bool {
-    provider_name(one) == provider_name(other)
 }

@@ -17,8 +17,9 @@ use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
 use tokio::sync::mpsc;
 
 use super::connect::{Open, open};
+use super::listing::{self, is_same_name};
 use super::log::Log;
-use super::{Connection, Listing, is_same_name, listing, result};
+use super::{Connection, Listing, result};
 use crate::tool::text::scrubbed;
 
 /// Pages of a list that are read: a server may list for ever.

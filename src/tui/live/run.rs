@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
@@ -10,8 +10,8 @@ use futures::future::BoxFuture;
 use ptc_core::reasons::Reason;
 use tokio::sync::{Notify, mpsc};
 
-use crate::event::{Address, Envelope, ErrorRecord, Event};
-use crate::port::{Clock as _, Sink, SinkError, SystemClock};
+use crate::event::{Address, Envelope, ErrorRecord};
+use crate::port::SystemClock;
 use crate::replay::{Divergence, Layer, Outcome, Policy, Recording, Report, Rules, replay_by};
 use crate::session::Session;
 use crate::tui::backend::{Ended, Happening, Question, Run};
@@ -205,19 +205,6 @@ impl Shared {
     }
 }
 
-/// Numbers the events of a replay and hands them on.
-struct Watch(Arc<Shared>, Mutex<u64>);
-
-impl Sink for Watch {
-    fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
-        let mut last = lock(&self.1);
-        *last += 1;
-        let envelope = Envelope { seq: *last, at_ms: SystemClock.now_ms(&address), address, event };
-        self.0.tell(Happening::Event(Box::new(envelope.clone())));
-        futures::future::ready(Ok(envelope)).boxed()
-    }
-}
-
 /// Every divergence with its heading; of each layer those in the order of the run.
 fn divergences(first: &Divergence, report: &Report) -> Vec<(String, String)> {
     let told = |one: &Divergence| (one.place(), one.difference.to_string());
@@ -238,8 +225,15 @@ impl Replay {
     pub(super) fn start(session: &Session, policy: Policy) -> Result<Self, String> {
         let recording = Arc::new(Recording::of(session)?);
         let shared = Arc::new(Shared::default());
-        let watch = Watch(shared.clone(), Mutex::new(0));
+        let watched = shared.clone();
         let task = tokio::spawn(async move {
+            let last = AtomicU64::new(0);
+            // Events are numbered across the runs and have the time of the replay.
+            let watch = |envelope: &Envelope| {
+                let seq = last.fetch_add(1, Ordering::Relaxed) + 1;
+                let envelope = Envelope { seq, at_ms: SystemClock.now(), ..envelope.clone() };
+                watched.tell(Happening::Event(Box::new(envelope)));
+            };
             let rules = Rules { policy, ..Rules::strict() };
             let ended = match replay_by(&rules, &recording, Some(&watch)).await {
                 Ok((report, _)) => match &report.outcome {
@@ -251,7 +245,7 @@ impl Replay {
                 },
                 Err(error) => Ended::Broken(ErrorRecord::new(Reason::InvalidAgent, error.to_string())),
             };
-            watch.0.tell(Happening::Ended(ended));
+            watched.tell(Happening::Ended(ended));
         });
         Ok(Self { shared, task: task.abort_handle() })
     }
@@ -286,7 +280,8 @@ impl Run for Replay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Notice;
+    use crate::event::{Event, Notice};
+    use crate::port::Sink as _;
     use crate::session::{Medium, Recorder};
 
     #[tokio::test]

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use ptc_core::reply::stream::{JsonPush, Level, Parts, Phase, Token};
+use ptc_core::reply::stream::{JsonPush, JsonToken, LevelParts, OpenLevel, Phase};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::width;
 use ptc_core::value::Json;
@@ -202,7 +202,7 @@ impl Outline {
         if self.closed {
             return true;
         }
-        let levels: Vec<Level<'_>> = json.levels().collect();
+        let levels: Vec<OpenLevel<'_>> = json.levels().collect();
         let followed = self.follows(&levels, json.complete());
         if !followed {
             self.open.clear();
@@ -221,12 +221,12 @@ impl Outline {
     }
 
     /// Is what stands open in the text still there? A member whose key was there before is dropped when it is complete.
-    fn follows(&self, levels: &[Level<'_>], whole: Option<&Json>) -> bool {
-        let mut parts = whole.and_then(Parts::of).or(levels.first().map(|level| level.parts));
+    fn follows(&self, levels: &[OpenLevel<'_>], whole: Option<&Json>) -> bool {
+        let mut parts = whole.and_then(LevelParts::of).or(levels.first().map(|level| level.parts));
         self.open.windows(2).enumerate().all(|(depth, pair)| {
             let (above, below) = (&pair[0], &pair[1]);
             let found = match parts.and_then(|parts| parts.get(above.taken)) {
-                Some((_, json)) => Some((json.span.start, Parts::of(json))),
+                Some((_, json)) => Some((json.span.start, LevelParts::of(json))),
                 None => levels.get(depth + 1).map(|level| (level.start, Some(level.parts))),
             };
             parts = found.and_then(|(_, parts)| parts);
@@ -235,8 +235,15 @@ impl Outline {
     }
 
     /// Goes on in the object or list that stands open at this depth; `whole`: it is complete.
-    fn extend(&mut self, plan: Plan<'_>, json: &JsonPush, levels: &[Level<'_>], depth: usize, whole: Option<&Json>) {
-        let Some(parts) = whole.map_or(levels.get(depth).map(|level| level.parts), Parts::of) else { return };
+    fn extend(
+        &mut self,
+        plan: Plan<'_>,
+        json: &JsonPush,
+        levels: &[OpenLevel<'_>],
+        depth: usize,
+        whole: Option<&Json>,
+    ) {
+        let Some(parts) = whole.map_or(levels.get(depth).map(|level| level.parts), LevelParts::of) else { return };
         if self.open.len() > depth + 1 {
             let Some((_, part)) = parts.get(self.open[depth].taken) else {
                 return self.extend(plan, json, levels, depth + 1, None);
@@ -265,18 +272,18 @@ impl Outline {
     }
 
     /// What is being written at this depth: an object or list that begins, or a token.
-    fn begin(&mut self, plan: Plan<'_>, json: &JsonPush, levels: &[Level<'_>], depth: usize) {
+    fn begin(&mut self, plan: Plan<'_>, json: &JsonPush, levels: &[OpenLevel<'_>], depth: usize) {
         let above = depth.checked_sub(1);
         let name = above.and_then(|above| levels.get(above)?.key);
         // A null is told from other words when it is whole.
         let hidden = plan.scope == Scope::Control && depth == 1;
         let Some(level) = levels.get(depth) else {
             let text = match json.token() {
-                Some((Token::String, _)) if hidden && name == Some("thought") => None,
-                Some((Token::String, text)) => Some(unfinished(text)),
+                Some((JsonToken::String, _)) if hidden && name == Some("thought") => None,
+                Some((JsonToken::String, text)) => Some(unfinished(text)),
                 _ if hidden => None,
-                Some((Token::Key, text)) => Some(unfinished(text)),
-                Some((Token::Number | Token::Word, text)) => Some(text.to_owned()),
+                Some((JsonToken::Key, text)) => Some(unfinished(text)),
+                Some((JsonToken::Number | JsonToken::Word, text)) => Some(text.to_owned()),
                 None => name.map(|_| String::new()),
             };
             if let (Some(text), Some(above)) = (text, above) {
@@ -312,7 +319,7 @@ impl Outline {
         let at = self.line;
         let said = plan.sought.iter().enumerate().filter(|(_, sought)| std::ptr::eq(**sought, json));
         self.places.extend(said.map(|(number, _)| (at, number)));
-        let Some(parts) = Parts::of(json).filter(|parts| !parts.is_empty()) else {
+        let Some(parts) = LevelParts::of(json).filter(|parts| !parts.is_empty()) else {
             return self.text.push_str(&json.to_text());
         };
         if self.branch(plan, way) {
@@ -370,7 +377,7 @@ impl Outline {
         }
     }
 
-    fn close(&mut self, form: Form, depth: usize, shown: usize, parts: Parts<'_>) {
+    fn close(&mut self, form: Form, depth: usize, shown: usize, parts: LevelParts<'_>) {
         if form == Form::Lines && shown > 0 {
             self.feed(depth);
         }
@@ -395,16 +402,16 @@ impl Outline {
     }
 }
 
-fn brackets(parts: Parts<'_>) -> [char; 2] {
+fn brackets(parts: LevelParts<'_>) -> [char; 2] {
     match parts {
-        Parts::Object(_) => ['{', '}'],
-        Parts::List(_) => ['[', ']'],
+        LevelParts::Object(_) => ['{', '}'],
+        LevelParts::List(_) => ['[', ']'],
     }
 }
 
 /// What stands for a folded branch, its closing bracket left out.
-fn in_short(parts: Parts<'_>) -> String {
-    let noun = if matches!(parts, Parts::List(_)) { "item" } else { "field" };
+fn in_short(parts: LevelParts<'_>) -> String {
+    let noun = if matches!(parts, LevelParts::List(_)) { "item" } else { "field" };
     format!("{}… {}", brackets(parts)[0], plural(parts.len() as u64, noun))
 }
 

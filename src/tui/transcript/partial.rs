@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use ptc_core::reply::Want;
-use ptc_core::reply::stream::{JsonPush, Parts, Phase, ReplyPush, Stage, Token};
+use ptc_core::reply::AnswerShape;
+use ptc_core::reply::stream::{JsonPush, JsonToken, LevelParts, Phase, ReplyPush, ReplyStage};
 use ptc_core::text::LineCol;
 use ptc_core::text::lex::lisp::Balance;
 use ptc_core::value::Json;
@@ -34,9 +34,9 @@ impl Reading {
     pub fn new(schema: Option<&JsonText>, reader: Option<Arc<Reader>>) -> Self {
         let schema = schema.map(JsonText::json).unwrap_or_default();
         let want = match schema.get("type").and_then(|kind| kind.as_str()) {
-            Some("object") => Want::Object,
-            Some("array") => Want::List,
-            _ => Want::Any,
+            Some("object") => AnswerShape::Object,
+            Some("array") => AnswerShape::List,
+            _ => AnswerShape::Any,
         };
         let fields = schema.get("properties").and_then(|fields| fields.members());
         let fields = fields.map(|fields| fields.iter().map(|field| field.key.clone()).collect());
@@ -102,17 +102,17 @@ impl Reading {
         }
         let mut levels = json.levels();
         let outer = levels.next()?;
-        let Parts::Object(members) = outer.parts else { return None };
+        let LevelParts::Object(members) = outer.parts else { return None };
         let whole = members.iter().find(|member| member.key == "thought").and_then(|member| member.value.as_str());
-        let growing = json
-            .token()
-            .filter(|(token, _)| *token == Token::String && outer.key == Some("thought") && levels.next().is_none());
+        let growing = json.token().filter(|(token, _)| {
+            *token == JsonToken::String && outer.key == Some("thought") && levels.next().is_none()
+        });
         whole.or(growing.map(|(_, text)| text))
     }
 
     /// What the reply is so far, such as `object open, 1 of 2 fields, string unfinished`, with the first thing that is no JSON.
     pub fn describe(&self, reply: &str) -> String {
-        if self.push.stage() == Stage::Reasoning {
+        if self.push.stage() == ReplyStage::Reasoning {
             return "thinking".to_owned();
         }
         let Some(json) = self.push.json().or(self.push.broken()) else { return "no JSON yet".to_owned() };
@@ -131,8 +131,8 @@ impl Reading {
 /// The complete members of an open object, by how deep it is nested.
 fn open(json: &JsonPush, depth: usize) -> Option<&[Member]> {
     match json.levels().nth(depth)?.parts {
-        Parts::Object(members) => Some(members),
-        Parts::List(_) => None,
+        LevelParts::Object(members) => Some(members),
+        LevelParts::List(_) => None,
     }
 }
 

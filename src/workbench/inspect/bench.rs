@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ptc_core::lisp::builtins::Ends;
-use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::Limits;
+use ptc_core::lisp::ReturnScope;
 use ptc_core::lisp::{Dialect, Memory, Outcome, Signal, format};
 use ptc_core::value::{Bounds, Value};
 
@@ -137,7 +137,7 @@ fn data_only(recording: &Arc<Recording>, turn: &Address) -> Result<Workplace, St
         tools: Vec::new(),
         dialect: Dialect::Auto,
         firewall: false,
-        ends: Ends::default(),
+        return_scope: ReturnScope::default(),
         limits: Limits::default(),
         timeout_ms: TIMEOUT_MS,
         compile_timeout_ms: TIMEOUT_MS,

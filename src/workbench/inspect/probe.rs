@@ -125,7 +125,7 @@ fn is_of_text(reason: Reason) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use ptc_core::lisp::machine::Limits;
+    use ptc_core::lisp::Limits;
     use ptc_core::lisp::{Input, Outcome};
     use std::sync::atomic::AtomicBool;
 

@@ -14,7 +14,7 @@ use ptc_workbench::agent::{Step, StepFold};
 use ptc_workbench::event::{CallStatus, Edit, JsonText, ReplyStatus};
 use ptc_workbench::port::SystemClock;
 use ptc_workbench::replay::{
-    Answers, Appending, Outcome, Point, RecordedEdits, Recording, Resumed, Stage, adopt, input_of, replay,
+    Answers, Outcome, Point, RecordedEdits, Recording, Resumed, Stage, adopt, input_of, replay,
 };
 use ptc_workbench::session::{Header, Prefix, Recorder, Session, SessionId};
 
@@ -69,20 +69,14 @@ async fn resume(play: &Play, path: &Path) -> Played {
     let plan = Plan::new(&Agent::from_toml(&start.agent.toml, "recorded").unwrap()).unwrap();
     let recorder = Recorder::append(&session, Arc::new(SystemClock)).unwrap();
     let stop = Stop::default();
-    let sink = Appending::new(Arc::clone(&recording), Box::new(recorder));
     let model = Player::new(play, stop.clone());
     let tools = Later::new(play);
     let person = Crowd::silent();
     let edits = RecordedEdits::of(&recording).unwrap();
-    let live = Ports {
-        tools: &tools,
-        person: &person,
-        edits: &edits,
-        ..Ports::new(&model, &SystemClock, &sink, stop.clone())
-    };
+    let live = Ports { tools: &tools, person: &person, ..Ports::new(&model, &SystemClock, &recorder, stop.clone()) };
     let answers = Answers { in_order: [String::from("blue")].into(), ..Answers::default() };
-    let resumed = Resumed::new(Arc::clone(&recording), run.clone(), live, answers);
-    let step = engine::run(&plan, input_of(&run, &start), &resumed.ports(&sink, stop)).await;
+    let resumed = Resumed::new(Arc::clone(&recording), run.clone(), live, answers).edited_by(&edits).appending();
+    let step = engine::run(&plan, input_of(&run, &start), &resumed.ports(&recorder, stop)).await;
     let asked = model.asked();
     for at in asked.iter().map(|request| &request.address).chain(&tools.called()) {
         assert!(!held.contains(at), "{at} was recorded and asked again\n{}", play.toml);

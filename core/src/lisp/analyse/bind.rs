@@ -2,18 +2,18 @@
 
 use super::call::count;
 use super::name::plain;
-use super::{A, Analyser, Tail, broken, broken_with};
+use super::{Analyser, AnalysisResult, Tail, form_error, form_error_with_hint};
 use crate::lisp::ir::{Entry, Expr, Node, Pattern};
 use crate::lisp::{Form, Shape};
 use crate::reasons::Reason;
 use crate::value::{Keyword, Value};
 
-/// Patterns that a map pattern's `:or` gives defaults for.
+/// The forms of a map pattern's `:or`, by name.
 type Defaults<'f> = Vec<(Keyword, &'f Form)>;
 
 impl Analyser<'_> {
     /// `(let [p v …] body…)`
-    pub(super) fn let_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+    pub(super) fn let_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
         count("let", args, form.span)?;
         let mark = self.enter();
         let binds = self.binds("let", &args[0])?;
@@ -23,7 +23,7 @@ impl Analyser<'_> {
     }
 
     /// `(loop [p v …] body…)`
-    pub(super) fn loop_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+    pub(super) fn loop_form(&mut self, form: &Form, args: &[Form], _: Tail) -> AnalysisResult {
         count("loop", args, form.span)?;
         let mark = self.enter();
         let binds = self.binds("loop", &args[0])?;
@@ -34,11 +34,11 @@ impl Analyser<'_> {
         Ok(Node::new(Expr::Loop { binds, body }, form.span))
     }
 
-    /// `[p v …]`: each pattern sees the names before it.
-    pub(super) fn binds(&mut self, op: &str, form: &Form) -> A<Vec<(Pattern, Node)>> {
+    /// `[p v …]`: each pattern sees the names declared to its left.
+    pub(super) fn binds(&mut self, op: &str, form: &Form) -> AnalysisResult<Vec<(Pattern, Node)>> {
         let wrong = |problem: &str| {
             let hint = format!("Write ({op} [name value …] body)");
-            broken_with(Reason::InvalidForm, op, problem, &hint, form.span)
+            form_error_with_hint(Reason::InvalidForm, op, problem, &hint, form.span)
         };
         let Shape::Vector(parts) = &form.shape else { return Err(wrong("the bindings must be a vector")) };
         if !parts.len().is_multiple_of(2) {
@@ -52,8 +52,8 @@ impl Analyser<'_> {
         Ok(binds)
     }
 
-    /// A pattern; its names are declared.
-    pub(super) fn pattern(&mut self, form: &Form) -> A<Pattern> {
+    /// Analyses a pattern and declares its names.
+    pub(super) fn pattern(&mut self, form: &Form) -> AnalysisResult<Pattern> {
         match &form.shape {
             Shape::Symbol(_) => self.name_pattern(form).map(Pattern::Slot),
             Shape::Vector(parts) => self.vector_pattern(form, parts),
@@ -62,10 +62,10 @@ impl Analyser<'_> {
         }
     }
 
-    /// A symbol that becomes a local.
-    fn name_pattern(&mut self, form: &Form) -> A<u32> {
+    /// Declares a symbol as a local.
+    fn name_pattern(&mut self, form: &Form) -> AnalysisResult<u32> {
         let Some(name) = plain(form) else {
-            return Err(unsupported(form, "a local name must be a symbol without a namespace, and no earlier result"));
+            return Err(unsupported(form, "a local name must be a symbol without a namespace, not an earlier result"));
         };
         let slot = self.scope().slot();
         self.declare(name, slot);
@@ -73,7 +73,7 @@ impl Analyser<'_> {
     }
 
     /// `[a b & r :as v]`
-    fn vector_pattern(&mut self, form: &Form, parts: &[Form]) -> A<Pattern> {
+    fn vector_pattern(&mut self, form: &Form, parts: &[Form]) -> AnalysisResult<Pattern> {
         let (mut items, mut rest, mut whole) = (Vec::new(), None, None);
         let mut parts = parts.iter();
         while let Some(part) = parts.next() {
@@ -97,17 +97,17 @@ impl Analyser<'_> {
     }
 
     /// `{:keys [a] b :c :or {…} :as m}`
-    fn map_pattern(&mut self, form: &Form, parts: &[Form]) -> A<Pattern> {
+    fn map_pattern(&mut self, form: &Form, parts: &[Form]) -> AnalysisResult<Pattern> {
         let pairs = || parts.chunks_exact(2).map(|pair| (&pair[0], &pair[1]));
         let mut defaults = Defaults::new();
         if let Some((_, given)) = pairs().find(|(key, _)| is_keyword(key, "or")) {
             let Shape::Map(given) = &given.shape else {
-                return Err(broken(Reason::InvalidForm, ":or", "the defaults must be a map", given.span));
+                return Err(form_error(Reason::InvalidForm, ":or", "the defaults must be a map", given.span));
             };
             for pair in given.chunks_exact(2) {
                 let Some(name) = plain(&pair[0]) else {
                     let hint = "Write {:keys [a] :or {a 1}}";
-                    return Err(broken_with(
+                    return Err(form_error_with_hint(
                         Reason::InvalidForm,
                         ":or",
                         "the names must be symbols",
@@ -129,17 +129,23 @@ impl Analyser<'_> {
                     "keys" => self.names_pattern(value, &defaults, Value::Keyword, &mut entries)?,
                     "strs" => self.names_pattern(value, &defaults, |name| Value::from(name.name()), &mut entries)?,
                     "or" | "as" => {}
-                    other => return Err(unsupported(key, format!("`:{other}` is not known in a map pattern"))),
+                    other => return Err(unsupported(key, format!("`:{other}` is not supported in a map pattern"))),
                 },
                 Shape::Symbol(_) | Shape::Vector(_) | Shape::Map(_) => {
                     let wanted = match (&value.shape, plain(value)) {
                         (Shape::Literal(wanted @ (Value::Keyword(_) | Value::Str(_))), _) => wanted.clone(),
-                        // The reference reads a symbol as the keyword of its name.
+                        // As in the reference, a symbol here is the keyword of its name.
                         (_, Some(name)) => Value::Keyword(name),
                         _ => {
                             let hint = "Write {name :key} or {name \"key\"}";
                             let problem = "a map pattern needs a keyword or string as key";
-                            return Err(broken_with(Reason::InvalidForm, "destructuring", problem, hint, value.span));
+                            return Err(form_error_with_hint(
+                                Reason::InvalidForm,
+                                "destructuring",
+                                problem,
+                                hint,
+                                value.span,
+                            ));
                         }
                     };
                     let default = self.default(key.name(), &defaults)?;
@@ -154,23 +160,23 @@ impl Analyser<'_> {
         Ok(Pattern::Map { entries, whole, span: form.span })
     }
 
-    /// The names behind `:keys` and `:strs`.
+    /// The names after `:keys` and `:strs`.
     fn names_pattern(
         &mut self,
         form: &Form,
         defaults: &Defaults<'_>,
         key: fn(Keyword) -> Value,
         entries: &mut Vec<Entry>,
-    ) -> A<()> {
+    ) -> AnalysisResult<()> {
         let Shape::Vector(names) = &form.shape else {
-            return Err(broken(Reason::InvalidForm, ":keys", "the names must be a vector of symbols", form.span));
+            return Err(form_error(Reason::InvalidForm, ":keys", "the names must be a vector of symbols", form.span));
         };
         for part in &**names {
             let name = match part.shape {
                 Shape::Literal(Value::Keyword(word)) => word,
                 _ => plain(part).ok_or_else(|| {
                     let problem = "a name must be a symbol without a namespace";
-                    broken_with(Reason::InvalidForm, ":keys", problem, "Write {:keys [a b]}", part.span)
+                    form_error_with_hint(Reason::InvalidForm, ":keys", problem, "Write {:keys [a b]}", part.span)
                 })?,
             };
             let default = self.default(Some(name), defaults)?;
@@ -181,25 +187,25 @@ impl Analyser<'_> {
         Ok(())
     }
 
-    /// The default of a name; it sees the names bound before.
-    fn default(&mut self, name: Option<Keyword>, defaults: &Defaults<'_>) -> A<Option<Node>> {
+    /// The default of a name; it sees the names bound to its left.
+    fn default(&mut self, name: Option<Keyword>, defaults: &Defaults<'_>) -> AnalysisResult<Option<Node>> {
         let found = name.and_then(|name| defaults.iter().find(|(given, _)| *given == name));
         found.map(|(_, form)| self.expr(form, Tail::No)).transpose()
     }
 }
 
-/// Is the form this keyword?
+/// True if the form is this keyword.
 pub(super) fn is_keyword(form: &Form, name: &str) -> bool {
     matches!(&form.shape, Shape::Literal(Value::Keyword(word)) if word.name() == name)
 }
 
 fn after_ampersand(form: &Form) -> Box<crate::lisp::Error> {
     let hint = "Write [a b & rest] or [a b & rest :as all]";
-    broken_with(Reason::InvalidForm, "destructuring", "one pattern must stand after &", hint, form.span)
+    form_error_with_hint(Reason::InvalidForm, "destructuring", "exactly one pattern must follow &", hint, form.span)
 }
 
-/// A pattern that does not exist.
+/// The error for an invalid pattern.
 pub(super) fn unsupported(form: &Form, problem: impl Into<String>) -> Box<crate::lisp::Error> {
     let hint = "Use a symbol, [a b & rest :as all] or {:keys [a] b :key :or {a 1} :as all}";
-    broken_with(Reason::UnsupportedPattern, "destructuring", problem, hint, form.span)
+    form_error_with_hint(Reason::UnsupportedPattern, "destructuring", problem, hint, form.span)
 }

@@ -1,8 +1,8 @@
-//! Choices: `if` and its kin, `cond`, `case`, `condp`.
+//! Choices: `if` and its variants, `cond`, `case`, `condp`.
 
 use super::bind::is_keyword;
 use super::call::{builtin, call, constant_builtin, count};
-use super::{A, Analyser, Tail, broken, broken_with};
+use super::{Analyser, AnalysisResult, Tail, form_error, form_error_with_hint};
 use crate::lisp::builtins;
 use crate::lisp::ir::{Expr, Local, Node, Pattern};
 use crate::lisp::{Form, Shape};
@@ -10,7 +10,7 @@ use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::Value;
 
-/// When `if-let` and its kin take the first branch.
+/// The test of `if-let` and its variants: when they take the first branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Test {
     /// The value is truthy.
@@ -23,7 +23,7 @@ enum Test {
 
 impl Analyser<'_> {
     /// `(if c t e?)`
-    pub(super) fn if_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+    pub(super) fn if_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
         count("if", args, form.span)?;
         let test = self.expr(&args[0], Tail::No)?;
         let then = self.expr(&args[1], tail)?;
@@ -32,7 +32,7 @@ impl Analyser<'_> {
     }
 
     /// `(if-not c t e?)`
-    pub(super) fn if_not_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+    pub(super) fn if_not_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
         count("if-not", args, form.span)?;
         let test = self.expr(&args[0], Tail::No)?;
         let then = self.expr(&args[1], tail)?;
@@ -41,7 +41,7 @@ impl Analyser<'_> {
     }
 
     /// `(when c body…)`
-    pub(super) fn when_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+    pub(super) fn when_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
         count("when", args, form.span)?;
         let test = self.expr(&args[0], Tail::No)?;
         let then = self.body(&args[1..], form.span, tail)?;
@@ -49,7 +49,7 @@ impl Analyser<'_> {
     }
 
     /// `(when-not c body…)`
-    pub(super) fn when_not_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+    pub(super) fn when_not_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
         count("when-not", args, form.span)?;
         let test = self.expr(&args[0], Tail::No)?;
         let then = self.body(&args[1..], form.span, tail)?;
@@ -57,52 +57,78 @@ impl Analyser<'_> {
     }
 
     /// `(if-let [p e] then else?)`
-    pub(super) fn if_let_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+    pub(super) fn if_let_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
         self.if_binding("if-let", form, args, Test::Truthy, tail)
     }
 
     /// `(if-some [p e] then else?)`
-    pub(super) fn if_some_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+    pub(super) fn if_some_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
         self.if_binding("if-some", form, args, Test::NotNil, tail)
     }
 
-    fn if_binding(&mut self, op: &str, form: &Form, args: &[Form], test: Test, tail: Tail) -> A {
+    fn if_binding(&mut self, op: &str, form: &Form, args: &[Form], test: Test, tail: Tail) -> AnalysisResult {
         count(op, args, form.span)?;
         self.binding(op, form, &args[0], (&args[1..2], &args[2..]), test, tail)
     }
 
     /// `(when-let [p e] body…)`
-    pub(super) fn when_let_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+    pub(super) fn when_let_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
         self.when_binding("when-let", form, args, Test::Truthy, tail)
     }
 
     /// `(when-some [p e] body…)`
-    pub(super) fn when_some_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+    pub(super) fn when_some_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
         self.when_binding("when-some", form, args, Test::NotNil, tail)
     }
 
     /// `(when-first [p coll] body…)`
-    pub(super) fn when_first_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+    pub(super) fn when_first_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
         self.when_binding("when-first", form, args, Test::First, tail)
     }
 
-    fn when_binding(&mut self, op: &str, form: &Form, args: &[Form], test: Test, tail: Tail) -> A {
+    fn when_binding(&mut self, op: &str, form: &Form, args: &[Form], test: Test, tail: Tail) -> AnalysisResult {
         count(op, args, form.span)?;
         self.binding(op, form, &args[0], (&args[1..], &[]), test, tail)
     }
 
-    /// One binding, and what is done when the value passes the test and when not. The else branch sees a plain name, whose
-    /// value did not pass (as the reference has it), but no names of a pattern.
-    fn binding(&mut self, op: &str, form: &Form, bind: &Form, forms: (&[Form], &[Form]), test: Test, tail: Tail) -> A {
+    /// Analyses one binding with its two branches. As in the reference, the else branch sees a plain name, whose value
+    /// did not pass the test, but no names of a pattern.
+    fn binding(
+        &mut self,
+        op: &str,
+        form: &Form,
+        bind: &Form,
+        forms: (&[Form], &[Form]),
+        test: Test,
+        tail: Tail,
+    ) -> AnalysisResult {
         let hint = format!("Write ({op} [name value] …)");
         let Shape::Vector(parts) = &bind.shape else {
-            return Err(broken_with(Reason::InvalidArity, op, "the binding must be a vector", &hint, bind.span));
+            return Err(form_error_with_hint(
+                Reason::InvalidArity,
+                op,
+                "the binding must be a vector",
+                &hint,
+                bind.span,
+            ));
         };
         let [target, source] = &**parts else {
-            return Err(broken_with(Reason::InvalidForm, op, "needs one name and one value", &hint, bind.span));
+            return Err(form_error_with_hint(
+                Reason::InvalidForm,
+                op,
+                "needs one name and one value",
+                &hint,
+                bind.span,
+            ));
         };
         if !matches!(target.shape, Shape::Symbol(_) | Shape::Vector(_) | Shape::Map(_)) {
-            return Err(broken_with(Reason::InvalidForm, op, "a name or a pattern is needed", &hint, target.span));
+            return Err(form_error_with_hint(
+                Reason::InvalidForm,
+                op,
+                "a name or a pattern is needed",
+                &hint,
+                target.span,
+            ));
         }
         let mut source = self.expr(source, Tail::No)?;
         if test == Test::First {
@@ -142,10 +168,10 @@ impl Analyser<'_> {
     }
 
     /// `(cond test value …)`
-    pub(super) fn cond_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+    pub(super) fn cond_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
         if !args.len().is_multiple_of(2) {
             let hint = "Write (cond test value … :else value)";
-            return Err(broken_with(Reason::InvalidCondForm, "cond", "a test has no value", hint, form.span));
+            return Err(form_error_with_hint(Reason::InvalidCondForm, "cond", "a test has no value", hint, form.span));
         }
         let mut clauses = Vec::with_capacity(args.len() / 2);
         for pair in args.chunks_exact(2) {
@@ -155,10 +181,16 @@ impl Analyser<'_> {
     }
 
     /// `(case expr constant value … default?)`
-    pub(super) fn case_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+    pub(super) fn case_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
         let Some((subject, rest)) = args.split_first() else {
             let hint = "Write (case value 1 :one (2 3) :few :other)";
-            return Err(broken_with(Reason::InvalidForm, "case", "there is no value to compare", hint, form.span));
+            return Err(form_error_with_hint(
+                Reason::InvalidForm,
+                "case",
+                "the value to compare is missing",
+                hint,
+                form.span,
+            ));
         };
         let subject = Box::new(self.expr(subject, Tail::No)?);
         let pairs = rest.chunks_exact(2);
@@ -166,7 +198,9 @@ impl Analyser<'_> {
         let mut clauses = Vec::with_capacity(rest.len() / 2);
         for pair in pairs {
             let constants = match &pair[0].shape {
-                Shape::List(group) if !group.is_empty() => group.iter().map(constant).collect::<A<Vec<Value>>>()?,
+                Shape::List(group) if !group.is_empty() => {
+                    group.iter().map(constant).collect::<AnalysisResult<Vec<Value>>>()?
+                }
                 _ => vec![constant(&pair[0])?],
             };
             clauses.push((constants, self.expr(&pair[1], tail)?));
@@ -176,17 +210,29 @@ impl Analyser<'_> {
     }
 
     /// `(condp pred expr test value … default?)`
-    pub(super) fn condp_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+    pub(super) fn condp_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
         let hint = "Write (condp pred value test result … default)";
         let [pred, subject, rest @ ..] = args else {
-            return Err(broken_with(Reason::InvalidForm, "condp", "needs a predicate and a value", hint, form.span));
+            return Err(form_error_with_hint(
+                Reason::InvalidForm,
+                "condp",
+                "needs a predicate and a value",
+                hint,
+                form.span,
+            ));
         };
         if rest.len() < 2 {
-            return Err(broken_with(Reason::InvalidForm, "condp", "needs a test and its result", hint, form.span));
+            return Err(form_error_with_hint(
+                Reason::InvalidForm,
+                "condp",
+                "needs a test and its result",
+                hint,
+                form.span,
+            ));
         }
         let results = rest.chunks_exact(2).map(|pair| &pair[1]);
         if let Some(arrow) = results.into_iter().find(|part| is_keyword(part, ">>")) {
-            return Err(broken_with(Reason::InvalidForm, "condp", ":>> is not known here", hint, arrow.span));
+            return Err(form_error_with_hint(Reason::InvalidForm, "condp", ":>> is not supported", hint, arrow.span));
         }
         let pred = self.expr(pred, Tail::No)?;
         let mark = self.enter();
@@ -221,7 +267,7 @@ impl Analyser<'_> {
     }
 }
 
-/// Calls a builtin of the language with one argument, whatever the program has defined under its name.
+/// Calls a builtin even if the program has a definition of the same name.
 #[expect(clippy::expect_used, reason = "the caller names one that exists")]
 fn of_language(name: &str, arg: Node, span: Span) -> Node {
     builtin(builtins::find(name).expect("invariant: the language has it"), vec![arg], span)
@@ -248,10 +294,10 @@ fn nil(span: Span) -> Node {
 }
 
 /// A constant of `case`.
-fn constant(form: &Form) -> A<Value> {
+fn constant(form: &Form) -> AnalysisResult<Value> {
     match &form.shape {
         Shape::Literal(value) if !matches!(value, Value::Float(number) if !number.is_finite()) => Ok(value.clone()),
-        _ => Err(broken(
+        _ => Err(form_error(
             Reason::InvalidForm,
             "case",
             "a case must be a keyword, string, number, boolean, nil or a parenthesised group of them",

@@ -1,17 +1,16 @@
-//! Lists: forms, calls of builtins, tools and any other value.
+//! Lists: forms, and calls of builtins, tools and other values.
 
-use super::name::function;
 use super::word::{Word, word};
-use super::{A, Analyser, Tail, broken, broken_with};
-use crate::lisp::builtins::{self, Builtin, Run};
-use crate::lisp::function::Function;
+use super::{Analyser, AnalysisResult, Tail, form_error, form_error_with_hint};
+use crate::lisp::builtins::{self, Builtin, Implementation, namespaces};
 use crate::lisp::ir::{Expr, Node};
-use crate::lisp::{Error, Form, Shape, namespaces};
+use crate::lisp::machine::Callable;
+use crate::lisp::{Error, Form, Shape};
 use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Keyword, Value};
 
-/// Functions whose number of arguments is checked although they may never be called.
+/// Functions whose number of arguments is checked during analysis, even if the call never runs.
 const CHECKED: &[&str] = &[
     "all-ns",
     "apply",
@@ -29,15 +28,15 @@ const CHECKED: &[&str] = &[
     "tool/servers",
 ];
 
-/// Functions that take a symbol as it is written.
+/// Functions that take a symbol unevaluated.
 const QUOTING: &[&str] = &["doc", "meta", "source", "dir", "ns-publics", "ns-name"];
 
 impl Analyser<'_> {
     /// `( … )`
-    pub(super) fn list(&mut self, form: &Form, parts: &[Form], tail: Tail) -> A {
+    pub(super) fn list(&mut self, form: &Form, parts: &[Form], tail: Tail) -> AnalysisResult {
         let Some((head, args)) = parts.split_first() else {
             let hint = "Write [] for an empty list, or a function between the parentheses";
-            return Err(broken_with(Reason::InvalidForm, "()", "there is nothing to call", hint, form.span));
+            return Err(form_error_with_hint(Reason::InvalidForm, "()", "there is nothing to call", hint, form.span));
         };
         if let Shape::Symbol(name) = &head.shape {
             return self.named_call(form, *name, head.span, args, tail);
@@ -48,7 +47,7 @@ impl Analyser<'_> {
     }
 
     /// A list that begins with a symbol.
-    fn named_call(&mut self, form: &Form, head: Keyword, at: Span, args: &[Form], tail: Tail) -> A {
+    fn named_call(&mut self, form: &Form, head: Keyword, at: Span, args: &[Form], tail: Tail) -> AnalysisResult {
         let (local, word) = (self.is_local(head), word(head));
         if let Some(Word { form: Some(analyse), is_fixed, .. }) = word
             && (!local || *is_fixed)
@@ -68,10 +67,10 @@ impl Analyser<'_> {
         let name = head.name();
         if name == "." {
             let hint = "Write (.method object arguments…)";
-            return Err(broken_with(
+            return Err(form_error_with_hint(
                 Reason::InvalidForm,
                 ".",
-                "this way to call methods does not exist",
+                "this method call syntax is not supported",
                 hint,
                 form.span,
             ));
@@ -81,10 +80,16 @@ impl Analyser<'_> {
             Some(("data", key)) => {
                 let hint =
                     format!("Write data/{key} for the data, (get data/{key} …) or (nth data/{key} …) for a part of it");
-                return Err(broken_with(Reason::InvalidForm, name, "data is no function", &hint, form.span));
+                return Err(form_error_with_hint(
+                    Reason::InvalidForm,
+                    name,
+                    "input data is not a function",
+                    &hint,
+                    form.span,
+                ));
             }
             Some(("Double", member)) => {
-                // A constant that is called is the constant (as the suite's reference has it).
+                // As in the reference, calling a constant gives the constant.
                 if let Ok(value @ Value::Float(_)) = namespaces::find("Double", member) {
                     self.all(args)?;
                     return Ok(Node::constant(value, form.span));
@@ -107,9 +112,9 @@ impl Analyser<'_> {
     }
 
     /// Calls a builtin known by name.
-    fn builtin_call(&mut self, row: &'static Builtin, args: &[Form], span: Span) -> A {
+    fn builtin_call(&mut self, row: &'static Builtin, args: &[Form], span: Span) -> AnalysisResult {
         let nodes = if QUOTING.contains(&row.name) {
-            args.iter().map(|arg| self.quoting(arg)).collect::<A<Vec<Node>>>()?
+            args.iter().map(|arg| self.quoting(arg)).collect::<AnalysisResult<Vec<Node>>>()?
         } else {
             self.all(args)?
         };
@@ -119,8 +124,8 @@ impl Analyser<'_> {
         Ok(builtin(row, nodes, span))
     }
 
-    /// An argument that is taken as written when it is a symbol.
-    fn quoting(&mut self, arg: &Form) -> A {
+    /// An argument that is not evaluated if it is a symbol.
+    fn quoting(&mut self, arg: &Form) -> AnalysisResult {
         match arg.name() {
             Some(name) => Ok(Node::constant(Value::Symbol(name), arg.span)),
             None => self.expr(arg, Tail::No),
@@ -128,7 +133,7 @@ impl Analyser<'_> {
     }
 
     /// `(tool/name …)`
-    pub(super) fn tool_call(&mut self, form: &Form, tool: &str, at: Span, args: &[Form]) -> A {
+    pub(super) fn tool_call(&mut self, form: &Form, tool: &str, at: Span, args: &[Form]) -> AnalysisResult {
         let tool = self.tool_name(tool, at);
         let keys = args.iter().step_by(2);
         let pairs = args.len().is_multiple_of(2)
@@ -147,27 +152,27 @@ impl Analyser<'_> {
             let args = Box::new(self.expr(arg, Tail::No)?);
             return Ok(Node::new(Expr::Tool { tool: tool.into(), args }, form.span));
         }
-        let callee = Box::new(Node::constant(function(Function::Tool(tool.into())), at));
+        let callee = Box::new(Node::constant(Callable::Tool(tool.into()).into_value(), at));
         Ok(Node::new(Expr::Call { callee, args: self.all(args)? }, form.span))
     }
 
-    /// A method that does not exist: fails when it is reached.
+    /// A method that does not exist: the error is raised when the call runs.
     pub(super) fn unknown_method(&mut self, name: &str, span: Span) -> Node {
         let methods = || builtins::rows().map(|row| row.name).filter(|name| name.starts_with('.'));
         let near = crate::text::nearest::nearest(name, methods());
         let guess = near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default();
         let listed: Vec<&str> = methods().collect();
         let error = Error::new(Reason::UnsupportedMethod, format!("there is no method `{name}`"))
-            .hint(format!("{guess}There are {}", listed.join(", ")));
+            .hint(format!("{guess}Available: {}", listed.join(", ")));
         Node::new(Expr::Raise(Box::new(error.at(span))), span)
     }
 }
 
-/// The builtin that a node is.
+/// The builtin that a constant node holds.
 pub(super) fn constant_builtin(node: &Node) -> Option<&'static Builtin> {
     match &node.expr {
-        Expr::Const(Value::Function(function)) => match &**function {
-            Function::Builtin(row) if matches!(row.run, Run::Function(_)) => Some(row),
+        Expr::Const(value) => match Callable::of_value(value)? {
+            Callable::Builtin(row) if matches!(row.run, Implementation::Function(_)) => Some(row),
             _ => None,
         },
         _ => None,
@@ -180,14 +185,14 @@ pub(super) fn call(callee: Node, mut args: Vec<Node>, span: Span) -> Node {
         return builtin(row, args, span);
     }
     if matches!(&callee.expr, Expr::Const(Value::Float(number)) if !number.is_finite()) {
-        let error = broken(Reason::InvalidKeywordCall, "call", "a number is no function", span);
+        let error = form_error(Reason::InvalidKeywordCall, "call", "a number is not a function", span);
         args.push(Node::new(Expr::Raise(error), span));
         return Node::new(Expr::Do(args), span);
     }
     Node::new(Expr::Call { callee: Box::new(callee), args }, span)
 }
 
-/// Calls a builtin. With a wrong number of arguments it fails when it is reached.
+/// Calls a builtin. A wrong number of arguments is an error when the call runs.
 pub(super) fn builtin(row: &'static Builtin, mut args: Vec<Node>, span: Span) -> Node {
     if !row.arity.allows(args.len()) {
         let error = arity_error(Reason::ArityError, row, args.len(), span);
@@ -203,14 +208,14 @@ pub(super) fn builtin(row: &'static Builtin, mut args: Vec<Node>, span: Span) ->
     Node::new(Expr::Builtin { builtin: row, args }, span)
 }
 
-/// Are these the arguments of `(take n (range start end step))`? Only there the step may be 0.
+/// True for the arguments of `(take n (range start end step))`, the only call in which the step may be 0.
 fn takes_of_range(args: &[Node]) -> bool {
     let [_, Node { expr: Expr::Builtin { builtin, args }, .. }] = args else { return false };
     builtin.name == "range"
         && matches!(&**args, [_, _, step] if !matches!(step.expr, Expr::Const(Value::Int(step)) if step != 0))
 }
 
-/// A builtin that got a wrong number of arguments.
+/// A call of a builtin with a wrong number of arguments.
 fn arity_error(reason: Reason, row: &Builtin, got: usize, span: Span) -> Box<Error> {
     let error = Error::new(reason, format!("needs {}, got {got}", row.arity)).within(row.name).at(span);
     Box::new(if row.signatures.is_empty() {
@@ -220,8 +225,8 @@ fn arity_error(reason: Reason, row: &Builtin, got: usize, span: Span) -> Box<Err
     })
 }
 
-/// Checks the number of parts of a form against its row in the table of builtins.
-pub(super) fn count(op: &str, args: &[Form], span: Span) -> A<()> {
+/// Checks the number of a form's parts against its row in the table of builtins.
+pub(super) fn count(op: &str, args: &[Form], span: Span) -> AnalysisResult<()> {
     match builtins::find(op) {
         Some(row) if !row.arity.allows(args.len()) => Err(arity_error(Reason::InvalidArity, row, args.len(), span)),
         _ => Ok(()),

@@ -1,12 +1,12 @@
-//! The table of forms: which function analyses which. A test holds it against the rows of the builtins' table.
+//! The table of forms: the function that analyses each. A test compares it with the rows of the builtins' table.
 
-use super::{A, Analyser, Tail};
+use super::{Analyser, AnalysisResult, Tail};
 use crate::lisp::Form;
 
-/// Analyses a form: the whole of it, its parts after the head, and whether it stands in tail position.
-pub(super) type Handler = fn(&mut Analyser<'_>, &Form, &[Form], Tail) -> A;
+/// Analyses a form: the whole form, its parts after the head, and whether it is in tail position.
+pub(super) type Handler = fn(&mut Analyser<'_>, &Form, &[Form], Tail) -> AnalysisResult;
 
-/// Forms that no local can hide.
+/// Forms that locals cannot shadow.
 pub(super) const FIXED: &[&str] = &[
     "if",
     "do",
@@ -25,7 +25,7 @@ pub(super) const FIXED: &[&str] = &[
 
 macro_rules! forms {
     ($($name:literal $handler:ident;)*) => {
-        /// All forms with what analyses them.
+        /// All forms with their handlers.
         pub(super) const FORMS: &[(&str, Handler)] =
             &[$(($name, |analyser, form, args, tail| analyser.$handler(form, args, tail)),)*];
     };
@@ -74,7 +74,7 @@ forms! {
     "tool/try" try_form;
 }
 
-/// Is there a form of this name?
+/// True if there is a form of this name.
 pub(in crate::lisp) fn is_form(name: &str) -> bool {
     FORMS.iter().any(|(form, _)| *form == name)
 }

@@ -1,4 +1,4 @@
-//! Functions: `fn`, `defn`'s function and `#( … )`.
+//! Functions: `fn`, the function of `defn`, and `#( … )`.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::bind::unsupported;
 use super::call::count;
 use super::name::{is_placeholder, number, plain};
-use super::{A, Analyser, Tail, broken, broken_with, liveness};
+use super::{Analyser, AnalysisResult, Tail, form_error, form_error_with_hint, liveness};
 use crate::lisp::ir::{Expr, Lambda, Node, Pattern};
 use crate::lisp::{Error, Form, Shape};
 use crate::reasons::Reason;
@@ -16,7 +16,7 @@ use crate::value::Keyword;
 /// The highest placeholder of a short function.
 const PLACEHOLDERS: usize = SHORT.len();
 
-/// Placeholders, and how they are shown.
+/// Placeholders and their display names.
 const SHORT: [(&str, &str); 20] = [
     ("%1", "p1"),
     ("%2", "p2"),
@@ -40,7 +40,7 @@ const SHORT: [(&str, &str); 20] = [
     ("%20", "p20"),
 ];
 
-/// What calls a function by its own name.
+/// The meaning of a function's own name inside it.
 #[derive(Clone, Copy)]
 enum SelfName {
     /// Nothing.
@@ -53,7 +53,7 @@ enum SelfName {
 
 impl Analyser<'_> {
     /// `(fn name? [params] body…)`
-    pub(super) fn fn_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+    pub(super) fn fn_form(&mut self, form: &Form, args: &[Form], _: Tail) -> AnalysisResult {
         count("fn", args, form.span)?;
         let (name, args) = match args {
             [name, params, ..] if plain(name).is_some() && !is_multiple(params) => {
@@ -65,23 +65,23 @@ impl Analyser<'_> {
     }
 
     /// The function of `(defn name [params] body…)`.
-    pub(super) fn defined(&mut self, name: Keyword, parts: &[Form], span: Span) -> A {
+    pub(super) fn defined(&mut self, name: Keyword, parts: &[Form], span: Span) -> AnalysisResult {
         self.lambda("defn", SelfName::Global(name), parts, span)
     }
 
     /// A function from its parameters and body.
-    fn lambda(&mut self, op: &str, name: SelfName, parts: &[Form], span: Span) -> A {
+    fn lambda(&mut self, op: &str, name: SelfName, parts: &[Form], span: Span) -> AnalysisResult {
         let Some((form, body)) = parts.split_first() else {
-            let problem = "the parameters are missing";
-            return Err(broken_with(Reason::InvalidForm, op, problem, &written(op), span));
+            let problem = "the parameter vector is missing";
+            return Err(form_error_with_hint(Reason::InvalidForm, op, problem, &written(op), span));
         };
         let Shape::Vector(params) = &form.shape else {
             let (problem, hint) = if is_multiple(form) {
-                ("a function has one list of parameters", "Use & rest, or several functions".to_owned())
+                ("a function has only one parameter vector", "Use & rest, or define several functions".to_owned())
             } else {
                 ("the parameters must be a vector", written(op))
             };
-            return Err(broken_with(Reason::InvalidForm, op, problem, &hint, form.span));
+            return Err(form_error_with_hint(Reason::InvalidForm, op, problem, &hint, form.span));
         };
         self.enter_function();
         let shown_name = match name {
@@ -112,7 +112,7 @@ impl Analyser<'_> {
         Ok(self.finish(shown_name, patterns, rest, shown, body, span))
     }
 
-    /// Ends the innermost function.
+    /// Finishes the innermost function.
     fn finish(
         &mut self,
         name: Option<Keyword>,
@@ -130,11 +130,11 @@ impl Analyser<'_> {
     }
 
     /// `#( … )`
-    pub(super) fn short(&mut self, form: &Form, parts: &Rc<[Form]>) -> A {
+    pub(super) fn short(&mut self, form: &Form, parts: &Rc<[Form]>) -> AnalysisResult {
         let (highest, rest) = placeholders(parts)?;
         if highest > PLACEHOLDERS {
             let problem = format!("placeholders go up to %{PLACEHOLDERS}");
-            return Err(broken_with(Reason::InvalidForm, "#()", problem, "Use (fn […] …)", form.span));
+            return Err(form_error_with_hint(Reason::InvalidForm, "#()", problem, "Use (fn […] …)", form.span));
         }
         self.enter_function();
         let mut params = Vec::with_capacity(highest);
@@ -168,25 +168,25 @@ impl Analyser<'_> {
     }
 }
 
-/// How a function is written.
+/// The notation of a function, for hints.
 fn written(op: &str) -> String {
     format!("Write ({op} {}[a b & more] body)", if op == "defn" { "name " } else { "" })
 }
 
-/// Is it a name whose function a short function of nothing else calls? Placeholders, earlier results and qualified names
+/// True for a name that a short function consisting only of it calls. Placeholders, earlier results and qualified names
 /// are values, but a tool is called.
 fn is_called(form: &Form) -> bool {
     let is_tool = form.symbol().is_some_and(|name| name.starts_with("tool/"));
     is_tool || plain(form).is_some_and(|name| !is_placeholder(name.name()))
 }
 
-/// Is it a list of parameters with a body, as functions of several arities have them?
+/// True for a parameter list with a body, as in a function with several arities.
 fn is_multiple(form: &Form) -> bool {
     form.list().and_then(<[Form]>::first).is_some_and(|first| matches!(first.shape, Shape::Vector(_)))
 }
 
 /// The positional parameters and the one after `&`.
-fn parameters<'f>(op: &str, params: &'f [Form], span: Span) -> A<(&'f [Form], Option<&'f Form>)> {
+fn parameters<'f>(op: &str, params: &'f [Form], span: Span) -> AnalysisResult<(&'f [Form], Option<&'f Form>)> {
     if let Some(form) = params.iter().find(|form| matches!(form.shape, Shape::Literal(_))) {
         return Err(unsupported(form, "a parameter must be a symbol, a vector or a map"));
     }
@@ -195,11 +195,11 @@ fn parameters<'f>(op: &str, params: &'f [Form], span: Span) -> A<(&'f [Form], Op
     };
     match &params[at + 1..] {
         [rest] if rest.symbol() != Some("&") => Ok((&params[..at], Some(rest))),
-        _ => Err(broken(Reason::InvalidForm, op, "one parameter must stand after &", span)),
+        _ => Err(form_error(Reason::InvalidForm, op, "exactly one parameter must follow &", span)),
     }
 }
 
-/// The parameters as they are shown.
+/// The parameters as displayed.
 fn shown<'n>(positions: impl Iterator<Item = &'n str>, rest: Option<&'n str>) -> Box<str> {
     let mut shown = String::from("[");
     for name in positions.chain(rest.map(|_| "&")).chain(rest) {
@@ -225,8 +225,8 @@ fn placeholders(parts: &[Form]) -> Result<(usize, bool), Box<Error>> {
                 None => {}
             },
             Shape::Short(_) => {
-                let hint = "Write the inner one as (fn [x] …)";
-                return Err(broken_with(Reason::InvalidForm, "#()", "#() cannot stand inside of #()", hint, form.span));
+                let hint = "Write the inner function as (fn [x] …)";
+                return Err(form_error_with_hint(Reason::InvalidForm, "#()", "#() cannot be nested", hint, form.span));
             }
             Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) => forms.extend(&**parts),
             Shape::Literal(_) | Shape::Regex(_) | Shape::Quoted(_) | Shape::Var(_) => {}

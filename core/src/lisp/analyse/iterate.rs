@@ -2,39 +2,39 @@
 
 use super::bind::is_keyword;
 use super::call::count;
-use super::{A, Analyser, Tail, broken_with};
-use crate::lisp::ir::{Expr, Gives, Level, Modifier, Node};
+use super::{Analyser, AnalysisResult, Tail, form_error_with_hint};
+use crate::lisp::ir::{Expr, IterationResult, Level, Modifier, Node};
 use crate::lisp::{Form, Shape};
 use crate::reasons::Reason;
 use crate::value::Value;
 
 impl Analyser<'_> {
     /// `(for [p coll …] body…)`
-    pub(super) fn for_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
-        self.iteration("for", form, args, Gives::List)
+    pub(super) fn for_form(&mut self, form: &Form, args: &[Form], _: Tail) -> AnalysisResult {
+        self.iteration("for", form, args, IterationResult::List)
     }
 
     /// `(doseq [p coll …] body…)`
-    pub(super) fn doseq_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
-        self.iteration("doseq", form, args, Gives::Nil)
+    pub(super) fn doseq_form(&mut self, form: &Form, args: &[Form], _: Tail) -> AnalysisResult {
+        self.iteration("doseq", form, args, IterationResult::Nil)
     }
 
-    fn iteration(&mut self, op: &str, form: &Form, args: &[Form], gives: Gives) -> A {
+    fn iteration(&mut self, op: &str, form: &Form, args: &[Form], gives: IterationResult) -> AnalysisResult {
         let hint = format!("Write ({op} [x coll :when test] body)");
-        let wrong = |problem, span| Err(broken_with(Reason::InvalidForm, op, problem, &hint, span));
+        let wrong = |problem, span| Err(form_error_with_hint(Reason::InvalidForm, op, problem, &hint, span));
         count(op, args, form.span)?;
         let Shape::Vector(parts) = &args[0].shape else {
             let problem = "the bindings must be a vector";
-            return Err(broken_with(Reason::InvalidArity, op, problem, &hint, args[0].span));
+            return Err(form_error_with_hint(Reason::InvalidArity, op, problem, &hint, args[0].span));
         };
         if args.len() < 2 {
-            return Err(broken_with(Reason::InvalidArity, op, "the body is missing", &hint, form.span));
+            return Err(form_error_with_hint(Reason::InvalidArity, op, "the body is missing", &hint, form.span));
         }
         if !parts.len().is_multiple_of(2) {
             return wrong("a binding has no value", args[0].span);
         }
         if parts.is_empty() {
-            return wrong("there is nothing to go through", args[0].span);
+            return wrong("the bindings are empty", args[0].span);
         }
         let mark = self.enter();
         let mut levels: Vec<Level> = Vec::new();
@@ -45,7 +45,7 @@ impl Analyser<'_> {
                 continue;
             }
             let Some(level) = levels.last_mut() else {
-                return wrong("a binding must stand before the first modifier", key.span);
+                return wrong("a binding must precede the first modifier", key.span);
             };
             let modifier = if is_keyword(key, "when") {
                 Modifier::When(self.expr(value, Tail::No)?)
@@ -63,13 +63,13 @@ impl Analyser<'_> {
         Ok(Node::new(Expr::For { levels, body, gives }, form.span))
     }
 
-    fn level(&mut self, op: &str, pattern: &Form, source: &Form) -> A<Level> {
+    fn level(&mut self, op: &str, pattern: &Form, source: &Form) -> AnalysisResult<Level> {
         if let Shape::Literal(value @ (Value::Int(_) | Value::Big(_) | Value::Float(_) | Value::Keyword(_))) =
             &source.shape
         {
-            let problem = format!("{} cannot be gone through", crate::lisp::described(value));
+            let problem = format!("{} is not a collection", crate::lisp::described(value));
             let hint = "Use a collection, a string, or (range n)";
-            return Err(broken_with(Reason::InvalidArity, op, problem, hint, source.span));
+            return Err(form_error_with_hint(Reason::InvalidArity, op, problem, hint, source.span));
         }
         let source = self.expr(source, Tail::No)?;
         Ok(Level { pattern: self.pattern(pattern)?, source, modifiers: Vec::new() })

@@ -1,9 +1,9 @@
-//! Collections, regular expressions and quoted names as they are written.
+//! Collection literals, regular expressions and quoted names.
 
 use hashbrown::HashSet;
 use std::sync::Arc;
 
-use super::{A, Analyser, Tail};
+use super::{Analyser, AnalysisResult, Tail};
 use crate::lisp::builtins::regex::compile;
 use crate::lisp::ir::{Expr, Node};
 use crate::lisp::{Form, Shape};
@@ -11,26 +11,26 @@ use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Keyword, Value};
 
-/// Steps that compiling all regexes of a program may take: nobody looks at the clock meanwhile. It is enough for 200 that
-/// know the letters of all languages.
+/// Steps for compiling all regexes of a program, during which the clock is not checked. Enough for 200 regexes with the
+/// letters of all languages.
 const MOST_REGEX_STEPS: usize = 10_000_000;
 
-/// What two forms have in common when they are literally equal: lists and vectors are alike, the order in maps and sets
-/// does not count, and neither does the sign of zero.
+/// The equality of literal forms: lists and vectors are equal, the order in maps and sets is ignored, and so is the
+/// sign of zero.
 #[derive(PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Written<'f> {
+enum LiteralKey<'f> {
     Literal(&'f Value),
     Zero,
     Symbol(Keyword),
     Quoted(Keyword),
     Var(Keyword),
-    Sequence(Vec<Written<'f>>),
-    Map(Vec<(Written<'f>, Written<'f>)>),
-    Set(Vec<Written<'f>>),
+    Sequence(Vec<LiteralKey<'f>>),
+    Map(Vec<(LiteralKey<'f>, LiteralKey<'f>)>),
+    Set(Vec<LiteralKey<'f>>),
 }
 
-impl<'f> Written<'f> {
-    /// `None` for what is never equal to anything: regular expressions and short functions.
+impl<'f> LiteralKey<'f> {
+    /// `None` for forms that are never equal to another: regular expressions and short functions.
     fn of(form: &'f Form) -> Option<Self> {
         let all = |parts: &'f [Form]| parts.iter().map(Self::of).collect::<Option<Vec<_>>>();
         Some(match &form.shape {
@@ -58,23 +58,23 @@ impl<'f> Written<'f> {
 
 impl Analyser<'_> {
     /// `#"…"`
-    fn regex(&mut self, source: &str, span: Span) -> A {
+    fn regex(&mut self, source: &str, span: Span) -> AnalysisResult {
         let compiled = compile(source).map_err(|error| crate::lisp::Error { reason: Reason::InvalidForm, ..error });
         let compiled = compiled.and_then(|pattern| {
             self.regex_steps += pattern.program().work();
             if self.regex_steps > MOST_REGEX_STEPS {
-                let problem = "the program's regexes are too large together";
+                let problem = "the program's regexes are too large in total";
                 return Err(
-                    crate::lisp::Error::new(Reason::ProgramTooLarge, problem).hint("Use fewer, or simpler ones")
+                    crate::lisp::Error::new(Reason::ProgramTooLarge, problem).hint("Use fewer or simpler regexes")
                 );
             }
-            Ok(Node::constant(Value::Pattern(Arc::new(pattern)), span))
+            Ok(Node::constant(Value::Regex(Arc::new(pattern)), span))
         });
         compiled.map_err(|error| Box::new(error.within("#\"…\"").at(span)))
     }
 
-    /// Any form but a literal value, a list and a symbol.
-    pub(super) fn literal(&mut self, form: &Form) -> A {
+    /// Any form except an atom, a list and a symbol.
+    pub(super) fn literal(&mut self, form: &Form) -> AnalysisResult {
         let span = form.span;
         match &form.shape {
             Shape::Literal(value) => Ok(Node::constant(value.clone(), span)),
@@ -101,7 +101,7 @@ impl Analyser<'_> {
     }
 }
 
-/// `[…]`, a constant when all items are.
+/// `[…]`; a constant if all items are.
 fn vector(nodes: Vec<Node>) -> Expr {
     match constants(&nodes) {
         Some(items) => Expr::Const(items.into()),
@@ -109,7 +109,7 @@ fn vector(nodes: Vec<Node>) -> Expr {
     }
 }
 
-/// `#{…}`, a constant when all members are.
+/// `#{…}`; a constant if all members are.
 fn set(nodes: Vec<Node>) -> Expr {
     match constants(&nodes) {
         Some(members) => Expr::Const(Value::set(members)),
@@ -117,7 +117,7 @@ fn set(nodes: Vec<Node>) -> Expr {
     }
 }
 
-/// `{…}`, a constant when all keys and values are.
+/// `{…}`; a constant if all keys and values are.
 pub(super) fn map(entries: Vec<(Node, Node)>) -> Expr {
     let constant = |node: &Node| match &node.expr {
         Expr::Const(value) => Some(value.clone()),
@@ -131,7 +131,7 @@ pub(super) fn map(entries: Vec<(Node, Node)>) -> Expr {
     }
 }
 
-/// The values of nodes that are all constant.
+/// The values of the nodes if all are constant.
 fn constants(nodes: &[Node]) -> Option<Vec<Value>> {
     nodes
         .iter()
@@ -142,18 +142,18 @@ fn constants(nodes: &[Node]) -> Option<Vec<Value>> {
         .collect()
 }
 
-/// Forms that are compared with each other one by one.
+/// Up to this many forms are compared pairwise.
 const FEW: usize = 8;
 
 /// Fails when two of the forms are literally equal.
-fn distinct<'f>(problem: &str, mut forms: impl ExactSizeIterator<Item = &'f Form> + Clone) -> A<()> {
+fn distinct<'f>(problem: &str, mut forms: impl ExactSizeIterator<Item = &'f Form> + Clone) -> AnalysisResult<()> {
     let twice = if forms.len() <= FEW {
-        let same = |a: &Form, b: &Form| Written::of(a).is_some_and(|a| Written::of(b).is_some_and(|b| a == b));
+        let same = |a: &Form, b: &Form| LiteralKey::of(a).is_some_and(|a| LiteralKey::of(b).is_some_and(|b| a == b));
         let mut before = forms.clone().enumerate();
         before.find(|(at, form)| forms.clone().take(*at).any(|known| same(known, form))).map(|(_, form)| form)
     } else {
         let mut seen = HashSet::new();
-        forms.find(|form| Written::of(form).is_some_and(|written| !seen.insert(written)))
+        forms.find(|form| LiteralKey::of(form).is_some_and(|written| !seen.insert(written)))
     };
     match twice {
         Some(form) => Err(Box::new(crate::lisp::Error::new(Reason::DuplicateKey, problem).at(form.span))),

@@ -1,23 +1,23 @@
-//! Liveness: which reads of a local are the last ones, so that its value may be moved out.
+//! Liveness: finds the last read of each local, so that its value may be moved out.
 //!
-//! One walk against the order of evaluation. It goes with the set of slots that are read afterwards on some path; a read
-//! of a slot outside of the set is a last one. What a loop goes back to counts as afterwards. Functions within were
-//! marked when they were finished; making one reads what it captures.
+//! One walk in reverse order of evaluation, with the set of slots that are read later on some path; a read of a slot
+//! outside of the set is a last read. Reads that a loop jumps back to count as later. Inner functions were marked when
+//! they were finished; creating one reads its captures.
 
 use crate::lisp::ir::{Capture, Entry, Expr, Level, Local, Modifier, Node, Pattern};
 
-/// A set of slots. Copied without allocation while they are few.
+/// A set of slots; copying it does not allocate while slot numbers are small.
 #[derive(Debug, Clone, Default)]
 struct Slots {
-    /// The first 64.
+    /// Slots 0 to 63.
     few: u64,
-    /// All others, by 64.
+    /// All other slots, 64 per word.
     many: Vec<u64>,
 }
 
 impl Slots {
     fn insert(&mut self, slot: u32) {
-        match place(slot) {
+        match bit_of(slot) {
             (None, bit) => self.few |= bit,
             (Some(at), bit) => {
                 if at >= self.many.len() {
@@ -29,7 +29,7 @@ impl Slots {
     }
 
     fn remove(&mut self, slot: u32) {
-        match place(slot) {
+        match bit_of(slot) {
             (None, bit) => self.few &= !bit,
             (Some(at), bit) => {
                 if let Some(word) = self.many.get_mut(at) {
@@ -40,7 +40,7 @@ impl Slots {
     }
 
     fn contains(&self, slot: u32) -> bool {
-        match place(slot) {
+        match bit_of(slot) {
             (None, bit) => self.few & bit != 0,
             (Some(at), bit) => self.many.get(at).is_some_and(|word| word & bit != 0),
         }
@@ -65,12 +65,12 @@ impl Slots {
     }
 }
 
-/// The word in `many`, none for `few`, and the bit in it.
-fn place(slot: u32) -> (Option<usize>, u64) {
+/// The word in `many` (`None` for `few`), and the bit in it.
+fn bit_of(slot: u32) -> (Option<usize>, u64) {
     ((slot as usize / 64).checked_sub(1), 1 << (slot % 64))
 }
 
-/// Marks the last reads in a function: its body, and the patterns its arguments are bound to, in order.
+/// Marks the last reads in a function: in its body and in the patterns of its arguments, in order.
 pub(super) fn mark(body: &mut Node, patterns: &mut [&mut Pattern]) {
     let mut walk = Walk { jumps: Vec::new() };
     let mut live = Slots::default();
@@ -81,13 +81,13 @@ pub(super) fn mark(body: &mut Node, patterns: &mut [&mut Pattern]) {
 }
 
 struct Walk {
-    /// What is read after a jump to the loops around, innermost last. None are around: the function begins again with
-    /// all its slots bound anew.
+    /// Slots read after a jump to the enclosing loops, innermost last. Without a loop the function restarts with all
+    /// its slots bound again.
     jumps: Vec<Slots>,
 }
 
 impl Walk {
-    /// Goes from what is live after a node to what is live before it.
+    /// Turns the live set after a node into the live set before it.
     fn node(&mut self, node: &mut Node, live: &mut Slots) {
         match &mut node.expr {
             Expr::Const(_)
@@ -141,7 +141,7 @@ impl Walk {
                 self.binds(binds, live);
             }
             Expr::Loop { binds, body } => {
-                let mut touched = Touched::default();
+                let mut touched = SlotUse::default();
                 for (pattern, _) in binds.iter() {
                     touched.pattern(pattern);
                 }
@@ -191,7 +191,7 @@ impl Walk {
         }
     }
 
-    /// A node that may be left out.
+    /// A node that may be skipped.
     fn maybe(&mut self, node: &mut Node, live: &mut Slots) {
         let end = live.clone();
         self.node(node, live);
@@ -215,11 +215,11 @@ impl Walk {
         }
     }
 
-    /// The end of each level goes on to its next item, or to the next one of a level around it. `again` is what all of
-    /// them may read, less what the level and those within bind anew.
+    /// Each level ends by going to its next item, or to the next item of an enclosing level. `again` is the set of
+    /// slots that these may read, without the slots that the level and inner levels bind again.
     fn iteration(&mut self, levels: &mut [Level], body: &mut Node, live: &mut Slots) {
         let end = live.clone();
-        let mut touched = Touched::default();
+        let mut touched = SlotUse::default();
         touched.node(body);
         for (outer, level) in levels.iter().enumerate() {
             if outer > 0 {
@@ -227,9 +227,9 @@ impl Walk {
             }
             touched.level(level);
         }
-        let mut bound = Touched::default();
+        let mut bound = SlotUse::default();
         bound.node(body);
-        let again = |bound: &Touched| {
+        let again = |bound: &SlotUse| {
             let mut again = touched.reads.clone().without(&bound.binds);
             again.union(&end);
             again
@@ -299,14 +299,14 @@ fn read(local: &mut Local, live: &mut Slots) {
     live.insert(local.slot);
 }
 
-/// The slots that a part of a function reads, and those it binds.
+/// The slots that a part of a function reads and binds.
 #[derive(Debug, Default)]
-struct Touched {
+struct SlotUse {
     reads: Slots,
     binds: Slots,
 }
 
-impl Touched {
+impl SlotUse {
     fn node(&mut self, node: &Node) {
         match &node.expr {
             Expr::Const(_)
@@ -391,7 +391,7 @@ impl Touched {
         }
     }
 
-    /// A level without its source.
+    /// A level without its source collection.
     fn level(&mut self, level: &Level) {
         self.pattern(&level.pattern);
         for modifier in &level.modifiers {

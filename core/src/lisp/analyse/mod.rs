@@ -1,10 +1,10 @@
-//! Analysis: forms become the intermediate program. Names are resolved to slots, macros are expanded, patterns, shapes
-//! and counts are checked, and each local's last read is found.
+//! Analysis: turns forms into the intermediate program. Resolves names to slots, expands macros, checks patterns,
+//! shapes and counts, and finds each local's last read.
 //!
-//! In: the forms of a program and what its names may mean. Out: an [`ir::Program`], or the first thing that is wrong; of
-//! unknown names all at once. It must never run anything, and never recurse deeper than the limit `form_nesting`.
+//! In: the forms of a program and the names it may use. Out: an [`ir::Program`], or the first error; unknown names are
+//! reported together. It must never run anything, and never recurse deeper than the limit `form_nesting`.
 
-#![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a node")]
+#![expect(clippy::unnecessary_box_returns, reason = "boxed errors keep a result as small as a node")]
 #![expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "all forms have the type of the table's functions")]
 
 mod bind;
@@ -28,8 +28,8 @@ use hashbrown::{HashMap, HashSet};
 
 pub(super) use form::is_form;
 
+use super::host::Watch;
 use super::ir::{self, Expr, Node};
-use super::watch::Watch;
 use super::{Error, Form, Memory, Shape, ToolInfo};
 use crate::limits::FORM_NESTING;
 use crate::reasons::Reason;
@@ -38,21 +38,21 @@ use crate::value::{Keyword, Value};
 use name::Unknown;
 use scope::{Locals, Scope};
 
-/// What the names of a program may mean besides its own definitions and the builtins.
+/// The names a program may use besides its own definitions and the builtins.
 #[derive(Debug, Clone, Copy)]
 pub struct Names<'a> {
-    /// What earlier programs defined.
+    /// Definitions of earlier programs.
     pub memory: &'a Memory,
     /// The tools that may be called.
     pub tools: &'a [ToolInfo],
 }
 
-/// Analyses a program. Errors are those of language contract §1 up to the static name checks, with their places.
+/// Analyses a program. Errors are those of language contract §1 up to the static name checks, with spans.
 pub fn analyse(forms: &[Form], names: &Names<'_>) -> Result<ir::Program, Error> {
     analyse_watched(forms, names, &Watch::none())
 }
 
-/// The same, unless it is stopped.
+/// The same, interruptible by the watch.
 pub(super) fn analyse_watched(forms: &[Form], names: &Names<'_>, watch: &Watch<'_>) -> Result<ir::Program, Error> {
     let mut analyser = Analyser::new(names, watch);
     let body = analyser.program(forms)?;
@@ -63,8 +63,8 @@ pub(super) fn analyse_watched(forms: &[Form], names: &Names<'_>, watch: &Watch<'
     Ok(program)
 }
 
-/// The same for a reader of programs: with an error for each unknown name and tool, at the place of its first mention. In the body they
-/// are nil; it is not to be run.
+/// The same for tools that inspect programs: reports an error for each unknown name and tool, at its first mention.
+/// Unknown names are nil in the resulting body, which must not be run.
 pub(super) fn analyse_leniently(forms: &[Form], names: &Names<'_>) -> Result<(Node, Vec<Error>), Error> {
     let watch = Watch::none();
     let mut analyser = Analyser::new(names, &watch);
@@ -73,10 +73,10 @@ pub(super) fn analyse_leniently(forms: &[Form], names: &Names<'_>) -> Result<(No
     Ok((body, unknown))
 }
 
-/// A stage of analysis; the error is boxed because results travel through every level.
-type A<T = Node> = Result<T, Box<Error>>;
+/// The result of a stage of analysis; the error is boxed because results pass through every level.
+type AnalysisResult<T = Node> = Result<T, Box<Error>>;
 
-/// Is the value of this form the value of the innermost loop or function?
+/// The position of a form: its value is that of the innermost loop or function, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tail {
     Yes,
@@ -88,20 +88,20 @@ struct Analyser<'a> {
     names: &'a Names<'a>,
     watch: &'a Watch<'a>,
     tools: HashSet<&'a str>,
-    /// Names that the program itself defines, anywhere.
+    /// Names that the program itself defines anywhere.
     defined: HashSet<Keyword>,
     globals: Vec<Keyword>,
     numbers: HashMap<Keyword, u32>,
-    /// The functions around the current form, innermost last; the first is the program itself.
+    /// The functions around the current form, innermost last; the first one is the program itself.
     functions: Vec<Scope>,
     locals: Locals,
     unknown: Unknown,
     depth: u64,
-    /// Steps that compiling regexes has taken.
+    /// Steps spent on compiling regexes.
     regex_steps: usize,
-    /// Short functions around the current form.
+    /// Number of short functions around the current form.
     shorts: usize,
-    /// Locals without a name in the program, counted so that each has one of its own.
+    /// Number of hidden locals, for their names.
     hidden: u32,
 }
 
@@ -124,14 +124,14 @@ impl<'a> Analyser<'a> {
         }
     }
 
-    /// All forms of a program.
+    /// Analyses all forms of a program.
     fn program(&mut self, forms: &[Form]) -> Result<Node, Error> {
         self.collect(forms);
         let span = Span::new(forms.first().map_or(0, |f| f.span.start), forms.last().map_or(0, |f| f.span.end));
         self.body(forms, span, Tail::No).map_err(|error| *error)
     }
 
-    /// Collects the names of all definitions, so that each may be mentioned before it is made.
+    /// Collects the names of all definitions, so that each may be used before its definition.
     fn collect(&mut self, forms: &[Form]) {
         let mut rest: Vec<&Form> = forms.iter().collect();
         while let Some(form) = rest.pop() {
@@ -156,14 +156,13 @@ impl<'a> Analyser<'a> {
         }
     }
 
-    /// Any form.
-    fn expr(&mut self, form: &Form, tail: Tail) -> A {
+    /// Analyses any form.
+    fn expr(&mut self, form: &Form, tail: Tail) -> AnalysisResult {
         self.watch.step()?;
         self.depth += 1;
         if self.depth > FORM_NESTING.max {
             let problem = format!("forms are nested deeper than {} levels", FORM_NESTING.max);
-            let error =
-                Error::new(Reason::ProgramTooLarge, problem).hint("Give intermediate values names with let or def");
+            let error = Error::new(Reason::ProgramTooLarge, problem).hint("Name intermediate values with let or def");
             return Err(Box::new(error.at(form.span)));
         }
         let node = match &form.shape {
@@ -176,8 +175,8 @@ impl<'a> Analyser<'a> {
         node
     }
 
-    /// Forms one after the other; nil when there are none.
-    fn body(&mut self, forms: &[Form], span: Span, tail: Tail) -> A {
+    /// Analyses forms in sequence; nil if there are none.
+    fn body(&mut self, forms: &[Form], span: Span, tail: Tail) -> AnalysisResult {
         match forms {
             [] => Ok(Node::constant(Value::Nil, span)),
             [only] => self.expr(only, tail),
@@ -185,8 +184,8 @@ impl<'a> Analyser<'a> {
         }
     }
 
-    /// Forms that are all evaluated, the last one in the position of the whole.
-    fn last_in_tail(&mut self, forms: &[Form], tail: Tail) -> A<Vec<Node>> {
+    /// Analyses forms that are all evaluated, the last one in the position of the whole.
+    fn last_in_tail(&mut self, forms: &[Form], tail: Tail) -> AnalysisResult<Vec<Node>> {
         let mut nodes = Vec::with_capacity(forms.len());
         if let Some((last, before)) = forms.split_last() {
             for form in before {
@@ -197,8 +196,8 @@ impl<'a> Analyser<'a> {
         Ok(nodes)
     }
 
-    /// Forms that are all evaluated, none in tail position.
-    fn all(&mut self, forms: &[Form]) -> A<Vec<Node>> {
+    /// Analyses forms that are all evaluated, none in tail position.
+    fn all(&mut self, forms: &[Form]) -> AnalysisResult<Vec<Node>> {
         self.last_in_tail(forms, Tail::No)
     }
 
@@ -219,11 +218,11 @@ impl<'a> Analyser<'a> {
 }
 
 /// An error of the form `op` at `span`.
-fn broken(reason: Reason, op: &str, problem: impl Into<String>, span: Span) -> Box<Error> {
+fn form_error(reason: Reason, op: &str, problem: impl Into<String>, span: Span) -> Box<Error> {
     Box::new(Error::new(reason, problem).within(op.to_owned()).at(span))
 }
 
-/// As [`broken`], with what to write instead.
-fn broken_with(reason: Reason, op: &str, problem: impl Into<String>, hint: &str, span: Span) -> Box<Error> {
+/// Like [`form_error`], with a hint.
+fn form_error_with_hint(reason: Reason, op: &str, problem: impl Into<String>, hint: &str, span: Span) -> Box<Error> {
     Box::new(Error::new(reason, problem).within(op.to_owned()).hint(hint).at(span))
 }

@@ -1,112 +1,110 @@
-//! What a symbol means where it is read, and the names that mean nothing.
-
-use std::sync::Arc;
+//! Resolves symbols, and reports unknown names.
 
 use super::word::HISTORY;
-use super::{A, Analyser, is_form};
-use crate::lisp::builtins;
-use crate::lisp::function::Function;
+use super::{Analyser, AnalysisResult, is_form};
+use crate::lisp::builtins::{self, namespaces};
 use crate::lisp::ir::{Expr, Local, Node, Unbound};
-use crate::lisp::{Error, Form, namespaces};
+use crate::lisp::machine::Callable;
+use crate::lisp::{Error, Form};
 use crate::reasons::Reason;
 use crate::signature::underscored;
 use crate::text::{Span, nearest};
 use crate::value::{Keyword, Value};
 
-use super::scope::Place;
+use super::scope::LocalSource;
 use super::word::{Word, word};
 
-/// Names and tools that do not exist, in the order they were met.
+/// Unknown names and tools, in order of appearance.
 #[derive(Debug, Default)]
 pub(super) struct Unknown {
     names: Vec<Name>,
     tools: Vec<Tool>,
 }
 
-/// A tool that does not exist, and its place.
+/// An unknown tool and its span.
 type Tool = (Box<str>, Span);
 
-/// A name that means nothing, its place, and the locals that could be seen there.
+/// An unknown name, its span, and the locals visible there.
 type Name = (Keyword, Span, Vec<&'static str>);
 
-/// Names of unknown things that one message lists.
+/// Number of unknown names that one message lists.
 const LISTED: usize = 20;
 
-/// A part of the language that Clojure has and this does not, with what to write instead.
+/// Parts of Clojure that this language does not have, each with its replacement.
 const ABSENT: &[(&str, &str)] = &[
     ("dotimes", "Use (doseq [i (range n)] …)"),
     ("while", "Use (loop […] (if … (recur …) …))"),
-    ("try", "There are no exceptions: test beforehand, or end with (fail …)"),
-    ("catch", "There are no exceptions: test beforehand, or end with (fail …)"),
+    ("try", "Exceptions are not supported: check first, or end with (fail …)"),
+    ("catch", "Exceptions are not supported: check first, or end with (fail …)"),
     ("throw", "Use (fail …)"),
     ("assert", "Use (when-not … (fail …))"),
     ("ex-info", "Use (fail {:reason … :message …})"),
     ("letfn", "Use (let [f (fn […] …)] …)"),
     ("doto", "Use let and do"),
-    ("atom", "Nothing is mutable: use reduce, loop or def"),
-    ("ref", "Nothing is mutable: use reduce, loop or def"),
-    ("swap!", "Nothing is mutable: use reduce, loop or def"),
-    ("reset!", "Nothing is mutable: use reduce, loop or def"),
-    ("set!", "Nothing is mutable: use reduce, loop or def"),
-    ("deref", "Nothing is mutable: use reduce, loop or def"),
-    ("volatile!", "Nothing is mutable: use reduce, loop or def"),
-    ("iterate", "There are no endless sequences: use (loop […] …) or (reduce … (range n))"),
-    ("cycle", "There are no endless sequences: use (map (fn [i] (nth coll (mod i (count coll)))) (range n))"),
+    ("atom", "Mutable state is not supported: use reduce, loop or def"),
+    ("ref", "Mutable state is not supported: use reduce, loop or def"),
+    ("swap!", "Mutable state is not supported: use reduce, loop or def"),
+    ("reset!", "Mutable state is not supported: use reduce, loop or def"),
+    ("set!", "Mutable state is not supported: use reduce, loop or def"),
+    ("deref", "Mutable state is not supported: use reduce, loop or def"),
+    ("volatile!", "Mutable state is not supported: use reduce, loop or def"),
+    ("iterate", "Infinite sequences are not supported: use (loop […] …) or (reduce … (range n))"),
+    ("cycle", "Infinite sequences are not supported: use (map (fn [i] (nth coll (mod i (count coll)))) (range n))"),
     ("repeatedly", "Use (map (fn [_] …) (range n))"),
     ("repeat", "Use (map (fn [_] value) (range n))"),
-    ("reductions", "Use reduce with a list of the results so far"),
+    ("reductions", "Use reduce with a list of the previous results"),
     ("reduced", "Use loop to stop early"),
-    ("lazy-seq", "Everything is computed at once: use map, filter, for or loop"),
-    ("doall", "Everything is computed at once: leave it out"),
-    ("dorun", "Everything is computed at once: use doseq"),
+    ("lazy-seq", "Sequences are not lazy: use map, filter, for or loop"),
+    ("doall", "Sequences are not lazy: omit it"),
+    ("dorun", "Sequences are not lazy: use doseq"),
     ("run!", "Use (doseq [x coll] …)"),
     ("transduce", "Use (reduce f init (map … coll))"),
-    ("sequence", "Use map, filter and their like on the collection"),
-    ("eduction", "Use map, filter and their like on the collection"),
-    ("transient", "Collections that nobody else holds are changed in place by themselves"),
-    ("ns", "There are no namespaces to declare: all functions are there"),
-    ("require", "There is nothing to load: all functions are there"),
-    ("use", "There is nothing to load: all functions are there"),
-    ("import", "There is nothing to load: all functions are there"),
-    ("defmacro", "There are no macros: write a function"),
-    ("macroexpand", "There are no macros"),
-    ("eval", "Programs cannot be evaluated by programs"),
+    ("sequence", "Use map or filter on the collection"),
+    ("eduction", "Use map or filter on the collection"),
+    ("transient", "Not needed: collections with one owner are updated in place"),
+    ("ns", "Not needed: all functions are available"),
+    ("require", "Not needed: all functions are available"),
+    ("use", "Not needed: all functions are available"),
+    ("import", "Not needed: all functions are available"),
+    ("defmacro", "Macros are not supported: write a function"),
+    ("macroexpand", "Macros are not supported"),
+    ("eval", "eval is not supported"),
     ("defn-", "Use defn"),
     ("defmulti", "Use a function with case or cond"),
     ("defmethod", "Use a function with case or cond"),
     ("defrecord", "Use a map"),
     ("defprotocol", "Use functions and maps"),
     ("deftype", "Use a map"),
-    ("declare", "Names may be used before they are defined: leave it out"),
+    ("declare", "Not needed: names may be used before their definition"),
     ("future", "Use pmap or pcalls"),
     ("promise", "Use pmap or pcalls"),
-    ("slurp", "Programs see only data/… and tool/…"),
-    ("spit", "Programs see only data/… and tool/…"),
+    ("slurp", "Programs can only access data/… and tool/…"),
+    ("spit", "Programs can only access data/… and tool/…"),
     ("printf", "Use (println (format …))"),
     ("call", "Write (tool/name {…})"),
-    ("rand", "There is no chance in programs: equal inputs give equal results"),
-    ("rand-int", "There is no chance in programs: equal inputs give equal results"),
-    ("rand-nth", "There is no chance in programs: equal inputs give equal results"),
-    ("shuffle", "There is no chance in programs: equal inputs give equal results"),
-    ("sorted-map", "Maps are always read in the order of their keys: use {…}"),
-    ("sorted-set", "Sets are always read in order: use #{…}"),
-    ("*4", "There are *1, *2 and *3"),
+    ("rand", "Random numbers are not supported: equal inputs give equal results"),
+    ("rand-int", "Random numbers are not supported: equal inputs give equal results"),
+    ("rand-nth", "Random numbers are not supported: equal inputs give equal results"),
+    ("shuffle", "Random numbers are not supported: equal inputs give equal results"),
+    ("sorted-map", "Maps are always sorted by key: use {…}"),
+    ("sorted-set", "Sets are always sorted: use #{…}"),
+    ("*4", "Only *1, *2 and *3 exist"),
     ("data", "Write data/name"),
     ("tool", "Write (tool/name {…})"),
 ];
 
 impl Unknown {
-    /// How many names are unknown so far.
+    /// The number of unknown names so far.
     pub(super) fn mark(&self) -> usize {
         self.names.len()
     }
 
-    /// Forgets the names met since: what stands inside of something unknown says nothing more.
+    /// Forgets the names added since the mark: errors inside an unknown form add nothing.
     pub(super) fn forget(&mut self, mark: usize) {
         self.names.truncate(mark);
     }
 
-    /// Fails when names or tools are unknown.
+    /// Fails if names or tools are unknown.
     pub(super) fn check(&self, analyser: &Analyser<'_>) -> Result<(), Error> {
         let seen = self.distinct(LISTED + 1);
         if !seen.is_empty() {
@@ -115,7 +113,7 @@ impl Unknown {
         self.tools.first().map_or(Ok(()), |unknown| Err(no_tool(unknown, analyser)))
     }
 
-    /// An error for each unknown name and each unknown tool.
+    /// One error for each unknown name and tool.
     pub(super) fn each(&self, analyser: &Analyser<'_>) -> Vec<Error> {
         let mut tools: Vec<&Tool> = Vec::new();
         for unknown in &self.tools {
@@ -127,7 +125,7 @@ impl Unknown {
         names.chain(tools.into_iter().map(|unknown| no_tool(unknown, analyser))).collect()
     }
 
-    /// The first mention of each unknown name, of the first so many.
+    /// The first mention of each unknown name, at most this many.
     fn distinct(&self, most: usize) -> Vec<&Name> {
         let mut seen: Vec<&Name> = Vec::new();
         for unknown in &self.names {
@@ -139,13 +137,13 @@ impl Unknown {
     }
 }
 
-/// The error about names that mean nothing, at the place of the first.
+/// The error about unknown names, at the span of the first.
 fn unbound(seen: &[&Name], analyser: &Analyser<'_>) -> Error {
     let names: Vec<String> = seen.iter().take(LISTED).map(|(name, _, _)| format!("`{}`", name.name())).collect();
     let more = if seen.len() > LISTED { " and more" } else { "" };
     let problem = match names.as_slice() {
-        [name] => format!("nothing is called {name}"),
-        names => format!("nothing is called {}{more}", names.join(", ")),
+        [name] => format!("unknown name {name}"),
+        names => format!("unknown names {}{more}", names.join(", ")),
     };
     let mut hints: Vec<String> = Vec::new();
     for hint in seen.iter().take(LISTED).filter_map(|(name, _, locals)| analyser.suggestion(name.name(), locals)) {
@@ -170,13 +168,13 @@ fn no_tool((name, span): &Tool, analyser: &Analyser<'_>) -> Error {
         (near, known) => {
             let guess = near.map(|near| format!("Did you mean tool/{near}? ")).unwrap_or_default();
             let listed: Vec<String> = known.iter().map(|name| format!("tool/{name}")).collect();
-            format!("{guess}There are {}", listed.join(", "))
+            format!("{guess}Available: {}", listed.join(", "))
         }
     };
-    Error::new(Reason::UnknownTool, format!("there is no tool `{name}`")).at(*span).hint(hint)
+    Error::new(Reason::UnknownTool, format!("unknown tool `{name}`")).at(*span).hint(hint)
 }
 
-/// Hints behind one another; the last one ends as it is.
+/// Joins hints into sentences; the last one keeps its end.
 fn sentences(hints: &[String]) -> String {
     let mut text = String::new();
     for hint in hints {
@@ -189,17 +187,17 @@ fn sentences(hints: &[String]) -> String {
 }
 
 impl<'a> Analyser<'a> {
-    /// A symbol that is read.
-    pub(super) fn symbol(&mut self, name: Keyword, span: Span) -> A {
+    /// Analyses a symbol that is read.
+    pub(super) fn symbol(&mut self, name: Keyword, span: Span) -> AnalysisResult {
         if self.shorts == 0 && is_placeholder(name.name()) {
-            let problem = format!("`{}` stands outside of #(…)", name.name());
+            let problem = format!("`{}` is outside of #(…)", name.name());
             return Err(Box::new(Error::new(Reason::InvalidPlaceholder, problem).at(span)));
         }
-        if let Some(place) = self.local(name) {
-            let expr = match place {
-                Place::Slot(slot) => Expr::Local(Local { slot, last: false }),
-                Place::Capture(place) => Expr::Capture(place),
-                Place::Myself => Expr::Myself,
+        if let Some(source) = self.local(name) {
+            let expr = match source {
+                LocalSource::Slot(slot) => Expr::Local(Local { slot, last: false }),
+                LocalSource::Capture(source) => Expr::Capture(source),
+                LocalSource::Myself => Expr::Myself,
             };
             return Ok(Node::new(expr, span));
         }
@@ -215,7 +213,7 @@ impl<'a> Analyser<'a> {
         Ok(self.unknown_name(name, span))
     }
 
-    /// A name that lives in memory, or that the language has.
+    /// Resolves a name to memory or to the language.
     fn known(&mut self, name: Keyword) -> Option<Expr> {
         let word = word(name);
         if self.is_global(name) {
@@ -226,12 +224,12 @@ impl<'a> Analyser<'a> {
         word.and_then(Word::expr)
     }
 
-    /// Does the name live in memory, or will it?
+    /// True if the name is in memory or is defined by this program.
     pub(super) fn is_global(&self, name: Keyword) -> bool {
         self.defined.contains(&name) || self.names.memory.contains_key(&name)
     }
 
-    /// Notes an unknown name; the node is never run.
+    /// Records an unknown name; the resulting node is never run.
     pub(super) fn unknown_name(&mut self, name: Keyword, span: Span) -> Node {
         let few = self.unknown.names.len() < LISTED;
         let locals = if few { self.locals.names().map(Keyword::name).collect() } else { Vec::new() };
@@ -239,7 +237,7 @@ impl<'a> Analyser<'a> {
         Node::constant(Value::Nil, span)
     }
 
-    /// A tool's declared name: prompts write names with `-`, and `-` and `_` are the same. Notes a tool that the agent does not have.
+    /// The declared name of a tool: `-` and `_` are the same in tool names. Records an unknown tool.
     pub(super) fn tool_name<'n>(&mut self, name: &'n str, span: Span) -> &'n str
     where
         'a: 'n,
@@ -258,13 +256,13 @@ impl<'a> Analyser<'a> {
         )
     }
 
-    /// A symbol with a namespace that is read.
-    fn qualified(&mut self, namespace: &str, member: &str, span: Span) -> A {
+    /// Analyses a symbol with a namespace.
+    fn qualified(&mut self, namespace: &str, member: &str, span: Span) -> AnalysisResult {
         match namespace {
             "data" => Ok(Node::new(Expr::Data(member.into()), span)),
             "tool" => {
                 let tool = self.tool_name(member, span);
-                Ok(Node::constant(function(Function::Tool(tool.into())), span))
+                Ok(Node::constant(Callable::Tool(tool.into()).into_value(), span))
             }
             "budget" if member == "remaining" => Ok(Node::new(Expr::Budget, span)),
             "budget" => {
@@ -278,7 +276,7 @@ impl<'a> Analyser<'a> {
         }
     }
 
-    /// `#'name`: the value of a definition or builtin, whatever locals are called.
+    /// `#'name`: the value of a definition or builtin; locals do not shadow it.
     pub(super) fn var(&mut self, name: Keyword, span: Span) -> Node {
         match self.known(name) {
             Some(expr) => Node::new(expr, span),
@@ -286,15 +284,13 @@ impl<'a> Analyser<'a> {
         }
     }
 
-    /// What somebody who wrote this unknown name may have meant.
+    /// A suggestion for an unknown name.
     fn suggestion(&self, name: &str, locals: &[&'static str]) -> Option<String> {
         if let Some((_, hint)) = ABSENT.iter().find(|(absent, _)| *absent == name) {
             return Some(format!("{name}: {}", lower(hint)));
         }
         if is_form(name) {
-            return Some(format!(
-                "`{name}` is a special form: it can be called, but is no value; wrap it in (fn […] …)"
-            ));
+            return Some(format!("`{name}` is a special form, not a value; wrap it in (fn […] …)"));
         }
         let defined = self.defined.iter().map(|name| name.name());
         let memory = self.names.memory.keys().map(|name| name.name());
@@ -304,19 +300,14 @@ impl<'a> Analyser<'a> {
         known.sort_unstable();
         let dashed = name.replace('_', "-");
         let meant = known.iter().copied().find(|known| *known == dashed).or_else(|| nearest::nearest(name, known));
-        meant.map(|meant| format!("Instead of `{name}` did you mean `{meant}`?"))
+        meant.map(|meant| format!("Did you mean `{meant}` instead of `{name}`?"))
     }
 }
 
-/// A hint as the continuation of a sentence.
+/// A hint as the continuation of a sentence, in lower case.
 fn lower(hint: &str) -> String {
     let mut chars = hint.chars();
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
-}
-
-/// A function as a value.
-pub(super) fn function(function: Function) -> Value {
-    Value::Function(Arc::new(function))
 }
 
 /// `%`, `%&`, `%1` to `%20` and beyond, but not `%0`.
@@ -324,19 +315,19 @@ pub(super) fn is_placeholder(name: &str) -> bool {
     name.strip_prefix('%').is_some_and(|rest| rest.is_empty() || rest == "&" || number(rest).is_some())
 }
 
-/// The number of a placeholder `%n`, from 1; `usize::MAX` for numbers beyond all bounds.
+/// The number of a placeholder `%n`, from 1; `usize::MAX` if it is too large.
 pub(super) fn number(digits: &str) -> Option<usize> {
     let is_number =
         digits.starts_with(|c: char| ('1'..='9').contains(&c)) && digits.bytes().all(|b| b.is_ascii_digit());
     is_number.then(|| digits.parse().unwrap_or(usize::MAX))
 }
 
-/// Is it a name that can stand in a program (and not one of a hidden local)?
+/// True for a name that programs can contain, which the names of hidden locals are not.
 fn is_written(name: &str) -> bool {
     !name.starts_with('\u{1}')
 }
 
-/// The symbol of a form that may be given a meaning: without a namespace, and not that of an earlier result.
+/// The name of a form that may be defined: a symbol without a namespace that is not an earlier result.
 pub(super) fn plain(form: &Form) -> Option<Keyword> {
     form.name().filter(|name| namespaces::split(name.name()).is_none() && !HISTORY.contains(&name.name()))
 }

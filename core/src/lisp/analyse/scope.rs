@@ -1,6 +1,6 @@
 //! The names and slots of the functions that are being analysed.
 //!
-//! It must never give a slot to two locals that can be read at the same time.
+//! It must never assign one slot to two locals that can be read at the same time.
 
 use hashbrown::HashMap;
 
@@ -8,47 +8,47 @@ use super::Analyser;
 use crate::lisp::ir::{Capture, Local};
 use crate::value::Keyword;
 
-/// The locals that can be seen, of all functions around the current form.
+/// The visible locals of all functions around the current form.
 #[derive(Debug, Default)]
 pub(super) struct Locals {
-    /// What each name stands for, innermost first to be found.
-    seen: HashMap<Keyword, Bound>,
-    /// The names in the order they were declared, each with what it stood for before.
-    declared: Vec<(Keyword, Option<Bound>)>,
+    /// The innermost meaning of each name.
+    seen: HashMap<Keyword, LocalBinding>,
+    /// The names in order of declaration, each with its previous meaning.
+    declared: Vec<(Keyword, Option<LocalBinding>)>,
 }
 
-/// What a local name stands for, in the function that binds it.
+/// The meaning of a local name in the function that binds it.
 #[derive(Debug, Clone, Copy)]
-struct Bound {
-    /// Which function it is, from the outermost.
+struct LocalBinding {
+    /// The level of that function, 0 for the outermost.
     level: usize,
-    place: Place,
+    source: LocalSource,
 }
 
-/// Where the value of a local name is found.
+/// The location of a local's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum LocalSource {
     Slot(u32),
     Capture(u32),
     Myself,
 }
 
-/// A function that is being analysed.
+/// A function under analysis.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
-    /// How many locals were declared outside of it.
+    /// Number of locals declared outside of it.
     outside: usize,
     next: u32,
-    /// Slots the frame needs.
+    /// Slots that the frame needs.
     pub(super) size: u32,
-    /// What the function closes over.
+    /// The captures of the function.
     pub(super) captures: Vec<Capture>,
     places: HashMap<(u8, u32), u32>,
-    /// Counts that `recur` must have, innermost loop last.
+    /// Argument counts of `recur`, innermost loop last.
     pub(super) targets: Vec<usize>,
 }
 
-/// A point to go back to at the end of a scope.
+/// A point to return to at the end of a scope.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     declared: usize,
@@ -56,12 +56,12 @@ pub(super) struct Mark {
 }
 
 impl Locals {
-    fn declare(&mut self, name: Keyword, bound: Bound) {
+    fn declare(&mut self, name: Keyword, bound: LocalBinding) {
         let before = self.seen.insert(name, bound);
         self.declared.push((name, before));
     }
 
-    /// Forgets the names declared since that many were.
+    /// Forgets the names declared since the mark.
     fn forget(&mut self, declared: usize) {
         for (name, before) in self.declared.drain(declared..).rev() {
             match before {
@@ -71,14 +71,14 @@ impl Locals {
         }
     }
 
-    /// The names that can be seen.
+    /// The visible names.
     pub(super) fn names(&self) -> impl Iterator<Item = Keyword> {
         self.seen.keys().copied()
     }
 }
 
 impl Scope {
-    /// A slot of its own until the scope ends.
+    /// A new slot, free again at the end of the scope.
     pub(super) fn slot(&mut self) -> u32 {
         let slot = self.next;
         self.next += 1;
@@ -86,15 +86,15 @@ impl Scope {
         slot
     }
 
-    /// The capture that brings in what the maker of this function finds at `place`.
-    fn capture(&mut self, place: Place) -> Place {
-        let (key, capture) = match place {
-            Place::Slot(slot) => ((0, slot), Capture::Local(Local { slot, last: false })),
-            Place::Capture(outer) => ((1, outer), Capture::Outer(outer)),
-            Place::Myself => ((2, 0), Capture::Myself),
+    /// The capture of a value that the creator of this function finds at this location.
+    fn capture(&mut self, source: LocalSource) -> LocalSource {
+        let (key, capture) = match source {
+            LocalSource::Slot(slot) => ((0, slot), Capture::Local(Local { slot, last: false })),
+            LocalSource::Capture(outer) => ((1, outer), Capture::Outer(outer)),
+            LocalSource::Myself => ((2, 0), Capture::Myself),
         };
         let captures = &mut self.captures;
-        Place::Capture(*self.places.entry(key).or_insert_with(|| {
+        LocalSource::Capture(*self.places.entry(key).or_insert_with(|| {
             captures.push(capture);
             u32::try_from(captures.len() - 1).unwrap_or(u32::MAX)
         }))
@@ -107,7 +107,7 @@ impl Analyser<'_> {
         self.functions.push(Scope { outside: self.locals.declared.len(), ..Scope::default() });
     }
 
-    /// Ends the innermost function: its locals are forgotten.
+    /// Leaves the innermost function and forgets its locals.
     pub(super) fn leave_function(&mut self) -> Scope {
         let scope = self.functions.pop().unwrap_or_default();
         self.locals.forget(scope.outside);
@@ -119,39 +119,39 @@ impl Analyser<'_> {
         Mark { declared: self.locals.declared.len(), next: self.scope().next }
     }
 
-    /// Ends it: its names are forgotten, its slots free.
+    /// Leaves an inner scope: its names are forgotten, its slots are free.
     pub(super) fn leave(&mut self, mark: Mark) {
         self.forget(mark);
         self.scope().next = mark.next;
     }
 
-    /// Forgets the names declared since, but keeps their slots.
+    /// Forgets the names declared since the mark, but keeps their slots.
     pub(super) fn forget(&mut self, mark: Mark) {
         self.locals.forget(mark.declared);
     }
 
-    /// Names a slot of the innermost function.
+    /// Gives a slot of the innermost function a name.
     pub(super) fn declare(&mut self, name: Keyword, slot: u32) {
-        self.bind(name, Place::Slot(slot));
+        self.bind(name, LocalSource::Slot(slot));
     }
 
-    /// Names the innermost function itself.
+    /// Declares the name of the innermost function itself.
     pub(super) fn declare_myself(&mut self, name: Keyword) {
-        self.bind(name, Place::Myself);
+        self.bind(name, LocalSource::Myself);
     }
 
-    fn bind(&mut self, name: Keyword, place: Place) {
+    fn bind(&mut self, name: Keyword, source: LocalSource) {
         let level = self.functions.len() - 1;
-        self.locals.declare(name, Bound { level, place });
+        self.locals.declare(name, LocalBinding { level, source });
     }
 
-    /// Where a local of this name is found from the innermost function; captures are added on the way.
-    pub(super) fn local(&mut self, name: Keyword) -> Option<Place> {
-        let Bound { level, place } = *self.locals.seen.get(&name)?;
-        Some(self.functions.iter_mut().skip(level + 1).fold(place, |place, scope| scope.capture(place)))
+    /// Finds a local of this name from the innermost function; adds captures on the way.
+    pub(super) fn local(&mut self, name: Keyword) -> Option<LocalSource> {
+        let LocalBinding { level, source } = *self.locals.seen.get(&name)?;
+        Some(self.functions.iter_mut().skip(level + 1).fold(source, |source, scope| scope.capture(source)))
     }
 
-    /// Is there a local of this name?
+    /// True if there is a local of this name.
     pub(super) fn is_local(&self, name: Keyword) -> bool {
         self.locals.seen.contains_key(&name)
     }

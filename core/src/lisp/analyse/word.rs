@@ -1,42 +1,42 @@
-//! What the language says about a name, all of it found at once.
+//! The names of the language, with everything the analyser needs to know about each.
 
 use std::sync::OnceLock;
 
 use hashbrown::HashMap;
 
 use super::form::{FIXED, FORMS, Handler};
-use crate::lisp::builtins::{self, Builtin, Run};
+use crate::lisp::builtins::namespaces;
+use crate::lisp::builtins::{self, Builtin, Implementation};
 use crate::lisp::ir::Expr;
-use crate::lisp::namespaces;
 use crate::value::{Keyword, Value};
 
 /// A name of the language.
 #[derive(Default)]
 pub(super) struct Word {
-    /// What analyses lists that begin with it.
+    /// Analyses lists that begin with the name.
     pub(super) form: Option<Handler>,
-    /// The form keeps its meaning when a local has its name.
+    /// Locals do not shadow the form.
     pub(super) is_fixed: bool,
     /// The function of this name.
     pub(super) function: Option<&'static Builtin>,
-    /// What it is as a value.
+    /// Its value, if it can be read.
     value: Option<Meaning>,
 }
 
-/// What a name is as a value.
+/// The value of a name.
 enum Meaning {
     Constant(Value),
     History(u8),
 }
 
-/// The names of earlier results, the last one first.
+/// The names of earlier results, the last result first.
 pub(super) const HISTORY: [&str; 3] = ["*1", "*2", "*3"];
 
 /// Functions that can only be called by name.
 const CALLED: [&str; 3] = ["juxt", "pmap", "pcalls"];
 
 impl Word {
-    /// Reads it.
+    /// The expression that reads the name.
     pub(super) fn expr(&self) -> Option<Expr> {
         self.value.as_ref().map(|meaning| match meaning {
             Meaning::Constant(value) => Expr::Const(value.clone()),
@@ -64,11 +64,11 @@ fn words() -> HashMap<Keyword, Word> {
         change(name, &|word| word.value = Some(Meaning::History(back)));
     }
     for name in builtins::rows().map(|row| row.name).chain(namespaces::UNQUALIFIED.map(|(name, _)| name)) {
-        let function = namespaces::bare(name).filter(|row| matches!(row.run, Run::Function(_)));
+        let function = namespaces::bare(name).filter(|row| matches!(row.run, Implementation::Function(_)));
         if let Some(row) = function {
             change(name, &|word| {
                 word.function = function;
-                // A form in all but its arguments is no value (language contract §6).
+                // Functions that analyse their arguments like a form are not values (language contract §6).
                 word.value = (!CALLED.contains(&row.name)).then(|| Meaning::Constant(builtins::value(row)));
             });
         }

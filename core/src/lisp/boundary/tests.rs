@@ -1,13 +1,13 @@
-//! What comes out at the boundary, stated as readable forms.
+//! Conversions at the boundary, in readable form.
 
 use super::*;
-use crate::lisp::machine::Limits;
+use crate::lisp::Limits;
 use crate::lisp::{CallAddress, Failure, Host};
 use crate::value::{Date, Duration, Instant};
 
-struct Nobody;
+struct NoHost;
 
-impl Host for Nobody {
+impl Host for NoHost {
     fn call(&self, _: &CallAddress, _: &str, _: &Value) -> Result<Value, Failure> {
         Ok(Value::Nil)
     }
@@ -21,8 +21,8 @@ impl Host for Nobody {
     }
 }
 
-fn arguments(value: &Value) -> R<(Value, Vec<String>)> {
-    let mut machine = Machine::new(&Nobody, Limits::default());
+fn arguments(value: &Value) -> EvalResult<(Value, Vec<String>)> {
+    let mut machine = Machine::new(&NoHost, Limits::default());
     tool_args(&mut machine, value)
 }
 
@@ -47,7 +47,7 @@ fn keywords_become_names_at_every_depth_and_nothing_else_changes() {
 }
 
 #[test]
-fn of_a_keyword_and_a_string_key_the_string_is_kept_and_reported() {
+fn of_a_keyword_and_a_string_key_the_string_wins_and_is_reported() {
     let value = Value::map([(key("age"), Value::Int(1)), (Value::str("age"), Value::Int(2))]);
     let (out, warnings) = externalize(&Value::list([value]));
     assert_eq!(out.to_string(), r#"[{"age" 2}]"#);
@@ -84,7 +84,7 @@ fn arguments_have_string_keys_with_underscores_and_plain_data() {
 }
 
 #[test]
-fn of_arguments_that_become_one_the_string_key_is_kept() {
+fn of_arguments_that_become_equal_the_string_key_wins() {
     let one = Value::map([(Value::str("a-b"), Value::Int(1)), (key("a_b"), Value::Int(2))]);
     let two = Value::map([(Value::str("a-b"), Value::Int(1)), (Value::str("a_b"), Value::Int(2))]);
     for (value, expected) in [(one, r#"{"a_b" 1}"#), (two, r#"{"a_b" 2}"#)] {

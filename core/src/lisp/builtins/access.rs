@@ -1,35 +1,35 @@
-//! Access: single items of a collection, what it is and how much it holds.
+//! Access to single items of a collection, `type`, `count` and similar.
 
 use std::sync::Arc;
 
-use super::argument::{Sources, hinted, integer, is_record, swapped, taken};
+use super::argument::{CollectionKinds, hinted, integer, is_record, swapped, taken};
 use super::view::{self, collect, count, item, slice};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{R, wrong};
+use crate::lisp::{EvalResult, wrong};
 use crate::value::{Map, Set, Value};
 
 /// Access to single items.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("first", Arity::exactly(1), first)
-        .doc(&["(first coll)"], "The first item of a list or string, nil when there is none.")
+        .doc(&["(first coll)"], "The first item of a list or string, nil if it is empty.")
         .examples(&[("(first [1 2])", "1"), ("(first \"ab\")", "\"a\""), ("(first nil)", "nil")])
         .clojure(ORDERED)
         .cost(Cost::Constant),
     Builtin::new("second", Arity::exactly(1), second)
-        .doc(&["(second coll)"], "The second item of a list or string, nil when there is none.")
+        .doc(&["(second coll)"], "The second item of a list or string, nil if there is none.")
         .examples(&[("(second [1 2])", "2"), ("(second [1])", "nil")])
         .clojure(ORDERED)
         .cost(Cost::Constant),
     Builtin::new("last", Arity::exactly(1), last)
-        .doc(&["(last coll)"], "The last item of a list or string, nil when there is none.")
+        .doc(&["(last coll)"], "The last item of a list or string, nil if it is empty.")
         .examples(&[("(last [1 2])", "2"), ("(last \"ab\")", "\"b\""), ("(last [])", "nil")])
         .clojure(ORDERED)
         .cost(Cost::Constant),
     Builtin::new("nth", Arity::between(2, 3), nth)
         .doc(
             &["(nth coll index)", "(nth coll index default)"],
-            "The item at an index from 0; the default, or nil, when there is none.",
+            "The item at an index from 0; the default, or nil, if there is none.",
         )
         .examples(&[("(nth [1 2] 1)", "2"), ("(nth [1 2] 5)", "nil"), ("(nth [1 2] 5 :none)", ":none")])
         .clojure(Clojure::Differs("an index out of range gives nil instead of an error"))
@@ -45,120 +45,123 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(ORDERED)
         .cost(Cost::Constant),
     Builtin::new("nfirst", Arity::exactly(1), nfirst)
-        .doc(&["(nfirst coll)"], "The first item of a list without its own first item, nil when nothing is left.")
+        .doc(&["(nfirst coll)"], "The first item of a list without its own first item, nil if nothing remains.")
         .examples(&[("(nfirst [[1 2 3] [4]])", "[2 3]"), ("(nfirst [[1]])", "nil")])
         .clojure(ORDERED),
     Builtin::new("nnext", Arity::exactly(1), nnext)
-        .doc(&["(nnext coll)"], "A list without its first two items, nil when nothing is left.")
+        .doc(&["(nnext coll)"], "A list without its first two items, nil if nothing remains.")
         .examples(&[("(nnext [1 2 3])", "[3]"), ("(nnext [1 2])", "nil")])
         .clojure(ORDERED),
     Builtin::new("peek", Arity::exactly(1), peek)
-        .doc(&["(peek list)"], "The last item of a list, nil when there is none.")
+        .doc(&["(peek list)"], "The last item of a list, nil if it is empty.")
         .examples(&[("(peek [1 2])", "2"), ("(peek [])", "nil")])
         .cost(Cost::Constant),
     Builtin::new("count", Arity::exactly(1), count_of)
-        .doc(&["(count coll)"], "How many items there are; of a string, how many characters a reader sees.")
+        .doc(&["(count coll)"], "The number of items; of a string, the number of visible characters (graphemes).")
         .examples(&[("(count [1 2])", "2"), ("(count \"héllo\")", "5"), ("(count nil)", "0")])
         .clojure(Clojure::Differs("strings are counted in graphemes"))
         .cost(Cost::Constant),
     Builtin::new("empty?", Arity::exactly(1), is_empty)
-        .doc(&["(empty? coll)"], "Is there no item? nil counts as empty.")
+        .doc(&["(empty? coll)"], "True for an empty collection or string, and for nil.")
         .examples(&[("(empty? [])", "true"), ("(empty? nil)", "true"), ("(empty? \"a\")", "false")])
         .cost(Cost::Constant),
     Builtin::new("not-empty", Arity::exactly(1), not_empty)
-        .doc(&["(not-empty coll)"], "The collection itself, nil when it is empty.")
+        .doc(&["(not-empty coll)"], "The collection itself, nil if it is empty.")
         .examples(&[("(not-empty [1])", "[1]"), ("(not-empty \"\")", "nil")])
         .cost(Cost::Constant),
     Builtin::new("empty", Arity::exactly(1), empty)
-        .doc(&["(empty coll)"], "An empty collection of the same kind; nil of nil.")
+        .doc(&["(empty coll)"], "An empty collection of the same type; nil for nil.")
         .examples(&[("(empty [1 2])", "[]"), ("(empty {:a 1})", "{}"), ("(empty \"ab\")", "\"\"")])
         .clojure(Clojure::Differs("a string gives the empty string, a keyword or a date gives {}"))
         .cost(Cost::Constant),
     Builtin::new("seq", Arity::exactly(1), seq)
-        .doc(&["(seq coll)"], "The items as a list, nil when there are none; a map's as [key value], sorted by key.")
+        .doc(
+            &["(seq coll)"],
+            "The items as a list, nil if there are none; those of a map as [key value], sorted by key.",
+        )
         .examples(&[("(seq {:b 1 :a 2})", "[[:a 2] [:b 1]]"), ("(seq \"ab\")", "[\"a\" \"b\"]"), ("(seq [])", "nil")]),
     Builtin::new("vec", Arity::exactly(1), vec_of)
-        .doc(&["(vec coll)"], "The items as a list; nil of nil.")
+        .doc(&["(vec coll)"], "The items as a list; nil for nil.")
         .examples(&[("(vec #{2 1})", "[1 2]"), ("(vec {:a 1})", "[[:a 1]]"), ("(vec nil)", "nil")])
         .clojure(Clojure::Differs("nil gives nil")),
 ];
 
-/// How functions that ask for the place of an item differ from Clojure's.
-pub(super) const ORDERED: Clojure = Clojure::Differs("maps and sets have no order and are refused");
+/// The difference to Clojure of functions that take an item by position.
+pub(super) const ORDERED: Clojure = Clojure::Differs("maps and sets have no order and are rejected");
 
-fn first(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn first(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     at(machine, &args[0], 0)
 }
 
-fn second(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn second(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     at(machine, &args[0], 1)
 }
 
-fn at(machine: &mut Machine<'_>, coll: &Value, place: usize) -> R {
-    Sources::Ordered.check(1, coll)?;
-    Ok(item(machine, coll, place)?.unwrap_or_default())
+fn at(machine: &mut Machine<'_>, coll: &Value, index: usize) -> EvalResult {
+    CollectionKinds::Ordered.check(1, coll)?;
+    Ok(item(machine, coll, index)?.unwrap_or_default())
 }
 
-fn last(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Ordered.check(1, &args[0])?;
+fn last(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Ordered.check(1, &args[0])?;
     Ok(view::last(&args[0]).unwrap_or_default())
 }
 
-fn nth(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn nth(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [coll, index, default] = taken(args);
-    Sources::Ordered.check(1, &coll).map_err(|halt| match (&coll, &index) {
+    CollectionKinds::Ordered.check(1, &coll).map_err(|halt| match (&coll, &index) {
         (Value::Int(_), Value::List(_) | Value::Str(_)) => swapped(halt, "(nth coll index)"),
         _ => halt,
     })?;
-    let place = usize::try_from(integer(2, &index)?);
-    let found = place.map_or(Ok(None), |place| item(machine, &coll, place))?;
+    let index = usize::try_from(integer(2, &index)?);
+    let found = index.map_or(Ok(None), |index| item(machine, &coll, index))?;
     Ok(found.unwrap_or(default))
 }
 
-fn ffirst(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Lists.check(1, &args[0])?;
+fn ffirst(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Lists.check(1, &args[0])?;
     let first = item(machine, &args[0], 0)?.unwrap_or_default();
     inner(&first)?;
     Ok(item(machine, &first, 0)?.unwrap_or_default())
 }
 
-fn nfirst(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Lists.check(1, &args[0])?;
+fn nfirst(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Lists.check(1, &args[0])?;
     let first = item(machine, &args[0], 0)?.unwrap_or_default();
     inner(&first)?;
     after(machine, first, 1)
 }
 
-/// Checks the first item as `ffirst` and `nfirst` need it.
-fn inner(first: &Value) -> R<()> {
-    Sources::Ordered
+/// Checks the first item for `ffirst` and `nfirst`.
+fn inner(first: &Value) -> EvalResult<()> {
+    CollectionKinds::Ordered
         .check(1, first)
-        .map_err(|halt| hinted(halt, "Every item of the list must be a list or string itself; use first or next"))
+        .map_err(|halt| hinted(halt, "Every item of the list must be a list or string; use first or next"))
 }
 
-fn fnext(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Lists.check(1, &args[0])?;
+fn fnext(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Lists.check(1, &args[0])?;
     at(machine, &args[0], 1)
 }
 
-fn nnext(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Lists.check(1, &args[0])?;
+fn nnext(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Lists.check(1, &args[0])?;
     after(machine, std::mem::take(&mut args[0]), 2)
 }
 
-/// What is left after some items; nil when nothing is.
-pub(super) fn after(machine: &mut Machine<'_>, coll: Value, items: usize) -> R {
+/// The rest after some items; nil if nothing remains.
+pub(super) fn after(machine: &mut Machine<'_>, coll: Value, items: usize) -> EvalResult {
     let total = count(machine, &coll)?;
     if items >= total { Ok(Value::Nil) } else { slice(machine, coll, items..total) }
 }
 
-fn peek(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Lists.check(1, &args[0])?;
+fn peek(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Lists.check(1, &args[0])?;
     Ok(view::last(&args[0]).unwrap_or_default())
 }
 
-fn count_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::All.check(1, &args[0])?;
+fn count_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::All.check(1, &args[0])?;
     Ok(Value::Int(i64::try_from(count(machine, &args[0])?).unwrap_or(i64::MAX)))
 }
 
@@ -173,36 +176,36 @@ fn has_none(coll: &Value) -> bool {
     }
 }
 
-fn is_empty(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::All.check(1, &args[0])?;
+fn is_empty(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::All.check(1, &args[0])?;
     Ok(has_none(&args[0]).into())
 }
 
-fn not_empty(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::All.check(1, &args[0])?;
+fn not_empty(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::All.check(1, &args[0])?;
     Ok(if has_none(&args[0]) { Value::Nil } else { std::mem::take(&mut args[0]) })
 }
 
-fn empty(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn empty(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(match &args[0] {
         Value::Nil => Value::Nil,
         Value::Str(_) => Value::str(""),
         Value::List(_) => Vec::new().into(),
         Value::Set(_) => Value::Set(Arc::new(Set::default())),
-        // Contract §3: inside, these are records in the reference, and an empty record is an empty map.
+        // Contract §3: nested, these are records in the reference, and an empty record is an empty map.
         Value::Map(_) => Map::default().into(),
         record if is_record(record) => Map::default().into(),
         other => return Err(wrong(1, "a list, string, map or set", other)),
     })
 }
 
-fn seq(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::All.check(1, &args[0])?;
+fn seq(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::All.check(1, &args[0])?;
     if has_none(&args[0]) { Ok(Value::Nil) } else { listed(machine, std::mem::take(&mut args[0])) }
 }
 
-fn vec_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::All.check(1, &args[0])?;
+fn vec_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::All.check(1, &args[0])?;
     match std::mem::take(&mut args[0]) {
         Value::Nil => Ok(Value::Nil),
         coll => listed(machine, coll),
@@ -210,7 +213,7 @@ fn vec_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 /// The items as a list; a list stays as it is.
-fn listed(machine: &mut Machine<'_>, coll: Value) -> R {
+fn listed(machine: &mut Machine<'_>, coll: Value) -> EvalResult {
     match coll {
         Value::List(_) => Ok(coll),
         other => collect(machine, other).map(Value::from),

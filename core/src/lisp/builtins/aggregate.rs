@@ -9,7 +9,7 @@ use super::key::Key;
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::arithmetic::too_large;
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, Items, R, described, wrong};
+use crate::lisp::{Error, EvalResult, Items, described, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
 use crate::value::number::{self, NumberError};
@@ -17,17 +17,17 @@ use crate::value::number::{self, NumberError};
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("sum", Arity::exactly(1), sum)
-        .doc(&["(sum numbers)"], "The sum of the numbers of a vector; nil is skipped, nothing gives 0.")
+        .doc(&["(sum numbers)"], "The sum of the numbers in a vector; nil is skipped; 0 for an empty vector.")
         .examples(&[("(sum [1 2.5])", "3.5"), ("(sum [1 nil 2])", "3"), ("(sum nil)", "0")])
         .clojure(Clojure::Extension),
     Builtin::new("avg", Arity::exactly(1), avg)
-        .doc(&["(avg numbers)"], "The average of the numbers of a vector, a float; nil is skipped, nothing gives nil.")
+        .doc(&["(avg numbers)"], "The average of the numbers in a vector, a float; nil is skipped; nil for an empty vector.")
         .examples(&[("(avg [1 2])", "1.5"), ("(avg [1 nil 3])", "2.0"), ("(avg [])", "nil")])
         .clojure(Clojure::Extension),
     Builtin::new("sum-by", Arity::exactly(2), sum_by)
         .doc(
             &["(sum-by key coll)"],
-            "The sum of the items' values under key (a field, key path or function); nil and missing ones are skipped.",
+            "The sum of the items' values under key (a field, key path or function); nil and missing values are skipped.",
         )
         .examples(&[
             ("(sum-by :n [{:n 1} {:n 3} {}])", "4"),
@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("avg-by", Arity::exactly(2), avg_by)
         .doc(
             &["(avg-by key coll)"],
-            "The average of the items' values under key, a float; nil and missing ones are skipped, nothing gives nil.",
+            "The average of the items' values under key, a float; nil and missing values are skipped; nil without values.",
         )
         .examples(&[("(avg-by :n [{:n 1} {:n 3} {}])", "2.0"), ("(avg-by :n [])", "nil")])
         .clojure(Clojure::Extension),
@@ -65,7 +65,7 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Extension),
     Builtin::new("distinct-by", Arity::exactly(2), distinct_by)
-        .doc(&["(distinct-by key coll)"], "The items, only the first of those with one value under key.")
+        .doc(&["(distinct-by key coll)"], "The items, only the first for each value under key.")
         .examples(&[
             ("(distinct-by :a [{:a 1 :b 1} {:a 1 :b 2} {:a 2}])", "[{:a 1 :b 1} {:a 2}]"),
             ("(distinct-by count [\"a\" \"b\" \"cc\"])", "[\"a\" \"cc\"]"),
@@ -83,7 +83,7 @@ pub(super) const ROWS: &[Builtin] = &[
 
 const FIRST: Clojure = Clojure::Differs("The first of several, not the last; any values can be compared.");
 
-/// A sum on its way, and how many numbers are in it.
+/// A running sum and its number of terms.
 struct Sum {
     total: Value,
     count: u32,
@@ -91,14 +91,14 @@ struct Sum {
 
 impl Sum {
     /// Adds a number; nil is skipped.
-    fn add(&mut self, number: &Value) -> R<()> {
+    fn add(&mut self, number: &Value) -> EvalResult<()> {
         if number.is_nil() {
             return Ok(());
         }
         self.total = number::add(&self.total, number).map_err(|error| match error {
             NumberError::TooLarge => too_large(),
-            _ => Error::new(Reason::ArithmeticError, format!("{} cannot be added up", described(number)))
-                .hint("Only numbers can be; nil is skipped"),
+            _ => Error::new(Reason::ArithmeticError, format!("{} cannot be added", described(number)))
+                .hint("Only numbers can be added; nil is skipped"),
         })?;
         self.count = self.count.saturating_add(1);
         Ok(())
@@ -119,7 +119,7 @@ impl Default for Sum {
 }
 
 /// The sum of a vector's numbers.
-fn summed(machine: &mut Machine<'_>, args: &mut [Value]) -> R<Sum> {
+fn summed(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult<Sum> {
     let mut sum = Sum::default();
     match &args[0] {
         Value::Nil => {}
@@ -134,16 +134,16 @@ fn summed(machine: &mut Machine<'_>, args: &mut [Value]) -> R<Sum> {
     Ok(sum)
 }
 
-fn sum(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn sum(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(summed(machine, args)?.total)
 }
 
-fn avg(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn avg(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(summed(machine, args)?.average())
 }
 
 /// The sum of the items' values under a key.
-fn summed_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R<Sum> {
+fn summed_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult<Sum> {
     let [key, coll] = args else { return Ok(Sum::default()) };
     let key = Key::of(1, key)?;
     let mut sum = Sum::default();
@@ -154,30 +154,30 @@ fn summed_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R<Sum> {
     Ok(sum)
 }
 
-fn sum_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn sum_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(summed_by(machine, args)?.total)
 }
 
-fn avg_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn avg_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(summed_by(machine, args)?.average())
 }
 
-fn min_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn min_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     best_by(machine, args, Ordering::Less)
 }
 
-fn max_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn max_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     best_by(machine, args, Ordering::Greater)
 }
 
 /// The first item whose value under the key is `better` than those of all others.
-fn best_by(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> R {
+fn best_by(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> EvalResult {
     let (key, items) = match args {
         [key, coll] => {
             if is_record(coll) {
                 return Err(wrong(2, "a list, map or set", coll));
             }
-            // What cannot be gone through is the only item, and so is a string.
+            // A value that is not a collection is the only item; so is a string.
             let items = match std::mem::take(coll) {
                 text @ Value::Str(_) => Err(text),
                 coll => Items::of(coll),
@@ -202,21 +202,21 @@ fn best_by(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> R
     Ok(best.map(|(item, _)| item).unwrap_or_default())
 }
 
-fn too_few(needed: &str, got: usize) -> R {
+fn too_few(needed: &str, got: usize) -> EvalResult {
     Error::new(Reason::RuntimeError, format!("needs {needed}, got {got} argument{}", if got == 1 { "" } else { "s" }))
         .halt()
 }
 
-fn min_key(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn min_key(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     best_key(machine, args, Ordering::Less)
 }
 
-fn max_key(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn max_key(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     best_key(machine, args, Ordering::Greater)
 }
 
 /// The first argument for which the function's value is `better` than for all others.
-fn best_key(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> R {
+fn best_key(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> EvalResult {
     let Some((function, items)) = args.split_first_mut() else {
         return Error::new(Reason::TypeError, "needs a function and at least one item, got no arguments").halt();
     };
@@ -241,7 +241,7 @@ fn best_key(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> 
     }
 }
 
-fn distinct_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn distinct_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [key, coll] = args else { return Ok(Value::Nil) };
     let key = Key::of(1, key)?;
     let mut seen = BTreeSet::new();

@@ -1,30 +1,29 @@
-//! Reading the arguments of sequence functions: which collections are accepted, integers, and hints for arguments in
-//! the wrong order.
+//! Checks of the arguments of sequence functions: accepted collections, integers, and hints for swapped arguments.
 //!
-//! In: arguments of a call. Out: what they must be, or the `type_error` that says so.
+//! In: the arguments of a call. Out: the typed argument, or a `type_error`.
 
-use crate::lisp::function::Function;
+use crate::lisp::machine::Callable;
 use crate::lisp::machine::Callee;
-use crate::lisp::{Error, Halt, R, described, wrong};
+use crate::lisp::{Error, EvalResult, Halt, described, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
 
-/// Which collections a function goes through; nil is one that has no items.
+/// The collections that a function accepts; nil counts as empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sources {
+pub(super) enum CollectionKinds {
     /// Lists, strings, maps as `[k v]`, and sets.
     All,
-    /// All but sets.
+    /// All except sets.
     NotSets,
-    /// Lists and strings: what has an order of its own.
+    /// Lists and strings, which have an order of their own.
     Ordered,
     /// Lists.
     Lists,
 }
 
-impl Sources {
-    /// Checks that argument `position` is a collection of these kinds.
-    pub(super) fn check(self, position: usize, value: &Value) -> R<()> {
+impl CollectionKinds {
+    /// Checks that argument `position` is an accepted collection.
+    pub(super) fn check(self, position: usize, value: &Value) -> EvalResult<()> {
         let accepted = match value {
             Value::Nil | Value::List(_) => true,
             Value::Str(_) => self != Self::Lists,
@@ -53,35 +52,34 @@ impl Sources {
     }
 }
 
-/// Is it a keyword, date, duration or builtin? For some functions these are records, whose entries they do not find (as
-/// the suite shows).
+/// True for a keyword, date, duration or builtin. In the reference some functions treat these as records without
+/// entries (as the suite shows).
 pub(super) fn is_record(value: &Value) -> bool {
     match value {
         Value::Keyword(_) | Value::Date(_) | Value::Instant(_) | Value::Duration(_) => true,
-        Value::Function(function) => matches!(**function, Function::Builtin(_)),
-        _ => false,
+        other => matches!(Callable::of_value(other), Some(Callable::Builtin(_))),
     }
 }
 
-/// A keyword, date, duration or builtin where a collection is needed. Some functions take them for records, whose entries they
-/// then do not find (as the suite shows): a `runtime_error`.
+/// The error for a keyword, date, duration or builtin where a collection is required: a `runtime_error` in functions
+/// that treat them as records without entries (as the suite shows).
 #[cold]
 pub(super) fn no_entries(position: usize, expected: &str, value: &Value) -> Box<Halt> {
     let problem = format!("argument {position} must be {expected}, got {}", described(value));
     Error::new(Reason::RuntimeError, problem).into()
 }
 
-/// The arguments by value; nil for those that were not given.
+/// Moves the arguments out; nil for missing ones.
 pub(super) fn taken<const N: usize>(args: &mut [Value]) -> [Value; N] {
-    std::array::from_fn(|place| args.get_mut(place).map(std::mem::take).unwrap_or_default())
+    std::array::from_fn(|index| args.get_mut(index).map(std::mem::take).unwrap_or_default())
 }
 
-/// The integer that is argument `position`. One beyond 64 bits becomes the nearest that is not: no collection is longer.
-pub(super) fn integer(position: usize, value: &Value) -> R<i64> {
+/// The integer in argument `position`. An integer beyond 64 bits becomes the nearest `i64`: no collection is longer.
+pub(super) fn integer(position: usize, value: &Value) -> EvalResult<i64> {
     clamped(value).ok_or_else(|| wrong(position, "an integer", value))
 }
 
-/// An integer, moved into 64 bits; `None` for everything else.
+/// An integer, clamped to 64 bits; `None` for any other value.
 pub(super) fn clamped(value: &Value) -> Option<i64> {
     match value {
         Value::Int(int) => Some(*int),
@@ -96,21 +94,21 @@ pub(super) fn length(int: i64) -> usize {
     usize::try_from(int.max(0)).unwrap_or(usize::MAX)
 }
 
-/// The function of `(f function coll)`, with a hint when the two look swapped. `call` shows the right order.
-pub(super) fn callee<'v>(function: &'v Value, coll: &Value, call: &str) -> R<Callee<'v>> {
+/// The function of `(f function coll)`, with a hint if the two look swapped. `call` shows the right order.
+pub(super) fn callee<'v>(function: &'v Value, coll: &Value, call: &str) -> EvalResult<Callee<'v>> {
     Callee::of(1, function).map_err(|halt| match Callee::of(2, coll) {
-        Ok(_) if Sources::All.check(1, function).is_ok() => swapped(halt, call),
+        Ok(_) if CollectionKinds::All.check(1, function).is_ok() => swapped(halt, call),
         _ => halt,
     })
 }
 
-/// The error, with the hint that arguments look swapped.
+/// Adds the hint that the arguments look swapped.
 #[cold]
 pub(super) fn swapped(halt: Box<Halt>, call: &str) -> Box<Halt> {
-    hinted(halt, format!("The arguments look swapped; write {call}"))
+    hinted(halt, format!("The arguments seem swapped; write {call}"))
 }
 
-/// The error, with a hint.
+/// Adds a hint to the error.
 #[cold]
 pub(super) fn hinted(mut halt: Box<Halt>, hint: impl Into<String>) -> Box<Halt> {
     if let Halt::Error(error) = &mut *halt {

@@ -1,4 +1,4 @@
-//! Changing maps and vectors: a value that nobody else holds is changed in place.
+//! Updating maps and vectors: a value with one owner is changed in place.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::argument::{is_record, swapped};
 use super::collection::{own_list, own_map};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, R, described, wrong};
+use crate::lisp::{Error, EvalResult, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{List, Map, Value};
 
@@ -26,13 +26,13 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .cost(Cost::Logarithmic),
     Builtin::new("assoc-in", Arity::exactly(3), assoc_in)
-        .doc(&["(assoc-in m path value)"], "The map with the value at the end of a path; missing maps are made.")
+        .doc(&["(assoc-in m path value)"], "The map with the value at the end of a path; missing maps are created.")
         .examples(&[("(assoc-in {} [:x :y] 1)", "{:x {:y 1}}"), ("(assoc-in [[1 2] [3]] [0 1] 9)", "[[1 9] [3]]")])
         .cost(Cost::Logarithmic),
     Builtin::new("update", Arity::from(0), update)
         .doc(
             &["(update m key f)", "(update m key f a …)"],
-            "The map with `(f value a …)` in place of the value under exactly this key, nil when there is none.",
+            "The map with the value under exactly this key replaced by `(f value a …)`; a missing value is nil.",
         )
         .examples(&[
             ("(update {:a 1} :a inc)", "{:a 2}"),
@@ -44,7 +44,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("update-in", Arity::from(0), update_in)
         .doc(
             &["(update-in m path f)", "(update-in m path f a …)"],
-            "The map with `(f value a …)` in place of the value at the end of a path; missing maps are made.",
+            "The map with the value at the end of a path replaced by `(f value a …)`; missing maps are created.",
         )
         .examples(&[
             ("(update-in {:a {:b 1}} [:a :b] + 10)", "{:a {:b 11}}"),
@@ -60,7 +60,7 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .cost(Cost::Logarithmic),
     Builtin::new("merge", Arity::from(0), merge)
-        .doc(&["(merge m …)"], "One map of all entries; of equal keys the last wins. nil counts as an empty map.")
+        .doc(&["(merge m …)"], "One map of all entries; the last of equal keys wins. nil counts as an empty map.")
         .examples(&[
             ("(merge {:a 1 :b 1} {:a 2} nil)", "{:a 2 :b 1}"),
             ("(merge {\"a\" 1} {:a 2})", "{:a 2 \"a\" 1}"),
@@ -68,26 +68,26 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Differs("All nil gives {}.")),
     Builtin::new("merge-with", Arity::from(1), merge_with)
-        .doc(&["(merge-with f m …)"], "One map of all entries; of equal keys the values become `(f old new)`.")
+        .doc(&["(merge-with f m …)"], "One map of all entries; the values of equal keys become `(f old new)`.")
         .examples(&[
             ("(merge-with + {:a 1} {:a 2 :b 3})", "{:a 3 :b 3}"),
             ("(merge-with concat {:a [1]} {:a [2]})", "{:a [1 2]}"),
         ])
         .clojure(Clojure::Differs("All nil gives {}.")),
     Builtin::new("update-vals", Arity::exactly(2), update_vals)
-        .doc(&["(update-vals m f)"], "The map with `(f value)` in place of every value; nil for nil.")
+        .doc(&["(update-vals m f)"], "The map with every value replaced by `(f value)`; nil for nil.")
         .examples(&[("(update-vals {:a 1 :b 2} inc)", "{:a 2 :b 3}"), ("(update-vals nil inc)", "nil")])
         .clojure(NIL),
     Builtin::new("update-keys", Arity::exactly(2), update_keys)
-        .doc(&["(update-keys m f)"], "The map with `(f key)` in place of every key; nil for nil.")
+        .doc(&["(update-keys m f)"], "The map with every key replaced by `(f key)`; nil for nil.")
         .examples(&[("(update-keys {:a 1} name)", "{\"a\" 1}"), ("(update-keys nil name)", "nil")])
         .clojure(NIL),
 ];
 
 const NIL: Clojure = Clojure::Differs("nil gives nil.");
 
-fn assoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    // Every wrong count is one error, without an arity of its own (as the suite shows).
+fn assoc(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    // Every wrong count is the same error, without an arity error of its own (as the suite shows).
     let Some((root, pairs)) = args.split_first_mut().filter(|(_, pairs)| !pairs.is_empty() && pairs.len() % 2 == 0)
     else {
         if let Some(root @ (Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_))) = args.first() {
@@ -103,25 +103,25 @@ fn assoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
             return Err(wrong(1, "a map or vector", &root));
         }
-        *place(machine, &mut root, std::mem::take(&mut pair[0]), Change::Assoc)? = std::mem::take(&mut pair[1]);
+        *slot(machine, &mut root, std::mem::take(&mut pair[0]), Change::Assoc)? = std::mem::take(&mut pair[1]);
     }
     Ok(root)
 }
 
-/// Who looks for a place: they differ in what they make of an index that a vector does not have (as the suite shows).
+/// The builtin that looks up a slot; they differ for an index that a vector does not have (as the suite shows).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
-    /// The index after the last appends; every other is a `runtime_error`.
+    /// The index after the last appends; any other is a `runtime_error`.
     Assoc,
-    /// As above, but what is no index at all is a `type_error`.
+    /// As above, but a key that is not an integer is a `type_error`.
     AssocIn,
-    /// As above, and nothing is appended.
+    /// As above, and no index appends.
     Update,
 }
 
-/// Where the value under a key of a map or at an index of a vector stands, to be changed: nil when it was not there.
-/// nil becomes a map. On its way everything shared is copied, so the place is nobody else's.
-fn place<'m>(machine: &mut Machine<'_>, at: &'m mut Value, key: Value, change: Change) -> R<&'m mut Value> {
+/// The slot under a key of a map or at an index of a vector, for writing: nil if it was missing. nil becomes a map.
+/// Everything shared on the way is copied, so that the slot has one owner.
+fn slot<'m>(machine: &mut Machine<'_>, at: &'m mut Value, key: Value, change: Change) -> EvalResult<&'m mut Value> {
     if at.is_nil() {
         *at = Map::default().into();
     }
@@ -135,8 +135,13 @@ fn place<'m>(machine: &mut Machine<'_>, at: &'m mut Value, key: Value, change: C
     }
 }
 
-/// The item of a vector at an index, to be changed.
-fn item<'m>(machine: &mut Machine<'_>, list: &'m mut Arc<List>, key: &Value, change: Change) -> R<&'m mut Value> {
+/// The item of a vector at an index, for writing.
+fn item<'m>(
+    machine: &mut Machine<'_>,
+    list: &'m mut Arc<List>,
+    key: &Value,
+    change: Change,
+) -> EvalResult<&'m mut Value> {
     let len = list.len();
     let list = own_list(machine, list)?;
     let index = match key {
@@ -159,28 +164,28 @@ fn item<'m>(machine: &mut Machine<'_>, list: &'m mut Arc<List>, key: &Value, cha
                 Change::Update => "Indexes go from 0 to the number of items minus 1",
                 Change::Assoc | Change::AssocIn => "Indexes go from 0 to the number of items, which appends",
             };
-            let problem = format!("{key} is no index of a vector of {len} items");
+            let problem = format!("index {key} is out of range for a vector of {len} items");
             Error::new(Reason::RuntimeError, problem).hint(hint).halt()
         }
     }
 }
 
-/// The place at the end of a path. A step is looked up flexibly and set under its exact key, so that a map under a
-/// string key is carried over to the keyword that was asked for (as the suite shows); so is the value that an update is
-/// made from. `None` when the path leads into a value in which nothing can be set.
-fn place_in<'m>(
+/// The slot at the end of a path. A step is looked up flexibly and written under its exact key, so that a map under a
+/// string key moves to the requested keyword (as the suite shows), and so does the old value of an update. `None` if
+/// the path leads into a value that has no entries.
+fn slot_in<'m>(
     machine: &mut Machine<'_>,
     root: &'m mut Value,
     path: &Value,
     change: Change,
-) -> R<Option<&'m mut Value>> {
+) -> EvalResult<Option<&'m mut Value>> {
     if holds_nothing(root) {
         return Ok(None);
     }
     if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
         return Err(wrong(1, "a map or vector", root));
     }
-    // No path is the path of the key nil (as the suite shows).
+    // An empty path is the path of the key nil (as the suite shows).
     let no_path = [Value::Nil];
     let path = match path {
         Value::Nil => &no_path,
@@ -199,7 +204,7 @@ fn place_in<'m>(
             let inner = map.lookup_key(key).cloned().unwrap_or_else(|| Map::default().into());
             *own_map(machine, map)?.slot(key.clone()) = inner;
         }
-        at = place(machine, at, key.clone(), change)?;
+        at = slot(machine, at, key.clone(), change)?;
         if in_map && holds_nothing(at) {
             return Ok(None);
         }
@@ -214,36 +219,36 @@ fn place_in<'m>(
     {
         *own_map(machine, map)?.slot(last.clone()) = value;
     }
-    place(machine, at, last.clone(), change).map(Some)
+    slot(machine, at, last.clone(), change).map(Some)
 }
 
-/// Is it a value in which nothing can be set, and nothing is said about it (as the suite shows)?
+/// True for a value without entries where writing is silently ignored (as the suite shows).
 fn holds_nothing(value: &Value) -> bool {
     matches!(value, Value::Set(_)) || is_record(value)
 }
 
-fn assoc_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn assoc_in(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [root, path, value] = args else { return Ok(Value::Nil) };
     let mut root = std::mem::take(root);
-    if let Some(place) = place_in(machine, &mut root, path, Change::AssocIn)? {
-        *place = std::mem::take(value);
+    if let Some(slot) = slot_in(machine, &mut root, path, Change::AssocIn)? {
+        *slot = std::mem::take(value);
     }
     Ok(root)
 }
 
-/// The arguments of `(update m key f a …)`: what is changed, where, the function, and what it gets besides the value.
-fn change(args: &mut [Value]) -> R<(Value, &mut Value, &Value, &mut [Value])> {
+/// The arguments of `(update m key f a …)`: the map, the key, the function, and its further arguments.
+fn change(args: &mut [Value]) -> EvalResult<(Value, &mut Value, &Value, &mut [Value])> {
     let count = args.len();
     let [root, key, function, rest @ ..] = args else {
-        let problem = format!("needs at least 3 arguments (what, where, a function), got {count}");
+        let problem = format!("needs at least 3 arguments (collection, key, function), got {count}");
         return Error::new(Reason::TypeError, problem).halt();
     };
     Ok((std::mem::take(root), key, function, rest))
 }
 
-/// Puts `(f value a …)` in the place of a value.
-fn apply(machine: &mut Machine<'_>, place: &mut Value, callee: Callee<'_>, rest: &mut [Value]) -> R<()> {
-    let old = std::mem::take(place);
+/// Replaces a value by `(f value a …)`.
+fn apply(machine: &mut Machine<'_>, slot: &mut Value, callee: Callee<'_>, rest: &mut [Value]) -> EvalResult<()> {
+    let old = std::mem::take(slot);
     let new = match rest {
         [] => callee.call1(machine, old),
         [one] => callee.call2(machine, old, std::mem::take(one)),
@@ -252,41 +257,41 @@ fn apply(machine: &mut Machine<'_>, place: &mut Value, callee: Callee<'_>, rest:
             callee.call(machine, &mut all)
         }
     };
-    *place = new?;
+    *slot = new?;
     Ok(())
 }
 
-/// The function of `update` and its like; a set is none here.
-fn changer(position: usize, function: &Value) -> R<Callee<'_>> {
+/// The function of `update` and its variants; a set is not accepted here.
+fn changer(position: usize, function: &Value) -> EvalResult<Callee<'_>> {
     match function {
         Value::Set(_) => Err(wrong(position, "a function", function)),
         _ => Callee::of(position, function),
     }
 }
 
-fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (mut root, key, function, rest) = change(args)?;
     let callee = changer(3, function)?;
     if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
         let halt = wrong(1, "a map or list", &root);
         return Err(if let Value::Map(_) = key { swapped(halt, "(update m key f)") } else { halt });
     }
-    let value = place(machine, &mut root, std::mem::take(key), Change::Update)?;
+    let value = slot(machine, &mut root, std::mem::take(key), Change::Update)?;
     apply(machine, value, callee, rest)?;
     Ok(root)
 }
 
-fn update_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn update_in(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (mut root, path, function, rest) = change(args)?;
     let callee = changer(3, function)?;
-    match place_in(machine, &mut root, path, Change::Update)? {
+    match slot_in(machine, &mut root, path, Change::Update)? {
         Some(value) => apply(machine, value, callee, rest)?,
         None => apply(machine, &mut Value::Nil, callee, rest)?,
     }
     Ok(root)
 }
 
-fn dissoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn dissoc(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Some((root, keys)) = args.split_first_mut() else {
         return Error::new(Reason::TypeError, "needs a map").hint("Write (dissoc m key …)").halt();
     };
@@ -305,7 +310,7 @@ fn dissoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
 }
 
-/// The only argument of a merge: neither nil nor false it is given back, whatever it is; false counts as no map.
+/// The only argument of a merge: returned unchanged unless it is nil or false; false counts as no map.
 fn single(maps: &mut [Value]) -> Option<Value> {
     match maps {
         [one] if one.is_truthy() => Some(std::mem::take(one)),
@@ -314,7 +319,7 @@ fn single(maps: &mut [Value]) -> Option<Value> {
     }
 }
 
-fn merge(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn merge(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if let Some(one) = single(args) {
         return Ok(one);
     }
@@ -324,7 +329,7 @@ fn merge(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     })
 }
 
-fn merge_with(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn merge_with(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Some((function, maps)) = args.split_first_mut() else { return Ok(Value::Nil) };
     let callee = Callee::of(1, function)?;
     if let Some(one) = single(maps) {
@@ -340,14 +345,14 @@ fn merge_with(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     })
 }
 
-/// One map of the entries of all; `clash` settles what becomes of the value that is there and one more of equal key.
-/// `position` is that of the first map among the builtin's arguments.
+/// Merges the entries of all maps; `clash` combines the values of equal keys. `position` is that of the first map among
+/// the builtin's arguments.
 fn join<'h>(
     machine: &mut Machine<'h>,
     maps: &mut [Value],
     position: usize,
-    clash: impl Fn(&mut Machine<'h>, &mut Value, Value) -> R<()>,
-) -> R {
+    clash: impl Fn(&mut Machine<'h>, &mut Value, Value) -> EvalResult<()>,
+) -> EvalResult {
     let mut joined = Arc::<Map>::default();
     for (position, map) in (position..).zip(maps) {
         let map = match std::mem::take(map) {
@@ -360,7 +365,7 @@ fn join<'h>(
             continue;
         }
         let joined = own_map(machine, &mut joined)?;
-        let mut add = |key: Value, value: Value| -> R<()> {
+        let mut add = |key: Value, value: Value| -> EvalResult<()> {
             machine.tick()?;
             match joined.get_mut(&key) {
                 Some(old) => clash(machine, old, value)?,
@@ -377,7 +382,7 @@ fn join<'h>(
 }
 
 /// The map and the function of `(name m f)`.
-fn map_and_function<'v>(args: &'v mut [Value], call: &str) -> R<(Option<Arc<Map>>, Callee<'v>)> {
+fn map_and_function<'v>(args: &'v mut [Value], call: &str) -> EvalResult<(Option<Arc<Map>>, Callee<'v>)> {
     let [map, function] = args else { return Err(wrong(1, "a map", &Value::Nil)) };
     let map = match std::mem::take(map) {
         Value::Nil => None,
@@ -388,7 +393,7 @@ fn map_and_function<'v>(args: &'v mut [Value], call: &str) -> R<(Option<Arc<Map>
     Ok((map, changer(2, function)?))
 }
 
-fn update_vals(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn update_vals(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (Some(mut map), callee) = map_and_function(args, "(update-vals m f)")? else { return Ok(Value::Nil) };
     for value in own_map(machine, &mut map)?.values_mut() {
         machine.tick()?;
@@ -397,7 +402,7 @@ fn update_vals(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Value::Map(map))
 }
 
-fn update_keys(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn update_keys(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (Some(map), callee) = map_and_function(args, "(update-keys m f)")? else { return Ok(Value::Nil) };
     let mut renamed = Vec::with_capacity(map.len());
     for (key, value) in &*map {

@@ -1,19 +1,19 @@
-//! Building collections: from arguments, from other collections, and from both.
+//! Building collections from arguments and from other collections.
 
 use std::sync::Arc;
 
 use super::access::ORDERED;
-use super::argument::{Sources, hinted, integer, is_record, length, no_entries, taken};
+use super::argument::{CollectionKinds, hinted, integer, is_record, length, no_entries, taken};
 use super::collection::{own_list, own_map};
 use super::sort::{is_leaf, members_of};
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R, described, wrong};
+use crate::lisp::{Error, EvalResult, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{Map, Set, Value};
 
-/// What makes collections.
+/// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("vector", Arity::from(0), list)
         .doc(&["(vector & items)"], "A list of the arguments.")
@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(hash-set 1 2 1)", "#{1 2}"), ("(hash-set)", "#{}")])
         .cost(Cost::Sorting),
     Builtin::new("hash-map", Arity::from(0), hash_map)
-        .doc(&["(hash-map & keyvals)"], "A map of the arguments, taken as keys and values in turn; the last of equal keys wins.")
+        .doc(&["(hash-map & keyvals)"], "A map of the arguments, alternating keys and values; the last of equal keys wins.")
         .examples(&[("(hash-map :a 1 :b 2)", "{:a 1 :b 2}"), ("(hash-map)", "{}")])
         .cost(Cost::Sorting),
     Builtin::new("array-map", Arity::from(0), hash_map)
@@ -36,12 +36,12 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Differs("entries are sorted by key"))
         .cost(Cost::Sorting),
     Builtin::new("cons", Arity::exactly(2), cons)
-        .doc(&["(cons item coll)"], "A list with one more item in front.")
+        .doc(&["(cons item coll)"], "A list with the item added in front.")
         .examples(&[("(cons 0 [1 2])", "[0 1 2]"), ("(cons 0 nil)", "[0]"), ("(cons 0 \"ab\")", "[0 \"a\" \"b\"]")]),
     Builtin::new("conj", Arity::from(0), conj)
         .doc(
             &["(conj coll & items)"],
-            "The collection with more items: at the end of a list, as members of a set, as [key value] entries or whole maps of a map.",
+            "The collection with items added: at the end of a list, as members of a set, as [key value] entries or maps to a map.",
         )
         .examples(&[
             ("(conj [1] 2 3)", "[1 2 3]"),
@@ -50,9 +50,9 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(conj nil 1)", "[1]"),
         ]),
     Builtin::new("concat", Arity::from(0), concat)
-        .doc(&["(concat & colls)"], "The items of all collections in one list; nil has none, a map has [key value] entries.")
+        .doc(&["(concat & colls)"], "The items of all collections in one list; nil has none, maps give [key value] entries.")
         .examples(&[("(concat [1 2] nil [3])", "[1 2 3]"), ("(concat {:a 1} [2])", "[[:a 1] 2]"), ("(concat)", "[]")])
-        .clojure(Clojure::Differs("strings are refused")),
+        .clojure(Clojure::Differs("strings are rejected")),
     Builtin::new("into", Arity::exactly(2), into)
         .doc(&["(into target source)"], "The target with all items of the source, as by conj.")
         .examples(&[
@@ -61,63 +61,63 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(into #{} [1 1])", "#{1}"),
         ]),
     Builtin::new("zip", Arity::exactly(2), zip)
-        .doc(&["(zip list1 list2)"], "Pairs of the items of two lists; the shorter one decides how many.")
+        .doc(&["(zip list1 list2)"], "Pairs of the items of two lists, as many as in the shorter one.")
         .examples(&[("(zip [1 2] [:a :b])", "[[1 :a] [2 :b]]"), ("(zip [1 2] [:a])", "[[1 :a]]")])
         .clojure(Clojure::Extension),
     Builtin::new("zipmap", Arity::exactly(2), zipmap)
-        .doc(&["(zipmap keys vals)"], "A map of keys and values side by side; the shorter one decides how many.")
+        .doc(&["(zipmap keys vals)"], "A map of keys to values at the same index, as many as in the shorter list.")
         .examples(&[("(zipmap [:a :b] [1 2])", "{:a 1 :b 2}"), ("(zipmap [:a :b] [1])", "{:a 1}"), ("(zipmap nil [1])", "{}")])
         .cost(Cost::Sorting),
     Builtin::new("interleave", Arity::from(0), interleave)
-        .doc(&["(interleave & colls)"], "The first items of all collections, then the second ones, as far as the shortest goes.")
+        .doc(&["(interleave & colls)"], "The first items of all collections, then the second ones, up to the end of the shortest.")
         .examples(&[("(interleave [1 2 3] [:a :b])", "[1 :a 2 :b]"), ("(interleave [1] nil)", "[]")])
         .clojure(ORDERED),
     Builtin::new("interpose", Arity::exactly(2), interpose)
         .doc(&["(interpose separator coll)"], "The items with the separator between them.")
         .examples(&[("(interpose 0 [1 2 3])", "[1 0 2 0 3]"), ("(interpose \",\" nil)", "[]")]),
     Builtin::new("repeat", Arity::exactly(2), repeat)
-        .doc(&["(repeat n x)"], "A list of n times the same value.")
+        .doc(&["(repeat n x)"], "A list with n copies of a value.")
         .examples(&[("(repeat 3 :x)", "[:x :x :x]"), ("(repeat 0 1)", "[]")])
-        .clojure(Clojure::Differs("the count must be given: there are no endless lists"))
+        .clojure(Clojure::Differs("the count is required: lists are finite"))
         .cost(Cost::Output),
 ];
 
-fn list(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn list(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::list(args.iter_mut().map(std::mem::take)))
 }
 
-fn hash_set(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn hash_set(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let mut set = Set::default();
     add(machine, &mut set, args.iter_mut().map(std::mem::take).collect())?;
     Ok(Value::Set(Arc::new(set)))
 }
 
-fn hash_map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn hash_map(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let mut map = Map::default();
     for pair in args.chunks_mut(2) {
         machine.tick()?;
         let [key, value] = pair else {
-            let problem = format!("keys and values in turn are expected, got {} arguments", args.len());
-            return Error::new(Reason::ArityError, problem).hint("Add the value of the last key").halt();
+            let problem = format!("expected alternating keys and values, got {} arguments", args.len());
+            return Error::new(Reason::ArityError, problem).hint("Add the value for the last key").halt();
         };
         map.insert(std::mem::take(key), std::mem::take(value));
     }
     Ok(map.into())
 }
 
-fn cons(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn cons(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [item, coll] = taken(args);
     if is_record(&coll) {
         return Err(no_entries(2, "a list, string, map or set", &coll));
     }
-    Sources::All.check(2, &coll)?;
+    CollectionKinds::All.check(2, &coll)?;
     let mut items = collect(machine, coll)?;
     machine.ticks(items.len() / 4)?;
     items.insert(0, item);
     Ok(items.into())
 }
 
-fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Some((coll, items)) = args.split_first_mut() else { return Ok(Vec::new().into()) };
     machine.ticks(items.len())?;
     let mut coll = std::mem::take(coll);
@@ -141,7 +141,7 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         }
         Value::Map(map) => {
             let map = own_map(machine, map)?;
-            for (place, item) in items.iter_mut().enumerate() {
+            for (index, item) in items.iter_mut().enumerate() {
                 let entry = match std::mem::take(item) {
                     Value::Nil => continue,
                     Value::Map(more) => {
@@ -152,7 +152,7 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
                 };
                 let (key, value) = entry.map_err(|item| {
                     let got = described(&item);
-                    let problem = format!("argument {} must be [key value], a map or nil, got {got}", place + 2);
+                    let problem = format!("argument {} must be [key value], a map or nil, got {got}", index + 2);
                     Error::new(Reason::RuntimeError, problem)
                 })?;
                 map.insert(key, value);
@@ -167,7 +167,7 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(coll)
 }
 
-/// The two items of a `[key value]` list; `Err` gives back everything else.
+/// The two items of a `[key value]` list; `Err` returns any other value.
 pub(super) fn pair(item: Value) -> Result<(Value, Value), Value> {
     match item {
         Value::List(list) if list.len() == 2 => {
@@ -178,7 +178,7 @@ pub(super) fn pair(item: Value) -> Result<(Value, Value), Value> {
     }
 }
 
-fn put(machine: &mut Machine<'_>, map: &mut Map, entries: Map) -> R<()> {
+fn put(machine: &mut Machine<'_>, map: &mut Map, entries: Map) -> EvalResult<()> {
     for (key, value) in entries {
         machine.ticks(2)?;
         map.insert(key, value);
@@ -186,27 +186,27 @@ fn put(machine: &mut Machine<'_>, map: &mut Map, entries: Map) -> R<()> {
     Ok(())
 }
 
-fn own_set<'s>(machine: &mut Machine<'_>, set: &'s mut Arc<Set>) -> R<&'s mut Set> {
+fn own_set<'s>(machine: &mut Machine<'_>, set: &'s mut Arc<Set>) -> EvalResult<&'s mut Set> {
     if Arc::get_mut(set).is_none() {
         make_room(machine, set.len())?;
     }
     Ok(Arc::make_mut(set))
 }
 
-/// Asks for the room of values that are about to be copied, when it is worth asking.
-fn make_room(machine: &mut Machine<'_>, values: usize) -> R<()> {
+/// Reserves memory for values about to be copied, if there are enough to matter.
+fn make_room(machine: &mut Machine<'_>, values: usize) -> EvalResult<()> {
     if values > FEW {
         machine.reserve(values.saturating_mul(size_of::<Value>()))?;
     }
     machine.ticks(values)
 }
 
-/// Up to this many values are added one by one and without asking for room.
+/// Up to this many values are added one by one without reserving memory.
 const FEW: usize = 16;
 
 /// Adds members to a set.
-fn add(machine: &mut Machine<'_>, set: &mut Set, members: Vec<Value>) -> R<()> {
-    // Comparing members that hold other values may take long; sorting them counts the steps.
+fn add(machine: &mut Machine<'_>, set: &mut Set, members: Vec<Value>) -> EvalResult<()> {
+    // Comparing members with nested values may take long; sorting them counts the steps.
     if members.len() > FEW && !members.iter().all(is_leaf) {
         let mut all = std::mem::take(set).into_vec();
         all.extend(members);
@@ -220,15 +220,15 @@ fn add(machine: &mut Machine<'_>, set: &mut Set, members: Vec<Value>) -> R<()> {
     Ok(())
 }
 
-fn concat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn concat(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if let [one] = args {
         return Ok(std::mem::take(one));
     }
-    for (place, coll) in args.iter().enumerate() {
+    for (index, coll) in args.iter().enumerate() {
         if matches!(coll, Value::Str(_)) {
-            return Err(hinted(wrong(place + 1, "a list, map or set", coll), "Join strings with str, or use (seq s)"));
+            return Err(hinted(wrong(index + 1, "a list, map or set", coll), "Join strings with str, or use (seq s)"));
         }
-        Sources::All.check(place + 1, coll)?;
+        CollectionKinds::All.check(index + 1, coll)?;
     }
     let mut all: Option<Vec<Value>> = None;
     for coll in args.iter_mut().map(std::mem::take) {
@@ -242,7 +242,7 @@ fn concat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 /// Appends the items of a collection.
-fn append(machine: &mut Machine<'_>, items: &mut Vec<Value>, coll: Value) -> R<()> {
+fn append(machine: &mut Machine<'_>, items: &mut Vec<Value>, coll: Value) -> EvalResult<()> {
     let more = match &coll {
         Value::List(list) => list.len(),
         Value::Set(set) => set.len(),
@@ -260,12 +260,12 @@ fn append(machine: &mut Machine<'_>, items: &mut Vec<Value>, coll: Value) -> R<(
     Ok(())
 }
 
-fn into(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn into(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [mut target, source] = taken(args);
     if target.is_nil() {
         target = Vec::new().into();
     }
-    Sources::All.check(2, &source)?;
+    CollectionKinds::All.check(2, &source)?;
     match &mut target {
         Value::List(list) if list.is_empty() => {
             let items = collect(machine, source)?;
@@ -303,12 +303,12 @@ fn no_pair(item: &Value) -> Box<crate::lisp::Halt> {
     Error::new(Reason::TypeError, problem).hint("Merge maps with merge").into()
 }
 
-fn zip(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn zip(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [left, right] = taken(args);
     for (position, list) in [(1, &left), (2, &right)] {
         match list {
             Value::Nil => return Err(wrong(position, "a list", list)),
-            _ => Sources::Lists.check(position, list)?,
+            _ => CollectionKinds::Lists.check(position, list)?,
         }
     }
     let (left, right) = (collect(machine, left)?, collect(machine, right)?);
@@ -321,10 +321,10 @@ fn zip(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(pairs.into())
 }
 
-fn zipmap(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn zipmap(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [keys, values] = taken(args);
-    Sources::All.check(1, &keys)?;
-    Sources::All.check(2, &values)?;
+    CollectionKinds::All.check(1, &keys)?;
+    CollectionKinds::All.check(2, &values)?;
     let (keys, values) = (collect(machine, keys)?, collect(machine, values)?);
     let mut map = Map::default();
     for (key, value) in keys.into_iter().zip(values) {
@@ -334,9 +334,9 @@ fn zipmap(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(map.into())
 }
 
-fn interleave(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    for (place, coll) in args.iter().enumerate() {
-        Sources::Ordered.check(place + 1, coll)?;
+fn interleave(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    for (index, coll) in args.iter().enumerate() {
+        CollectionKinds::Ordered.check(index + 1, coll)?;
     }
     let mut rows = Vec::with_capacity(args.len());
     for coll in args.iter_mut().map(std::mem::take) {
@@ -353,9 +353,9 @@ fn interleave(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(items.into())
 }
 
-fn interpose(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn interpose(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [separator, coll] = taken(args);
-    Sources::Ordered.check(2, &coll)?;
+    CollectionKinds::Ordered.check(2, &coll)?;
     let items = collect(machine, coll)?;
     let total = (2 * items.len()).saturating_sub(1);
     machine.reserve(total.saturating_mul(size_of::<Value>()))?;
@@ -370,13 +370,13 @@ fn interpose(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(spaced.into())
 }
 
-fn repeat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn repeat(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [n, item] = taken(args);
     repeated(machine, length(integer(1, &n)?), &item)
 }
 
-/// A list of `n` times the same value.
-pub(super) fn repeated(machine: &mut Machine<'_>, n: usize, item: &Value) -> R {
+/// A list with `n` copies of a value.
+pub(super) fn repeated(machine: &mut Machine<'_>, n: usize, item: &Value) -> EvalResult {
     machine.reserve(n.saturating_mul(size_of::<Value>()))?;
     machine.ticks(n)?;
     Ok(vec![item.clone(); n].into())

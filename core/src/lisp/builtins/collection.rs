@@ -1,54 +1,54 @@
-//! Functions that builtins call on every item, and collections that they change in place.
+//! Functions that builtins apply to every item, and collections that they change in place.
 //!
-//! In: arguments as the program gave them. Out: functions looked at once, and values that nobody else holds. Nothing here
-//! goes through items: that is what the builtins do.
+//! In: the program's arguments. Out: functions resolved once, and values with one owner. Nothing here iterates: the
+//! builtins do.
 
 use std::sync::Arc;
 
 use super::argument::{self, hinted};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, Halt, Items, R, described, wrong};
+use crate::lisp::{Error, EvalResult, Halt, Items, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{Field, Keyword, List, Map, Value};
 
-/// A function of one item, looked at once.
+/// A function of one item, resolved once.
 pub(super) enum Each<'v> {
     /// A field of the item, without a call.
     Field(Keyword, Field),
-    /// Anything else that can be called.
+    /// Any other callable value.
     Call(Callee<'v>),
 }
 
 impl<'v> Each<'v> {
-    /// The function of `(name f coll)`; `call` shows how it is written, for when the two look swapped.
-    pub(super) fn of(function: &'v Value, coll: &Value, call: &str) -> R<Self> {
+    /// The function of `(name f coll)`; `call` shows the right order, for the hint when the two look swapped.
+    pub(super) fn of(function: &'v Value, coll: &Value, call: &str) -> EvalResult<Self> {
         match function {
             Value::Keyword(word) => Ok(Self::Field(*word, Field::new(*word))),
             _ => argument::callee(function, coll, call).map(Self::Call),
         }
     }
 
-    /// Its value for an item that stays where it is.
+    /// Applies it to an item in place.
     #[inline]
-    pub(super) fn of_item(&self, machine: &mut Machine<'_>, item: &Value) -> R {
+    pub(super) fn of_item(&self, machine: &mut Machine<'_>, item: &Value) -> EvalResult {
         match self {
             Self::Field(word, field) => under(*word, field, item).map(|found| found.cloned().unwrap_or_default()),
             Self::Call(callee) => callee.call1_on(machine, item),
         }
     }
 
-    /// Does it give something that counts as true?
+    /// True if the result for the item is truthy.
     #[inline]
-    pub(super) fn test(&self, machine: &mut Machine<'_>, item: &Value) -> R<bool> {
+    pub(super) fn test(&self, machine: &mut Machine<'_>, item: &Value) -> EvalResult<bool> {
         match self {
             Self::Field(word, field) => Ok(under(*word, field, item)?.is_some_and(Value::is_truthy)),
             Self::Call(callee) => callee.test_on(machine, item),
         }
     }
 
-    /// Its value for an item that it may take apart.
+    /// Applies it to an item that it may consume.
     #[inline]
-    pub(super) fn of_owned(&self, machine: &mut Machine<'_>, item: Value) -> R {
+    pub(super) fn of_owned(&self, machine: &mut Machine<'_>, item: Value) -> EvalResult {
         match self {
             Self::Field(..) => self.of_item(machine, &item),
             Self::Call(callee) => callee.call1(machine, item),
@@ -58,7 +58,7 @@ impl<'v> Each<'v> {
 
 /// The field of an item. Unlike `(:key item)`, an item that cannot have fields is a `type_error` (as the suite shows).
 #[inline]
-fn under<'i>(word: Keyword, field: &Field, item: &'i Value) -> R<Option<&'i Value>> {
+fn under<'i>(word: Keyword, field: &Field, item: &'i Value) -> EvalResult<Option<&'i Value>> {
     match item {
         Value::Map(map) => Ok(field.of(map)),
         Value::Nil | Value::List(_) | Value::Set(_) | Value::Keyword(_) => Ok(None),
@@ -68,57 +68,57 @@ fn under<'i>(word: Keyword, field: &Field, item: &'i Value) -> R<Option<&'i Valu
 
 #[cold]
 fn no_fields(word: Keyword, item: &Value) -> Box<Halt> {
-    let problem = format!("the items must be maps to have :{}, one is {}", word.name(), described(item));
-    Error::new(Reason::TypeError, problem).hint("Use (fn [item] …) for items of other kinds").into()
+    let problem = format!("items must be maps to look up :{}, one is {}", word.name(), described(item));
+    Error::new(Reason::TypeError, problem).hint("Use (fn [item] …) for items of other types").into()
 }
 
-/// The function of `(name f … coll)` that gets several arguments: keywords and sets take only one.
-pub(super) fn several<'v>(function: &'v Value, coll: &Value, call: &str) -> R<Callee<'v>> {
+/// The function of `(name f … coll)`, called with several arguments: keywords and sets take only one.
+pub(super) fn several<'v>(function: &'v Value, coll: &Value, call: &str) -> EvalResult<Callee<'v>> {
     match function {
         Value::Keyword(_) | Value::Set(_) => Err(wrong(1, "a function of several arguments", function)),
         _ => argument::callee(function, coll, call),
     }
 }
 
-/// Is this a keyword with a string to go through? `map`, `filter`, `remove`, `keep` and `split-with` find nothing in its
-/// characters; the others refuse them.
+/// True for a keyword applied to a string: `map`, `filter`, `remove`, `keep` and `split-with` find nothing in its
+/// characters; other functions reject it.
 pub(super) fn nothing_found(function: &Value, coll: &Value) -> bool {
     matches!((function, coll), (Value::Keyword(_), Value::Str(_)))
 }
 
-/// The items of argument `position`, one after the other.
-pub(super) fn each_item(position: usize, coll: Value) -> R<Items> {
+/// The items of argument `position`.
+pub(super) fn each_item(position: usize, coll: Value) -> EvalResult<Items> {
     Items::of(coll).map_err(|other| wrong(position, "a list, string, map or set", &other))
 }
 
-/// The items of argument `position` of an aggregator, which takes no strings.
-pub(super) fn each_record(position: usize, coll: Value) -> R<Items> {
+/// The items of argument `position` of an aggregator, which does not accept strings.
+pub(super) fn each_record(position: usize, coll: Value) -> EvalResult<Items> {
     match coll {
         Value::Str(_) => Err(hinted(wrong(position, "a list, map or set", &coll), "Use (seq s) for its characters")),
         coll => Items::of(coll).map_err(|other| wrong(position, "a list, map or set", &other)),
     }
 }
 
-/// A map to be changed in place: the one that is there, or a copy when somebody else holds it.
+/// A map for writing in place: the map itself if it has one owner, else a copy.
 #[inline]
-pub(super) fn own_map<'m>(machine: &mut Machine<'_>, map: &'m mut Arc<Map>) -> R<&'m mut Map> {
+pub(super) fn own_map<'m>(machine: &mut Machine<'_>, map: &'m mut Arc<Map>) -> EvalResult<&'m mut Map> {
     if Arc::strong_count(map) > 1 {
         copying(machine, map.len() * size_of::<(Value, Value)>())?;
     }
     Ok(Arc::make_mut(map))
 }
 
-/// A list to be changed in place: the one that is there, or a copy when somebody else holds it.
+/// A list for writing in place: the list itself if it has one owner, else a copy.
 #[inline]
-pub(super) fn own_list<'m>(machine: &mut Machine<'_>, list: &'m mut Arc<List>) -> R<&'m mut List> {
+pub(super) fn own_list<'m>(machine: &mut Machine<'_>, list: &'m mut Arc<List>) -> EvalResult<&'m mut List> {
     if Arc::strong_count(list) > 1 {
         copying(machine, size_of_val(&***list))?;
     }
     Ok(Arc::make_mut(list))
 }
 
-/// Copies cost by what they copy; small ones are part of the step that makes them.
-fn copying(machine: &mut Machine<'_>, bytes: usize) -> R<()> {
+/// Charges for a copy by its size; small copies are part of the current step.
+fn copying(machine: &mut Machine<'_>, bytes: usize) -> EvalResult<()> {
     if bytes > 4_096 {
         machine.reserve(bytes)?;
     }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R};
+use crate::lisp::{Error, EvalResult};
 use crate::reasons::Reason;
 use crate::value::Value;
 
@@ -16,7 +16,7 @@ const ALL_KINDS: Clojure = Clojure::Differs(
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("=", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_eq))
-        .doc(&["(= x & more)"], "Are all values equal? Numbers are compared by value; NaN equals nothing.")
+        .doc(&["(= x & more)"], "True if all values are equal. Numbers are compared by value; NaN equals nothing.")
         .examples(&[("(= 1 1.0)", "true"), ("(= [1 2] [1 2] [1 3])", "false"), ("(= :a \"a\")", "false")])
         .clojure(LOOSE),
     Builtin::new("==", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_eq))
@@ -26,41 +26,41 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("not=", Arity::from(1), |machine, args| {
         every_pair(machine, args, Ordering::is_eq).map(|all| Value::Bool(!all.is_truthy()))
     })
-    .doc(&["(not= x & more)"], "Are some values not equal?")
+    .doc(&["(not= x & more)"], "True if not all values are equal.")
     .examples(&[("(not= 1 2)", "true"), ("(not= 1 1.0)", "false"), ("(not= 1)", "false")])
     .clojure(LOOSE),
     Builtin::new("<", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_lt))
-        .doc(&["(< x & more)"], "Is each value less than the next one?")
+        .doc(&["(< x & more)"], "True if each value is less than the next one.")
         .examples(&[("(< 1 2 3)", "true"), ("(< 1 1)", "false"), ("(< \"a\" \"b\")", "true")])
         .clojure(ALL_KINDS),
     Builtin::new(">", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_gt))
-        .doc(&["(> x & more)"], "Is each value greater than the next one?")
+        .doc(&["(> x & more)"], "True if each value is greater than the next one.")
         .examples(&[("(> 3 2 1)", "true"), ("(> 1 1.0)", "false"), ("(> nil 1)", "true")])
         .clojure(ALL_KINDS),
     Builtin::new("<=", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_le))
-        .doc(&["(<= x & more)"], "Is no value greater than the next one?")
+        .doc(&["(<= x & more)"], "True if each value is less than or equal to the next one.")
         .examples(&[("(<= 1 1 2)", "true"), ("(<= 2 1)", "false")])
         .clojure(ALL_KINDS),
     Builtin::new(">=", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_ge))
-        .doc(&["(>= x & more)"], "Is no value less than the next one?")
+        .doc(&["(>= x & more)"], "True if each value is greater than or equal to the next one.")
         .examples(&[("(>= 3 2 2)", "true"), ("(>= 1 2)", "false")])
         .clojure(ALL_KINDS),
     Builtin::new("compare", Arity::exactly(2), compare)
-        .doc(&["(compare x y)"], "-1, 0 or 1 as x stands before, beside or behind y.")
+        .doc(&["(compare x y)"], "-1, 0 or 1 if x sorts before, equal to or after y.")
         .examples(&[("(compare 1 2)", "-1"), ("(compare \"b\" \"a\")", "1"), ("(compare 1 1.0)", "0")])
         .clojure(ALL_KINDS),
     Builtin::new("max", Arity::from(1), |machine, args| extreme(machine, args, Ordering::Greater))
-        .doc(&["(max x & more)"], "The largest argument, the first of equal ones; NaN when one of them is NaN.")
+        .doc(&["(max x & more)"], "The largest argument, the first of equal ones; NaN if any of them is NaN.")
         .examples(&[("(max 1 3 2)", "3"), ("(max \"a\" \"b\")", "\"b\""), ("(apply max [4 7])", "7")])
         .clojure(ALL_KINDS),
     Builtin::new("min", Arity::from(1), |machine, args| extreme(machine, args, Ordering::Less))
-        .doc(&["(min x & more)"], "The smallest argument, the first of equal ones; NaN when one of them is NaN.")
+        .doc(&["(min x & more)"], "The smallest argument, the first of equal ones; NaN if any of them is NaN.")
         .examples(&[("(min 3 1 2)", "1"), ("(min 1 1.0)", "1"), ("(apply min [4 7])", "4")])
         .clojure(ALL_KINDS),
 ];
 
-/// Does this hold for each argument and the next one? What cannot be compared because of NaN is not what was asked for.
-fn every_pair(machine: &mut Machine<'_>, args: &[Value], holds: fn(Ordering) -> bool) -> R {
+/// True if the predicate holds for each argument and the next one. A comparison with NaN is false.
+fn every_pair(machine: &mut Machine<'_>, args: &[Value], holds: fn(Ordering) -> bool) -> EvalResult {
     for (a, b) in args.iter().zip(args.iter().skip(1)) {
         if !ordering(machine, a, b)?.is_some_and(holds) {
             return Ok(Value::Bool(false));
@@ -69,16 +69,14 @@ fn every_pair(machine: &mut Machine<'_>, args: &[Value], holds: fn(Ordering) -> 
     Ok(Value::Bool(true))
 }
 
-fn compare(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn compare(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match ordering(machine, &args[0], &args[1])? {
         Some(ordering) => Ok(Value::Int(ordering as i64)),
-        None => Error::new(Reason::TypeError, "NaN stands neither before nor behind anything")
-            .hint("Test with NaN? first")
-            .halt(),
+        None => Error::new(Reason::TypeError, "NaN has no order").hint("Test with NaN? first").halt(),
     }
 }
 
-fn extreme(machine: &mut Machine<'_>, args: &mut [Value], wanted: Ordering) -> R {
+fn extreme(machine: &mut Machine<'_>, args: &mut [Value], wanted: Ordering) -> EvalResult {
     let mut best = std::mem::take(&mut args[0]);
     for next in args.iter_mut().skip(1) {
         if is_nan(&best) {
@@ -91,8 +89,8 @@ fn extreme(machine: &mut Machine<'_>, args: &mut [Value], wanted: Ordering) -> R
     Ok(best)
 }
 
-/// How two values stand to each other; what is compared inside of them is counted.
-fn ordering(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R<Option<Ordering>> {
+/// Compares two values; counts the steps of comparing nested values.
+fn ordering(machine: &mut Machine<'_>, a: &Value, b: &Value) -> EvalResult<Option<Ordering>> {
     let (ordering, pairs) = a.compare_counted(b);
     machine.ticks(1 + pairs)?;
     Ok(ordering)

@@ -1,9 +1,9 @@
 //! Functions made of other functions.
 
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::function::Function;
+use crate::lisp::machine::Callable;
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, R, wrong};
+use crate::lisp::{Error, EvalResult, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
 
@@ -13,29 +13,32 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("comp", Arity::from(0), comp)
         .doc(
             &["(comp f g …)"],
-            "A function that calls the last function with its arguments, the one before with the result, and so on.",
+            "A function that calls the last function with its arguments, the previous one with the result, and so on.",
         )
         .examples(&[("((comp str inc) 1)", "\"2\""), ("((comp :a :b) {:b {:a 7}})", "7"), ("((comp) 1)", "1")]),
     Builtin::new("partial", Arity::from(0), partial)
         .doc(&["(partial f a …)"], "A function that calls f with these arguments in front of its own.")
         .examples(&[("((partial + 1) 2)", "3"), ("(map (partial str \"no. \") [1 2])", "[\"no. 1\" \"no. 2\"]")]),
     Builtin::new("complement", Arity::exactly(1), complement)
-        .doc(&["(complement f)"], "A function that says true where f gives nil or false, and false elsewhere.")
+        .doc(&["(complement f)"], "A function that returns true where f returns nil or false, else false.")
         .examples(&[("((complement nil?) 1)", "true"), ("(filter (complement #{2}) [1 2 3])", "[1 3]")])
         .cost(Cost::Constant),
     Builtin::new("constantly", Arity::exactly(1), constantly)
-        .doc(&["(constantly x)"], "A function that gives x whatever it is called with.")
+        .doc(&["(constantly x)"], "A function that returns x for any arguments.")
         .examples(&[("((constantly 5) 1 2)", "5"), ("(map (constantly :x) [1 2])", "[:x :x]")])
         .cost(Cost::Constant),
     Builtin::new("juxt", Arity::from(1), juxt)
-        .doc(&["(juxt f g …)"], "A function that gives the vector of what each function gives for its one argument.")
+        .doc(
+            &["(juxt f g …)"],
+            "A function that returns a vector of the results of each function for its one argument.",
+        )
         .examples(&[
             ("((juxt inc dec) 5)", "[6 4]"),
             ("(sort-by (juxt :a :b) [{:a 1 :b 2} {:a 1 :b 1}])", "[{:a 1 :b 1} {:a 1 :b 2}]"),
         ])
-        .clojure(Clojure::Differs("The function made takes one argument.")),
+        .clojure(Clojure::Differs("The resulting function takes one argument.")),
     Builtin::new("every-pred", Arity::from(0), every_pred)
-        .doc(&["(every-pred p …)"], "A function that says whether all predicates are true for all its arguments.")
+        .doc(&["(every-pred p …)"], "A function that returns true if all predicates are true for all its arguments.")
         .examples(&[
             ("((every-pred odd? pos?) 3)", "true"),
             ("((every-pred odd? pos?) 3 -5)", "false"),
@@ -44,13 +47,13 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("some-fn", Arity::from(0), some_fn)
         .doc(
             &["(some-fn p …)"],
-            "A function that gives the first value of a predicate for an argument that is neither nil nor false.",
+            "A function that returns the first truthy value of a predicate for one of its arguments.",
         )
         .examples(&[("((some-fn :a :b) {:b 2})", "2"), ("((some-fn even?) 1 3 4)", "true")]),
     Builtin::new("fnil", Arity::between(2, 4), fnil)
         .doc(
             &["(fnil f default)", "(fnil f default1 default2)", "(fnil f default1 default2 default3)"],
-            "A function that calls f with the defaults in place of arguments that are nil.",
+            "A function that calls f with the defaults instead of nil arguments.",
         )
         .examples(&[
             ("((fnil inc 0) nil)", "1"),
@@ -65,27 +68,27 @@ const IDENTITY: Builtin = Builtin::new("identity", Arity::exactly(1), identity)
     .examples(&[("(identity 5)", "5"), ("(filter identity [1 nil false 2])", "[1 2]")])
     .cost(Cost::Constant);
 
-fn identity(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn identity(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(std::mem::take(&mut args[0]))
 }
 
-/// The functions given, taken out of the arguments.
+/// The function arguments, moved out.
 fn parts(args: &mut [Value]) -> Vec<Value> {
     args.iter_mut().map(std::mem::take).collect()
 }
 
-/// What a builtin that makes a function of at least one other says when it got none.
-fn none() -> R {
+/// The error of a builtin that needs at least one function.
+fn none() -> EvalResult {
     Error::new(Reason::RuntimeError, "needs at least one function").halt()
 }
 
-fn comp(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn comp(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     static IDENTITY_ROW: Builtin = IDENTITY;
     Ok(match args {
-        [] => Value::Function(std::sync::Arc::new(Function::Builtin(&IDENTITY_ROW))),
-        // A closure in it is run as by a builtin, so that it is no longer the closure itself.
+        [] => Callable::Builtin(&IDENTITY_ROW).into_value(),
+        // A closure inside is called as by a builtin, so the result is not the closure itself.
         [one] if !is_closure(one) => std::mem::take(one),
-        _ => Function::bound("comp", parts(args), |machine, parts, args| {
+        _ => Callable::bound("comp", parts(args), |machine, parts, args| {
             let Some((inner, outer)) = parts.split_last() else { return Ok(Value::Nil) };
             let mut value = Callee::of(parts.len(), inner)?.call(machine, args)?;
             for (at, function) in outer.iter().enumerate().rev() {
@@ -97,14 +100,14 @@ fn comp(_: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 fn is_closure(function: &Value) -> bool {
-    matches!(function, Value::Function(function) if matches!(**function, Function::Closure(_)))
+    matches!(Callable::of_value(function), Some(Callable::Closure(_)))
 }
 
-fn partial(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn partial(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if args.is_empty() {
         return none();
     }
-    Ok(Function::bound("partial", parts(args), |machine, parts, args| {
+    Ok(Callable::bound("partial", parts(args), |machine, parts, args| {
         let Some((function, given)) = parts.split_first() else { return Ok(Value::Nil) };
         machine.ticks(given.len())?;
         let mut all: Vec<Value> = given.iter().cloned().chain(args.iter_mut().map(std::mem::take)).collect();
@@ -112,20 +115,20 @@ fn partial(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     }))
 }
 
-fn complement(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Ok(Function::bound("complement", parts(args), |machine, parts, args| {
+fn complement(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    Ok(Callable::bound("complement", parts(args), |machine, parts, args| {
         Ok(Value::Bool(!Callee::of(1, &parts[0])?.call(machine, args)?.is_truthy()))
     }))
 }
 
-fn constantly(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Ok(Function::bound("constantly", parts(args), |_, parts, _| Ok(parts[0].clone())))
+fn constantly(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    Ok(Callable::bound("constantly", parts(args), |_, parts, _| Ok(parts[0].clone())))
 }
 
-fn juxt(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Ok(Function::bound("juxt", parts(args), |machine, parts, args| {
+fn juxt(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    Ok(Callable::bound("juxt", parts(args), |machine, parts, args| {
         let [arg] = args else {
-            let problem = format!("a function made by juxt takes 1 argument, got {}", args.len());
+            let problem = format!("a function from juxt takes 1 argument, got {}", args.len());
             return Error::new(Reason::RuntimeError, problem).hint("Write (fn [a b] [(f a b) (g a b)])").halt();
         };
         let mut values = Vec::with_capacity(parts.len());
@@ -137,11 +140,11 @@ fn juxt(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     }))
 }
 
-fn every_pred(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn every_pred(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if args.is_empty() {
         return none();
     }
-    Ok(Function::bound("every-pred", parts(args), |machine, parts, args| {
+    Ok(Callable::bound("every-pred", parts(args), |machine, parts, args| {
         for (position, pred) in (1..).zip(parts) {
             let pred = Callee::of(position, pred)?;
             for arg in &*args {
@@ -155,11 +158,11 @@ fn every_pred(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     }))
 }
 
-fn some_fn(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn some_fn(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if args.is_empty() {
         return none();
     }
-    Ok(Function::bound("some-fn", parts(args), |machine, parts, args| {
+    Ok(Callable::bound("some-fn", parts(args), |machine, parts, args| {
         let mut value = Value::Nil;
         for (position, pred) in (1..).zip(parts) {
             let pred = Callee::of(position, pred)?;
@@ -175,11 +178,11 @@ fn some_fn(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     }))
 }
 
-fn fnil(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn fnil(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if !matches!(args[0], Value::Function(_) | Value::Var(_)) {
         return Err(wrong(1, "a function", &args[0]));
     }
-    Ok(Function::bound("fnil", parts(args), |machine, parts, args| {
+    Ok(Callable::bound("fnil", parts(args), |machine, parts, args| {
         let Some((function, defaults)) = parts.split_first() else { return Ok(Value::Nil) };
         for (arg, default) in args.iter_mut().zip(defaults) {
             if arg.is_nil() {

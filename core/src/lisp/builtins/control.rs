@@ -1,4 +1,4 @@
-//! Calling with a list of arguments, printing, and work done side by side.
+//! `apply`, printing, and parallel work.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::{Arity, Builtin, Clojure, Cost};
 use crate::limits::JSON_DEPTH;
 use crate::lisp::firewall::visible;
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, Halt, R, wrong};
+use crate::lisp::{Error, EvalResult, Halt, wrong};
 use crate::reasons::Reason;
 use crate::value::{Bounds, Value};
 
@@ -17,7 +17,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("apply", Arity::from(2), apply)
         .doc(
             &["(apply f coll)", "(apply f a b … coll)"],
-            "Calls f with the items of a list, set or map as arguments, after those given first.",
+            "Calls f with the given arguments, followed by the items of a list, set or map.",
         )
         .examples(&[
             ("(apply + [1 2 3])", "6"),
@@ -25,30 +25,34 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(apply max #{3 1})", "3"),
         ]),
     PRINTLN,
-    PRINTLN.named("print", &["(print x…)"]).clojure(Clojure::Differs("It is println: each call makes one entry.")),
-    PRINTLN.named("prn", &["(prn x…)"]).clojure(Clojure::Differs("It is println: strings are printed raw.")),
+    PRINTLN
+        .named("print", &["(print x…)"])
+        .clojure(Clojure::Differs("The same as println: each call makes one entry.")),
+    PRINTLN
+        .named("prn", &["(prn x…)"])
+        .clojure(Clojure::Differs("The same as println: strings are printed without quotes.")),
     Builtin::new("pmap", Arity::from(2), pmap)
         .doc(
             &["(pmap f coll)", "(pmap f c1 c2…)"],
-            "As map, with the calls side by side; for tools that take long. What f defines or prints is dropped.",
+            "Like map, with parallel calls; for slow tools. Definitions and output of f are dropped.",
         )
         .examples(&[("(pmap inc [1 2])", "[2 3]"), ("(pmap + [1 2] [3 4])", "[4 6]")])
-        .clojure(Clojure::Differs("It is eager.")),
+        .clojure(Clojure::Differs("Eager.")),
     Builtin::new("pcalls", Arity::from(0), pcalls)
-        .doc(&["(pcalls f…)"], "The values of functions without arguments, called side by side.")
+        .doc(&["(pcalls f…)"], "The values of functions without arguments, called in parallel.")
         .examples(&[("(pcalls (fn [] 1) (fn [] 2))", "[1 2]"), ("(pcalls)", "[]")])
-        .clojure(Clojure::Differs("It is eager.")),
+        .clojure(Clojure::Differs("Eager.")),
 ];
 
 const PRINTLN: Builtin = Builtin::new("println", Arity::from(0), println)
     .doc(
         &["(println x…)"],
-        "Adds one printed entry: strings raw, everything else in readable form, with spaces between. Gives nil.",
+        "Prints the values, separated by spaces: strings without quotes, everything else in readable form. Returns nil.",
     )
     .examples(&[("(println \"a\" 1)", "nil")])
     .cost(Cost::Output);
 
-fn apply(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn apply(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let position = args.len();
     let (function, args) = args.split_at_mut(1);
     let Some((last, firsts)) = args.split_last_mut() else { return Ok(Value::Nil) };
@@ -67,7 +71,7 @@ fn apply(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     machine.apply(&function[0], &mut all)
 }
 
-fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if machine.world.firewall {
         for value in args.iter_mut() {
             *value = visible(value);
@@ -75,8 +79,8 @@ fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
     let mut entry = Entry { text: String::new(), machine, halt: None };
     let mut is_cut = false;
-    for (place, value) in args.iter().enumerate() {
-        let space = if place > 0 { entry.write_str(" ") } else { Ok(()) };
+    for (index, value) in args.iter().enumerate() {
+        let space = if index > 0 { entry.write_str(" ") } else { Ok(()) };
         let written = space.and_then(|()| match value {
             Value::Str(text) => entry.write_str(text),
             Value::List(list) if !list.is_empty() && list.iter().all(is_char) => {
@@ -92,10 +96,10 @@ fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
     let Entry { text, machine, .. } = entry;
     machine.print(text);
-    // Nothing else is left out without bounds.
+    // Only shortened output is bounded.
     if is_cut {
         let levels = JSON_DEPTH.max;
-        let warning = format!("println: what lies deeper than {levels} levels in a value was printed as `...`");
+        let warning = format!("println: values nested deeper than {levels} levels were printed as `...`");
         if !machine.warnings.contains(&warning) {
             machine.warnings.push(warning);
         }
@@ -103,14 +107,14 @@ fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Value::Nil)
 }
 
-/// A string of one character; strings of several code points but one grapheme are rare enough to be asked last.
+/// True for a string of one character; strings of several code points but one grapheme are rare and tested last.
 fn is_char(value: &Value) -> bool {
     value.as_str().is_some_and(|text| {
         !text.is_empty() && (text.chars().nth(1).is_none() || crate::lisp::graphemes(text).len() == 1)
     })
 }
 
-/// An entry being written, paid for as it grows.
+/// A printed entry under construction; memory is charged as it grows.
 struct Entry<'m, 'h> {
     text: String,
     machine: &'m mut Machine<'h>,
@@ -129,25 +133,25 @@ impl Write for Entry<'_, '_> {
     }
 }
 
-/// Bytes shown of the value a branch failed with.
+/// Bytes shown of the value that a branch failed with.
 const BRIEF: usize = 200;
 
-fn pmap(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn pmap(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (function, colls) = args.split_at_mut(1);
     let function = &function[0];
     let is_map = matches!(colls, [Value::Map(_)]);
     let mut lists = Vec::with_capacity(colls.len());
-    for (place, coll) in colls.iter_mut().enumerate() {
+    for (index, coll) in colls.iter_mut().enumerate() {
         match items(machine, std::mem::take(coll))? {
             Ok(list) => lists.push(list),
             Err(other) => {
-                let Err(halt) = R::<()>::Err(wrong(place + 2, "a collection", &other)) else { continue };
+                let Err(halt) = EvalResult::<()>::Err(wrong(index + 2, "a collection", &other)) else { continue };
                 return Err(with_reason(halt, Reason::RuntimeError));
             }
         }
     }
     if let (Value::Keyword(_), true) = (function, is_map) {
-        let problem = "a keyword gets maps, but the items of a map are entries [key value]";
+        let problem = "a keyword needs maps, but the items of a map are entries [key value]";
         return Error::new(Reason::TypeError, problem).hint("Write (pmap :key list-of-maps)").halt();
     }
     if let Value::Map(_) = function {
@@ -163,14 +167,14 @@ fn pmap(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     gathered(ended, Reason::PmapError)
 }
 
-fn pcalls(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn pcalls(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let args = &*args;
     let ended = machine.fork(args.len(), &|machine, branch| machine.apply(&args[branch], &mut []))?;
     gathered(ended, Reason::PcallsError)
 }
 
-/// The values of all branches, or the error of the form: ends of the whole program stay what they are.
-fn gathered(ended: Result<Vec<Value>, (usize, Box<Halt>)>, reason: Reason) -> R {
+/// The values of all branches, or the error of the form. An error that ends the whole program is unchanged.
+fn gathered(ended: Result<Vec<Value>, (usize, Box<Halt>)>, reason: Reason) -> EvalResult {
     let (branch, halt) = match ended {
         Ok(values) => return Ok(Value::from(values)),
         Err(failed) => failed,

@@ -1,10 +1,11 @@
-//! Discovery (language contract §16): what there is, told by the table of builtins, the agent's tools and what programs
-//! have defined. Symbols arrive as they were written. Nothing here leaves the program's surroundings.
+//! Discovery (language contract §16): `doc`, `dir`, `apropos` and similar, over the table of builtins, the agent's
+//! tools and the program's definitions. Symbols arrive unevaluated. Nothing here reaches outside of the program.
 
-use super::{Arity, Builtin, Clojure, Ends, Run, SECTIONS, find, rows};
-use crate::lisp::function::Function;
+use super::reference::description;
+use super::{Arity, Builtin, Clojure, Implementation, SECTIONS, find, namespaces, rows};
+use crate::lisp::machine::Callable;
 use crate::lisp::machine::Machine;
-use crate::lisp::{Binding, Error, R, ToolInfo, described, namespaces, wrong};
+use crate::lisp::{Binding, Error, EvalResult, ReturnScope, ToolInfo, described, wrong};
 use crate::reasons::Reason;
 use crate::text::nearest::nearest;
 use crate::value::{Keyword, Value};
@@ -14,30 +15,30 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("doc", Arity::exactly(1), doc)
         .doc(
             &["(doc name)", "(doc tool/name)"],
-            "Prints what a function, form, tool or definition does and how it is called; nil.",
+            "Prints the description and the calls of a function, form, tool or definition; nil.",
         )
         .examples(&[("(doc map)", "nil")]),
     Builtin::new("source", Arity::exactly(1), source)
-        .doc(&["(source name)"], "Prints the text of a function that a program defined; nil.")
+        .doc(&["(source name)"], "Prints the source of a function that a program defined; nil.")
         .examples(&[("(source map)", "nil")]),
     Builtin::new("meta", Arity::exactly(1), meta)
-        .doc(&["(meta name)"], "What `doc` tells, as a map.")
+        .doc(&["(meta name)"], "The contents of `doc` as a map.")
         .examples(&[("(:name (meta map))", "\"map\"")])
-        .clojure(Clojure::Differs("it tells about names, not about values")),
+        .clojure(Clojure::Differs("it describes names, not values")),
     Builtin::new("dir", Arity::between(1, 2), dir)
         .doc(
             &["(dir namespace)", "(dir tool)", "(dir memory)", "(dir namespace {:limit n :offset n})"],
-            "What a namespace holds, one line for each name.",
+            "The members of a namespace, one line for each name.",
         )
         .examples(&[("(count (dir clojure.walk))", "3")]),
     Builtin::new("apropos", Arity::between(1, 2), apropos)
         .doc(
             &["(apropos text)", "(apropos text {:limit n})"],
-            "What has the text in its name or description, one line each.",
+            "Everything with the text in its name or description, one line each.",
         )
         .examples(&[("(apropos \"zzzz\")", "[]")]),
     Builtin::new("ns-publics", Arity::exactly(1), ns_publics)
-        .doc(&["(ns-publics namespace)"], "A map from the names of a namespace to what they are.")
+        .doc(&["(ns-publics namespace)"], "A map from the names of a namespace to their descriptions.")
         .examples(&[("(get-in (ns-publics json) [\"parse-string\" :kind])", "\"function\"")]),
     Builtin::new("ns-name", Arity::exactly(1), ns_name)
         .doc(&["(ns-name namespace)"], "The full name of a namespace.")
@@ -46,26 +47,23 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(all-ns)"], "The names of all namespaces of functions.")
         .examples(&[("(count (all-ns))", "5")]),
     Builtin::new("tool/servers", Arity::exactly(0), servers)
-        .doc(
-            &["(tool/servers)"],
-            "The servers behind `tool/call`; fails, because there are none. `(dir tool)` lists the agent's tools.",
-        )
+        .doc(&["(tool/servers)"], "Always fails: there are no tool servers. `(dir tool)` lists the agent's tools.")
         .clojure(Clojure::Extension),
 ];
 
-/// The namespaces that `all-ns` tells.
+/// The namespaces that `all-ns` lists.
 const LISTED: &[&str] = &["clojure.core", "clojure.set", "clojure.string", "clojure.walk", "json"];
 
-/// The namespaces of the agent's own tools and definitions.
+/// The namespaces of the agent's tools and the program's definitions.
 const OWN: &[&str] = &["tool", "memory"];
 
-/// How many lines `dir` and `apropos` give: usually and at most.
+/// Number of lines that `dir` and `apropos` return: default and maximum.
 const DIR_LINES: (i64, i64) = (50, 200);
 const APROPOS_LINES: (i64, i64) = (8, 50);
 
-/// Something that can be asked about.
+/// A documented thing.
 enum Subject<'m> {
-    Row(&'static Builtin, Ends),
+    Row(&'static Builtin, ReturnScope),
     Tool(&'m ToolInfo),
     Memory(Keyword, Binding),
 }
@@ -81,7 +79,7 @@ impl Subject<'_> {
 
     fn about(&self) -> String {
         match self {
-            Self::Row(row, ends) => ends.about(row).to_owned(),
+            Self::Row(row, scope) => description(row, *scope).to_owned(),
             Self::Tool(tool) => tool.description.clone().unwrap_or_default(),
             Self::Memory(_, binding) => binding.doc.as_deref().unwrap_or_default().to_owned(),
         }
@@ -106,7 +104,7 @@ impl Subject<'_> {
 
     fn kind(&self) -> &'static str {
         match self {
-            Self::Row(Builtin { run: Run::Form, .. }, _) => "form",
+            Self::Row(Builtin { run: Implementation::Form, .. }, _) => "form",
             Self::Row(..) => "function",
             Self::Tool(_) => "tool",
             Self::Memory(_, binding) if matches!(binding.value, Value::Function(_)) => "defined function",
@@ -145,7 +143,7 @@ impl Subject<'_> {
         lines.extend(Some(self.about()).filter(|about| !about.is_empty()));
         if let Self::Row(row, _) = self {
             match row.clojure {
-                Clojure::Differs(how) => lines.push(format!("Other than in Clojure: {}.", sentence(how))),
+                Clojure::Differs(how) => lines.push(format!("Differs from Clojure: {}.", sentence(how))),
                 Clojure::Extension => lines.push("Not in Clojure.".to_owned()),
                 Clojure::Named(name) => lines.push(format!("In Clojure: {name}.")),
                 Clojure::Same => {}
@@ -181,33 +179,30 @@ pub(super) fn sentence(text: &str) -> &str {
     text.strip_suffix('.').unwrap_or(text)
 }
 
-/// The parameters and the text of a function that a program made.
+/// The parameters and the text of a function that a program defined.
 fn closure(value: &Value) -> Option<(&str, &str)> {
-    match value {
-        Value::Function(function) => match &**function {
-            Function::Closure(closure) => Some((closure.lambda.params(), closure.lambda.source())),
-            Function::Builtin(_) | Function::Tool(_) | Function::Bound(_) => None,
-        },
-        _ => None,
+    match Callable::of_value(value)? {
+        Callable::Closure(closure) => Some((closure.lambda.params(), closure.lambda.source())),
+        Callable::Builtin(_) | Callable::Tool(_) | Callable::Bound(_) => None,
     }
 }
 
-/// The name that an argument stands for.
-fn named(value: &Value) -> R<String> {
+/// The name that an argument denotes.
+fn named(value: &Value) -> EvalResult<String> {
     match value {
         Value::Symbol(name) | Value::Var(name) | Value::Keyword(name) => Ok(name.name().to_owned()),
         Value::Str(text) => Ok(text.to_string()),
-        Value::Function(function) => match &**function {
-            Function::Builtin(row) => Ok(row.name.to_owned()),
-            Function::Tool(name) => Ok(format!("tool/{name}")),
-            Function::Closure(_) | Function::Bound(_) => Err(wrong(1, "a name", value)),
+        Value::Function(function) => match Callable::of(function) {
+            Some(Callable::Builtin(row)) => Ok(row.name.to_owned()),
+            Some(Callable::Tool(name)) => Ok(format!("tool/{name}")),
+            _ => Err(wrong(1, "a name", value)),
         },
         other => Err(wrong(1, "a name", other)),
     }
 }
 
-/// What an argument asks about; `runtime_error` when there is nothing of this name.
-fn subject<'h>(machine: &Machine<'h>, value: &Value) -> R<Subject<'h>> {
+/// The documented thing that an argument names; `runtime_error` if there is none.
+fn subject<'h>(machine: &Machine<'h>, value: &Value) -> EvalResult<Subject<'h>> {
     let name = named(value)?;
     if let Some(tool) = name.strip_prefix("tool/")
         && let Some(tool) = machine.tools().iter().find(|have| have.name == tool)
@@ -224,15 +219,15 @@ fn subject<'h>(machine: &Machine<'h>, value: &Value) -> R<Subject<'h>> {
         namespaces::named(namespace)?.target(member).and_then(find)
     };
     if let Some(row) = namespaces::bare(&name).or_else(qualified) {
-        return Ok(Subject::Row(row, machine.world.ends));
+        return Ok(Subject::Row(row, machine.world.return_scope));
     }
     let near = nearest(&name, rows().map(|row| row.name));
     let hint = near.map_or_else(|| "(apropos \"text\") searches".to_owned(), |near| format!("Did you mean `{near}`?"));
-    Error::new(Reason::RuntimeError, format!("nothing is called `{name}`")).hint(hint).halt()
+    Error::new(Reason::RuntimeError, format!("unknown name `{name}`")).hint(hint).halt()
 }
 
-/// Everything in a namespace, sorted by name; `runtime_error` when there is none of this name.
-fn members<'h>(machine: &Machine<'h>, value: &Value) -> R<Vec<(String, Subject<'h>)>> {
+/// The members of a namespace, sorted by name; `runtime_error` if there is no such namespace.
+fn members<'h>(machine: &Machine<'h>, value: &Value) -> EvalResult<Vec<(String, Subject<'h>)>> {
     let name = named(value)?;
     let mut found: Vec<(String, Subject<'h>)> = match name.as_str() {
         "tool" => machine.tools().iter().map(|tool| (tool.name.clone(), Subject::Tool(tool))).collect(),
@@ -243,7 +238,7 @@ fn members<'h>(machine: &Machine<'h>, value: &Value) -> R<Vec<(String, Subject<'
         other => {
             let namespace = namespace(other)?;
             let row = |member: &str| {
-                Some((member.to_owned(), Subject::Row(find(namespace.target(member)?)?, machine.world.ends)))
+                Some((member.to_owned(), Subject::Row(find(namespace.target(member)?)?, machine.world.return_scope)))
             };
             namespace.list().into_iter().filter_map(row).collect()
         }
@@ -252,35 +247,35 @@ fn members<'h>(machine: &Machine<'h>, value: &Value) -> R<Vec<(String, Subject<'
     Ok(found)
 }
 
-fn namespace(name: &str) -> R<&'static namespaces::Namespace> {
+fn namespace(name: &str) -> EvalResult<&'static namespaces::Namespace> {
     namespaces::named(name).ok_or_else(|| {
-        let hint = format!("There are {}, {}", LISTED.join(", "), OWN.join(", "));
-        Error::new(Reason::RuntimeError, format!("there is no namespace `{name}`")).hint(hint).into()
+        let hint = format!("Available: {}, {}", LISTED.join(", "), OWN.join(", "));
+        Error::new(Reason::RuntimeError, format!("unknown namespace `{name}`")).hint(hint).into()
     })
 }
 
-fn doc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn doc(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let text = subject(machine, &args[0])?.text();
     machine.print(text);
     Ok(Value::Nil)
 }
 
-fn source(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn source(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let subject = subject(machine, &args[0])?;
     let text = match &subject {
         Subject::Memory(_, binding) => closure(&binding.value).map(|(_, source)| source.to_owned()),
         Subject::Row(..) | Subject::Tool(_) => None,
     };
-    let text = text.unwrap_or_else(|| format!("there is no source of {}", subject.name()));
+    let text = text.unwrap_or_else(|| format!("{} has no source", subject.name()));
     machine.print(text);
     Ok(Value::Nil)
 }
 
-fn meta(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn meta(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(subject(machine, &args[0])?.map())
 }
 
-fn dir(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn dir(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (limit, offset) = (option(args, "limit", 1, DIR_LINES)?, option(args, "offset", 0, (0, i64::MAX))?);
     let members = members(machine, &args[0])?;
     machine.ticks(members.len())?;
@@ -292,7 +287,7 @@ fn dir(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     })))
 }
 
-fn ns_publics(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn ns_publics(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let members = members(machine, &args[0])?;
     machine.ticks(members.len())?;
     Ok(Value::map(members.into_iter().map(|(name, subject)| {
@@ -305,7 +300,7 @@ fn ns_publics(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     })))
 }
 
-fn ns_name(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn ns_name(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let name = named(&args[0])?;
     if OWN.contains(&name.as_str()) {
         return Ok(Value::from(name));
@@ -313,15 +308,15 @@ fn ns_name(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Value::from(namespace(&name)?.names[0]))
 }
 
-fn all_ns(_: &mut Machine<'_>, _: &mut [Value]) -> R {
+fn all_ns(_: &mut Machine<'_>, _: &mut [Value]) -> EvalResult {
     Ok(Value::list(LISTED.iter().map(|name| Value::from(*name))))
 }
 
-fn servers(_: &mut Machine<'_>, _: &mut [Value]) -> R {
+fn servers(_: &mut Machine<'_>, _: &mut [Value]) -> EvalResult {
     Error::new(Reason::RuntimeError, "there are no tool servers").hint("(dir tool) lists the agent's tools").halt()
 }
 
-fn apropos(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn apropos(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let limit = option(args, "limit", 1, APROPOS_LINES)?;
     let wanted = named(&args[0]).unwrap_or_default().to_lowercase();
     if wanted.trim().is_empty() {
@@ -332,7 +327,7 @@ fn apropos(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let names = machine.names();
     machine.ticks(names.len() + 1_000)?;
     let defined = names.into_iter().filter_map(|name| Some(Subject::Memory(name, machine.binding(name)?)));
-    let all = tools.chain(defined).chain(rows().map(|row| Subject::Row(row, machine.world.ends)));
+    let all = tools.chain(defined).chain(rows().map(|row| Subject::Row(row, machine.world.return_scope)));
     let mut found: Vec<(u8, Subject<'_>)> = all
         .filter_map(|subject| {
             let name = subject.name().to_lowercase();
@@ -349,8 +344,9 @@ fn apropos(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Value::list(found.iter().take(limit).map(|(_, subject)| Value::from(subject.line()))))
 }
 
-/// A whole number among the options in argument 2: from `least` to the second of `range`, the first when not given.
-fn option(args: &[Value], name: &str, least: i64, range: (i64, i64)) -> R<usize> {
+/// A whole number among the options in argument 2: from `least` to the second of `range`; the first of `range` if
+/// missing.
+fn option(args: &[Value], name: &str, least: i64, range: (i64, i64)) -> EvalResult<usize> {
     let Some(options) = args.get(1).filter(|options| !options.is_nil()) else {
         return Ok(usize::try_from(range.0).unwrap_or(0));
     };

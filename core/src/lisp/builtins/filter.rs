@@ -1,12 +1,12 @@
-//! Choosing items by a predicate, and asking whether there are such.
+//! Selecting items by a predicate, and predicates over whole collections.
 
 use std::sync::Arc;
 
-use super::argument::Sources;
+use super::argument::CollectionKinds;
 use super::collection::{Each, each_item, nothing_found, several};
 use super::view::collect;
 use super::{Arity, Builtin, Clojure};
-use crate::lisp::R;
+use crate::lisp::EvalResult;
 use crate::lisp::machine::Machine;
 use crate::value::Value;
 
@@ -23,21 +23,21 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(VECTOR),
     Builtin::new("keep", Arity::exactly(2), keep)
-        .doc(&["(keep f coll)"], "The values of f for the items, without those that are nil.")
+        .doc(&["(keep f coll)"], "The results of f for the items, without nil.")
         .examples(&[
             ("(keep :a [{:a 1} {} {:a false}])", "[1 false]"),
             ("(keep #(when (odd? %) (* % %)) [1 2 3])", "[1 9]"),
         ])
         .clojure(VECTOR),
     Builtin::new("keep-indexed", Arity::exactly(2), keep_indexed)
-        .doc(&["(keep-indexed f coll)"], "The values of `(f index item)`, without those that are nil.")
+        .doc(&["(keep-indexed f coll)"], "The results of `(f index item)`, without nil.")
         .examples(&[
             ("(keep-indexed (fn [i x] (when (odd? i) x)) [:a :b :c :d])", "[:b :d]"),
             ("(keep-indexed vector nil)", "[]"),
         ])
         .clojure(VECTOR),
     Builtin::new("some", Arity::exactly(2), some)
-        .doc(&["(some pred coll)"], "The first value of pred that is neither nil nor false; nil when there is none.")
+        .doc(&["(some pred coll)"], "The first truthy result of pred; nil if there is none.")
         .examples(&[
             ("(some odd? [2 3])", "true"),
             ("(some :a [{:a nil} {:a 5}])", "5"),
@@ -45,20 +45,20 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(some odd? nil)", "nil"),
         ]),
     Builtin::new("every?", Arity::exactly(2), every)
-        .doc(&["(every? pred coll)"], "Is pred true for all items? It is when there are none.")
+        .doc(&["(every? pred coll)"], "True if pred is truthy for all items, or there are none.")
         .examples(&[("(every? odd? [1 3])", "true"), ("(every? odd? [1 2])", "false"), ("(every? odd? [])", "true")]),
     Builtin::new("not-any?", Arity::exactly(2), not_any)
-        .doc(&["(not-any? pred coll)"], "Is pred true for no item?")
+        .doc(&["(not-any? pred coll)"], "True if pred is truthy for no item.")
         .examples(&[("(not-any? odd? [2 4])", "true"), ("(not-any? odd? [1 2])", "false")]),
     Builtin::new("not-every?", Arity::exactly(2), not_every)
-        .doc(&["(not-every? pred coll)"], "Is there an item for which pred is nil or false?")
+        .doc(&["(not-every? pred coll)"], "True if pred is nil or false for some item.")
         .examples(&[("(not-every? odd? [1 2])", "true"), ("(not-every? odd? nil)", "false")]),
 ];
 
 const VECTOR: Clojure = Clojure::Differs("Always a vector, never lazy.");
 
 const FILTER: Builtin = Builtin::new("filter", Arity::exactly(2), filter)
-    .doc(&["(filter pred coll)"], "The items for which pred is neither nil nor false, as a vector.")
+    .doc(&["(filter pred coll)"], "The items for which pred is truthy, as a vector.")
     .examples(&[
         ("(filter odd? [1 2 3])", "[1 3]"),
         ("(filter :active [{:id 1 :active true} {:id 2}])", "[{:active true :id 1}]"),
@@ -67,7 +67,7 @@ const FILTER: Builtin = Builtin::new("filter", Arity::exactly(2), filter)
     ])
     .clojure(VECTOR);
 
-fn filter(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn filter(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [pred, coll] = args else { return Ok(Value::Nil) };
     if nothing_found(pred, coll) {
         return Ok(Vec::new().into());
@@ -76,7 +76,7 @@ fn filter(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     choose(machine, std::mem::take(coll), |machine, item| pred.test(machine, item))
 }
 
-fn remove(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn remove(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [pred, coll] = args else { return Ok(Value::Nil) };
     if nothing_found(pred, coll) {
         return Ok(collect(machine, std::mem::take(coll))?.into());
@@ -85,8 +85,12 @@ fn remove(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     choose(machine, std::mem::take(coll), |machine, item| Ok(!pred.test(machine, item)?))
 }
 
-/// The items that are wanted; a list that nobody else holds is thinned out in place.
-fn choose<'h>(machine: &mut Machine<'h>, coll: Value, wanted: impl Fn(&mut Machine<'h>, &Value) -> R<bool>) -> R {
+/// The selected items; a list with one owner is filtered in place.
+fn choose<'h>(
+    machine: &mut Machine<'h>,
+    coll: Value,
+    wanted: impl Fn(&mut Machine<'h>, &Value) -> EvalResult<bool>,
+) -> EvalResult {
     if let Value::List(list) = &coll
         && Arc::strong_count(list) > 1
     {
@@ -99,7 +103,7 @@ fn choose<'h>(machine: &mut Machine<'h>, coll: Value, wanted: impl Fn(&mut Machi
         }
         return Ok(chosen.into());
     }
-    Sources::All.check(2, &coll)?;
+    CollectionKinds::All.check(2, &coll)?;
     let mut list = collect(machine, coll)?;
     let mut chosen = 0;
     for at in 0..list.len() {
@@ -113,7 +117,7 @@ fn choose<'h>(machine: &mut Machine<'h>, coll: Value, wanted: impl Fn(&mut Machi
     Ok(list.into())
 }
 
-fn keep(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn keep(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, coll] = args else { return Ok(Value::Nil) };
     if nothing_found(function, coll) {
         return Ok(Vec::new().into());
@@ -130,7 +134,7 @@ fn keep(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(kept.into())
 }
 
-fn keep_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn keep_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, coll] = args else { return Ok(Value::Nil) };
     let callee = several(function, coll, "(keep-indexed f coll)")?;
     let mut kept = Vec::new();
@@ -144,24 +148,24 @@ fn keep_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(kept.into())
 }
 
-fn some(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn some(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(first_as(machine, args, true, "(some pred coll)")?.unwrap_or_default())
 }
 
-fn every(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn every(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok((first_as(machine, args, false, "(every? pred coll)")?.is_none()).into())
 }
 
-fn not_any(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn not_any(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok((first_as(machine, args, true, "(not-any? pred coll)")?.is_none()).into())
 }
 
-fn not_every(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn not_every(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok((first_as(machine, args, false, "(not-every? pred coll)")?.is_some()).into())
 }
 
-/// The predicate's first value with this truth.
-fn first_as(machine: &mut Machine<'_>, args: &mut [Value], truth: bool, call: &str) -> R<Option<Value>> {
+/// The predicate's first result with this truth value.
+fn first_as(machine: &mut Machine<'_>, args: &mut [Value], truth: bool, call: &str) -> EvalResult<Option<Value>> {
     let [pred, coll] = args else { return Ok(None) };
     let pred = Each::of(pred, coll, call)?;
     for item in each_item(2, std::mem::take(coll))? {

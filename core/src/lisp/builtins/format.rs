@@ -1,20 +1,20 @@
-//! `format`: a text with values put in, as `printf` writes them (language contract §14.8).
+//! `format`: a text with values inserted, like `printf` (language contract §14.8).
 //!
 //! `%[flags][width][.precision]conversion` with the flags `-`, `0`, `+`, `,` and space, and the conversions
 //! `s d f e x X o b c n %`.
 
-use super::place::{length, offset};
+use super::position::{length, offset};
 use super::strings::text;
-use super::written::Written;
+use super::text_writer::TextWriter;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, Halt, R, described};
+use crate::lisp::{Error, EvalResult, Halt, described};
 use crate::reasons::Reason;
 use crate::value::Value;
 
-/// Doubles below this have a fraction.
-const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
-/// More decimals than this scale has are written as they are.
+/// All doubles from here on are whole numbers.
+const WHOLE_FROM: f64 = 9_007_199_254_740_992.0;
+/// Numbers with more decimals than this scale has are written without scaling.
 const LARGEST_SCALE: u64 = 10_000_000_000_000_000_000;
 /// No double has more decimals than this; further ones are zero.
 const MOST_DECIMALS: usize = 1_100;
@@ -23,7 +23,7 @@ const MOST_DECIMALS: usize = 1_100;
 pub(super) const ROWS: &[Builtin] = &[Builtin::new("format", Arity::from(0), format)
     .doc(
         &["(format template & values)"],
-        "The template with its directives replaced by the values in turn: %s %d %f %.2f %e %x %X %o %b %c %n %%, with \
+        "The template with its directives replaced by the values in order: %s %d %f %.2f %e %x %X %o %b %c %n %%, with \
          width and the flags - 0 + , and space.",
     )
     .examples(&[
@@ -33,7 +33,7 @@ pub(super) const ROWS: &[Builtin] = &[Builtin::new("format", Arity::from(0), for
         ("(format \"%x %o %e\" 255 8 1234.5)", "\"ff 10 1.234500e+03\""),
     ])
     .cost(Cost::Output)
-    .clojure(Clojure::Differs("nil is written as nothing, and %f takes integers."))];
+    .clojure(Clojure::Differs("nil is written as an empty text, and %f takes integers."))];
 
 /// A directive of a template.
 #[derive(Default)]
@@ -46,8 +46,8 @@ struct Directive<'t> {
 }
 
 impl<'t> Directive<'t> {
-    /// Reads a directive after its `%`; what follows it.
-    fn read(template: &'t str) -> R<(Self, &'t str)> {
+    /// Parses a directive after its `%`; returns the rest.
+    fn read(template: &'t str) -> EvalResult<(Self, &'t str)> {
         let end = template.find(|c| !"-0+, ".contains(c)).unwrap_or(template.len());
         let (flags, mut rest) = template.split_at(end);
         let mut directive = Self { flags, ..Self::default() };
@@ -79,25 +79,25 @@ impl<'t> Directive<'t> {
 }
 
 const DIRECTIVES: &str =
-    "There are %s %d %f %e %x %X %o %b %c %n %%, with width, precision and the flags - 0 + , and space";
+    "Available: %s %d %f %e %x %X %o %b %c %n %%, with width, precision and the flags - 0 + , and space";
 
 fn fault(problem: impl Into<String>) -> Error {
     Error::new(Reason::RuntimeError, problem)
 }
 
-/// A number at the start of a text, as large as it may be, and the rest.
+/// Parses a number of any size at the start of a text; returns the rest.
 fn digits(text: &str) -> (Option<usize>, &str) {
     let (number, rest) = text.split_at(text.bytes().take_while(u8::is_ascii_digit).count());
     let value = (!number.is_empty()).then(|| number.parse().unwrap_or(usize::MAX));
     (value, rest)
 }
 
-fn format(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn format(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Some((template, values)) = args.split_first() else {
-        return fault("there is no template").hint("Write (format \"%s items\" n)").halt();
+        return fault("the template is missing").hint("Write (format \"%s items\" n)").halt();
     };
     let mut rest = text(1, template)?;
-    let (mut out, mut used) = (Written::default(), 0);
+    let (mut out, mut used) = (TextWriter::default(), 0);
     while let Some(at) = rest.find('%') {
         out.push(machine, &rest[..at])?;
         let directive;
@@ -120,7 +120,7 @@ fn missing(used: usize, given: usize) -> Box<Halt> {
     fault(format!("the template needs at least {} values, got {given}", used + 1)).into()
 }
 
-/// An error that says which value is meant.
+/// Adds the number of the value to an error.
 fn numbered(mut halt: Box<Halt>, number: usize) -> Box<Halt> {
     if let Halt::Error(error) = &mut *halt
         && error.reason == Reason::RuntimeError
@@ -130,10 +130,10 @@ fn numbered(mut halt: Box<Halt>, number: usize) -> Box<Halt> {
     halt
 }
 
-fn write(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive<'_>, value: &Value) -> R<()> {
+fn write(machine: &mut Machine<'_>, out: &mut TextWriter, directive: &Directive<'_>, value: &Value) -> EvalResult<()> {
     match directive.conversion {
         's' => {
-            let mut shown = Written::default();
+            let mut shown = TextWriter::default();
             shown.plain(machine, value)?;
             let shown = shown.into_text();
             let end = directive.precision.and_then(|most| offset(&shown, most)).unwrap_or(shown.len());
@@ -159,7 +159,7 @@ fn wrong_value(directive: &Directive<'_>, expected: &str, value: &Value) -> Box<
     fault(format!("%{} needs {expected}, got {}", directive.conversion, described(value))).into()
 }
 
-fn whole(directive: &Directive<'_>, value: &Value) -> R<String> {
+fn whole(directive: &Directive<'_>, value: &Value) -> EvalResult<String> {
     match value {
         Value::Int(number) => Ok(number.to_string()),
         Value::Big(number) => Ok(number.to_string()),
@@ -172,7 +172,7 @@ fn whole(directive: &Directive<'_>, value: &Value) -> R<String> {
     }
 }
 
-fn radix(directive: &Directive<'_>, value: &Value) -> R<String> {
+fn radix(directive: &Directive<'_>, value: &Value) -> EvalResult<String> {
     let base = if directive.conversion == 'o' { 8 } else { 16 };
     let text = match value {
         Value::Int(number) => num_bigint::BigInt::from(*number).to_str_radix(base),
@@ -182,7 +182,7 @@ fn radix(directive: &Directive<'_>, value: &Value) -> R<String> {
     Ok(if directive.conversion == 'X' { text.to_uppercase() } else { text })
 }
 
-fn character(value: &Value) -> R<String> {
+fn character(value: &Value) -> EvalResult<String> {
     let code = match value {
         Value::Str(text) if length(text) == 1 => return Ok(text.to_string()),
         Value::Int(code) => u32::try_from(*code).ok().and_then(char::from_u32),
@@ -192,8 +192,8 @@ fn character(value: &Value) -> R<String> {
     code.map(String::from).ok_or_else(|| problem().into())
 }
 
-fn real(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive<'_>, value: &Value) -> R<()> {
-    let number = super::written::float(value).ok_or_else(|| wrong_value(directive, "a number", value))?;
+fn real(machine: &mut Machine<'_>, out: &mut TextWriter, directive: &Directive<'_>, value: &Value) -> EvalResult<()> {
+    let number = super::text_writer::float(value).ok_or_else(|| wrong_value(directive, "a number", value))?;
     if !number.is_finite() {
         let shown = if number.is_nan() { "NaN" } else { "Infinity" };
         let sign = if number == f64::NEG_INFINITY { "-" } else { "" };
@@ -211,12 +211,12 @@ fn real(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive<'_>,
     pad(machine, out, directive, sign, &format!("{}{zeros}{exponent}", grouped(directive, mantissa)))
 }
 
-/// With this many decimals. The fraction is rounded as its double, scaled, shows it, halves away from zero: 1.115 becomes
-/// 1.12 (as the suite's reference has it), although the double is a little less.
+/// Formats with this many decimals. The scaled fraction is rounded as a double, halves away from zero: 1.115 becomes
+/// 1.12 (as in the suite's reference), although the double is slightly less.
 fn rounded(number: f64, decimals: usize) -> String {
     let size = number.abs();
     let scale = u32::try_from(decimals).ok().and_then(|places| 10_u64.checked_pow(places));
-    let Some(scale) = scale.filter(|scale| *scale < LARGEST_SCALE && size < EXACT_BELOW) else {
+    let Some(scale) = scale.filter(|scale| *scale < LARGEST_SCALE && size < WHOLE_FROM) else {
         return format!("{number:.decimals$}");
     };
     let sign = if number < 0.0 { "-" } else { "" };
@@ -230,7 +230,7 @@ fn rounded(number: f64, decimals: usize) -> String {
     format!("{sign}{whole:.0}.{fraction:0>decimals$.0}")
 }
 
-/// One digit before the point, and an exponent of at least two digits.
+/// Formats with one digit before the point, and an exponent of at least two digits.
 fn scientific(number: f64, decimals: usize) -> String {
     let shown = format!("{number:.decimals$e}");
     let (mantissa, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
@@ -238,7 +238,7 @@ fn scientific(number: f64, decimals: usize) -> String {
     format!("{mantissa}e{sign}{digits:0>2}")
 }
 
-/// The sign that is written, and the rest.
+/// The sign to write, and the rest.
 fn signed<'a>(directive: &Directive<'_>, number: &'a str) -> (&'static str, &'a str) {
     match number.strip_prefix('-') {
         Some(digits) => ("-", digits),
@@ -248,15 +248,15 @@ fn signed<'a>(directive: &Directive<'_>, number: &'a str) -> (&'static str, &'a 
     }
 }
 
-/// With a comma between each three digits before the point, when the directive says so.
+/// Adds a comma between groups of three digits before the point, if the directive asks for it.
 fn grouped(directive: &Directive<'_>, number: &str) -> String {
     if !directive.has(',') {
         return number.to_owned();
     }
     let (whole, fraction) = number.split_at(number.find('.').unwrap_or(number.len()));
     let mut out = String::with_capacity(number.len() * 4 / 3 + 1);
-    for (place, digit) in whole.chars().enumerate() {
-        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -265,7 +265,13 @@ fn grouped(directive: &Directive<'_>, number: &str) -> String {
 }
 
 /// Writes sign and text in the directive's width.
-fn pad(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive<'_>, sign: &str, shown: &str) -> R<()> {
+fn pad(
+    machine: &mut Machine<'_>,
+    out: &mut TextWriter,
+    directive: &Directive<'_>,
+    sign: &str,
+    shown: &str,
+) -> EvalResult<()> {
     let missing = if directive.width == 0 { 0 } else { directive.width.saturating_sub(sign.len() + length(shown)) };
     machine.reserve(missing)?;
     let zeros = directive.has('0') && !directive.has('-') && "dfexXo".contains(directive.conversion);

@@ -1,24 +1,24 @@
-//! Grouping: neighbours into lists, duplicates out, choices of some from all.
+//! Grouping: partitions, removal of duplicates, combinations.
 
 use std::collections::HashSet;
 use std::mem::take;
 
 use super::access::ORDERED;
-use super::argument::{Sources, clamped, hinted, length, swapped, taken};
+use super::argument::{CollectionKinds, clamped, hinted, length, swapped, taken};
 use super::collection::Each;
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R, wrong};
+use crate::lisp::{Error, EvalResult, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
 
-/// What splits collections into groups, and what removes duplicates.
+/// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("partition", Arity::between(2, 4), partition)
         .doc(
             &["(partition n coll)", "(partition n step coll)", "(partition n step pad coll)"],
-            "Groups of n items, each starting step items after the one before; an incomplete last group is left out, or filled with the items of pad.",
+            "Groups of n items, each starting step items after the previous one; an incomplete last group is dropped, or padded with the items of pad.",
         )
         .examples(&[
             ("(partition 2 [1 2 3 4 5])", "[[1 2] [3 4]]"),
@@ -29,25 +29,25 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("partition-all", Arity::between(2, 3), partition_all)
         .doc(
             &["(partition-all n coll)", "(partition-all n step coll)"],
-            "Groups of n items as partition makes them, incomplete ones included.",
+            "Groups of n items like partition, including incomplete ones.",
         )
         .examples(&[("(partition-all 2 [1 2 3])", "[[1 2] [3]]"), ("(partition-all 2 1 [1 2 3])", "[[1 2] [2 3] [3]]")])
         .cost(Cost::Output),
     Builtin::new("partition-by", Arity::exactly(2), partition_by)
-        .doc(&["(partition-by f coll)"], "Groups of neighbours for which f gives the same value.")
+        .doc(&["(partition-by f coll)"], "Groups of consecutive items for which f returns the same value.")
         .examples(&[
             ("(partition-by odd? [1 3 2 4 5])", "[[1 3] [2 4] [5]]"),
             ("(partition-by identity \"aab\")", "[[\"a\" \"a\"] [\"b\"]]"),
         ]),
     Builtin::new("dedupe", Arity::exactly(1), dedupe)
-        .doc(&["(dedupe coll)"], "The items without those that equal the one before; 1 and 1.0 differ.")
+        .doc(&["(dedupe coll)"], "The items without consecutive duplicates; 1 and 1.0 differ.")
         .examples(&[("(dedupe [1 1 2 1])", "[1 2 1]"), ("(dedupe nil)", "[]")]),
     Builtin::new("distinct", Arity::exactly(1), distinct)
-        .doc(&["(distinct coll)"], "The items of a list or string, each once, in the order they first come; 1 and 1.0 differ.")
+        .doc(&["(distinct coll)"], "The distinct items of a list or string, in order of first occurrence; 1 and 1.0 differ.")
         .examples(&[("(distinct [1 2 1 3 2])", "[1 2 3]"), ("(distinct \"aab\")", "[\"a\" \"b\"]")])
         .clojure(ORDERED),
     Builtin::new("combinations", Arity::exactly(2), combinations)
-        .doc(&["(combinations coll n)"], "All ways to choose n items, each in the order of the collection.")
+        .doc(&["(combinations coll n)"], "All combinations of n items, each in the order of the collection.")
         .examples(&[
             ("(combinations [1 2 3] 2)", "[[1 2] [1 3] [2 3]]"),
             ("(combinations [1 2] 0)", "[[]]"),
@@ -57,37 +57,37 @@ pub(super) const ROWS: &[Builtin] = &[
         .cost(Cost::Output),
 ];
 
-/// What is done with groups that the collection ends in.
-enum Incomplete {
+/// The handling of an incomplete group at the end of the collection.
+enum Remainder {
     Dropped,
     Kept,
-    /// Filled up with these, as far as they go; nothing follows.
+    /// Padded with these items, as far as they suffice; nothing follows.
     Padded(Vec<Value>),
 }
 
-fn partition(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn partition(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let incomplete = match args {
         [_, _, pad, _] => {
             if pad.is_nil() {
-                let problem = "argument 3 must be a list of items to fill up with, got nil";
-                return Error::new(Reason::RuntimeError, problem).hint("Leave it out, or give []").halt();
+                let problem = "argument 3 must be a list of items for padding, got nil";
+                return Error::new(Reason::RuntimeError, problem).hint("Omit it, or pass []").halt();
             }
-            Sources::All.check(3, pad)?;
-            Incomplete::Padded(collect(machine, take(pad))?)
+            CollectionKinds::All.check(3, pad)?;
+            Remainder::Padded(collect(machine, take(pad))?)
         }
-        _ => Incomplete::Dropped,
+        _ => Remainder::Dropped,
     };
     grouped(machine, args, incomplete)
 }
 
-fn partition_all(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    grouped(machine, args, Incomplete::Kept)
+fn partition_all(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    grouped(machine, args, Remainder::Kept)
 }
 
-fn grouped(machine: &mut Machine<'_>, args: &mut [Value], incomplete: Incomplete) -> R {
+fn grouped(machine: &mut Machine<'_>, args: &mut [Value], incomplete: Remainder) -> EvalResult {
     let position = args.len();
     let coll = take(&mut args[position - 1]);
-    Sources::All.check(position, &coll).map_err(|halt| match Sources::All.check(1, &args[0]) {
+    CollectionKinds::All.check(position, &coll).map_err(|halt| match CollectionKinds::All.check(1, &args[0]) {
         Ok(()) => swapped(halt, "(partition n coll)"),
         Err(_) => halt,
     })?;
@@ -102,7 +102,7 @@ fn grouped(machine: &mut Machine<'_>, args: &mut [Value], incomplete: Incomplete
     Ok(groups?.into())
 }
 
-fn positive(position: usize, value: &Value) -> R<usize> {
+fn positive(position: usize, value: &Value) -> EvalResult<usize> {
     clamped(value).filter(|int| *int > 0).map(length).ok_or_else(|| wrong_or_small(position, value))
 }
 
@@ -118,7 +118,7 @@ fn wrong_or_small(position: usize, value: &Value) -> Box<crate::lisp::Halt> {
 }
 
 /// Groups without overlap: the items are moved.
-fn chunked(machine: &mut Machine<'_>, items: Vec<Value>, size: usize, incomplete: Incomplete) -> R<Vec<Value>> {
+fn chunked(machine: &mut Machine<'_>, items: Vec<Value>, size: usize, incomplete: Remainder) -> EvalResult<Vec<Value>> {
     let (whole, rest) = (items.len() / size, items.len() % size);
     machine.reserve(whole.saturating_add(1).saturating_mul(GROUP_BYTES))?;
     let mut items = items.into_iter();
@@ -129,9 +129,9 @@ fn chunked(machine: &mut Machine<'_>, items: Vec<Value>, size: usize, incomplete
     }
     if rest > 0 {
         match incomplete {
-            Incomplete::Dropped => {}
-            Incomplete::Kept => groups.push(items.collect::<Vec<_>>().into()),
-            Incomplete::Padded(pad) => {
+            Remainder::Dropped => {}
+            Remainder::Kept => groups.push(items.collect::<Vec<_>>().into()),
+            Remainder::Padded(pad) => {
                 groups.push(items.chain(pad.into_iter().take(size - rest)).collect::<Vec<_>>().into());
             }
         }
@@ -139,17 +139,17 @@ fn chunked(machine: &mut Machine<'_>, items: Vec<Value>, size: usize, incomplete
     Ok(groups)
 }
 
-/// About what a list costs besides its items, in bytes.
+/// Memory of a list apart from its items, in bytes.
 const GROUP_BYTES: usize = 64;
 
-/// Groups that overlap or leave items out: the items are copied.
+/// Groups that overlap or skip items: the items are copied.
 fn windows(
     machine: &mut Machine<'_>,
     items: &[Value],
     size: usize,
     step: usize,
-    incomplete: &Incomplete,
-) -> R<Vec<Value>> {
+    incomplete: &Remainder,
+) -> EvalResult<Vec<Value>> {
     let mut groups = Vec::new();
     let mut start = 0;
     while start < items.len() {
@@ -159,8 +159,8 @@ fn windows(
         machine.reserve(GROUP_BYTES + size_of_val(group))?;
         let missing = size - group.len();
         match incomplete {
-            Incomplete::Dropped if missing > 0 => break,
-            Incomplete::Padded(pad) if missing > 0 => {
+            Remainder::Dropped if missing > 0 => break,
+            Remainder::Padded(pad) if missing > 0 => {
                 groups.push(group.iter().chain(pad.iter().take(missing)).cloned().collect::<Vec<_>>().into());
             }
             _ => groups.push(group.to_vec().into()),
@@ -173,10 +173,10 @@ fn windows(
     Ok(groups)
 }
 
-fn partition_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn partition_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, coll] = taken(args);
     let function = Each::of(&function, &coll, "(partition-by f coll)")?;
-    Sources::All.check(2, &coll)?;
+    CollectionKinds::All.check(2, &coll)?;
     let mut groups: Vec<Value> = Vec::new();
     let mut group: Vec<Value> = Vec::new();
     let mut current = Value::Nil;
@@ -197,8 +197,8 @@ fn partition_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(groups.into())
 }
 
-fn dedupe(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::All.check(1, &args[0])?;
+fn dedupe(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::All.check(1, &args[0])?;
     let mut items = collect(machine, take(&mut args[0]))?;
     let mut kept = 0;
     for at in 0..items.len() {
@@ -218,8 +218,8 @@ fn dedupe(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(items.into())
 }
 
-fn distinct(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Ordered.check(1, &args[0]).map_err(|halt| match &args[0] {
+fn distinct(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Ordered.check(1, &args[0]).map_err(|halt| match &args[0] {
         Value::Set(_) => hinted(halt, "The members of a set are distinct; use (seq s)"),
         _ => halt,
     })?;
@@ -236,17 +236,17 @@ fn distinct(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(items.into())
 }
 
-/// Steps of looking a value up by its hash.
+/// Steps of a lookup by hash.
 const HASH_STEPS: usize = 6;
 
-fn combinations(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn combinations(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [coll, n] = taken(args);
     if let (Value::Int(_), Value::List(_) | Value::Str(_) | Value::Set(_)) = (&coll, &n) {
         return Err(swapped(wrong(1, "a list, string, map or set", &coll), "(combinations coll n)"));
     }
-    // There is no way to choose a number of items that is none, whatever there is to choose from.
+    // A count that is not a number has no combinations, whatever the items.
     let Some(n) = clamped(&n).and_then(|n| usize::try_from(n).ok()) else { return Ok(Vec::new().into()) };
-    Sources::All.check(1, &coll)?;
+    CollectionKinds::All.check(1, &coll)?;
     let items = collect(machine, coll)?;
     if n > items.len() {
         return Ok(Vec::new().into());
@@ -257,7 +257,7 @@ fn combinations(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     loop {
         machine.ticks(4 + n)?;
         all.push(chosen.iter().filter_map(|place| items.get(*place)).cloned().collect::<Vec<_>>().into());
-        // The last place that can still move on does, and those behind it follow it.
+        // Advances the last index that can still advance; the indexes after it follow it.
         let Some(last) = (0..n).rev().find(|at| chosen[*at] < items.len() - n + at) else { break };
         let from = chosen[last] + 1;
         for (place, at) in chosen[last..].iter_mut().zip(from..) {
@@ -267,7 +267,7 @@ fn combinations(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(all.into())
 }
 
-/// In how many ways `n` of `size` can be chosen; stops at the largest number there is.
+/// The number of ways to choose `n` of `size`; saturates.
 fn ways(size: usize, n: usize) -> usize {
     let n = n.min(size - n);
     let count = (1..=n).try_fold(1u128, |ways, k| Some(ways.checked_mul((size - n + k) as u128)? / k as u128));

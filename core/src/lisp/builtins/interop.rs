@@ -1,18 +1,18 @@
-//! Methods of strings as Java programs write them (language contract §15): `(.length s)`. Places count grapheme clusters.
+//! Methods of strings in Java notation (language contract §15): `(.length s)`. Positions count grapheme clusters.
 
 use super::parts::{replace_text, split_text};
-use super::place::{self, Place, number, offset, place};
+use super::position::{self, Position, number, offset, position};
 use super::regex;
 use super::strings::{self, pass, text};
-use super::written::Written;
+use super::text_writer::TextWriter;
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R};
+use crate::lisp::{Error, EvalResult};
 use crate::reasons::Reason;
 use crate::value::Value;
 use crate::value::number::{Rounding, whole};
 
-const JAVA: Clojure = Clojure::Differs("Only for strings, and places count characters as people see them.");
+const JAVA: Clojure = Clojure::Differs("Only for strings; indexes count visible characters.");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
@@ -23,31 +23,31 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new(".substring", Arity::between(2, 3), substring)
         .doc(
             &["(.substring s start)", "(.substring s start end)"],
-            "The part from one place up to another; places outside of the string are an error.",
+            "The part from an index up to another; indexes outside of the string are an error.",
         )
         .examples(&[("(.substring \"hello\" 1 3)", "\"el\""), ("(.substring \"hello\" 1)", "\"ello\"")])
         .clojure(JAVA),
     Builtin::new(".indexOf", Arity::between(2, 3), index_of)
         .doc(
             &["(.indexOf s part)", "(.indexOf s part from)"],
-            "The place of the first occurrence, at `from` or after it; -1 when there is none.",
+            "The index of the first occurrence, at or after `from`; -1 if there is none.",
         )
         .examples(&[("(.indexOf \"hello\" \"l\")", "2"), ("(.indexOf \"abc\" \"z\")", "-1")])
         .clojure(JAVA),
     Builtin::new(".lastIndexOf", Arity::exactly(2), last_index_of)
-        .doc(&["(.lastIndexOf s part)"], "The place of the last occurrence; -1 when there is none.")
+        .doc(&["(.lastIndexOf s part)"], "The index of the last occurrence; -1 if there is none.")
         .examples(&[("(.lastIndexOf \"hello\" \"l\")", "3"), ("(.lastIndexOf \"abc\" \"z\")", "-1")])
         .clojure(JAVA),
     Builtin::new(".contains", Arity::exactly(2), strings::includes)
-        .doc(&["(.contains s part)"], "Does the string hold another somewhere?")
+        .doc(&["(.contains s part)"], "True if the string contains another.")
         .examples(&[("(.contains \"hello\" \"ell\")", "true"), ("(.contains \"abc\" \"z\")", "false")])
         .clojure(JAVA),
     Builtin::new(".startsWith", Arity::exactly(2), strings::starts_with)
-        .doc(&["(.startsWith s start)"], "Does the string begin with another?")
+        .doc(&["(.startsWith s start)"], "True if the string begins with another.")
         .examples(&[("(.startsWith \"hello\" \"he\")", "true"), ("(.startsWith \"hello\" \"lo\")", "false")])
         .clojure(JAVA),
     Builtin::new(".endsWith", Arity::exactly(2), strings::ends_with)
-        .doc(&["(.endsWith s end)"], "Does the string end with another?")
+        .doc(&["(.endsWith s end)"], "True if the string ends with another.")
         .examples(&[("(.endsWith \"hello\" \"lo\")", "true"), ("(.endsWith \"hello\" \"he\")", "false")])
         .clojure(JAVA),
     Builtin::new(".toLowerCase", Arity::exactly(1), strings::lower_case)
@@ -65,7 +65,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new(".split", Arity::exactly(2), split)
         .doc(
             &["(.split s regex)"],
-            "The parts between the matches of a regex, which may be given as a string; empty ones at the end are dropped.",
+            "The parts between the matches of a regex, which may be a string; empty parts at the end are dropped.",
         )
         .examples(&[("(.split \"a,b,,\" \",\")", "[\"a\" \"b\"]"), ("(.split \"a  b\" #\"\\s+\")", "[\"a\" \"b\"]")])
         .clojure(JAVA),
@@ -74,44 +74,46 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(.replace \"a.b.c\" \".\" \"-\")", "\"a-b-c\""), ("(.replace \"abc\" \"z\" \"-\")", "\"abc\"")])
         .clojure(JAVA),
     Builtin::new(".isEmpty", Arity::exactly(1), is_empty)
-        .doc(&["(.isEmpty s)"], "Is it the empty string?")
+        .doc(&["(.isEmpty s)"], "True for the empty string.")
         .examples(&[("(.isEmpty \"\")", "true"), ("(.isEmpty \" \")", "false")])
         .clojure(JAVA),
     Builtin::new(".toString", Arity::exactly(1), to_string)
-        .doc(&["(.toString value)"], "The value as text, as `str` gives it.")
+        .doc(&["(.toString value)"], "The value as text, like `str`.")
         .examples(&[("(.toString 5)", "\"5\""), ("(.toString [1 \"a\"])", "\"[1 \\\"a\\\"]\"")])
         .clojure(Clojure::Differs("nil is the empty string.")),
     Builtin::new(".equals", Arity::exactly(2), equals)
-        .doc(&["(.equals a b)"], "Are both the same, numbers of the same kind included?")
+        .doc(&["(.equals a b)"], "True if both are equal, including the type of numbers.")
         .examples(&[("(.equals \"a\" \"a\")", "true"), ("(.equals 1 1.0)", "false")]),
 ];
 
-fn java_length(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn java_length(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
-    Ok(number(place::length(s)))
+    Ok(number(position::length(s)))
 }
 
-/// The place in argument `position`, of a float its whole part.
-fn rough_place(position: usize, value: &Value) -> R<Place> {
+/// The position in this argument; a float is truncated.
+fn rough_position(argument: usize, value: &Value) -> EvalResult<Position> {
     match value {
-        Value::Float(float) if float.is_finite() => place(position, &whole(value, Rounding::Trunc).unwrap_or_default()),
-        other => place(position, other),
+        Value::Float(float) if float.is_finite() => {
+            position(argument, &whole(value, Rounding::Trunc).unwrap_or_default())
+        }
+        other => position(argument, other),
     }
 }
 
-fn substring(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn substring(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
-    let start = rough_place(2, &args[1])?;
-    let end = args.get(2).map(|end| rough_place(3, end)).transpose()?;
+    let start = rough_position(2, &args[1])?;
+    let end = args.get(2).map(|end| rough_position(3, end)).transpose()?;
     pass(machine, s)?;
     let within = || -> Option<&str> {
-        let Place::At(start) = start else { return None };
+        let Position::At(start) = start else { return None };
         let from = offset(s, start)?;
         let to = match end {
             None => s.len(),
-            Some(Place::At(end)) => from + offset(&s[from..], end.checked_sub(start)?)?,
-            Some(Place::Before) => return None,
+            Some(Position::At(end)) => from + offset(&s[from..], end.checked_sub(start)?)?,
+            Some(Position::Before) => return None,
         };
         s.get(from..to)
     };
@@ -119,30 +121,30 @@ fn substring(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         Some(part) => Ok(part.into()),
         None => Error::new(
             Reason::TypeError,
-            format!("the places lie outside of the string, which has {} characters", place::length(s)),
+            format!("the indexes are out of range for a string of {} characters", position::length(s)),
         )
         .hint("subs never fails")
         .halt(),
     }
 }
 
-fn index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (s, part) = (text(1, &args[0])?, text(2, &args[1])?);
-    let from = match args.get(2).map(|from| place(3, from)).transpose()? {
-        Some(Place::At(from)) => from,
+    let from = match args.get(2).map(|from| position(3, from)).transpose()? {
+        Some(Position::At(from)) => from,
         _ => 0,
     };
     pass(machine, s)?;
-    Ok(place::first(s, part, from).map_or(Value::Int(-1), number))
+    Ok(position::first(s, part, from).map_or(Value::Int(-1), number))
 }
 
-fn last_index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn last_index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (s, part) = (text(1, &args[0])?, text(2, &args[1])?);
     pass(machine, s)?;
-    Ok(place::last(s, part, usize::MAX).map_or(Value::Int(-1), number))
+    Ok(position::last(s, part, usize::MAX).map_or(Value::Int(-1), number))
 }
 
-fn split(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn split(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     let parts = match &args[1] {
         Value::Str(separator) if !separator.contains(|c: char| "\\[](){}.*+?^$|".contains(c)) => {
@@ -155,25 +157,25 @@ fn split(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     };
     let Value::List(list) = &parts else { return Ok(parts) };
     let kept = list.iter().rposition(|part| part.as_str() != Some("")).map_or(0, |last| last + 1);
-    // A string without any separator is its only part, also when it is empty.
+    // A string without a separator is its only part, even if it is empty.
     if kept == list.len() || list.len() == 1 { Ok(parts) } else { Ok(Value::list(list[..kept].iter().cloned())) }
 }
 
-fn replace(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn replace(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let parts = [text(1, &args[0])?, text(2, &args[1])?, text(3, &args[2])?];
     replace_text(machine, &args[0], parts, usize::MAX)
 }
 
-fn is_empty(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn is_empty(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Bool(text(1, &args[0])?.is_empty()))
 }
 
-fn to_string(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let mut out = Written::default();
+fn to_string(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let mut out = TextWriter::default();
     out.plain(machine, &args[0])?;
     Ok(out.finish())
 }
 
-fn equals(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn equals(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Bool(args[0] == args[1]))
 }

@@ -1,12 +1,12 @@
-//! JSON for programs (language contract §14.11). What cannot be read or written is nil, never an error.
+//! JSON for programs (language contract §14.11). Invalid input gives nil, never an error.
 
 use std::fmt::Write as _;
 
 use super::strings::pass;
-use super::written::Written;
+use super::text_writer::TextWriter;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::limits::JSON_DEPTH;
-use crate::lisp::R;
+use crate::lisp::EvalResult;
 use crate::lisp::machine::Machine;
 use crate::value::json::{parse_value, write_string};
 use crate::value::number::compact;
@@ -15,7 +15,7 @@ use crate::value::{Map, Value};
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("json/parse-string", Arity::exactly(1), parse_string)
-        .doc(&["(json/parse-string text)"], "The value of a JSON text, maps with string keys; nil when it is not JSON.")
+        .doc(&["(json/parse-string text)"], "The value of a JSON text, maps with string keys; nil for invalid JSON.")
         .examples(&[
             ("(json/parse-string \"{\\\"a\\\":[1,2.5,null]}\")", "{\"a\" [1 2.5 nil]}"),
             ("(json/parse-string \"bad\")", "nil"),
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("json/parse-lines", Arity::exactly(1), parse_lines)
         .doc(
             &["(json/parse-lines text)"],
-            "The values of the JSON texts on each line; blank lines are skipped, a line that is not JSON is nil.",
+            "The values of the JSON texts on each line; blank lines are skipped, an invalid line is nil.",
         )
         .examples(&[
             ("(json/parse-lines \"{\\\"a\\\":1}\\n\\n[2]\\nbad\")", "[{\"a\" 1} [2] nil]"),
@@ -34,8 +34,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("json/generate-string", Arity::exactly(1), generate_string)
         .doc(
             &["(json/generate-string value)"],
-            "The value as compact JSON text, keywords as their names, sets as arrays; nil for what JSON does not have: \
-             dates, functions, infinities.",
+            "The value as compact JSON text, keywords as strings, sets as arrays; nil for values that JSON lacks: dates, functions, infinities.",
         )
         .examples(&[
             ("(json/generate-string {:a [1 nil true]})", "\"{\\\"a\\\":[1,null,true]}\""),
@@ -46,19 +45,19 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Extension),
 ];
 
-fn parse(machine: &mut Machine<'_>, text: &str) -> R {
+fn parse(machine: &mut Machine<'_>, text: &str) -> EvalResult {
     pass(machine, text)?;
     Ok(parse_value(text, |work| machine.ticks(work))?.unwrap_or_default())
 }
 
-fn parse_string(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn parse_string(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match args[0].as_str() {
         Some(text) => parse(machine, text),
         None => Ok(Value::Nil),
     }
 }
 
-fn parse_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn parse_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Some(text) = args[0].as_str() else { return Ok(Value::Nil) };
     let mut values = Vec::new();
     for line in text.split(['\n', '\r']) {
@@ -70,21 +69,21 @@ fn parse_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(values.into())
 }
 
-fn generate_string(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let mut generator = Generator { machine, out: Written::default(), leaf: String::new() };
+fn generate_string(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let mut generator = Generator { machine, out: TextWriter::default(), leaf: String::new() };
     Ok(if generator.value(&args[0], 0)? { generator.out.finish() } else { Value::Nil })
 }
 
 struct Generator<'m, 'h> {
     machine: &'m mut Machine<'h>,
-    out: Written,
-    /// A scalar being written.
+    out: TextWriter,
+    /// Buffer for the scalar being written.
     leaf: String,
 }
 
 impl Generator<'_, '_> {
-    /// Writes a value; false when JSON has nothing for it or it is nested too deeply.
-    fn value(&mut self, value: &Value, depth: u64) -> R<bool> {
+    /// Writes a value; false if JSON cannot represent it or it is nested too deeply.
+    fn value(&mut self, value: &Value, depth: u64) -> EvalResult<bool> {
         self.leaf.clear();
         match value {
             Value::Nil => self.leaf.push_str("null"),
@@ -101,15 +100,15 @@ impl Generator<'_, '_> {
         Ok(true)
     }
 
-    fn flush(&mut self) -> R<()> {
+    fn flush(&mut self) -> EvalResult<()> {
         self.out.push(self.machine, &self.leaf)
     }
 
-    fn push(&mut self, text: &str) -> R<()> {
+    fn push(&mut self, text: &str) -> EvalResult<()> {
         self.out.push(self.machine, text)
     }
 
-    fn items<'v>(&mut self, items: impl Iterator<Item = &'v Value>, depth: u64) -> R<bool> {
+    fn items<'v>(&mut self, items: impl Iterator<Item = &'v Value>, depth: u64) -> EvalResult<bool> {
         if depth > JSON_DEPTH.max {
             return Ok(false);
         }
@@ -126,7 +125,7 @@ impl Generator<'_, '_> {
         Ok(true)
     }
 
-    fn object(&mut self, map: &Map, depth: u64) -> R<bool> {
+    fn object(&mut self, map: &Map, depth: u64) -> EvalResult<bool> {
         if depth > JSON_DEPTH.max {
             return Ok(false);
         }
@@ -136,7 +135,7 @@ impl Generator<'_, '_> {
             self.leaf.clear();
             match key {
                 Value::Str(text) => write_string(&mut self.leaf, text),
-                // A string key of the same name wins, as wherever values leave a program.
+                // A string key of the same name wins, as at the boundary.
                 Value::Keyword(word) if map.get_str(word.name()).is_some() => continue,
                 Value::Keyword(word) => write_string(&mut self.leaf, word.name()),
                 Value::Int(_) | Value::Big(_) => _ = write!(self.leaf, "\"{key}\""),

@@ -1,33 +1,33 @@
-//! What items are sorted, grouped and summed by: a field, a path of fields, or a function.
+//! Keys by which items are sorted, grouped and summed: a field, a path of fields, or a function.
 //!
-//! In: the key as a program writes it (language contract §14.5: keyword, string, key path or function). Out: an item's
-//! value under it. It must never fail on an item that lacks the field: that is nil.
+//! In: a program's key (language contract §14.5: keyword, string, key path or function). Out: an item's value under it.
+//! It must never fail on an item without the field: that is nil.
 
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, Halt, R, described, wrong};
+use crate::lisp::{Error, EvalResult, Halt, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{Field, Value};
 
-/// What may be a key.
+/// The expected type in error messages.
 const KEY: &str = "a keyword, string, key path or function";
 
-/// A key as an argument of `sort-by`, `group-by`, `sum-by` and their like, looked at once.
+/// A key as an argument of `sort-by`, `group-by`, `sum-by` and similar, resolved once.
 pub(super) enum Key<'v> {
-    /// A keyword, looked up flexibly (contract §13) in many items alike.
+    /// A keyword, looked up flexibly (contract §13) in many similar items.
     Word(Field),
-    /// A string, looked up flexibly. nil is a field that nothing has.
+    /// A string, looked up flexibly. nil is a field that no item has.
     Field(&'v Value),
-    /// Fields and list indexes, one inside the other; the empty path is the item itself.
+    /// Nested fields and list indexes; the empty path is the item itself.
     Path(&'v [Value]),
-    /// A set, which is no key: it is refused when an item asks for it (as the reference has it).
+    /// A set, which is not a key: rejected when it is applied to an item (as in the reference).
     Set(usize, &'v Value),
     /// A function of the item.
     Function(Callee<'v>),
 }
 
 impl<'v> Key<'v> {
-    /// The key that is argument `position`; maps, numbers and the rest are a `type_error`.
-    pub(super) fn of(position: usize, key: &'v Value) -> R<Self> {
+    /// The key in argument `position`; maps, numbers and other values are a `type_error`.
+    pub(super) fn of(position: usize, key: &'v Value) -> EvalResult<Self> {
         Ok(match key {
             Value::Keyword(word) => Self::Word(Field::new(*word)),
             Value::Str(_) | Value::Nil => Self::Field(key),
@@ -38,9 +38,9 @@ impl<'v> Key<'v> {
         })
     }
 
-    /// The item's value under the key; nil when it has none.
+    /// The item's value under the key; nil if it has none.
     #[inline]
-    pub(super) fn of_item(&self, machine: &mut Machine<'_>, item: &Value) -> R {
+    pub(super) fn of_item(&self, machine: &mut Machine<'_>, item: &Value) -> EvalResult {
         match self {
             Self::Word(field) => Ok(match item {
                 Value::Map(map) => field.of(map).cloned().unwrap_or_default(),
@@ -50,7 +50,7 @@ impl<'v> Key<'v> {
                 Value::Map(_) | Value::List(_) | Value::Set(_) | Value::Keyword(_) | Value::Nil => {
                     Ok(under(item, field).cloned().unwrap_or_default())
                 }
-                // A keyword finds nothing there, a string or nil is refused (as the suite shows).
+                // A keyword finds nothing there; a string or nil is rejected (as the suite shows).
                 other => Err(no_field(field, other)),
             },
             Self::Path(path) => {
@@ -65,11 +65,11 @@ impl<'v> Key<'v> {
 
 #[cold]
 fn no_field(field: &Value, item: &Value) -> Box<Halt> {
-    let problem = format!("the items must be maps to have {}, one is {}", described(field), described(item));
+    let problem = format!("items must be maps to look up {}, one is {}", described(field), described(item));
     Error::new(Reason::TypeError, problem).hint("Use a function as the key").into()
 }
 
-/// What lies under one step of a path: a map's value (flexibly) or a list's item.
+/// The value at one step of a path: under a map's key (flexibly) or at a list's index.
 fn under<'a>(value: &'a Value, step: &Value) -> Option<&'a Value> {
     match (value, step) {
         (Value::Map(map), key) => map.lookup_key(key),

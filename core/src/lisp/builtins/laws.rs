@@ -1,20 +1,17 @@
-//! Laws of the functions over collections, tried on generated values: builtins are called as a program's functions call
-//! them, without a program around.
-
-use std::sync::Arc;
+//! Laws of the functions over collections, tested on generated values: builtins are called directly, without a program.
 
 use proptest::prelude::*;
 
 use super::find;
-use crate::lisp::function::Function;
-use crate::lisp::machine::{Limits, Machine};
+use crate::lisp::machine::Callable;
 use crate::lisp::{CallAddress, Error, Failure, Host};
+use crate::lisp::{Limits, machine::Machine};
 use crate::value::{Map, Value};
 
-/// A world without anything.
-struct Nowhere;
+/// A host without tools, time or interrupts.
+struct NoHost;
 
-impl Host for Nowhere {
+impl Host for NoHost {
     fn call(&self, _: &CallAddress, tool: &str, _: &Value) -> Result<Value, Failure> {
         Err(Failure::Tool(format!("there is no {tool}")))
     }
@@ -30,7 +27,7 @@ impl Host for Nowhere {
 
 /// The builtin as a value.
 fn function(name: &str) -> Value {
-    find(name).map(|row| Value::Function(Arc::new(Function::Builtin(row)))).unwrap_or_default()
+    find(name).map(|row| Callable::Builtin(row).into_value()).unwrap_or_default()
 }
 
 /// `(name args…)`
@@ -38,13 +35,13 @@ fn call(name: &str, args: impl Into<Vec<Value>>) -> Value {
     apply(&function(name), args)
 }
 
-/// `(f args…)`; an error is its text, so that it fits no law.
+/// `(f args…)`; an error becomes its text, so that it satisfies no law.
 fn apply(f: &Value, args: impl Into<Vec<Value>>) -> Value {
-    let mut machine = Machine::new(&Nowhere, Limits::default());
+    let mut machine = Machine::new(&NoHost, Limits::default());
     machine.call(f, &mut args.into()).unwrap_or_else(|halt| Value::from(format!("{f}: {halt:?}")))
 }
 
-/// The same value, held by nobody else at any level.
+/// A deep copy: it shares nothing with the original.
 fn apart(value: &Value) -> Value {
     match value {
         Value::List(list) => Value::list(list.iter().map(apart)),
@@ -73,13 +70,13 @@ fn set() -> impl Strategy<Value = Value> {
     proptest::collection::vec(key(), 0..12).prop_map(Value::set)
 }
 
-/// Maps of both kinds: up to 32 entries and more.
+/// Maps of both representations: up to 32 entries and more.
 fn map() -> impl Strategy<Value = Value> {
     let keys = prop_oneof![key(), (100..160_i64).prop_map(Value::Int)];
     proptest::collection::vec((keys, key()), 0..60).prop_map(Value::map)
 }
 
-/// Functions of one argument that have a value for every argument.
+/// Functions of one argument that are defined for every argument.
 fn total() -> impl Strategy<Value = Value> {
     let both = call("juxt", [function("identity"), function("identity")]);
     prop_oneof![
@@ -99,7 +96,7 @@ fn as_items(value: &Value) -> Vec<Value> {
     value.as_list().unwrap_or_default().to_vec()
 }
 
-/// In canonical order: what counts is what is there and how often.
+/// The items in canonical order, with duplicates.
 fn as_bag(items: impl IntoIterator<Item = Value>) -> Vec<Value> {
     let mut bag: Vec<Value> = items.into_iter().collect();
     bag.sort();
@@ -115,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn every_item_is_either_kept_or_removed(pred in total(), xs in items()) {
+    fn every_item_is_either_selected_or_removed(pred in total(), xs in items()) {
         let kept = call("filter", [pred.clone(), xs.clone()]);
         let removed = call("remove", [pred.clone(), xs.clone()]);
         let all_kept = call("every?", [pred.clone(), kept.clone()]);
@@ -159,7 +156,7 @@ proptest! {
 
     #[test]
     fn what_is_put_at_a_path_is_found_there(m in map(), path in proptest::collection::vec(key(), 1..5), x in key()) {
-        // A path through a value that has no keys is refused, and a list within a path is read as a path.
+        // A path through a value without keys is rejected, and a list within a path is read as a path.
         let path: Vec<Value> = path.into_iter().filter(|key| !matches!(key, Value::List(_))).collect();
         let path = Value::from([vec![Value::keyword("new")], path].concat());
         let with = call("assoc-in", [m.clone(), path.clone(), x.clone()]);
@@ -197,9 +194,9 @@ proptest! {
         prop_assert_eq!(call("difference", [either, c]), call("union", parts));
     }
 
-    /// Changing in place must be invisible: what others hold stays as it is, and the value is the same.
+    /// In-place changes must be invisible: shared values stay as they are, and the result is the same.
     #[test]
-    fn arguments_that_others_hold_are_not_changed(m in map(), xs in items(), s in set(), k in key(), f in total()) {
+    fn shared_arguments_are_not_changed(m in map(), xs in items(), s in set(), k in key(), f in total()) {
         let calls = [
             ("map", vec![f.clone(), xs.clone()]),
             ("map-indexed", vec![call("comp", [f.clone(), function("get")]), xs.clone()]),

@@ -6,7 +6,7 @@ use super::argument::{is_record, no_entries, swapped};
 use super::view::{item, items};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{R, entries as entries_of, wrong};
+use crate::lisp::{EvalResult, entries as entries_of, wrong};
 use crate::value::{Map, Value};
 
 /// The rows of this file.
@@ -14,8 +14,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("get", Arity::between(2, 3), get)
         .doc(
             &["(get m key)", "(get m key default)"],
-            "The value under key in a map (keywords and strings of one name are one), the item at an index of a \
-             vector, or what lies at the end of a key path; the default, or nil, when there is none.",
+            "The value under key in a map (a keyword also finds the string key of its name), the item at an index of a vector, or the value at the end of a key path; the default, or nil, if there is none.",
         )
         .examples(&[
             ("(get {\"a\" 1} :a)", "1"),
@@ -28,7 +27,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("get-in", Arity::between(2, 3), get_in)
         .doc(
             &["(get-in m path)", "(get-in m path default)"],
-            "The value at the end of a path of keys and indexes; the default, or nil, when there is none.",
+            "The value at the end of a path of keys and indexes; the default, or nil, if there is none.",
         )
         .examples(&[
             ("(get-in {:a {\"b\" [1 2]}} [:a :b 1])", "2"),
@@ -37,18 +36,18 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Differs("Keys match flexibly.")),
     Builtin::new("contains?", Arity::exactly(2), contains)
-        .doc(&["(contains? coll x)"], "Has the map this key, or the set or vector this member?")
+        .doc(&["(contains? coll x)"], "True if the map has this key, or the set or vector this member.")
         .examples(&[
             ("(contains? {\"a\" 1} :a)", "true"),
             ("(contains? #{1 2} 1)", "true"),
             ("(contains? [5 6] 5)", "true"),
             ("(contains? nil :a)", "false"),
         ])
-        .clojure(Clojure::Differs("On vectors it asks for a member, not for an index; keys of maps match flexibly.")),
+        .clojure(Clojure::Differs("On vectors it tests for a member, not for an index; keys of maps match flexibly.")),
     Builtin::new("find", Arity::exactly(2), find)
         .doc(&["(find m key)"], "The entry `[key value]` of a map, or `[index item]` of a vector; nil without one.")
         .examples(&[("(find {\"a\" 1} :a)", "[:a 1]"), ("(find [5 6] 1)", "[1 6]"), ("(find {:a 1} :b)", "nil")])
-        .clojure(Clojure::Differs("Keys match flexibly; the entry has the key that was asked for."))
+        .clojure(Clojure::Differs("Keys match flexibly; the entry has the requested key."))
         .cost(Cost::Logarithmic),
     Builtin::new("keys", Arity::exactly(1), keys)
         .doc(&["(keys m)"], "The keys of a map, sorted; nil for nil.")
@@ -73,19 +72,19 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(PAIR)
         .cost(Cost::Constant),
     Builtin::new("select-keys", Arity::exactly(2), select_keys)
-        .doc(&["(select-keys m keys)"], "A map of the given keys, as far as m has them.")
+        .doc(&["(select-keys m keys)"], "A map of the given keys that m has.")
         .examples(&[
             ("(select-keys {:a 1 :b 2} [:a :c])", "{:a 1}"),
             ("(select-keys {\"a\" 1} [:a])", "{:a 1}"),
             ("(select-keys nil [:a])", "{}"),
         ])
-        .clojure(Clojure::Differs("Keys match flexibly; the result has the keys that were asked for.")),
+        .clojure(Clojure::Differs("Keys match flexibly; the result has the requested keys.")),
 ];
 
 const SORTED: Clojure = Clojure::Differs("Sorted by key; {} gives [].");
 const PAIR: Clojure = Clojure::Differs("An entry is any vector of two items.");
 
-/// What lies under one key of a value that may have none: of a map flexibly, of a vector by index, of a set the member.
+/// The value under one key: of a map flexibly, of a vector by index, of a set the member; `None` for other values.
 fn under<'a>(at: &'a Value, key: &Value) -> Option<&'a Value> {
     match (at, key) {
         (Value::Map(map), key) => map.lookup_key(key),
@@ -95,8 +94,8 @@ fn under<'a>(at: &'a Value, key: &Value) -> Option<&'a Value> {
     }
 }
 
-/// As [`under`], and of a string the grapheme at an index.
-fn value_under(machine: &mut Machine<'_>, at: &Value, key: &Value) -> R<Option<Value>> {
+/// As [`under`], and the grapheme of a string at an index.
+fn value_under(machine: &mut Machine<'_>, at: &Value, key: &Value) -> EvalResult<Option<Value>> {
     match (at, key) {
         (Value::Str(_), Value::Int(index)) => match usize::try_from(*index) {
             Ok(index) => item(machine, at, index),
@@ -106,8 +105,8 @@ fn value_under(machine: &mut Machine<'_>, at: &Value, key: &Value) -> R<Option<V
     }
 }
 
-/// What lies at the end of a path.
-fn along(machine: &mut Machine<'_>, root: &Value, path: &[Value]) -> R<Option<Value>> {
+/// The value at the end of a path.
+fn along(machine: &mut Machine<'_>, root: &Value, path: &[Value]) -> EvalResult<Option<Value>> {
     machine.ticks(path.len())?;
     let Some((last, steps)) = path.split_last() else { return Ok(Some(root.clone())) };
     match steps.iter().try_fold(root, |at, step| under(at, step)) {
@@ -121,7 +120,7 @@ fn default(args: &mut [Value]) -> Value {
     args.get_mut(2).map(std::mem::take).unwrap_or_default()
 }
 
-fn get(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn get(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (of, key) = (&args[0], &args[1]);
     let found = match (of, key) {
         (Value::Nil | Value::Map(_), Value::List(path)) => along(machine, of, path)?,
@@ -135,7 +134,7 @@ fn get(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 const READ: &str = "a map, list, set or string";
 
-fn get_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn get_in(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (root, path) = (&args[0], &args[1]);
     if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_) | Value::Set(_)) {
         return Err(wrong(1, READ, root));
@@ -143,7 +142,7 @@ fn get_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let found = match path {
         Value::Nil => Some(root.clone()),
         Value::List(path) => along(machine, root, path)?,
-        // Seqable, but no path (as the reference has it): nothing is there.
+        // Seqable, but not a path (as in the reference): finds nothing.
         Value::Str(_) | Value::Set(_) => None,
         Value::Map(_) if matches!(root, Value::List(_)) => {
             return Err(swapped(wrong(2, "a list of keys", path), "(get-in m [key …])"));
@@ -155,7 +154,7 @@ fn get_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(found.unwrap_or_else(|| default(args)))
 }
 
-fn contains(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn contains(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let sought = &args[1];
     Ok(Value::Bool(match &args[0] {
         Value::Nil => false,
@@ -169,7 +168,7 @@ fn contains(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }))
 }
 
-fn find(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn find(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match &args[0] {
         Value::Nil => Ok(Value::Nil),
         Value::Map(_) | Value::List(_) => Ok(under(&args[0], &args[1])
@@ -182,7 +181,7 @@ fn find(_: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 /// The only argument, a map.
-fn map_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R<Option<Arc<Map>>> {
+fn map_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult<Option<Arc<Map>>> {
     match std::mem::take(&mut args[0]) {
         Value::Nil => Ok(None),
         Value::Map(map) => {
@@ -193,12 +192,12 @@ fn map_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R<Option<Arc<Map>>> 
     }
 }
 
-fn keys(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn keys(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let map = map_of(machine, args)?;
     Ok(map.map(|map| Value::list(map.keys().cloned())).unwrap_or_default())
 }
 
-fn vals(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn vals(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let map = map_of(machine, args)?;
     Ok(map
         .map(|map| match Arc::try_unwrap(map) {
@@ -208,9 +207,9 @@ fn vals(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         .unwrap_or_default())
 }
 
-fn entries(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn entries(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match &args[0] {
-        // The suite tells these kinds from the others.
+        // The suite distinguishes these kinds from the others.
         other if is_record(other) => return Err(no_entries(1, "a map", other)),
         Value::Set(set) if set.is_empty() => return Ok(Vec::new().into()),
         _ => {}
@@ -219,23 +218,23 @@ fn entries(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(map.map(|map| entries_of(&map)).unwrap_or_default().into())
 }
 
-fn key(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn key(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     pair(&args[0], 0)
 }
 
-fn val(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn val(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     pair(&args[0], 1)
 }
 
 /// One part of an entry.
-fn pair(entry: &Value, part: usize) -> R {
+fn pair(entry: &Value, part: usize) -> EvalResult {
     match entry.as_list() {
         Some(items @ [_, _]) => Ok(items[part].clone()),
         _ => Err(wrong(1, "an entry, a vector of a key and a value", entry)),
     }
 }
 
-fn select_keys(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn select_keys(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let keys = items(machine, std::mem::take(&mut args[1]))?.map_err(|other| wrong(2, "a vector of keys", &other))?;
     match &args[0] {
         Value::Nil => Ok(Map::default().into()),

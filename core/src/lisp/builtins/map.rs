@@ -1,13 +1,13 @@
-//! Functions over every item: `map` and its like.
+//! Functions applied to every item: `map` and similar.
 
 use std::sync::Arc;
 
-use super::argument::{Sources, callee};
+use super::argument::{CollectionKinds, callee};
 use super::collection::{Each, each_item, nothing_found, several};
 use super::view::{collect, items};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Items, R, wrong};
+use crate::lisp::{EvalResult, Items, wrong};
 use crate::value::{List, Value};
 
 /// The rows of this file.
@@ -15,7 +15,7 @@ pub(super) const ROWS: &[Builtin] = &[
     MAP,
     MAP.named("mapv", &["(mapv f coll)", "(mapv f coll1 coll2 …)"]),
     Builtin::new("map-indexed", Arity::exactly(2), map_indexed)
-        .doc(&["(map-indexed f coll)"], "The values of `(f index item)` for each item, the index from 0.")
+        .doc(&["(map-indexed f coll)"], "The results of `(f index item)` for each item, the index from 0.")
         .examples(&[
             ("(map-indexed vector [:a :b])", "[[0 :a] [1 :b]]"),
             ("(map-indexed + [10 20])", "[10 21]"),
@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(VECTOR),
     Builtin::new("mapcat", Arity::exactly(2), mapcat)
-        .doc(&["(mapcat f coll)"], "The collections that f gives for the items, joined into one vector.")
+        .doc(&["(mapcat f coll)"], "The collections that f returns for the items, concatenated into one vector.")
         .examples(&[
             ("(mapcat (fn [x] [x x]) [1 2])", "[1 1 2 2]"),
             ("(mapcat :tags [{:tags [\"a\"]} {} {:tags [\"b\" \"c\"]}])", "[\"a\" \"b\" \"c\"]"),
@@ -38,7 +38,7 @@ const VECTOR: Clojure = Clojure::Differs("Always a vector, never lazy.");
 const MAP: Builtin = Builtin::new("map", Arity::from(2), map)
     .doc(
         &["(map f coll)", "(map f coll1 coll2 …)"],
-        "The values of f for each item; with several collections, for the first items, the second ones and so on.",
+        "The results of f for each item; with several collections, for the first items, the second items and so on.",
     )
     .examples(&[
         ("(map inc [1 2 3])", "[2 3 4]"),
@@ -48,7 +48,7 @@ const MAP: Builtin = Builtin::new("map", Arity::from(2), map)
     ])
     .clojure(VECTOR);
 
-fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match args {
         [function, coll] if nothing_found(function, coll) => {
             let mut list = collect(machine, std::mem::take(coll))?;
@@ -71,8 +71,8 @@ fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
 }
 
-fn map_one(machine: &mut Machine<'_>, each: &Each<'_>, coll: Value) -> R {
-    // A shared list is only read.
+fn map_one(machine: &mut Machine<'_>, each: &Each<'_>, coll: Value) -> EvalResult {
+    // A shared list is only read, not copied.
     if let Value::List(list) = &coll
         && Arc::strong_count(list) > 1
     {
@@ -98,13 +98,13 @@ fn map_one(machine: &mut Machine<'_>, each: &Each<'_>, coll: Value) -> R {
     Ok(list.into())
 }
 
-/// The items of the second argument, to be changed in place.
-fn owned(machine: &mut Machine<'_>, coll: Value) -> R<Vec<Value>> {
-    Sources::All.check(2, &coll)?;
+/// The items of the second argument, for writing in place.
+fn owned(machine: &mut Machine<'_>, coll: Value) -> EvalResult<Vec<Value>> {
+    CollectionKinds::All.check(2, &coll)?;
     collect(machine, coll)
 }
 
-fn map_rows(machine: &mut Machine<'_>, callee: Callee<'_>, rows: &mut [Items]) -> R {
+fn map_rows(machine: &mut Machine<'_>, callee: Callee<'_>, rows: &mut [Items]) -> EvalResult {
     let count = rows.iter().map(|row| row.size_hint().0).min().unwrap_or_default();
     let mut made = Vec::with_capacity(count);
     if let [one, two] = rows {
@@ -131,7 +131,7 @@ fn map_rows(machine: &mut Machine<'_>, callee: Callee<'_>, rows: &mut [Items]) -
     Ok(made.into())
 }
 
-fn map_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn map_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, coll] = args else { return Ok(Value::Nil) };
     let callee = several(function, coll, "(map-indexed f coll)")?;
     let mut list = owned(machine, std::mem::take(coll))?;
@@ -142,9 +142,10 @@ fn map_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(list.into())
 }
 
-fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, coll] = args else { return Ok(Value::Nil) };
-    // A field that is no list counts as a list of one (as the reference has it); what a function gives must be one.
+    // A field that is not a list counts as a list of one (as in the reference); the result of a function must be a
+    // list.
     let scalars = matches!((&*function, &*coll), (Value::Keyword(_), Value::List(_)));
     let each = Each::of(function, coll, "(mapcat f coll)")?;
     let mut joined = Vec::new();
@@ -162,7 +163,7 @@ fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
             other if scalars && !other.is_nil() => joined.push(other),
             other => joined.extend(
                 items(machine, other)?
-                    .map_err(|other| wrong(1, "a function that gives a collection for each item", &other))?,
+                    .map_err(|other| wrong(1, "a function that returns a collection for each item", &other))?,
             ),
         }
     }

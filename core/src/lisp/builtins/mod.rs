@@ -1,8 +1,8 @@
-//! The table of builtins: everything a program can name without defining it. Lookup, arity errors, suggestions,
-//! completion, `doc`, the function reference and the language card all read it.
+//! The table of builtins: every predefined name. Lookup, arity errors, suggestions, completion, `doc`, the function
+//! reference and the language card all read it.
 
 #![expect(clippy::unnecessary_wraps, reason = "all builtins have the type of the table's functions")]
-#![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
+#![expect(clippy::unnecessary_box_returns, reason = "boxed errors keep a result as small as a value")]
 
 mod access;
 mod aggregate;
@@ -28,41 +28,42 @@ mod key;
 mod laws;
 mod lookup;
 mod map;
+pub mod namespaces;
 mod numeric;
 mod parse;
 mod parts;
-mod place;
+mod position;
 mod predicates;
 pub(crate) mod range;
 mod reduce;
 mod reference;
 pub(crate) mod regex;
 mod rounding;
-mod row;
 mod sets;
 mod slice;
 mod sort;
 mod strings;
+mod text_writer;
 mod texts;
 mod time;
 mod view;
 mod walk;
-mod written;
 
 use hashbrown::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use super::function::Function;
+use super::machine::Callable;
 use crate::value::Value;
 
-pub use reference::{Ends, card, card_of_try, reference};
-pub use row::{Arity, Builtin, Clojure, Cost, Run};
+pub use super::machine::{Arity, Builtin, Clojure, Cost, Implementation};
+pub use reference::{card, card_of_try, reference};
+
 pub(crate) use texts::joined;
 
-/// Rows that belong together.
+/// A group of related rows.
 #[derive(Debug, Clone, Copy)]
 pub struct Section {
-    /// The heading in the function reference.
+    /// Its heading in the function reference.
     pub title: &'static str,
     /// Its rows, in the order of the reference.
     pub rows: &'static [Builtin],
@@ -75,7 +76,7 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Threading", rows: forms::THREADING },
     Section { title: "Memory and agent", rows: forms::MEMORY },
     Section { title: "Discovery", rows: discovery::ROWS },
-    Section { title: "Calling, printing, side by side", rows: control::ROWS },
+    Section { title: "Calling, printing, parallel work", rows: control::ROWS },
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
     Section { title: "Building", rows: build::ROWS },
@@ -86,13 +87,13 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Mapping", rows: map::ROWS },
     Section { title: "Choosing", rows: filter::ROWS },
     Section { title: "Reducing and grouping", rows: reduce::ROWS },
-    Section { title: "Functions of functions", rows: compose::ROWS },
+    Section { title: "Composing functions", rows: compose::ROWS },
     Section { title: "Reading maps", rows: lookup::ROWS },
     Section { title: "Changing maps", rows: assoc::ROWS },
     Section { title: "Aggregation", rows: aggregate::ROWS },
     Section { title: "Sets", rows: sets::ROWS },
     Section { title: "Strings", rows: strings::ROWS },
-    Section { title: "Places in strings", rows: place::ROWS },
+    Section { title: "Positions in strings", rows: position::ROWS },
     Section { title: "Parts of strings", rows: parts::ROWS },
     Section { title: "Formatting", rows: format::ROWS },
     Section { title: "Regular expressions", rows: regex::ROWS },
@@ -104,8 +105,8 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Rounding, roots and powers", rows: rounding::ROWS },
     Section { title: "Comparison", rows: compare::ROWS },
     Section { title: "Bits", rows: bits::ROWS },
-    Section { title: "Kinds and truth", rows: predicates::ROWS },
-    Section { title: "Questions about numbers", rows: numeric::ROWS },
+    Section { title: "Types and truth", rows: predicates::ROWS },
+    Section { title: "Number predicates", rows: numeric::ROWS },
     Section { title: "Numbers from text", rows: parse::ROWS },
     Section { title: "Values as text", rows: texts::ROWS },
 ];
@@ -123,14 +124,12 @@ pub fn find(name: &str) -> Option<&'static Builtin> {
 /// A builtin as a value.
 pub(crate) fn value(row: &'static Builtin) -> Value {
     let known = by_name().get(row.name).filter(|(known, _)| std::ptr::eq(*known, row));
-    known.map_or_else(|| Value::Function(Arc::new(Function::Builtin(row))), |(_, value)| value.clone())
+    known.map_or_else(|| Callable::Builtin(row).into_value(), |(_, value)| value.clone())
 }
 
 fn by_name() -> &'static HashMap<&'static str, (&'static Builtin, Value)> {
     static BY_NAME: OnceLock<HashMap<&'static str, (&'static Builtin, Value)>> = OnceLock::new();
-    BY_NAME.get_or_init(|| {
-        rows().map(|row| (row.name, (row, Value::Function(Arc::new(Function::Builtin(row)))))).collect()
-    })
+    BY_NAME.get_or_init(|| rows().map(|row| (row.name, (row, Callable::Builtin(row).into_value()))).collect())
 }
 
 #[cfg(test)]

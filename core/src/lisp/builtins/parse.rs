@@ -2,19 +2,19 @@
 
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::machine::Machine;
-use crate::lisp::{R, wrong};
+use crate::lisp::{EvalResult, wrong};
 use crate::value::Value;
 use crate::value::number::{parse_double, parse_long};
 
-/// Longest text of a number that is looked at; no number in range needs more.
+/// Longest text that is parsed as a number; every number in range fits.
 const LONGEST: usize = 90_400;
 
-const LENIENT: Clojure = Clojure::Differs("nil also for what is no string");
+const LENIENT: Clojure = Clojure::Differs("nil also for values that are not strings");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("parse-long", Arity::exactly(1), |machine, args| read(machine, &args[0], parse_long))
-        .doc(&["(parse-long s)"], "The integer a string holds, within 64 bits; nil when it holds none.")
+        .doc(&["(parse-long s)"], "The integer in a string, within 64 bits; nil if there is none.")
         .examples(&[("(parse-long \"42\")", "42"), ("(parse-long \"-7\")", "-7"), ("(parse-long \"4.2\")", "nil")])
         .clojure(LENIENT),
     Builtin::new("parse-int", Arity::exactly(1), |machine, args| read(machine, &args[0], parse_long))
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(parse-int \"42\")", "42"), ("(parse-int \"abc\")", "nil")])
         .clojure(Clojure::Named("parse-long")),
     Builtin::new("parse-double", Arity::exactly(1), |machine, args| read(machine, &args[0], parse_double))
-        .doc(&["(parse-double s)"], "The float a string holds; nil when it holds none.")
+        .doc(&["(parse-double s)"], "The float in a string; nil if there is none.")
         .examples(&[
             ("(parse-double \"3.14\")", "3.14"),
             ("(parse-double \"3\")", "3.0"),
@@ -40,13 +40,13 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Same),
 ];
 
-fn read(machine: &mut Machine<'_>, value: &Value, parse: fn(&str) -> Option<Value>) -> R {
+fn read(machine: &mut Machine<'_>, value: &Value, parse: fn(&str) -> Option<Value>) -> EvalResult {
     let Some(text) = value.as_str().filter(|text| text.len() <= LONGEST) else { return Ok(Value::Nil) };
     machine.ticks(text.len() / 4)?;
     Ok(parse(text).unwrap_or_default())
 }
 
-fn parse_boolean(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn parse_boolean(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(match args[0].as_str() {
         Some("true") => Value::Bool(true),
         Some("false") => Value::Bool(false),
@@ -54,7 +54,7 @@ fn parse_boolean(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     })
 }
 
-fn java_boolean(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn java_boolean(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match &args[0] {
         Value::Nil => Ok(Value::Bool(false)),
         Value::Str(text) => Ok(Value::Bool(text.eq_ignore_ascii_case("true"))),

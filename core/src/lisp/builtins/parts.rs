@@ -1,16 +1,16 @@
-//! Strings and their parts: splitting, joining, replacing (language contract §14.8).
+//! Splitting, joining and replacing strings (language contract §14.8).
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::regex::{self, Texts};
+use super::regex::{self, SearchedText};
 use super::strings::{pass, text};
+use super::text_writer::TextWriter;
 use super::view::items;
-use super::written::Written;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, R, wrong};
+use crate::lisp::{Error, EvalResult, wrong};
 use crate::reasons::Reason;
-use crate::value::{Found, Pattern, Value};
+use crate::value::{Captures, Regex, Value};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("join", Arity::between(1, 2), join)
         .doc(
             &["(join coll)", "(join separator coll)"],
-            "The items as one string, each as `str` gives it, with the separator between them.",
+            "The items as one string, each like `str`, with the separator between them.",
         )
         .examples(&[
             ("(join \", \" [1 nil :a \"b\"])", "\"1, , :a, b\""),
@@ -41,8 +41,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("replace", Arity::between(2, 3), replace)
         .doc(
             &["(replace s pattern replacement)", "(replace map coll)"],
-            "The string with every match of a string or regex replaced; or the items of a collection, those that are keys \
-             of the map replaced by its values.",
+            "The string with every match of a string or regex replaced; or the items of a collection with keys of the map replaced by its values.",
         )
         .examples(&[
             ("(replace \"a.b.c\" \".\" \"-\")", "\"a-b-c\""),
@@ -65,7 +64,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Named("clojure.string/replace-first")),
 ];
 
-fn split(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn split(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     let most = match args.get(2) {
         None => usize::MAX,
@@ -73,14 +72,14 @@ fn split(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         Some(other) => return Err(wrong(3, "an integer", other)),
     };
     match &args[1] {
-        Value::Pattern(pattern) => regex::split(machine, pattern, s, most),
+        Value::Regex(pattern) => regex::split(machine, pattern, s, most),
         Value::Str(separator) => split_text(machine, s, separator, most),
         other => Err(wrong(2, "a regex or string", other)),
     }
 }
 
-/// The parts of `s` between the places where `separator` stands, at most `most`.
-pub(super) fn split_text(machine: &mut Machine<'_>, s: &str, separator: &str, most: usize) -> R {
+/// The parts of `s` between occurrences of `separator`, at most `most`.
+pub(super) fn split_text(machine: &mut Machine<'_>, s: &str, separator: &str, most: usize) -> EvalResult {
     pass(machine, s)?;
     let mut parts: Vec<Value> = Vec::new();
     if separator.is_empty() {
@@ -101,7 +100,7 @@ pub(super) fn split_text(machine: &mut Machine<'_>, s: &str, separator: &str, mo
     Ok(parts.into())
 }
 
-fn join(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn join(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let position = args.len();
     let coll = match std::mem::take(&mut args[position - 1]) {
         Value::Map(map) => Err(Value::Map(map)),
@@ -109,9 +108,9 @@ fn join(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     };
     let separator = if position == 2 { text(1, &args[0])? } else { "" };
     let coll = coll.map_err(|other| wrong(position, "a list or set", &other))?;
-    let mut out = Written::default();
-    for (place, item) in coll.iter().enumerate() {
-        if place > 0 {
+    let mut out = TextWriter::default();
+    for (index, item) in coll.iter().enumerate() {
+        if index > 0 {
             out.push(machine, separator)?;
         }
         out.plain(machine, item)?;
@@ -119,23 +118,23 @@ fn join(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(out.finish())
 }
 
-fn replace(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn replace(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if args.len() == 2 {
         return replace_items(machine, args);
     }
     replace_in(machine, args, usize::MAX)
 }
 
-fn replace_first(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn replace_first(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     replace_in(machine, args, 1)
 }
 
-/// Items that are keys of a map, or places in a list, give way to what stands there.
-fn replace_items(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+/// Items that are keys of a map, or indexes of a list, are replaced by the values there.
+fn replace_items(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let coll = std::mem::take(&mut args[1]);
     let instead = |item: &Value| match (&args[0], item) {
         (Value::Map(map), item) => map.lookup_key(item),
-        (Value::List(list), Value::Int(place)) => usize::try_from(*place).ok().and_then(|place| list.get(place)),
+        (Value::List(list), Value::Int(index)) => usize::try_from(*index).ok().and_then(|index| list.get(index)),
         _ => None,
     };
     if !matches!(args[0], Value::Nil | Value::Map(_) | Value::List(_) | Value::Set(_)) {
@@ -152,17 +151,17 @@ fn replace_items(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 /// `s` with at most `most` matches replaced.
-fn replace_in(machine: &mut Machine<'_>, args: &[Value], most: usize) -> R {
+fn replace_in(machine: &mut Machine<'_>, args: &[Value], most: usize) -> EvalResult {
     let s = text(1, &args[0])?;
     match (&args[1], &args[2]) {
         (Value::Str(from), Value::Str(to)) => replace_text(machine, &args[0], [s, from, to], most),
         (Value::Str(_), other) => Err(wrong(3, "a string", other)),
-        (Value::Pattern(pattern), Value::Str(to)) => {
+        (Value::Regex(pattern), Value::Str(to)) => {
             replace_matches(machine, &args[0], pattern, most, |machine, texts, found, out| {
                 expand(machine, texts, found, to, out)
             })
         }
-        (Value::Pattern(pattern), to) => {
+        (Value::Regex(pattern), to) => {
             let callee = Callee::of(3, to).map_err(|_| wrong(3, "a string or function", to))?;
             replace_matches(machine, &args[0], pattern, most, |machine, texts, found, out| {
                 match callee.call1(machine, texts.value(found))? {
@@ -171,7 +170,7 @@ fn replace_in(machine: &mut Machine<'_>, args: &[Value], most: usize) -> R {
                         let got = crate::lisp::described(&other);
                         Error::new(
                             Reason::TypeError,
-                            format!("the function in argument 3 must give a string, got {got}"),
+                            format!("the function in argument 3 must return a string, got {got}"),
                         )
                         .halt()
                     }
@@ -182,14 +181,19 @@ fn replace_in(machine: &mut Machine<'_>, args: &[Value], most: usize) -> R {
     }
 }
 
-/// `whole` with at most `most` occurrences of a text replaced by another. The empty text stands before, between and
+/// `whole` with at most `most` occurrences of a text replaced by another. The empty text occurs before, between and
 /// after all characters.
-pub(super) fn replace_text(machine: &mut Machine<'_>, value: &Value, [s, from, to]: [&str; 3], most: usize) -> R {
+pub(super) fn replace_text(
+    machine: &mut Machine<'_>,
+    value: &Value,
+    [s, from, to]: [&str; 3],
+    most: usize,
+) -> EvalResult {
     pass(machine, s)?;
-    let mut out = Written::default();
+    let mut out = TextWriter::default();
     if from.is_empty() {
-        for (place, grapheme) in s.graphemes(true).enumerate() {
-            if place < most {
+        for (index, grapheme) in s.graphemes(true).enumerate() {
+            if index < most {
                 out.push(machine, to)?;
             }
             out.push(machine, grapheme)?;
@@ -213,13 +217,13 @@ pub(super) fn replace_text(machine: &mut Machine<'_>, value: &Value, [s, from, t
 fn replace_matches(
     machine: &mut Machine<'_>,
     value: &Value,
-    pattern: &Pattern,
+    pattern: &Regex,
     most: usize,
-    mut instead: impl FnMut(&mut Machine<'_>, &Texts<'_>, &Found, &mut Written) -> R<()>,
-) -> R {
+    mut instead: impl FnMut(&mut Machine<'_>, &SearchedText<'_>, &Captures, &mut TextWriter) -> EvalResult<()>,
+) -> EvalResult {
     let s = text(1, value)?;
-    let texts = Texts::new(pattern, s);
-    let (mut out, mut done, mut count) = (Written::default(), 0, 0);
+    let texts = SearchedText::new(pattern, s);
+    let (mut out, mut done, mut count) = (TextWriter::default(), 0, 0);
     texts.each(machine, |machine, found| {
         let (start, end) = found.first().copied().flatten().unwrap_or_default();
         out.push(machine, s.get(done..start).unwrap_or_default())?;
@@ -235,10 +239,16 @@ fn replace_matches(
     Ok(out.finish())
 }
 
-/// Writes a replacement: `&` is the whole match (as the suite's reference has it), `\1`, `\g1`, `\g{1}`, `$1` and `${name}`
-/// are groups, and what stands after another backslash stands for itself. A `$` before anything that is no group of the
-/// regex is just that.
-fn expand(machine: &mut Machine<'_>, texts: &Texts<'_>, found: &Found, to: &str, out: &mut Written) -> R<()> {
+/// Writes a replacement: `&` is the whole match (as in the suite's reference); `\1`, `\g1`, `\g{1}`, `$1` and `${name}`
+/// are groups; any other character after a backslash is literal. A `$` before anything but a group of the regex is
+/// literal.
+fn expand(
+    machine: &mut Machine<'_>,
+    texts: &SearchedText<'_>,
+    found: &Captures,
+    to: &str,
+    out: &mut TextWriter,
+) -> EvalResult<()> {
     let mut rest = to;
     while let Some(at) = rest.find(['\\', '$', '&']) {
         out.push(machine, &rest[..at])?;
@@ -263,19 +273,19 @@ fn expand(machine: &mut Machine<'_>, texts: &Texts<'_>, found: &Found, to: &str,
     out.push(machine, rest)
 }
 
-/// The group after a `$`, and how many bytes name it.
-fn dollar(texts: &Texts<'_>, found: &Found, after: &str) -> (Option<usize>, usize) {
+/// The group after a `$`, and the number of bytes that name it.
+fn dollar(texts: &SearchedText<'_>, found: &Captures, after: &str) -> (Option<usize>, usize) {
     if let Some((name, _)) = after.strip_prefix('{').and_then(|name| name.split_once('}')) {
         let group = name.parse().ok().filter(|group| *group < found.len()).or_else(|| texts.named(name));
         return (group, if group.is_some() { name.len() + 2 } else { 0 });
     }
-    // As many digits as name a group there is.
+    // Takes as many digits as name an existing group.
     let digits = after.bytes().take_while(u8::is_ascii_digit).count().min(3);
     let used = (1..=digits).rev().find(|used| after[..*used].parse().is_ok_and(|group: usize| group < found.len()));
     used.map_or((None, 0), |used| (after[..used].parse().ok(), used))
 }
 
-/// The group after a backslash, and how many bytes name it.
+/// The group after a backslash, and the number of bytes that name it.
 fn backslash(after: &str) -> (Option<usize>, usize) {
     if let Some((number, _)) = after.strip_prefix("g{").and_then(|number| number.split_once('}')) {
         return (number.parse().ok(), number.len() + 3);

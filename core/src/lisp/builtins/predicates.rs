@@ -1,17 +1,17 @@
-//! Questions about a value: what it is, whether it is true, whether values differ.
+//! Predicates of a value: its type, its truth, and whether values are distinct.
 
 use super::sort::members_of;
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::R;
-use crate::lisp::function::Function;
+use crate::lisp::EvalResult;
+use crate::lisp::machine::Callable;
 use crate::lisp::machine::Machine;
 use crate::value::{Kind, Value};
 use unicode_segmentation::UnicodeSegmentation;
 
-const NO_SUCH_THING: Clojure = Clojure::Differs("always false: there are none");
+const NO_SUCH_THING: Clojure = Clojure::Differs("always false: there are no sorted collections");
 const LISTS: Clojure = Clojure::Differs("true for every list: there are no lazy sequences");
 
-/// A row for a question about one value: its name and a `fn(&Value) -> bool`.
+/// A row for a predicate of one value: its name and a `fn(&Value) -> bool`.
 macro_rules! question {
     ($name:literal, $holds:expr) => {
         Builtin::new($name, Arity::exactly(1), |_, args| {
@@ -27,19 +27,19 @@ pub(super) use question;
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     question!("nil?", |value| value.is_nil())
-        .doc(&["(nil? x)"], "Is it nil?")
+        .doc(&["(nil? x)"], "True for nil.")
         .examples(&[("(nil? nil)", "true"), ("(nil? false)", "false")]),
     question!("some?", |value| !value.is_nil())
-        .doc(&["(some? x)"], "Is it anything but nil?")
+        .doc(&["(some? x)"], "True for every value except nil.")
         .examples(&[("(some? false)", "true"), ("(some? nil)", "false")]),
     question!("true?", |value| matches!(value, Value::Bool(true)))
-        .doc(&["(true? x)"], "Is it the value true?")
+        .doc(&["(true? x)"], "True for true.")
         .examples(&[("(true? true)", "true"), ("(true? 1)", "false")]),
     question!("false?", |value| matches!(value, Value::Bool(false)))
-        .doc(&["(false? x)"], "Is it the value false?")
+        .doc(&["(false? x)"], "True for false.")
         .examples(&[("(false? false)", "true"), ("(false? nil)", "false")]),
     question!("boolean?", |value| matches!(value, Value::Bool(_)))
-        .doc(&["(boolean? x)"], "Is it true or false?")
+        .doc(&["(boolean? x)"], "True for true and false.")
         .examples(&[("(boolean? false)", "true"), ("(boolean? nil)", "false")]),
     question!("boolean", Value::is_truthy)
         .doc(&["(boolean x)"], "false for nil and false, true for everything else.")
@@ -48,63 +48,63 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(not x)"], "true for nil and false, false for everything else.")
         .examples(&[("(not nil)", "true"), ("(not 0)", "false")]),
     question!("string?", |value| matches!(value, Value::Str(_)))
-        .doc(&["(string? x)"], "Is it a string?")
+        .doc(&["(string? x)"], "True for a string.")
         .examples(&[("(string? \"a\")", "true"), ("(string? :a)", "false")]),
     question!("char?", is_char)
-        .doc(&["(char? x)"], "Is it a string of one character?")
+        .doc(&["(char? x)"], "True for a string of one character.")
         .examples(&[("(char? \"a\")", "true"), ("(char? \"ab\")", "false")])
         .clojure(Clojure::Differs("characters are strings of one character")),
     question!("keyword?", |value| matches!(value, Value::Keyword(_)))
-        .doc(&["(keyword? x)"], "Is it a keyword?")
+        .doc(&["(keyword? x)"], "True for a keyword.")
         .examples(&[("(keyword? :a)", "true"), ("(keyword? \"a\")", "false")]),
     question!("symbol?", |_| false)
-        .doc(&["(symbol? x)"], "Always false: a quoted symbol only names things to look up. `type` tells it.")
+        .doc(&["(symbol? x)"], "Always false: a quoted symbol is only a name for lookups. `type` identifies it.")
         .examples(&[("(symbol? 'a)", "false"), ("(symbol? :a)", "false")])
         .clojure(NO_SUCH_THING),
     question!("vector?", is_list)
-        .doc(&["(vector? x)"], "Is it a list?")
+        .doc(&["(vector? x)"], "True for a list.")
         .examples(&[("(vector? [1])", "true"), ("(vector? #{1})", "false")])
         .clojure(LISTS),
     question!("sequential?", is_list)
-        .doc(&["(sequential? x)"], "Is it a list?")
+        .doc(&["(sequential? x)"], "True for a list.")
         .examples(&[("(sequential? [1])", "true"), ("(sequential? {})", "false")]),
     question!("seq?", is_list)
-        .doc(&["(seq? x)"], "Is it a list?")
+        .doc(&["(seq? x)"], "True for a list.")
         .examples(&[("(seq? (seq [1]))", "true"), ("(seq? nil)", "false")])
         .clojure(LISTS),
     question!("map?", |value| matches!(value, Value::Map(_)))
-        .doc(&["(map? x)"], "Is it a map?")
+        .doc(&["(map? x)"], "True for a map.")
         .examples(&[("(map? {:a 1})", "true"), ("(map? [1])", "false")]),
     question!("set?", |value| matches!(value, Value::Set(_)))
-        .doc(&["(set? x)"], "Is it a set?")
+        .doc(&["(set? x)"], "True for a set.")
         .examples(&[("(set? #{1})", "true"), ("(set? [1])", "false")]),
     question!("coll?", Value::is_container)
-        .doc(&["(coll? x)"], "Is it a list, map or set?")
+        .doc(&["(coll? x)"], "True for a list, map or set.")
         .examples(&[("(coll? {})", "true"), ("(coll? \"a\")", "false")]),
     question!("associative?", |value| matches!(value, Value::Map(_) | Value::List(_)))
-        .doc(&["(associative? x)"], "Is it a map or list?")
+        .doc(&["(associative? x)"], "True for a map or list.")
         .examples(&[("(associative? {:a 1})", "true"), ("(associative? #{1})", "false")]),
     question!("counted?", |value| value.is_container() || matches!(value, Value::Str(_)))
-        .doc(&["(counted? x)"], "Is it a list, map, set or string?")
+        .doc(&["(counted? x)"], "True for a list, map, set or string.")
         .examples(&[("(counted? [1])", "true"), ("(counted? nil)", "false")])
         .clojure(Clojure::Differs("true for strings")),
     question!("indexed?", is_indexed)
-        .doc(&["(indexed? x)"], "Is it a list or string?")
+        .doc(&["(indexed? x)"], "True for a list or string.")
         .examples(&[("(indexed? [1])", "true"), ("(indexed? {})", "false")])
         .clojure(Clojure::Differs("true for strings")),
     question!("reversible?", is_indexed)
-        .doc(&["(reversible? x)"], "Is it a list or string?")
+        .doc(&["(reversible? x)"], "True for a list or string.")
         .examples(&[("(reversible? [1])", "true"), ("(reversible? {})", "false")])
         .clojure(Clojure::Differs("true for strings")),
     question!("seqable?", |value| value.is_container() || matches!(value, Value::Str(_) | Value::Nil))
-        .doc(&["(seqable? x)"], "Is it a list, map, set, string or nil?")
+        .doc(&["(seqable? x)"], "True for a list, map, set, string or nil.")
         .examples(&[("(seqable? nil)", "true"), ("(seqable? 1)", "false")]),
     question!("fn?", is_function)
-        .doc(&["(fn? x)"], "Is it a function, and no tool?")
+        .doc(&["(fn? x)"], "True for a function that is not a tool.")
         .examples(&[("(fn? inc)", "true"), ("(fn? :a)", "false")])
         .clojure(Clojure::Differs("true for builtins as well")),
     question!("ifn?", is_callable)
-        .doc(&["(ifn? x)"], "Can it be called: is it a function, keyword, map or set?")
+        .doc(&["(ifn? x)"], "True for values that can be called: functions, keywords, maps and sets.")
         .examples(&[("(ifn? :a)", "true"), ("(ifn? [1])", "false")])
         .clojure(Clojure::Differs("false for vectors, which cannot be called")),
     question!("map-entry?", |_| false)
@@ -112,16 +112,16 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(map-entry? {:a 1})", "false"), ("(map-entry? [1 2])", "false")])
         .clojure(NO_SUCH_THING),
     question!("sorted?", |_| false)
-        .doc(&["(sorted? x)"], "Always false: there are no sorted collections of their own.")
+        .doc(&["(sorted? x)"], "Always false: there are no separate sorted collections.")
         .examples(&[("(sorted? {:a 1})", "false"), ("(sorted? #{1})", "false")])
         .clojure(NO_SUCH_THING),
     Builtin::new("distinct?", Arity::from(0), are_distinct)
-        .doc(&["(distinct? & xs)"], "Are all arguments different? 1 and 1.0 are.")
+        .doc(&["(distinct? & xs)"], "True if all arguments are distinct; 1 and 1.0 are.")
         .examples(&[("(distinct? 1 2 3)", "true"), ("(distinct? 1 2 1)", "false"), ("(distinct?)", "true")])
         .cost(Cost::Sorting),
     Builtin::new("type", Arity::exactly(1), |_, args| Ok(kind(&args[0]).map_or(Value::Nil, Value::keyword)))
         .cost(Cost::Constant)
-        .doc(&["(type x)"], "What the value is, as a keyword; nil for nil.")
+        .doc(&["(type x)"], "The type of the value as a keyword; nil for nil.")
         .examples(&[
             ("(type 1)", ":number"),
             ("(type [1])", ":vector"),
@@ -140,7 +140,7 @@ fn is_indexed(value: &Value) -> bool {
 }
 
 fn is_function(value: &Value) -> bool {
-    matches!(value, Value::Function(function) if !matches!(**function, Function::Tool(_)))
+    matches!(value, Value::Function(function) if !matches!(Callable::of(function), Some(Callable::Tool(_))))
 }
 
 fn is_callable(value: &Value) -> bool {
@@ -154,7 +154,7 @@ fn is_char(value: &Value) -> bool {
     })
 }
 
-fn are_distinct(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn are_distinct(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let members = members_of(machine, args.iter_mut().map(std::mem::take).collect())?;
     Ok(Value::Bool(members.len() == args.len()))
 }

@@ -7,15 +7,15 @@ use super::argument::{integer, length, taken};
 use super::build::repeated;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, Halt, R, wrong};
+use crate::lisp::{Error, EvalResult, Halt, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
 
-/// Ranges.
+/// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[Builtin::new("range", Arity::between(1, 3), range)
     .doc(
         &["(range end)", "(range start end)", "(range start end step)"],
-        "The numbers from start, or 0, up to but without end; step by step, or one by one.",
+        "The numbers from start (default 0) up to end, exclusive, in steps of step (default 1).",
     )
     .examples(&[
         ("(range 3)", "[0 1 2]"),
@@ -23,14 +23,14 @@ pub(super) const ROWS: &[Builtin] = &[Builtin::new("range", Arity::between(1, 3)
         ("(range 5 0 -2)", "[5 3 1]"),
         ("(range 0 1 0.25)", "[0 0.25 0.5 0.75]"),
     ])
-    .clojure(Clojure::Differs("the end must be given and the step must not be 0: there are no endless lists"))
+    .clojure(Clojure::Differs("the end is required and the step must not be 0: lists are finite"))
     .cost(Cost::Output)];
 
-/// `(take n (range start end step))` written in one, where the step may be 0: then `start` n times. The analyser calls
-/// it for exactly this form; programs cannot name it.
+/// `(take n (range start end step))` as one call, in which the step may be 0: then `start`, `n` times. The analyser
+/// inserts it for exactly this form; programs cannot name it.
 pub(crate) static TAKE_OF_RANGE: Builtin = Builtin::new("take", Arity::exactly(4), take_of_range);
 
-fn range(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn range(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let count = args.len();
     for (place, arg) in args.iter().enumerate() {
         match arg {
@@ -54,7 +54,7 @@ fn range(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 #[cold]
 fn no_step() -> Box<Halt> {
-    Error::new(Reason::TypeError, "the step must not be 0").hint("Use (repeat n x) for n times the same").into()
+    Error::new(Reason::TypeError, "the step must not be 0").hint("Use (repeat n x) for n copies").into()
 }
 
 fn is_zero(value: &Value) -> bool {
@@ -65,7 +65,7 @@ fn is_zero(value: &Value) -> bool {
     }
 }
 
-fn take_of_range(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn take_of_range(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match args {
         [n, start, end, step] if is_zero(step) && number(start) && number(end) => {
             repeated(machine, length(integer(1, n)?), start)
@@ -90,11 +90,11 @@ fn number(value: &Value) -> bool {
     matches!(value, Value::Int(_) | Value::Big(_) | Value::Float(_))
 }
 
-/// Items made between two looks at the limits.
+/// Items made between two checks of the limits.
 const RUN: i64 = 1_024;
 
-/// From an integer by an integer step; the end may be a float.
-fn integers(machine: &mut Machine<'_>, start: &Value, end: &Value, step: &Value) -> R {
+/// A range of integers; the end may be a float.
+fn integers(machine: &mut Machine<'_>, start: &Value, end: &Value, step: &Value) -> EvalResult {
     if let (&Value::Int(start), &Value::Int(end), Value::Int(1)) = (start, end, step)
         && let Some(count) = end.checked_sub(start)
     {
@@ -134,7 +134,7 @@ fn integers(machine: &mut Machine<'_>, start: &Value, end: &Value, step: &Value)
     Ok(items.into())
 }
 
-/// A number as an integer; a float is rounded away from where the range comes from.
+/// A number as an integer; a float is rounded away from the start of the range.
 fn whole(value: &Value, upwards: bool) -> BigInt {
     match value {
         Value::Int(int) => BigInt::from(*int),
@@ -144,8 +144,8 @@ fn whole(value: &Value, upwards: bool) -> BigInt {
     }
 }
 
-/// With a float as start or step: each number is the one before and the step.
-fn floats(machine: &mut Machine<'_>, start: &Value, end: &Value, step: &Value) -> R {
+/// A range with a float as start or step: each number is the previous one plus the step.
+fn floats(machine: &mut Machine<'_>, start: &Value, end: &Value, step: &Value) -> EvalResult {
     let (mut at, end, step) = (float(start), float(end), float(step));
     let mut items = Vec::new();
     if (step > 0.0 && at < end) || (step < 0.0 && at > end) {

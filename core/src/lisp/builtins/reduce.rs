@@ -1,11 +1,11 @@
-//! Folding a collection into one value, and sorting its items into groups.
+//! Reducing a collection to one value, and grouping its items.
 
 use super::collection::{each_item, each_record, several};
 use super::key::Key;
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::function::{Function, REDUCED};
+use crate::lisp::machine::{Callable, REDUCED};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, Items, R, wrong};
+use crate::lisp::{Error, EvalResult, Items, wrong};
 use crate::reasons::Reason;
 use crate::value::{List, Map, Table, Value};
 
@@ -14,7 +14,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("reduce", Arity::between(2, 3), reduce)
         .doc(
             &["(reduce f coll)", "(reduce f init coll)"],
-            "Folds the items into one value: `(f result item)` for each, starting with init or the first item.",
+            "Reduces the items to one value: `(f result item)` for each, starting with init or the first item.",
         )
         .examples(&[
             ("(reduce + [1 2 3])", "6"),
@@ -22,22 +22,25 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(reduce (fn [m [k v]] (assoc m v k)) {} {:a 1})", "{1 :a}"),
             ("(reduce + [])", "nil"),
         ])
-        .clojure(Clojure::Differs("Without init, nothing to reduce gives nil; f is not called.")),
+        .clojure(Clojure::Differs("Without init, an empty collection gives nil; f is not called.")),
     Builtin::new("reduce-kv", Arity::exactly(3), reduce_kv)
-        .doc(&["(reduce-kv f init map)"], "Folds the entries of a map, sorted by key: `(f result key value)` for each.")
+        .doc(
+            &["(reduce-kv f init map)"],
+            "Reduces the entries of a map, sorted by key: `(f result key value)` for each.",
+        )
         .examples(&[
             ("(reduce-kv (fn [sum k v] (+ sum v)) 0 {:a 1 :b 2})", "3"),
             ("(reduce-kv (fn [m k v] (assoc m v k)) {} {:a 1})", "{1 :a}"),
             ("(reduce-kv (fn [sum k v] (+ sum v)) 0 nil)", "0"),
         ])
-        .clojure(Clojure::Differs("Takes no vector.")),
+        .clojure(Clojure::Differs("Vectors are not accepted.")),
     Builtin::new("reductions", Arity::between(2, 3), reductions)
-        .doc(&["(reductions f coll)", "(reductions f init coll)"], "All results that reduce comes by, as a vector.")
+        .doc(&["(reductions f coll)", "(reductions f init coll)"], "All intermediate results of reduce, as a vector.")
         .examples(&[("(reductions + [1 2 3])", "[1 3 6]"), ("(reductions conj [] [1 2])", "[[] [1] [1 2]]")])
-        .clojure(Clojure::Differs("Always a vector; without init, nothing to reduce gives []."))
+        .clojure(Clojure::Differs("Always a vector; without init, an empty collection gives []."))
         .cost(Cost::Output),
     Builtin::new("reduced", Arity::exactly(1), reduced)
-        .doc(&["(reduced x)"], "Ends the surrounding reduce with x when its function gives this.")
+        .doc(&["(reduced x)"], "Ends the enclosing reduce with x if its function returns this.")
         .examples(&[("(reduce (fn [sum x] (if (> x 2) (reduced sum) (+ sum x))) 0 [1 2 3 4])", "3")])
         .cost(Cost::Constant),
     Builtin::new("group-by", Arity::exactly(2), group_by)
@@ -51,10 +54,12 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(group-by [:a :b] [{:a {:b 1}}])", "{1 [{:a {:b 1}}]}"),
             ("(group-by :t nil)", "{}"),
         ])
-        .clojure(Clojure::Differs("The key may also be a string or a key path; takes no string as collection."))
+        .clojure(Clojure::Differs(
+            "The key may also be a string or a key path; a string is not accepted as collection.",
+        ))
         .cost(Cost::Sorting),
     Builtin::new("frequencies", Arity::exactly(1), frequencies)
-        .doc(&["(frequencies coll)"], "A map from each different item to how often it is there.")
+        .doc(&["(frequencies coll)"], "A map from each distinct item to its number of occurrences.")
         .examples(&[
             ("(frequencies [\"a\" \"b\" \"a\"])", "{\"a\" 2 \"b\" 1}"),
             ("(frequencies \"aab\")", "{\"a\" 2 \"b\" 1}"),
@@ -65,11 +70,11 @@ pub(super) const ROWS: &[Builtin] = &[
 ];
 
 /// The function, the first result and the rest of `(reduce f init? coll)`.
-fn fold<'v>(args: &'v mut [Value], call: &str) -> R<(Callee<'v>, Option<Value>, Items)> {
+fn fold<'v>(args: &'v mut [Value], call: &str) -> EvalResult<(Callee<'v>, Option<Value>, Items)> {
     let position = args.len();
     let Some((function, rest)) = args.split_first_mut() else { return Err(wrong(1, "a function", &Value::Nil)) };
     let coll = rest.last_mut().map(std::mem::take).unwrap_or_default();
-    // `(reduce init f coll)` and `(reduce coll f)` are the usual slips.
+    // `(reduce init f coll)` and `(reduce coll f)` are the common mistakes.
     let other = rest.first().filter(|_| rest.len() > 1).unwrap_or(&coll);
     let callee = several(function, other, call)?;
     let mut items = each_item(position, coll)?;
@@ -77,7 +82,7 @@ fn fold<'v>(args: &'v mut [Value], call: &str) -> R<(Callee<'v>, Option<Value>, 
     Ok((callee, first, items))
 }
 
-fn reduce(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn reduce(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (callee, first, items) = fold(args, "(reduce f init coll)")?;
     let Some(mut result) = first else { return Ok(Value::Nil) };
     for item in items {
@@ -95,7 +100,7 @@ fn reduce(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(result)
 }
 
-fn reductions(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn reductions(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (callee, first, items) = fold(args, "(reductions f init coll)")?;
     let mut results = Vec::with_capacity(items.size_hint().0 + 1);
     results.extend(first);
@@ -112,7 +117,7 @@ fn reductions(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(results.into())
 }
 
-fn reduce_kv(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn reduce_kv(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, init, map] = args else { return Ok(Value::Nil) };
     let callee = several(function, map, "(reduce-kv f init map)")?;
     let mut result = std::mem::take(init);
@@ -132,26 +137,25 @@ fn reduce_kv(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(result)
 }
 
-/// Marks a result as the last one: a function made of it that nobody calls.
-fn reduced(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Ok(Function::bound(REDUCED, vec![std::mem::take(&mut args[0])], |_, _, _| {
-        Error::new(Reason::NotCallable, "what `reduced` gives is no function")
-            .hint("It only means something as the value of reduce's function")
+/// Marks a result as final: wraps it in a function value that is never called.
+fn reduced(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    Ok(Callable::bound(REDUCED, vec![std::mem::take(&mut args[0])], |_, _, _| {
+        Error::new(Reason::NotCallable, "the result of `reduced` is not a function")
+            .hint("Return it from the function of reduce")
             .halt()
     }))
 }
 
-/// The value inside when `result` is the last one.
+/// The wrapped value if `result` is marked as final.
 #[inline]
 fn ended(result: &Value) -> Option<Value> {
-    let Value::Function(function) = result else { return None };
-    match &**function {
-        Function::Bound(bound) if bound.name == REDUCED => bound.parts.first().cloned(),
+    match Callable::of_value(result) {
+        Some(Callable::Bound(bound)) if bound.name == REDUCED => bound.parts.first().cloned(),
         _ => None,
     }
 }
 
-fn group_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn group_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [key, coll] = args else { return Ok(Value::Nil) };
     if key.is_nil() {
         return Err(wrong(1, "a keyword, string, key path or function", key));
@@ -166,7 +170,7 @@ fn group_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Map::from(groups.map(|group| Value::List(group.into()))).into())
 }
 
-fn frequencies(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn frequencies(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if let Value::Set(_) = &args[0] {
         return Err(wrong(1, "a list, map or string", &args[0]));
     }

@@ -1,58 +1,50 @@
-//! Texts made from the table: the function reference for people, and the language card for prompts.
+//! Texts generated from the table: the function reference for users, and the language card for prompts.
 
 use std::fmt::Write;
 
 use super::discovery::sentence;
-use super::{Builtin, Clojure, Cost, Run, SECTIONS, Section};
+use super::{Builtin, Clojure, Cost, Implementation, SECTIONS, Section};
+use crate::lisp::ReturnScope;
 
-/// What is other than in Clojure, and what models get wrong; the first part of the card.
+/// The first part of the card: the differences to Clojure, and common mistakes of models.
 const RULES: &str = "\
-PTC-Lisp is a small Clojure. A program is a few forms; the value of the last one is its value. Rules that differ:
-- Only data/…, tool/… and memory are reachable. Nothing is mutable, lazy or endless; no macros, namespaces, exceptions, atoms, Java.
+PTC-Lisp is a small Clojure. A program is a few forms; its value is that of the last form. Differences:
+- Only data/…, tool/… and memory are accessible. Nothing is mutable, lazy or infinite; no macros, namespaces, exceptions, atoms, Java.
 - data/name is input data. (tool/name {:arg value}) calls a tool; tool/name alone is a function value.
-- (def name value) and (defn name [args] …) keep values for later programs. *1 *2 *3 are the last results. Names may be used before their definition.
+- (def name value) and (defn name [args] …) define values, also for later programs. *1 *2 *3 are the last results. Names may be used before their definition.
 {ends}
-- (println …) shows text; large results are cut, so print what you need.
-- Vectors are the only sequence: every sequence function gives a vector at once, (list …) and strings' parts too.
+- (println …) prints; large output is cut, so print only what you need.
+- Vectors are the only sequence type: every sequence function returns a vector, also (list …) and split.
 - Keys: (:k m), (get m :k), (m :k), {:keys [k]} find \"k\" as well as :k, and user_id under :user-id. assoc, update, dissoc, merge, = and case need the exact key. JSON data and tool results have string keys.
-- Maps and sets are unordered: first, last, nth, rest and reverse refuse them; use keys, vals, seq or sort, which are in key order.
-- / always gives a float; use quot, rem, mod for integers. Integers have any size.
-- = compares numbers by value: (= 1 1.0). (contains? [1 2] 2) asks for the value. Strings are indexed by visible characters.
-- case without a match gives nil. (or name 0) reads a name that is not defined yet as nil.
+- Maps and sets have no order: first, last, nth, rest and reverse reject them; use keys, vals, seq or sort, which are in key order.
+- / always returns a float; use quot, rem, mod for integers. Integers have any size.
+- = compares numbers by value: (= 1 1.0). (contains? [1 2] 2) tests for the value. Strings are indexed by visible characters.
+- case without a match returns nil. (or name 0) reads an undefined name as nil.
 - loop and recur are limited to 1,000 jumps: use reduce, map, filter or for.
-- Destructuring everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. #(f % %2 %&) cannot be nested.
-- Out of range or empty gives nil, not an error: (nth v 9), (reduce f []). (doc name) prints what a function does and how it differs.
+- Destructuring works everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. #(f % %2 %&) cannot be nested.
+- Out-of-range and empty access returns nil, not an error: (nth v 9), (reduce f []). (doc name) prints a function's description and differences.
 - Quote only symbols; write data as [..] {..} #{..}. No #_ , no @.
 ";
 
-/// What `return` and `fail` end where a program stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ends {
-    /// The whole run.
-    #[default]
-    Run,
-    /// The call that the program came in; the run goes on.
-    Call,
+/// The description of a builtin where `return` and `fail` have this scope.
+pub(super) fn description(row: &Builtin, scope: ReturnScope) -> &'static str {
+    match (scope, row.name) {
+        (ReturnScope::Call, "return") => {
+            "Ends the program with this value as its result, from anywhere; the run continues."
+        }
+        (ReturnScope::Call, "fail") => "Ends the program as failed, with this value as the error; the run goes on.",
+        _ => row.about,
+    }
 }
 
-impl Ends {
-    /// What a row does where these end.
-    pub(super) fn about(self, row: &Builtin) -> &'static str {
-        match (self, row.name) {
-            (Self::Call, "return") => "Ends the program with this value as its result, from anywhere; the run goes on.",
-            (Self::Call, "fail") => "Ends the program as failed, with this value as the error; the run goes on.",
-            (Self::Run | Self::Call, _) => row.about,
+/// The card's rule about `return` and `fail`.
+fn return_rule(scope: ReturnScope) -> &'static str {
+    match scope {
+        ReturnScope::Run => {
+            "- (return value) ends the run with its result, (fail value) ends it as failed; both from anywhere."
         }
-    }
-
-    fn rule(self) -> &'static str {
-        match self {
-            Self::Run => {
-                "- (return value) ends the run with its result, (fail value) ends it as failed; both from anywhere."
-            }
-            Self::Call => {
-                "- (return value) ends the program with its value, (fail value) ends it as failed; both from anywhere. The run goes on."
-            }
+        ReturnScope::Call => {
+            "- (return value) ends the program with its value, (fail value) ends it as failed; both from anywhere. The run continues."
         }
     }
 }
@@ -78,16 +70,16 @@ fn entry(row: &Builtin) -> String {
         Cost::Constant => "constant time",
         Cost::Logarithmic => "logarithmic time",
         Cost::Linear => "linear time",
-        Cost::Sorting => "time of a sort",
+        Cost::Sorting => "n log n time",
         Cost::Output => "time in proportion to the result",
     };
     let clojure = match row.clojure {
         Clojure::Same => "as in Clojure".to_owned(),
-        Clojure::Differs(how) => format!("other than in Clojure: {}", sentence(how)),
+        Clojure::Differs(how) => format!("differs from Clojure: {}", sentence(how)),
         Clojure::Extension => "not in Clojure".to_owned(),
         Clojure::Named(name) => format!("in Clojure `{name}`"),
     };
-    let notes = if matches!(row.run, Run::Form) { clojure } else { format!("{clojure}; {cost}") };
+    let notes = if matches!(row.run, Implementation::Form) { clojure } else { format!("{clojure}; {cost}") };
     let _ = writeln!(text, "\n*{notes}*");
     if !row.examples.is_empty() {
         let width = row.examples.iter().map(|(program, _)| program.chars().count()).max().unwrap_or(0);
@@ -100,27 +92,28 @@ fn entry(row: &Builtin) -> String {
     text
 }
 
-/// The form that the card leaves out: agents that want it told ask for [`card_of_try`], so that the prompts of all others stay what they
-/// were.
+/// The form that the card omits unless the agent enables it with [`card_of_try`], so that the prompts of other agents
+/// do not change.
 const TRY: &str = "tool/try";
 
-/// What the card says of the form that gives the errors of tools as values.
+/// The part of the card about the form that returns tool errors as values.
 pub fn card_of_try() -> String {
     let row = SECTIONS.iter().flat_map(|section| section.rows).find(|row| row.name == TRY);
     row.map(|row| format!("- {}: {}\n", row.signatures.join(" or "), row.about)).unwrap_or_default()
 }
 
-/// The language card: what a model must know to write programs, as short as it can be.
-pub fn card(ends: Ends) -> String {
-    let mut text = RULES.replace("{ends}", ends.rule());
-    text.push_str("\nEverything there is (nothing else exists):\n");
+/// The language card: everything a model must know to write programs, as short as possible.
+pub fn card(scope: ReturnScope) -> String {
+    let mut text = RULES.replace("{ends}", return_rule(scope));
+    text.push_str("\nAll functions and forms (nothing else exists):\n");
     for section in SECTIONS {
         let names: Vec<&str> = section.rows.iter().map(|row| row.name).filter(|name| *name != TRY).collect();
         let _ = writeln!(text, "- {}: {}", section.title, names.join(" "));
     }
     text.push_str("\nNot in Clojure:\n");
-    // The rows of `return` and `fail` say that the run ends.
-    let is_true = |row: &&Builtin| row.name != TRY && (ends == Ends::Run || !matches!(row.name, "return" | "fail"));
+    // The rows of `return` and `fail` describe the end of the run.
+    let is_true =
+        |row: &&Builtin| row.name != TRY && (scope == ReturnScope::Run || !matches!(row.name, "return" | "fail"));
     for row in SECTIONS.iter().flat_map(own).filter(is_true) {
         let _ = writeln!(text, "- {}: {}", row.signatures.join(" or "), row.about);
     }
@@ -136,14 +129,14 @@ fn own(section: &'static Section) -> impl Iterator<Item = &'static Builtin> {
 #[expect(clippy::print_stdout, reason = "the size of the card is worth a look")]
 mod tests {
     use super::*;
-    use crate::lisp::machine::Limits;
+    use crate::lisp::Limits;
     use crate::lisp::{CallAddress, Error, Failure, Host, Input, Memory, run};
-    use crate::text::tokens::estimate_tokens;
+    use crate::text::estimate_tokens;
     use crate::value::Value;
 
     #[test]
     fn the_card_names_everything_and_stays_short() {
-        for card in [card(Ends::Run), card(Ends::Call)] {
+        for card in [card(ReturnScope::Run), card(ReturnScope::Call)] {
             println!("{card}\n{} tokens", estimate_tokens(&card));
             for row in SECTIONS.iter().flat_map(|section| section.rows) {
                 assert_eq!(card.contains(row.name), row.name != TRY, "{}", row.name);
@@ -153,9 +146,9 @@ mod tests {
         }
     }
 
-    struct Nobody;
+    struct NoHost;
 
-    impl Host for Nobody {
+    impl Host for NoHost {
         fn call(&self, _: &CallAddress, tool: &str, _: &Value) -> Result<Value, Failure> {
             Err(Failure::Tool(format!("{tool} is not there")))
         }
@@ -177,7 +170,7 @@ mod tests {
             SECTIONS.iter().flat_map(|section| section.rows).flat_map(|row| row.examples.iter().map(move |e| (row, e)))
         {
             let input = Input { context: &nothing, memory: &memory, budget: &nothing, ..Input::new(program, &limits) };
-            let got = match run(&input, &Nobody).result {
+            let got = match run(&input, &NoHost).result {
                 Ok((_, value)) => value.to_string(),
                 Err(error) => format!("!{} {}", error.reason, error.message()),
             };
@@ -189,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_tells_each_row_once() {
+    fn the_reference_lists_each_row_once() {
         let text = reference();
         for row in SECTIONS.iter().flat_map(|section| section.rows) {
             assert_eq!(text.matches(&format!("### `{}`\n", row.name)).count(), 1, "{}", row.name);

@@ -1,6 +1,6 @@
 //! Regular expressions (language contract §14.9): compiling, searching, and the rows `re-…` and `extract…`.
 //!
-//! Only the first part of a text is searched, and every search counts its steps.
+//! Only the first part of a text is searched, and every search counts steps.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use super::strings::text;
 use super::{Arity, Builtin, Clojure};
 use crate::limits::{REGEX_BYTES, REGEX_INPUT, REGEX_STEPS};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R, wrong};
+use crate::lisp::{Error, EvalResult, wrong};
 use crate::reasons::Reason;
-use crate::value::{BadPattern, Filled, Found, Pattern, Search, Stuck, Value};
+use crate::value::{Captures, NonEmpty, Regex, RegexError, Search, SearchError, Value};
 
-/// Patterns made while running that are kept.
-const KEPT: usize = 16;
+/// Number of cached patterns made at run time.
+const CACHED_PATTERNS: usize = 16;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
@@ -26,7 +26,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("re-find", Arity::exactly(2), re_find)
         .doc(
             &["(re-find regex text)"],
-            "The first match: a string, or `[match group…]` when the regex has groups; nil when there is none.",
+            "The first match: a string, or `[match group…]` if the regex has groups; nil if there is none.",
         )
         .examples(&[
             ("(re-find #\"\\d+\" \"ab12c3\")", "\"12\""),
@@ -35,23 +35,20 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Differs("Only the first 32,768 bytes are searched.")),
     Builtin::new("re-matches", Arity::exactly(2), re_matches)
-        .doc(
-            &["(re-matches regex text)"],
-            "As `re-find`, when the regex matches the whole text; nil when it does not.",
-        )
+        .doc(&["(re-matches regex text)"], "Like `re-find`, if the regex matches the whole text; else nil.")
         .examples(&[
             ("(re-matches #\"\\d+\" \"123\")", "\"123\""),
             ("(re-matches #\"\\d+\" \"123a\")", "nil"),
             ("(re-matches #\"(\\d)(x)?\" \"1\")", "[\"1\" \"1\" nil]"),
         ]),
     Builtin::new("re-seq", Arity::exactly(2), re_seq)
-        .doc(&["(re-seq regex text)"], "All matches, one after the other, each as `re-find` gives it.")
+        .doc(&["(re-seq regex text)"], "All matches in order, each like `re-find`.")
         .examples(&[
             ("(re-seq #\"\\d+\" \"a12b345\")", "[\"12\" \"345\"]"),
             ("(re-seq #\"(\\w)=(\\d)\" \"a=1 b=2\")", "[[\"a=1\" \"a\" \"1\"] [\"b=2\" \"b\" \"2\"]]"),
             ("(re-seq #\"z\" \"a\")", "[]"),
         ])
-        .clojure(Clojure::Differs("Gives [] when there is no match.")),
+        .clojure(Clojure::Differs("Returns [] without a match.")),
     Builtin::new("re-split", Arity::exactly(2), re_split)
         .doc(&["(re-split regex text)"], "The parts of a text between the matches; empty parts and groups are kept.")
         .examples(&[
@@ -63,7 +60,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("extract", Arity::between(2, 3), extract)
         .doc(
             &["(extract regex text)", "(extract regex text group)"],
-            "One group of the first match (the first group unless a number is given, 0 for all of it); nil when there is none.",
+            "One group of the first match (default 1; 0 for the whole match); nil if there is none.",
         )
         .examples(&[
             ("(extract #\"id=(\\d+)\" \"id=42\")", "\"42\""),
@@ -74,7 +71,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("extract-int", Arity::between(2, 4), extract_int)
         .doc(
             &["(extract-int regex text)", "(extract-int regex text group)", "(extract-int regex text group default)"],
-            "As `extract`, read as an integer; the default, or nil, when there is none.",
+            "Like `extract`, converted to an integer; the default, or nil, if there is none.",
         )
         .examples(&[
             ("(extract-int #\"id=(\\d+)\" \"id=42\")", "42"),
@@ -83,49 +80,49 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Extension),
     Builtin::new("regex?", Arity::exactly(1), is_regex)
-        .doc(&["(regex? value)"], "Is it a regex?")
+        .doc(&["(regex? value)"], "True for a regex.")
         .examples(&[("(regex? #\"a\")", "true"), ("(regex? \"a\")", "false")])
         .cost(super::Cost::Constant)
         .clojure(Clojure::Extension),
 ];
 
-/// Compiles a regex from its source: `runtime_error` when it is too long or not valid, saying where.
-pub(crate) fn compile(source: &str) -> Result<Pattern, Error> {
+/// Compiles a regex from its source; `runtime_error` with the position if it is too long or invalid.
+pub(crate) fn compile(source: &str) -> Result<Regex, Error> {
     if source.len() as u64 > REGEX_BYTES.max {
         let problem = format!("a regex of {} bytes; at most {} are allowed", source.len(), REGEX_BYTES.max);
-        return Err(Error::new(Reason::RuntimeError, problem).hint("Use a shorter one, or several after each other"));
+        return Err(Error::new(Reason::RuntimeError, problem).hint("Use a shorter regex, or several in sequence"));
     }
-    Pattern::new(source).map_err(|BadPattern { problem, offset }| {
-        let place = offset.and_then(|offset| source.get(..offset)).map(|before| before.chars().count() + 1);
-        let place = place.map(|place| format!(" at character {place}")).unwrap_or_default();
-        Error::new(Reason::RuntimeError, format!("the regex #\"{source}\" is not valid{place}: {problem}"))
+    Regex::new(source).map_err(|RegexError { problem, offset }| {
+        let position = offset.and_then(|offset| source.get(..offset)).map(|before| before.chars().count() + 1);
+        let position = position.map(|position| format!(" at character {position}")).unwrap_or_default();
+        Error::new(Reason::RuntimeError, format!("the regex #\"{source}\" is not valid{position}: {problem}"))
     })
 }
 
-/// As [`compile`], remembering the last ones: programs make the same pattern again for each row.
-fn compiled(machine: &mut Machine<'_>, source: &str) -> R<Arc<Pattern>> {
+/// As [`compile`], with a cache: programs often compile the same pattern for each row.
+fn compiled(machine: &mut Machine<'_>, source: &str) -> EvalResult<Arc<Regex>> {
     let latest = &mut machine.patterns;
-    if let Some(place) = latest.iter().position(|have| have.source() == source) {
-        latest[..=place].rotate_right(1);
+    if let Some(position) = latest.iter().position(|have| have.source() == source) {
+        latest[..=position].rotate_right(1);
         return Ok(latest[0].clone());
     }
     let pattern = Arc::new(compile(source)?);
-    latest.truncate(KEPT - 1);
+    latest.truncate(CACHED_PATTERNS - 1);
     latest.insert(0, pattern.clone());
     machine.ticks(pattern.program().work())?;
     Ok(pattern)
 }
 
-/// A text with a regex to search it.
-pub(super) struct Texts<'a> {
-    pattern: &'a Pattern,
+/// A text and the regex that searches it.
+pub(super) struct SearchedText<'a> {
+    pattern: &'a Regex,
     /// The part that is searched.
     text: &'a str,
 }
 
-impl<'a> Texts<'a> {
+impl<'a> SearchedText<'a> {
     /// A regex and a text, of which only the first part is searched.
-    pub(super) fn new(pattern: &'a Pattern, text: &'a str) -> Self {
+    pub(super) fn new(pattern: &'a Regex, text: &'a str) -> Self {
         let limit = usize::try_from(REGEX_INPUT.max).unwrap_or(usize::MAX);
         Self { pattern, text: &text[..text.floor_char_boundary(limit)] }
     }
@@ -135,23 +132,23 @@ impl<'a> Texts<'a> {
         self.pattern.program().groups()
     }
 
-    fn first(&self, machine: &mut Machine<'_>) -> R<Option<Found>> {
+    fn first(&self, machine: &mut Machine<'_>) -> EvalResult<Option<Captures>> {
         let mut search = Search::new(self.pattern.program(), self.text, |work| machine.ticks(work));
-        search.find(0, Filled::Nowhere).map_err(stuck)
+        search.find(0, NonEmpty::Nowhere).map_err(stuck)
     }
 
-    fn whole(&self, machine: &mut Machine<'_>) -> R<Option<Found>> {
+    fn whole(&self, machine: &mut Machine<'_>) -> EvalResult<Option<Captures>> {
         Search::new(self.pattern.program(), self.text, |work| machine.ticks(work)).whole().map_err(stuck)
     }
 
-    /// Gives each match to `take`, which may use the machine, until it says false. After an empty match the next
-    /// one may begin at the same place if it is not empty.
+    /// Passes each match to `take`, which may use the machine, until it returns false. After an empty match the next
+    /// one may begin at the same offset if it is not empty.
     pub(super) fn each(
         &self,
         machine: &mut Machine<'_>,
-        mut take: impl FnMut(&mut Machine<'_>, &Found) -> R<bool>,
-    ) -> R<()> {
-        let (mut from, mut filled) = (0, Filled::Nowhere);
+        mut take: impl FnMut(&mut Machine<'_>, &Captures) -> EvalResult<bool>,
+    ) -> EvalResult<()> {
+        let (mut from, mut filled) = (0, NonEmpty::Nowhere);
         loop {
             machine.tick()?;
             let mut search = Search::new(self.pattern.program(), self.text, |work| machine.ticks(work));
@@ -162,13 +159,13 @@ impl<'a> Texts<'a> {
             if !take(machine, &found)? {
                 return Ok(());
             }
-            filled = if start == end { Filled::AtStart } else { Filled::Nowhere };
+            filled = if start == end { NonEmpty::AtStart } else { NonEmpty::Nowhere };
             from = end.max(from);
         }
     }
 
     /// The text of a group; `None` when it did not match.
-    pub(super) fn group(&self, found: &Found, group: usize) -> Option<&'a str> {
+    pub(super) fn group(&self, found: &Captures, group: usize) -> Option<&'a str> {
         let (from, to) = found.get(group).copied().flatten()?;
         self.text.get(from..to)
     }
@@ -178,17 +175,17 @@ impl<'a> Texts<'a> {
         self.pattern.program().named(name)
     }
 
-    /// What programs see of a match: a string, or a list with the groups, nil for those that did not match.
-    pub(super) fn value(&self, found: &Found) -> Value {
+    /// A match as a value: a string, or a list with the groups, nil for those that did not match.
+    pub(super) fn value(&self, found: &Captures) -> Value {
         let group = |group| self.group(found, group).map_or(Value::Nil, Value::from);
         if self.groups() == 1 { group(0) } else { Value::list((0..self.groups()).map(group)) }
     }
 }
 
-fn stuck(stuck: Stuck<Box<crate::lisp::Halt>>) -> Box<crate::lisp::Halt> {
+fn stuck(stuck: SearchError<Box<crate::lisp::Halt>>) -> Box<crate::lisp::Halt> {
     match stuck {
-        Stuck::Stopped(halt) => halt,
-        Stuck::TooComplex => {
+        SearchError::Stopped(halt) => halt,
+        SearchError::TooComplex => {
             let problem = format!("the regex is too complex: more than {} steps for one match", REGEX_STEPS.max);
             Error::new(Reason::TypeError, problem)
                 .hint("Avoid repetitions within repetitions such as (a+)+, or search a shorter text")
@@ -198,46 +195,46 @@ fn stuck(stuck: Stuck<Box<crate::lisp::Halt>>) -> Box<crate::lisp::Halt> {
 }
 
 /// The regex in argument 1.
-fn regex(value: &Value) -> R<&Pattern> {
+fn regex(value: &Value) -> EvalResult<&Regex> {
     match value {
-        Value::Pattern(pattern) => Ok(pattern),
+        Value::Regex(pattern) => Ok(pattern),
         Value::Str(_) => {
             let problem = "argument 1 must be a regex, got a string";
-            Error::new(Reason::TypeError, problem).hint("Write it as #\"…\", or make it with re-pattern").halt()
+            Error::new(Reason::TypeError, problem).hint("Write it as #\"…\", or use re-pattern").halt()
         }
         other => Err(wrong(1, "a regex", other)),
     }
 }
 
-/// The regex in argument `position`, which may be given as a string.
-pub(super) fn regex_or_text(machine: &mut Machine<'_>, position: usize, value: &Value) -> R<Arc<Pattern>> {
+/// The regex in argument `position`, which may be a string.
+pub(super) fn regex_or_text(machine: &mut Machine<'_>, position: usize, value: &Value) -> EvalResult<Arc<Regex>> {
     match value {
-        Value::Pattern(pattern) => Ok(pattern.clone()),
+        Value::Regex(pattern) => Ok(pattern.clone()),
         Value::Str(source) => compiled(machine, source),
         other => Err(wrong(position, "a regex", other)),
     }
 }
 
-fn re_pattern(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn re_pattern(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match std::mem::take(&mut args[0]) {
-        Value::Str(source) => Ok(Value::Pattern(compiled(machine, &source)?)),
-        pattern @ Value::Pattern(_) => Ok(pattern),
+        Value::Str(source) => Ok(Value::Regex(compiled(machine, &source)?)),
+        pattern @ Value::Regex(_) => Ok(pattern),
         other => Err(wrong(1, "a string", &other)),
     }
 }
 
-fn re_find(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let texts = Texts::new(regex(&args[0])?, text(2, &args[1])?);
+fn re_find(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let texts = SearchedText::new(regex(&args[0])?, text(2, &args[1])?);
     Ok(texts.first(machine)?.map_or(Value::Nil, |found| texts.value(&found)))
 }
 
-fn re_matches(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let texts = Texts::new(regex(&args[0])?, text(2, &args[1])?);
+fn re_matches(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let texts = SearchedText::new(regex(&args[0])?, text(2, &args[1])?);
     Ok(texts.whole(machine)?.map_or(Value::Nil, |found| texts.value(&found)))
 }
 
-fn re_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let texts = Texts::new(regex(&args[0])?, text(2, &args[1])?);
+fn re_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let texts = SearchedText::new(regex(&args[0])?, text(2, &args[1])?);
     let mut all = Vec::new();
     texts.each(machine, |machine, found| {
         machine.ticks(found.len() * 4)?;
@@ -247,21 +244,21 @@ fn re_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(all.into())
 }
 
-fn re_split(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn re_split(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (pattern, whole) = (regex(&args[0])?, text(2, &args[1])?);
     split(machine, pattern, whole, usize::MAX)
 }
 
 /// The parts of `whole` between the matches, at most `most` (then the last one is the rest). Groups are parts too.
-pub(super) fn split(machine: &mut Machine<'_>, pattern: &Pattern, whole: &str, most: usize) -> R {
-    let texts = Texts::new(pattern, whole);
+pub(super) fn split(machine: &mut Machine<'_>, pattern: &Regex, whole: &str, most: usize) -> EvalResult {
+    let texts = SearchedText::new(pattern, whole);
     let (mut parts, mut from, mut pieces) = (Vec::new(), 0, 1);
     if most > 1 {
         texts.each(machine, |machine, found| {
             machine.ticks(found.len() * 4)?;
             let (start, end) = found.first().copied().flatten().unwrap_or_default();
             let mut groups = (1..texts.groups()).map(|group| texts.group(found, group).unwrap_or_default());
-            // An empty match right where the last one ended separates nothing.
+            // An empty match directly after the previous one separates nothing.
             if start == end && start <= from && groups.clone().all(str::is_empty) {
                 return Ok(true);
             }
@@ -276,17 +273,17 @@ pub(super) fn split(machine: &mut Machine<'_>, pattern: &Pattern, whole: &str, m
     Ok(parts.into())
 }
 
-fn extract(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn extract(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(extracted(machine, args)?.map_or(Value::Nil, Value::from))
 }
 
-fn extract_int(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn extract_int(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let default = args.get_mut(3).map(std::mem::take).unwrap_or_default();
     let number = extracted(machine, args)?.and_then(|text| text.parse().ok());
     Ok(number.map_or(default, Value::Int))
 }
 
-fn extracted<'a>(machine: &mut Machine<'_>, args: &'a [Value]) -> R<Option<&'a str>> {
+fn extracted<'a>(machine: &mut Machine<'_>, args: &'a [Value]) -> EvalResult<Option<&'a str>> {
     let pattern = regex_or_text(machine, 1, &args[0])?;
     let whole = text(2, &args[1])?;
     let group = match args.get(2) {
@@ -295,8 +292,8 @@ fn extracted<'a>(machine: &mut Machine<'_>, args: &'a [Value]) -> R<Option<&'a s
         Some(Value::Big(_)) => None,
         Some(other) => return Err(wrong(3, "an integer", other)),
     };
-    let found = Texts::new(&pattern, whole).first(machine)?;
-    let place = found.zip(group).and_then(|(found, group)| {
+    let found = SearchedText::new(&pattern, whole).first(machine)?;
+    let position = found.zip(group).and_then(|(found, group)| {
         // A negative number counts from the last group, as `(take -1 coll)` counts from the last item.
         let group = if group < 0 {
             found.len().checked_add_signed(isize::try_from(group).ok()?)?
@@ -305,9 +302,9 @@ fn extracted<'a>(machine: &mut Machine<'_>, args: &'a [Value]) -> R<Option<&'a s
         };
         found.get(group).copied().flatten()
     });
-    Ok(place.and_then(|(from, to)| whole.get(from..to)))
+    Ok(position.and_then(|(from, to)| whole.get(from..to)))
 }
 
-fn is_regex(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Ok(Value::Bool(matches!(args[0], Value::Pattern(_))))
+fn is_regex(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    Ok(Value::Bool(matches!(args[0], Value::Regex(_))))
 }

@@ -3,24 +3,24 @@
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::arithmetic::{self, failed};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R, described};
+use crate::lisp::{Error, EvalResult, described};
 use crate::reasons::Reason;
 use crate::value::Value;
 use crate::value::number::{self, Computed, Rounding};
 
-const MATH: Clojure = Clojure::Differs("also for integers, and gives an integer");
+const MATH: Clojure = Clojure::Differs("also for integers, and returns an integer");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     unary("abs", |machine, args| arithmetic::unary(machine, number::abs, &args[0], Reason::RuntimeError))
-        .doc(&["(abs x)"], "The number without its sign.")
+        .doc(&["(abs x)"], "The absolute value.")
         .examples(&[("(abs -5)", "5"), ("(abs -1.5)", "1.5")]),
     unary("floor", |_, args| rounded(&args[0], Rounding::Floor))
-        .doc(&["(floor x)"], "The largest integer not above the number.")
+        .doc(&["(floor x)"], "The largest integer that is at most the number.")
         .examples(&[("(floor 1.5)", "1"), ("(floor -1.5)", "-2"), ("(floor ##Inf)", "##Inf")])
         .clojure(MATH),
     unary("ceil", |_, args| rounded(&args[0], Rounding::Ceil))
-        .doc(&["(ceil x)"], "The smallest integer not below the number.")
+        .doc(&["(ceil x)"], "The smallest integer that is at least the number.")
         .examples(&[("(ceil 1.2)", "2"), ("(ceil -1.5)", "-1")])
         .clojure(MATH),
     unary("round", |_, args| rounded(&args[0], Rounding::Nearest))
@@ -57,38 +57,38 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Named("clojure.math/pow")),
 ];
 
-const fn unary(name: &'static str, run: fn(&mut Machine<'_>, &mut [Value]) -> R) -> Builtin {
+const fn unary(name: &'static str, run: fn(&mut Machine<'_>, &mut [Value]) -> EvalResult) -> Builtin {
     Builtin::new(name, Arity::exactly(1), run).cost(Cost::Constant)
 }
 
-fn computed(compute: fn(&Value) -> Computed, value: &Value) -> R {
+fn computed(compute: fn(&Value) -> Computed, value: &Value) -> EvalResult {
     compute(value).map_err(|error| failed(error, Reason::RuntimeError, 0, &[value]))
 }
 
-fn rounded(value: &Value, rounding: Rounding) -> R {
+fn rounded(value: &Value, rounding: Rounding) -> EvalResult {
     number::whole(value, rounding).map_err(|error| failed(error, Reason::RuntimeError, 0, &[value]))
 }
 
-fn of_float(value: &Value, compute: fn(f64) -> f64) -> R {
+fn of_float(value: &Value, compute: fn(f64) -> f64) -> EvalResult {
     float(value, 1).map(|float| Value::Float(compute(float)))
 }
 
-fn pow(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn pow(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (base, exponent) = (float(&args[0], 1)?, float(&args[1], 2)?);
-    // Java's rules, where IEEE gives 1 for a base of 1.
+    // As in Java; IEEE 754 gives 1 for a base of 1.
     let one = |number: f64| matches!(number.total_cmp(&1.0), std::cmp::Ordering::Equal);
     let unknown = (exponent.is_infinite() && one(base.abs())) || (one(base) && exponent.is_nan());
     Ok(Value::Float(if unknown { f64::NAN } else { base.powf(exponent) }))
 }
 
-fn float(value: &Value, position: u8) -> R<f64> {
+fn float(value: &Value, position: u8) -> EvalResult<f64> {
     number::as_float(value).ok_or_else(|| {
         let problem = format!("argument {position} must be a number, got {}", described(value));
         Error::new(Reason::RuntimeError, problem).into()
     })
 }
 
-fn integer(value: &Value, range: std::ops::RangeInclusive<i64>) -> R {
+fn integer(value: &Value, range: std::ops::RangeInclusive<i64>) -> EvalResult {
     let whole = match value {
         Value::Str(text) => return code_point(text, value),
         Value::Float(float) if float.is_nan() => return Ok(Value::Int(0)),
@@ -98,13 +98,13 @@ fn integer(value: &Value, range: std::ops::RangeInclusive<i64>) -> R {
         Value::Int(int) if range.contains(&int) => Ok(Value::Int(int)),
         _ => {
             let (from, to) = range.into_inner();
-            let problem = format!("argument 1 must lie between {from} and {to}");
+            let problem = format!("argument 1 must be between {from} and {to}");
             Error::new(Reason::ArithmeticError, problem).hint("Use trunc for integers of any size").halt()
         }
     }
 }
 
-fn code_point(text: &str, value: &Value) -> R {
+fn code_point(text: &str, value: &Value) -> EvalResult {
     let mut chars = text.chars();
     if let (Some(one), None) = (chars.next(), chars.next()) {
         return Ok(Value::Int(i64::from(u32::from(one))));

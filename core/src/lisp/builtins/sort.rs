@@ -1,26 +1,26 @@
-//! Sorting, and what is done by sorting: stable, interruptible, and safe with comparators that contradict themselves.
+//! Sorting, and functions that sort: stable, interruptible, and safe with inconsistent comparators.
 //!
 //! In: items and an order, which may be a function of the program. Out: the items in order. Each comparison counts as a
 //! step, and one of large values as many.
 
 use std::cmp::Ordering;
 
-use super::argument::{Sources, hinted, swapped};
+use super::argument::{CollectionKinds, hinted, swapped};
 use super::key::Key;
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::function::Function;
+use crate::lisp::machine::Callable;
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, Halt, R, described, wrong};
+use crate::lisp::{Error, EvalResult, Halt, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{Set, Value};
 
-/// Sorting and reversing.
+/// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("sort", Arity::between(1, 2), sort)
         .doc(
             &["(sort coll)", "(sort comparator coll)"],
-            "The items in ascending order, or in that of a comparator: a function that gives a boolean or a number, :asc or :desc.",
+            "The items in ascending order, or in that of a comparator: a function that returns a boolean or a number, :asc or :desc.",
         )
         .examples(&[
             ("(sort [3 1 2])", "[1 2 3]"),
@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(sort :desc [1 3 2])", "[3 2 1]"),
             ("(sort (fn [a b] (- b a)) [1 3 2])", "[3 2 1]"),
         ])
-        .clojure(Clojure::Differs("values of all kinds have an order; :asc and :desc are understood; sets are refused"))
+        .clojure(Clojure::Differs("values of all types have an order; :asc and :desc are accepted; sets are rejected"))
         .cost(Cost::Sorting),
     Builtin::new("sort-by", Arity::between(2, 3), sort_by)
         .doc(
@@ -41,33 +41,33 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(sort-by [:a :b] [{:a {:b 2}} {:a {:b 1}}])", "[{:a {:b 1}} {:a {:b 2}}]"),
             ("(sort-by count [\"bb\" \"a\"])", "[\"a\" \"bb\"]"),
         ])
-        .clojure(Clojure::Differs("the key may be a string or a key path; :asc and :desc are understood"))
+        .clojure(Clojure::Differs("the key may be a string or a key path; :asc and :desc are accepted"))
         .cost(Cost::Sorting),
     Builtin::new("reverse", Arity::exactly(1), reverse)
-        .doc(&["(reverse coll)"], "The items of a list or string from the last to the first.")
+        .doc(&["(reverse coll)"], "The items of a list or string in reverse order.")
         .examples(&[("(reverse [1 2])", "[2 1]"), ("(reverse \"abc\")", "[\"c\" \"b\" \"a\"]"), ("(reverse nil)", "[]")])
         .clojure(super::access::ORDERED),
 ];
 
-/// In which order items are put.
+/// The order of the items.
 enum Comparator<'v> {
     Ascending,
     Descending,
-    /// Asked with two items.
+    /// A comparator function of two items.
     Function(Callee<'v>),
 }
 
 impl<'v> Comparator<'v> {
-    fn of(position: usize, comparator: &'v Value) -> R<Self> {
+    fn of(position: usize, comparator: &'v Value) -> EvalResult<Self> {
         match comparator {
             Value::Keyword(word) => match word.name() {
                 "asc" => Ok(Self::Ascending),
                 "desc" => Ok(Self::Descending),
                 _ => Err(wrong(position, "a comparator function, :asc or :desc", comparator)),
             },
-            Value::Function(function) => match &**function {
-                Function::Builtin(builtin) if matches!(builtin.name, "<" | "<=" | "compare") => Ok(Self::Ascending),
-                Function::Builtin(builtin) if matches!(builtin.name, ">" | ">=") => Ok(Self::Descending),
+            Value::Function(function) => match Callable::of(function) {
+                Some(Callable::Builtin(row)) if matches!(row.name, "<" | "<=" | "compare") => Ok(Self::Ascending),
+                Some(Callable::Builtin(builtin)) if matches!(builtin.name, ">" | ">=") => Ok(Self::Descending),
                 _ => Callee::of(position, comparator).map(Self::Function),
             },
             Value::Var(_) => Callee::of(position, comparator).map(Self::Function),
@@ -75,8 +75,8 @@ impl<'v> Comparator<'v> {
         }
     }
 
-    /// Must `second` come before `first`, which stood before it? Items that tie stay as they are.
-    fn swaps(&self, machine: &mut Machine<'_>, first: &Value, second: &Value) -> R<bool> {
+    /// True if `second` must move before `first`. Items that tie keep their order.
+    fn swaps(&self, machine: &mut Machine<'_>, first: &Value, second: &Value) -> EvalResult<bool> {
         match self {
             Self::Ascending => Ok(order(machine, first, second)? == Ordering::Greater),
             Self::Descending => Ok(order(machine, first, second)? == Ordering::Less),
@@ -84,7 +84,7 @@ impl<'v> Comparator<'v> {
                 machine.tick()?;
                 match function.call2(machine, first.clone(), second.clone()).map_err(compared)? {
                     Value::Bool(true) => Ok(false),
-                    // Only the other way round tells a tie.
+                    // Only the reversed comparison detects a tie.
                     Value::Bool(false) => Ok(function.call2(machine, second.clone(), first.clone())?.is_truthy()),
                     Value::Int(sign) => Ok(sign > 0),
                     Value::Float(sign) => Ok(sign > 0.0),
@@ -98,11 +98,11 @@ impl<'v> Comparator<'v> {
 
 #[cold]
 fn no_answer(answer: &Value) -> Box<Halt> {
-    let problem = format!("the comparator must give a boolean or a number, got {}", described(answer));
+    let problem = format!("the comparator must return a boolean or a number, got {}", described(answer));
     Error::new(Reason::RuntimeError, problem).hint("Sort by a key with (sort-by key coll)").into()
 }
 
-/// What a comparator failed with: one that does not take two items is the wrong kind of function.
+/// The error of a comparator: one that does not take two items has the wrong type.
 #[cold]
 fn compared(mut halt: Box<Halt>) -> Box<Halt> {
     if let Halt::Error(error) = &mut *halt
@@ -114,14 +114,14 @@ fn compared(mut halt: Box<Halt>) -> Box<Halt> {
     halt
 }
 
-/// The language's order, counted as the work it is.
-fn order(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R<Ordering> {
+/// The language's order; counts its steps.
+fn order(machine: &mut Machine<'_>, a: &Value, b: &Value) -> EvalResult<Ordering> {
     let (ordering, steps) = a.order_counted(b);
     machine.ticks(1 + steps)?;
     Ok(ordering)
 }
 
-fn sort(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn sort(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let comparator = if args.len() == 2 { std::mem::take(&mut args[0]) } else { Value::keyword("asc") };
     let position = args.len();
     let coll = std::mem::take(&mut args[position - 1]);
@@ -129,7 +129,7 @@ fn sort(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         Ok(_) if matches!(comparator, Value::List(_)) => swapped(halt, "(sort comparator coll)"),
         _ => halt,
     })?;
-    Sources::NotSets.check(position, &coll).map_err(|halt| match &coll {
+    CollectionKinds::NotSets.check(position, &coll).map_err(|halt| match &coll {
         Value::Set(_) => hinted(halt, "Use (sort (vec s)) or (sort-by identity s)"),
         _ => halt,
     })?;
@@ -146,13 +146,16 @@ fn sort(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(sorted(machine, items, &comparator, |item| item)?.into())
 }
 
-fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let position = args.len();
     let coll = std::mem::take(&mut args[position - 1]);
     let key = std::mem::take(&mut args[0]);
     let comparator = if position == 3 { std::mem::take(&mut args[1]) } else { Value::keyword("asc") };
     let call = "(sort-by key coll)";
-    if !matches!(coll, Value::Set(_)) && Sources::All.check(1, &key).is_ok() && Callee::of(position, &coll).is_ok() {
+    if !matches!(coll, Value::Set(_))
+        && CollectionKinds::All.check(1, &key).is_ok()
+        && Callee::of(position, &coll).is_ok()
+    {
         return Err(swapped(wrong(position, "a list, string, map or set", &coll), call));
     }
     if key.is_nil() {
@@ -161,8 +164,8 @@ fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let named = &key;
     let key = Key::of(1, named)?;
     let comparator = Comparator::of(2, &comparator)?;
-    Sources::All.check(position, &coll)?;
-    // The characters of a string have no fields, and nothing is said about it.
+    CollectionKinds::All.check(position, &coll)?;
+    // The characters of a string have no fields, and that is not an error.
     let lenient = matches!((&coll, &key), (Value::Str(_), Key::Word(_)));
     let mut items = collect(machine, coll)?;
     machine.reserve(items.len().saturating_mul(2 * size_of::<(Value, Value)>()))?;
@@ -190,20 +193,20 @@ fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 #[cold]
 fn no_fields(field: &Value, item: &Value) -> Box<Halt> {
-    let problem = format!("every item must be a map to be sorted by {}, got {}", described(field), described(item));
+    let problem = format!("every item must be a map to sort by {}, got {}", described(field), described(item));
     Error::new(Reason::TypeError, problem).hint("Use a function as the key, such as identity").into()
 }
 
-fn reverse(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Sources::Ordered.check(1, &args[0])?;
+fn reverse(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Ordered.check(1, &args[0])?;
     let mut items = collect(machine, std::mem::take(&mut args[0]))?;
     machine.ticks(items.len() / 4)?;
     items.reverse();
     Ok(items.into())
 }
 
-/// The members of a set, sorted and each once.
-pub(super) fn members_of(machine: &mut Machine<'_>, members: Vec<Value>) -> R<Set> {
+/// The members of a set, sorted and without duplicates.
+pub(super) fn members_of(machine: &mut Machine<'_>, members: Vec<Value>) -> EvalResult<Set> {
     let at_once = |run: &mut [Value]| run.sort();
     let at_once = members.iter().all(is_leaf).then_some(&at_once);
     let sorted = merge_sort(machine, members, at_once, &|machine, first, second| {
@@ -212,12 +215,12 @@ pub(super) fn members_of(machine: &mut Machine<'_>, members: Vec<Value>) -> R<Se
         Ok(ordering == Ordering::Greater)
     })?;
     machine.ticks(sorted.len())?;
-    // Members that are in order already are only looked through.
+    // Members already in order are only scanned.
     Ok(sorted.into_iter().collect())
 }
 
-/// Sorts a short run without asking the machine.
-type AtOnce<'s, T> = dyn Fn(&mut [T]) + 's;
+/// Sorts a short run without the machine.
+type ShortSort<'s, T> = dyn Fn(&mut [T]) + 's;
 
 /// Sorts by `key` in the comparator's order.
 fn sorted<T>(
@@ -225,10 +228,10 @@ fn sorted<T>(
     items: Vec<T>,
     comparator: &Comparator<'_>,
     key: impl Fn(&T) -> &Value,
-) -> R<Vec<T>> {
+) -> EvalResult<Vec<T>> {
     let ascending = |run: &mut [T]| run.sort_by(|a, b| leaf_order(key(a), key(b)));
     let descending = |run: &mut [T]| run.sort_by(|a, b| leaf_order(key(b), key(a)));
-    let at_once: Option<&AtOnce<'_, T>> = match comparator {
+    let at_once: Option<&ShortSort<'_, T>> = match comparator {
         _ if !items.iter().all(|item| is_leaf(key(item))) => None,
         Comparator::Ascending => Some(&ascending),
         Comparator::Descending => Some(&descending),
@@ -237,7 +240,7 @@ fn sorted<T>(
     merge_sort(machine, items, at_once, &|machine, a, b| comparator.swaps(machine, key(a), key(b)))
 }
 
-/// The keys in order, each with its place, when all are small integers and there are not too many to sort at once.
+/// The sorted keys, each with its index, if all are small integers and few enough to sort at once.
 fn integer_order(keys: &[Value], comparator: &Comparator<'_>) -> Option<Vec<(i64, u32)>> {
     if keys.len() > MOST_INTEGERS || matches!(comparator, Comparator::Function(_)) {
         return None;
@@ -252,8 +255,8 @@ fn integer_order(keys: &[Value], comparator: &Comparator<'_>) -> Option<Vec<(i64
     Some(order)
 }
 
-/// Sorts items that are all small integers, and says whether they are.
-fn sort_integers(machine: &mut Machine<'_>, items: &mut [Value], comparator: &Comparator<'_>) -> R<bool> {
+/// Sorts items that are all small integers; false for others.
+fn sort_integers(machine: &mut Machine<'_>, items: &mut [Value], comparator: &Comparator<'_>) -> EvalResult<bool> {
     let integer = |item: &Value| if let Value::Int(int) = item { Some(*int) } else { None };
     let descending = match comparator {
         Comparator::Ascending => false,
@@ -274,7 +277,7 @@ fn sort_integers(machine: &mut Machine<'_>, items: &mut [Value], comparator: &Co
         sorted = merge_integers(machine, &sorted, width)?;
         width = width.saturating_mul(2);
     }
-    // Integers that are equal are one and the same, so the order of ties does not matter.
+    // Equal integers are indistinguishable, so the order of ties does not matter.
     if descending {
         sorted.reverse();
     }
@@ -286,7 +289,7 @@ fn sort_integers(machine: &mut Machine<'_>, items: &mut [Value], comparator: &Co
 }
 
 /// Merges neighbouring sorted runs of this width.
-fn merge_integers(machine: &mut Machine<'_>, runs: &[i64], width: usize) -> R<Vec<i64>> {
+fn merge_integers(machine: &mut Machine<'_>, runs: &[i64], width: usize) -> EvalResult<Vec<i64>> {
     machine.reserve(size_of_val(runs))?;
     let mut merged = Vec::with_capacity(runs.len());
     for pair in runs.chunks(width.saturating_mul(2)) {
@@ -305,10 +308,10 @@ fn merge_integers(machine: &mut Machine<'_>, runs: &[i64], width: usize) -> R<Ve
     Ok(merged)
 }
 
-/// Texts longer than this are not quick to compare, in bytes.
+/// Texts longer than this, in bytes, are not quick to compare.
 const QUICK_TEXT: usize = 256;
 
-/// Does it hold no other values, so that comparing it is quick?
+/// True for a value without nested values, which is quick to compare.
 pub(super) fn is_leaf(value: &Value) -> bool {
     match value {
         Value::List(_) | Value::Map(_) | Value::Set(_) | Value::Big(_) => false,
@@ -317,7 +320,7 @@ pub(super) fn is_leaf(value: &Value) -> bool {
     }
 }
 
-/// The language's order, quick for the commonest kinds and for texts that are one.
+/// The language's order, fast for the most common types and for identical texts.
 fn leaf_order(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
@@ -326,24 +329,24 @@ fn leaf_order(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Items sorted at once when comparing them is quick; about half a millisecond of work.
+/// Items sorted at once if comparing them is quick; about half a millisecond of work.
 const QUICK_RUN: usize = 8_192;
 /// Integers sorted at once; about two milliseconds of work.
 const MOST_INTEGERS: usize = 65_536;
-/// Items sorted by insertion when it is not.
+/// Items sorted by insertion otherwise.
 const RUN: usize = 8;
 /// Steps per item of a run that is sorted at once.
 const QUICK_STEPS: usize = 5;
 
-/// A stable merge sort. Runs are sorted by `at_once`, or by insertion without it, and then merged; input that is in
-/// order already takes linear time. `swaps` tells whether the second of two items must come before the first, and may
-/// contradict itself: then the order is unspecified, but all items are there.
+/// A stable merge sort. Runs are sorted by `at_once`, or by insertion without it, and then merged; sorted input takes
+/// linear time. `swaps` returns whether the second of two items must move before the first, and may be inconsistent:
+/// then the order is unspecified, but no item is lost.
 fn merge_sort<T, F: Fn(&mut [T]) + ?Sized>(
     machine: &mut Machine<'_>,
     mut items: Vec<T>,
     at_once: Option<&F>,
-    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> R<bool>,
-) -> R<Vec<T>> {
+    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> EvalResult<bool>,
+) -> EvalResult<Vec<T>> {
     let length = if at_once.is_some() { QUICK_RUN } else { RUN };
     let sort_run = |machine: &mut Machine<'_>, run: &mut [T]| match at_once {
         Some(at_once) => machine.ticks(QUICK_STEPS * run.len()).map(|()| at_once(run)),
@@ -383,26 +386,26 @@ fn merge_sort<T, F: Fn(&mut [T]) + ?Sized>(
     Ok(sorted)
 }
 
-/// May all of `later` stay behind all of `earlier`?
+/// True if all of `later` may stay after all of `earlier`.
 fn follows<T>(
     machine: &mut Machine<'_>,
     earlier: &[T],
     later: &[T],
-    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> R<bool>,
-) -> R<bool> {
+    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> EvalResult<bool>,
+) -> EvalResult<bool> {
     match (earlier.last(), later.first()) {
         (Some(last), Some(first)) => Ok(!swaps(machine, last, first)?),
         _ => Ok(true),
     }
 }
 
-/// Merges two sorted runs; of items that tie, those of the earlier run come first.
+/// Merges two sorted runs; of tied items, those of the earlier run come first.
 fn merge<T>(
     machine: &mut Machine<'_>,
     mut earlier: Vec<T>,
     mut later: Vec<T>,
-    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> R<bool>,
-) -> R<Vec<T>> {
+    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> EvalResult<bool>,
+) -> EvalResult<Vec<T>> {
     machine.tick()?;
     if follows(machine, &earlier, &later, swaps)? {
         earlier.append(&mut later);
@@ -419,12 +422,12 @@ fn merge<T>(
     Ok(merged)
 }
 
-/// Sorts a short run by binary insertion, which asks seldom.
+/// Sorts a short run by binary insertion, which needs few comparisons.
 fn insert_sorted<T>(
     machine: &mut Machine<'_>,
     run: &mut [T],
-    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> R<bool>,
-) -> R<()> {
+    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> EvalResult<bool>,
+) -> EvalResult<()> {
     for at in 1..run.len() {
         if !swaps(machine, &run[at - 1], &run[at])? {
             continue;

@@ -1,9 +1,9 @@
-//! Strings as a whole: case, white space, lines, and tests for parts (language contract §14.8).
+//! Whole strings: case, white space, lines, and tests for substrings (language contract §14.8).
 
-use super::place::next;
+use super::position::next;
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::machine::Machine;
-use crate::lisp::{R, wrong};
+use crate::lisp::{EvalResult, wrong};
 use crate::value::Value;
 
 /// The rows of this file.
@@ -49,34 +49,34 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(split-lines \"a\\nb\\r\\nc\\n\\n\")", "[\"a\" \"b\" \"c\"]"), ("(split-lines \"\")", "[\"\"]")])
         .clojure(Clojure::Named("clojure.string/split-lines")),
     Builtin::new("blank?", Arity::exactly(1), is_blank)
-        .doc(&["(blank? s)"], "Is the string nil, empty or only white space?")
+        .doc(&["(blank? s)"], "True if the string is nil, empty or only white space.")
         .examples(&[("(blank? \" \\n\")", "true"), ("(blank? nil)", "true"), ("(blank? \"a\")", "false")])
         .clojure(Clojure::Named("clojure.string/blank?")),
     Builtin::new("starts-with?", Arity::exactly(2), starts_with)
-        .doc(&["(starts-with? s start)"], "Does the string begin with another?")
+        .doc(&["(starts-with? s start)"], "True if the string begins with another.")
         .examples(&[("(starts-with? \"hello\" \"he\")", "true"), ("(starts-with? \"\" \"a\")", "false")])
         .clojure(Clojure::Named("clojure.string/starts-with?")),
     Builtin::new("ends-with?", Arity::exactly(2), ends_with)
-        .doc(&["(ends-with? s end)"], "Does the string end with another?")
+        .doc(&["(ends-with? s end)"], "True if the string ends with another.")
         .examples(&[("(ends-with? \"hello\" \"lo\")", "true"), ("(ends-with? \"hello\" \"he\")", "false")])
         .clojure(Clojure::Named("clojure.string/ends-with?")),
     Builtin::new("includes?", Arity::exactly(2), includes)
-        .doc(&["(includes? s part)"], "Does the string hold another somewhere?")
+        .doc(&["(includes? s part)"], "True if the string contains another.")
         .examples(&[("(includes? \"hello\" \"ell\")", "true"), ("(includes? \"hello\" \"\")", "true")])
         .clojure(Clojure::Named("clojure.string/includes?")),
 ];
 
 /// The text in argument `position`; anything but a string is a `type_error`.
-pub(super) fn text(position: usize, value: &Value) -> R<&str> {
+pub(super) fn text(position: usize, value: &Value) -> EvalResult<&str> {
     value.as_str().ok_or_else(|| wrong(position, "a string", value))
 }
 
-/// Counts the work of going once through a text.
-pub(super) fn pass(machine: &mut Machine<'_>, text: &str) -> R<()> {
+/// Charges steps for one pass over a text.
+pub(super) fn pass(machine: &mut Machine<'_>, text: &str) -> EvalResult<()> {
     machine.ticks(1 + text.len() / 16)
 }
 
-/// A part of the string in `value`: the value itself when the part is all of it.
+/// A part of the string in `value`: the value itself if the part is all of it.
 fn part(value: &Value, part: &str) -> Value {
     match value {
         Value::Str(whole) if whole.len() == part.len() => value.clone(),
@@ -84,51 +84,51 @@ fn part(value: &Value, part: &str) -> Value {
     }
 }
 
-pub(super) fn upper_case(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+pub(super) fn upper_case(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
     Ok(s.to_uppercase().into())
 }
 
-pub(super) fn lower_case(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+pub(super) fn lower_case(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
-    // Character by character: the last sigma of a word is one like the others (as the suite's reference has it).
+    // Character by character: the sigma at the end of a word gets no special form (as in the suite's reference).
     Ok(s.chars().flat_map(char::to_lowercase).collect::<String>().into())
 }
 
-fn capitalize(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn capitalize(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
     let (first, rest) = s.split_at(next(s));
     Ok(Value::from(first.to_uppercase() + &rest.to_lowercase()))
 }
 
-pub(super) fn trim(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+pub(super) fn trim(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
     Ok(part(&args[0], s.trim_matches(char::is_whitespace)))
 }
 
-fn triml(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn triml(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
     Ok(part(&args[0], s.trim_start_matches(char::is_whitespace)))
 }
 
-fn trimr(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn trimr(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
     Ok(part(&args[0], s.trim_end_matches(char::is_whitespace)))
 }
 
-fn trim_newline(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn trim_newline(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
     Ok(part(&args[0], s.trim_end_matches(['\n', '\r'])))
 }
 
-fn split_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn split_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
     let mut lines: Vec<Value> = Vec::new();
@@ -136,7 +136,7 @@ fn split_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         machine.tick()?;
         lines.push(line.strip_suffix('\r').unwrap_or(line).into());
     }
-    // The last part has no newline after it, so a carriage return there is its own.
+    // The last part has no newline after it, so a carriage return there belongs to it.
     if let (Some(last), Some(tail)) = (lines.last_mut(), s.rsplit('\n').next()) {
         *last = tail.into();
     }
@@ -149,7 +149,7 @@ fn split_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(lines.into())
 }
 
-fn is_blank(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn is_blank(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if args[0].is_nil() {
         return Ok(Value::Bool(true));
     }
@@ -158,15 +158,15 @@ fn is_blank(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(Value::Bool(s.chars().all(char::is_whitespace)))
 }
 
-pub(super) fn starts_with(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+pub(super) fn starts_with(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Bool(text(1, &args[0])?.starts_with(text(2, &args[1])?)))
 }
 
-pub(super) fn ends_with(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+pub(super) fn ends_with(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Bool(text(1, &args[0])?.ends_with(text(2, &args[1])?)))
 }
 
-pub(super) fn includes(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+pub(super) fn includes(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (s, other) = (text(1, &args[0])?, text(2, &args[1])?);
     pass(machine, s)?;
     Ok(Value::Bool(s.contains(other)))

@@ -1,15 +1,16 @@
-//! The table's promises: each example gives what it says. The laws of sequence functions stand in files of their own.
+//! Consistency of the table: each example gives the result it states. The laws of sequence functions are in files of
+//! their own.
 
 mod sequence;
 
-use crate::lisp::machine::Limits;
+use crate::lisp::Limits;
 use crate::lisp::{CallAddress, Error, Failure, Host, Input, run};
 use crate::value::Value;
 
-/// A world without tools in which no time passes.
-struct Still;
+/// A host without tools whose clock does not move.
+struct FixedClock;
 
-impl Host for Still {
+impl Host for FixedClock {
     fn call(&self, _: &CallAddress, tool: &str, _: &Value) -> Result<Value, Failure> {
         Err(Failure::Tool(format!("there is no tool {tool}")))
     }
@@ -26,10 +27,10 @@ impl Host for Still {
 /// The value of a program that reads `data/…` from the context.
 fn value(source: &str, context: &Value) -> Result<Value, Error> {
     let limits = Limits::default();
-    run(&Input { context, ..Input::new(source, &limits) }, &Still).result.map(|(_, value)| value)
+    run(&Input { context, ..Input::new(source, &limits) }, &FixedClock).result.map(|(_, value)| value)
 }
 
-/// What a program comes to, as text: the readable form of its value, or `!` and the reason of its error.
+/// The outcome of a program as text: the readable form of its value, or `!` and the reason of its error.
 fn outcome(source: &str) -> String {
     match value(source, &Value::Nil) {
         Ok(value) => value.to_string(),
@@ -37,7 +38,7 @@ fn outcome(source: &str) -> String {
     }
 }
 
-/// Checks programs with what they come to; the message lists all that do not.
+/// Checks the outcomes of programs; the message lists all mismatches.
 #[track_caller]
 fn check<'a>(cases: impl IntoIterator<Item = (&'a str, &'a str)>) {
     let broken: Vec<String> = cases
@@ -50,12 +51,12 @@ fn check<'a>(cases: impl IntoIterator<Item = (&'a str, &'a str)>) {
 }
 
 #[test]
-fn every_example_gives_what_it_says() {
+fn every_example_gives_its_stated_result() {
     check(super::rows().flat_map(|row| row.examples).copied());
 }
 
 #[test]
-fn odd_arguments_come_to_what_is_listed() {
+fn unusual_arguments_have_the_listed_outcomes() {
     let lines = include_str!("tests/inputs.txt").lines().filter(|line| !line.is_empty() && !line.starts_with(';'));
     check(lines.map(|line| line.rsplit_once(" => ").expect("a line is a program and its outcome")));
 }

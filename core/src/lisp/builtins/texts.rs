@@ -1,9 +1,9 @@
 //! Values as text, and names: `str`, `pr-str`, `name`, `keyword`.
 
-use super::written::Written;
+use super::text_writer::TextWriter;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R, described};
+use crate::lisp::{Error, EvalResult, described};
 use crate::reasons::Reason;
 use crate::value::Value;
 
@@ -13,7 +13,7 @@ const NAME_BYTES: usize = 255;
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("str", Arity::from(0), str)
-        .doc(&["(str & xs)"], "The values as one text: strings as they are, nothing for nil.")
+        .doc(&["(str & xs)"], "The values as one text: strings without quotes, nothing for nil.")
         .examples(&[
             ("(str \"a\" 1 :k nil)", "\"a1:k\""),
             ("(str 0.5 [1 \"x\"])", "\"0.5[1 \\\"x\\\"]\""),
@@ -28,38 +28,35 @@ pub(super) const ROWS: &[Builtin] = &[
         .cost(Cost::Output)
         .clojure(Clojure::Differs("maps are sorted and have no commas; floats have at most 10 decimals")),
     Builtin::new("name", Arity::exactly(1), name)
-        .doc(&["(name x)"], "The name of a keyword without the colon; a string as it is.")
+        .doc(&["(name x)"], "The name of a keyword without the colon; a string unchanged.")
         .examples(&[("(name :a)", "\"a\""), ("(name \"s\")", "\"s\"")])
         .cost(Cost::Constant)
         .clojure(Clojure::Differs("symbols have no name")),
     Builtin::new("keyword", Arity::exactly(1), keyword)
-        .doc(
-            &["(keyword name)"],
-            "The keyword of a name, which starts with a letter and goes on with letters, digits and - _ ? !",
-        )
+        .doc(&["(keyword name)"], "The keyword of a name: a letter, followed by letters, digits and - _ ? !")
         .examples(&[("(keyword \"user-id\")", ":user-id"), ("(keyword :a)", ":a"), ("(keyword nil)", "nil")])
         .cost(Cost::Constant)
         .clojure(Clojure::Differs("other names are an error")),
 ];
 
-fn str(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn str(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if let [Value::Str(_)] = args {
         return Ok(std::mem::take(&mut args[0]));
     }
     joined(machine, args.iter())
 }
 
-/// `str` of several values, which stay where they are.
-pub(crate) fn joined<'v>(machine: &mut Machine<'_>, values: impl Iterator<Item = &'v Value> + Clone) -> R {
-    let mut text = Written::of(values.clone());
+/// `str` of several values, which are not consumed.
+pub(crate) fn joined<'v>(machine: &mut Machine<'_>, values: impl Iterator<Item = &'v Value> + Clone) -> EvalResult {
+    let mut text = TextWriter::of(values.clone());
     for value in values {
         text.plain(machine, value)?;
     }
     Ok(text.finish())
 }
 
-fn pr_str(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let mut text = Written::default();
+fn pr_str(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let mut text = TextWriter::default();
     for (place, arg) in args.iter().enumerate() {
         if place > 0 {
             text.push(machine, " ")?;
@@ -69,7 +66,7 @@ fn pr_str(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(text.finish())
 }
 
-fn name(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn name(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match std::mem::take(&mut args[0]) {
         Value::Keyword(word) => Ok(Value::str(word.name())),
         text @ Value::Str(_) => Ok(text),
@@ -77,21 +74,21 @@ fn name(_: &mut Machine<'_>, args: &mut [Value]) -> R {
             Reason::RuntimeError,
             format!("argument 1 must be a keyword or string, got {}", described(&other)),
         )
-        .hint("str makes text of any value")
+        .hint("str converts any value to text")
         .halt(),
     }
 }
 
-fn keyword(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn keyword(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match &args[0] {
         Value::Nil | Value::Keyword(_) => Ok(std::mem::take(&mut args[0])),
         Value::Str(name) if is_name(name) => machine.keyword(name).map(Value::Keyword),
         Value::Str(name) if name.len() > NAME_BYTES => {
-            let problem = format!("a name of a keyword has at most {NAME_BYTES} bytes, got {}", name.len());
+            let problem = format!("the name of a keyword has at most {NAME_BYTES} bytes, got {}", name.len());
             Error::new(Reason::RuntimeError, problem).hint("Use strings as keys").halt()
         }
         Value::Str(name) => {
-            Error::new(Reason::RuntimeError, format!("{} is no name of a keyword", args[0])).hint(hint(name)).halt()
+            Error::new(Reason::RuntimeError, format!("{} is not a valid keyword name", args[0])).hint(hint(name)).halt()
         }
         other => {
             let problem = format!("argument 1 must be a string, got {}", described(other));
@@ -106,13 +103,13 @@ fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_?!".contains(&byte))
 }
 
-/// What to write instead of a name with other characters.
+/// The hint for a name with invalid characters.
 fn hint(name: &str) -> String {
     let close: String = name.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '-' }).collect();
     let close = close.trim_matches('-');
     if is_name(close) {
-        format!("Use the string itself as key, or a name like {close:?}")
+        format!("Use the string as key, or a name like {close:?}")
     } else {
-        "Use the string itself as key".to_owned()
+        "Use the string as key".to_owned()
     }
 }

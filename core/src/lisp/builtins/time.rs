@@ -1,10 +1,10 @@
-//! Dates, points in time and spans (language contract §15). All times are UTC; the present comes from the machine.
+//! Dates, instants and durations (language contract §15). All times are UTC; the current time comes from the machine.
 
 use num_traits::ToPrimitive;
 
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R, wrong};
+use crate::lisp::{Error, EvalResult, wrong};
 use crate::reasons::Reason;
 use crate::value::{Date, Duration, Instant, Value};
 
@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("java.util.Date.", Arity::between(0, 1), new_date)
         .doc(
             &["(java.util.Date.)", "(java.util.Date. x)"],
-            "The present, or the point in time of a text (ISO 8601 or RFC 2822) or of seconds or milliseconds since 1970.",
+            "The current time, or the instant of a text (ISO 8601 or RFC 2822), or of seconds or milliseconds since 1970.",
         )
         .examples(&[
             ("(java.util.Date. 0)", "\"1970-01-01T00:00:00Z\""),
@@ -24,9 +24,9 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(java.util.Date. \"2024-01-08\")", "\"2024-01-08T00:00:00Z\""),
         ])
         .cost(Cost::Constant)
-        .clojure(Clojure::Differs("Reads texts; small integers are seconds.")),
+        .clojure(Clojure::Differs("Accepts texts; small integers are seconds.")),
     Builtin::new("LocalDate/parse", Arity::exactly(1), parse)
-        .doc(&["(LocalDate/parse s)"], "The date in an ISO 8601 text, or the point in time if it holds a T.")
+        .doc(&["(LocalDate/parse s)"], "The date in an ISO 8601 text, or the instant if it contains a T.")
         .examples(&[
             ("(LocalDate/parse \"2024-02-28\")", "\"2024-02-28\""),
             ("(LocalDate/parse \"2024-02-28T10:00:00\")", "\"2024-02-28T10:00:00Z\""),
@@ -34,7 +34,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .cost(Cost::Constant)
         .clojure(Clojure::Named("java.time.LocalDate/parse")),
     Builtin::new("Instant/parse", Arity::exactly(1), parse)
-        .doc(&["(Instant/parse s)"], "The point in time in an ISO 8601 text, or the date if it holds no T.")
+        .doc(&["(Instant/parse s)"], "The instant in an ISO 8601 text, or the date if it contains no T.")
         .examples(&[
             ("(Instant/parse \"2024-01-01T00:00:00Z\")", "\"2024-01-01T00:00:00Z\""),
             ("(Instant/parse \"2024-01-01T00:00:00.500+01:00\")", "\"2023-12-31T23:00:00.500Z\""),
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .cost(Cost::Constant)
         .clojure(Clojure::Named("java.time.Instant/parse")),
     Builtin::new("Duration/between", Arity::exactly(2), between)
-        .doc(&["(Duration/between start end)"], "The span from one point in time to another.")
+        .doc(&["(Duration/between start end)"], "The duration from one instant to another.")
         .examples(&[
             ("(.toMillis (Duration/between (java.util.Date. 0) (java.util.Date. 60)))", "60000"),
             ("(str (Duration/between (java.util.Date. 0) (java.util.Date. 60)))", "\"#duration[60000ms]\""),
@@ -54,7 +54,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(integer? (System/currentTimeMillis))", "true"), ("(nat-int? (System/currentTimeMillis))", "true")])
         .cost(Cost::Constant),
     Builtin::new(".getTime", Arity::exactly(1), get_time)
-        .doc(&["(.getTime datetime)"], "Milliseconds since 1970 of a point in time.")
+        .doc(&["(.getTime datetime)"], "Milliseconds since 1970 of an instant.")
         .examples(&[
             ("(.getTime (java.util.Date. \"1970-01-01T00:00:01Z\"))", "1000"),
             ("(.getTime (java.util.Date. 0))", "0"),
@@ -82,28 +82,28 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .cost(Cost::Constant),
     Builtin::new(".toMillis", Arity::exactly(1), to_millis)
-        .doc(&["(.toMillis duration)"], "The milliseconds of a span.")
+        .doc(&["(.toMillis duration)"], "The milliseconds of a duration.")
         .examples(&[
             ("(.toMillis (Duration/between (java.util.Date. 0) (java.util.Date. 1)))", "1000"),
             ("(.toMillis (Duration/between (java.util.Date. 10) (java.util.Date. 0)))", "-10000"),
         ])
         .cost(Cost::Constant),
     Builtin::new(".toDays", Arity::exactly(1), to_days)
-        .doc(&["(.toDays duration)"], "The whole days of a span, toward zero.")
+        .doc(&["(.toDays duration)"], "The whole days of a duration, rounded toward zero.")
         .examples(&[
             ("(.toDays (Duration/between (java.util.Date. 0) (java.util.Date. 200000)))", "2"),
             ("(.toDays (Duration/between (java.util.Date. 100) (java.util.Date. 0)))", "0"),
         ])
         .cost(Cost::Constant),
     Builtin::new(".isBefore", Arity::exactly(2), is_before)
-        .doc(&["(.isBefore a b)"], "Is a date before another, or a point in time before another?")
+        .doc(&["(.isBefore a b)"], "True if a date or instant is before another.")
         .examples(&[
             ("(.isBefore (LocalDate/parse \"2024-01-01\") (LocalDate/parse \"2024-01-02\"))", "true"),
             ("(.isBefore (java.util.Date. 1) (java.util.Date. 1))", "false"),
         ])
         .cost(Cost::Constant),
     Builtin::new(".isAfter", Arity::exactly(2), is_after)
-        .doc(&["(.isAfter a b)"], "Is a date after another, or a point in time after another?")
+        .doc(&["(.isAfter a b)"], "True if a date or instant is after another.")
         .examples(&[
             ("(.isAfter (LocalDate/parse \"2024-01-02\") (LocalDate/parse \"2024-01-01\"))", "true"),
             ("(.isAfter (java.util.Date. 1) (java.util.Date. 1))", "false"),
@@ -112,16 +112,16 @@ pub(super) const ROWS: &[Builtin] = &[
 ];
 
 fn outside(what: &str) -> Error {
-    Error::new(Reason::TypeError, format!("{what} lies outside of the years -9999 to 9999"))
+    Error::new(Reason::TypeError, format!("{what} is outside of the years -9999 to 9999"))
 }
 
-/// A text that is no time.
+/// The error for a text that is not a time.
 fn unreadable(text: &str, expected: &str) -> Error {
     let shown = &text[..text.floor_char_boundary(60)];
     Error::new(Reason::TypeError, format!("\"{shown}\" is not {expected}")).hint("Write it like 2024-01-31T09:30:00Z")
 }
 
-fn new_date(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn new_date(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let at = match args.first() {
         None => Instant::from_millis(machine.now_ms()).map(|at| at.with_decimals(3)),
         Some(Value::Int(seconds)) if seconds.unsigned_abs() < FIRST_MILLIS.unsigned_abs() => {
@@ -139,10 +139,10 @@ fn new_date(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         Some(value @ Value::Instant(_)) => return Ok(value.clone()),
         Some(other) => return Err(wrong(1, "an integer or string", other)),
     };
-    at.map(Value::Instant).ok_or_else(|| outside("the point in time").into())
+    at.map(Value::Instant).ok_or_else(|| outside("the instant").into())
 }
 
-fn parse(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn parse(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Value::Str(text) = &args[0] else { return Err(wrong(1, "a string", &args[0])) };
     let read = if text.contains('T') {
         Instant::parse_utc(text).map(Value::Instant)
@@ -152,50 +152,50 @@ fn parse(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     read.ok_or_else(|| unreadable(text, "a date like 2024-01-31, or a date and time").into())
 }
 
-fn now(machine: &mut Machine<'_>, _: &mut [Value]) -> R {
+fn now(machine: &mut Machine<'_>, _: &mut [Value]) -> EvalResult {
     Ok(Value::Int(machine.now_ms()))
 }
 
-fn instant(position: usize, value: &Value) -> R<Instant> {
+fn instant(position: usize, value: &Value) -> EvalResult<Instant> {
     match value {
         Value::Instant(at) => Ok(*at),
         other => Err(wrong(position, "a datetime", other)),
     }
 }
 
-fn date(value: &Value) -> R<Date> {
+fn date(value: &Value) -> EvalResult<Date> {
     match value {
         Value::Date(day) => Ok(*day),
         other => Err(wrong(1, "a date", other)),
     }
 }
 
-fn span(value: &Value) -> R<Duration> {
+fn span(value: &Value) -> EvalResult<Duration> {
     match value {
         Value::Duration(span) => Ok(*span),
         other => Err(wrong(1, "a duration", other)),
     }
 }
 
-fn between(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn between(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (start, end) = (instant(1, &args[0])?, instant(2, &args[1])?);
     Ok(Value::Duration(Duration((end.micros() - start.micros()) / 1_000)))
 }
 
-fn get_time(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn get_time(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Int(instant(1, &args[0])?.millis()))
 }
 
-fn plus_days(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn plus_days(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     moved(args, 1)
 }
 
-fn minus_days(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn minus_days(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     moved(args, -1)
 }
 
-/// The date in argument 1 moved by the days in argument 2, in the direction given.
-fn moved(args: &[Value], direction: i128) -> R {
+/// The date in argument 1, moved by the days in argument 2 in this direction.
+fn moved(args: &[Value], direction: i128) -> EvalResult {
     let day = date(&args[0])?;
     let days = match &args[1] {
         Value::Int(days) => Some(i128::from(*days)),
@@ -207,20 +207,20 @@ fn moved(args: &[Value], direction: i128) -> R {
     moved.map(Value::Date).ok_or_else(|| outside("the date").into())
 }
 
-fn to_epoch_day(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn to_epoch_day(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Int(i64::from(date(&args[0])?.0)))
 }
 
-fn to_millis(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn to_millis(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Int(span(&args[0])?.0))
 }
 
-fn to_days(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn to_days(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Int(span(&args[0])?.0 / 86_400_000))
 }
 
-/// How the two points in time, or the two dates, stand to each other.
-fn order(args: &[Value]) -> R<std::cmp::Ordering> {
+/// Compares two instants or two dates.
+fn order(args: &[Value]) -> EvalResult<std::cmp::Ordering> {
     match (&args[0], &args[1]) {
         (Value::Date(a), Value::Date(b)) => Ok(a.cmp(b)),
         (Value::Instant(a), Value::Instant(b)) => Ok(a.cmp(b)),
@@ -230,10 +230,10 @@ fn order(args: &[Value]) -> R<std::cmp::Ordering> {
     }
 }
 
-fn is_before(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn is_before(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Bool(order(args)?.is_lt()))
 }
 
-fn is_after(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn is_after(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Bool(order(args)?.is_gt()))
 }

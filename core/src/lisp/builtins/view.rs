@@ -1,21 +1,21 @@
-//! Looking at collections without taking them apart: counting, going through, cutting.
+//! Reading collections in place: counting, iterating, slicing.
 //!
-//! In: collections whose kind has been checked; what has no items counts as empty. It must never go through more than
-//! it gives back, except to count the graphemes of a string.
+//! In: collections of a checked type; a value without items counts as empty. It must never visit more items than it
+//! returns, except to count the graphemes of a string.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::lisp::R;
+use crate::lisp::EvalResult;
 use crate::lisp::machine::Machine;
 use crate::value::{List, Set, Value};
 
-/// About what an item costs that is made while going through a map or a string, in bytes.
+/// Memory of an item made while iterating over a map or a string, in bytes.
 const MADE_BYTES: usize = 96;
 
-/// The items of a collection in their order, made one by one; a map's are `[k v]`.
+/// The items of a collection in order, made one by one; those of a map are `[k v]`.
 pub(super) fn view(value: &Value) -> Box<dyn DoubleEndedIterator<Item = Value> + '_> {
     match value {
         Value::List(list) => Box::new(list.iter().cloned()),
@@ -26,8 +26,8 @@ pub(super) fn view(value: &Value) -> Box<dyn DoubleEndedIterator<Item = Value> +
     }
 }
 
-/// How many items there are.
-pub(super) fn count(machine: &mut Machine<'_>, value: &Value) -> R<usize> {
+/// The number of items.
+pub(super) fn count(machine: &mut Machine<'_>, value: &Value) -> EvalResult<usize> {
     Ok(match value {
         Value::List(list) => list.len(),
         Value::Set(set) => set.len(),
@@ -42,13 +42,13 @@ pub(super) fn count(machine: &mut Machine<'_>, value: &Value) -> R<usize> {
     })
 }
 
-/// The item at a place.
-pub(super) fn item(machine: &mut Machine<'_>, value: &Value, place: usize) -> R<Option<Value>> {
+/// The item at an index.
+pub(super) fn item(machine: &mut Machine<'_>, value: &Value, index: usize) -> EvalResult<Option<Value>> {
     let Value::Str(text) = value else {
-        return Ok(value.as_list().and_then(|items| items.get(place)).cloned());
+        return Ok(value.as_list().and_then(|items| items.get(index)).cloned());
     };
     let mut graphemes = text.graphemes(true);
-    for _ in 0..place {
+    for _ in 0..index {
         machine.tick()?;
         if graphemes.next().is_none() {
             return Ok(None);
@@ -65,8 +65,8 @@ pub(super) fn last(value: &Value) -> Option<Value> {
     }
 }
 
-/// All items as a vector of their own. A list that nobody else holds is emptied.
-pub(super) fn collect(machine: &mut Machine<'_>, value: Value) -> R<Vec<Value>> {
+/// All items as an owned vector. A list with one owner is emptied.
+pub(super) fn collect(machine: &mut Machine<'_>, value: Value) -> EvalResult<Vec<Value>> {
     match value {
         Value::List(list) => match Arc::try_unwrap(list) {
             Ok(list) => Ok(list.into_vec()),
@@ -83,8 +83,8 @@ pub(super) fn collect(machine: &mut Machine<'_>, value: Value) -> R<Vec<Value>> 
     }
 }
 
-/// The items of a collection as [`collect`] gives them; `Err` gives back a value that has none.
-pub(super) fn items(machine: &mut Machine<'_>, value: Value) -> R<Result<Vec<Value>, Value>> {
+/// The items of a collection as in [`collect`]; `Err` returns a value that is not a collection.
+pub(super) fn items(machine: &mut Machine<'_>, value: Value) -> EvalResult<Result<Vec<Value>, Value>> {
     match value {
         Value::Nil | Value::List(_) | Value::Set(_) | Value::Map(_) | Value::Str(_) => collect(machine, value).map(Ok),
         other => Ok(Err(other)),
@@ -92,20 +92,20 @@ pub(super) fn items(machine: &mut Machine<'_>, value: Value) -> R<Result<Vec<Val
 }
 
 /// Copies items.
-pub(super) fn copy(machine: &mut Machine<'_>, items: &[Value]) -> R<Vec<Value>> {
+pub(super) fn copy(machine: &mut Machine<'_>, items: &[Value]) -> EvalResult<Vec<Value>> {
     machine.reserve(size_of_val(items))?;
     machine.ticks(items.len())?;
     Ok(items.to_vec())
 }
 
-fn cloned(machine: &mut Machine<'_>, set: &Set, range: Range<usize>) -> R<Vec<Value>> {
+fn cloned(machine: &mut Machine<'_>, set: &Set, range: Range<usize>) -> EvalResult<Vec<Value>> {
     machine.reserve(range.len().saturating_mul(size_of::<Value>()))?;
     machine.ticks(range.end)?;
     Ok(set.iter().skip(range.start).take(range.len()).cloned().collect())
 }
 
-/// The items in a range that lies within the collection, as a list. A list that nobody else holds is cut in place.
-pub(super) fn slice(machine: &mut Machine<'_>, value: Value, range: Range<usize>) -> R {
+/// The items in a range within the collection, as a list. A list with one owner is cut in place.
+pub(super) fn slice(machine: &mut Machine<'_>, value: Value, range: Range<usize>) -> EvalResult {
     match value {
         Value::List(list) => sublist(machine, list, range),
         Value::Set(set) => cloned(machine, &set, range).map(Value::from),
@@ -113,7 +113,7 @@ pub(super) fn slice(machine: &mut Machine<'_>, value: Value, range: Range<usize>
     }
 }
 
-fn sublist(machine: &mut Machine<'_>, mut list: Arc<List>, range: Range<usize>) -> R {
+fn sublist(machine: &mut Machine<'_>, mut list: Arc<List>, range: Range<usize>) -> EvalResult {
     if range == (0..list.len()) {
         return Ok(Value::List(list));
     }
@@ -131,7 +131,7 @@ fn sublist(machine: &mut Machine<'_>, mut list: Arc<List>, range: Range<usize>) 
     Ok(Value::List(list))
 }
 
-fn made(machine: &mut Machine<'_>, value: &Value, range: &Range<usize>) -> R<Vec<Value>> {
+fn made(machine: &mut Machine<'_>, value: &Value, range: &Range<usize>) -> EvalResult<Vec<Value>> {
     machine.reserve(range.len().saturating_mul(MADE_BYTES))?;
     let mut items = Vec::with_capacity(range.len());
     for item in view(value).skip(range.start).take(range.len()) {
@@ -142,8 +142,8 @@ fn made(machine: &mut Machine<'_>, value: &Value, range: &Range<usize>) -> R<Vec
     Ok(items)
 }
 
-/// The items before a place and those from it on.
-pub(super) fn split(machine: &mut Machine<'_>, mut value: Value, at: usize) -> R {
+/// The items before an index, and those from it on.
+pub(super) fn split(machine: &mut Machine<'_>, mut value: Value, at: usize) -> EvalResult {
     if let Value::List(list) = &mut value
         && let Some(own) = Arc::get_mut(list)
     {

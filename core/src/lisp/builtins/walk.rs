@@ -1,21 +1,21 @@
-//! Walking values: through trees, and through everything inside a value. Nesting is not bounded: nothing here recurses.
+//! Walking values: trees, and all nested parts of a value. Nesting is not bounded: nothing here recurses.
 
 use std::mem::take;
 
-use super::argument::{Sources, callee, hinted, taken};
+use super::argument::{CollectionKinds, callee, hinted, taken};
 use super::build::pair;
 use super::sort::members_of;
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, Items, R, described};
+use crate::lisp::{Error, EvalResult, Items, described};
 use crate::reasons::Reason;
 use crate::value::{Map, Value};
 
-/// What goes through nested values.
+/// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("flatten", Arity::exactly(1), flatten)
-        .doc(&["(flatten coll)"], "The items of a list and of all lists inside it; [] for what is no list.")
+        .doc(&["(flatten coll)"], "The items of a list and of all nested lists; [] for anything but a list.")
         .examples(&[("(flatten [1 [2 [3 nil]]])", "[1 2 3 nil]"), ("(flatten [#{4} [{:a [1]}]])", "[#{4} {:a [1]}]"), ("(flatten 5)", "[]")]),
     Builtin::new("tree-seq", Arity::exactly(3), tree_seq)
         .doc(
@@ -26,21 +26,21 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(tree-seq vector? seq [1 [2]])", "[[1 [2]] 1 [2] 2]"),
             ("(map :id (tree-seq :children :children {:id 1 :children [{:id 2}]}))", "[1 2]"),
         ])
-        .clojure(Clojure::Differs("strings are never asked whether they are branches"))
+        .clojure(Clojure::Differs("branch? is not called for strings"))
         .cost(Cost::Output),
     Builtin::new("walk", Arity::exactly(3), walk)
         .doc(
             &["(walk inner outer form)"],
-            "Gives the collection of inner of each item, a map's as [key value], to outer; what is no collection goes to outer as it is.",
+            "Applies inner to each item (of a map to each [key value]), and outer to the resulting collection; other values are passed to outer unchanged.",
         )
         .examples(&[("(walk inc identity [1 2])", "[2 3]"), ("(walk (fn [[k v]] [k (inc v)]) identity {:a 1})", "{:a 2}")])
         .clojure(Clojure::Named("clojure.walk/walk")),
     Builtin::new("prewalk", Arity::exactly(2), prewalk)
-        .doc(&["(prewalk f form)"], "The value with f applied to it, then to everything inside the result, from the outside in.")
+        .doc(&["(prewalk f form)"], "Applies f to the value, then to everything inside the result, from the outside in.")
         .examples(&[("(prewalk #(if (number? %) (inc %) %) {:a [1]})", "{:a [2]}"), ("(prewalk identity 5)", "5")])
         .clojure(Clojure::Named("clojure.walk/prewalk")),
     Builtin::new("postwalk", Arity::exactly(2), postwalk)
-        .doc(&["(postwalk f form)"], "The value with f applied to everything inside it and then to it, from the inside out.")
+        .doc(&["(postwalk f form)"], "Applies f to everything inside the value, then to the result, from the inside out.")
         .examples(&[
             ("(postwalk #(if (number? %) (inc %) %) {:a [1 {:b 2}]})", "{:a [2 {:b 3}]}"),
             ("(postwalk #(if (keyword? %) (name %) %) {:a 1})", "{\"a\" 1}"),
@@ -48,7 +48,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Named("clojure.walk/postwalk")),
 ];
 
-fn flatten(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn flatten(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let mut flat = Vec::new();
     let mut levels = Vec::new();
     if matches!(args[0], Value::List(_)) {
@@ -65,12 +65,13 @@ fn flatten(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(flat.into())
 }
 
-/// A function argument of `tree-seq`; nil is one that says nil of everything, as a keyword does of what has no such key.
-fn callee_or_nil(position: usize, function: &Value) -> R<Option<Callee<'_>>> {
+/// A function argument of `tree-seq`. nil acts as a function that returns nil, as a keyword does for a value without
+/// such a key.
+fn callee_or_nil(position: usize, function: &Value) -> EvalResult<Option<Callee<'_>>> {
     if function.is_nil() { Ok(None) } else { Callee::of(position, function).map(Some) }
 }
 
-fn tree_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn tree_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [branch, children, root] = taken(args);
     let (branch, children) = (callee_or_nil(1, &branch)?, callee_or_nil(2, &children)?);
     let mut nodes = Vec::new();
@@ -89,7 +90,7 @@ fn tree_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
             if found == Value::Bool(false) {
                 continue;
             }
-            Sources::All.check(2, &found).map_err(|_| no_children(&found))?;
+            CollectionKinds::All.check(2, &found).map_err(|_| no_children(&found))?;
             levels.push(Items::Owned(collect(machine, found)?.into_iter()));
         }
     }
@@ -98,15 +99,15 @@ fn tree_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 #[cold]
 fn no_children(found: &Value) -> Box<crate::lisp::Halt> {
-    let problem = format!("children must give a list or nil, got {}", described(found));
+    let problem = format!("children must return a list or nil, got {}", described(found));
     Error::new(Reason::RuntimeError, problem).into()
 }
 
-fn walk(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn walk(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [inner, outer, form] = taken(args);
     let outer = Callee::of(2, &outer)?;
     let form = match Level::open(machine, form)? {
-        // Nothing is inside, so that nothing is asked of the inner function.
+        // A value without parts: the inner function is not called.
         Err(leaf) => leaf,
         Ok(mut level) => {
             let inner = Callee::of(1, &inner)?;
@@ -120,20 +121,26 @@ fn walk(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     outer.call1(machine, form)
 }
 
-fn prewalk(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn prewalk(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, form] = taken(args);
     let function = callee(&function, &form, "(prewalk f form)")?;
     rebuild(machine, form, Some(function), None)
 }
 
-fn postwalk(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn postwalk(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, form] = taken(args);
     let function = callee(&function, &form, "(postwalk f form)")?;
     rebuild(machine, form, None, Some(function))
 }
 
-/// Rebuilds a value from the inside: each part goes through `before` on the way in and through `after` on the way out.
-fn rebuild(machine: &mut Machine<'_>, root: Value, before: Option<Callee<'_>>, after: Option<Callee<'_>>) -> R {
+/// Rebuilds a value from the inside out: each part passes through `before` on the way in and through `after` on the way
+/// out.
+fn rebuild(
+    machine: &mut Machine<'_>,
+    root: Value,
+    before: Option<Callee<'_>>,
+    after: Option<Callee<'_>>,
+) -> EvalResult {
     let mut levels: Vec<Level> = Vec::new();
     let mut part = root;
     loop {
@@ -169,11 +176,11 @@ fn rebuild(machine: &mut Machine<'_>, root: Value, before: Option<Callee<'_>>, a
     }
 }
 
-/// A collection whose items are being replaced one by one.
+/// A collection whose items are replaced one by one.
 struct Level {
     kind: Kind,
     items: Vec<Value>,
-    /// The item that is being replaced.
+    /// The index of the item being replaced.
     at: usize,
 }
 
@@ -185,8 +192,8 @@ enum Kind {
 }
 
 impl Level {
-    /// Takes a collection apart; `Err` gives back what holds nothing.
-    fn open(machine: &mut Machine<'_>, value: Value) -> R<Result<Self, Value>> {
+    /// Takes a collection apart; `Err` returns a value without parts.
+    fn open(machine: &mut Machine<'_>, value: Value) -> EvalResult<Result<Self, Value>> {
         let kind = match value {
             Value::List(_) => Kind::List,
             Value::Map(_) => Kind::Map,
@@ -196,12 +203,12 @@ impl Level {
         Ok(Ok(Self { kind, items: collect(machine, value)?, at: 0 }))
     }
 
-    /// Takes out the next item to be replaced.
+    /// Takes out the next item to replace.
     fn next(&mut self) -> Option<Value> {
         self.items.get_mut(self.at).map(take)
     }
 
-    /// Puts in what replaces it.
+    /// Stores the replacement.
     fn put(&mut self, item: Value) {
         if let Some(place) = self.items.get_mut(self.at) {
             *place = item;
@@ -209,8 +216,8 @@ impl Level {
         self.at += 1;
     }
 
-    /// The collection of what was put in.
-    fn close(self, machine: &mut Machine<'_>) -> R {
+    /// The collection of the replacements.
+    fn close(self, machine: &mut Machine<'_>) -> EvalResult {
         match self.kind {
             Kind::List => Ok(self.items.into()),
             Kind::Set => Ok(Value::Set(members_of(machine, self.items)?.into())),
@@ -219,7 +226,10 @@ impl Level {
                 for item in self.items {
                     machine.ticks(2)?;
                     let (key, value) = pair(item).map_err(|item| {
-                        hinted(wrong_entry(&item), "The function is also given the entries of maps, as [key value]")
+                        hinted(
+                            wrong_entry(&item),
+                            "The function is also called with the entries of maps, as [key value]",
+                        )
                     })?;
                     map.insert(key, value);
                 }

@@ -1,12 +1,12 @@
-//! A program and everything it runs on as one JSON object, and what came of it as another: the format of `lisp batch`
-//! and of the conformance suite.
+//! Cases: a program and all its inputs as one JSON object, and its outcome as another; the format of `lisp batch` and
+//! of the conformance suite.
 //!
 //! In: `{id, program, context?, memory?, turn_history?, journal?, tools?, opts?}`; other keys are ignored. Out: an
-//! [`Input`] to run, tools that answer as the case says, and the record of the [`Outcome`](super::Outcome).
+//! [`Input`] to run, tools with the answers of the case, and the record of the [`Outcome`](super::Outcome).
 
 mod record;
 
-use super::machine::Limits;
+use super::Limits;
 use super::{AbsentData, Binding, Dialect, Error, Failure, Input, Memory, ToolInfo};
 use crate::limits::{self, Limit};
 use crate::reasons::Reason;
@@ -14,14 +14,14 @@ use crate::signature::{self, Signature};
 use crate::value::json::Node;
 use crate::value::{Json, Keyword, Map, Value};
 
-/// A program and everything it runs on.
+/// A program and all its inputs.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// What the case calls itself; null when it does not.
+    /// The id of the case; null without one.
     pub id: Json,
     /// The program's text.
     pub program: String,
-    /// Milliseconds it may compute; `None` = the runner's usual.
+    /// Milliseconds of processor time; `None` = the runner's default.
     pub timeout_ms: Option<u64>,
     context: Value,
     memory: Memory,
@@ -37,19 +37,19 @@ pub struct Case {
     float_digits: Option<u32>,
 }
 
-/// What a tool of a case does.
+/// The behaviour of a tool of a case.
 #[derive(Debug, Clone, PartialEq)]
 enum Answer {
     /// Returns its arguments.
     Echo,
-    /// Returns this.
+    /// Returns this value.
     Return(Value),
-    /// Answers with this error, or breaks with it.
+    /// Fails with this error.
     Fail(String),
 }
 
 impl Case {
-    /// Reads a case. Errors: `invalid_config`, and which part of the case is not as it must be.
+    /// Reads a case. Errors: `invalid_config`, naming the invalid member.
     pub fn read(json: &Json) -> Result<Self, Error> {
         let Some(program) = json.get("program").and_then(Json::as_str) else {
             return Err(invalid("`program` must be a text"));
@@ -85,7 +85,7 @@ impl Case {
         })
     }
 
-    /// What the program is run on.
+    /// The input of the program.
     pub fn input(&self) -> Input<'_> {
         Input {
             context: &self.context,
@@ -100,14 +100,14 @@ impl Case {
         }
     }
 
-    /// What the tool of this name answers.
+    /// The answer of the tool of this name.
     pub fn answer(&self, tool: &str, args: &Value) -> Result<Value, Failure> {
         let known = self.tools.iter().zip(&self.answers).find(|(info, _)| info.name == tool);
         match known {
             Some((_, Answer::Echo)) => Ok(args.clone()),
             Some((_, Answer::Return(value))) => Ok(value.clone()),
             Some((_, Answer::Fail(message))) => Err(Failure::Tool(message.clone())),
-            None => Err(Failure::Tool(format!("there is no tool `{tool}`"))),
+            None => Err(Failure::Tool(format!("unknown tool `{tool}`"))),
         }
     }
 }
@@ -203,7 +203,7 @@ fn invalid(problem: impl Into<String>) -> Error {
     Error::new(Reason::InvalidConfig, problem)
 }
 
-/// The member of this name, unless it is absent or null. Errors: it is no object.
+/// The member of this name, unless it is absent or null. An error if it is not an object.
 fn object<'j>(json: &'j Json, name: &str) -> Result<Option<&'j Json>, Error> {
     match json.get(name) {
         Some(json) if json.members().is_some() => Ok(Some(json)),
@@ -221,7 +221,7 @@ fn remembered(json: &Json) -> Binding {
     Binding { value: json.to_value(), doc: None }
 }
 
-/// The value with keywords as keys, as a program sees its budget.
+/// The value with keywords as keys, as programs see their budget.
 fn keyed(json: &Json) -> Value {
     match json.members() {
         Some(members) => Value::map(members.iter().map(|member| (Value::keyword(&member.key), keyed(&member.value)))),
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_answer_as_the_case_says() {
+    fn tools_return_the_answers_of_the_case() {
         let tools = r#"{"e":"echo","r":{"return":[1]},"f":{"error":"no"},"g":{"raise":"oh"}}"#;
         let case = read(&format!(r#"{{"program":"1","tools":{tools}}}"#)).expect("a case");
         let args = Value::record([("a", Value::Int(1))]);

@@ -1,7 +1,7 @@
-//! The record of a run: what came of a case, as a JSON object.
+//! Records: the outcome of a case as a JSON object.
 //!
 //! `{id, ok, value, prn, signal?, …}` or `{id, ok, reason, message, line?, column?, …}`, with `prints`, `memory_out`,
-//! `journal_out`, `summaries`, `tool_calls` where there are any.
+//! `journal_out`, `summaries`, `tool_calls` unless empty.
 
 use super::Case;
 use crate::limits::JSON_DEPTH;
@@ -13,11 +13,11 @@ use crate::text::LineCol;
 use crate::value::json::{Node, TOO_DEEP};
 use crate::value::{Json, Map, Value};
 
-/// Integers up to this size are plain JSON numbers: every reader of JSON keeps them exact.
+/// Integers up to this size are plain JSON numbers: every JSON reader keeps them exact.
 const EXACT_IN_DOUBLES: u64 = (1 << 53) - 1;
 
 impl Case {
-    /// What came of the case. A plain value is checked against the signature; floats of a value are rounded.
+    /// The outcome of the case. A plain value is checked against the signature; floats of a value are rounded.
     pub fn record(&self, outcome: &Outcome) -> Json {
         let ended = match &outcome.result {
             Ok((Signal::Value, value)) => self.unfit(value).map_or(Ok((Signal::Value, value)), Err),
@@ -61,11 +61,11 @@ impl Case {
         Json::object(members.into_iter().chain(failure(error, "")))
     }
 
-    /// Why the value does not satisfy the signature.
+    /// The error if the value does not satisfy the signature.
     fn unfit(&self, value: &Value) -> Option<Error> {
         let ty = self.signature.as_ref()?.output.as_ref()?;
         let issues = check(ty, value);
-        // A keyword may stand for the string that it becomes.
+        // A keyword is accepted where its string would be.
         let fits = issues.is_empty() || check(ty, &externalize(value).0).is_empty();
         (!fits).then(|| Error::new(Reason::ValidationError, lines(&issues)))
     }
@@ -76,15 +76,15 @@ fn lines(issues: &[Issue]) -> String {
 }
 
 fn failure(error: &Error, source: &str) -> Vec<(&'static str, Json)> {
-    let place = error.span.map(|span| span.line_col(source));
+    let position = error.span.map(|span| span.line_col(source));
     let number = |pick: fn(LineCol) -> usize| {
-        place.and_then(|place| i64::try_from(pick(place)).ok()).map(|number| Node::Int(number).into())
+        position.and_then(|position| i64::try_from(pick(position)).ok()).map(|number| Node::Int(number).into())
     };
     let members = [
         ("reason", Some(Json::str(error.reason.name()))),
         ("message", Some(Json::str(error.message()))),
-        ("line", number(|place| place.line)),
-        ("column", number(|place| place.column)),
+        ("line", number(|position| position.line)),
+        ("column", number(|position| position.column)),
     ];
     members.into_iter().filter_map(|(key, json)| Some((key, json?))).collect()
 }
@@ -114,8 +114,8 @@ fn call(call: &Call) -> Json {
     named.with("result", result).with("error", error)
 }
 
-/// A value as JSON that tells sets, special floats, large integers and objects apart: `{"#set": […]}`,
-/// `{"#num": "##Inf"}`, `{"#int": "digits"}`, `{"#obj": "printed"}`.
+/// A value as JSON that distinguishes sets, special floats, large integers and objects: `{"#set": […]}`, `{"#num":
+/// "##Inf"}`, `{"#int": "digits"}`, `{"#obj": "printed"}`.
 fn encoded(value: &Value) -> Json {
     encoded_at(value, 0)
 }
@@ -130,7 +130,7 @@ fn encoded_at(value: &Value, depth: u64) -> Json {
         Value::List(items) => Json::list(items.iter().map(|item| encoded_at(item, depth + 1))),
         Value::Set(members) => tagged("#set", Json::list(members.iter().map(|member| encoded_at(member, depth + 1)))),
         Value::Map(entries) => map_at(entries, depth + 1),
-        Value::Duration(_) | Value::Function(_) | Value::Pattern(_) | Value::Var(_) | Value::Symbol(_) => {
+        Value::Duration(_) | Value::Function(_) | Value::Regex(_) | Value::Var(_) | Value::Symbol(_) => {
             tagged("#obj", Json::str(value.to_string()))
         }
         scalar => Json::from(scalar),

@@ -1,32 +1,30 @@
-//! Reading what lies outside of the frame: names in memory, data, history, the budget, and entries of maps.
-
-use std::sync::Arc;
+//! Reads from outside of the frame: names in memory, data, history, the budget, and entries of maps.
 
 use super::Compiler;
 use super::call::global;
-use super::expression::{Ex, code, copy, field_of};
+use super::expression::{Expression, code, copy, field_of};
 use crate::lisp::builtins::Builtin;
-use crate::lisp::function::{Closure, Function};
 use crate::lisp::ir::{Expr, Node, Unbound};
+use crate::lisp::machine::{Callable, Closure};
 use crate::lisp::{AbsentData, Error};
 use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Field, Map, Value};
 
 impl Compiler<'_> {
-    /// An expression that only reads.
-    pub(super) fn reading(&self, node: &Node) -> Ex {
-        let place = self.place(node.span);
+    /// An expression without side effects.
+    pub(super) fn reading(&self, node: &Node) -> Expression {
+        let position = self.position(node.span);
         match &node.expr {
-            Expr::Myself => code(|_, _, closed| Ok(closed.map(Closure::again).unwrap_or_default())),
+            Expr::Myself => code(|_, _, closed| Ok(closed.map(Closure::to_value).unwrap_or_default())),
             Expr::Global { global: number, unbound } => {
                 let (at, name, unit) = (*number as usize, self.global(*number), self.unit);
                 match unbound {
                     Unbound::Fails => code(move |machine, _, _| {
-                        global(machine, at, name, unit).map_err(|halt| machine.blame(halt, &place))
+                        global(machine, at, name, unit).map_err(|halt| machine.with_span(halt, &position))
                     }),
                     Unbound::Builtin(builtin) => {
-                        let builtin = Value::Function(Arc::new(Function::Builtin(builtin)));
+                        let builtin = Callable::Builtin(builtin).into_value();
                         code(move |machine, _, _| {
                             Ok(global(machine, at, name, unit).unwrap_or_else(|_| builtin.clone()))
                         })
@@ -43,7 +41,7 @@ impl Compiler<'_> {
                     None if machine.world.absent_data == AbsentData::Nil => Ok(Value::Nil),
                     None => {
                         let error = Error::new(Reason::RuntimeError, format!("data/{key} does not exist"));
-                        Err(machine.blame(error.hint("Look at what the input holds").into(), &place))
+                        Err(machine.with_span(error.hint("Check the keys of the input").into(), &position))
                     }
                 })
             }
@@ -55,12 +53,12 @@ impl Compiler<'_> {
                 let back = usize::from(*back);
                 code(move |machine, _, _| Ok(machine.world.history.iter().rev().nth(back).cloned().unwrap_or_default()))
             }
-            _ => Ex::Const(Value::Nil),
+            _ => Expression::Const(Value::Nil),
         }
     }
 
     /// `get` with two arguments.
-    pub(super) fn get(&self, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Ex {
+    pub(super) fn get(&self, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Expression {
         let Expr::Const(Value::Keyword(word)) = &args[1].expr else {
             return self.reaching(builtin, args, span, |of, key| match (of, key) {
                 (Value::Map(_), Value::List(_)) => None,

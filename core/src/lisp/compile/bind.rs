@@ -1,14 +1,14 @@
-//! Destructuring: values taken apart into slots.
+//! Destructuring: binds the parts of values to slots.
 
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
 use std::sync::Arc;
 
 use super::Compiler;
-use super::expression::{Ex, copy};
+use super::expression::{Expression, copy};
 use crate::lisp::ir::{Entry, Pattern};
-use crate::lisp::machine::{Closed, Flow, Frame, Machine, Place};
-use crate::lisp::{Error, Halt, R, described};
+use crate::lisp::machine::{CodePosition, CurrentClosure, Flow, Frame, Machine};
+use crate::lisp::{Error, EvalResult, Halt, described};
 use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Field, List, Map, Value};
@@ -21,17 +21,17 @@ pub(super) enum Bind {
         items: Box<[Bind]>,
         rest: Option<Box<Bind>>,
         whole: Option<u32>,
-        place: Place,
+        position: CodePosition,
     },
     Map {
         parts: Box<[Part]>,
         whole: Option<u32>,
-        place: Place,
+        position: CodePosition,
     },
-    /// A map from the pairs that are left of the arguments, or a single map.
+    /// A map from the remaining arguments as pairs, or a single map.
     Pairs {
         map: Box<Bind>,
-        place: Place,
+        position: CodePosition,
     },
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Bind {
 pub(super) struct Part {
     key: Key,
     bind: Bind,
-    default: Option<Ex>,
+    default: Option<Expression>,
 }
 
 /// The key of an entry.
@@ -49,7 +49,7 @@ enum Key {
 }
 
 impl Bind {
-    /// The slot, when that is all.
+    /// The slot, if the pattern is only a slot.
     pub(super) fn slot(&self) -> Option<u32> {
         if let Self::Slot(slot) = self { Some(*slot) } else { None }
     }
@@ -58,11 +58,11 @@ impl Bind {
     #[inline(always)]
     pub(super) fn bind_to(
         &self,
-        value: &Ex,
+        value: &Expression,
         machine: &mut Machine<'_>,
         slots: &mut [Value],
-        closed: Closed<'_>,
-    ) -> R<()> {
+        closed: CurrentClosure<'_>,
+    ) -> EvalResult<()> {
         let mut held = Frame::<1>::new();
         match (self, value.give(machine, slots, closed, &mut held[0])) {
             (_, Flow::Halt(halt)) => return Err(halt),
@@ -78,9 +78,9 @@ impl Bind {
         &self,
         machine: &mut Machine<'_>,
         slots: &mut [Value],
-        closed: Closed<'_>,
+        closed: CurrentClosure<'_>,
         value: Value,
-    ) -> R<()> {
+    ) -> EvalResult<()> {
         match self {
             Self::Slot(slot) => {
                 slots[*slot as usize].put(value);
@@ -90,29 +90,35 @@ impl Bind {
         }
     }
 
-    fn take_apart(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>, value: Value) -> R<()> {
+    fn take_apart(
+        &self,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: CurrentClosure<'_>,
+        value: Value,
+    ) -> EvalResult<()> {
         match self {
             Self::Slot(slot) => slots[*slot as usize].put(value),
             Self::Ignore => {}
-            Self::List { items, rest, whole, place } => {
+            Self::List { items, rest, whole, position } => {
                 if let Some(slot) = whole {
                     slots[*slot as usize] = value.clone();
                 }
                 let list = match value {
                     Value::Nil => Arc::default(),
                     Value::List(list) => list,
-                    other => return Err(mismatch(machine, "a list", &other, place)),
+                    other => return Err(mismatch(machine, "a list", &other, position)),
                 };
                 bind_items(items, rest.as_deref(), list, machine, slots, closed)?;
             }
-            Self::Map { parts, whole, place } => {
+            Self::Map { parts, whole, position } => {
                 if let Some(slot) = whole {
                     slots[*slot as usize] = value.clone();
                 }
                 let map = match value {
                     Value::Nil => Arc::default(),
                     Value::Map(map) => map,
-                    other => return Err(mismatch(machine, "a map", &other, place)),
+                    other => return Err(mismatch(machine, "a map", &other, position)),
                 };
                 for part in parts {
                     let found = part.key.find(&map);
@@ -124,8 +130,8 @@ impl Bind {
                     part.bind.bind(machine, slots, closed, value)?;
                 }
             }
-            Self::Pairs { map, place } => {
-                let value = pairs(value).map_err(|halt| machine.blame(halt, place))?;
+            Self::Pairs { map, position } => {
+                let value = pairs(value).map_err(|halt| machine.with_span(halt, position))?;
                 map.bind(machine, slots, closed, value)?;
             }
         }
@@ -139,10 +145,10 @@ fn bind_items(
     mut list: Arc<List>,
     machine: &mut Machine<'_>,
     slots: &mut [Value],
-    closed: Closed<'_>,
-) -> R<()> {
+    closed: CurrentClosure<'_>,
+) -> EvalResult<()> {
     for (at, bind) in items.iter().enumerate() {
-        // A list that nobody else holds gives its items away.
+        // A list with one owner is moved out of.
         let value = match Arc::get_mut(&mut list) {
             Some(list) => list.get_mut(at).map(std::mem::take),
             None => list.get(at).map(copy),
@@ -172,7 +178,7 @@ impl Key {
     }
 }
 
-fn pairs(rest: Value) -> R {
+fn pairs(rest: Value) -> EvalResult {
     let Value::List(list) = &rest else { return Ok(rest) };
     match &***list {
         [] => Ok(Map::default().into()),
@@ -192,16 +198,18 @@ fn pairs(rest: Value) -> R {
 }
 
 #[cold]
-fn mismatch(machine: &Machine<'_>, expected: &str, got: &Value, place: &Place) -> Box<Halt> {
-    let problem = format!("the pattern takes {expected} or nil apart, got {}", described(got));
-    machine.blame(Error::new(Reason::DestructureError, problem).into(), place)
+fn mismatch(machine: &Machine<'_>, expected: &str, got: &Value, position: &CodePosition) -> Box<Halt> {
+    let problem = format!("the pattern needs {expected} or nil, got {}", described(got));
+    machine.with_span(Error::new(Reason::DestructureError, problem).into(), position)
 }
 
 impl Compiler<'_> {
     /// The pattern of a parameter; that of the rest may be a map, for named arguments.
     pub(super) fn parameter(&self, pattern: &Pattern, rest: bool, span: Span) -> Bind {
         match pattern {
-            Pattern::Map { .. } if rest => Bind::Pairs { map: Box::new(self.bind(pattern)), place: self.place(span) },
+            Pattern::Map { .. } if rest => {
+                Bind::Pairs { map: Box::new(self.bind(pattern)), position: self.position(span) }
+            }
             _ => self.bind(pattern),
         }
     }
@@ -214,12 +222,12 @@ impl Compiler<'_> {
                 items: items.iter().map(|item| self.bind(item)).collect(),
                 rest: rest.as_ref().map(|rest| Box::new(self.bind(rest))),
                 whole: *whole,
-                place: self.place(*span),
+                position: self.position(*span),
             },
             Pattern::Map { entries, whole, span } => Bind::Map {
                 parts: entries.iter().map(|entry| self.entry(entry)).collect(),
                 whole: *whole,
-                place: self.place(*span),
+                position: self.position(*span),
             },
         }
     }

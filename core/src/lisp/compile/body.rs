@@ -1,7 +1,7 @@
 //! Control flow: choices, bindings, sequences, loops, and the bodies of functions.
 //!
-//! What stands in tail position is called last and gives its [`Flow`] on as it is: so `recur` reaches the loop it belongs
-//! to as [`Flow::Again`], with its values bound already.
+//! Code in tail position is called last and passes its [`Flow`] on unchanged: so `recur` reaches its loop as
+//! [`Flow::Again`], with its values already bound.
 
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
@@ -9,51 +9,56 @@ use std::cell::RefCell;
 
 use super::Compiler;
 use super::bind::Bind;
-use super::condition::Cd;
-use super::expression::{Ex, flow};
+use super::condition::Condition;
+use super::expression::{Expression, flow};
 use crate::lisp::ir::{Expr, Node, Pattern};
-use crate::lisp::machine::{Closed, Code, Flow, Frame, Machine, Place};
-use crate::lisp::{Error, Halt, R};
+use crate::lisp::machine::{Code, CodePosition, CurrentClosure, Flow, Frame, Machine};
+use crate::lisp::{Error, EvalResult, Halt};
 use crate::reasons::Reason;
 use crate::value::Value;
 
-/// Most values of `recur` that are kept on the native stack.
+/// Up to this many values of `recur` are kept on the native stack.
 const FEW: usize = 4;
-/// Most clauses of `cond` that become choices within choices.
+/// Up to this many clauses of `cond` become nested choices.
 const FEW_CLAUSES: usize = 16;
 
 struct Case {
-    subject: Ex,
-    clauses: Vec<(Vec<Value>, Ex)>,
-    default: Ex,
+    subject: Expression,
+    clauses: Vec<(Vec<Value>, Expression)>,
+    default: Expression,
 }
 
-/// What `recur` jumps to.
+/// The target of `recur`.
 struct Target<'p> {
-    binds: Binds<'p>,
-    /// Where the jumps stand.
-    jumps: RefCell<Vec<Place>>,
+    binds: RecurDestination<'p>,
+    /// The positions of the jumps.
+    jumps: RefCell<Vec<CodePosition>>,
 }
 
-/// Where `recur` puts its values.
-enum Binds<'p> {
-    /// Nowhere: there is none.
+/// The destination of the values of `recur`.
+enum RecurDestination<'p> {
+    /// There is no target.
     None,
-    /// Into the patterns of a loop.
+    /// The patterns of a loop.
     Patterns(Vec<&'p Pattern>),
-    /// Into the slots of a function's arguments.
+    /// The slots of a function's arguments.
     Arguments,
 }
 
 impl<'p> Target<'p> {
-    fn new(binds: Binds<'p>) -> Self {
+    fn new(binds: RecurDestination<'p>) -> Self {
         Self { binds, jumps: RefCell::default() }
     }
 }
 
 impl Case {
     #[inline(never)]
-    fn choose(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<&Ex> {
+    fn choose(
+        &self,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: CurrentClosure<'_>,
+    ) -> EvalResult<&Expression> {
         let subject = self.subject.eval(machine, slots, closed)?;
         let is_it = |constants: &[Value]| constants.iter().any(|constant| constant.same(&subject));
         let found = self.clauses.iter().find(|(constants, _)| is_it(constants));
@@ -61,18 +66,29 @@ impl Case {
     }
 }
 
-/// Evaluates and binds one after the other.
+/// Evaluates and binds in sequence.
 #[inline(always)]
-fn bind_all(binds: &[(Bind, Ex)], machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<()> {
+fn bind_all(
+    binds: &[(Bind, Expression)],
+    machine: &mut Machine<'_>,
+    slots: &mut [Value],
+    closed: CurrentClosure<'_>,
+) -> EvalResult<()> {
     for (bind, value) in binds {
         bind.bind_to(value, machine, slots, closed)?;
     }
     Ok(())
 }
 
-/// Binds the values of `recur`, after all of them are there.
+/// Binds the values of `recur` after all are evaluated.
 #[inline(never)]
-fn again(targets: &[Bind], values: &[Ex], machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<()> {
+fn again(
+    targets: &[Bind],
+    values: &[Expression],
+    machine: &mut Machine<'_>,
+    slots: &mut [Value],
+    closed: CurrentClosure<'_>,
+) -> EvalResult<()> {
     let mut few = Frame::<FEW>::new();
     let mut many = Vec::new();
     let ready = if let Some(few) = few.get_mut(..values.len()) {
@@ -81,8 +97,8 @@ fn again(targets: &[Bind], values: &[Ex], machine: &mut Machine<'_>, slots: &mut
         many.resize(values.len(), Value::Nil);
         &mut many[..]
     };
-    for (place, value) in ready.iter_mut().zip(values) {
-        value.eval_into(machine, slots, closed, place)?;
+    for (position, value) in ready.iter_mut().zip(values) {
+        value.eval_into(machine, slots, closed, position)?;
     }
     for (target, value) in targets.iter().zip(ready) {
         target.bind(machine, slots, closed, std::mem::take(value))?;
@@ -90,14 +106,14 @@ fn again(targets: &[Bind], values: &[Ex], machine: &mut Machine<'_>, slots: &mut
     Ok(())
 }
 
-/// Runs a body until it does not jump back.
+/// Runs a body until it no longer jumps back.
 #[inline(always)]
 fn repeat(
     body: &Code,
-    jumps: &[Place],
+    jumps: &[CodePosition],
     machine: &mut Machine<'_>,
     slots: &mut [Value],
-    closed: Closed<'_>,
+    closed: CurrentClosure<'_>,
     out: &mut Value,
 ) -> Flow {
     let mut count = 0;
@@ -118,25 +134,25 @@ fn repeat(
 
 #[cold]
 #[inline(never)]
-fn too_many_jumps(machine: &Machine<'_>, jumps: &[Place], from: i64) -> Box<Halt> {
+fn too_many_jumps(machine: &Machine<'_>, jumps: &[CodePosition], from: i64) -> Box<Halt> {
     let limit = machine.limits().loop_jumps;
     let error = Error::new(Reason::LoopLimitExceeded, format!("recur jumped more than {limit} times"));
     let halt = error.hint("Use reduce, map, filter or for over a collection").into();
     match usize::try_from(from).ok().and_then(|from| jumps.get(from)) {
-        Some(place) => machine.blame(halt, place),
+        Some(position) => machine.with_span(halt, position),
         None => halt,
     }
 }
 
 impl Compiler<'_> {
-    /// Control flow that is not in the tail of a loop or function.
-    pub(super) fn control(&self, node: &Node) -> Ex {
-        self.tail(node, &Target::new(Binds::None))
+    /// Control flow outside of the tail of a loop or function.
+    pub(super) fn control(&self, node: &Node) -> Expression {
+        self.tail(node, &Target::new(RecurDestination::None))
     }
 
     /// The body of a function.
     pub(super) fn function(&self, prologue: Box<[(u32, Bind)]>, node: &Node) -> Code {
-        let target = Target::new(Binds::Arguments);
+        let target = Target::new(RecurDestination::Arguments);
         let mut body = self.tail(node, &target).into_code();
         if !prologue.is_empty() {
             body = Box::new(move |machine, slots, closed, out| {
@@ -157,9 +173,9 @@ impl Compiler<'_> {
     }
 
     /// `loop`
-    pub(super) fn repeated(&self, binds: &[(Pattern, Node)], body: &Node) -> Ex {
-        let first: Box<[(Bind, Ex)]> = self.binds(binds);
-        let target = Target::new(Binds::Patterns(binds.iter().map(|(pattern, _)| pattern).collect()));
+    pub(super) fn repeated(&self, binds: &[(Pattern, Node)], body: &Node) -> Expression {
+        let first: Box<[(Bind, Expression)]> = self.binds(binds);
+        let target = Target::new(RecurDestination::Patterns(binds.iter().map(|(pattern, _)| pattern).collect()));
         let body = self.tail(body, &target).into_code();
         let jumps = target.jumps.into_inner();
         flow(move |machine, slots, closed, out| {
@@ -170,11 +186,11 @@ impl Compiler<'_> {
         })
     }
 
-    pub(super) fn binds(&self, binds: &[(Pattern, Node)]) -> Box<[(Bind, Ex)]> {
+    pub(super) fn binds(&self, binds: &[(Pattern, Node)]) -> Box<[(Bind, Expression)]> {
         binds.iter().map(|(pattern, value)| (self.bind(pattern), self.ex(value))).collect()
     }
 
-    fn tail(&self, node: &Node, target: &Target<'_>) -> Ex {
+    fn tail(&self, node: &Node, target: &Target<'_>) -> Expression {
         match &node.expr {
             Expr::If(parts) => {
                 let [test, then, other] = &**parts;
@@ -185,16 +201,16 @@ impl Compiler<'_> {
                 clause_chain(clauses.iter().map(clause).collect())
             }
             Expr::Do(parts) => match parts.split_last() {
-                None => Ex::Const(Value::Nil),
+                None => Expression::Const(Value::Nil),
                 Some((last, [])) => self.tail(last, target),
                 Some((last, parts)) => in_order(self.all(parts), self.tail(last, target).into_code()),
             },
             Expr::And(parts) => match parts.split_last() {
-                None => Ex::Const(Value::Bool(true)),
+                None => Expression::Const(Value::Bool(true)),
                 Some((last, parts)) => all(self.all(parts), self.tail(last, target).into_code()),
             },
             Expr::Or(parts) => match parts.split_last() {
-                None => Ex::Const(Value::Nil),
+                None => Expression::Const(Value::Nil),
                 Some((last, parts)) => any(self.all(parts), self.tail(last, target).into_code()),
             },
             Expr::Case { subject, clauses, default } => {
@@ -216,20 +232,20 @@ impl Compiler<'_> {
                     Err(halt) => Flow::Halt(halt),
                 })
             }
-            Expr::Recur(values) => self.recur(values, target, self.place(node.span)),
+            Expr::Recur(values) => self.recur(values, target, self.position(node.span)),
             _ => self.ex(node),
         }
     }
 
-    fn recur(&self, values: &[Node], target: &Target<'_>, place: Place) -> Ex {
+    fn recur(&self, values: &[Node], target: &Target<'_>, position: CodePosition) -> Expression {
         let binds: Vec<Bind> = match &target.binds {
-            Binds::None => Vec::new(),
-            Binds::Patterns(patterns) => patterns.iter().map(|pattern| self.bind(pattern)).collect(),
-            Binds::Arguments => (0_u32..).zip(values).map(|(slot, _)| Bind::Slot(slot)).collect(),
+            RecurDestination::None => Vec::new(),
+            RecurDestination::Patterns(patterns) => patterns.iter().map(|pattern| self.bind(pattern)).collect(),
+            RecurDestination::Arguments => (0_u32..).zip(values).map(|(slot, _)| Bind::Slot(slot)).collect(),
         };
         let mut jumps = target.jumps.borrow_mut();
         let from = i64::try_from(jumps.len()).unwrap_or(i64::MAX);
-        jumps.push(place);
+        jumps.push(position);
         drop(jumps);
         let slots: Option<Vec<u32>> = binds.iter().map(Bind::slot).collect();
         let values = self.all(values).into_vec();
@@ -256,19 +272,19 @@ impl Compiler<'_> {
 /// `recur` with new values for slots.
 struct Jump<const N: usize> {
     slots: [u32; N],
-    values: [Ex; N],
+    values: [Expression; N],
     from: i64,
 }
 
 impl<const N: usize> Jump<N> {
-    /// Gives the values back when they are more or fewer.
-    fn new(slots: &[u32], values: Vec<Ex>, from: i64) -> Result<Self, Vec<Ex>> {
+    /// `Err` returns the values if their number differs.
+    fn new(slots: &[u32], values: Vec<Expression>, from: i64) -> Result<Self, Vec<Expression>> {
         let Ok(slots) = slots.try_into() else { return Err(values) };
         Ok(Self { slots, values: values.try_into()?, from })
     }
 
-    fn into_ex(self) -> Ex {
-        if self.values.iter().any(|value| matches!(value, Ex::Code(_))) {
+    fn into_ex(self) -> Expression {
+        if self.values.iter().any(|value| matches!(value, Expression::Code(_))) {
             return flow(move |machine, slots, closed, _| self.slowly(machine, slots, closed));
         }
         flow(
@@ -278,9 +294,9 @@ impl<const N: usize> Jump<N> {
         )
     }
 
-    /// Does it when all values are integers that are there.
+    /// Jumps if all values are integers that need no evaluation; false otherwise.
     #[inline(always)]
-    fn quickly(&self, slots: &mut [Value], closed: Closed<'_>) -> bool {
+    fn quickly(&self, slots: &mut [Value], closed: CurrentClosure<'_>) -> bool {
         let mut ints = [0; N];
         for (int, value) in ints.iter_mut().zip(&self.values) {
             let Some(found) = value.int(slots, closed) else { return false };
@@ -293,10 +309,10 @@ impl<const N: usize> Jump<N> {
     }
 
     #[inline(never)]
-    fn slowly(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> Flow {
+    fn slowly(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: CurrentClosure<'_>) -> Flow {
         let mut ready = Frame::<N>::new();
-        for (place, value) in ready.iter_mut().zip(&self.values) {
-            if let Err(halt) = value.eval_into(machine, slots, closed, place) {
+        for (position, value) in ready.iter_mut().zip(&self.values) {
+            if let Err(halt) = value.eval_into(machine, slots, closed, position) {
                 return Flow::Halt(halt);
             }
         }
@@ -308,12 +324,12 @@ impl<const N: usize> Jump<N> {
 }
 
 /// `cond`
-fn clause_chain(clauses: Vec<(Cd, Code)>) -> Ex {
+fn clause_chain(clauses: Vec<(Condition, Code)>) -> Expression {
     if clauses.len() <= FEW_CLAUSES {
         return clauses
             .into_iter()
             .rev()
-            .fold(Ex::Const(Value::Nil), |other, (condition, then)| condition.choice(then, other.into_code()));
+            .fold(Expression::Const(Value::Nil), |other, (condition, then)| condition.choice(then, other.into_code()));
     }
     flow(move |machine, slots, closed, out| {
         for (condition, then) in &clauses {
@@ -329,7 +345,7 @@ fn clause_chain(clauses: Vec<(Cd, Code)>) -> Ex {
 }
 
 /// `do`
-fn in_order(parts: Box<[Ex]>, last: Code) -> Ex {
+fn in_order(parts: Box<[Expression]>, last: Code) -> Expression {
     flow(move |machine, slots, closed, out| {
         for part in &parts {
             if let Err(halt) = part.eval(machine, slots, closed) {
@@ -341,12 +357,12 @@ fn in_order(parts: Box<[Ex]>, last: Code) -> Ex {
 }
 
 /// `and`
-fn all(parts: Box<[Ex]>, last: Code) -> Ex {
+fn all(parts: Box<[Expression]>, last: Code) -> Expression {
     flow(move |machine, slots, closed, out| {
         for part in &parts {
             match part.give(machine, slots, closed, out) {
                 Flow::Int(_) | Flow::True => {}
-                // What comes next may want to change the value in place.
+                // The next part may want to change the value in place.
                 Flow::Out if out.is_truthy() => out.put(Value::Nil),
                 done => return done,
             }
@@ -356,7 +372,7 @@ fn all(parts: Box<[Ex]>, last: Code) -> Ex {
 }
 
 /// `or`
-fn any(parts: Box<[Ex]>, last: Code) -> Ex {
+fn any(parts: Box<[Expression]>, last: Code) -> Expression {
     flow(move |machine, slots, closed, out| {
         for part in &parts {
             match part.give(machine, slots, closed, out) {

@@ -1,46 +1,46 @@
-//! Calls of builtins known by name: arguments on the native stack, the usual cases of small ones in place.
+//! Calls of builtins by name: arguments on the native stack, fast paths for small integers inline.
 
 use std::sync::OnceLock;
 
 use super::Compiler;
-use super::expression::{Ex, code, copy, flow};
-use crate::lisp::builtins::{Builtin, Run, joined};
+use super::expression::{Expression, code, copy, flow};
+use crate::lisp::builtins::{Builtin, Implementation, joined};
 use crate::lisp::ir::{Expr, Node};
-use crate::lisp::machine::{Closed, Code, Flow, Frame, Machine, Place};
-use crate::lisp::{Halt, R};
+use crate::lisp::machine::{Code, CodePosition, CurrentClosure, Flow, Frame, Machine};
+use crate::lisp::{EvalResult, Halt};
 use crate::text::Span;
 use crate::value::Value;
 
-/// Builtins that make functions of their arguments and do nothing else.
+/// Builtins that make functions of their arguments, without side effects.
 const MAKERS: &[&str] = &["fnil", "partial", "comp", "complement", "constantly", "juxt", "every-pred", "some-fn"];
 
-/// A builtin and where it is called.
+/// A call of a builtin.
 #[derive(Clone, Copy)]
-pub(super) struct Site {
+pub(super) struct CallSite {
     builtin: &'static Builtin,
-    place: Place,
+    position: CodePosition,
 }
 
-impl Site {
-    /// Calls it; its arity has been checked.
+impl CallSite {
+    /// Calls the builtin; its arity has been checked.
     #[inline]
-    pub(super) fn run(&self, machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    pub(super) fn run(&self, machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         let result = match self.builtin.run {
-            Run::Function(run) => run(machine, args),
-            Run::Form => machine.call_row(self.builtin, args),
+            Implementation::Function(run) => run(machine, args),
+            Implementation::Form => machine.call_row(self.builtin, args),
         };
         match result {
             Ok(value) => Ok(value),
-            Err(halt) => Err(self.complain(halt, machine)),
+            Err(halt) => Err(self.builtin_error(halt, machine)),
         }
     }
 
     #[cold]
-    fn complain(&self, halt: Box<Halt>, machine: &Machine<'_>) -> Box<Halt> {
-        machine.complain(halt, self.builtin, &self.place)
+    fn builtin_error(&self, halt: Box<Halt>, machine: &Machine<'_>) -> Box<Halt> {
+        machine.builtin_error(halt, self.builtin, &self.position)
     }
 
-    /// The same as code.
+    /// The same, as code.
     #[inline]
     fn give(&self, machine: &mut Machine<'_>, args: &mut [Value], out: &mut Value) -> Flow {
         match self.run(machine, args) {
@@ -51,11 +51,11 @@ impl Site {
 }
 
 impl Compiler<'_> {
-    pub(super) fn site(&self, builtin: &'static Builtin, span: Span) -> Site {
-        Site { builtin, place: self.place(span) }
+    pub(super) fn site(&self, builtin: &'static Builtin, span: Span) -> CallSite {
+        CallSite { builtin, position: self.position(span) }
     }
 
-    pub(super) fn builtin(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Ex {
+    pub(super) fn builtin(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Expression {
         if let Some(condition) = self.predicate(builtin, args, span) {
             return Self::truth(condition);
         }
@@ -77,13 +77,16 @@ impl Compiler<'_> {
         }
     }
 
-    /// `str`: parts that lie somewhere are read there when nothing is computed after them that could move them.
-    fn text<const N: usize>(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Ex {
+    /// `str`: parts that need no evaluation are read in place if no later part can move them.
+    fn text<const N: usize>(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Expression {
         let site = self.site(builtin, span);
-        let Ok(args) = <[Ex; N]>::try_from(self.all(args).into_vec()) else { return self.plain(builtin, args, span) };
-        let computed = args.iter().rposition(|arg| !arg.lies());
+        let Ok(args) = <[Expression; N]>::try_from(self.all(args).into_vec()) else {
+            return self.plain(builtin, args, span);
+        };
+        let computed = args.iter().rposition(|arg| !arg.is_in_place());
         let read: [bool; N] = std::array::from_fn(|at| {
-            matches!(args[at], Ex::Const(_)) || (args[at].lies() && computed.is_none_or(|last| last < at))
+            matches!(args[at], Expression::Const(_))
+                || (args[at].is_in_place() && computed.is_none_or(|last| last < at))
         });
         flow(move |machine, slots, closed, out| {
             let mut values = Frame::<N>::new();
@@ -93,16 +96,16 @@ impl Compiler<'_> {
                 }
             }
             let parts: [&Value; N] =
-                std::array::from_fn(|at| if read[at] { args[at].look(slots, closed) } else { &values[at] });
+                std::array::from_fn(|at| if read[at] { args[at].read_in_place(slots, closed) } else { &values[at] });
             match joined(machine, parts.into_iter()) {
                 Ok(text) => Flow::give(text, out),
-                Err(halt) => Flow::Halt(site.complain(halt, machine)),
+                Err(halt) => Flow::Halt(site.builtin_error(halt, machine)),
             }
         })
     }
 
-    /// A call that always gives the same: its first value is kept.
-    fn once(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Ex {
+    /// A call with a constant result: the first result is kept.
+    fn once(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Expression {
         let made = self.plain(builtin, args, span);
         let kept = OnceLock::new();
         code(move |machine, slots, closed| {
@@ -114,23 +117,23 @@ impl Compiler<'_> {
         })
     }
 
-    /// A call like any other.
-    fn plain(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Ex {
+    /// A call without a fast path.
+    fn plain(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Expression {
         let site = self.site(builtin, span);
-        let args: Vec<Ex> = args.iter().map(|arg| self.ex(arg)).collect();
-        let args = match <[Ex; 1]>::try_from(args) {
+        let args: Vec<Expression> = args.iter().map(|arg| self.ex(arg)).collect();
+        let args = match <[Expression; 1]>::try_from(args) {
             Ok(args) => return fixed(site, args),
             Err(args) => args,
         };
-        let args = match <[Ex; 2]>::try_from(args) {
+        let args = match <[Expression; 2]>::try_from(args) {
             Ok(args) => return fixed(site, args),
             Err(args) => args,
         };
-        let args = match <[Ex; 3]>::try_from(args) {
+        let args = match <[Expression; 3]>::try_from(args) {
             Ok(args) => return fixed(site, args),
             Err(args) => args,
         };
-        let args = match <[Ex; 4]>::try_from(args) {
+        let args = match <[Expression; 4]>::try_from(args) {
             Ok(args) => return fixed(site, args),
             Err(args) => args,
         };
@@ -143,14 +146,14 @@ impl Compiler<'_> {
         })
     }
 
-    /// A call of two arguments like any other, for the unusual cases.
+    /// A call of two arguments without a fast path.
     pub(super) fn plain_code(&self, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Code {
         let site = self.site(builtin, span);
         let (a, b) = (self.ex(args[0]), self.ex(args[1]));
         fixed(site, [a, b]).into_code()
     }
 
-    fn unary(&self, builtin: &'static Builtin, arg: &Node, span: Span) -> Ex {
+    fn unary(&self, builtin: &'static Builtin, arg: &Node, span: Span) -> Expression {
         let step = match builtin.name {
             "inc" => 1,
             "dec" => -1,
@@ -175,10 +178,10 @@ impl Compiler<'_> {
         };
         let site = self.site(builtin, span);
         match self.ex(arg) {
-            Ex::Local(local) | Ex::Take(local) => {
+            Expression::Local(local) | Expression::Take(local) => {
                 let arg = self.ex(arg);
                 let slow = fixed(site, [arg]).into_code();
-                Ex::AddConst { local, add: step, slow: Box::new(slow) }
+                Expression::AddConst { local, add: step, slow: Box::new(slow) }
             }
             arg => flow(move |machine, slots, closed, out| match arg.give(machine, slots, closed, out) {
                 Flow::Int(int) if let Some(sum) = int.checked_add(step) => Flow::Int(sum),
@@ -188,14 +191,14 @@ impl Compiler<'_> {
         }
     }
 
-    /// A builtin that looks at its argument without taking it.
+    /// A builtin that reads its argument in place.
     fn looking(
         &self,
         builtin: &'static Builtin,
         arg: &Node,
         span: Span,
         quick: impl Fn(&Value) -> Option<Value> + Send + Sync + 'static,
-    ) -> Ex {
+    ) -> Expression {
         let site = self.site(builtin, span);
         let arg = self.ex(arg);
         code(move |machine, slots, closed| {
@@ -210,7 +213,7 @@ impl Compiler<'_> {
         })
     }
 
-    fn binary(&self, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Ex {
+    fn binary(&self, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Expression {
         match builtin.name {
             "+" | "-" => {
                 if let Some(sum) = self.sum(builtin, args, span) {
@@ -238,23 +241,25 @@ impl Compiler<'_> {
         }
     }
 
-    fn plain_of_two(&self, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Ex {
+    fn plain_of_two(&self, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Expression {
         fixed(self.site(builtin, span), [self.ex(args[0]), self.ex(args[1])])
     }
 
     /// Sums and differences of locals and constants.
-    fn sum(&self, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Option<Ex> {
+    fn sum(&self, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Option<Expression> {
         let plus = builtin.name == "+";
         let slow = || Box::new(self.plain_code(builtin, args, span));
         match (&args[0].expr, &args[1].expr) {
             (Expr::Local(local), Expr::Const(Value::Int(int))) => {
                 let add = if plus { *int } else { int.checked_neg()? };
-                Some(Ex::AddConst { local: local.slot, add, slow: slow() })
+                Some(Expression::AddConst { local: local.slot, add, slow: slow() })
             }
             (Expr::Const(Value::Int(int)), Expr::Local(local)) if plus => {
-                Some(Ex::AddConst { local: local.slot, add: *int, slow: slow() })
+                Some(Expression::AddConst { local: local.slot, add: *int, slow: slow() })
             }
-            (Expr::Local(a), Expr::Local(b)) if plus => Some(Ex::AddLocals { locals: [a.slot, b.slot], slow: slow() }),
+            (Expr::Local(a), Expr::Local(b)) if plus => {
+                Some(Expression::AddLocals { locals: [a.slot, b.slot], slow: slow() })
+            }
             _ => None,
         }
     }
@@ -266,7 +271,7 @@ impl Compiler<'_> {
         span: Span,
         int: impl Fn(i64, i64) -> Option<i64> + Send + Sync + 'static,
         float: impl Fn(f64, f64) -> Option<f64> + Send + Sync + 'static,
-    ) -> Ex {
+    ) -> Expression {
         let site = self.site(builtin, span);
         let [a, b] = args.map(|arg| self.ex(arg));
         let pair = Pair { site, a, b, int, float };
@@ -288,21 +293,21 @@ impl Compiler<'_> {
         args: [&Node; 2],
         span: Span,
         int: impl Fn(i64, i64) -> Option<i64> + Send + Sync + 'static,
-    ) -> Ex {
+    ) -> Expression {
         self.arithmetic(builtin, args, span, int, |_, _| None)
     }
 
-    /// A builtin that reaches into its first argument without taking it.
+    /// A builtin that reads inside its first argument without moving it.
     pub(super) fn reaching(
         &self,
         builtin: &'static Builtin,
         args: [&Node; 2],
         span: Span,
         quick: impl Fn(&Value, &Value) -> Option<Value> + Send + Sync + 'static,
-    ) -> Ex {
+    ) -> Expression {
         let site = self.site(builtin, span);
         let [of, at] = args.map(|arg| self.ex(arg));
-        let still = at.is_still();
+        let still = at.is_deferrable();
         code(move |machine, slots, closed| {
             if still
                 && let (Some(of), Some(at)) = (of.peek(slots, closed), at.peek(slots, closed))
@@ -320,24 +325,24 @@ impl Compiler<'_> {
     }
 }
 
-/// A builtin of two numbers.
+/// A builtin of two numbers with a fast path.
 struct Pair<I, F> {
-    site: Site,
-    a: Ex,
-    b: Ex,
+    site: CallSite,
+    a: Expression,
+    b: Expression,
     int: I,
     float: F,
 }
 
 impl<I: Fn(i64, i64) -> Option<i64>, F: Fn(f64, f64) -> Option<f64>> Pair<I, F> {
-    /// Goes on when the first argument is no integer.
+    /// Continues after a first argument that is not an integer.
     #[inline(never)]
     fn with_first(
         &self,
         first: Flow,
         machine: &mut Machine<'_>,
         slots: &mut [Value],
-        closed: Closed<'_>,
+        closed: CurrentClosure<'_>,
         out: &mut Value,
     ) -> Flow {
         if let Flow::Halt(halt) = first {
@@ -348,7 +353,7 @@ impl<I: Fn(i64, i64) -> Option<i64>, F: Fn(f64, f64) -> Option<f64>> Pair<I, F> 
         self.with_both(a, b, machine, out)
     }
 
-    /// Ends it when not both are integers, or their result is none.
+    /// Finishes if one argument is not an integer, or the result does not fit.
     #[inline(never)]
     fn with_both(&self, a: Value, second: Flow, machine: &mut Machine<'_>, out: &mut Value) -> Flow {
         if let Flow::Halt(halt) = second {
@@ -366,7 +371,7 @@ impl<I: Fn(i64, i64) -> Option<i64>, F: Fn(f64, f64) -> Option<f64>> Pair<I, F> 
 }
 
 /// A call with its arguments in an array.
-fn fixed<const N: usize>(site: Site, args: [Ex; N]) -> Ex {
+fn fixed<const N: usize>(site: CallSite, args: [Expression; N]) -> Expression {
     flow(move |machine, slots, closed, out| {
         let mut values = Frame::<N>::new();
         for (value, arg) in values.iter_mut().zip(&args) {

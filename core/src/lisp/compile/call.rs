@@ -1,66 +1,66 @@
-//! Calls of functions: arguments are evaluated into the frame of the callee, which lies on the native stack.
+//! Calls of functions: arguments are evaluated into the frame of the callee, which is on the native stack.
 
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
 use std::sync::Arc;
 
 use super::Compiler;
-use super::expression::{Ex, code, copy, field_of, flow};
-use crate::lisp::R;
-use crate::lisp::function::{Closure, Function};
+use super::expression::{Expression, code, copy, field_of, flow};
+use crate::lisp::EvalResult;
 use crate::lisp::ir::{Capture, Expr, Lambda, Local, Node, Unbound};
-use crate::lisp::machine::{Closed, Flow, Frame, Machine, Place, not_callable, unbound};
+use crate::lisp::machine::{Callable, Closure};
+use crate::lisp::machine::{CodePosition, CurrentClosure, Flow, Frame, Machine, not_callable, unbound};
 use crate::text::Span;
 use crate::value::{Field, Keyword, Value};
 
-/// Where the called value comes from.
-enum Who {
+/// The origin of the called value.
+enum CalleeSource {
     /// A name in memory.
     Global { at: usize, name: Keyword, unit: u64 },
-    /// A local that is read again, or is not worth moving.
+    /// A local that is read again later, or is not worth moving.
     Local(u32),
-    /// A value the closure holds.
+    /// A captured value.
     Capture(u32),
     /// The running function.
     Myself,
-    /// A value computed first.
-    Computed(Ex),
+    /// A computed value.
+    Computed(Expression),
 }
 
 impl Compiler<'_> {
-    pub(super) fn call(&self, callee: &Node, args: &[Node], span: Span) -> Ex {
+    pub(super) fn call(&self, callee: &Node, args: &[Node], span: Span) -> Expression {
         if let (Expr::Const(Value::Keyword(word)), [of]) = (&callee.expr, args) {
             return self.field(*word, of);
         }
-        let args: Vec<Ex> = args.iter().map(|arg| self.ex(arg)).collect();
+        let args: Vec<Expression> = args.iter().map(|arg| self.ex(arg)).collect();
         let (who, frame) = match &callee.expr {
             Expr::Global { global, unbound: Unbound::Fails } => {
-                let who = Who::Global { at: *global as usize, name: self.global(*global), unit: self.unit };
+                let who = CalleeSource::Global { at: *global as usize, name: self.global(*global), unit: self.unit };
                 (who, self.frames.get(global).copied())
             }
-            Expr::Local(Local { slot, last }) if *last || args.iter().all(|arg| arg.keeps(*slot)) => {
-                (Who::Local(*slot), None)
+            Expr::Local(Local { slot, last }) if *last || args.iter().all(|arg| arg.never_moves(*slot)) => {
+                (CalleeSource::Local(*slot), None)
             }
-            Expr::Capture(at) => (Who::Capture(*at), None),
-            Expr::Myself => (Who::Myself, None),
-            _ => (Who::Computed(self.ex(callee)), None),
+            Expr::Capture(at) => (CalleeSource::Capture(*at), None),
+            Expr::Myself => (CalleeSource::Myself, None),
+            _ => (CalleeSource::Computed(self.ex(callee)), None),
         };
-        let place = self.place(span);
+        let position = self.position(span);
         let frame = frame.unwrap_or(4);
-        let args = match <[Ex; 0]>::try_from(args) {
-            Ok(args) => return sized(who, args, frame, place),
+        let args = match <[Expression; 0]>::try_from(args) {
+            Ok(args) => return sized(who, args, frame, position),
             Err(args) => args,
         };
-        let args = match <[Ex; 1]>::try_from(args) {
-            Ok(args) => return sized(who, args, frame, place),
+        let args = match <[Expression; 1]>::try_from(args) {
+            Ok(args) => return sized(who, args, frame, position),
             Err(args) => args,
         };
-        let args = match <[Ex; 2]>::try_from(args) {
-            Ok(args) => return sized(who, args, frame, place),
+        let args = match <[Expression; 2]>::try_from(args) {
+            Ok(args) => return sized(who, args, frame, position),
             Err(args) => args,
         };
-        let args = match <[Ex; 3]>::try_from(args) {
-            Ok(args) => return sized(who, args, frame, place),
+        let args = match <[Expression; 3]>::try_from(args) {
+            Ok(args) => return sized(who, args, frame, position),
             Err(args) => args,
         };
         code(move |machine, slots, closed| {
@@ -69,16 +69,16 @@ impl Compiler<'_> {
             for arg in &args {
                 values.push(arg.eval(machine, slots, closed)?);
             }
-            machine.apply(&callee, &mut values).map_err(|halt| machine.blame(halt, &place))
+            machine.apply(&callee, &mut values).map_err(|halt| machine.with_span(halt, &position))
         })
     }
 
     /// `(:word of)`
-    fn field(&self, word: Keyword, of: &Node) -> Ex {
+    fn field(&self, word: Keyword, of: &Node) -> Expression {
         let field = Field::new(word);
         match self.ex(of) {
-            Ex::Local(local) => Ex::Field { field: Box::new(field), local, last: false },
-            Ex::Take(local) => Ex::Field { field: Box::new(field), local, last: true },
+            Expression::Local(local) => Expression::Field { field: Box::new(field), local, last: false },
+            Expression::Take(local) => Expression::Field { field: Box::new(field), local, last: true },
             of => code(move |machine, slots, closed| match of.peek(slots, closed) {
                 Some(of) => Ok(copy(field_of(&field, of))),
                 None => Ok(copy(field_of(&field, &of.eval(machine, slots, closed)?))),
@@ -87,7 +87,7 @@ impl Compiler<'_> {
     }
 
     /// `fn`
-    pub(super) fn closure(&self, lambda: &Lambda, captures: &[Capture]) -> Ex {
+    pub(super) fn closure(&self, lambda: &Lambda, captures: &[Capture]) -> Expression {
         let lambda = self.shared(lambda);
         let captures: Box<[Capture]> = captures.into();
         code(move |machine, slots, closed| {
@@ -98,30 +98,34 @@ impl Compiler<'_> {
                     Capture::Local(local) if local.last => std::mem::take(&mut slots[local.slot as usize]),
                     Capture::Local(local) => slots[local.slot as usize].clone(),
                     Capture::Outer(at) => outer(*at).unwrap_or_default(),
-                    Capture::Myself => closed.map(Closure::again).unwrap_or_default(),
+                    Capture::Myself => closed.map(Closure::to_value).unwrap_or_default(),
                 });
             }
             let serial = machine.next_serial();
             let closure = Closure { lambda: Arc::clone(&lambda), captures: held, serial };
-            Ok(Value::Function(Arc::new(Function::Closure(closure))))
+            Ok(Callable::Closure(closure).into_value())
         })
     }
 }
 
-/// A call with its number of arguments known, and a frame that fits the callee it most likely has.
-fn sized<const A: usize>(who: Who, args: [Ex; A], frame: u32, place: Place) -> Ex {
+/// A call with a fixed number of arguments, and a frame that fits the likely callee.
+fn sized<const A: usize>(who: CalleeSource, args: [Expression; A], frame: u32, position: CodePosition) -> Expression {
     match frame {
-        0..=2 if A <= 2 => site::<A, 2>(who, args, place),
-        0..=4 => site::<A, 4>(who, args, place),
-        5..=8 => site::<A, 8>(who, args, place),
-        _ => site::<A, 16>(who, args, place),
+        0..=2 if A <= 2 => site::<A, 2>(who, args, position),
+        0..=4 => site::<A, 4>(who, args, position),
+        5..=8 => site::<A, 8>(who, args, position),
+        _ => site::<A, 16>(who, args, position),
     }
 }
 
-/// Calls of callees that are looked at after the arguments are code of their own for each kind, so that each is small.
-fn site<const A: usize, const N: usize>(who: Who, args: [Ex; A], place: Place) -> Ex {
+/// Calls whose callee is read after the arguments are separate code for each kind of callee, so that each is small.
+fn site<const A: usize, const N: usize>(
+    who: CalleeSource,
+    args: [Expression; A],
+    position: CodePosition,
+) -> Expression {
     match who {
-        Who::Global { at, name, unit } => flow(move |machine, slots, closed, out| {
+        CalleeSource::Global { at, name, unit } => flow(move |machine, slots, closed, out| {
             let mut frame = Frame::<N>::new();
             if let Err(halt) = fill(&args, machine, slots, closed, &mut frame) {
                 return Flow::Halt(halt);
@@ -131,17 +135,17 @@ fn site<const A: usize, const N: usize>(who: Who, args: [Ex; A], place: Place) -
                 Some(closure) => enter_closure::<A, N>(machine, closure, &mut frame, out),
                 None => apply_global(machine, (at, name, unit), &mut frame[..A], out),
             };
-            blamed(flow, machine, &place)
+            blamed(flow, machine, &position)
         }),
-        Who::Local(at) => flow(move |machine, slots, closed, out| {
+        CalleeSource::Local(at) => flow(move |machine, slots, closed, out| {
             let mut frame = Frame::<N>::new();
             if let Err(halt) = fill(&args, machine, slots, closed, &mut frame) {
                 return Flow::Halt(halt);
             }
             let flow = enter_value::<A, N>(machine, &slots[at as usize], &mut frame, out);
-            blamed(flow, machine, &place)
+            blamed(flow, machine, &position)
         }),
-        Who::Capture(at) => flow(move |machine, slots, closed, out| {
+        CalleeSource::Capture(at) => flow(move |machine, slots, closed, out| {
             let mut frame = Frame::<N>::new();
             if let Err(halt) = fill(&args, machine, slots, closed, &mut frame) {
                 return Flow::Halt(halt);
@@ -150,9 +154,9 @@ fn site<const A: usize, const N: usize>(who: Who, args: [Ex; A], place: Place) -
                 Some(value) => enter_value::<A, N>(machine, value, &mut frame, out),
                 None => Flow::Halt(not_callable(&Value::Nil)),
             };
-            blamed(flow, machine, &place)
+            blamed(flow, machine, &position)
         }),
-        Who::Myself => flow(move |machine, slots, closed, out| {
+        CalleeSource::Myself => flow(move |machine, slots, closed, out| {
             let mut frame = Frame::<N>::new();
             if let Err(halt) = fill(&args, machine, slots, closed, &mut frame) {
                 return Flow::Halt(halt);
@@ -161,9 +165,9 @@ fn site<const A: usize, const N: usize>(who: Who, args: [Ex; A], place: Place) -
                 Some(closure) => enter_closure::<A, N>(machine, closure, &mut frame, out),
                 None => Flow::Halt(not_callable(&Value::Nil)),
             };
-            blamed(flow, machine, &place)
+            blamed(flow, machine, &position)
         }),
-        Who::Computed(callee) => flow(move |machine, slots, closed, out| {
+        CalleeSource::Computed(callee) => flow(move |machine, slots, closed, out| {
             let callee = match callee.eval(machine, slots, closed) {
                 Ok(callee) => callee,
                 Err(halt) => return Flow::Halt(halt),
@@ -173,20 +177,20 @@ fn site<const A: usize, const N: usize>(who: Who, args: [Ex; A], place: Place) -
                 return Flow::Halt(halt);
             }
             let flow = enter_value::<A, N>(machine, &callee, &mut frame, out);
-            blamed(flow, machine, &place)
+            blamed(flow, machine, &position)
         }),
     }
 }
 
-/// Evaluates arguments into the frame of the callee. Of such calls few have more than three.
+/// Evaluates arguments into the frame of the callee. Few such calls have more than three.
 #[inline(always)]
 fn fill<const A: usize, const N: usize>(
-    args: &[Ex; A],
+    args: &[Expression; A],
     machine: &mut Machine<'_>,
     slots: &mut [Value],
-    closed: Closed<'_>,
+    closed: CurrentClosure<'_>,
     frame: &mut [Value; N],
-) -> R<()> {
+) -> EvalResult<()> {
     if A > 0 {
         args[0].eval_into(machine, slots, closed, &mut frame[0])?;
     }
@@ -200,9 +204,9 @@ fn fill<const A: usize, const N: usize>(
 }
 
 #[inline(always)]
-fn blamed(flow: Flow, machine: &Machine<'_>, place: &Place) -> Flow {
+fn blamed(flow: Flow, machine: &Machine<'_>, position: &CodePosition) -> Flow {
     match flow {
-        Flow::Halt(halt) => Flow::Halt(machine.blame(halt, place)),
+        Flow::Halt(halt) => Flow::Halt(machine.with_span(halt, position)),
         flow => flow,
     }
 }
@@ -218,7 +222,7 @@ fn enter_closure<const A: usize, const N: usize>(
     if lambda.takes(A) && lambda.slots as usize <= N {
         machine.run(closure, frame, out)
     } else {
-        given(machine.call_closure(closure, &mut frame[..A]), out)
+        into_flow(machine.call_closure(closure, &mut frame[..A]), out)
     }
 }
 
@@ -229,9 +233,7 @@ fn enter_value<const A: usize, const N: usize>(
     frame: &mut [Value; N],
     out: &mut Value,
 ) -> Flow {
-    if let Value::Function(function) = value
-        && let Function::Closure(closure) = &**function
-    {
+    if let Some(Callable::Closure(closure)) = Callable::of_value(value) {
         return enter_closure::<A, N>(machine, closure, frame, out);
     }
     apply(machine, value, &mut frame[..A], out)
@@ -239,7 +241,7 @@ fn enter_value<const A: usize, const N: usize>(
 
 #[inline(never)]
 fn apply(machine: &mut Machine<'_>, value: &Value, args: &mut [Value], out: &mut Value) -> Flow {
-    given(machine.apply(value, args), out)
+    into_flow(machine.apply(value, args), out)
 }
 
 #[inline(never)]
@@ -250,13 +252,13 @@ fn apply_global(
     out: &mut Value,
 ) -> Flow {
     match global(machine, at, name, unit) {
-        Ok(value) => given(machine.apply(&value, args), out),
+        Ok(value) => into_flow(machine.apply(&value, args), out),
         Err(halt) => Flow::Halt(halt),
     }
 }
 
 #[inline(always)]
-fn given(result: R, out: &mut Value) -> Flow {
+fn into_flow(result: EvalResult, out: &mut Value) -> Flow {
     match result {
         Ok(value) => Flow::give(value, out),
         Err(halt) => Flow::Halt(halt),
@@ -264,21 +266,21 @@ fn given(result: R, out: &mut Value) -> Flow {
 }
 
 /// The value of a name in memory.
-pub(super) fn global(machine: &Machine<'_>, at: usize, name: Keyword, unit: u64) -> R {
+pub(super) fn global(machine: &Machine<'_>, at: usize, name: Keyword, unit: u64) -> EvalResult {
     let value =
         if unit == machine.world.unit { machine.globals.slot(at) } else { machine.globals.named(&machine.world, name) };
     value.cloned().ok_or_else(|| unbound(name))
 }
 
-impl Who {
-    fn value(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R {
+impl CalleeSource {
+    fn value(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: CurrentClosure<'_>) -> EvalResult {
         match self {
             Self::Global { at, name, unit } => global(machine, *at, *name, *unit),
             Self::Local(at) => Ok(slots[*at as usize].clone()),
             Self::Capture(at) => {
                 Ok(closed.and_then(|closure| closure.captures.get(*at as usize)).cloned().unwrap_or_default())
             }
-            Self::Myself => Ok(closed.map(Closure::again).unwrap_or_default()),
+            Self::Myself => Ok(closed.map(Closure::to_value).unwrap_or_default()),
             Self::Computed(ex) => ex.eval(machine, slots, closed),
         }
     }

@@ -1,106 +1,46 @@
-//! Conditions: tests that never become a value.
+//! Conditions: tests whose result never becomes a value.
 
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
-use std::cmp::Ordering;
-
 use super::Compiler;
-use super::expression::{Ex, flow};
-use crate::lisp::R;
+use super::expression::{Expression, flow};
+use crate::lisp::EvalResult;
 use crate::lisp::builtins::Builtin;
 use crate::lisp::ir::{Expr, Node};
-use crate::lisp::machine::{Closed, Code, Flow, Frame, Machine};
+use crate::lisp::machine::{Code, Comparison, CurrentClosure, Flow, Frame, Machine};
 use crate::text::Span;
 use crate::value::Value;
 
-/// A test: 1 when it holds. A number comes back in registers together with the error, a `bool` would not.
-pub(super) type Test = Box<dyn for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R<usize> + Send + Sync>;
+/// A test: 1 if it is true. A number is returned in registers together with the error, a `bool` would not be.
+pub(super) type Test =
+    Box<dyn for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], CurrentClosure<'f>) -> EvalResult<usize> + Send + Sync>;
 
 /// A compiled condition.
-pub(super) enum Cd {
-    /// Is the expression's value neither nil nor false?
-    Truth(Ex),
-    /// A local integer against a constant; anything else is `slow`'s.
-    Const { when: When, local: u32, with: i64, slow: Box<Code> },
-    /// Two local integers.
-    Locals { when: When, locals: [u32; 2], slow: Box<Code> },
-    /// The opposite.
-    Not(Box<Cd>),
-    /// Are all true?
-    All(Box<[Cd]>),
-    /// Is one true?
-    Any(Box<[Cd]>),
-    /// Everything else.
+pub(super) enum Condition {
+    /// The expression's value is neither nil nor false.
+    Truth(Expression),
+    /// Compares a local integer with a constant; `slow` handles other values.
+    Const { when: Comparison, local: u32, with: i64, slow: Box<Code> },
+    /// Compares two local integers.
+    Locals { when: Comparison, locals: [u32; 2], slow: Box<Code> },
+    /// Negation.
+    Not(Box<Condition>),
+    /// All are true.
+    All(Box<[Condition]>),
+    /// One is true.
+    Any(Box<[Condition]>),
+    /// Any other test.
     Test(Test),
 }
 
-/// The orderings for which a comparison holds: bit 0 less, bit 1 equal, bit 2 greater.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct When(u8);
-
-impl When {
-    const LESS: Self = Self(0b001);
-    const LESS_OR_EQUAL: Self = Self(0b011);
-    const EQUAL: Self = Self(0b010);
-    const DIFFERENT: Self = Self(0b101);
-    const GREATER: Self = Self(0b100);
-    const GREATER_OR_EQUAL: Self = Self(0b110);
-
-    /// The comparison of this name.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "<" => Self::LESS,
-            "<=" => Self::LESS_OR_EQUAL,
-            ">" => Self::GREATER,
-            ">=" => Self::GREATER_OR_EQUAL,
-            "=" | "==" => Self::EQUAL,
-            "not=" => Self::DIFFERENT,
-            _ => return None,
-        })
-    }
-
+impl Condition {
     #[inline(always)]
-    fn holds(self, ordering: Ordering) -> bool {
-        let bit = match ordering {
-            Ordering::Less => 1,
-            Ordering::Equal => 2,
-            Ordering::Greater => 4,
-        };
-        self.0 & bit != 0
-    }
-
-    /// The same with the sides exchanged.
-    fn flipped(self) -> Self {
-        Self(self.0 & 0b010 | (self.0 & 0b001) << 2 | (self.0 & 0b100) >> 2)
-    }
-
-    /// Answers what needs no knowledge of the builtin: integers, floats, and whether names are equal.
-    #[inline(always)]
-    pub(super) fn quick(self, a: &Value, b: &Value) -> Option<bool> {
-        match (a, b) {
-            (Value::Int(a), Value::Int(b)) => Some(self.holds(a.cmp(b))),
-            (Value::Float(a), Value::Float(b)) => match a.partial_cmp(b) {
-                Some(ordering) => Some(self.holds(ordering)),
-                // Nothing holds for NaN but that it differs.
-                None => Some(self == Self::DIFFERENT),
-            },
-            (Value::Keyword(a), Value::Keyword(b)) if self.is_equality() => Some((a == b) == (self == Self::EQUAL)),
-            (Value::Str(a), Value::Str(b)) if self.is_equality() => Some((a == b) == (self == Self::EQUAL)),
-            (Value::Nil, other) | (other, Value::Nil) if self.is_equality() => {
-                Some(other.is_nil() == (self == Self::EQUAL))
-            }
-            _ => None,
-        }
-    }
-
-    fn is_equality(self) -> bool {
-        self == Self::EQUAL || self == Self::DIFFERENT
-    }
-}
-
-impl Cd {
-    #[inline(always)]
-    pub(super) fn test(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<bool> {
+    pub(super) fn test(
+        &self,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: CurrentClosure<'_>,
+    ) -> EvalResult<bool> {
         match self {
             Self::Const { when, local, with, slow } => {
                 if let Value::Int(int) = slots[*local as usize] {
@@ -123,7 +63,12 @@ impl Cd {
         }
     }
 
-    fn test_parts(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<usize> {
+    fn test_parts(
+        &self,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: CurrentClosure<'_>,
+    ) -> EvalResult<usize> {
         match self {
             Self::Not(part) => Ok(usize::from(!part.test(machine, slots, closed)?)),
             Self::All(parts) => {
@@ -149,7 +94,12 @@ impl Cd {
 
 /// The truth of an expression's value.
 #[inline(always)]
-fn truth(ex: &Ex, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<bool> {
+fn truth(
+    ex: &Expression,
+    machine: &mut Machine<'_>,
+    slots: &mut [Value],
+    closed: CurrentClosure<'_>,
+) -> EvalResult<bool> {
     let mut held = Frame::<1>::new();
     match ex.give(machine, slots, closed, &mut held[0]) {
         Flow::Out | Flow::Again(_) => Ok(held[0].is_truthy()),
@@ -161,13 +111,18 @@ fn truth(ex: &Ex, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed
 
 #[cold]
 #[inline(never)]
-fn slowly(code: &Code, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<usize> {
+fn slowly(
+    code: &Code,
+    machine: &mut Machine<'_>,
+    slots: &mut [Value],
+    closed: CurrentClosure<'_>,
+) -> EvalResult<usize> {
     let mut value = Value::Nil;
     code(machine, slots, closed, &mut value).settle(&mut value)?;
     Ok(usize::from(value.is_truthy()))
 }
 
-/// A choice, once its condition is known to be what it most often is.
+/// A choice with a fast path for the likely types of its condition.
 struct Choice {
     slow: Code,
     then: Code,
@@ -177,7 +132,13 @@ struct Choice {
 impl Choice {
     #[cold]
     #[inline(never)]
-    fn decide(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>, out: &mut Value) -> Flow {
+    fn decide(
+        &self,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: CurrentClosure<'_>,
+        out: &mut Value,
+    ) -> Flow {
         match slowly(&self.slow, machine, slots, closed) {
             Ok(0) => (self.other)(machine, slots, closed, out),
             Ok(_) => (self.then)(machine, slots, closed, out),
@@ -186,7 +147,12 @@ impl Choice {
     }
 }
 
-fn choose_const(choice: Choice, local: u32, with: i64, holds: impl Fn(i64, i64) -> bool + Send + Sync + 'static) -> Ex {
+fn choose_const(
+    choice: Choice,
+    local: u32,
+    with: i64,
+    holds: impl Fn(i64, i64) -> bool + Send + Sync + 'static,
+) -> Expression {
     flow(move |machine, slots, closed, out| match slots[local as usize] {
         Value::Int(int) if holds(int, with) => (choice.then)(machine, slots, closed, out),
         Value::Int(_) => (choice.other)(machine, slots, closed, out),
@@ -194,7 +160,11 @@ fn choose_const(choice: Choice, local: u32, with: i64, holds: impl Fn(i64, i64) 
     })
 }
 
-fn choose_locals(choice: Choice, [a, b]: [u32; 2], holds: impl Fn(i64, i64) -> bool + Send + Sync + 'static) -> Ex {
+fn choose_locals(
+    choice: Choice,
+    [a, b]: [u32; 2],
+    holds: impl Fn(i64, i64) -> bool + Send + Sync + 'static,
+) -> Expression {
     flow(move |machine, slots, closed, out| match (&slots[a as usize], &slots[b as usize]) {
         (Value::Int(a), Value::Int(b)) if holds(*a, *b) => (choice.then)(machine, slots, closed, out),
         (Value::Int(_), Value::Int(_)) => (choice.other)(machine, slots, closed, out),
@@ -202,29 +172,29 @@ fn choose_locals(choice: Choice, [a, b]: [u32; 2], holds: impl Fn(i64, i64) -> b
     })
 }
 
-impl Cd {
+impl Condition {
     /// `if`
-    pub(super) fn choice(self, then: Code, other: Code) -> Ex {
+    pub(super) fn choice(self, then: Code, other: Code) -> Expression {
         match self {
             Self::Const { when, local, with, slow } => {
                 let choice = Choice { slow: *slow, then, other };
                 match when {
-                    When::LESS => choose_const(choice, local, with, |a, b| a < b),
-                    When::LESS_OR_EQUAL => choose_const(choice, local, with, |a, b| a <= b),
-                    When::GREATER => choose_const(choice, local, with, |a, b| a > b),
-                    When::GREATER_OR_EQUAL => choose_const(choice, local, with, |a, b| a >= b),
-                    When::EQUAL => choose_const(choice, local, with, |a, b| a == b),
+                    Comparison::LESS => choose_const(choice, local, with, |a, b| a < b),
+                    Comparison::LESS_OR_EQUAL => choose_const(choice, local, with, |a, b| a <= b),
+                    Comparison::GREATER => choose_const(choice, local, with, |a, b| a > b),
+                    Comparison::GREATER_OR_EQUAL => choose_const(choice, local, with, |a, b| a >= b),
+                    Comparison::EQUAL => choose_const(choice, local, with, |a, b| a == b),
                     _ => choose_const(choice, local, with, |a, b| a != b),
                 }
             }
             Self::Locals { when, locals, slow } => {
                 let choice = Choice { slow: *slow, then, other };
                 match when {
-                    When::LESS => choose_locals(choice, locals, |a, b| a < b),
-                    When::LESS_OR_EQUAL => choose_locals(choice, locals, |a, b| a <= b),
-                    When::GREATER => choose_locals(choice, locals, |a, b| a > b),
-                    When::GREATER_OR_EQUAL => choose_locals(choice, locals, |a, b| a >= b),
-                    When::EQUAL => choose_locals(choice, locals, |a, b| a == b),
+                    Comparison::LESS => choose_locals(choice, locals, |a, b| a < b),
+                    Comparison::LESS_OR_EQUAL => choose_locals(choice, locals, |a, b| a <= b),
+                    Comparison::GREATER => choose_locals(choice, locals, |a, b| a > b),
+                    Comparison::GREATER_OR_EQUAL => choose_locals(choice, locals, |a, b| a >= b),
+                    Comparison::EQUAL => choose_locals(choice, locals, |a, b| a == b),
                     _ => choose_locals(choice, locals, |a, b| a != b),
                 }
             }
@@ -238,46 +208,48 @@ impl Cd {
     }
 }
 
-fn test(run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R<bool> + Send + Sync + 'static) -> Cd {
-    Cd::Test(Box::new(move |machine, slots, closed| run(machine, slots, closed).map(usize::from)))
+fn test(
+    run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], CurrentClosure<'f>) -> EvalResult<bool> + Send + Sync + 'static,
+) -> Condition {
+    Condition::Test(Box::new(move |machine, slots, closed| run(machine, slots, closed).map(usize::from)))
 }
 
 impl Compiler<'_> {
     /// A node of which only the truth matters.
-    pub(super) fn condition(&self, node: &Node) -> Cd {
+    pub(super) fn condition(&self, node: &Node) -> Condition {
         match &node.expr {
-            Expr::And(parts) => Cd::All(parts.iter().map(|part| self.condition(part)).collect()),
-            Expr::Or(parts) => Cd::Any(parts.iter().map(|part| self.condition(part)).collect()),
+            Expr::And(parts) => Condition::All(parts.iter().map(|part| self.condition(part)).collect()),
+            Expr::Or(parts) => Condition::Any(parts.iter().map(|part| self.condition(part)).collect()),
             Expr::Builtin { builtin, args } => {
-                self.predicate(builtin, args, node.span).unwrap_or_else(|| Cd::Truth(self.ex(node)))
+                self.predicate(builtin, args, node.span).unwrap_or_else(|| Condition::Truth(self.ex(node)))
             }
-            _ => Cd::Truth(self.ex(node)),
+            _ => Condition::Truth(self.ex(node)),
         }
     }
 
-    /// A builtin that gives a boolean, when its usual cases can be answered in place.
-    pub(super) fn predicate(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Option<Cd> {
+    /// A builtin that returns a boolean, if it has a fast path.
+    pub(super) fn predicate(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Option<Condition> {
         match args {
             [arg] => self.predicate_of_one(builtin, arg, span),
-            [a, b] => Some(self.comparison(When::named(builtin.name)?, builtin, [a, b], span)),
+            [a, b] => Some(self.comparison(Comparison::named(builtin.name)?, builtin, [a, b], span)),
             _ => None,
         }
     }
 
-    fn comparison(&self, when: When, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Cd {
+    fn comparison(&self, when: Comparison, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Condition {
         let slow = || Box::new(self.plain_code(builtin, args, span));
         match (self.ex(args[0]), self.ex(args[1])) {
-            (Ex::Local(local) | Ex::Take(local), Ex::Const(Value::Int(with))) => {
-                Cd::Const { when, local, with, slow: slow() }
+            (Expression::Local(local) | Expression::Take(local), Expression::Const(Value::Int(with))) => {
+                Condition::Const { when, local, with, slow: slow() }
             }
-            (Ex::Const(Value::Int(with)), Ex::Local(local) | Ex::Take(local)) => {
-                Cd::Const { when: when.flipped(), local, with, slow: slow() }
+            (Expression::Const(Value::Int(with)), Expression::Local(local) | Expression::Take(local)) => {
+                Condition::Const { when: when.flipped(), local, with, slow: slow() }
             }
-            (Ex::Local(a) | Ex::Take(a), Ex::Local(b) | Ex::Take(b)) => {
-                Cd::Locals { when, locals: [a, b], slow: slow() }
+            (Expression::Local(a) | Expression::Take(a), Expression::Local(b) | Expression::Take(b)) => {
+                Condition::Locals { when, locals: [a, b], slow: slow() }
             }
-            (a, Ex::Const(Value::Int(with))) => self.comparison_const(when, builtin, a, with, span),
-            (Ex::Const(Value::Int(with)), b) if when.is_equality() => {
+            (a, Expression::Const(Value::Int(with))) => self.comparison_const(when, builtin, a, with, span),
+            (Expression::Const(Value::Int(with)), b) if when.is_equality() => {
                 self.comparison_const(when, builtin, b, with, span)
             }
             (a, b) => {
@@ -303,8 +275,15 @@ impl Compiler<'_> {
         }
     }
 
-    /// A comparison with an integer on the right, or on either side when they are asked to be equal.
-    fn comparison_const(&self, when: When, builtin: &'static Builtin, side: Ex, with: i64, span: Span) -> Cd {
+    /// A comparison with an integer constant on the right, or on either side for equality.
+    fn comparison_const(
+        &self,
+        when: Comparison,
+        builtin: &'static Builtin,
+        side: Expression,
+        with: i64,
+        span: Span,
+    ) -> Condition {
         let call = self.site(builtin, span);
         test(move |machine, slots, closed| {
             let mut pair = Frame::<2>::new();
@@ -320,10 +299,10 @@ impl Compiler<'_> {
         })
     }
 
-    fn predicate_of_one(&self, builtin: &'static Builtin, arg: &Node, span: Span) -> Option<Cd> {
+    fn predicate_of_one(&self, builtin: &'static Builtin, arg: &Node, span: Span) -> Option<Condition> {
         let int = |value: &Value| if let Value::Int(int) = value { Some(*int) } else { None };
         Some(match builtin.name {
-            "not" => Cd::Not(Box::new(self.condition(arg))),
+            "not" => Condition::Not(Box::new(self.condition(arg))),
             "nil?" => self.quickly(builtin, arg, span, |value| Some(value.is_nil())),
             "some?" => self.quickly(builtin, arg, span, |value| Some(!value.is_nil())),
             "zero?" => self.quickly(builtin, arg, span, move |value| Some(int(value)? == 0)),
@@ -352,7 +331,7 @@ impl Compiler<'_> {
         arg: &Node,
         span: Span,
         quick: impl Fn(&Value) -> Option<bool> + Send + Sync + 'static,
-    ) -> Cd {
+    ) -> Condition {
         let call = self.site(builtin, span);
         let arg = self.ex(arg);
         test(move |machine, slots, closed| {

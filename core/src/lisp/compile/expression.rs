@@ -3,36 +3,41 @@
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
 use super::Compiler;
-use super::condition::Cd;
-use crate::lisp::R;
+use super::condition::Condition;
+use crate::lisp::EvalResult;
 use crate::lisp::ir::{Expr, Local, Node};
-use crate::lisp::machine::{Closed, Code, Flow, Frame, Machine};
+use crate::lisp::machine::{Code, CurrentClosure, Flow, Frame, Machine};
 use crate::value::{Field, Value};
 
 /// A compiled expression.
-pub(super) enum Ex {
+pub(super) enum Expression {
     /// A constant.
     Const(Value),
     /// A local that is read again later.
     Local(u32),
-    /// A local that nobody reads again.
+    /// A local that is not read again.
     Take(u32),
-    /// A value the closure holds.
+    /// A captured value.
     Capture(u32),
-    /// A local plus a constant, both integers; anything else is `slow`'s.
+    /// A local plus a constant, both integers; `slow` handles other values.
     AddConst { local: u32, add: i64, slow: Box<Code> },
-    /// The sum of two locals that are integers.
+    /// The sum of two locals that are integers; `slow` handles other values.
     AddLocals { locals: [u32; 2], slow: Box<Code> },
-    /// A field of a local, which nobody reads again when this is the `last` time.
+    /// A field of a local; `last` if the local is not read again.
     Field { field: Box<Field>, local: u32, last: bool },
-    /// Everything else.
+    /// Any other expression.
     Code(Code),
 }
 
-impl Ex {
-    /// Its value.
+impl Expression {
+    /// Evaluates to a value.
     #[inline]
-    pub(super) fn eval(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R {
+    pub(super) fn eval(
+        &self,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: CurrentClosure<'_>,
+    ) -> EvalResult {
         let mut held = Frame::<1>::new();
         match self.give(machine, slots, closed, &mut held[0]) {
             Flow::Halt(halt) => Err(halt),
@@ -40,25 +45,25 @@ impl Ex {
         }
     }
 
-    /// Puts its value there.
+    /// Evaluates into a destination.
     #[inline(always)]
     pub(super) fn eval_into(
         &self,
         machine: &mut Machine<'_>,
         slots: &mut [Value],
-        closed: Closed<'_>,
+        closed: CurrentClosure<'_>,
         out: &mut Value,
-    ) -> R<()> {
+    ) -> EvalResult<()> {
         self.give(machine, slots, closed, out).settle(out)
     }
 
-    /// Gives its value as code does: only what does not fit the registers is put there.
+    /// Evaluates like code: only a value that does not fit the registers is written to the destination.
     #[inline(always)]
     pub(super) fn give(
         &self,
         machine: &mut Machine<'_>,
         slots: &mut [Value],
-        closed: Closed<'_>,
+        closed: CurrentClosure<'_>,
         out: &mut Value,
     ) -> Flow {
         match self {
@@ -69,14 +74,14 @@ impl Ex {
             },
             Self::Local(at) | Self::Take(at) => match slots[*at as usize] {
                 Value::Int(int) => Flow::Int(int),
-                _ => self.give_held(slots, closed, out),
+                _ => self.give_in_place(slots, closed, out),
             },
-            _ => self.give_held(slots, closed, out),
+            _ => self.give_in_place(slots, closed, out),
         }
     }
 
     #[inline(never)]
-    fn give_held(&self, slots: &mut [Value], closed: Closed<'_>, out: &mut Value) -> Flow {
+    fn give_in_place(&self, slots: &mut [Value], closed: CurrentClosure<'_>, out: &mut Value) -> Flow {
         match self {
             Self::Const(Value::Int(int)) => return Flow::Int(*int),
             Self::Const(value) => out.put(copy(value)),
@@ -96,22 +101,22 @@ impl Ex {
         Flow::Out
     }
 
-    /// As code of its own, for where it is called last.
+    /// Turns it into code, for a call in tail position.
     pub(super) fn into_code(self) -> Code {
         match self {
             Self::Code(code) => code,
             Self::Const(Value::Int(int)) => Box::new(move |_, _, _, _| Flow::Int(int)),
             Self::Local(at) | Self::Take(at) => Box::new(move |_, slots, closed, out| match slots[at as usize] {
                 Value::Int(int) => Flow::Int(int),
-                _ => self.give_held(slots, closed, out),
+                _ => self.give_in_place(slots, closed, out),
             }),
             leaf => Box::new(move |machine, slots, closed, out| leaf.give(machine, slots, closed, out)),
         }
     }
 
-    /// Its value when it is an integer that is there, or that needs no more than a sum.
+    /// Its value if that is an integer which needs no evaluation, or at most a sum.
     #[inline(always)]
-    pub(super) fn int(&self, slots: &[Value], closed: Closed<'_>) -> Option<i64> {
+    pub(super) fn int(&self, slots: &[Value], closed: CurrentClosure<'_>) -> Option<i64> {
         match self {
             Self::AddConst { local, add, .. } => match slots[*local as usize] {
                 Value::Int(int) => int.checked_add(*add),
@@ -130,7 +135,7 @@ impl Ex {
                 Some(Value::Int(int)) => Some(*int),
                 _ => None,
             },
-            Self::Field { .. } => match self.seen(slots)? {
+            Self::Field { .. } => match self.field_in_place(slots)? {
                 Value::Int(int) => Some(*int),
                 _ => None,
             },
@@ -138,31 +143,31 @@ impl Ex {
         }
     }
 
-    /// The value of a field where it lies, when its map is read again.
+    /// A reference to the value of a field, if its map is read again later.
     #[inline(never)]
-    fn seen<'a>(&self, slots: &'a [Value]) -> Option<&'a Value> {
+    fn field_in_place<'a>(&self, slots: &'a [Value]) -> Option<&'a Value> {
         match self {
             Self::Field { field, local, last: false } => Some(field_of(field, slots.get(*local as usize)?)),
             _ => None,
         }
     }
 
-    /// The value where it lies, when it can be read without computing anything.
+    /// A reference to the value, if reading it needs no evaluation.
     #[inline(always)]
-    pub(super) fn peek<'a>(&'a self, slots: &'a [Value], closed: Closed<'a>) -> Option<&'a Value> {
+    pub(super) fn peek<'a>(&'a self, slots: &'a [Value], closed: CurrentClosure<'a>) -> Option<&'a Value> {
         match self {
             Self::Local(at) => slots.get(*at as usize),
             Self::Const(value) => Some(value),
             Self::Capture(at) => closed?.captures.get(*at as usize),
-            Self::Field { .. } => self.seen(slots),
+            Self::Field { .. } => self.field_in_place(slots),
             _ => None,
         }
     }
 
-    /// The same for everything that lies somewhere, and whose reading changes nothing: entries of maps, and locals that
-    /// nobody reads again. nil when it is not there.
+    /// The same for all values that exist in place and whose reading changes nothing: entries of maps, and locals that
+    /// are not read again. nil for other expressions.
     #[inline(always)]
-    pub(super) fn look<'a>(&'a self, slots: &'a [Value], closed: Closed<'a>) -> &'a Value {
+    pub(super) fn read_in_place<'a>(&'a self, slots: &'a [Value], closed: CurrentClosure<'a>) -> &'a Value {
         const NIL: &Value = &Value::Nil;
         let found = match self {
             Self::Take(at) => slots.get(*at as usize),
@@ -172,13 +177,13 @@ impl Ex {
         found.unwrap_or(NIL)
     }
 
-    /// Does [`Ex::look`] find its value?
-    pub(super) fn lies(&self) -> bool {
+    /// True if [`Expression::read_in_place`] finds its value.
+    pub(super) fn is_in_place(&self) -> bool {
         matches!(self, Self::Const(_) | Self::Local(_) | Self::Take(_) | Self::Capture(_) | Self::Field { .. })
     }
 
-    /// Can it be evaluated later than it is written? It reads at most locals and moves none.
-    pub(super) fn is_still(&self) -> bool {
+    /// True if it may be evaluated later than its position: it reads at most locals and moves none.
+    pub(super) fn is_deferrable(&self) -> bool {
         match self {
             Self::Const(_) | Self::Local(_) | Self::Capture(_) => true,
             Self::Take(_) | Self::Field { .. } | Self::AddConst { .. } | Self::AddLocals { .. } | Self::Code(_) => {
@@ -187,8 +192,8 @@ impl Ex {
         }
     }
 
-    /// Does it leave the local in this slot where it is, for sure?
-    pub(super) fn keeps(&self, slot: u32) -> bool {
+    /// True if it certainly does not move the local in this slot.
+    pub(super) fn never_moves(&self, slot: u32) -> bool {
         match self {
             Self::Const(_) | Self::Local(_) | Self::Capture(_) | Self::AddConst { .. } | Self::AddLocals { .. } => true,
             Self::Take(local) => *local != slot,
@@ -198,13 +203,13 @@ impl Ex {
     }
 }
 
-/// Clones a value; integers without asking what they are.
+/// Clones a value; integers without a type check.
 #[inline(always)]
 pub(super) fn copy(value: &Value) -> Value {
     if let Value::Int(int) = value { Value::Int(*int) } else { value.clone() }
 }
 
-/// A field of a value: nil of everything but a map.
+/// A field of a value: nil for anything but a map.
 #[inline(always)]
 pub(super) fn field_of<'v>(field: &Field, of: &'v Value) -> &'v Value {
     static NIL: Value = Value::Nil;
@@ -215,16 +220,16 @@ pub(super) fn field_of<'v>(field: &Field, of: &'v Value) -> &'v Value {
 }
 
 impl Compiler<'_> {
-    /// An expression in any position but that of a tail.
-    pub(super) fn ex(&self, node: &Node) -> Ex {
+    /// An expression outside of tail position.
+    pub(super) fn ex(&self, node: &Node) -> Expression {
         match &node.expr {
-            Expr::Const(value) => Ex::Const(value.clone()),
+            Expr::Const(value) => Expression::Const(value.clone()),
             Expr::Local(local) => leaf(*local),
-            Expr::Capture(at) => Ex::Capture(*at),
+            Expr::Capture(at) => Expression::Capture(*at),
             Expr::Vector(items) => self.vector(items),
             Expr::Map(entries) => self.map(entries),
             Expr::Set(members) => self.set(members),
-            Expr::Do(parts) if parts.is_empty() => Ex::Const(Value::Nil),
+            Expr::Do(parts) if parts.is_empty() => Expression::Const(Value::Nil),
             Expr::Do(parts) if parts.len() == 1 => self.ex(&parts[0]),
             Expr::If(..)
             | Expr::Do(_)
@@ -253,7 +258,7 @@ impl Compiler<'_> {
     }
 
     /// The value of a condition.
-    pub(super) fn truth(condition: Cd) -> Ex {
+    pub(super) fn truth(condition: Condition) -> Expression {
         flow(move |machine, slots, closed, _| match condition.test(machine, slots, closed) {
             Ok(holds) => Flow::truth(holds),
             Err(halt) => Flow::Halt(halt),
@@ -261,23 +266,23 @@ impl Compiler<'_> {
     }
 }
 
-pub(super) fn leaf(local: Local) -> Ex {
-    if local.last { Ex::Take(local.slot) } else { Ex::Local(local.slot) }
+pub(super) fn leaf(local: Local) -> Expression {
+    if local.last { Expression::Take(local.slot) } else { Expression::Local(local.slot) }
 }
 
-/// Code that has a value, as an expression.
+/// An expression from code that returns a value.
 pub(super) fn code(
-    run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R + Send + Sync + 'static,
-) -> Ex {
+    run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], CurrentClosure<'f>) -> EvalResult + Send + Sync + 'static,
+) -> Expression {
     flow(move |machine, slots, closed, out| match run(machine, slots, closed) {
         Ok(value) => Flow::give(value, out),
         Err(halt) => Flow::Halt(halt),
     })
 }
 
-/// Code as an expression.
+/// An expression from code.
 pub(super) fn flow(
-    run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>, &mut Value) -> Flow + Send + Sync + 'static,
-) -> Ex {
-    Ex::Code(Box::new(run))
+    run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], CurrentClosure<'f>, &mut Value) -> Flow + Send + Sync + 'static,
+) -> Expression {
+    Expression::Code(Box::new(run))
 }

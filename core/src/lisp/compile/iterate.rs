@@ -2,54 +2,54 @@
 
 use super::Compiler;
 use super::bind::Bind;
-use super::condition::Cd;
-use super::expression::{Ex, code};
-use crate::lisp::ir::{Gives, Level, Modifier, Node};
-use crate::lisp::machine::{Closed, Machine, Place};
-use crate::lisp::{Error, Items, R, described};
+use super::condition::Condition;
+use super::expression::{Expression, code};
+use crate::lisp::ir::{IterationResult, Level, Modifier, Node};
+use crate::lisp::machine::{CodePosition, CurrentClosure, Machine};
+use crate::lisp::{Error, EvalResult, Items, described};
 use crate::reasons::Reason;
 use crate::value::Value;
 
 /// One binding with its modifiers.
 struct Stage {
     bind: Bind,
-    source: Ex,
+    source: Expression,
     modifiers: Box<[Filter]>,
-    place: Place,
+    position: CodePosition,
 }
 
 enum Filter {
-    When(Cd),
-    While(Cd),
-    Let(Box<[(Bind, Ex)]>),
+    When(Condition),
+    While(Condition),
+    Let(Box<[(Bind, Expression)]>),
 }
 
 /// A whole iteration.
 struct Iteration {
     stages: Box<[Stage]>,
-    body: Ex,
-    gives: Gives,
+    body: Expression,
+    gives: IterationResult,
 }
 
 impl Iteration {
-    /// Goes through the stages from `level` on. Levels are bounded by the program's nesting of forms.
+    /// Runs the stages from `level` on. Levels are bounded by the program's nesting of forms.
     fn run(
         &self,
         level: usize,
         machine: &mut Machine<'_>,
         slots: &mut [Value],
-        closed: Closed<'_>,
+        closed: CurrentClosure<'_>,
         made: &mut Vec<Value>,
-    ) -> R<()> {
+    ) -> EvalResult<()> {
         let Some(stage) = self.stages.get(level) else { return Ok(()) };
         let innermost = level + 1 == self.stages.len();
         let items = match Items::of(stage.source.eval(machine, slots, closed)?) {
             Ok(items) => items,
             Err(other) => {
                 let problem = format!("the source must be a collection, got {}", described(&other));
-                let name = if self.gives == Gives::List { "for" } else { "doseq" };
+                let name = if self.gives == IterationResult::List { "for" } else { "doseq" };
                 let error = Error::new(Reason::TypeError, problem).within(name);
-                return Err(machine.blame(error.into(), &stage.place));
+                return Err(machine.with_span(error.into(), &stage.position));
             }
         };
         'items: for item in items {
@@ -81,7 +81,7 @@ impl Iteration {
             }
             let mut value = Value::Nil;
             self.body.eval_into(machine, slots, closed, &mut value)?;
-            if self.gives == Gives::List {
+            if self.gives == IterationResult::List {
                 made.push(value);
             }
         }
@@ -90,7 +90,7 @@ impl Iteration {
 }
 
 impl Compiler<'_> {
-    pub(super) fn iteration(&self, levels: &[Level], body: &Node, gives: Gives) -> Ex {
+    pub(super) fn iteration(&self, levels: &[Level], body: &Node, gives: IterationResult) -> Expression {
         let modifier = |modifier: &Modifier| match modifier {
             Modifier::When(test) => Filter::When(self.condition(test)),
             Modifier::While(test) => Filter::While(self.condition(test)),
@@ -100,15 +100,15 @@ impl Compiler<'_> {
             bind: self.bind(&level.pattern),
             source: self.ex(&level.source),
             modifiers: level.modifiers.iter().map(modifier).collect(),
-            place: self.place(level.source.span),
+            position: self.position(level.source.span),
         };
         let iteration = Iteration { stages: levels.iter().map(stage).collect(), body: self.ex(body), gives };
         code(move |machine, slots, closed| {
             let mut made = Vec::new();
             iteration.run(0, machine, slots, closed, &mut made)?;
             Ok(match iteration.gives {
-                Gives::List => Value::from(made),
-                Gives::Nil => Value::Nil,
+                IterationResult::List => Value::from(made),
+                IterationResult::Nil => Value::Nil,
             })
         })
     }

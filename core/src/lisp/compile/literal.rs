@@ -1,15 +1,15 @@
-//! Lists, maps and sets written in the program.
+//! List, map and set literals.
 
 use super::Compiler;
-use super::expression::{Ex, code};
+use super::expression::{Expression, code};
 use crate::lisp::ir::Node;
 use crate::value::{List, Map, Set, Value};
 
 impl Compiler<'_> {
-    pub(super) fn vector(&self, items: &[Node]) -> Ex {
+    pub(super) fn vector(&self, items: &[Node]) -> Expression {
         let items = self.all(items);
         if let Some(values) = constants(&items) {
-            return Ex::Const(Value::from(values));
+            return Expression::Const(Value::from(values));
         }
         code(move |machine, slots, closed| {
             let mut list = List::nils(items.len());
@@ -20,10 +20,10 @@ impl Compiler<'_> {
         })
     }
 
-    pub(super) fn set(&self, members: &[Node]) -> Ex {
+    pub(super) fn set(&self, members: &[Node]) -> Expression {
         let members = self.all(members);
         if let Some(values) = constants(&members) {
-            return Ex::Const(Value::set(values));
+            return Expression::Const(Value::set(values));
         }
         code(move |machine, slots, closed| {
             let mut values = Vec::with_capacity(members.len());
@@ -34,36 +34,38 @@ impl Compiler<'_> {
         })
     }
 
-    pub(super) fn map(&self, entries: &[(Node, Node)]) -> Ex {
-        let entries: Vec<(Ex, Ex)> = entries.iter().map(|(key, value)| (self.ex(key), self.ex(value))).collect();
+    pub(super) fn map(&self, entries: &[(Node, Node)]) -> Expression {
+        let entries: Vec<(Expression, Expression)> =
+            entries.iter().map(|(key, value)| (self.ex(key), self.ex(value))).collect();
         let mut keys: Vec<(Value, usize)> = Vec::with_capacity(entries.len());
-        for (place, (key, _)) in entries.iter().enumerate() {
-            let Ex::Const(key) = key else { return computed(entries) };
-            keys.push((key.clone(), place));
+        for (position, (key, _)) in entries.iter().enumerate() {
+            let Expression::Const(key) = key else { return computed(entries) };
+            keys.push((key.clone(), position));
         }
         keys.sort();
         if keys.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return computed(entries);
         }
-        // Where each value belongs in the order of keys.
+        // The index of each value in the order of keys.
         let mut places = vec![0; keys.len()];
-        for (sorted, (_, place)) in keys.iter().enumerate() {
-            places[*place] = sorted;
+        for (sorted, (_, position)) in keys.iter().enumerate() {
+            places[*position] = sorted;
         }
-        let values: Vec<(usize, Ex)> = places.into_iter().zip(entries.into_iter().map(|(_, value)| value)).collect();
+        let values: Vec<(usize, Expression)> =
+            places.into_iter().zip(entries.into_iter().map(|(_, value)| value)).collect();
         let keys: Vec<Value> = keys.into_iter().map(|(key, _)| key).collect();
         code(move |machine, slots, closed| {
             let mut made: Vec<(Value, Value)> = keys.iter().map(|key| (key.clone(), Value::Nil)).collect();
-            for (place, value) in &values {
-                value.eval_into(machine, slots, closed, &mut made[*place].1)?;
+            for (position, value) in &values {
+                value.eval_into(machine, slots, closed, &mut made[*position].1)?;
             }
             Ok(Value::from(Map::from_sorted(made)))
         })
     }
 }
 
-/// A map with keys that are not known beforehand; of equal keys the last wins.
-fn computed(entries: Vec<(Ex, Ex)>) -> Ex {
+/// A map with computed keys; of equal keys the last wins.
+fn computed(entries: Vec<(Expression, Expression)>) -> Expression {
     code(move |machine, slots, closed| {
         let mut map = Map::default();
         for (key, value) in &entries {
@@ -75,6 +77,6 @@ fn computed(entries: Vec<(Ex, Ex)>) -> Ex {
     })
 }
 
-fn constants(parts: &[Ex]) -> Option<Vec<Value>> {
-    parts.iter().map(|part| if let Ex::Const(value) = part { Some(value.clone()) } else { None }).collect()
+fn constants(parts: &[Expression]) -> Option<Vec<Value>> {
+    parts.iter().map(|part| if let Expression::Const(value) = part { Some(value.clone()) } else { None }).collect()
 }

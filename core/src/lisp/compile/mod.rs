@@ -1,10 +1,10 @@
-//! Compiling: `ir::Program` → closures over what is known beforehand.
+//! Compilation: `ir::Program` → closures specialized by everything known in advance.
 //!
-//! Leaves are held inline in [`Ex`] and [`Cd`], so that locals, constants and small sums of integers cost no call;
-//! everything else is a closure ([`Code`]). Code in tail position is the last thing its surroundings call, which costs a
-//! jump and no frame; a loop is one native loop around its body. Frames lie on the native stack. Compiling cannot fail.
+//! Leaves are held inline in [`Expression`] and [`Condition`], so that locals, constants and small sums of integers need no call;
+//! everything else is a closure ([`Code`]). Code in tail position is called last, which costs a jump and no frame; a
+//! loop is one native loop around its body. Frames are on the native stack. Compilation cannot fail.
 
-#![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
+#![expect(clippy::unnecessary_box_returns, reason = "boxed errors keep a result as small as a value")]
 
 mod access;
 mod bind;
@@ -16,23 +16,22 @@ mod effect;
 mod expression;
 mod iterate;
 mod literal;
-mod reading;
+mod projection;
 
 use hashbrown::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use expression::Ex;
-pub(crate) use reading::Reading;
+use expression::Expression;
 
 use super::ir::{self, Expr, Node, Pattern};
-use super::machine::{Code, Lambda, Place};
+use super::machine::{Code, CodePosition, Lambda};
 use crate::text::Span;
 use crate::value::Keyword;
 
 /// A compiled program.
 pub(crate) struct Unit {
-    /// Its number, different for every unit of the process.
+    /// Its number, unique in the process.
     pub(crate) number: u64,
     /// The names of its globals, by number.
     pub(crate) globals: Vec<Keyword>,
@@ -56,20 +55,21 @@ struct Compiler<'p> {
     unit: u64,
     source: &'p str,
     globals: &'p [Keyword],
-    /// Sizes of the frames of functions that globals are defined as.
+    /// Frame sizes of the functions that globals are defined as.
     frames: HashMap<u32, u32>,
 }
 
 impl Compiler<'_> {
-    fn place(&self, span: Span) -> Place {
-        Place { span, unit: self.unit }
+    fn position(&self, span: Span) -> CodePosition {
+        CodePosition { span, unit: self.unit }
     }
 
     fn global(&self, global: u32) -> Keyword {
         self.globals.get(global as usize).copied().unwrap_or_else(|| Keyword::intern(""))
     }
 
-    /// Notes the frame sizes of functions that the program defines by name, so that calls prepare frames that fit.
+    /// Records the frame sizes of functions that the program defines by name, so that calls prepare frames of the right
+    /// size.
     fn measure(&mut self, node: &Node) {
         match &node.expr {
             Expr::Do(parts) => parts.iter().for_each(|part| self.measure(part)),
@@ -100,7 +100,7 @@ impl Compiler<'_> {
             fixed: u32::try_from(lambda.params.len()).unwrap_or(u32::MAX),
             rest: lambda.rest.is_some(),
             slots: lambda.slots.max(u32::try_from(arguments).unwrap_or(u32::MAX)),
-            reading: Reading::of(lambda),
+            projection: projection::projection(lambda),
             body: self.function(prologue, &lambda.body),
         }
     }
@@ -109,7 +109,7 @@ impl Compiler<'_> {
         Arc::new(self.lambda(lambda))
     }
 
-    fn all(&self, nodes: &[Node]) -> Box<[Ex]> {
+    fn all(&self, nodes: &[Node]) -> Box<[Expression]> {
         nodes.iter().map(|node| self.ex(node)).collect()
     }
 }

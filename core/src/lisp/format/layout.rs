@@ -1,31 +1,31 @@
-//! Where the lines of a program break, by the conventions of Clojure. In: a tree and a width. Out: text.
+//! Line breaks of a program, following the conventions of Clojure. In: a tree and a width. Out: text.
 //!
-//! What fits on a line stands on one, unless a comment or a blank line was kept in it. The outcome depends on the tree
-//! alone, not on where lines broke before; so formatting twice is formatting once. Recursion is as deep as the brackets.
+//! A form that fits is written on one line, unless it contains a comment or a blank line. The result depends on the
+//! tree alone, not on previous line breaks; so formatting is idempotent. Recursion is as deep as the brackets.
 
 use super::tree::{Group, Item, Node};
 use crate::text::lex::lisp::Opener;
 use crate::text::width::width;
 
-/// Where an item stands when its group is broken.
+/// The position of an item in a broken group.
 #[derive(Debug, Clone, Copy)]
-struct Place {
-    how: How,
-    /// Columns from the start of the group, when it begins a line.
+struct ItemPosition {
+    how: LinePlacement,
+    /// Columns from the start of the group, if it begins a line.
     indent: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum How {
-    /// On the line of the item before it.
+enum LinePlacement {
+    /// On the line of the previous item.
     Same,
-    /// On that line when it fits there as one line.
+    /// On that line if it fits there as one line.
     SameIfShort,
     /// On a line of its own.
     Line,
 }
 
-/// What is special about a form: how many arguments stand on its first line, and whether the others are pairs.
+/// The layout of a form: how many arguments stay on its first line, and whether the others are pairs.
 #[derive(Debug, Clone, Copy)]
 enum Style {
     Body(usize),
@@ -36,10 +36,10 @@ enum Style {
 /// Forms whose first argument is a vector of bindings.
 const BINDING: [&str; 9] = ["let", "loop", "for", "doseq", "if-let", "if-some", "when-let", "when-some", "when-first"];
 
-/// Columns by which bodies are indented.
+/// Indentation of bodies in columns.
 const BODY: usize = 2;
 
-/// A head that takes more than this part of the width has its arguments below it.
+/// The arguments of a head longer than this part of the width start on the next line.
 const LONG_HEAD: usize = 3;
 
 fn style(group: &Group<'_>) -> Option<Style> {
@@ -61,14 +61,14 @@ fn style(group: &Group<'_>) -> Option<Style> {
     })
 }
 
-/// A program laid out; `width` is kept where the names and strings allow it.
+/// Formats a program; lines exceed `width` only for long names and strings.
 pub(super) fn program(items: &[Item<'_>], width: usize) -> String {
     let mut layout = Layout { out: String::new(), column: 0, line: 0, width };
-    for (place, item) in items.iter().enumerate() {
+    for (position, item) in items.iter().enumerate() {
         match &item.node {
-            _ if place == 0 => {}
+            _ if position == 0 => {}
             Node::Comment(_) if !item.on_new_line => layout.write(" "),
-            _ => layout.newline(0, item.behind_blank),
+            _ => layout.newline(0, item.after_blank),
         }
         layout.node(&item.node, 0, false);
     }
@@ -95,14 +95,14 @@ impl Layout {
         }
     }
 
-    fn newline(&mut self, indent: usize, behind_blank: bool) {
-        self.out.push_str(if behind_blank { "\n\n" } else { "\n" });
+    fn newline(&mut self, indent: usize, after_blank: bool) {
+        self.out.push_str(if after_blank { "\n\n" } else { "\n" });
         self.out.extend(std::iter::repeat_n(' ', indent));
         self.line += 1;
         self.column = indent;
     }
 
-    /// `tail`: closing brackets that follow on the same line. Bindings are pairs, whatever else stands in vectors.
+    /// `tail`: closing brackets that follow on the same line. Bindings are pairs, unlike other vectors.
     fn node(&mut self, node: &Node<'_>, tail: usize, is_binding: bool) {
         match node {
             Node::Atom(text) | Node::Comment(text) => self.write(text),
@@ -115,8 +115,8 @@ impl Layout {
 
     fn flat(&mut self, group: &Group<'_>) {
         self.write(group.opening());
-        for (place, item) in group.items.iter().enumerate() {
-            if place > 0 {
+        for (position, item) in group.items.iter().enumerate() {
+            if position > 0 {
                 self.write(" ");
             }
             match &item.node {
@@ -134,28 +134,28 @@ impl Layout {
     fn broken(&mut self, group: &Group<'_>, tail: usize, is_binding: bool) {
         let start = self.column;
         self.write(group.opening());
-        // The place among the forms, comments left out; the line on which the form before began.
+        // The index among the forms without comments; the line on which the previous form began.
         let (mut form, mut line) = (0, self.line);
         let mut previous: Option<&Item<'_>> = None;
         for (at, item) in group.items.iter().enumerate() {
             let is_last = at + 1 == group.items.len();
             let rest = if is_last { tail + 1 } else { 0 };
             let is_comment = matches!(item.node, Node::Comment(_));
-            let place = self.place(group, form, is_binding);
+            let position = self.position(group, form, is_binding);
             let behind_comment = previous.is_some_and(|item| matches!(item.node, Node::Comment(_)));
             if previous.is_some() {
                 let fits = item.node.flat().is_some_and(|flat| self.column + 1 + flat + rest <= self.width);
-                let stays = match place.how {
+                let stays = match position.how {
                     _ if is_comment => !item.on_new_line,
                     _ if behind_comment => false,
-                    How::Same => true,
-                    How::SameIfShort => fits && self.line == line,
-                    How::Line => false,
+                    LinePlacement::Same => true,
+                    LinePlacement::SameIfShort => fits && self.line == line,
+                    LinePlacement::Line => false,
                 };
-                if stays && !item.behind_blank {
+                if stays && !item.after_blank {
                     self.write(" ");
                 } else {
-                    self.newline(start + place.indent, item.behind_blank);
+                    self.newline(start + position.indent, item.after_blank);
                 }
             }
             line = self.line;
@@ -166,33 +166,36 @@ impl Layout {
             previous = Some(item);
         }
         if matches!(previous.map(|item| &item.node), Some(Node::Comment(_))) {
-            self.newline(start + self.place(group, form, is_binding).indent, false);
+            self.newline(start + self.position(group, form, is_binding).indent, false);
         }
         self.close(group);
     }
 
-    /// Where the form with this number stands in a broken group.
-    fn place(&self, group: &Group<'_>, form: usize, is_binding: bool) -> Place {
+    /// The position of the form with this index in a broken group.
+    fn position(&self, group: &Group<'_>, form: usize, is_binding: bool) -> ItemPosition {
         let opened = group.opening().len();
-        let pair = |from: usize, how: How, value: usize| match (form.saturating_sub(from)) % 2 {
-            0 => Place { how: How::Line, indent: value },
-            _ => Place { how, indent: value + if how == How::Same { 0 } else { BODY } },
+        let pair = |from: usize, how: LinePlacement, value: usize| match (form.saturating_sub(from)) % 2 {
+            0 => ItemPosition { how: LinePlacement::Line, indent: value },
+            _ => ItemPosition { how, indent: value + if how == LinePlacement::Same { 0 } else { BODY } },
         };
         match group.opener {
-            Opener::Map => pair(0, How::Same, opened),
-            Opener::Vector if is_binding => pair(0, How::Same, opened),
+            Opener::Map => pair(0, LinePlacement::Same, opened),
+            Opener::Vector if is_binding => pair(0, LinePlacement::Same, opened),
             Opener::Vector | Opener::Set => {
                 let short = group.items.iter().all(|item| item.node.atom().is_some());
-                Place { how: if short { How::SameIfShort } else { How::Line }, indent: opened }
+                ItemPosition {
+                    how: if short { LinePlacement::SameIfShort } else { LinePlacement::Line },
+                    indent: opened,
+                }
             }
             Opener::List | Opener::Short => {
-                let body = Place { how: How::Line, indent: opened - 1 + BODY };
-                let first = Place { how: How::Same, ..body };
+                let body = ItemPosition { how: LinePlacement::Line, indent: opened - 1 + BODY };
+                let first = ItemPosition { how: LinePlacement::Same, ..body };
                 match style(group) {
-                    _ if form == 0 => Place { how: How::Same, indent: opened },
+                    _ if form == 0 => ItemPosition { how: LinePlacement::Same, indent: opened },
                     Some(Style::Body(on_first)) if form <= on_first => first,
                     Some(Style::Body(1)) if matches!(group.head(), Some("def" | "defonce")) => {
-                        Place { how: How::SameIfShort, ..body }
+                        ItemPosition { how: LinePlacement::SameIfShort, ..body }
                     }
                     Some(Style::Body(_)) => body,
                     Some(Style::Define) => {
@@ -202,24 +205,24 @@ impl Layout {
                         if form == 1 || (form == 2 && !is_doc(2)) { first } else { body }
                     }
                     Some(Style::Pairs(on_first)) if form <= on_first => first,
-                    Some(Style::Pairs(on_first)) => pair(on_first + 1, How::SameIfShort, body.indent),
+                    Some(Style::Pairs(on_first)) => pair(on_first + 1, LinePlacement::SameIfShort, body.indent),
                     None => self.argument(group, form, opened),
                 }
             }
         }
     }
 
-    /// An argument of an ordinary call: below the first one, which stands beside the head.
-    fn argument(&self, group: &Group<'_>, form: usize, opened: usize) -> Place {
+    /// An argument of an ordinary call: aligned with the first one, which is next to the head.
+    fn argument(&self, group: &Group<'_>, form: usize, opened: usize) -> ItemPosition {
         match group.head().map(width) {
-            None => Place { how: How::Line, indent: opened },
+            None => ItemPosition { how: LinePlacement::Line, indent: opened },
             Some(head) if head > self.width / LONG_HEAD => {
-                let how = if form == 1 { How::Line } else { How::SameIfShort };
-                Place { how, indent: opened - 1 + BODY }
+                let how = if form == 1 { LinePlacement::Line } else { LinePlacement::SameIfShort };
+                ItemPosition { how, indent: opened - 1 + BODY }
             }
             Some(head) => {
-                let how = if form == 1 { How::Same } else { How::Line };
-                Place { how, indent: opened + head + 1 }
+                let how = if form == 1 { LinePlacement::Same } else { LinePlacement::Line };
+                ItemPosition { how, indent: opened + head + 1 }
             }
         }
     }

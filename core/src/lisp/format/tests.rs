@@ -1,4 +1,4 @@
-//! Tests of the formatter: programs and their layout, values and theirs, and what holds for all texts.
+//! Tests of the formatter: programs and values with their layouts, and properties of all texts.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::lisp::{Form, Shape};
 use crate::text::Span;
 use crate::text::width::width;
 
-/// Layouts at 40 columns, the way they should look.
+/// Expected layouts at 40 columns.
 const LAYOUTS: [&str; 16] = [
     "(+ 1 2)",
     "(def total 12) ; the sum\n\n; next\n(inc total)",
@@ -48,7 +48,7 @@ fn programs_are_laid_out_as_people_write_them() {
 }
 
 #[test]
-fn text_that_cannot_be_read_is_left_alone() {
+fn invalid_text_is_unchanged() {
     for broken in ["(", "(a]", "#_ x", "{:a}", "\"x"] {
         assert_eq!(program(broken, 80), None);
     }
@@ -146,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_formatted_or_left_alone(text in "[\\[\\](){}#'\"\\\\:;a1.e \n\r-]{0,40}", columns in 0_usize..40) {
+    fn any_text_is_formatted_or_unchanged(text in "[\\[\\](){}#'\"\\\\:;a1.e \n\r-]{0,40}", columns in 0_usize..40) {
         if let Some(once) = program(&text, columns) {
             let forms = |text: &str| read(text, Budget::default()).map(|forms| without_places::<Vec<Form>>(&forms));
             prop_assert_eq!(forms(&once), forms(&text));
@@ -155,7 +155,7 @@ proptest! {
     }
 
     #[test]
-    fn a_short_value_stands_on_one_line(numbers in prop::collection::vec(any::<i64>(), 0..8)) {
+    fn a_short_value_is_on_one_line(numbers in prop::collection::vec(any::<i64>(), 0..8)) {
         let list = Value::list(numbers.into_iter().map(Value::Int));
         let flat = list.to_string();
         prop_assert_eq!(value(&list, width(&flat), Bounds::default()), flat);

@@ -1,16 +1,16 @@
-//! A program's text as a tree that keeps comments and blank lines. In: text that the reader reads. Out: items.
+//! A program's text as a tree that keeps comments and blank lines. In: text that the reader accepts. Out: items.
 
 use crate::text::lex::lisp::{Bracket, Lexeme, Lexemes, Opener};
 use crate::text::width::width;
 
-/// A node and what stood before it.
+/// A node and the white space before it.
 #[derive(Debug)]
 pub(super) struct Item<'a> {
     pub(super) node: Node<'a>,
     /// It began a line.
     pub(super) on_new_line: bool,
-    /// A blank line stood before it.
-    pub(super) behind_blank: bool,
+    /// A blank line preceded it.
+    pub(super) after_blank: bool,
 }
 
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) enum Node<'a> {
     Atom(&'a str),
     /// `; …`
     Comment(&'a str),
-    /// What stands in brackets.
+    /// A bracketed group.
     Group(Group<'a>),
 }
 
@@ -27,12 +27,12 @@ pub(super) enum Node<'a> {
 pub(super) struct Group<'a> {
     pub(super) opener: Opener,
     pub(super) items: Vec<Item<'a>>,
-    /// Columns it takes on one line; `None` when it cannot be written on one.
+    /// Its width on one line; `None` if it cannot be written on one.
     pub(super) flat: Option<usize>,
 }
 
 impl<'a> Node<'a> {
-    /// Columns on one line; `None` when it needs several, or ends its line.
+    /// Width on one line; `None` if it needs several, or ends its line.
     pub(super) fn flat(&self) -> Option<usize> {
         match self {
             Self::Atom(text) => (!text.contains('\n')).then(|| width(text)),
@@ -65,21 +65,21 @@ impl Group<'_> {
         self.opener.bracket()
     }
 
-    /// The first item, when it is one token.
+    /// The first item, if it is one token.
     pub(super) fn head(&self) -> Option<&str> {
         self.items.first().and_then(|item| item.node.atom())
     }
 
     fn measured(mut self) -> Self {
         let spaces = self.items.len().saturating_sub(1);
-        let kept = self.items.iter().skip(1).any(|item| item.behind_blank);
+        let kept = self.items.iter().skip(1).any(|item| item.after_blank);
         let parts: Option<usize> = self.items.iter().map(|item| item.node.flat()).sum();
         self.flat = parts.filter(|_| !kept).map(|parts| self.opening().len() + parts + spaces + 1);
         self
     }
 }
 
-/// The top-level items. Closing brackets without an opening one are left out, as the reader skips them.
+/// The top-level items. Closing brackets without an opening one are omitted, as the reader skips them.
 pub(super) fn items(text: &str) -> Vec<Item<'_>> {
     let mut open: Vec<(Item<'_>, Group<'_>)> = Vec::new();
     let mut top = Vec::new();
@@ -101,17 +101,17 @@ pub(super) fn items(text: &str) -> Vec<Item<'_>> {
                 continue;
             }
             Lexeme::Comment => Node::Comment(token.trim_end()),
-            // Behind a carriage return, the end of the line would become a part of the character.
+            // After a carriage return, the end of the line would become a part of the character.
             Lexeme::Char if token == "\\\r" => Node::Atom("\\return"),
             _ => Node::Atom(token),
         };
-        let (on_new_line, behind_blank) = (newlines > 0, newlines > 1);
+        let (on_new_line, after_blank) = (newlines > 0, newlines > 1);
         newlines = 0;
         match node {
-            Node::Group(group) => open.push((Item { node: Node::Atom(""), on_new_line, behind_blank }, group)),
+            Node::Group(group) => open.push((Item { node: Node::Atom(""), on_new_line, after_blank }, group)),
             node => {
                 let items = open.last_mut().map_or(&mut top, |(_, group)| &mut group.items);
-                items.push(Item { node, on_new_line, behind_blank });
+                items.push(Item { node, on_new_line, after_blank });
             }
         }
     }

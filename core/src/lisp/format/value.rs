@@ -1,4 +1,5 @@
-//! Values over several lines. In: a value, a width, bounds. Out: its readable form, broken where it is too long.
+//! Values over several lines. In: a value, a width, bounds. Out: its readable form, with line breaks where it is too
+//! long.
 
 use std::fmt::{self, Write};
 
@@ -6,7 +7,7 @@ use crate::limits::PROGRAM_NESTING;
 use crate::text::width::width;
 use crate::value::{Bounds, Value, shown};
 
-/// Writes at most so many columns, then fails.
+/// Writes at most this many columns, then fails.
 struct Short {
     text: String,
     left: usize,
@@ -27,8 +28,8 @@ pub(super) struct Pretty {
 }
 
 impl Pretty {
-    /// Writes a value that starts in a column; `tail` closing brackets follow it. Beyond the nesting of programs it is
-    /// written on one line, so that indentation stays small.
+    /// Writes a value that starts in a column; `tail` closing brackets follow it. Values nested deeper than programs
+    /// may be are written on one line, so that indentation stays small.
     pub(super) fn value(&mut self, value: &Value, chars: Option<usize>, column: usize, tail: usize, depth: u64) {
         let bounds = Bounds { items: self.items, chars };
         let left = self.width.saturating_sub(column + tail);
@@ -45,11 +46,11 @@ impl Pretty {
             Value::Map(map) => {
                 let (most, room) = shown(map, bounds);
                 self.out.push('{');
-                for (place, (key, value)) in map.iter().take(most).enumerate() {
-                    if place > 0 {
+                for (index, (key, value)) in map.iter().take(most).enumerate() {
+                    if index > 0 {
                         self.newline(column + 1);
                     }
-                    let last = usize::from(place + 1 == map.len()) * (tail + 1);
+                    let last = usize::from(index + 1 == map.len()) * (tail + 1);
                     let from = self.out.len();
                     self.value(key, chars, column + 1, 0, depth + 1);
                     self.out.push(' ');
@@ -80,10 +81,10 @@ impl Pretty {
         let are_scalars = items.clone().take(most).all(|item| !item.is_container());
         self.out.push_str(open);
         let mut at = inner;
-        for (place, item) in items.take(most).enumerate() {
-            let last = usize::from(place + 1 == count) * (tail + 1);
+        for (index, item) in items.take(most).enumerate() {
+            let last = usize::from(index + 1 == count) * (tail + 1);
             if !are_scalars {
-                if place > 0 {
+                if index > 0 {
                     self.newline(inner);
                 }
                 self.value(item, chars, inner, last, depth + 1);
@@ -91,10 +92,10 @@ impl Pretty {
             }
             let text = item.print(Bounds { items: self.items, chars }).text;
             let columns = width(&text);
-            if place > 0 && at + 1 + columns + last > self.width {
+            if index > 0 && at + 1 + columns + last > self.width {
                 self.newline(inner);
                 at = inner;
-            } else if place > 0 {
+            } else if index > 0 {
                 self.out.push(' ');
                 at += 1;
             }

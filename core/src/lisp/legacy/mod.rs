@@ -1,8 +1,8 @@
-//! The legacy dialect: forms of older versions become modern ones before analysis (language contract §23).
+//! The legacy dialect: translates forms of older versions to modern ones before analysis (language contract §23).
 //!
-//! In: the forms as they were read, and what names mean outside of them. Out: forms of the current language, each with
-//! the place of the old one, and hints that name the modern form. It resolves nothing else and never looks into quoted
-//! symbols and comments. Recursion is as deep as the program's brackets, which the reader bounds.
+//! In: the forms from the reader, and the meanings of names outside of the program. Out: forms of the current language,
+//! each with the span of the old one, and hints that name the modern form. Nothing else is resolved; quoted symbols and
+//! comments are left unchanged. Recursion is as deep as the program's brackets, which the reader bounds.
 
 mod names;
 mod predicate;
@@ -17,25 +17,25 @@ use crate::signature;
 use crate::text::Span;
 use crate::value::{Keyword, Value};
 
-/// What names mean outside of the program.
+/// The meanings of names outside of the program.
 #[derive(Clone, Copy)]
 pub struct LegacyNames<'a> {
-    /// The tools there are.
+    /// The available tools.
     pub tools: &'a [ToolInfo],
-    /// Is it a key of the input data?
+    /// True for a key of the input data.
     pub input: &'a dyn Fn(&str) -> bool,
-    /// Is it bound in memory by an earlier program?
+    /// True for a name bound in memory by an earlier program.
     pub memory: &'a dyn Fn(&str) -> bool,
-    /// Does the language have it, as a builtin or as the name of a form?
+    /// True for the name of a builtin or form of the language.
     pub language: &'a dyn Fn(&str) -> bool,
 }
 
-/// What a legacy form is called today.
+/// The modern form of a legacy form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hint {
     /// The legacy form.
     pub span: Span,
-    /// One sentence for people and models.
+    /// One sentence for users and models.
     pub text: String,
 }
 
@@ -44,16 +44,16 @@ pub struct Hint {
 pub struct Translation {
     /// Forms of the current language.
     pub forms: Vec<Form>,
-    /// One for each different legacy form, in order.
+    /// One per distinct legacy form, in order.
     pub hints: Vec<Hint>,
 }
 
 const MEMORY: &str = "memory/";
 const CONTEXT: &str = "ctx/";
-/// The key of the last program's value: as `ctx/last-result` in older programs, and in the data of an agent's programs.
+/// The key of the last program's value: `ctx/last-result` in older programs, and in the data of an agent's programs.
 pub const LAST_RESULT: &str = "last-result";
 
-/// Does the program use a form that was shipped once and is gone? Bare calls of tools are not among them.
+/// True if the program uses a removed form. Bare calls of tools do not count.
 pub fn uses(forms: &[Form]) -> bool {
     forms.iter().any(|form| match &form.shape {
         Shape::Symbol(name) => {
@@ -65,11 +65,11 @@ pub fn uses(forms: &[Form]) -> bool {
     })
 }
 
-/// Translates a program; without a hint there was nothing to translate. Bare calls of tools and bare names of inputs count when
-/// the name means nothing else.
+/// Translates a program; no hints means that nothing was translated. Bare calls of tools and bare names of inputs are
+/// translated if the name has no other meaning.
 ///
-/// Fails with `type_error` when `call` names its tool by something else than a literal string, and with `invalid_form`
-/// or `invalid_arity` when a predicate is not written as it was.
+/// Fails with `type_error` if `call` names its tool by anything but a literal string, and with `invalid_form` or
+/// `invalid_arity` for an invalid predicate form.
 pub fn translate(forms: &[Form], names: LegacyNames<'_>) -> Result<Translation, Error> {
     let bound = names::bound(forms);
     let mut translator = Translator { names, bound, hints: Vec::new(), hinted: BTreeSet::new() };
@@ -77,7 +77,7 @@ pub fn translate(forms: &[Form], names: LegacyNames<'_>) -> Result<Translation, 
     Ok(Translation { forms, hints: translator.hints })
 }
 
-/// The forms inside of brackets.
+/// The forms inside brackets.
 fn parts(form: &Form) -> &[Form] {
     match &form.shape {
         Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) | Shape::Short(parts) => {
@@ -102,7 +102,7 @@ fn list(parts: Vec<Form>, span: Span) -> Form {
 
 struct Translator<'a> {
     names: LegacyNames<'a>,
-    /// The names that the program binds anywhere; they mean what the program says.
+    /// The names that the program binds anywhere; these are not translated.
     bound: HashSet<Keyword>,
     hints: Vec<Hint>,
     hinted: BTreeSet<String>,
@@ -131,7 +131,7 @@ impl Translator<'_> {
         Ok(Form { shape, span })
     }
 
-    /// A symbol that is not called.
+    /// A symbol outside of call position.
     fn value(&mut self, word: Keyword, span: Span) -> Form {
         let name = word.name();
         if let Some(key) = name.strip_prefix(CONTEXT) {
@@ -147,7 +147,10 @@ impl Translator<'_> {
                 return symbol("map", span);
             }
             if let Some(combined) = predicate::combined(name, span) {
-                self.hint(span, format!("`{name}` is gone; combine tests with `and`, `or` and `not` in one function"));
+                self.hint(
+                    span,
+                    format!("`{name}` was removed; combine tests with `and`, `or` and `not` in one function"),
+                );
                 return combined;
             }
             if (self.names.input)(name) {
@@ -158,7 +161,7 @@ impl Translator<'_> {
         Form { shape: Shape::Symbol(word), span }
     }
 
-    /// The modern name of `ctx/key` where it is not called.
+    /// The modern form of `ctx/key` outside of call position.
     fn context(&mut self, key: &str, span: Span) -> String {
         let modern = match key {
             "last-result" => return self.last_result(span),
@@ -169,17 +172,17 @@ impl Translator<'_> {
         modern
     }
 
-    /// The whole last value where who runs the program gives it; `*1` may be cut.
+    /// The complete last value, where the host provides it; `*1` may be shortened.
     fn last_result(&mut self, span: Span) -> String {
         self.hint(span, format!("`{CONTEXT}{LAST_RESULT}` is written `*1` now, which holds the start of large values; keep those with `def`"));
         if (self.names.input)(LAST_RESULT) { format!("data/{LAST_RESULT}") } else { "*1".to_owned() }
     }
 
-    /// What is stored under a key, nil when nothing is.
+    /// The value stored under a key; nil if there is none.
     fn stored(&self, key: &str, span: Span) -> Form {
         let is_stored = (self.names.memory)(key);
         if is_stored {
-            // Locals of the same name do not come in between.
+            // Locals of the same name do not shadow it.
             return Form { shape: Shape::Var(Keyword::intern(key)), span };
         }
         let nil = Form { shape: Shape::Literal(Value::Nil), span };
@@ -248,7 +251,7 @@ impl Translator<'_> {
         Ok(list(modern, span))
     }
 
-    /// `(memory/put :k v)` and `(memory/get :k)`; `None` when it is not written so.
+    /// `(memory/put :k v)` and `(memory/get :k)`; `None` for any other shape.
     fn memory(&mut self, head: &str, parts: &[Form], span: Span) -> Result<Option<Form>, Error> {
         let key: Box<str> = match parts.get(1).map(|key| &key.shape) {
             Some(Shape::Literal(Value::Keyword(key))) => key.name().into(),
@@ -270,7 +273,8 @@ impl Translator<'_> {
         }
     }
 
-    /// The arguments of a bare tool call, named: each by the tool's parameter in its place, or by its own name.
+    /// The arguments of a bare tool call, named: by the tool's parameter at the same position, or by the argument's own
+    /// name.
     fn named(&mut self, tool: &str, arguments: &[Form], span: Span) -> Result<Vec<Form>, Error> {
         let is_named = |form: &Form| matches!(form.shape, Shape::Map(_) | Shape::Literal(Value::Keyword(_)));
         if arguments.first().is_none_or(is_named) {
@@ -294,7 +298,7 @@ impl Translator<'_> {
         Ok(vec![Form { shape: Shape::Map(pairs), span }])
     }
 
-    /// The names of a tool's parameters, as far as its signature says.
+    /// The names of a tool's parameters, if its signature is known.
     fn parameters(&self, tool: &str) -> Vec<String> {
         let info = self.names.tools.iter().find(|info| info.name == tool);
         let signature = info.and_then(|info| info.signature.as_deref()).map(signature::parse_inputs);
@@ -306,7 +310,7 @@ impl Translator<'_> {
         self.names.tools.iter().any(|tool| tool.name == name)
     }
 
-    /// Does neither the program nor memory nor the language give the name a meaning?
+    /// True if neither the program nor memory nor the language defines the name.
     fn is_free(&self, name: Keyword) -> bool {
         !self.bound.contains(&name) && !(self.names.memory)(name.name()) && !(self.names.language)(name.name())
     }

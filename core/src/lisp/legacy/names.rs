@@ -1,4 +1,4 @@
-//! The names that a program binds anywhere. Old forms of these names are not translated: the program means its own.
+//! The names that a program binds anywhere. Old forms of these names are not translated.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use super::parts;
 use crate::lisp::{Form, Shape};
 use crate::value::{Keyword, Value};
 
-/// All names bound by definitions, functions and binding vectors, wherever they stand.
+/// All names bound by definitions, functions and binding vectors, at any depth.
 pub(super) fn bound(forms: &[Form]) -> HashSet<Keyword> {
     let mut names = HashSet::new();
     let mut left: Vec<&Form> = forms.iter().collect();

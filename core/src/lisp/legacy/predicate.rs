@@ -1,7 +1,7 @@
 //! The predicate builders `where`, `all-of`, `any-of` and `none-of` as functions of the current language (§23.2).
 //!
-//! Each is a small program in which placeholders stand for the arguments; arguments are evaluated once, outside of the
-//! function that is made, so that names of the templates never capture names of the program.
+//! Each is expanded from a template in which placeholders are replaced by the arguments. Arguments are evaluated once,
+//! outside of the resulting function, so that names of the templates never capture names of the program.
 
 use crate::lisp::read::{Budget, read};
 use crate::lisp::{Error, Form, Shape};
@@ -9,10 +9,10 @@ use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::Keyword;
 
-/// Keywords become their names, so that `:open` equals `"open"`.
+/// Converts keywords to their names, so that `:open` equals `"open"`.
 const PLAIN: &str = "(fn [x] (if (core/keyword? x) (core/name x) x))";
 
-/// What an operator tests of the field `a` and the wanted value `b`; `plain` makes names of keywords.
+/// The test of each operator, with the field as `a` and the wanted value as `b`; `plain` converts keywords to names.
 const OPERATORS: [(&str, &str); 8] = [
     ("=", "(core/= (plain a) (plain b))"),
     ("not=", "(core/not= (plain a) (plain b))"),
@@ -29,7 +29,7 @@ const OPERATORS: [(&str, &str); 8] = [
     ("in", "(if (core/coll? b) (core/boolean (core/some (fn [x] (core/= (plain x) (plain a))) b)) false)"),
 ];
 
-/// `(where field)` and `(where field op value)`, whose arguments are translated already.
+/// `(where field)` and `(where field op value)` with translated arguments.
 pub(super) fn filter(arguments: Vec<Form>, span: Span) -> Result<Form, Error> {
     let wrong = |reason, problem: String, at| {
         Err(Error::new(reason, problem).within("where").hint("Write (where :key = value) or (where :key)").at(at))
@@ -44,7 +44,8 @@ pub(super) fn filter(arguments: Vec<Form>, span: Span) -> Result<Form, Error> {
             };
             let text =
                 format!("(let [field FIELD b VALUE plain {PLAIN}] (fn [row] (let [a (core/get row field)] {test})))");
-            // The value is evaluated where `field` is bound already; a name that no program can write keeps it apart.
+            // The value is evaluated where `field` is already bound; a name that programs cannot write prevents
+            // capture.
             made(&text, &[("FIELD", &field), ("VALUE", &value)], span)
         }
         Err(rest) => match rest.as_slice() {
@@ -58,7 +59,7 @@ pub(super) fn filter(arguments: Vec<Form>, span: Span) -> Result<Form, Error> {
     }
 }
 
-/// A function that gets a key of its argument.
+/// A function that looks up a key of its argument.
 pub(super) fn getter(key: &Form, span: Span) -> Result<Form, Error> {
     getter_of("(core/get row field)", key, span)
 }
@@ -67,7 +68,7 @@ fn getter_of(body: &str, field: &Form, span: Span) -> Result<Form, Error> {
     made(&format!("(let [field FIELD] (fn [row] {body}))"), &[("FIELD", field)], span)
 }
 
-/// The function that `all-of`, `any-of` or `none-of` is.
+/// The function of `all-of`, `any-of` or `none-of`.
 pub(super) fn combined(name: &str, span: Span) -> Option<Form> {
     let test = match name {
         "all-of" => "(core/every? (fn [test] (test row)) tests)",
@@ -78,7 +79,7 @@ pub(super) fn combined(name: &str, span: Span) -> Option<Form> {
     made(&format!("(fn [& tests] (fn [row] {test}))"), &[], span).ok()
 }
 
-/// The form that a template makes, all of it at one place. Its own names get a mark that the reader knows nothing of.
+/// Expands a template, all of it at one span. Its own names get a mark that the reader does not accept.
 fn made(template: &str, arguments: &[(&str, &Form)], span: Span) -> Result<Form, Error> {
     let form = read(template, Budget::default())?.into_iter().next();
     form.map(|form| filled(&form, arguments, span))

@@ -1,4 +1,4 @@
-//! Tests of the legacy dialect: programs and what they become.
+//! Tests of the legacy dialect: programs and their translations.
 
 use super::*;
 use crate::lisp::read::{Budget, read};
@@ -7,7 +7,7 @@ fn tool(name: &str, signature: Option<&str>) -> ToolInfo {
     ToolInfo { name: name.into(), signature: signature.map(Into::into), description: None }
 }
 
-/// In a world with the tools search, fetch and log, the inputs query, user and search-terms, and `total` in memory.
+/// Translates with the tools search, fetch and log, the inputs query, user and search-terms, and `total` in memory.
 fn translated(source: &str) -> Result<Translation, Error> {
     let tools = [tool("search", None), tool("fetch", Some("(url :string, depth :int?) -> :any")), tool("log", None)];
     let names = LegacyNames {

@@ -1,8 +1,9 @@
-//! Branches of parallel forms: machines of their own, on threads while some are free, on the caller's otherwise.
+//! Branches of parallel forms: each has its own machine, on a worker thread while one is free, otherwise on the
+//! caller's thread.
 //!
-//! What a branch gives does not depend on the thread that runs it, or on what other branches do at the same time: each is
-//! held to the limits alone, together with what its parent held and had done; results stand in the order of the branches,
-//! of several errors that of the first branch counts, and limits break at the first branch that is too much in that order.
+//! The result of a branch does not depend on its thread or on concurrent branches: each has the full limits, less what
+//! its parent had used. Results are in the order of the branches; of several errors that of the first branch counts,
+//! and a shared limit is exceeded by the first branch in that order that is too much.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,15 +14,15 @@ use std::thread;
 use super::globals::Snapshot;
 use super::{Globals, Limits, Machine, Target, World};
 use crate::heap;
-use crate::lisp::run::{Stack, contained};
-use crate::lisp::{Call, Halt, R};
-use crate::value::{Keyword, Map, Value, take_owed};
+use crate::lisp::stack::{Stack, catch_panic};
+use crate::lisp::{Call, EvalResult, Halt};
+use crate::value::{Keyword, Map, Value, take_uncharged};
 
-/// What a branch does: its machine and its number in, its value out.
-type Work<'w> = &'w (dyn Fn(&mut Machine<'_>, usize) -> R + Sync);
+/// The work of a branch: gets its machine and its number, returns its value.
+type Work<'w> = &'w (dyn Fn(&mut Machine<'_>, usize) -> EvalResult + Sync);
 
-/// What all branches of one form share.
-struct Fork<'f> {
+/// The shared state of the branches of one form.
+struct ParallelForm<'f> {
     work: Work<'f>,
     count: usize,
     world: &'f World<'f>,
@@ -29,52 +30,52 @@ struct Fork<'f> {
     globals: Snapshot<'f>,
     journal: Option<Map>,
     keywords: BTreeSet<Keyword>,
-    /// Which parallel form of the parent this is, and where the parent is.
+    /// The number of this parallel form in its parent, and the parent's position.
     form: u32,
     branches: Vec<(u32, u32)>,
     serial: u64,
     steps: u64,
-    held: i64,
+    held_bytes: i64,
     depth: u64,
     deadline_ms: u64,
-    /// The next branch that nobody has begun.
+    /// The next branch to start.
     next: AtomicUsize,
-    /// The first branch known to have ended with an error; later ones need not begin.
+    /// The first branch known to have failed; later ones need not start.
     failed: AtomicUsize,
-    ended: Mutex<Vec<Ended>>,
-    /// Steps and bytes of all branches that have ended.
+    ended: Mutex<Vec<BranchResult>>,
+    /// Total steps and bytes of the finished branches.
     spent: AtomicU64,
-    kept: AtomicI64,
+    retained: AtomicI64,
 }
 
-/// What came of a branch.
-struct Ended {
+/// The result of a branch.
+struct BranchResult {
     branch: usize,
-    result: R,
+    result: EvalResult,
     calls: Vec<Call>,
     warnings: Vec<String>,
     keywords: BTreeSet<Keyword>,
     steps: u64,
     peak: i64,
-    /// Bytes that live on.
+    /// Bytes that are still allocated.
     bytes: i64,
 }
 
 /// The values of all branches, or the number and error of the first that failed.
-type Joined = Result<Vec<Value>, (usize, Box<Halt>)>;
+type BranchValues = Result<Vec<Value>, (usize, Box<Halt>)>;
 
 impl Machine<'_> {
-    /// Does `count` pieces of work side by side and gives their values in order, or the number and error of the first
+    /// Runs `count` pieces of work in parallel and returns their values in order, or the number and error of the first
     /// that failed. Definitions and printed entries of branches are dropped; their tool calls are recorded.
-    pub(crate) fn fork(&mut self, count: usize, work: Work<'_>) -> R<Joined> {
-        self.reserve(count.saturating_mul(size_of::<Ended>()))?;
-        // Branches are only left out because of what others took.
-        let held = self.held();
-        self.within_steps()?;
-        self.within_bytes(held, 0)?;
+    pub(crate) fn fork(&mut self, count: usize, work: Work<'_>) -> EvalResult<BranchValues> {
+        self.reserve(count.saturating_mul(size_of::<BranchResult>()))?;
+        // Branches are skipped only because of what other branches used.
+        let held_bytes = self.held_bytes();
+        self.check_steps()?;
+        self.check_bytes(held_bytes, 0)?;
         self.forms += 1;
         let ends = self.world.host.elapsed_ms().saturating_add(self.limits.parallel_timeout_ms);
-        let fork = Fork {
+        let fork = ParallelForm {
             work,
             count,
             world: &self.world,
@@ -86,50 +87,50 @@ impl Machine<'_> {
             branches: self.branches.clone(),
             serial: self.serial,
             steps: self.steps(),
-            held,
+            held_bytes,
             depth: self.depth,
             deadline_ms: self.deadline_ms.map_or(ends, |deadline| deadline.min(ends)),
             next: AtomicUsize::new(0),
             failed: AtomicUsize::new(usize::MAX),
-            // Made at its full size here: what grows on another thread is counted there.
+            // Allocated at full size here: growth on another thread would be charged to that thread.
             ended: Mutex::new(Vec::with_capacity(count)),
             spent: AtomicU64::new(0),
-            kept: AtomicI64::new(0),
+            retained: AtomicI64::new(0),
         };
         let here = Stack::until(self.stack_end);
         let before = heap::live();
         thread::scope(|scope| {
             for _ in 1..count {
-                if !self.world.shared.hire(self.limits.parallel_workers) {
+                if !self.world.shared.acquire_worker(self.limits.parallel_workers) {
                     break;
                 }
                 let fork = &fork;
                 let helper = move |stack: &Stack| {
-                    fork.help(stack);
-                    fork.world.shared.dismiss();
+                    fork.run_branches(stack);
+                    fork.world.shared.release_worker();
                 };
                 if Stack::branch(scope, helper).is_err() {
-                    self.world.shared.dismiss();
+                    self.world.shared.release_worker();
                     break;
                 }
             }
-            fork.help(&here);
+            fork.run_branches(&here);
         });
-        // What branches left is taken over one by one. What threads need for themselves is made on one thread and freed on
-        // another: it is not the program's.
+        // The allocations of branches are charged one by one. What threads allocate for themselves is made on one
+        // thread and freed on another: it is not charged to the program.
         heap::adopt(before - heap::live());
         let mut ended = fork.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
         ended.sort_by_key(|ended| ended.branch);
-        self.join(ended, held)
+        self.join(ended, held_bytes)
     }
 
-    /// Takes over what branches made, up to the first that failed or that makes it too much. `held` is what the machine
+    /// Takes over the results of the branches, up to the first that failed or exceeds a limit. `held_bytes` is the memory
     /// held before.
-    fn join(&mut self, ended: Vec<Ended>, mut held: i64) -> R<Joined> {
+    fn join(&mut self, ended: Vec<BranchResult>, mut held_bytes: i64) -> EvalResult<BranchValues> {
         let (mut values, mut failed) = (Vec::with_capacity(ended.len()), None);
         for branch in ended {
             heap::adopt(branch.bytes);
-            held = held.saturating_add(branch.bytes.max(0));
+            held_bytes = held_bytes.saturating_add(branch.bytes.max(0));
             if failed.is_some() {
                 continue;
             }
@@ -138,7 +139,7 @@ impl Machine<'_> {
             self.keywords.extend(branch.keywords);
             self.steps = self.steps.saturating_add(branch.steps);
             self.peak = self.peak.max(branch.peak);
-            match self.within_steps().and_then(|()| self.within_bytes(held, 0)).and(branch.result) {
+            match self.check_steps().and_then(|()| self.check_bytes(held_bytes, 0)).and(branch.result) {
                 Ok(value) => values.push(value),
                 Err(halt) => failed = Some((branch.branch, halt)),
             }
@@ -148,11 +149,11 @@ impl Machine<'_> {
     }
 }
 
-impl Fork<'_> {
-    /// Does branches until none is left.
-    fn help(&self, stack: &Stack) {
+impl ParallelForm<'_> {
+    /// Runs branches until none is left.
+    fn run_branches(&self, stack: &Stack) {
         let targets = self.globals.targets();
-        while !self.is_spent() {
+        while !self.exceeds_limits() {
             let branch = self.next.fetch_add(1, Ordering::Relaxed);
             if branch >= self.count || branch > self.failed.load(Ordering::Relaxed) {
                 return;
@@ -162,20 +163,20 @@ impl Fork<'_> {
                 self.failed.fetch_min(branch, Ordering::Relaxed);
             }
             self.spent.fetch_add(ended.steps, Ordering::Relaxed);
-            self.kept.fetch_add(ended.bytes.max(0), Ordering::Relaxed);
+            self.retained.fetch_add(ended.bytes.max(0), Ordering::Relaxed);
             self.ended.lock().unwrap_or_else(PoisonError::into_inner).push(ended);
         }
     }
 
-    /// Have branches that ended broken a limit together? All before them were begun, so that it breaks when they are
-    /// taken over in order, if nothing else is wrong before.
-    fn is_spent(&self) -> bool {
+    /// True if the finished branches together exceed a limit. All branches before them were started, so the limit is
+    /// exceeded when they are joined in order, unless an earlier one fails.
+    fn exceeds_limits(&self) -> bool {
         let steps = self.steps.saturating_add(self.spent.load(Ordering::Relaxed));
-        let held = self.held.saturating_add(self.kept.load(Ordering::Relaxed));
-        steps > self.limits.steps || u64::try_from(held).unwrap_or(0) > self.limits.memory_bytes
+        let held_bytes = self.held_bytes.saturating_add(self.retained.load(Ordering::Relaxed));
+        steps > self.limits.steps || u64::try_from(held_bytes).unwrap_or(0) > self.limits.memory_bytes
     }
 
-    fn run(&self, branch: usize, stack: &Stack, targets: &[Target]) -> Ended {
+    fn run(&self, branch: usize, stack: &Stack, targets: &[Target]) -> BranchResult {
         let before = heap::live();
         let number = u32::try_from(branch).unwrap_or(u32::MAX);
         let mut machine = Machine::of(self.world.clone(), self.limits.clone(), &[]);
@@ -186,10 +187,10 @@ impl Fork<'_> {
         machine.branches.push((self.form, number));
         machine.steps = self.steps;
         machine.depth = self.depth;
-        machine.baseline -= self.held;
+        machine.baseline -= self.held_bytes;
         machine.deadline_ms = Some(self.deadline_ms);
-        let result = contained(|| (self.work)(&mut machine, branch));
-        let steps = (machine.steps() - self.steps).saturating_add(take_owed() as u64);
+        let result = catch_panic(|| (self.work)(&mut machine, branch));
+        let steps = (machine.steps() - self.steps).saturating_add(take_uncharged() as u64);
         let peak = machine.peak;
         let (calls, warnings, keywords) = (
             std::mem::take(&mut machine.calls),
@@ -198,10 +199,10 @@ impl Fork<'_> {
         );
         drop(machine);
         let bytes = heap::live() - before;
-        Ended { branch, result, calls, warnings, keywords, steps, peak, bytes }
+        BranchResult { branch, result, calls, warnings, keywords, steps, peak, bytes }
     }
 
-    /// Where the numbers of a branch's closures begin: far from the parent's and from those of other branches.
+    /// The first number for a branch's closures: far from those of the parent and of other branches.
     fn serial(&self, branch: u32) -> u64 {
         let mut hasher = DefaultHasher::new();
         (self.serial, self.form, branch).hash(&mut hasher);

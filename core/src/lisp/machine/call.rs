@@ -1,23 +1,20 @@
-//! Calling values: what each kind of value does in call position, frames, and the guards against calling too deep.
+//! Calls: the behaviour of each kind of value in call position, frames, and the limit of nesting.
 
 #![expect(clippy::inline_always, reason = "measured: most of a small function's time is that of its call")]
 
-use super::escape::{left, made, settled};
-use super::{Flow, Frame, Machine, Place};
-use crate::lisp::builtins::{Arity, Builtin, Run};
-use crate::lisp::function::{Bound, Closure, Function};
-use crate::lisp::{Error, Halt, R, described};
+use super::builtin::{Arity, Builtin, Implementation};
+use super::error_reason::{made_function_error, nested_error, program_error};
+use super::function::{Bound, Callable, Closure};
+use super::{CodePosition, Flow, Frame, Machine};
+use crate::lisp::{Error, EvalResult, Halt, described};
 use crate::reasons::Reason;
 use crate::value::{Keyword, Map, Value};
 
-/// Native stack kept for what runs between two calls: expressions within expressions and builtins.
-pub(crate) const STACK_MARGIN: usize = 4 << 20;
-
 impl Machine<'_> {
-    /// Calls a function value with these arguments; anything that is not callable fails as in call position.
+    /// Calls a value with these arguments; a value that is not callable fails as in call position.
     ///
-    /// What the function defines is forgotten when it returns (language contract §7.5).
-    pub fn call(&mut self, function: &Value, args: &mut [Value]) -> R {
+    /// Definitions made by the function are undone when it returns (language contract §7.5).
+    pub fn call(&mut self, function: &Value, args: &mut [Value]) -> EvalResult {
         let mark = self.globals.enter();
         let value = self.apply(function, args)?;
         self.globals.leave(mark);
@@ -26,18 +23,18 @@ impl Machine<'_> {
 
     /// Calls a closure for a builtin.
     #[inline]
-    pub(crate) fn call_fleeting(&mut self, closure: &Closure, args: &mut [Value]) -> R {
+    pub(crate) fn call_scoped(&mut self, closure: &Closure, args: &mut [Value]) -> EvalResult {
         let mark = self.globals.enter();
         let value = self.call_closure(closure, args)?;
         self.globals.leave(mark);
         Ok(value)
     }
 
-    /// The same with one argument, which is put into the frame at once.
+    /// The same with one argument, which is written directly into the frame.
     #[inline]
-    pub(crate) fn call_fleeting1(&mut self, closure: &Closure, arg: Value) -> R {
+    pub(crate) fn call_scoped1(&mut self, closure: &Closure, arg: Value) -> EvalResult {
         if !closure.lambda.takes(1) {
-            return self.call_fleeting(closure, &mut [arg]);
+            return self.call_scoped(closure, &mut [arg]);
         }
         let mark = self.globals.enter();
         let value = match closure.lambda.slots {
@@ -51,9 +48,9 @@ impl Machine<'_> {
 
     /// The same with two arguments.
     #[inline]
-    pub(crate) fn call_fleeting2(&mut self, closure: &Closure, one: Value, two: Value) -> R {
+    pub(crate) fn call_scoped2(&mut self, closure: &Closure, one: Value, two: Value) -> EvalResult {
         if !closure.lambda.takes(2) {
-            return self.call_fleeting(closure, &mut [one, two]);
+            return self.call_scoped(closure, &mut [one, two]);
         }
         let mark = self.globals.enter();
         let value = match closure.lambda.slots {
@@ -65,10 +62,13 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    /// Calls a value as in call position: what it defines stays.
-    pub(crate) fn apply(&mut self, function: &Value, args: &mut [Value]) -> R {
+    /// Calls a value as in call position: its definitions persist.
+    pub(crate) fn apply(&mut self, function: &Value, args: &mut [Value]) -> EvalResult {
         match function {
-            Value::Function(function) => self.call_function(function, args),
+            Value::Function(body) => match Callable::of(body) {
+                Some(callable) => self.call_function(callable, args),
+                None => Err(not_callable(function)),
+            },
             Value::Keyword(word) => self.call_keyword(*word, args),
             Value::Map(map) => call_map(map, args),
             Value::Set(set) => match args {
@@ -81,7 +81,7 @@ impl Machine<'_> {
                 let Some(value) = self.globals.named(&self.world, *name).cloned() else {
                     return Err(unbound(*name));
                 };
-                // A var may hold itself.
+                // A var may refer to itself.
                 self.enter()?;
                 let result = self.apply(&value, args)?;
                 self.exit();
@@ -93,60 +93,63 @@ impl Machine<'_> {
 
     /// Calls a function value.
     #[inline]
-    pub(crate) fn call_function(&mut self, function: &Function, args: &mut [Value]) -> R {
+    pub(crate) fn call_function(&mut self, function: &Callable, args: &mut [Value]) -> EvalResult {
         match function {
-            Function::Closure(closure) => self.call_closure(closure, args),
-            Function::Builtin(builtin) => self.call_row(builtin, args),
-            Function::Tool(name) => {
+            Callable::Closure(closure) => self.call_closure(closure, args),
+            Callable::Builtin(builtin) => self.call_row(builtin, args),
+            Callable::Tool(name) => {
                 let named = super::tool::gather(name, args)?;
                 self.call_tool(name, &named)
             }
-            Function::Bound(bound) => self.call_bound(bound, args).map_err(|halt| made(halt, bound.name)),
+            Callable::Bound(bound) => {
+                self.call_bound(bound, args).map_err(|halt| made_function_error(halt, bound.name))
+            }
         }
     }
 
-    /// Calls a function made of others.
+    /// Calls a function made of other functions.
     #[inline]
-    pub(crate) fn call_bound(&mut self, bound: &Bound, args: &mut [Value]) -> R {
+    pub(crate) fn call_bound(&mut self, bound: &Bound, args: &mut [Value]) -> EvalResult {
         self.enter()?;
-        let value = (bound.run)(self, &bound.parts, args).map_err(|halt| left(halt, bound.name, Arity::from(0)))?;
+        let value =
+            (bound.run)(self, &bound.parts, args).map_err(|halt| nested_error(halt, bound.name, Arity::from(0)))?;
         self.exit();
         Ok(value)
     }
 
-    /// Calls a builtin with any number of arguments for another one.
+    /// Calls a builtin with any number of arguments on behalf of another builtin.
     #[inline]
-    pub(crate) fn call_builtin(&mut self, builtin: &'static Builtin, args: &mut [Value]) -> R {
+    pub(crate) fn call_builtin(&mut self, builtin: &'static Builtin, args: &mut [Value]) -> EvalResult {
         match Self::code(builtin, args.len()) {
-            Ok(run) => run(self, args).map_err(|halt| left(halt, builtin.name, builtin.arity)),
-            Err(halt) => Err(left(halt, builtin.name, builtin.arity)),
+            Ok(run) => run(self, args).map_err(|halt| nested_error(halt, builtin.name, builtin.arity)),
+            Err(halt) => Err(nested_error(halt, builtin.name, builtin.arity)),
         }
     }
 
-    /// Calls a builtin for the program.
+    /// Calls a builtin on behalf of the program.
     #[inline]
-    pub(crate) fn call_row(&mut self, builtin: &'static Builtin, args: &mut [Value]) -> R {
-        Self::code(builtin, args.len())?(self, args).map_err(|halt| settled(halt, builtin))
+    pub(crate) fn call_row(&mut self, builtin: &'static Builtin, args: &mut [Value]) -> EvalResult {
+        Self::code(builtin, args.len())?(self, args).map_err(|halt| program_error(halt, builtin))
     }
 
-    /// What runs when a builtin gets so many arguments.
+    /// The implementation of a builtin for this number of arguments.
     #[inline]
-    fn code(builtin: &'static Builtin, count: usize) -> R<fn(&mut Self, &mut [Value]) -> R> {
+    fn code(builtin: &'static Builtin, count: usize) -> EvalResult<fn(&mut Self, &mut [Value]) -> EvalResult> {
         if !builtin.arity.allows(count) {
             return Err(arity_error(builtin, count));
         }
         match builtin.run {
-            Run::Function(run) => Ok(run),
-            Run::Form => {
+            Implementation::Function(run) => Ok(run),
+            Implementation::Form => {
                 let problem = format!("`{}` is a form, not a function", builtin.name);
                 Error::new(Reason::NotCallable, problem).halt()
             }
         }
     }
 
-    /// Calls a closure with its arguments somewhere else; they are moved into its frame.
+    /// Calls a closure; the arguments are moved into its frame.
     #[inline]
-    pub(crate) fn call_closure(&mut self, closure: &Closure, args: &mut [Value]) -> R {
+    pub(crate) fn call_closure(&mut self, closure: &Closure, args: &mut [Value]) -> EvalResult {
         match closure.lambda.slots {
             0..=2 => framed::<2>(self, closure, args),
             3..=4 => framed::<4>(self, closure, args),
@@ -161,7 +164,7 @@ impl Machine<'_> {
     }
 
     #[inline]
-    fn run_framed(&mut self, closure: &Closure, args: &mut [Value], frame: &mut [Value]) -> R {
+    fn run_framed(&mut self, closure: &Closure, args: &mut [Value], frame: &mut [Value]) -> EvalResult {
         let lambda = &*closure.lambda;
         let fixed = lambda.fixed as usize;
         if lambda.takes(args.len()) {
@@ -186,7 +189,8 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    /// Runs a closure on its frame on the native stack: the arguments are in their slots, their number has been checked.
+    /// Runs a closure with a frame on the native stack: the arguments are in their slots, their number has been
+    /// checked.
     #[inline(always)]
     pub(crate) fn run<const N: usize>(&mut self, closure: &Closure, frame: &mut [Value; N], out: &mut Value) -> Flow {
         if let Err(halt) = self.enter_at(std::ptr::from_ref(frame).addr()) {
@@ -197,17 +201,17 @@ impl Machine<'_> {
         flow
     }
 
-    /// Counts a call and checks that it is not too deep. After an error nothing runs on this machine any more, so the
-    /// way back from one need not come by [`Machine::exit`].
+    /// Counts a call and checks the depth. A machine is not used after an error, so returning from one may skip
+    /// [`Machine::exit`].
     #[inline]
-    pub(crate) fn enter(&mut self) -> R<()> {
+    pub(crate) fn enter(&mut self) -> EvalResult<()> {
         let here = 0_u8;
         self.enter_at(std::ptr::from_ref(&here).addr())
     }
 
-    /// The same with an address on the native stack that is near its end.
+    /// The same with a current address of the native stack.
     #[inline(always)]
-    fn enter_at(&mut self, here: usize) -> R<()> {
+    fn enter_at(&mut self, here: usize) -> EvalResult<()> {
         self.depth += 1;
         if self.depth > self.limits.depth || here < self.stack_end {
             return Err(self.too_deep());
@@ -215,13 +219,13 @@ impl Machine<'_> {
         self.tick()
     }
 
-    /// A call has returned.
+    /// Counts the return of a call.
     #[inline]
     pub(crate) fn exit(&mut self) {
         self.depth -= 1;
     }
 
-    /// Is the program's own text running, no function?
+    /// True outside of all functions.
     pub(crate) fn outermost(&self) -> bool {
         self.depth == 0
     }
@@ -232,12 +236,12 @@ impl Machine<'_> {
         let problem = if self.depth > self.limits.depth {
             format!("calls are nested deeper than {depth}")
         } else {
-            format!("calls with large expressions are nested {depth} deep, no room is left for more")
+            format!("calls with large expressions are nested {depth} deep, which exhausts the stack")
         };
         Error::new(Reason::MemoryExceeded, problem).hint("Use loop with recur, or reduce, instead of recursion").into()
     }
 
-    /// `(:key x)`: flexible lookup in a map, nil in anything else.
+    /// `(:key x)`: flexible lookup in a map, nil for anything else.
     #[inline]
     pub(crate) fn keyword_get(&mut self, word: Keyword, of: &Value) -> Value {
         match of {
@@ -247,7 +251,7 @@ impl Machine<'_> {
     }
 
     /// Calls a keyword.
-    pub(crate) fn call_keyword(&mut self, word: Keyword, args: &mut [Value]) -> R {
+    pub(crate) fn call_keyword(&mut self, word: Keyword, args: &mut [Value]) -> EvalResult {
         match args {
             [of] => Ok(self.keyword_get(word, of)),
             [Value::Map(map), default] => {
@@ -259,20 +263,25 @@ impl Machine<'_> {
         }
     }
 
-    /// Adds name and place of a builtin's call to its error.
+    /// Adds the name and span of a builtin's call to its error.
     #[cold]
-    pub(crate) fn complain(&self, halt: Box<Halt>, builtin: &'static Builtin, place: &Place) -> Box<Halt> {
-        self.blame(settled(halt, builtin), place)
+    pub(crate) fn builtin_error(
+        &self,
+        halt: Box<Halt>,
+        builtin: &'static Builtin,
+        position: &CodePosition,
+    ) -> Box<Halt> {
+        self.with_span(program_error(halt, builtin), position)
     }
 }
 
 #[inline(never)]
-fn framed<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, args: &mut [Value]) -> R {
+fn framed<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, args: &mut [Value]) -> EvalResult {
     machine.run_framed(closure, args, &mut *Frame::<N>::new())
 }
 
 #[inline(never)]
-fn framed1<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, arg: Value) -> R {
+fn framed1<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, arg: Value) -> EvalResult {
     let mut frame = Frame::<N>::new();
     frame[0].put(arg);
     let mut value = Value::Nil;
@@ -281,7 +290,7 @@ fn framed1<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, arg: Va
 }
 
 #[inline(never)]
-fn framed2<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, one: Value, two: Value) -> R {
+fn framed2<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, one: Value, two: Value) -> EvalResult {
     let mut frame = Frame::<N>::new();
     frame[0].put(one);
     frame[1].put(two);
@@ -290,7 +299,7 @@ fn framed2<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, one: Va
     Ok(value)
 }
 
-fn call_map(map: &Map, args: &mut [Value]) -> R {
+fn call_map(map: &Map, args: &mut [Value]) -> EvalResult {
     match args {
         [key] => Ok(map.lookup_key(key).cloned().unwrap_or_default()),
         [key, default] => Ok(map.lookup_key(key).cloned().unwrap_or_else(|| std::mem::take(default))),
@@ -310,21 +319,12 @@ fn keyword_call(word: Keyword, got: usize) -> Box<Halt> {
         .into()
 }
 
-/// Names the function that complains.
-#[cold]
-pub(crate) fn within(mut halt: Box<Halt>, name: &'static str) -> Box<Halt> {
-    if let Halt::Error(error) = &mut *halt {
-        error.op.get_or_insert(name.into());
-    }
-    halt
-}
-
 /// `not_callable`
 #[cold]
 pub(crate) fn not_callable(value: &Value) -> Box<Halt> {
     let hint = match value {
-        Value::List(_) => "Use (nth list i) or (get list i) for an item; a list of data is written [1 2]",
-        Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Big(_) => "A list of data is written [1 2], not (1 2)",
+        Value::List(_) => "Use (nth list i) or (get list i) for an item; write a list of data as [1 2]",
+        Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Big(_) => "Write a list of data as [1 2], not (1 2)",
         _ => "Only functions, keywords, maps and sets can be called",
     };
     Error::new(Reason::NotCallable, format!("{} cannot be called", described(value))).hint(hint).into()
@@ -335,7 +335,7 @@ pub(crate) fn not_callable(value: &Value) -> Box<Halt> {
 pub(crate) fn unbound(name: Keyword) -> Box<Halt> {
     let name = name.name();
     Error::new(Reason::UnboundVar, format!("`{name}` is not defined yet"))
-        .hint(format!("Put (def {name} …) before it, where it runs first"))
+        .hint(format!("Evaluate (def {name} …) first"))
         .into()
 }
 

@@ -1,14 +1,14 @@
-//! A function that a builtin is about to call many times, looked at once.
+//! Function arguments of builtins, resolved once for many calls.
 
 #![expect(clippy::inline_always, reason = "measured: adding two integers must not cost a call")]
 
 use super::Machine;
-use crate::lisp::builtins::Builtin;
-use crate::lisp::function::{Bound, Closure, Function};
-use crate::lisp::{R, wrong};
+use super::builtin::Builtin;
+use super::function::{Bound, Callable, Closure};
+use crate::lisp::{EvalResult, wrong};
 use crate::value::{Keyword, Value};
 
-/// A function value as an argument of a higher-order builtin.
+/// A function argument of a higher-order builtin.
 #[derive(Clone, Copy)]
 pub struct Callee<'v>(Target<'v>);
 
@@ -23,7 +23,7 @@ enum Target<'v> {
     Product(&'static Builtin),
     Builtin(&'static Builtin),
     Keyword(Keyword),
-    /// Made of other functions; it calls them as they must be called.
+    /// A function made of other functions.
     Bound(&'v Bound),
     Other(&'v Value),
 }
@@ -42,14 +42,14 @@ impl Target<'_> {
 
 impl<'v> Callee<'v> {
     /// A closure, builtin, keyword, set or tool as argument `position` (language contract §7.3); maps, lists, strings
-    /// and the rest are a `type_error`.
-    pub fn of(position: usize, function: &'v Value) -> R<Self> {
+    /// and other values are a `type_error`.
+    pub fn of(position: usize, function: &'v Value) -> EvalResult<Self> {
         match function {
-            Value::Function(shared) => Ok(Self(match &**shared {
-                Function::Closure(closure) => Target::Closure(closure),
-                Function::Builtin(builtin) => Target::of(builtin),
-                Function::Bound(bound) => Target::Bound(bound),
-                Function::Tool(_) => Target::Other(function),
+            Value::Function(shared) => Ok(Self(match Callable::of(shared) {
+                Some(Callable::Closure(closure)) => Target::Closure(closure),
+                Some(Callable::Builtin(builtin)) => Target::of(builtin),
+                Some(Callable::Bound(bound)) => Target::Bound(bound),
+                Some(Callable::Tool(_)) | None => Target::Other(function),
             })),
             Value::Keyword(word) => Ok(Self(Target::Keyword(*word))),
             Value::Set(_) | Value::Var(_) => Ok(Self(Target::Other(function))),
@@ -59,7 +59,7 @@ impl<'v> Callee<'v> {
 
     /// Calls it with one argument.
     #[inline]
-    pub fn call1(&self, machine: &mut Machine<'_>, arg: Value) -> R {
+    pub fn call1(&self, machine: &mut Machine<'_>, arg: Value) -> EvalResult {
         if let Some(value) = self.quick1(&arg) {
             return Ok(value);
         }
@@ -67,35 +67,35 @@ impl<'v> Callee<'v> {
             Target::Keyword(word) => Ok(machine.keyword_get(word, &arg)),
             Target::Closure(closure) => match self.seen(machine, &arg)? {
                 Some(value) => Ok(value.clone()),
-                None => machine.call_fleeting1(closure, arg),
+                None => machine.call_scoped1(closure, arg),
             },
             _ => self.call(machine, &mut [arg]),
         }
     }
 
-    /// Calls it with one argument that stays where it is.
+    /// Calls it with one argument that is not consumed.
     #[inline]
-    pub(crate) fn call1_on(&self, machine: &mut Machine<'_>, arg: &Value) -> R {
+    pub(crate) fn call1_on(&self, machine: &mut Machine<'_>, arg: &Value) -> EvalResult {
         match self.seen(machine, arg)? {
             Some(value) => Ok(value.clone()),
             None => self.call1(machine, arg.clone()),
         }
     }
 
-    /// Calls it with one argument that stays where it is, and asks for the truth of the result.
+    /// Calls it with one argument that is not consumed; returns the truth of the result.
     #[inline]
-    pub(crate) fn test_on(&self, machine: &mut Machine<'_>, arg: &Value) -> R<bool> {
+    pub(crate) fn test_on(&self, machine: &mut Machine<'_>, arg: &Value) -> EvalResult<bool> {
         match self.seen(machine, arg)? {
             Some(value) => Ok(value.is_truthy()),
             None => self.test(machine, arg.clone()),
         }
     }
 
-    /// What it gives for the argument, when it is a function that only reads: a call like any other, without a frame.
+    /// The result of a projection: counts as a call, but needs no frame. `None` for other functions.
     #[inline]
-    fn seen<'a>(&'a self, machine: &mut Machine<'_>, arg: &'a Value) -> R<Option<&'a Value>> {
+    fn seen<'a>(&'a self, machine: &mut Machine<'_>, arg: &'a Value) -> EvalResult<Option<&'a Value>> {
         let Target::Closure(Closure { lambda, captures, .. }) = self.0 else { return Ok(None) };
-        let Some(value) = lambda.reading.as_ref().and_then(|reading| reading.see(arg, captures)) else {
+        let Some(value) = lambda.projection.as_ref().and_then(|projection| projection.apply(arg, captures)) else {
             return Ok(None);
         };
         machine.enter()?;
@@ -105,17 +105,17 @@ impl<'v> Callee<'v> {
 
     /// Calls it with two arguments.
     #[inline]
-    pub fn call2(&self, machine: &mut Machine<'_>, one: Value, two: Value) -> R {
+    pub fn call2(&self, machine: &mut Machine<'_>, one: Value, two: Value) -> EvalResult {
         if let Some(value) = self.quick2(&one, &two) {
             return Ok(value);
         }
         match self.0 {
-            Target::Closure(closure) => machine.call_fleeting2(closure, one, two),
+            Target::Closure(closure) => machine.call_scoped2(closure, one, two),
             _ => self.call(machine, &mut [one, two]),
         }
     }
 
-    /// Its value for a small number, when it is a function that takes no call for it.
+    /// The result of an arithmetic builtin for a small number; `None` if it must be called.
     #[inline(always)]
     pub(crate) fn quick1(&self, arg: &Value) -> Option<Value> {
         match (self.0, arg) {
@@ -137,9 +137,9 @@ impl<'v> Callee<'v> {
 
     /// Calls it with any number of arguments, which may be moved out.
     #[inline]
-    pub fn call(&self, machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    pub fn call(&self, machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         match self.0 {
-            Target::Closure(closure) => machine.call_fleeting(closure, args),
+            Target::Closure(closure) => machine.call_scoped(closure, args),
             Target::Builtin(builtin) | Target::Step(_, builtin) | Target::Sum(builtin) | Target::Product(builtin) => {
                 machine.call_builtin(builtin, args)
             }
@@ -149,9 +149,9 @@ impl<'v> Callee<'v> {
         }
     }
 
-    /// Calls it with one argument and asks for the truth of the result.
+    /// Calls it with one argument; returns the truth of the result.
     #[inline]
-    pub fn test(&self, machine: &mut Machine<'_>, arg: Value) -> R<bool> {
+    pub fn test(&self, machine: &mut Machine<'_>, arg: Value) -> EvalResult<bool> {
         Ok(self.call1(machine, arg)?.is_truthy())
     }
 }

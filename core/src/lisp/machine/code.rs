@@ -1,25 +1,25 @@
-//! Compiled code: closures over what was known when compiling, run on a frame of values.
+//! Compiled code: closures specialized at compile time, run on a frame of values.
 
-#![expect(clippy::inline_always, reason = "measured: what passes between two pieces of code must not cost a call")]
+#![expect(clippy::inline_always, reason = "measured: passing results between pieces of code must not cost a call")]
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use super::Machine;
-use crate::lisp::compile::Reading;
-use crate::lisp::function::Closure;
-use crate::lisp::{Halt, R};
+use super::function::Closure;
+use super::{Machine, Projection};
+use crate::lisp::{EvalResult, Halt};
 use crate::value::{Keyword, Value};
 
-/// Compiled code. Gets the locals of the running function by slot, the closure that is running, and where to put a value
-/// that is more than a number or a truth: so it is written once, where it is needed.
-pub type Code = Box<dyn for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>, &mut Value) -> Flow + Send + Sync>;
+/// Compiled code. Gets the locals of the running function by slot, the running closure, and the destination of a value
+/// that does not fit in registers: so it is written once, where it is needed.
+pub type Code =
+    Box<dyn for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], CurrentClosure<'f>, &mut Value) -> Flow + Send + Sync>;
 
-/// What came of running code. It travels in two registers, which a [`Value`] would not: numbers and truths that are used
-/// at once never touch memory (measured: a call of two arguments 1.5 times as fast).
+/// The result of running code. It is returned in two registers, unlike a [`Value`]: numbers and booleans that are used
+/// at once never touch memory (measured: a call of two arguments is 1.5 times as fast).
 pub enum Flow {
-    /// The value lies where it was asked for.
+    /// The value is in the destination.
     Out,
     /// An integer.
     Int(i64),
@@ -27,22 +27,22 @@ pub enum Flow {
     True,
     /// false
     False,
-    /// The loop around, or the running function, begins again; the number tells from which of its jumps.
+    /// The enclosing loop or function restarts; the number identifies the jump.
     Again(i64),
-    /// It ended early.
+    /// The program ended early.
     Halt(Box<Halt>),
 }
 
-const _: () = assert!(size_of::<Flow>() == 16, "it travels in two registers");
+const _: () = assert!(size_of::<Flow>() == 16, "it is passed in two registers");
 
 impl Flow {
-    /// A truth.
+    /// A boolean.
     #[inline(always)]
     pub(crate) fn truth(holds: bool) -> Self {
         if holds { Self::True } else { Self::False }
     }
 
-    /// A value; what does not fit the registers is put there.
+    /// A value; one that does not fit the registers is written to the destination.
     #[inline(always)]
     pub(crate) fn give(value: Value, out: &mut Value) -> Self {
         match value {
@@ -54,20 +54,20 @@ impl Flow {
         }
     }
 
-    /// The value; what did not fit the registers was put into `held`.
+    /// The value; one that did not fit the registers is taken from `spilled`.
     #[inline(always)]
-    pub(crate) fn value(self, held: &mut Value) -> Value {
+    pub(crate) fn value(self, spilled: &mut Value) -> Value {
         match self {
             Self::Int(int) => Value::Int(int),
             Self::True => Value::Bool(true),
             Self::False => Value::Bool(false),
-            Self::Out | Self::Again(_) | Self::Halt(_) => std::mem::take(held),
+            Self::Out | Self::Again(_) | Self::Halt(_) => std::mem::take(spilled),
         }
     }
 
-    /// Puts the value there, where it may lie already.
+    /// Writes the value to the destination, unless it is already there.
     #[inline(always)]
-    pub(crate) fn settle(self, out: &mut Value) -> R<()> {
+    pub(crate) fn settle(self, out: &mut Value) -> EvalResult<()> {
         match self {
             Self::Out | Self::Again(_) => {}
             Self::Int(int) => out.put_int(int),
@@ -79,10 +79,10 @@ impl Flow {
     }
 }
 
-/// The way of `Err` through code.
-impl From<R<()>> for Flow {
+/// Lets `?` propagate errors through code.
+impl From<EvalResult<()>> for Flow {
     #[inline(always)]
-    fn from(done: R<()>) -> Self {
+    fn from(done: EvalResult<()>) -> Self {
         match done {
             Ok(()) => Self::Out,
             Err(halt) => Self::Halt(halt),
@@ -90,8 +90,8 @@ impl From<R<()>> for Flow {
     }
 }
 
-/// The running closure: its captures and itself. `None` outside of functions.
-pub type Closed<'f> = Option<&'f Closure>;
+/// The running closure. `None` outside of functions.
+pub type CurrentClosure<'f> = Option<&'f Closure>;
 
 /// Values on the native stack: arguments, or the locals of a running function.
 pub(crate) struct Frame<const N: usize>(ManuallyDrop<[Value; N]>);
@@ -135,15 +135,15 @@ pub struct Lambda {
     pub(crate) name: Option<Keyword>,
     pub(crate) params: Box<str>,
     pub(crate) source: Arc<str>,
-    /// Arguments without the rest.
+    /// Number of arguments without the rest.
     pub(crate) fixed: u32,
-    /// Are further arguments collected in a list?
+    /// Further arguments are collected in a list.
     pub(crate) rest: bool,
     /// Size of the frame.
     pub(crate) slots: u32,
     pub(crate) body: Code,
-    /// The same, when it only reads its one argument.
-    pub(crate) reading: Option<Reading>,
+    /// Its projection, if it only reads its one argument.
+    pub(crate) projection: Option<Projection>,
 }
 
 impl Lambda {
@@ -152,17 +152,17 @@ impl Lambda {
         self.name
     }
 
-    /// Its parameters as they are shown: `[x y]`.
+    /// Its parameters as displayed: `[x y]`.
     pub fn params(&self) -> &str {
         &self.params
     }
 
-    /// Its text in the program that made it.
+    /// Its text in the program that defined it.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// Does it take exactly this number of arguments?
+    /// True if it takes exactly this number of arguments.
     #[inline]
     pub(crate) fn takes(&self, count: usize) -> bool {
         self.fixed as usize == count && !self.rest

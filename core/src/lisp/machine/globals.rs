@@ -1,31 +1,31 @@
 //! The names in memory: slots for the running program's globals, a map for all others.
 //!
-//! Writing never touches the input's memory: what changed is merged at the end, so that a broken program changes
-//! nothing. Inside functions that builtins run (`map`, `reduce`, …) writing is undone when the function returns.
+//! Definitions never change the input's memory: changes are merged at the end, so that a failed program changes
+//! nothing. Definitions inside functions that builtins call (`map`, `reduce`, …) are undone when the function returns.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::World;
-use crate::lisp::function::Closure;
-use crate::lisp::run::{Binding, Memory};
+use super::function::{Callable, Closure};
+use crate::lisp::{Binding, Memory};
 use crate::value::{Function, Keyword, Value};
 
-/// The first function a global held during a run. It stays until the run ends, so that code may borrow it while the
-/// function runs, whatever the program defines meanwhile.
+/// The first function that a global held during a run. It lives until the run ends, so that code may borrow it while
+/// the function runs, whatever the program defines in the meantime.
 pub(crate) type Target = OnceCell<Arc<Function>>;
 
 /// The names in memory as a machine sees them.
 pub(crate) struct Globals<'h> {
     slots: Vec<Global<'h>>,
     targets: &'h [Target],
-    /// Names that only functions from earlier programs mention.
+    /// Names that only functions of earlier programs use.
     others: BTreeMap<Keyword, Global<'h>>,
-    /// What to put back, newest last.
+    /// Values to restore, newest last.
     undo: Vec<(Key, Global<'h>)>,
-    /// Functions that builtins are running.
-    fleeting: u32,
+    /// Number of active calls from builtins, whose definitions will be undone.
+    scoped_calls: u32,
 }
 
 #[derive(Clone, Default)]
@@ -34,11 +34,11 @@ struct Global<'h> {
     doc: Option<Arc<str>>,
     /// Defined by this run.
     changed: bool,
-    /// The value, when it is a closure and the function in the target.
+    /// The value, if it is a closure and the function in the target.
     closure: Option<&'h Closure>,
 }
 
-/// Names and values at one moment.
+/// A snapshot of names and values.
 pub(super) struct Snapshot<'h> {
     slots: Vec<Global<'h>>,
     others: BTreeMap<Keyword, Global<'h>>,
@@ -64,22 +64,22 @@ impl<'h> Globals<'h> {
             None => Global::default(),
         };
         let slots = world.names.iter().zip(targets).map(slot).collect();
-        Self { slots, targets, others: BTreeMap::new(), undo: Vec::new(), fleeting: 0 }
+        Self { slots, targets, others: BTreeMap::new(), undo: Vec::new(), scoped_calls: 0 }
     }
 
-    /// The names and values as they are now, for branches.
+    /// Takes a snapshot for branches.
     pub(super) fn snapshot(&self) -> Snapshot<'h> {
         Snapshot { slots: self.slots.clone(), others: self.others.clone() }
     }
 
-    /// The names and values of a snapshot; writing to them changes nothing else.
+    /// Restores a snapshot; definitions do not affect it.
     pub(super) fn restored(snapshot: &Snapshot<'h>, targets: &'h [Target]) -> Self {
         let slot = |(global, target): (&Global<'h>, &'h Target)| Global {
             closure: global.value.as_ref().and_then(|value| first(target, value)),
             ..global.clone()
         };
         let slots = snapshot.slots.iter().zip(targets).map(slot).collect();
-        Self { slots, targets, others: snapshot.others.clone(), undo: Vec::new(), fleeting: 0 }
+        Self { slots, targets, others: snapshot.others.clone(), undo: Vec::new(), scoped_calls: 0 }
     }
 
     /// The value of the global with this number.
@@ -88,13 +88,13 @@ impl<'h> Globals<'h> {
         self.slots.get(global)?.value.as_ref()
     }
 
-    /// The closure of the global with this number, when it may be borrowed until the run ends.
+    /// The closure of the global with this number, if it may be borrowed until the run ends.
     #[inline]
     pub(crate) fn closure(&self, global: usize) -> Option<&'h Closure> {
         self.slots.get(global)?.closure
     }
 
-    /// The value under a name, for code of earlier programs.
+    /// The value of a name, for code of earlier programs.
     pub(crate) fn named<'g>(&'g self, world: &'g World<'_>, name: Keyword) -> Option<&'g Value> {
         match Self::key(world, name) {
             Key::Slot(at) => self.slot(at),
@@ -109,12 +109,12 @@ impl<'h> Globals<'h> {
         world.names.iter().position(|have| *have == name).map_or(Key::Name(name), Key::Slot)
     }
 
-    /// Defines a name by the number it has in the running program.
+    /// Defines a name by its number in the running program.
     pub(crate) fn define(&mut self, global: usize, value: Value, doc: Option<Arc<str>>) {
         self.set(Key::Slot(global), value, doc);
     }
 
-    /// Defines a name for code of an earlier program.
+    /// Defines a name, for code of an earlier program.
     pub(crate) fn define_named(&mut self, world: &World<'_>, name: Keyword, value: Value, doc: Option<Arc<str>>) {
         self.set(Self::key(world, name), value, doc);
     }
@@ -125,7 +125,7 @@ impl<'h> Globals<'h> {
             Key::Name(_) => None,
         };
         let old = self.replace(key, Global { value: Some(value), doc, changed: true, closure });
-        if self.fleeting > 0 {
+        if self.scoped_calls > 0 {
             self.undo.push((key, old));
         }
     }
@@ -136,22 +136,22 @@ impl<'h> Globals<'h> {
                 Some(slot) => std::mem::replace(slot, global),
                 None => Global::default(),
             },
-            // A name not seen before is forgotten again by putting the empty one back.
+            // Restoring the empty global removes a name that did not exist before.
             Key::Name(name) => self.others.insert(name, global).unwrap_or_default(),
         }
     }
 
-    /// A builtin begins to run a function: what it defines is undone by [`Globals::leave`].
+    /// Starts a call from a builtin: its definitions are undone by [`Globals::leave`].
     #[inline]
     pub(crate) fn enter(&mut self) -> usize {
-        self.fleeting += 1;
+        self.scoped_calls += 1;
         self.undo.len()
     }
 
-    /// The function has returned.
+    /// Ends the call.
     #[inline]
     pub(crate) fn leave(&mut self, mark: usize) {
-        self.fleeting -= 1;
+        self.scoped_calls -= 1;
         if self.undo.len() > mark {
             self.restore(mark);
         }
@@ -172,7 +172,7 @@ impl<'h> Globals<'h> {
         }
     }
 
-    /// A name as it is now.
+    /// The current value of a name.
     pub(crate) fn binding(&self, world: &World<'_>, name: Keyword) -> Option<Binding> {
         let global = match Self::key(world, name) {
             Key::Slot(at) => self.slots.get(at),
@@ -184,7 +184,7 @@ impl<'h> Globals<'h> {
         global.and_then(Global::binding)
     }
 
-    /// All names that are bound, sorted.
+    /// All bound names, sorted.
     pub(crate) fn names(&self, world: &World<'_>) -> Vec<Keyword> {
         let mut names: Vec<Keyword> = world.memory.keys().copied().chain(self.changed(world).map(|it| it.0)).collect();
         names.sort();
@@ -192,13 +192,13 @@ impl<'h> Globals<'h> {
         names
     }
 
-    /// The names this run has defined.
+    /// The names defined by this run.
     fn changed<'g>(&'g self, world: &'g World<'_>) -> impl Iterator<Item = (Keyword, &'g Global<'h>)> {
         let slots = world.names.iter().copied().zip(&self.slots);
         slots.chain(self.others.iter().map(|(name, global)| (*name, global))).filter(|(_, global)| global.changed)
     }
 
-    /// The values this run has defined.
+    /// The values defined by this run.
     pub(super) fn defined<'g>(&'g self, world: &'g World<'_>) -> impl Iterator<Item = &'g Value> {
         self.changed(world).filter_map(|(_, global)| global.value.as_ref())
     }
@@ -221,13 +221,14 @@ impl Global<'_> {
     }
 }
 
-/// Keeps the function in the target when it is the first one; the closure there when the target holds this function.
+/// Stores the function in the target if it is the first one; returns the closure there if the target holds this
+/// function.
 fn first<'h>(target: &'h Target, value: &Value) -> Option<&'h Closure> {
     let Value::Function(function) = value else { return None };
     match target.get_or_init(|| Arc::clone(function)) {
-        kept if Arc::ptr_eq(kept, function) => match &**kept {
-            Function::Closure(closure) => Some(closure),
-            _ => None,
+        kept if Arc::ptr_eq(kept, function) => match Callable::of(kept)? {
+            Callable::Closure(closure) => Some(closure),
+            Callable::Builtin(_) | Callable::Tool(_) | Callable::Bound(_) => None,
         },
         _ => None,
     }

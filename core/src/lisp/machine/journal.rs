@@ -1,13 +1,13 @@
 //! The journal of finished tasks and the notes on finished steps (language contract §12).
 
 use super::Machine;
-use crate::lisp::{Error, R, described};
+use crate::lisp::{Error, EvalResult, described};
 use crate::reasons::Reason;
 use crate::value::Value;
 
 impl Machine<'_> {
     /// The id of a task as text.
-    pub(crate) fn task_id(id: &Value) -> R<String> {
+    pub(crate) fn task_id(id: &Value) -> EvalResult<String> {
         label(id).ok_or_else(|| {
             let problem = format!("the id must be a string or a number, got {}", described(id));
             Error::new(Reason::RuntimeError, problem).within("task").into()
@@ -19,7 +19,7 @@ impl Machine<'_> {
         self.journal.as_ref()?.get_str(id).cloned()
     }
 
-    /// Keeps the result of a task.
+    /// Stores the result of a task.
     pub(crate) fn remember(&mut self, id: &str, value: &Value) {
         if let Some(journal) = &mut self.journal {
             journal.insert(Value::from(id), value.clone());
@@ -27,7 +27,7 @@ impl Machine<'_> {
     }
 
     /// `task-reset`
-    pub(crate) fn forget(&mut self, id: &Value) -> R {
+    pub(crate) fn forget(&mut self, id: &Value) -> EvalResult {
         let id = text("task-reset", id)?;
         if let Some(journal) = &mut self.journal {
             journal.remove(&Value::from(id));
@@ -35,8 +35,8 @@ impl Machine<'_> {
         Ok(Value::Nil)
     }
 
-    /// `step-done`: kept only from the program's own text, not from functions.
-    pub(crate) fn note(&mut self, id: &Value, summary: &Value) -> R {
+    /// `step-done`: recorded only outside of functions.
+    pub(crate) fn note(&mut self, id: &Value, summary: &Value) -> EvalResult {
         let id = text("step-done", id)?;
         let summary = text("step-done", summary)?;
         let value = Value::from(summary.as_str());
@@ -50,7 +50,7 @@ impl Machine<'_> {
     }
 }
 
-/// Strings as they are, numbers and booleans as text.
+/// Strings unchanged, numbers and booleans as text.
 fn label(value: &Value) -> Option<String> {
     match value {
         Value::Str(text) => Some(text.to_string()),
@@ -60,8 +60,8 @@ fn label(value: &Value) -> Option<String> {
     }
 }
 
-/// An id or a summary: as [`label`], but nil is none.
-fn text(form: &'static str, value: &Value) -> R<String> {
+/// An id or a summary: as [`label`], but not nil.
+fn text(form: &'static str, value: &Value) -> EvalResult<String> {
     label(value).filter(|_| !value.is_nil()).ok_or_else(|| {
         let problem = format!("id and summary must be strings or numbers, got {}", described(value));
         Error::new(Reason::TypeError, problem).within(form).into()

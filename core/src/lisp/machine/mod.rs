@@ -1,17 +1,20 @@
-//! The machine: what a running program has and is held to. Builtins see it through the methods here.
+//! The machine: the state and limits of a running program. Builtins use it through the methods here.
 //!
 //! One machine runs on one thread; parallel branches have machines of their own.
 
-#![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
+#![expect(clippy::unnecessary_box_returns, reason = "boxed errors keep a result as small as a value")]
 
 mod branch;
+mod builtin;
 mod call;
 mod callee;
 mod code;
-mod escape;
+mod comparison;
+mod error_reason;
+mod function;
 mod globals;
 mod journal;
-mod limits;
+mod projection;
 #[cfg(test)]
 mod tests;
 mod tool;
@@ -21,58 +24,60 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-pub(crate) use call::{STACK_MARGIN, not_callable, unbound};
+pub use builtin::{Arity, Builtin, Clojure, Cost, Implementation};
+pub(crate) use call::{not_callable, unbound};
 pub use callee::Callee;
 pub(crate) use code::Frame;
-pub use code::{Closed, Code, Flow, Lambda};
+pub use code::{Code, CurrentClosure, Flow, Lambda};
+pub(crate) use comparison::Comparison;
+pub(crate) use function::{Callable, Closure, REDUCED};
 pub(crate) use globals::{Globals, Target};
-pub use limits::Limits;
+pub(crate) use projection::Projection;
 pub(crate) use world::World;
 
-use super::run::{Binding, Stack};
-use super::{Call, Error, Halt, Host, R, ToolInfo};
+use super::{Binding, Call, Error, EvalResult, Halt, Host, Limits, Stack, ToolInfo};
 use crate::heap;
 use crate::reasons::Reason;
 use crate::text::Span;
-use crate::value::{Keyword, Map, Pattern, Value, is_owed, take_owed};
+use crate::value::{Keyword, Map, Regex, Value, has_uncharged, take_uncharged};
 
-/// Steps between two looks at the clock, the memory and the stop sign.
-const STEPS_PER_LOOK: u64 = 1_024;
-/// Bytes whose making counts as one step.
+/// Steps between two checks of the clock, the memory and the interruption.
+const STEPS_PER_CHECK: u64 = 1_024;
+/// Bytes whose allocation counts as one step.
 const BYTES_PER_STEP: usize = 256;
 
 /// A running program, or one branch of it.
 pub struct Machine<'h> {
-    /// Steps left until the next look.
+    /// Steps left until the next check.
     fuel: u64,
-    /// Steps counted at the last look.
+    /// Steps counted at the last check.
     steps: u64,
     /// Calls that have not returned.
     depth: u64,
-    /// Where the native stack must not grow beyond; it grows downwards.
+    /// The lowest address that the native stack may reach; it grows downwards.
     stack_end: usize,
-    /// Live bytes of this thread that are not the program's, less what the machines hold that this one is a branch of.
+    /// Live bytes of this thread that do not belong to the program, less the bytes of the parent machines of a branch.
     baseline: i64,
-    /// Most bytes seen.
+    /// The peak of the memory checks, in bytes.
     peak: i64,
     pub(crate) world: World<'h>,
     limits: Limits,
     pub(crate) globals: Globals<'h>,
-    /// Number of the last closure made.
+    /// Number of the last closure.
     serial: u64,
-    /// Where tool calls are made from.
+    /// The branch position of tool calls.
     pub(crate) branches: Vec<(u32, u32)>,
-    /// Tool calls made in this branch.
+    /// Tool calls of this branch.
     made: u32,
-    /// Parallel forms begun in this branch.
+    /// Parallel forms started in this branch.
     pub(crate) forms: u32,
-    /// Set when this is a branch of a parallel form that has a deadline: [`Host::elapsed_ms`] at which it ends.
+    /// For a branch of a parallel form with a deadline: the [`Host::elapsed_ms`] at which it ends.
     pub(crate) deadline_ms: Option<u64>,
-    /// Where the last keyword was found in a map: the next map is often like the last one.
+    /// Index of the last keyword lookup in a map: the next map often has the same shape.
     hint: usize,
     keywords: BTreeSet<Keyword>,
-    /// Regexes that the program made of texts last, newest first.
-    pub(crate) patterns: Vec<Arc<Pattern>>,
+    /// Regexes most recently compiled at run time, newest first.
+    pub(crate) patterns: Vec<Arc<Regex>>,
     pub(crate) prints: Vec<String>,
     pub(crate) calls: Vec<Call>,
     pub(crate) summaries: Vec<(String, String)>,
@@ -80,9 +85,9 @@ pub struct Machine<'h> {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Where a form stands: its place in the text of the program with this number.
+/// The position of a form: its span in the text of the program with this number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct CodePosition {
     pub(crate) span: Span,
     pub(crate) unit: u64,
 }
@@ -93,10 +98,10 @@ impl<'h> Machine<'h> {
         Self::of(World::bare(host), limits, &[])
     }
 
-    /// A machine for one program, with one target for each of its globals.
+    /// A machine for a program, with one target for each of its globals.
     pub(crate) fn of(world: World<'h>, limits: Limits, targets: &'h [Target]) -> Self {
         Self {
-            fuel: STEPS_PER_LOOK,
+            fuel: STEPS_PER_CHECK,
             steps: 0,
             depth: 0,
             stack_end: 0,
@@ -121,49 +126,49 @@ impl<'h> Machine<'h> {
         }
     }
 
-    /// Begins to run on this stack.
+    /// Starts running on this stack.
     pub(crate) fn begin(&mut self, stack: &Stack, serial: u64, journal: Option<Map>) {
-        // What was compared before is not this program's.
-        take_owed();
+        // Comparisons before the run are not charged to this program.
+        take_uncharged();
         self.stack_end = stack.end;
         self.serial = serial;
         self.journal = journal;
     }
 
-    /// Counts one step. Every call, jump and item that a builtin goes through is one.
+    /// Counts one step: a call, a jump, or an item processed by a builtin.
     #[inline]
-    pub fn tick(&mut self) -> R<()> {
+    pub fn tick(&mut self) -> EvalResult<()> {
         self.ticks(1)
     }
 
-    /// Counts `steps` at once, for work that is known beforehand or just done: a sort, a copy, a search. One step is
-    /// worth about 10 ns of work or 16 bytes copied.
+    /// Counts `steps` at once, for work known in advance or just done: a sort, a copy, a search. One step is about 10
+    /// ns of work or 16 bytes copied.
     #[inline]
-    pub fn ticks(&mut self, steps: usize) -> R<()> {
+    pub fn ticks(&mut self, steps: usize) -> EvalResult<()> {
         let steps = steps as u64;
-        if self.fuel > steps && !is_owed() {
+        if self.fuel > steps && !has_uncharged() {
             self.fuel -= steps;
             return Ok(());
         }
         self.settle(steps)
     }
 
-    /// Counts steps together with what comparing and hashing large values has cost.
+    /// Counts steps, including the cost of comparing and hashing large values.
     #[cold]
-    fn settle(&mut self, steps: u64) -> R<()> {
-        let steps = steps.saturating_add(take_owed() as u64);
+    fn settle(&mut self, steps: u64) -> EvalResult<()> {
+        let steps = steps.saturating_add(take_uncharged() as u64);
         if self.fuel > steps {
             self.fuel -= steps;
             return Ok(());
         }
-        self.look(steps)
+        self.check(steps)
     }
 
-    /// Looks at the clock, the memory and the stop sign.
+    /// Checks the clock, the memory and the interruption.
     #[cold]
-    fn look(&mut self, steps: u64) -> R<()> {
-        self.steps = self.steps.saturating_add(STEPS_PER_LOOK - self.fuel).saturating_add(steps);
-        self.fuel = STEPS_PER_LOOK;
+    fn check(&mut self, steps: u64) -> EvalResult<()> {
+        self.steps = self.steps.saturating_add(STEPS_PER_CHECK - self.fuel).saturating_add(steps);
+        self.fuel = STEPS_PER_CHECK;
         if let Some(error) = self.world.host.interrupt() {
             return error.halt();
         }
@@ -173,19 +178,20 @@ impl<'h> Machine<'h> {
                 .hint("Do less in each branch")
                 .halt();
         }
-        self.within_steps()?;
-        self.hold(0)
+        self.check_steps()?;
+        self.check_memory(0)
     }
 
-    /// Asks before something large is made: fails with `memory_exceeded` when `bytes` more would break the limit. For
-    /// everything whose size does not follow from the size of the arguments, and for copies of large ones.
-    pub fn reserve(&mut self, bytes: usize) -> R<()> {
-        self.hold(i64::try_from(bytes).unwrap_or(i64::MAX))?;
+    /// Reserves memory before a large allocation: fails with `memory_exceeded` if `bytes` more would exceed the limit.
+    /// Required for every allocation whose size does not follow from the size of the arguments, and for copies of large
+    /// ones.
+    pub fn reserve(&mut self, bytes: usize) -> EvalResult<()> {
+        self.check_memory(i64::try_from(bytes).unwrap_or(i64::MAX))?;
         self.ticks(1 + bytes / BYTES_PER_STEP)
     }
 
-    /// Fails when the steps counted so far are too many.
-    fn within_steps(&self) -> R<()> {
+    /// Fails if the steps counted so far exceed the limit.
+    fn check_steps(&self) -> EvalResult<()> {
         if self.steps() <= self.limits.steps {
             return Ok(());
         }
@@ -194,36 +200,39 @@ impl<'h> Machine<'h> {
             .halt()
     }
 
-    /// Bytes that this branch holds, and those that it is a branch of. What other branches hold does not count: it
-    /// depends on chance which of them run at the same time.
-    fn held(&self) -> i64 {
+    /// Bytes held by this branch and its parents. Other branches do not count: which of them run at the same time is
+    /// random.
+    fn held_bytes(&self) -> i64 {
         heap::live() - self.baseline
     }
 
-    /// Fails when what the program holds, and `more`, is beyond the limit.
-    fn hold(&mut self, more: i64) -> R<()> {
-        let held = self.held();
-        self.peak = self.peak.max(held);
-        self.within_bytes(held, more)
+    /// Fails if the bytes held by the program plus `more` exceed the limit.
+    fn check_memory(&mut self, more: i64) -> EvalResult<()> {
+        let held_bytes = self.held_bytes();
+        self.peak = self.peak.max(held_bytes);
+        self.check_bytes(held_bytes, more)
     }
 
-    /// Fails when so many bytes are beyond the limit. How many are held is not told: it is not the same to the byte in
-    /// each run.
-    fn within_bytes(&self, held: i64, more: i64) -> R<()> {
+    /// Fails if this many bytes exceed the limit. The message omits the number of bytes held, which differs slightly
+    /// between runs.
+    fn check_bytes(&self, held_bytes: i64, more: i64) -> EvalResult<()> {
         let limit = self.limits.memory_bytes;
         let most = i64::try_from(limit).unwrap_or(i64::MAX);
-        if held.saturating_add(more) <= most {
+        if held_bytes.saturating_add(more) <= most {
             return Ok(());
         }
         let needed = if more > most { format!("{more} at once") } else { "more".to_owned() };
-        Error::new(Reason::MemoryExceeded, format!("the program may hold {limit} bytes, and needs {needed}"))
-            .hint("Keep less at a time: filter, count or sum instead of collecting")
-            .halt()
+        Error::new(
+            Reason::MemoryExceeded,
+            format!("the program exceeds its memory limit of {limit} bytes: it needs {needed}"),
+        )
+        .hint("Hold less data at a time: filter, count or sum instead of collecting")
+        .halt()
     }
 
-    /// Fails when a value that leaves the program would be larger than a program may be, written out: its parts may be
-    /// shared so often that nobody could print or send it. What the program was given may leave it again.
-    pub(crate) fn check_leaving(&self, value: &Value) -> R<()> {
+    /// Fails if the printed size of a value that leaves the program exceeds the memory limit: its parts may be shared
+    /// so often that it cannot be printed or sent. Inputs may leave the program again.
+    pub(crate) fn check_size(&self, value: &Value) -> EvalResult<()> {
         let (bytes, limit) = (value.extent().bytes, self.limits.memory_bytes);
         if bytes <= limit {
             return Ok(());
@@ -234,23 +243,23 @@ impl<'h> Machine<'h> {
         if bytes <= limit.saturating_add(given) {
             return Ok(());
         }
-        // A count that reached its end says only that it was reached.
+        // A saturated count has no exact number.
         let bytes = if bytes == u64::MAX { "more than 10^19".to_owned() } else { bytes.to_string() };
         Error::new(
             Reason::MemoryExceeded,
-            format!("a value would take {bytes} bytes written out, and may take {limit}"),
+            format!("a value would take {bytes} bytes when printed; the limit is {limit}"),
         )
-        .hint("It holds the same parts many times; keep or return less")
+        .hint("It repeats shared parts many times; define or return less")
         .halt()
     }
 
-    /// The same for all that a finished program leaves behind: its value, what it defined, and its journal.
-    pub(crate) fn check_all_leaving(&self, value: &Value) -> R<()> {
-        self.check_leaving(value)?;
+    /// The same for all results of a finished program: its value, its definitions and its journal.
+    pub(crate) fn check_result_sizes(&self, value: &Value) -> EvalResult<()> {
+        self.check_size(value)?;
         for kept in self.globals.defined(&self.world) {
-            self.check_leaving(kept)?;
+            self.check_size(kept)?;
         }
-        self.journal.iter().flat_map(Map::values).try_for_each(|result| self.check_leaving(result))
+        self.journal.iter().flat_map(Map::values).try_for_each(|result| self.check_size(result))
     }
 
     /// Adds one printed entry, cut at the limit.
@@ -271,24 +280,24 @@ impl<'h> Machine<'h> {
         self.world.host.now_ms()
     }
 
-    /// What the program is held to.
+    /// The limits of the program.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// The tools the program may call.
+    /// The tools that the program may call.
     pub fn tools(&self) -> &'h [ToolInfo] {
         self.world.tools
     }
 
-    /// A keyword made at run time; fails with `symbol_limit_exceeded` when the program has made too many.
-    pub fn keyword(&mut self, name: &str) -> R<Keyword> {
+    /// Makes a keyword at run time; fails with `symbol_limit_exceeded` if the program has too many.
+    pub fn keyword(&mut self, name: &str) -> EvalResult<Keyword> {
         let known = self.world.symbols.saturating_add(self.keywords.len() as u64);
         let word = match Keyword::known(name) {
             Some(word) if self.keywords.contains(&word) => return Ok(word),
             _ if known >= self.limits.symbols => {
                 let problem = format!("the program uses more than {} different names", self.limits.symbols);
-                return Error::new(Reason::SymbolLimitExceeded, problem).hint("Keep data under string keys").halt();
+                return Error::new(Reason::SymbolLimitExceeded, problem).hint("Use string keys for data").halt();
             }
             known => known.unwrap_or_else(|| Keyword::intern(name)),
         };
@@ -296,24 +305,24 @@ impl<'h> Machine<'h> {
         Ok(word)
     }
 
-    /// A name in memory as it is now.
+    /// The current definition of a name in memory.
     pub fn binding(&self, name: Keyword) -> Option<Binding> {
         self.globals.binding(&self.world, name)
     }
 
-    /// All names in memory as they are now, sorted.
+    /// All names currently in memory, sorted.
     pub fn names(&self) -> Vec<Keyword> {
         self.globals.names(&self.world)
     }
 
     /// Steps counted so far.
     pub(crate) fn steps(&self) -> u64 {
-        self.steps + (STEPS_PER_LOOK - self.fuel)
+        self.steps + (STEPS_PER_CHECK - self.fuel)
     }
 
-    /// Most bytes seen so far.
+    /// Most bytes held so far.
     pub(crate) fn peak(&self) -> u64 {
-        u64::try_from(self.peak.max(self.held())).unwrap_or(0)
+        u64::try_from(self.peak.max(self.held_bytes())).unwrap_or(0)
     }
 
     /// The number of a new closure.
@@ -322,13 +331,13 @@ impl<'h> Machine<'h> {
         self.serial
     }
 
-    /// Adds the place to an error, when it is a place in the running program's text.
+    /// Adds a span to an error, if it is in the running program's text.
     #[cold]
-    pub(crate) fn blame(&self, mut halt: Box<Halt>, place: &Place) -> Box<Halt> {
+    pub(crate) fn with_span(&self, mut halt: Box<Halt>, position: &CodePosition) -> Box<Halt> {
         if let Halt::Error(error) = &mut *halt {
             error.settle();
-            if place.unit == self.world.unit {
-                error.span.get_or_insert(place.span);
+            if position.unit == self.world.unit {
+                error.span.get_or_insert(position.span);
             }
         }
         halt

@@ -1,16 +1,16 @@
-//! Calling tools: which arguments they get (language contract §11) and what is recorded.
+//! Tool calls: their arguments (language contract §11) and their records.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Machine;
 use crate::lisp::boundary::tool_args;
-use crate::lisp::{Call, CallAddress, Error, Failure, Halt, R, described};
+use crate::lisp::{Call, CallAddress, Error, EvalResult, Failure, Halt, described};
 use crate::reasons::Reason;
 use crate::value::{Map, Value};
 
 impl Machine<'_> {
     /// Calls a tool with one map of arguments and records the call.
-    pub(crate) fn call_tool(&mut self, tool: &str, args: &Value) -> R {
+    pub(crate) fn call_tool(&mut self, tool: &str, args: &Value) -> EvalResult {
         self.ask_tool(tool, args)?.map_or_else(
             |words| {
                 let problem = format!("the tool failed: {words}");
@@ -20,9 +20,8 @@ impl Machine<'_> {
         )
     }
 
-    /// The same as a value: `{:ok value}`, or `{:error {:tool name :message words}}`. What is wrong with the call itself is an error all the
-    /// same.
-    pub(crate) fn try_tool(&mut self, tool: &str, args: &Value) -> R {
+    /// The same as a value: `{:ok value}`, or `{:error {:tool name :message text}}`. An invalid call is still an error.
+    pub(crate) fn try_tool(&mut self, tool: &str, args: &Value) -> EvalResult {
         Ok(match self.ask_tool(tool, args)? {
             Ok(value) => Value::map([(Value::keyword("ok"), value)]),
             Err(words) => {
@@ -33,16 +32,17 @@ impl Machine<'_> {
         })
     }
 
-    /// What a tool answers, or the words in which it failed.
-    fn ask_tool(&mut self, tool: &str, args: &Value) -> R<Result<Value, String>> {
-        self.check_leaving(args).map_err(|halt| named(halt, tool))?;
+    /// The result of a tool, or its error text.
+    fn ask_tool(&mut self, tool: &str, args: &Value) -> EvalResult<Result<Value, String>> {
+        self.check_size(args).map_err(|halt| named(halt, tool))?;
         let (args, warnings) = tool_args(self, args).map_err(|halt| named(halt, tool))?;
         self.warnings.extend(warnings.into_iter().map(|warning| format!("tool/{tool}: {warning}")));
         if !self.world.shared.begin_call(self.limits().tool_calls) {
             let limit = self.limits().tool_calls.unwrap_or_default();
-            let error = Error::new(Reason::ToolCallLimitExceeded, format!("a program may call tools {limit} times"))
-                .hint("Call fewer tools, or return what is known and go on in the next program")
-                .within(format!("tool/{tool}"));
+            let error =
+                Error::new(Reason::ToolCallLimitExceeded, format!("a program may make at most {limit} tool calls"))
+                    .hint("Call fewer tools, or return and continue in the next program")
+                    .within(format!("tool/{tool}"));
             return Err(error.into());
         }
         let at = CallAddress { branches: self.branches.clone(), call: self.made };
@@ -61,8 +61,8 @@ impl Machine<'_> {
     }
 }
 
-/// The arguments of a tool that is called as a function value.
-pub(super) fn gather(tool: &str, args: &mut [Value]) -> R {
+/// The arguments of a tool called as a function value.
+pub(super) fn gather(tool: &str, args: &mut [Value]) -> EvalResult {
     match args {
         [] => Ok(Value::from(Map::default())),
         [named @ Value::Map(_)] => Ok(std::mem::take(named)),
@@ -73,7 +73,7 @@ pub(super) fn gather(tool: &str, args: &mut [Value]) -> R {
                     [key @ Value::Keyword(_), value] => {
                         named.insert(std::mem::take(key), std::mem::take(value));
                     }
-                    _ => return Err(bad_args(tool, "names and values must take turns")),
+                    _ => return Err(bad_args(tool, "names and values must alternate")),
                 }
             }
             Ok(Value::from(named))

@@ -1,18 +1,16 @@
-//! What all machines of one run see: the input, the host, and what is counted for the whole run.
+//! The shared state of all machines of one run: the input, the host, and counters of the whole run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::lisp::builtins::Ends;
-use crate::lisp::run::Memory;
-use crate::lisp::{AbsentData, Host, ToolInfo};
+use crate::lisp::{AbsentData, Host, Memory, ReturnScope, ToolInfo};
 use crate::value::{Keyword, Value};
 
 static NOTHING: Value = Value::Nil;
-static FORGOTTEN: Memory = BTreeMap::new();
+static EMPTY_MEMORY: Memory = BTreeMap::new();
 
-/// What a program sees of its surroundings.
+/// The environment of a program.
 #[derive(Clone)]
 pub(crate) struct World<'h> {
     pub(crate) host: &'h dyn Host,
@@ -20,7 +18,7 @@ pub(crate) struct World<'h> {
     pub(crate) context: &'h Value,
     pub(crate) absent_data: AbsentData,
     pub(crate) firewall: bool,
-    pub(crate) ends: Ends,
+    pub(crate) return_scope: ReturnScope,
     pub(crate) history: &'h [Value],
     pub(crate) budget: &'h Value,
     pub(crate) memory: &'h Memory,
@@ -33,35 +31,35 @@ pub(crate) struct World<'h> {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// Counts over all branches.
+/// Counters of all branches.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
-    /// Threads at work beside the program's own.
+    /// Busy worker threads.
     workers: AtomicU64,
-    /// Tool calls begun.
+    /// Tool calls started.
     tool_calls: AtomicU64,
 }
 
 impl Shared {
-    /// Begins a tool call; false when the limit is reached.
+    /// Counts a tool call; false if the limit is exceeded.
     pub(crate) fn begin_call(&self, limit: Option<u64>) -> bool {
         self.tool_calls.fetch_add(1, Ordering::Relaxed) < limit.unwrap_or(u64::MAX)
     }
 
-    /// Takes a thread if one is free.
-    pub(crate) fn hire(&self, limit: u64) -> bool {
-        let hire = |busy| (busy < limit).then_some(busy + 1);
-        self.workers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, hire).is_ok()
+    /// Reserves a worker thread if one is free.
+    pub(crate) fn acquire_worker(&self, limit: u64) -> bool {
+        let acquire_worker = |busy| (busy < limit).then_some(busy + 1);
+        self.workers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, acquire_worker).is_ok()
     }
 
-    /// Gives a thread back.
-    pub(crate) fn dismiss(&self) {
+    /// Frees a worker thread.
+    pub(crate) fn release_worker(&self) {
         self.workers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl<'h> World<'h> {
-    /// A world with nothing in it.
+    /// An empty environment.
     pub(crate) fn bare(host: &'h dyn Host) -> Self {
         Self {
             host,
@@ -69,10 +67,10 @@ impl<'h> World<'h> {
             context: &NOTHING,
             absent_data: AbsentData::Nil,
             firewall: false,
-            ends: Ends::Run,
+            return_scope: ReturnScope::Run,
             history: &[],
             budget: &NOTHING,
-            memory: &FORGOTTEN,
+            memory: &EMPTY_MEMORY,
             names: &[],
             unit: 0,
             symbols: 0,

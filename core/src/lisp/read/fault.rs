@@ -1,4 +1,4 @@
-//! What can be wrong with a text, in words: what, where, and what to write instead.
+//! Syntax errors: problem, span and correction.
 
 use crate::lisp::Error;
 use crate::reasons::Reason;
@@ -10,12 +10,12 @@ fn parse_error(problem: impl Into<String>, span: Span) -> Error {
 }
 
 pub(super) fn too_large(bytes: usize, most: usize) -> Error {
-    Error::new(Reason::ProgramTooLarge, format!("the program has {bytes} bytes, at most {most} are allowed"))
-        .hint("Bring data in as context instead of writing it into the program")
+    Error::new(Reason::ProgramTooLarge, format!("the program has {bytes} bytes; at most {most} are allowed"))
+        .hint("Pass data as context instead of writing it into the program")
 }
 
 pub(super) fn too_many_names(most: usize) -> Error {
-    Error::new(Reason::SymbolLimitExceeded, format!("the program has more than {most} different symbols and keywords"))
+    Error::new(Reason::SymbolLimitExceeded, format!("the program has more than {most} distinct symbols and keywords"))
         .hint("Use maps with string keys for data")
 }
 
@@ -30,15 +30,15 @@ pub(super) fn too_many_digits(digits: usize, most: usize, span: Span) -> Error {
 }
 
 pub(super) fn number(span: Span) -> Error {
-    parse_error("this number is beyond the range of floats", span).hint("Write ##Inf or ##-Inf for infinity")
+    parse_error("this number is out of range for floats", span).hint("Write ##Inf or ##-Inf for infinity")
 }
 
-pub(super) fn odd_map(forms: usize, span: Span) -> Error {
+pub(super) fn uneven_map(forms: usize, span: Span) -> Error {
     let forms = match forms {
         1 => "1 form".into(),
         _ => format!("{forms} forms"),
     };
-    parse_error(format!("a map needs a value for each key, but {forms} stand between {{ and }}"), span)
+    parse_error(format!("a map needs a value for each key, got {forms} between {{ and }}"), span)
 }
 
 pub(super) fn discard(span: Span) -> Error {
@@ -46,24 +46,24 @@ pub(super) fn discard(span: Span) -> Error {
 }
 
 pub(super) fn quoted_bracket(span: Span) -> Error {
-    parse_error("a quote stands before a bracket, but only symbols can be quoted", span)
+    parse_error("a quote before a bracket is not supported; only symbols can be quoted", span)
         .hint("Write data without the quote, as a vector: [1 2 3]")
 }
 
 pub(super) fn open_text(lexeme: Lexeme, span: Span) -> Error {
     let what = if matches!(lexeme, Lexeme::Regex(_)) { "regular expression" } else { "string" };
     parse_error(format!("the {what} that begins here has no closing quote"), Span::new(span.start, span.start + 1))
-        .hint("Write \\\" for a quote inside of it")
+        .hint("Write \\\" for a quote inside it")
 }
 
 pub(super) fn mismatch(source: &str, opener: Opener, open: Span, bracket: Bracket, span: Span) -> Error {
     let (wanted, got) = (opener.bracket().closer(), bracket.closer());
     let problem =
-        format!("`{got}` stands where `{wanted}` must close the `{}` of {}", open.text(source), open.line_col(source));
+        format!("found `{got}` where `{wanted}` must close the `{}` of {}", open.text(source), open.line_col(source));
     parse_error(problem, span)
 }
 
-/// `open`: the brackets that are open at the end, the outermost first. The place is the innermost one's.
+/// `open`: the brackets still open at the end, outermost first. The error has the span of the innermost one.
 pub(super) fn unclosed(source: &str, open: &[(Opener, Span)]) -> Error {
     let kinds = [
         (Bracket::Round, "parenthes", "is", "es"),
@@ -88,30 +88,30 @@ pub(super) fn unclosed(source: &str, open: &[(Opener, Span)]) -> Error {
     parse_error(format!("{} {verb} missing: {} is never closed{outermost}", missing.join(" and "), place(span)), span)
 }
 
-/// A character that begins nothing.
+/// A character that begins no token.
 pub(super) fn unknown(source: &str, span: Span) -> Error {
     let text = span.text(source);
     let next = source[span.end..].chars().next();
     let fault = |problem: String| parse_error(problem, span);
     match text.chars().next().unwrap_or_default() {
         '\'' if matches!(next, Some('(' | '[' | '{')) => quoted_bracket(Span::new(span.start, span.end + 1)),
-        '\'' => fault("the quote must stand right before a symbol".into())
+        '\'' => fault("a quote must directly precede a symbol".into())
             .hint("Strings have double quotes: \"text\"; symbols are quoted as 'name"),
-        '@' => fault("`@` does not exist: nothing needs to be dereferenced".into()).hint("Write the name alone"),
-        '^' => fault("`^` does not exist: there is no metadata".into()).hint("Leave it out"),
-        '`' | '~' => fault(format!("`{text}` does not exist: there are no user-defined macros"))
+        '@' => fault("`@` is not supported: there are no references".into()).hint("Write the name alone"),
+        '^' => fault("`^` is not supported: there is no metadata".into()).hint("Omit it"),
+        '`' | '~' => fault(format!("`{text}` is not supported: there are no user-defined macros"))
             .hint("Build the data with functions, or write a function with defn"),
         ':' => fault("a keyword needs a name of ASCII letters, digits or + - * < > = ? ! _ after one colon".into()),
         '\\' => fault("the text ends after a backslash where a character must follow".into()),
-        '#' => fault("`#` begins none of #{…}, #(…), #\"…\", #'name, ##Inf, ##-Inf, ##NaN".into()),
+        '#' => fault("`#` must begin one of #{…}, #(…), #\"…\", #'name, ##Inf, ##-Inf, ##NaN".into()),
         '“' | '”' | '„' | '‘' | '’' => {
             fault(format!("`{text}` is a typographic quote")).hint("Write \" instead")
         }
         c if c.is_alphabetic() => fault(format!("`{text}` cannot be part of a name: names have ASCII letters only"))
             .hint("Write texts as strings: \"…\""),
         c if c.is_control() || c.is_whitespace() => {
-            fault(format!("the character U+{:04X} cannot stand here", u32::from(c))).hint("Use plain spaces")
+            fault(format!("the character U+{:04X} is not allowed here", u32::from(c))).hint("Use plain spaces")
         }
-        _ => fault(format!("`{text}` begins no form")),
+        _ => fault(format!("`{text}` does not begin a form")),
     }
 }

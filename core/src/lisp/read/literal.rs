@@ -1,4 +1,4 @@
-//! Literals: the text of one token becomes a value.
+//! Literals: converts the text of one token to a value.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::text::Span;
 use crate::text::lex::lisp::CHARS;
 use crate::value::{BigInt, Value};
 
-/// Of any size up to the limit of digits.
+/// An integer of any size up to the limit of digits.
 pub(super) fn integer(text: &str, span: Span) -> Result<Value, Error> {
     let digits = text.trim_start_matches('-').len();
     let most = INTEGER_DIGITS.usual() as usize;
@@ -22,7 +22,7 @@ pub(super) fn integer(text: &str, span: Span) -> Result<Value, Error> {
     BigInt::parse_bytes(text.as_bytes(), 10).map(Value::integer).ok_or_else(|| fault::number(span))
 }
 
-/// Beyond the range of doubles is an error; below it is 0.
+/// A float; beyond the range of doubles it is an error, below it is 0.
 pub(super) fn float(text: &str, span: Span) -> Result<Value, Error> {
     match text.parse::<f64>() {
         Ok(float) if float.is_finite() => Ok(Value::Float(float)),
@@ -30,7 +30,7 @@ pub(super) fn float(text: &str, span: Span) -> Result<Value, Error> {
     }
 }
 
-/// At `##Inf`, `##-Inf`, `##NaN`.
+/// `##Inf`, `##-Inf`, `##NaN`
 pub(super) fn special_float(text: &str) -> Value {
     Value::Float(match text {
         "##Inf" => f64::INFINITY,
@@ -39,7 +39,7 @@ pub(super) fn special_float(text: &str) -> Value {
     })
 }
 
-/// At nil, true, false.
+/// `nil`, `true`, `false`
 pub(super) fn constant(text: &str) -> Value {
     match text {
         "true" => Value::Bool(true),
@@ -48,12 +48,12 @@ pub(super) fn constant(text: &str) -> Value {
     }
 }
 
-/// What stands after the backslash of a character: its name or itself.
+/// A character literal without its backslash: a name or the character itself.
 pub(super) fn character(text: &str) -> Value {
     Value::str(CHARS.iter().find(|(name, _)| *name == text).map_or(text, |(_, char)| char))
 }
 
-/// What stands between quotes, with its escapes resolved; unknown ones stay as they are.
+/// The contents of a string literal with escapes resolved; unknown escapes are unchanged.
 pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     let Some(first) = text.find('\\') else { return text.into() };
     let mut out = String::with_capacity(text.len());

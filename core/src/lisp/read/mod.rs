@@ -1,7 +1,7 @@
-//! The reader: a program's text becomes forms with their places (language contract §2).
+//! The reader: turns a program's text into forms with spans (language contract §2).
 //!
-//! In: a text and what it may be at most. Out: its top-level forms, or the first thing that is wrong, with its place. It
-//! resolves no names and expands nothing. Linear time, no recursion.
+//! In: a text and its limits. Out: its top-level forms, or the first syntax error. Names are not resolved and nothing
+//! is expanded. Linear time, no recursion.
 
 mod fault;
 mod literal;
@@ -12,19 +12,19 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 
-use super::watch::Watch;
-use super::{Error, Form, Shape};
+use super::host::Watch;
+use super::{Error, Form, Limits, Shape};
 use crate::limits::{PROGRAM_BYTES, PROGRAM_NESTING, PROGRAM_SYMBOLS};
 use crate::text::Span;
 use crate::text::lex::lisp::{Bracket, Ending, Lexeme, Lexemes, Opener};
 use crate::value::{Keyword, Value};
 
-/// What a program's text may be at most.
+/// Limits of a program's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// Bytes of the text.
     pub bytes: usize,
-    /// Different names of symbols and keywords.
+    /// Distinct names of symbols and keywords.
     pub symbols: usize,
 }
 
@@ -34,14 +34,22 @@ impl Default for Budget {
     }
 }
 
-/// The top-level forms of a program. Closing brackets between them that close nothing are skipped.
+impl Budget {
+    /// The budget within a program's limits.
+    pub(super) fn of(limits: &Limits) -> Self {
+        let count = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+        Self { bytes: count(limits.program_bytes), symbols: count(limits.symbols) }
+    }
+}
+
+/// The top-level forms of a program. Unmatched closing brackets between them are skipped.
 ///
 /// Fails with `program_too_large`, `parse_error` or `symbol_limit_exceeded`, in this order.
 pub fn read(source: &str, budget: Budget) -> Result<Vec<Form>, Error> {
     read_watched(source, budget, &Watch::none())
 }
 
-/// The same, unless it is stopped.
+/// The same, interruptible by the watch.
 pub(super) fn read_watched(source: &str, budget: Budget, watch: &Watch<'_>) -> Result<Vec<Form>, Error> {
     if source.len() > budget.bytes {
         return Err(fault::too_large(source.len(), budget.bytes));
@@ -54,12 +62,12 @@ pub(super) fn read_watched(source: &str, budget: Budget, watch: &Watch<'_>) -> R
     reader.finish()
 }
 
-/// A bracket that is open, and the forms read inside it so far.
+/// An open bracket and the forms read inside it so far.
 struct Level {
     opener: Opener,
-    /// Of the opening bracket.
+    /// Span of the opening bracket.
     span: Span,
-    /// How many forms had been read before it.
+    /// Number of forms read before it.
     before: usize,
 }
 
@@ -82,7 +90,7 @@ impl<'a> Reader<'a> {
             Lexeme::Close(bracket) => return self.close(bracket, span),
             _ => {}
         }
-        // As the reference has it: an empty bracket one level deeper than allowed is fine, for nothing is inside of it.
+        // As in the reference, an empty bracket may be one level deeper than allowed, because it contains nothing.
         let most = PROGRAM_NESTING.usual() as usize;
         if self.levels.len() > most {
             return Err(fault::too_deep(most, span));
@@ -117,7 +125,7 @@ impl<'a> Reader<'a> {
     fn open(&mut self, opener: Opener, span: Span) -> Result<(), Error> {
         let byte_before = span.start.checked_sub(1).and_then(|before| self.source.as_bytes().get(before));
         let after_quote = byte_before == Some(&b'\'') && !matches!(opener, Opener::Set | Opener::Short);
-        // A name may end in a quote, and so may a character, which is fine.
+        // A name may end in a quote, and so may a character.
         let is_name = |form: &Form| form.span.end == span.start && !matches!(form.shape, Shape::Literal(_));
         if after_quote && self.forms.last().is_some_and(is_name) {
             return Err(fault::quoted_bracket(Span::new(span.start - 1, span.end)));
@@ -136,7 +144,7 @@ impl<'a> Reader<'a> {
         let shape = match level.opener {
             Opener::List => Shape::List(forms),
             Opener::Vector => Shape::Vector(forms),
-            Opener::Map if forms.len() % 2 == 1 => return Err(fault::odd_map(forms.len(), whole)),
+            Opener::Map if forms.len() % 2 == 1 => return Err(fault::uneven_map(forms.len(), whole)),
             Opener::Map => Shape::Map(forms),
             Opener::Set => Shape::Set(forms),
             Opener::Short => Shape::Short(forms),
@@ -157,11 +165,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The different names of a program, each interned once. Names beyond the limit are not interned, for interned names stay
-/// until the process ends.
+/// The distinct names of a program, each interned once. Names beyond the limit are not interned, because interned names
+/// live until the process ends.
 struct Names<'a> {
     most: usize,
-    /// By their text; keywords are told apart from symbols by their colon.
+    /// By text; a keyword has its colon, a symbol has none.
     seen: HashMap<&'a str, Keyword>,
 }
 
@@ -182,7 +190,7 @@ impl<'a> Names<'a> {
         self.name(text, &text[1..])
     }
 
-    /// With too many names the program is refused at its end, so that it does not matter what they are.
+    /// A program with too many names is rejected at its end, so names beyond the limit do not matter.
     fn name(&mut self, text: &'a str, name: &str) -> Keyword {
         let room = self.seen.len() < self.most;
         match self.seen.get(text) {

@@ -1,11 +1,11 @@
-//! Tests of the reader: tables of texts and what they read as, and the suite's cases of reading.
+//! Tests of the reader: tables of texts and their forms, and the suite's cases of reading.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::reasons::Reason;
 
-/// Forms in words: `(f x)` for lists, `i1 f1.5 s"…" k:a` for literals, `#"…"`, `'x`, `#'x`, `#( … )`.
+/// Forms in a compact notation: `(f x)` for lists, `i1 f1.5 s"…" k:a` for literals, `#"…"`, `'x`, `#'x`, `#( … )`.
 fn shown(forms: &[Form]) -> String {
     forms.iter().map(one).collect::<Vec<_>>().join(" ")
 }
@@ -80,9 +80,9 @@ fn texts_read_as_forms() {
     }
 }
 
-/// Source, the text at the place of the error, and a part of the message.
+/// Source, the text at the error's span, and a part of the message.
 #[test]
-fn errors_say_what_and_where() {
+fn errors_have_messages_and_spans() {
     let table = [
         ("(", "(", "1 closing parenthesis `)` is missing: the `(` of line 1, column 1 is never closed"),
         (

@@ -1,96 +1,92 @@
-//! The control object of the mode `json_loop`: one JSON object per reply that says what happens next.
+//! The control object of the mode `json_loop`: one JSON object per reply that selects the next action.
 //!
-//! In: reply text, recovery level, how the reply ended, what an answer may be. Out: [`Read`]: the object with its
-//! [`Control`], or the words for what is wrong with it. Source: agent contract §26.1 and §26.5, settled decision 9.
-//! It must never choose between two actions: exactly one is set, or the reply is refused.
-
-mod glimpse;
-mod prose;
+//! In: reply text, recovery level, how the reply ended, the type of the answer. Out: [`ControlReply`]: the object with its
+//! [`Control`], or the text of what is wrong with it. Source: agent contract §26.1 and §26.5, settled decision 9. It
+//! must never choose between two actions: exactly one is set, or the reply is rejected.
 
 #[cfg(test)]
 mod tests;
 
-use super::{Extracted, Finish, Outcome, Recovery, Reject, Rule, Want, extract};
+use super::{AnswerShape, ExtractOutcome, Extracted, Finish, Recovery, Reject, Rule, extract, reasoning};
+use crate::text::Span;
 use crate::value::Json;
 use crate::value::json::{self, Member, Node};
 
-pub use glimpse::{Glimpse, glimpse};
-
-/// What a `final_answer` may be.
+/// The allowed values of a `final_answer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Answers {
+pub enum AnswerType {
     /// Text that is not blank.
     Text,
-    /// Any JSON but null, which means "no answer yet".
+    /// Any JSON except null, which means "no answer yet".
     Json,
-    /// Any JSON: a null that is written out, while nothing else is set, is the answer.
+    /// Any JSON: an explicit null is the answer if nothing else is set.
     JsonOrNull,
 }
 
-/// What a person is asked for.
+/// The kind of input that the user is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Expected {
-    /// Words.
+pub enum ExpectedInput {
+    /// Text.
     Text,
-    /// An address on the web.
+    /// A URL.
     Url,
     /// A file.
     File,
-    /// An address or a file.
+    /// A URL or a file.
     UrlOrFile,
 }
 
-impl Expected {
+impl ExpectedInput {
     /// Every kind with its name in control objects.
     pub const NAMES: [(&'static str, Self); 4] =
         [("text", Self::Text), ("url", Self::Url), ("file", Self::File), ("url_or_file", Self::UrlOrFile)];
 }
 
-/// What a reply asks to happen.
+/// The action that a reply requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// A tool is called.
+    /// Calls a tool.
     Call {
         /// Its name as the model wrote it.
         name: String,
         /// Its arguments: an object.
         args: Json,
     },
-    /// The run ends with this answer.
+    /// Ends the run with this answer.
     Answer(Json),
-    /// A person is asked.
+    /// Asks the user.
     Ask {
-        /// What is expected of them.
-        expected: Expected,
+        /// The expected input.
+        expected: ExpectedInput,
         /// The question.
         prompt: String,
     },
 }
 
-/// A control object that was read.
+/// The contents of a control object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Control {
-    /// Why the model does what it does. Absent only from recovery level standard on.
+    /// The model's reason for the action. Required at level strict only.
     pub thought: Option<String>,
-    /// What it does.
+    /// The action.
     pub action: Action,
-    /// What was passed over, in words; empty at level strict.
+    /// Texts about ignored content; empty at level strict.
     pub notes: Vec<String>,
 }
 
-/// What became of a reply.
+/// The result of reading a reply.
 #[derive(Debug, Clone)]
-pub struct Read {
-    /// How the object was found.
+pub struct ControlReply {
+    /// The extraction of the object.
     pub extracted: Extracted,
-    /// What it says, or what is wrong with the reply.
+    /// The control object, or what is wrong with the reply.
     pub control: Result<Control, String>,
-    /// The reply was prose and counts as the answer; `extracted` then holds no object.
+    /// The reply was prose and is the answer; `extracted` then holds no object.
     pub is_prose: bool,
 }
 
-impl Read {
-    /// Was anything mended, or did the object not stand alone? Loop detection leaves such calls out.
+impl ControlReply {
+    /// True if the object was repaired or was not the whole reply. Loop detection ignores such calls.
     pub fn is_recovered(&self) -> bool {
         let candidate = self.extracted.candidate();
         self.is_prose || candidate.is_none_or(|found| found.rule != Rule::Whole || !found.fixes.is_empty())
@@ -98,44 +94,44 @@ impl Read {
 }
 
 /// Reads the control object of a reply. A truncated reply is read for the record; the caller does not act on it.
-pub fn read(reply: &str, answers: Answers, recovery: Recovery, finish: Finish) -> Read {
+pub fn read(reply: &str, answers: AnswerType, recovery: Recovery, finish: Finish) -> ControlReply {
     let mut accept = |json: &Json| match interpret(json, answers, recovery) {
         Ok(_) => Ok(()),
         Err(_) if json.members().is_none() => Err(Reject::Shape("a control object".to_owned())),
         Err(problem) => Err(Reject::Invalid(problem)),
     };
-    let extracted = extract(reply, &Want::Object, recovery, finish, &mut accept);
+    let extracted = extract(reply, &AnswerShape::Object, recovery, finish, &mut accept);
     if recovery == Recovery::Lenient
-        && answers == Answers::Text
-        && matches!(extracted.outcome, Outcome::NotFound)
-        && let Some(answer) = prose::answer(reply)
+        && answers == AnswerType::Text
+        && matches!(extracted.outcome, ExtractOutcome::NotFound)
+        && let Some(answer) = prose(reply)
     {
         let action = Action::Answer(Json::str(answer));
-        let notes = vec!["the reply was prose and was taken as the final answer".to_owned()];
-        return Read { extracted, control: Ok(Control { thought: None, action, notes }), is_prose: true };
+        let notes = vec!["the reply was prose and was used as the final answer".to_owned()];
+        return ControlReply { extracted, control: Ok(Control { thought: None, action, notes }), is_prose: true };
     }
     let control = match &extracted.outcome {
-        Outcome::Found { json, .. } => match extracted.candidate() {
+        ExtractOutcome::Found { json, .. } => match extracted.candidate() {
             Some(found) if recovery == Recovery::Strict && found.rule != Rule::Whole => {
-                Err("text or a code fence stands around the object; it must stand alone".to_owned())
+                Err("text or a code fence surrounds the object; reply with the object only".to_owned())
             }
             _ => interpret(json, answers, recovery),
         },
-        Outcome::Rejected { reject: Reject::Shape(_), json, .. } => {
+        ExtractOutcome::Rejected { reject: Reject::Shape(_), json, .. } => {
             Err(format!("expected one JSON object, found {}", kind(json)))
         }
-        Outcome::Rejected { reject: Reject::Invalid(problem), .. } => Err(problem.clone()),
-        Outcome::Malformed { error } => {
-            Err(format!("the JSON cannot be read: {}: {}", error.line_col(reply), error.message))
+        ExtractOutcome::Rejected { reject: Reject::Invalid(problem), .. } => Err(problem.clone()),
+        ExtractOutcome::Malformed { error } => {
+            Err(format!("the JSON is invalid: {}: {}", error.line_col(reply), error.message))
         }
-        Outcome::NotFound if reply.trim().is_empty() => Err("the reply is empty".to_owned()),
-        Outcome::NotFound => Err("the reply holds no JSON object".to_owned()),
+        ExtractOutcome::NotFound if reply.trim().is_empty() => Err("the reply is empty".to_owned()),
+        ExtractOutcome::NotFound => Err("the reply contains no JSON object".to_owned()),
     };
-    Read { extracted, control, is_prose: false }
+    ControlReply { extracted, control, is_prose: false }
 }
 
-/// Reads an object by the rules of its keys. Errors say which key is wrong and what was expected.
-fn interpret(json: &Json, answers: Answers, recovery: Recovery) -> Result<Control, String> {
+/// Reads an object by the rules of its keys. Errors name the wrong key and what was expected.
+fn interpret(json: &Json, answers: AnswerType, recovery: Recovery) -> Result<Control, String> {
     let mut object = Object::of(json, "the control object", recovery)?;
     let thought = object.thought()?;
     let call = object.set("tool_call").map(|json| call(json, &mut object.notes, recovery)).transpose()?;
@@ -144,7 +140,7 @@ fn interpret(json: &Json, answers: Answers, recovery: Recovery) -> Result<Contro
     let is_alone = call.is_none() && ask.is_none();
     let answer = match written {
         Some(json) if json.node != Node::Null => Some(answer(json, answers)?),
-        Some(json) if is_alone && answers == Answers::JsonOrNull => Some(Action::Answer(json.clone())),
+        Some(json) if is_alone && answers == AnswerType::JsonOrNull => Some(Action::Answer(json.clone())),
         _ => None,
     };
     object.finish()?;
@@ -169,7 +165,7 @@ fn interpret(json: &Json, answers: Answers, recovery: Recovery) -> Result<Contro
     }
 }
 
-/// The members of an object that were not looked at yet.
+/// The members of an object that have not been read yet.
 struct Object<'a> {
     what: &'a str,
     left: Vec<&'a Member>,
@@ -189,7 +185,7 @@ impl<'a> Object<'a> {
         Some(&self.left.remove(place).value)
     }
 
-    /// The member of this key unless it is null, which is the same as absent.
+    /// The member of this key, unless it is null, which means absent.
     fn set(&mut self, key: &str) -> Option<&'a Json> {
         self.take(key).filter(|json| json.node != Node::Null)
     }
@@ -207,7 +203,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// A text that is not blank.
+    /// A non-blank text.
     fn text(&mut self, key: &str) -> Result<&'a str, String> {
         let what = self.what;
         match self.set(key) {
@@ -220,14 +216,14 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// What is left is unknown: an error at level strict, a note above it.
+    /// Handles the remaining, unknown members: an error at level strict, a note above it.
     fn finish(&mut self) -> Result<(), String> {
         let names: Vec<String> = self.left.drain(..).map(|member| format!("`{}`", member.key)).collect();
         match (names.as_slice(), self.recovery) {
             ([], _) => Ok(()),
             (names, Recovery::Strict) => Err(format!("unknown keys in {}: {}", self.what, names.join(", "))),
             (names, _) => {
-                self.notes.push(format!("unknown keys in {} were passed over: {}", self.what, names.join(", ")));
+                self.notes.push(format!("unknown keys in {} were ignored: {}", self.what, names.join(", ")));
                 Ok(())
             }
         }
@@ -253,10 +249,10 @@ fn call(json: &Json, notes: &mut Vec<String>, recovery: Recovery) -> Result<Acti
     Ok(Action::Call { name, args })
 }
 
-fn answer(json: &Json, answers: Answers) -> Result<Action, String> {
+fn answer(json: &Json, answers: AnswerType) -> Result<Action, String> {
     match (answers, json.as_str()) {
-        (Answers::Text, None) => Err(format!("final_answer must be text, found {}", kind(json))),
-        (Answers::Text, Some(text)) if text.trim().is_empty() => Err("final_answer must not be empty".to_owned()),
+        (AnswerType::Text, None) => Err(format!("final_answer must be text, found {}", kind(json))),
+        (AnswerType::Text, Some(text)) if text.trim().is_empty() => Err("final_answer must not be empty".to_owned()),
         _ => Ok(Action::Answer(json.clone())),
     }
 }
@@ -265,9 +261,9 @@ fn ask(json: &Json, notes: &mut Vec<String>, recovery: Recovery) -> Result<Actio
     let mut object = Object::of(json, "awaiting_user_input", recovery)?;
     let prompt = object.text("prompt")?.to_owned();
     let expected = match object.set("kind") {
-        None if recovery > Recovery::Strict => Expected::Text,
+        None if recovery > Recovery::Strict => ExpectedInput::Text,
         None => return Err(format!("awaiting_user_input has no kind; it is one of {}", kinds())),
-        Some(json) => Expected::NAMES
+        Some(json) => ExpectedInput::NAMES
             .into_iter()
             .find(|(name, _)| json.as_str() == Some(name))
             .map(|(_, expected)| expected)
@@ -279,7 +275,7 @@ fn ask(json: &Json, notes: &mut Vec<String>, recovery: Recovery) -> Result<Actio
 }
 
 fn kinds() -> String {
-    Expected::NAMES.map(|(name, _)| name).join(", ")
+    ExpectedInput::NAMES.map(|(name, _)| name).join(", ")
 }
 
 fn kind(json: &Json) -> &'static str {
@@ -290,5 +286,52 @@ fn kind(json: &Json) -> &'static str {
         Node::Str(_) => "text",
         Node::List(_) => "a list",
         Node::Object(_) => "an object",
+    }
+}
+
+/// Prose with fewer visible characters than this is not an answer.
+const FEWEST_CHARS: usize = 24;
+
+/// Characters at the end of unfinished prose.
+const UNFINISHED: [char; 5] = ['{', '[', ':', ',', '-'];
+
+/// The reply as an answer, if it is plain prose: long enough, finished, and without braces or a fence or tag at its
+/// start.
+fn prose(reply: &str) -> Option<String> {
+    let parts = reasoning::find(reply);
+    let rest: Vec<&str> = reasoning::rest(reply, &parts).into_iter().map(|span: Span| span.text(reply)).collect();
+    let text = rest.join("\n");
+    let visible = text.chars().filter(|c| !c.is_whitespace()).count();
+    let is_plain = visible >= FEWEST_CHARS
+        && !text.contains(['{', '}'])
+        && !text.starts_with(['`', '~', '<'])
+        && !text.ends_with(UNFINISHED);
+    is_plain.then_some(text)
+}
+
+/// The members of a partial control object that have arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct PartialControl<'a> {
+    /// The thought so far.
+    pub thought: Option<&'a str>,
+    /// The name of the tool.
+    pub tool: Option<&'a str>,
+    /// Its arguments so far.
+    pub args: Option<&'a Json>,
+    /// The answer so far.
+    pub answer: Option<&'a Json>,
+    /// The question so far.
+    pub question: Option<&'a str>,
+}
+
+/// Reads a control object that may still grow.
+pub fn partial_control(partial: &Json) -> PartialControl<'_> {
+    let inner = |key: &str, name: &str| partial.get(key).and_then(|json| json.get(name));
+    PartialControl {
+        thought: partial.get("thought").and_then(Json::as_str),
+        tool: inner("tool_call", "name").and_then(Json::as_str),
+        args: inner("tool_call", "arguments"),
+        answer: partial.get("final_answer").filter(|json| json.node != Node::Null),
+        question: inner("awaiting_user_input", "prompt").and_then(Json::as_str),
     }
 }

@@ -1,10 +1,10 @@
-//! Control objects: replies → what they ask for, or what is wrong with them, at each recovery level.
+//! Control objects: replies and their actions, or errors, at each recovery level.
 
 use super::*;
 use crate::reply::stream::{JsonPush, ReplyPush};
 
-/// What a reply asks for, on one line; `!` and words when it is refused.
-fn said(reply: &str, answers: Answers, recovery: Recovery) -> String {
+/// The action of a reply on one line; `!` and the text if it is rejected.
+fn shown(reply: &str, answers: AnswerType, recovery: Recovery) -> String {
     match read(reply, answers, recovery, Finish::Complete).control {
         Err(problem) => format!("! {problem}"),
         Ok(control) => {
@@ -20,15 +20,15 @@ fn said(reply: &str, answers: Answers, recovery: Recovery) -> String {
 }
 
 fn strict(reply: &str) -> String {
-    said(reply, Answers::Text, Recovery::Strict)
+    shown(reply, AnswerType::Text, Recovery::Strict)
 }
 
 fn standard(reply: &str) -> String {
-    said(reply, Answers::Text, Recovery::Standard)
+    shown(reply, AnswerType::Text, Recovery::Standard)
 }
 
 fn lenient(reply: &str) -> String {
-    said(reply, Answers::Text, Recovery::Lenient)
+    shown(reply, AnswerType::Text, Recovery::Lenient)
 }
 
 #[test]
@@ -135,13 +135,13 @@ fn a_text_answer_is_text_and_a_typed_answer_is_any_json() {
     assert_eq!(strict(&reply("7")), "! final_answer must be text, found a number");
     assert_eq!(strict(&reply(r#"" ""#)), "! final_answer must not be empty");
     for json in ["7", r#"{"a":1}"#, "[]", "false", r#""""#] {
-        assert_eq!(said(&reply(json), Answers::Json, Recovery::Strict), format!("t: answer {json}"));
+        assert_eq!(shown(&reply(json), AnswerType::Json, Recovery::Strict), format!("t: answer {json}"));
     }
-    assert!(said(&reply("null"), Answers::Json, Recovery::Strict).ends_with("none is"));
-    assert_eq!(said(&reply("null"), Answers::JsonOrNull, Recovery::Strict), "t: answer null");
-    assert!(said(r#"{"thought":"t"}"#, Answers::JsonOrNull, Recovery::Strict).ends_with("none is"));
+    assert!(shown(&reply("null"), AnswerType::Json, Recovery::Strict).ends_with("none is"));
+    assert_eq!(shown(&reply("null"), AnswerType::JsonOrNull, Recovery::Strict), "t: answer null");
+    assert!(shown(r#"{"thought":"t"}"#, AnswerType::JsonOrNull, Recovery::Strict).ends_with("none is"));
     let call = r#"{"thought":"t","tool_call":{"name":"a","arguments":{}},"final_answer":null}"#;
-    assert_eq!(said(call, Answers::JsonOrNull, Recovery::Strict), "t: call a {}");
+    assert_eq!(shown(call, AnswerType::JsonOrNull, Recovery::Strict), "t: call a {}");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn strict_wants_the_object_alone_and_standard_finds_and_mends_it() {
 }
 
 #[test]
-fn line_breaks_in_strings_are_kept_when_they_are_mended() {
+fn line_breaks_in_strings_survive_their_repair() {
     let reply = "{\"thought\":\"a\nb\",\"final_answer\":\"one\n\ttwo\u{1}\"}";
     assert!(strict(reply).starts_with("! the JSON cannot be read"));
     assert_eq!(standard(reply), "a\nb: answer \"one\\n\\ttwo\"");
@@ -181,7 +181,7 @@ fn prose_is_an_answer_in_lenient_only_and_only_for_text() {
         format!("{:?}: answer {prose:?} (the reply was prose and was taken as the final answer)", "")
             .replacen("\"\"", "", 1)
     );
-    assert!(said(prose, Answers::Json, Recovery::Lenient).starts_with("! "));
+    assert!(shown(prose, AnswerType::Json, Recovery::Lenient).starts_with("! "));
     let long = "x ".repeat(30);
     for refused in [
         "Too short.".to_owned(),
@@ -202,7 +202,7 @@ fn prose_is_an_answer_in_lenient_only_and_only_for_text() {
 #[test]
 fn recovered_objects_are_known_as_such() {
     let object = r#"{"thought":"t","final_answer":"x"}"#;
-    let recovered = |reply: &str| read(reply, Answers::Text, Recovery::Lenient, Finish::Complete).is_recovered();
+    let recovered = |reply: &str| read(reply, AnswerType::Text, Recovery::Lenient, Finish::Complete).is_recovered();
     assert!(!recovered(object) && !recovered(&format!("<think>a</think>{object}")));
     assert!(recovered(&format!("```\n{object}\n```")) && recovered(r#"{thought:"t","final_answer":"x"}"#));
     assert!(recovered("The capital of France is Paris, of course."));
@@ -212,11 +212,11 @@ fn recovered_objects_are_known_as_such() {
 fn a_growing_object_shows_its_parts_as_they_come() {
     let text = r#"{"thought":"I look it up","tool_call":{"name":"find","arguments":{"q":"tea"}},"final_answer":null}"#;
     let shown = |behind: &str| {
-        let mut push = ReplyPush::new(Want::Object);
+        let mut push = ReplyPush::new(AnswerShape::Object);
         push.push(&text[..text.find(behind).unwrap() + behind.len()]);
         let partial = push.json().and_then(JsonPush::value);
         let partial = partial.map(|partial| partial.json).unwrap_or_default();
-        let seen = glimpse(&partial);
+        let seen = partial_control(&partial);
         let args = seen.args.map(Json::to_text).unwrap_or_default();
         format!("{}|{}|{args}|{}", seen.thought.unwrap_or("-"), seen.tool.unwrap_or("-"), seen.answer.is_some())
     };
@@ -229,8 +229,8 @@ fn a_growing_object_shows_its_parts_as_they_come() {
     let mut push = JsonPush::default();
     push.push(r#"{"thought":"t","final_answer":"so f"#);
     let partial = push.value().unwrap().json;
-    assert_eq!(glimpse(&partial).answer.and_then(Json::as_str), Some("so f"));
-    assert_eq!(glimpse(&json::parse("[1]").unwrap()), Glimpse::default());
+    assert_eq!(partial_control(&partial).answer.and_then(Json::as_str), Some("so f"));
+    assert_eq!(partial_control(&json::parse("[1]").unwrap()), PartialControl::default());
 }
 
 proptest::proptest! {
@@ -245,16 +245,16 @@ proptest::proptest! {
     ) {
         let finish = if cut { Finish::Truncated } else { Finish::Complete };
         for recovery in Recovery::ALL {
-            for answers in [Answers::Text, Answers::Json, Answers::JsonOrNull] {
+            for answers in [AnswerType::Text, AnswerType::Json, AnswerType::JsonOrNull] {
                 let read = read(&reply, answers, recovery, finish);
                 if recovery == Recovery::Strict && read.control.is_ok() {
                     proptest::prop_assert!(!read.is_recovered());
                 }
             }
         }
-        let mut push = ReplyPush::new(Want::Object);
+        let mut push = ReplyPush::new(AnswerShape::Object);
         push.push(&reply);
         let partial = push.json().and_then(JsonPush::value).map(|partial| partial.json).unwrap_or_default();
-        let _ = glimpse(&partial);
+        let _ = partial_control(&partial);
     }
 }

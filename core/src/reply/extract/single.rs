@@ -1,22 +1,22 @@
 //! Single values: a reply, or the content of a fence, that is one value without brackets.
 //!
-//! In: the search and a part of the reply. Out: whether that part was such a value; it was offered then.
+//! In: the search and a part of the reply. Out: true if the part was such a value, which was then offered.
 
 use super::super::fixes::{Fix, FixKind};
+use super::super::options::Recovery;
+use super::super::options::{AnswerShape, Scalar};
 use super::super::outcome::Rule;
-use super::super::recovery::Recovery;
 use super::super::repair::{Edge, Read};
-use super::super::want::{Scalar, Want};
 use super::{Search, stop};
 use crate::text::Span;
 use crate::value::Json;
 use crate::value::json::{JsonError, Node};
 
 impl Search<'_> {
-    /// A single value, or one of the expected words, and nothing else. Was there one?
+    /// Offers a single value, or one of the expected words, if it fills `span`; true if it does.
     pub(super) fn scalar(&mut self, rule: Rule, span: Span, edge: Edge) -> bool {
         let text = span.text(self.reply);
-        if let Want::Scalar(Scalar::Words(words)) = self.want
+        if let AnswerShape::Scalar(Scalar::Words(words)) = self.want
             && let Some(word) = self.word(words, text)
             && edge != Edge::Cut
         {
@@ -30,7 +30,7 @@ impl Search<'_> {
             return false;
         }
         if edge == Edge::Cut && !matches!(read.json.node, Node::Str(_)) {
-            let message = "the reply was cut behind this value".to_owned();
+            let message = "the reply was cut after this value".to_owned();
             let cut = stop(JsonError { message, offset: span.end, incomplete: true });
             self.fault(rule, span, cut);
         } else {
@@ -39,7 +39,7 @@ impl Search<'_> {
         true
     }
 
-    /// The expected word that `text` is; lenient looks past case and marks around it.
+    /// The expected word that equals `text`; lenient ignores case and surrounding marks.
     fn word(&self, words: &[String], text: &str) -> Option<String> {
         let same = |word: &&String| match self.recovery {
             Recovery::Strict => false,
@@ -52,7 +52,7 @@ impl Search<'_> {
         words.iter().find(same).cloned()
     }
 
-    /// Offers `span` when all of it is a single value where brackets are wanted: JSON, though of the wrong outer shape. Was it?
+    /// Offers `span` if it is a single value where brackets are expected: valid JSON of the wrong shape. True if it is.
     pub(super) fn misplaced(&mut self, rule: Rule, span: Span) -> bool {
         if self.want.admits_scalar() || self.edge(span.end) == Edge::Cut {
             return false;

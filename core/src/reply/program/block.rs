@@ -1,7 +1,7 @@
-//! Fenced blocks and elements, found line by line as models write them around programs. In: text and a range. Out: the
-//! places of contents, in order.
+//! Finds fenced blocks and elements line by line, in the forms that models use around programs. In: text and a range.
+//! Out: the spans of contents, in order.
 
-use super::mend::{Start, starts_with_list};
+use super::fix::{FirstList, starts_with_list};
 use crate::text::Span;
 use crate::text::lex::lisp::{Balance, Lexeme, Lexemes};
 
@@ -9,23 +9,23 @@ use crate::text::lex::lisp::{Balance, Lexeme, Lexemes};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) tag: Tag,
-    /// What stands between the fences.
+    /// The text between the fences.
     pub(super) content: Span,
     pub(super) end: End,
 }
 
-/// How a block ends.
+/// The end of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// At a fence on a line of its own, or where the next block begins.
+    /// By a fence on a line of its own, or where the next block begins.
     Line,
-    /// At a fence behind text on its line.
+    /// By a fence after text on its line.
     Inline,
-    /// With the reply.
+    /// By the end of the reply.
     Open,
 }
 
-/// What the word behind the opening fence says.
+/// The meaning of the word after the opening fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
     /// `clojure`, `lisp`
@@ -34,7 +34,7 @@ pub(super) enum Tag {
     Alias,
     /// No word.
     Untagged,
-    /// A word that is not known.
+    /// An unknown word.
     Other,
     /// Another language.
     Foreign,
@@ -88,22 +88,22 @@ const FOREIGN: [&str; 42] = [
     "yaml",
 ];
 
-/// A block whose end has not been seen.
-struct Opened {
+/// A block whose end has not been found.
+struct OpenBlock {
     tag: Tag,
     content: usize,
-    /// A fence at the end of a line, behind text, that ends the block when none on a line of its own does.
+    /// A fence at the end of a line, after text, that ends the block if none on a line of its own does.
     inline: Option<usize>,
-    /// Was the first fence behind text looked at? Further ones are not, so that many cost no more than few.
+    /// True once the first fence after text has been examined. Further ones are not, which keeps the work linear.
     looked: bool,
 }
 
-impl Opened {
+impl OpenBlock {
     fn new(tag: Tag, content: usize) -> Self {
         Self { tag, content, inline: None, looked: false }
     }
 
-    /// Is what stands before this fence, the first one behind text, code that is whole?
+    /// True if the text before this fence, the first one after text, is complete code.
     fn may_end(&mut self, text: &str, fence: usize) -> bool {
         if self.looked {
             return false;
@@ -112,13 +112,13 @@ impl Opened {
         let code = &text[self.content..fence];
         let may_be_code = match self.tag {
             Tag::Program | Tag::Alias => true,
-            Tag::Untagged | Tag::Other => starts_with_list(code, Start::Bare),
+            Tag::Untagged | Tag::Other => starts_with_list(code, FirstList::Bare),
             Tag::Foreign => false,
         };
         may_be_code && is_whole(code)
     }
 
-    /// The block, up to the fence behind text when there was one, else up to `at`.
+    /// Ends the block at the fence after text if there was one, else at `at`.
     fn close(&self, at: usize, end: End) -> Block {
         let (at, end) = self.inline.map_or((at, end), |inline| (inline, End::Inline));
         Block { tag: self.tag, content: Span::new(self.content, at), end }
@@ -128,7 +128,7 @@ impl Opened {
 /// The fenced blocks in a range of the text.
 pub(super) fn find(text: &str, range: Span) -> Vec<Block> {
     let mut blocks = Vec::new();
-    let mut open: Option<Opened> = None;
+    let mut open: Option<OpenBlock> = None;
     let mut at = range.start;
     for line in range.text(text).split_inclusive('\n') {
         let start = at;
@@ -139,15 +139,15 @@ pub(super) fn find(text: &str, range: Span) -> Vec<Block> {
                 blocks.extend(on_one_line(line, start));
                 None
             }
-            None => tag.map(|tag| Opened::new(tag, at)),
+            None => tag.map(|tag| OpenBlock::new(tag, at)),
             Some(block) if line.trim() == FENCE || ends_element(line) => {
-                blocks.push(Opened { inline: None, ..block }.close(start, End::Line));
+                blocks.push(OpenBlock { inline: None, ..block }.close(start, End::Line));
                 None
             }
-            // A fence with a word begins a block even where the one before was not closed.
+            // A fence with a word begins a block even if the previous block was not closed.
             Some(block) if tag.is_some() => {
                 blocks.push(block.close(start, End::Line));
-                tag.map(|tag| Opened::new(tag, at))
+                tag.map(|tag| OpenBlock::new(tag, at))
             }
             Some(mut block) => match fence_in(line) {
                 Some(fence) if block.may_end(text, start + fence) => {
@@ -172,7 +172,7 @@ fn fence_in(line: &str) -> Option<usize> {
     line.rfind(FENCE).map(|at| line[..at].trim_end_matches('`').len())
 }
 
-/// Is the text a program that could end here: every bracket closed, and not in the middle of a comment?
+/// True if the text is a program that could end here: all brackets closed, and not inside a comment.
 fn is_whole(code: &str) -> bool {
     let in_comment = || Lexemes::new(code).last().is_some_and(|(_, lexeme)| lexeme == Lexeme::Comment);
     !code.trim().is_empty() && Balance::of(code).is_whole() && !in_comment()
@@ -215,7 +215,7 @@ fn tag(word: &str) -> Tag {
     }
 }
 
-/// Is the line a closing tag that stands where a fence should?
+/// True if the line is a closing tag in the position of a fence.
 fn ends_element(line: &str) -> bool {
     let line = line.trim();
     PROGRAM.iter().any(|name| line.strip_prefix("</").and_then(|rest| rest.strip_suffix('>')) == Some(name))
@@ -225,7 +225,7 @@ fn ends_element(line: &str) -> bool {
 pub(super) fn elements(text: &str, range: Span) -> Vec<Span> {
     let mut found = Vec::new();
     let mut at = range.start;
-    // Where no further closing tag of a name stands; so that many opening tags cost no more than few.
+    // The names without a further closing tag, so that many opening tags keep the work linear.
     let mut hopeless = [false; PROGRAM.len()];
     while let Some(start) = text.get(at..range.end).and_then(|rest| rest.find('<')) {
         at += start + 1;

@@ -1,11 +1,11 @@
 //! From a model's reply to a program (language contract §21).
 //!
-//! In: the reply, the recovery level and how the reply ended. Out: the program's text with how and where it was found,
-//! what was changed on the way and the message for the history, or why there is no program. It finds text and judges
-//! brackets only; whether the text can be read is for the language to say. Linear time.
+//! In: the reply, the recovery level and how the reply ended. Out: the program's text with the extraction rule, its
+//! span, its fixes and the message for the history, or the reason why there is no program. Only text and brackets are
+//! considered; the language decides whether the text can be read. Linear time.
 
 mod block;
-mod mend;
+mod fix;
 mod normal;
 #[cfg(test)]
 mod tests;
@@ -14,24 +14,24 @@ use super::{Finish, Recovery, reasoning};
 use crate::reasons::Reason;
 use crate::text::Span;
 use block::{Block, End, Tag};
-use mend::Start;
-pub use mend::{Mend, MendKind};
-use normal::Normal;
+use fix::FirstList;
+pub use fix::{ProgramFix, ProgramFixKind};
+use normal::NormalizedReply;
 
 /// A program found in a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// Its text, as it is to be run.
+    /// Its text, as it runs.
     pub text: String,
-    /// How it was found.
+    /// The rule that found it.
     pub rule: ProgramRule,
-    /// Where it stands in the reply.
+    /// Its span in the reply.
     pub span: Span,
-    /// What was changed or left out.
-    pub mends: Vec<Mend>,
+    /// The fixes made.
+    pub fixes: Vec<ProgramFix>,
 }
 
-/// How a program was found, in the order of trial.
+/// The rules of search, in the order of trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProgramRule {
     /// A block tagged as a program.
@@ -46,12 +46,12 @@ pub enum ProgramRule {
     Reply,
 }
 
-/// Why a reply gives no program.
+/// The reason why a reply gives no program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NoProgram {
-    /// It was cut at the output limit.
+    /// The reply was cut at the output limit.
     Truncated,
-    /// There is more than one; how many.
+    /// There are several programs; their number.
     Several(usize),
     /// There is none.
     Absent,
@@ -80,15 +80,15 @@ impl NoProgram {
         }
     }
 
-    /// What is wrong and what to do, for the model.
+    /// The problem and its correction, for the model.
     pub fn message(self) -> String {
         match self {
             Self::Truncated => "The reply was cut at the output limit, so its program was not run. Write a shorter reply.".into(),
             Self::Several(count) => format!(
-                "The reply holds {count} programs and none of them was run. Reply with exactly one program in one fenced block tagged clojure."
+                "The reply contains {count} programs and none of them was run. Reply with exactly one program in one fenced block tagged clojure."
             ),
             Self::Absent => {
-                "The reply holds no program. Reply with exactly one program in a fenced block tagged clojure:\n```clojure\n(return 42)\n```"
+                "The reply contains no program. Reply with exactly one program in a fenced block tagged clojure:\n```clojure\n(return 42)\n```"
                     .into()
             }
         }
@@ -96,7 +96,7 @@ impl NoProgram {
 }
 
 impl Program {
-    /// The reply as the history keeps it: the program in one block, without the prose around it.
+    /// The reply for the history: the program in one block, without surrounding prose.
     pub fn history(&self) -> String {
         let gap = if self.text.is_empty() { "" } else { "\n" };
         format!("```clojure\n{}{gap}```", self.text)
@@ -105,31 +105,32 @@ impl Program {
 
 /// Finds the program in a reply.
 ///
-/// All levels normalise the text. Strict takes exactly one tagged block, or a reply that is the program. Standard also
-/// takes other blocks, elements, blocks that are closed behind text, a tagged block without an end, and the program at
-/// the start of a reply. Lenient takes the first of several tagged blocks, too.
+/// All levels normalize the text. Strict accepts exactly one tagged block, or a reply that is the program. Standard
+/// also accepts other blocks, elements, blocks that are closed after text, a tagged block without an end, and a program
+/// at the start of a reply. Lenient also accepts the first of several tagged blocks.
 pub fn program(reply: &str, recovery: Recovery, finish: Finish) -> Result<Program, NoProgram> {
     whole(finish)?;
-    let normal = Normal::of(reply);
+    let normal = NormalizedReply::of(reply);
     Search::of(&normal, recovery).run()
 }
 
-/// The first code block of a reply, tagged or not (settled decision 6). A block of another language is none, nor is one
-/// with an unknown tag that does not start with a parenthesis. A reply without such a block is seen as [`program`] sees it.
+/// The first code block of a reply, tagged or not (settled decision 6). A block of another language does not count, nor
+/// one with an unknown tag that does not start with a parenthesis. A reply without such a block is handled as in
+/// [`program`].
 pub fn first_program(reply: &str, recovery: Recovery, finish: Finish) -> Result<Program, NoProgram> {
     whole(finish)?;
-    let normal = Normal::of(reply);
+    let normal = NormalizedReply::of(reply);
     let search = Search::of(&normal, recovery);
     search.first().map_or_else(|| search.run(), Ok)
 }
 
-/// A reply that was cut holds no program.
+/// Rejects a truncated reply.
 fn whole(finish: Finish) -> Result<(), NoProgram> {
     if finish == Finish::Truncated { Err(NoProgram::Truncated) } else { Ok(()) }
 }
 
 struct Search<'a> {
-    normal: &'a Normal,
+    normal: &'a NormalizedReply,
     /// The reply without its reasoning.
     parts: Vec<Span>,
     /// The blocks in them.
@@ -137,11 +138,11 @@ struct Search<'a> {
     recovery: Recovery,
 }
 
-/// What one way of looking gives: nothing, or the answer.
+/// The result of one way of searching; `None` if it finds nothing.
 type Found = Option<Result<Program, NoProgram>>;
 
 impl<'a> Search<'a> {
-    fn of(normal: &'a Normal, recovery: Recovery) -> Self {
+    fn of(normal: &'a NormalizedReply, recovery: Recovery) -> Self {
         let parts = reasoning::rest(&normal.text, &reasoning::find(&normal.text));
         let blocks = parts.iter().flat_map(|part| block::find(&normal.text, *part)).collect();
         Self { normal, parts, blocks, recovery }
@@ -152,8 +153,8 @@ impl<'a> Search<'a> {
         let found = match self.recovery {
             Recovery::Strict => tagged.or_else(|| self.reply()),
             Recovery::Standard | Recovery::Lenient => tagged
-                .or_else(|| self.other(Start::Bare))
-                .or_else(|| self.other(Start::BehindComments))
+                .or_else(|| self.other(FirstList::Bare))
+                .or_else(|| self.other(FirstList::BehindComments))
                 .or_else(|| self.open())
                 .or_else(|| self.elements())
                 .or_else(|| self.reply()),
@@ -161,14 +162,14 @@ impl<'a> Search<'a> {
         found.unwrap_or(Err(NoProgram::Absent))
     }
 
-    /// The first of all blocks that are code.
+    /// The first block that is code.
     fn first(&self) -> Option<Program> {
         let is_code = |block: &&Block| {
             let text = block.content.text(&self.normal.text);
             match block.tag {
                 Tag::Program | Tag::Alias => true,
                 Tag::Untagged => !text.trim().is_empty(),
-                Tag::Other => mend::starts_with_list(text, Start::BehindComments),
+                Tag::Other => fix::starts_with_list(text, FirstList::BehindComments),
                 Tag::Foreign => false,
             }
         };
@@ -179,7 +180,7 @@ impl<'a> Search<'a> {
             Tag::Untagged | Tag::Other | Tag::Foreign => ProgramRule::Block,
         };
         let mut program = self.in_block(rule, first);
-        program.mends.extend(last.map(|last| self.left_out(first, last)));
+        program.fixes.extend(last.map(|last| self.omission(first, last)));
         Some(program)
     }
 
@@ -194,18 +195,18 @@ impl<'a> Search<'a> {
             [only] => Some(Ok(self.in_block(ProgramRule::TaggedBlock, only))),
             [first, .., last] if self.recovery == Recovery::Lenient => {
                 let mut program = self.in_block(ProgramRule::TaggedBlock, first);
-                program.mends.push(self.left_out(first, last));
+                program.fixes.push(self.omission(first, last));
                 Some(Ok(program))
             }
             several => Some(Err(NoProgram::Several(several.len()))),
         }
     }
 
-    /// Blocks that no tag tells to be programs.
-    fn other(&self, start: Start) -> Found {
+    /// Blocks whose tags do not mark them as programs.
+    fn other(&self, start: FirstList) -> Found {
         let is_code = |block: &&Block| {
             let is_other = matches!(block.tag, Tag::Untagged | Tag::Other) && block.end != End::Open;
-            is_other && mend::starts_with_list(block.content.text(&self.normal.text), start)
+            is_other && fix::starts_with_list(block.content.text(&self.normal.text), start)
         };
         match self.blocks.iter().filter(is_code).collect::<Vec<_>>().as_slice() {
             [] => None,
@@ -214,12 +215,12 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A tagged block up to the end of the reply: the only block that is left open.
+    /// A tagged block up to the end of the reply: the only block that remains open.
     fn open(&self) -> Found {
         let is_here = |block: &&Block| block.end == End::Open && matches!(block.tag, Tag::Program | Tag::Alias);
         let block = self.blocks.iter().find(is_here)?;
         let mut program = self.program(ProgramRule::OpenBlock, block.content);
-        program.mends.push(self.mend(MendKind::OpenBlock, block.content));
+        program.fixes.push(self.fix(ProgramFixKind::OpenBlock, block.content));
         Some(Ok(program))
     }
 
@@ -232,17 +233,17 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A reply that starts with a program. What follows belongs to it, unless that cannot be read and is no code.
+    /// A reply that starts with a program. The text after it belongs to it, unless it cannot be read and is not code.
     fn reply(&self) -> Found {
         let text = &self.normal.text;
-        let part = *self.parts.iter().find(|part| mend::starts_with_list(part.text(text), Start::BehindComments))?;
+        let part = *self.parts.iter().find(|part| fix::starts_with_list(part.text(text), FirstList::BehindComments))?;
         let cut = match self.recovery {
             Recovery::Strict => None,
-            Recovery::Standard | Recovery::Lenient => mend::prose_behind(part.text(text)).map(|at| part.start + at),
+            Recovery::Standard | Recovery::Lenient => fix::prose_start(part.text(text)).map(|at| part.start + at),
         };
         let mut program = self.program(ProgramRule::Reply, Span::new(part.start, cut.unwrap_or(part.end)));
         if let Some(cut) = cut {
-            program.mends.push(self.mend(MendKind::TrailingProse, Span::new(cut, part.end)));
+            program.fixes.push(self.fix(ProgramFixKind::TrailingProse, Span::new(cut, part.end)));
         }
         Some(Ok(program))
     }
@@ -252,24 +253,24 @@ impl<'a> Search<'a> {
         let mut program = self.program(rule, block.content);
         if block.end == End::Inline {
             let fence = Span::new(block.content.end, block.content.end + block::FENCE.len());
-            program.mends.push(self.mend(MendKind::InlineFence, fence));
+            program.fixes.push(self.fix(ProgramFixKind::InlineFence, fence));
         }
         program
     }
 
-    /// That all from behind the first block up to the last one was left out.
-    fn left_out(&self, first: &Block, last: &Block) -> Mend {
-        self.mend(MendKind::FirstOfSeveral, Span::new(first.content.end, last.content.end))
+    /// The fix that records the omission of everything after the first block up to the last one.
+    fn omission(&self, first: &Block, last: &Block) -> ProgramFix {
+        self.fix(ProgramFixKind::FirstOfSeveral, Span::new(first.content.end, last.content.end))
     }
 
     fn program(&self, rule: ProgramRule, content: Span) -> Program {
         let content = reasoning::trim(&self.normal.text, content);
-        let (text, kinds) = mend::clean(content.text(&self.normal.text));
-        let mends = kinds.into_iter().map(|kind| self.mend(kind, content)).collect();
-        Program { text, rule, span: self.normal.origin(content), mends }
+        let (text, kinds) = fix::clean(content.text(&self.normal.text));
+        let fixes = kinds.into_iter().map(|kind| self.fix(kind, content)).collect();
+        Program { text, rule, span: self.normal.origin(content), fixes }
     }
 
-    fn mend(&self, kind: MendKind, at: Span) -> Mend {
-        Mend { kind, at: self.normal.origin(at) }
+    fn fix(&self, kind: ProgramFixKind, at: Span) -> ProgramFix {
+        ProgramFix { kind, at: self.normal.origin(at) }
     }
 }

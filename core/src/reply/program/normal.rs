@@ -1,29 +1,29 @@
-//! The reply with plain line ends and spaces, and the way back to the bytes it came from.
+//! The reply with normalized line ends and spaces, and the mapping to its original bytes.
 //!
 //! In: a reply. Out: text with `\n` line ends, ordinary spaces for no-break ones and no invisible characters. The
-//! joiners that emoji and some scripts need stay.
+//! joiners that emoji and some scripts need are kept.
 
 use crate::text::Span;
 
-/// A normalised reply.
+/// A normalized reply.
 #[derive(Debug)]
-pub(super) struct Normal {
+pub(super) struct NormalizedReply {
     pub(super) text: String,
     steps: Vec<Step>,
 }
 
-/// Where text and reply move apart.
+/// A position after which the offsets in text and reply differ.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     /// An offset in the text.
     text: usize,
     /// The offset in the reply it came from.
     reply: usize,
-    /// A character was left out right before it; otherwise one became another.
+    /// True if a character was omitted right before it; otherwise a character was replaced.
     omits: bool,
 }
 
-impl Normal {
+impl NormalizedReply {
     pub(super) fn of(reply: &str) -> Self {
         let mut normal = Self { text: String::with_capacity(reply.len()), steps: Vec::new() };
         let mut chars = reply.char_indices().peekable();
@@ -44,7 +44,7 @@ impl Normal {
         normal
     }
 
-    /// The bytes of the reply that a part of the text came from, without what was left out before and behind it.
+    /// The bytes of the reply that a part of the text came from, without omitted characters around it.
     pub(super) fn origin(&self, span: Span) -> Span {
         let passed = self.steps.partition_point(|step| step.text <= span.start);
         let start = self.offset(span.start, passed);
@@ -54,7 +54,7 @@ impl Normal {
         Span::new(start, end.max(start))
     }
 
-    /// Where an offset in the text came from, when so many steps lie before it.
+    /// The origin of an offset in the text, given the number of steps before it.
     fn offset(&self, at: usize, steps: usize) -> usize {
         let last = steps.checked_sub(1).and_then(|last| self.steps.get(last));
         last.map_or(at, |step| step.reply + (at - step.text))
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn parts_lead_back_to_the_reply() {
         let reply = "\u{feff}a\r\nb\u{a0}c\u{200b}\u{200b}d\re";
-        let normal = Normal::of(reply);
+        let normal = NormalizedReply::of(reply);
         assert_eq!(normal.text, "a\nb cd\ne");
         let origin = |start, end| normal.origin(Span::new(start, end)).text(reply);
         assert_eq!(origin(0, 1), "a");
@@ -76,6 +76,6 @@ mod tests {
         assert_eq!(origin(2, 4), "b\u{a0}");
         assert_eq!(origin(4, 5), "c");
         assert_eq!(origin(5, 8), "d\re");
-        assert_eq!(Normal::of("👨\u{200d}👩").text, "👨\u{200d}👩");
+        assert_eq!(NormalizedReply::of("👨\u{200d}👩").text, "👨\u{200d}👩");
     }
 }

@@ -1,5 +1,6 @@
-//! Runs the table `cases/programs.jsonl`. One case a line: `{name, reply, recovery?, finish?, first?}` and what is expected
-//! (with `first` of [`first_program`]): `program`, `rule`, `mends?` and `found?` (the text at its place, when it differs), or `several`, `absent`, `truncated`.
+//! Runs the table `cases/programs.jsonl`. One case a line: `{name, reply, recovery?, finish?, first?}` and the expected
+//! result (with `first` that of [`first_program`]): `program`, `rule`, `fixes?` and `found?` (the text at its span, if
+//! it differs), or `several`, `absent`, `truncated`.
 
 use proptest::prelude::*;
 use serde_json::Value as Json;
@@ -23,14 +24,14 @@ fn check(case: &Json) -> Result<(), String> {
         Err(other) => return Err(format!("{other:?}")),
     };
     let text = case["program"].as_str();
-    let mends: Vec<_> = found.mends.iter().map(|mend| mend.kind.name()).collect();
+    let fixes: Vec<_> = found.fixes.iter().map(|fix| fix.kind.name()).collect();
     let at = found.span.text(reply);
-    let place = case["found"].as_str().or(if mends.is_empty() { text } else { None }).unwrap_or(at);
+    let place = case["found"].as_str().or(if fixes.is_empty() { text } else { None }).unwrap_or(at);
     let none = Json::Array(Vec::new());
     let expected = case.get("mends").unwrap_or(&none);
     let good = text == Some(found.text.as_str())
         && case["rule"] == found.rule.name()
-        && *expected == Json::from(mends)
+        && *expected == Json::from(fixes)
         && at == place;
     if good { Ok(()) } else { Err(format!("{found:?} at {at:?}")) }
 }
@@ -49,7 +50,7 @@ fn every_case_of_the_table_holds() {
 }
 
 #[test]
-fn refusals_have_their_reasons_and_say_what_to_do() {
+fn rejections_have_reasons_and_messages() {
     let table = [
         (NoProgram::Truncated, Reason::ReplyTruncated, "shorter"),
         (NoProgram::Several(3), Reason::MultipleCodeBlocks, "3 programs"),
@@ -73,7 +74,7 @@ fn the_history_keeps_the_program_alone() {
 
 #[test]
 fn a_long_reply_is_read_like_a_short_one() {
-    // A search whose time is not linear would not come to an end here.
+    // A search that is not linear would take too long here.
     let kind = |found: Result<Program, NoProgram>| match found {
         Ok(found) => found.rule.name(),
         Err(NoProgram::Truncated) => "truncated",

@@ -1,14 +1,14 @@
-//! One candidate, read in the gentlest way that works: as it stands, unescaped once, mended.
+//! Reads one candidate with as few changes as possible: unchanged, unescaped once, or repaired.
 //!
-//! In: a text that ends where the candidate must end, and its bracket. Out: what was read with all the work it took.
-//! Because reading as it stands comes first, valid JSON is never changed.
+//! In: a text that ends where the candidate must end, and its bracket. Out: the value read, with all the work it took.
+//! Reading unchanged comes first, so valid JSON is never changed.
 
 use super::escaped::read_escaped;
 use super::{Edge, FixKind, Read, Recovery, Stop, read};
 use crate::reply::scan;
 use crate::value::json::JsonError;
 
-/// Reads the value at `bracket`; `from` is where the white space before it begins.
+/// Reads the value at `bracket`; `from` is the start of the white space before it.
 pub(in crate::reply) fn attempt(
     text: &str,
     from: usize,
@@ -24,9 +24,9 @@ pub(in crate::reply) fn attempt(
     let outcome = if quoted || scan::is_escaped(text, bracket) {
         let unescaped = read_escaped(text, bracket, level, edge);
         spent(&unescaped);
-        if quoted || unescaped.is_ok() { unescaped } else { mended(text, from, level, edge, &mut spent) }
+        if quoted || unescaped.is_ok() { unescaped } else { repaired(text, from, level, edge, &mut spent) }
     } else {
-        mended(text, from, level, edge, &mut spent)
+        repaired(text, from, level, edge, &mut spent)
     };
     match outcome {
         Ok(read) => Ok(Read { visited, ..read }),
@@ -34,7 +34,7 @@ pub(in crate::reply) fn attempt(
     }
 }
 
-fn mended(
+fn repaired(
     text: &str,
     from: usize,
     level: Recovery,
@@ -45,18 +45,18 @@ fn mended(
     let plain = read(text, from, Recovery::Strict, edge);
     spent(&plain);
     if let Ok(read) = &plain
-        && !goes_on(text, read.end, &mut ahead)
+        && !continues(text, read.end, &mut ahead)
     {
         return plain;
     }
-    let mended = read(text, from, level, edge);
-    spent(&mended);
-    match mended {
+    let repaired = read(text, from, level, edge);
+    spent(&repaired);
+    match repaired {
         Ok(read)
             if read.fixes.iter().any(|fix| fix.kind == FixKind::MissingCloser)
-                && goes_on(text, read.end, &mut ahead) =>
+                && continues(text, read.end, &mut ahead) =>
         {
-            let message = "a bracket was closed too early: the object goes on behind its end".to_owned();
+            let message = "a bracket was closed too early: the object continues after its end".to_owned();
             let error = JsonError { message, offset: read.end, incomplete: false };
             Err(Stop { error, resume: None, visited: 0 })
         }
@@ -65,8 +65,8 @@ fn mended(
     }
 }
 
-/// Does an object go on at `at`, as in `, "key":`? The bytes looked at are added to `visited`.
-pub(super) fn goes_on(text: &str, at: usize, visited: &mut usize) -> bool {
+/// True if an object continues at `at`, as in `, "key":`. The bytes examined are added to `visited`.
+pub(super) fn continues(text: &str, at: usize, visited: &mut usize) -> bool {
     let rest = text.get(at..).unwrap_or_default();
     let Some(key) = rest.trim_start().strip_prefix(',').map(str::trim_start).and_then(|rest| rest.strip_prefix('"'))
     else {

@@ -1,15 +1,15 @@
 //! Objects and lists of the tolerant reader: separators, closers, keys, duplicates.
 //!
-//! In: a reader behind an opening bracket. Out: the node, with the reader behind its closer.
-//! Where the reply ends, closers are added only behind a whole value: behind a comma, a colon, a key, inside a string or
-//! a word, or behind a number that touches the end (it could have more digits) the reply was cut, and that is an error.
+//! In: a reader after an opening bracket. Out: the node, with the reader after its closer. At the end of the reply,
+//! closers are added only after a complete value: after a comma, a colon, a key, inside a string or a word, or after a
+//! number that touches the end (it could have more digits) the reply was cut, and that is an error.
 
-use super::{Edge, FixKind, Place, Reader, Result};
+use super::{Edge, FixKind, Reader, Result, ValueContext};
 use crate::text::Span;
 use crate::value::Json;
 use crate::value::json::{Member, Members, Node};
 
-/// What follows a member or an item.
+/// The token after a member or an item.
 #[derive(PartialEq, Eq)]
 enum Next {
     More,
@@ -31,7 +31,7 @@ impl Reader<'_> {
                 self.fix(FixKind::MissingValue, Span::new(self.at, self.at))?;
                 Json { node: Node::Null, span: Span::new(self.at, self.at) }
             } else {
-                self.value(Place::Member)?
+                self.value(ValueContext::Member)?
             };
             members.push(Member { key, key_span, value });
             if self.after_value(b'}')? == Next::End {
@@ -47,14 +47,14 @@ impl Reader<'_> {
             return Ok(Node::List(items));
         }
         loop {
-            items.push(self.value(Place::Item)?);
+            items.push(self.value(ValueContext::Item)?);
             if self.after_value(closer)? == Next::End {
                 return Ok(Node::List(items));
             }
         }
     }
 
-    /// Behind an opening bracket: is the collection empty?
+    /// After an opening bracket: detects an empty collection.
     fn start_of_collection(&mut self, closer: u8) -> Result<Next> {
         self.space()?;
         self.skip_extra()?;
@@ -65,8 +65,8 @@ impl Reader<'_> {
         Ok(Next::More)
     }
 
-    /// Commas without a value and dots for something left out, where a value or key is expected.
-    /// Was there any?
+    /// Skips commas without a value, and dots for omitted parts, where a value or key is expected; true if there were
+    /// any.
     fn skip_extra(&mut self) -> Result<bool> {
         let mut skipped = false;
         loop {
@@ -100,7 +100,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Behind a value: reads the separator or the closer.
+    /// After a value: reads the separator or the closer.
     fn after_value(&mut self, closer: u8) -> Result<Next> {
         loop {
             self.space()?;
@@ -119,7 +119,7 @@ impl Reader<'_> {
                 }
                 Some(byte) if byte == closer => {
                     self.at += 1;
-                    if !self.goes_on_after_closer(closer) {
+                    if !self.continues_after_closer(closer) {
                         return Ok(Next::End);
                     }
                     self.fix(FixKind::RedundantCloser, Span::new(start, self.at))?;
@@ -142,7 +142,7 @@ impl Reader<'_> {
                     return Ok(Next::More);
                 }
                 None => {
-                    if self.edge == Edge::Cut || !self.allows(FixKind::MissingCloser) || self.number_may_go_on() {
+                    if self.edge == Edge::Cut || !self.allows(FixKind::MissingCloser) || self.number_may_continue() {
                         return Err(self.expected_after(closer));
                     }
                     self.fix(FixKind::MissingCloser, Span::new(start, start))?;
@@ -171,24 +171,24 @@ impl Reader<'_> {
         self.error(&format!("expected ',' or '{}'", char::from(closer)))
     }
 
-    /// A number that touches the end of the reply could have more digits.
-    fn number_may_go_on(&self) -> bool {
+    /// True for a number that touches the end of the reply: it could have more digits.
+    fn number_may_continue(&self) -> bool {
         self.edge != Edge::Closed && self.number_end == self.bytes.len()
     }
 
-    /// Behind a closer: does the outermost object go on with another member? Then the closer was one too many.
-    fn goes_on_after_closer(&mut self, closer: u8) -> bool {
+    /// After a closer: true if the outermost object continues with another member. Then the closer is superfluous.
+    fn continues_after_closer(&mut self, closer: u8) -> bool {
         closer == b'}'
             && self.open.len() == 1
             && self.allows(FixKind::RedundantCloser)
-            && super::attempt::goes_on(self.text, self.at, &mut self.visited)
+            && super::attempt::continues(self.text, self.at, &mut self.visited)
     }
 
     fn ellipsis_here(&self) -> bool {
         self.allows(FixKind::Ellipsis) && (self.starts_with(self.at, "...") || self.starts_with(self.at, "…"))
     }
 
-    /// Could a key (in an object) or a value (in a list) start here?
+    /// True if a key (in an object) or a value (in a list) could start here.
     fn value_may_start(&self, closer: u8) -> bool {
         let Some(byte) = self.peek() else { return false };
         if closer == b'}' {
@@ -200,7 +200,7 @@ impl Reader<'_> {
     /// A key, in quotes or bare.
     fn key(&mut self) -> Result<String> {
         if self.peek() == Some(b'"') || (self.allows(FixKind::UnquotedKey) && self.quote_here()) {
-            return self.text_value(Place::Key);
+            return self.text_value(ValueContext::Key);
         }
         let start = self.at;
         match self.bare_key_end() {
@@ -213,7 +213,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The end of a bare key that starts here: a word of letters, digits, `_`, `$`, `-`, `.` with a colon behind it.
+    /// The end of a bare key that starts here: a word of letters, digits, `_`, `$`, `-`, `.` followed by a colon.
     fn bare_key_end(&self) -> Option<usize> {
         let rest = self.text.get(self.at..)?;
         let length = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.')))?;
@@ -222,7 +222,7 @@ impl Reader<'_> {
         (length > 0 && !rest.starts_with('.') && colon).then_some(self.at + length)
     }
 
-    /// The colon behind the key that started at `key`.
+    /// Reads the colon after the key that started at `key`.
     fn colon(&mut self, key: usize) -> Result<()> {
         self.space()?;
         let start = self.at;

@@ -1,4 +1,4 @@
-//! JSON that was escaped once too often: `"{\"a\": 1}"` as a whole, or `{\"a\": 1}` without the outer quotes.
+//! JSON with one level of escapes too many: `"{\"a\": 1}"` as a whole, or `{\"a\": 1}` without the outer quotes.
 //!
 //! In: the same as the tolerant reader. Out: the tree of the unescaped text, its spans mapped back to the original.
 
@@ -9,16 +9,16 @@ use crate::text::Span;
 use crate::value::Json;
 use crate::value::json::{JsonError, Node, escaped};
 
-/// A text with one level of escapes taken away.
+/// A text with one level of escapes removed.
 struct Unescaped {
     text: String,
-    /// Where runs of equal distance start: offset in `text`, offset in the original.
+    /// Starts of runs with equal distance: offset in `text`, offset in the original.
     runs: Vec<(usize, usize)>,
-    /// Where the original was read to.
+    /// The end of the part of the original that was read.
     end: usize,
 }
 
-/// Reads JSON that is escaped at `start`: a string that holds it, or a bracket followed by an escaped quote.
+/// Reads JSON that is escaped at `start`: a string that contains it, or a bracket followed by an escaped quote.
 pub(in crate::reply) fn read_escaped(source: &str, start: usize, level: Recovery, edge: Edge) -> Result<Read, Stop> {
     let quoted = source.as_bytes().get(start) == Some(&b'"');
     let from = start + usize::from(quoted);
@@ -58,7 +58,7 @@ pub(in crate::reply) fn read_escaped(source: &str, start: usize, level: Recovery
     Ok(Read { end, visited: 2 * read.visited + seen, ..read })
 }
 
-/// Takes away one level of escapes, up to an unescaped quote when `quoted`, else to the end.
+/// Removes one level of escapes, up to an unescaped quote if `quoted`, else to the end.
 fn unescape(source: &str, from: usize, quoted: bool) -> Unescaped {
     let mut out = Unescaped { text: String::new(), runs: vec![(0, from)], end: from };
     let mut rest = source.get(from..).unwrap_or_default();
@@ -76,7 +76,7 @@ fn unescape(source: &str, from: usize, quoted: bool) -> Unescaped {
     out
 }
 
-/// The character of the escape at the start of `escape`, and its length; a lone backslash stays one.
+/// The character of the escape at the start of `escape`, and its length; a single backslash stays a backslash.
 fn escape_of(escape: &str, behind: &str) -> Option<(char, usize)> {
     match behind.bytes().next()? {
         b'u' => unicode_escape(escape.as_bytes()).or(Some(('\\', 1))),
@@ -94,7 +94,7 @@ impl Unescaped {
         Span::new(self.original(span.start), self.original(span.end))
     }
 
-    /// Maps the spans of a tree (at most `json_depth` levels deep).
+    /// Maps the spans of a tree back to the original (at most `json_depth` levels deep).
     fn map_back(&self, json: &mut Json) {
         json.span = self.span(json.span);
         match &mut json.node {

@@ -1,8 +1,8 @@
-//! The tolerant JSON reader: text from a bracket on → tree and the repairs that were made.
+//! The tolerant JSON reader: text from a bracket on → tree and repairs.
 //!
-//! In: a text, where to start, the recovery level, what the end of the text means. Out: [`Read`] or [`Stop`].
-//! At level strict it reads exactly RFC 8259 (as `value::json::parse` does). It must never panic, never read a byte more
-//! than a few times, and never make up what a cut reply did not say.
+//! In: a text, a start offset, the recovery level, the meaning of the end of the text. Out: [`Read`] or [`Stop`]. At
+//! level strict it reads exactly RFC 8259 (like `value::json::parse`). It must never panic, never read a byte more than
+//! a few times, and never invent content that a truncated reply does not have.
 
 mod attempt;
 mod collection;
@@ -12,7 +12,7 @@ mod string;
 mod word;
 
 use super::fixes::{Fix, FixKind};
-use super::recovery::Recovery;
+use super::options::Recovery;
 use crate::limits::JSON_DEPTH;
 use crate::text::Span;
 use crate::value::Json;
@@ -21,14 +21,14 @@ use crate::value::json::{JsonError, Node};
 pub(super) use attempt::attempt;
 pub(super) use word::{is_literal, word_of};
 
-/// What the end of the text means.
+/// The meaning of the end of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
-    /// A mark closed it: what stands before the end is whole.
+    /// A mark closed it: the text before the end is complete.
     Closed,
-    /// The reply ends here, and the model said it was done.
+    /// The end of a reply that the model finished.
     Reply,
-    /// The reply was cut here.
+    /// The end of a truncated reply.
     Cut,
 }
 
@@ -39,22 +39,22 @@ pub(super) struct Read {
     pub(super) fixes: Vec<Fix>,
     /// One past its last byte.
     pub(super) end: usize,
-    /// Bytes looked at, look-ahead included.
+    /// Bytes examined, look-ahead included.
     pub(super) visited: usize,
 }
 
-/// Why no value was read.
+/// The reason why no value was read.
 #[derive(Debug)]
 pub(super) struct Stop {
     pub(super) error: JsonError,
-    /// Where a search for another value may go on; `None` when the rest belongs to this one.
+    /// The offset at which a search for another value may continue; `None` if the rest belongs to this one.
     pub(super) resume: Option<usize>,
     pub(super) visited: usize,
 }
 
-/// Where a value stands; decides which quote ends a string.
+/// The position of a value; decides which quote ends a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ValueContext {
     Root,
     Key,
     Member,
@@ -63,16 +63,16 @@ enum Place {
 
 type Result<T> = std::result::Result<T, Fault>;
 
-/// An error on the way up.
+/// An error on its way to the caller.
 struct Fault {
     error: JsonError,
     resume: Option<usize>,
 }
 
-/// Reads the value that starts at `start` (white space before it is skipped); what follows it does not matter.
+/// Reads the value that starts at `start` (after white space); the text after it is ignored.
 pub(super) fn read(text: &str, start: usize, level: Recovery, edge: Edge) -> std::result::Result<Read, Stop> {
     let mut reader = Reader::new(text, start, level, edge);
-    let outcome = reader.space().and_then(|()| reader.value(Place::Root));
+    let outcome = reader.space().and_then(|()| reader.value(ValueContext::Root));
     match outcome {
         Ok(json) => {
             Ok(Read { json, end: reader.at, visited: reader.visited + (reader.at - start), fixes: reader.fixes })
@@ -90,14 +90,14 @@ struct Reader<'a> {
     at: usize,
     level: Recovery,
     edge: Edge,
-    /// The opening brackets of what is being read.
+    /// The open brackets.
     open: Vec<u8>,
     fixes: Vec<Fix>,
     /// Look-ahead so far, in bytes.
     visited: usize,
-    /// The last byte looked at before a string was given up.
+    /// The last byte examined before a string was given up.
     furthest: usize,
-    /// Where the last number ended.
+    /// The end of the last number.
     number_end: usize,
 }
 
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
         kind.row().level <= self.level
     }
 
-    /// Records a repair, or fails when the level does not allow it.
+    /// Records a repair, or fails if the level does not allow it.
     fn fix(&mut self, kind: FixKind, at: Span) -> Result<()> {
         if self.allows(kind) {
             self.fixes.push(Fix { kind, at });
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
         Err(Fault { error, resume: Some(at.start.max(self.at)) })
     }
 
-    /// An error at the current place, where a search may go on; none when the text ends here.
+    /// An error at the current offset, from which a search may continue, unless the text ends here.
     fn error(&self, expected: &str) -> Fault {
         let error = match self.char_at(self.at) {
             None => JsonError {
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
         Fault { error, resume }
     }
 
-    /// Skips white space, and what the level allows to stand in its place.
+    /// Skips white space, and other text that the level allows in its place.
     fn space(&mut self) -> Result<()> {
         loop {
             while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
@@ -236,7 +236,7 @@ impl<'a> Reader<'a> {
         Err(self.error("expected '*/' to end the comment"))
     }
 
-    fn value(&mut self, place: Place) -> Result<Json> {
+    fn value(&mut self, context: ValueContext) -> Result<Json> {
         let start = self.at;
         let node = match self.peek() {
             Some(b'{') => self.nested(b'{')?,
@@ -248,9 +248,9 @@ impl<'a> Reader<'a> {
             Some(b'.') if !self.bytes.get(start + 1).is_some_and(u8::is_ascii_digit) => {
                 return Err(self.error("expected a JSON value"));
             }
-            Some(b'-' | b'+' | b'.' | b'0'..=b'9') => self.number(place)?,
-            Some(_) if self.quote_here() => Node::Str(self.text_value(place)?),
-            Some(_) => self.word(place)?,
+            Some(b'-' | b'+' | b'.' | b'0'..=b'9') => self.number(context)?,
+            Some(_) if self.quote_here() => Node::Str(self.text_value(context)?),
+            Some(_) => self.word(context)?,
             None => return Err(self.error("expected a JSON value")),
         };
         Ok(Json { node, span: Span::new(start, self.at) })

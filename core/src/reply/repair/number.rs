@@ -1,17 +1,17 @@
-//! Numbers of the tolerant reader: JSON's own, and the forms other languages write.
+//! Numbers of the tolerant reader: those of JSON, and the notations of other languages.
 //!
 //! Integers stay exact; a number that does not fit a double is an error at every level.
 
 use num_bigint::BigInt;
 
-use super::{Edge, Fault, FixKind, JsonError, Place, Reader, Result};
+use super::{Edge, Fault, FixKind, JsonError, Reader, Result, ValueContext};
 use crate::text::Span;
 use crate::value::json::{Node, parse};
 
-/// Hexadecimal numbers have at most this many digits (turning them into decimals takes time by the square).
+/// Most digits of a hexadecimal number (converting to decimal takes quadratic time).
 const LONGEST_HEX: usize = 64;
 
-/// Spellings of the numbers that JSON cannot hold, and the strings they become.
+/// Spellings of numbers that JSON cannot represent, and the strings they become.
 const SPECIAL: [(&str, &str); 8] = [
     ("NaN", "NaN"),
     ("nan", "NaN"),
@@ -24,7 +24,7 @@ const SPECIAL: [(&str, &str); 8] = [
 ];
 
 impl<'a> Reader<'a> {
-    pub(super) fn number(&mut self, place: Place) -> Result<Node> {
+    pub(super) fn number(&mut self, context: ValueContext) -> Result<Node> {
         let start = self.at;
         let token = self.number_token();
         let end = start + token.len();
@@ -41,11 +41,11 @@ impl<'a> Reader<'a> {
                     let error = JsonError { message: error.message, offset: start, incomplete: false };
                     return Err(Fault { error, resume: Some(end) });
                 }
-                None => return self.not_a_number(place, token),
+                None => return self.not_a_number(context, token),
             }
         };
-        if self.text_goes_on(end) || (place == Place::Member && self.lenient() && self.unit_behind(end)) {
-            return self.not_a_number(place, token);
+        if self.text_continues(end) || (context == ValueContext::Member && self.lenient() && self.unit_after(end)) {
+            return self.not_a_number(context, token);
         }
         if let Some(kind) = kind {
             if end == self.bytes.len() && self.edge != Edge::Closed {
@@ -53,16 +53,16 @@ impl<'a> Reader<'a> {
                 return Err(self.error("expected the rest of the number"));
             }
             if !self.allows(kind) {
-                return self.not_a_number(place, token);
+                return self.not_a_number(context, token);
             }
             self.fix(kind, span)?;
         }
         self.at = end;
         self.number_end = end;
-        if place == Place::Member && self.lenient() { self.thousands(start, node) } else { Ok(node) }
+        if context == ValueContext::Member && self.lenient() { self.thousands(start, node) } else { Ok(node) }
     }
 
-    /// The text at the current place that could be one number.
+    /// The text at the current offset that could be one number.
     fn number_token(&self) -> &'a str {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let mut before = b' ';
@@ -77,16 +77,16 @@ impl<'a> Reader<'a> {
         Span::new(self.at, self.at + length).text(self.text)
     }
 
-    /// Does text such as a unit or the rest of a date follow the number that ends at `end`?
-    fn text_goes_on(&self, end: usize) -> bool {
+    /// True if text such as a unit or the rest of a date follows the number that ends at `end`.
+    fn text_continues(&self, end: usize) -> bool {
         match self.char_at(end) {
             None => false,
             Some(c) => c.is_alphanumeric() || matches!(c, '-' | '%' | ':' | '$' | '€' | '°' | '*' | '+'),
         }
     }
 
-    /// Does a word that is not the next key follow on the same line, as in `5 kg`?
-    fn unit_behind(&mut self, end: usize) -> bool {
+    /// True if a word that is not the next key follows on the same line, as in `5 kg`.
+    fn unit_after(&mut self, end: usize) -> bool {
         let behind = self.text.get(end..).unwrap_or_default();
         let word = behind.trim_start_matches([' ', '\t']);
         let (key, seen) = self.fits_key(end);
@@ -94,10 +94,10 @@ impl<'a> Reader<'a> {
         word.starts_with(char::is_alphabetic) && !key
     }
 
-    fn not_a_number(&mut self, place: Place, token: &str) -> Result<Node> {
+    fn not_a_number(&mut self, context: ValueContext, token: &str) -> Result<Node> {
         let length = token.len();
-        if self.lenient() && matches!(place, Place::Member | Place::Item) && !token.starts_with("...") {
-            return self.unquoted(place);
+        if self.lenient() && matches!(context, ValueContext::Member | ValueContext::Item) && !token.starts_with("...") {
+            return self.unquoted(context);
         }
         let offset = self.at;
         self.at += length;
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         Err(Fault { resume: (!incomplete).then_some(self.at), error })
     }
 
-    /// Behind a member's number: groups of three digits after commas, unless they are the next key.
+    /// After a member's number: groups of three digits after commas, unless they are the next key.
     fn thousands(&mut self, start: usize, node: Node) -> Result<Node> {
         let digits = |from: usize| {
             let rest = self.bytes.get(from..).unwrap_or_default();
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
         while self.bytes.get(end) == Some(&b',') && digits(end + 1) == 3 {
             end += 4;
         }
-        if end == self.at || self.text_goes_on(end) {
+        if end == self.at || self.text_continues(end) {
             return Ok(node);
         }
         let fraction = if self.bytes.get(end) == Some(&b'.') { digits(end + 1) } else { 0 };
@@ -138,12 +138,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The string for a number that JSON cannot hold.
+/// The string for a number that JSON cannot represent.
 pub(super) fn special(word: &str) -> Option<Node> {
     SPECIAL.iter().find(|(spelling, _)| *spelling == word).map(|(_, text)| Node::Str((*text).to_owned()))
 }
 
-/// The JSON form of a number written as other languages do.
+/// The JSON form of a number in the notation of another language.
 fn normal_form(token: &str) -> Option<String> {
     let (sign, body) = match token.strip_prefix('-') {
         Some(body) => ("-", body),

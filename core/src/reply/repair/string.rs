@@ -1,18 +1,19 @@
-//! Strings of the tolerant reader: quotes of every kind, escapes, raw line breaks, quotes that were not escaped.
+//! Strings of the tolerant reader: all kinds of quotes, escapes, raw line breaks, unescaped quotes.
 //!
-//! A quote ends a string when what follows fits the place (a colon after a key, a comma and a key after a member, …);
-//! otherwise it belongs to the text. When no quote fits, the first one counts and the caller reports what follows it.
+//! A quote ends a string if the following text fits the position (a colon after a key, a comma and a key after a
+//! member, …); otherwise it belongs to the string. If no quote fits, the first one counts and the caller reports the
+//! text after it.
 
-use super::{Edge, Fault, FixKind, JsonError, Place, Reader, Result};
+use super::{Edge, Fault, FixKind, JsonError, Reader, Result, ValueContext};
 use crate::text::Span;
 use crate::value::json::escaped;
 
-/// How a string is delimited.
+/// The delimiters of a string.
 #[derive(Debug, Clone, Copy)]
 struct Quotes {
     /// Bytes of the opening mark.
     length: usize,
-    /// What can end it.
+    /// The marks that can end it.
     closers: &'static [&'static str],
     /// The repair it needs.
     fix: Option<FixKind>,
@@ -34,7 +35,7 @@ const QUOTES: &[(&str, Quotes)] = &[
     ("»", Quotes { length: 2, closers: &["«"], fix: Some(FixKind::SmartQuotes) }),
 ];
 
-/// A point of a string to which reading can go back.
+/// A point in a string to which reading can return.
 #[derive(Clone, Copy)]
 struct Mark {
     at: usize,
@@ -43,7 +44,7 @@ struct Mark {
 }
 
 impl Reader<'_> {
-    /// Does a string start here, in quotes that the level allows?
+    /// True if a string starts here, in quotes that the level allows.
     pub(super) fn quote_here(&self) -> bool {
         self.quotes_at(self.at).is_some()
     }
@@ -59,10 +60,10 @@ impl Reader<'_> {
             .map(|(_, quotes)| *quotes)
     }
 
-    /// Reads a string and what is joined to it with `+`.
-    pub(super) fn text_value(&mut self, place: Place) -> Result<String> {
-        let mut text = self.string(place)?;
-        while place != Place::Key && self.allows(FixKind::Concatenation) {
+    /// Reads a string and the strings joined to it with `+`.
+    pub(super) fn text_value(&mut self, context: ValueContext) -> Result<String> {
+        let mut text = self.string(context)?;
+        while context != ValueContext::Key && self.allows(FixKind::Concatenation) {
             let (back, fixes) = (self.at, self.fixes.len());
             self.space()?;
             let plus = self.at;
@@ -71,7 +72,7 @@ impl Reader<'_> {
                 self.space()?;
                 if self.quote_here() {
                     self.fix(FixKind::Concatenation, Span::new(plus, plus + 1))?;
-                    text.push_str(&self.string(place)?);
+                    text.push_str(&self.string(context)?);
                     continue;
                 }
             }
@@ -82,7 +83,7 @@ impl Reader<'_> {
         Ok(text)
     }
 
-    fn string(&mut self, place: Place) -> Result<String> {
+    fn string(&mut self, context: ValueContext) -> Result<String> {
         let start = self.at;
         let Some(quotes) = self.quotes_at(start) else { return Err(self.error("expected a string")) };
         if let Some(kind) = quotes.fix {
@@ -98,12 +99,12 @@ impl Reader<'_> {
             let at = self.at;
             let here = Mark { at, length: text.len(), fixes: self.fixes.len() };
             if let Some(closer) = quotes.closers.iter().find(|closer| self.starts_with(at, closer)) {
-                if self.ends_string(quotes, closer, place) {
+                if self.ends_string(quotes, closer, context) {
                     self.at += closer.len();
                     return Ok(text);
                 }
                 if let Some(key) = inner_quote
-                    && place == Place::Member
+                    && context == ValueContext::Member
                     && self.bytes.get(self.past_space(at + closer.len())) == Some(&b':')
                     && let Some(end) = self.end_before_key(start, key.at)
                 {
@@ -137,7 +138,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes the run of characters that mean themselves.
+    /// Reads a run of literal characters.
     fn plain(&mut self, quotes: Quotes, text: &mut String) {
         let first = quotes.closers.first().and_then(|closer| closer.bytes().next());
         let many = quotes.closers.len() > 1;
@@ -157,7 +158,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The text ends inside a string: goes back to where it may have ended, else fails.
+    /// The text ends inside a string: returns to where the string may have ended, else fails.
     fn unended(&mut self, start: usize, mut text: String, quote: Option<Mark>, line: Option<Mark>) -> Result<String> {
         self.furthest = self.furthest.max(self.at);
         if let Some(mark) = line
@@ -183,8 +184,8 @@ impl Reader<'_> {
         Err(Fault { error, resume: None })
     }
 
-    /// Inside the string that began at `start` there seems to be a key at `key`: where the string should have ended, if
-    /// a comma or a line break stands before the key.
+    /// There seems to be a key at `key` inside the string that began at `start`: the offset where the string should
+    /// have ended, if a comma or a line break precedes the key.
     fn end_before_key(&self, start: usize, key: usize) -> Option<usize> {
         let before = Span::new(start, key).text(self.text);
         let kept = before.trim_end();
@@ -192,7 +193,7 @@ impl Reader<'_> {
         (new_line || kept.ends_with(',')).then(|| start + kept.trim_end_matches(',').len())
     }
 
-    /// Ends a string at `end`, where its closing quote seems to be missing; what was read from `mark` on is given back.
+    /// Ends a string at `end`, where its closing quote seems to be missing; discards the text read since `mark`.
     fn unquoted_end(&mut self, end: usize, mark: Mark, mut text: String) -> Result<String> {
         if !self.allows(FixKind::MissingQuote) {
             let error =
@@ -210,7 +211,7 @@ impl Reader<'_> {
         Ok(text)
     }
 
-    /// Does the next line look as if the string had ended with the one before it?
+    /// True if the next line looks as if the string had ended on the previous one.
     fn fits_after_line(&self, line_end: usize) -> bool {
         let rest = self.text.get(line_end..).unwrap_or_default().trim_start();
         rest.starts_with(['"', '}', ']'])
@@ -248,40 +249,43 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Does the closer at the current place end the string?
-    fn ends_string(&mut self, quotes: Quotes, closer: &str, place: Place) -> bool {
-        if !self.allows(FixKind::InnerQuote) || place == Place::Key || quotes.fix == Some(FixKind::TripleQuotes) {
+    /// True if the closer at the current offset ends the string.
+    fn ends_string(&mut self, quotes: Quotes, closer: &str, context: ValueContext) -> bool {
+        if !self.allows(FixKind::InnerQuote)
+            || context == ValueContext::Key
+            || quotes.fix == Some(FixKind::TripleQuotes)
+        {
             return true;
         }
         let from = self.at + closer.len();
-        let (ends, seen) = self.fits_after_quote(from, place);
+        let (ends, seen) = self.fits_after_quote(from, context);
         self.visited += seen.saturating_sub(from);
         ends
     }
 
-    /// Fits what stands behind a quote? Also where looking ended.
-    fn fits_after_quote(&self, from: usize, place: Place) -> (bool, usize) {
+    /// True if the text after a quote fits; with the offset where the look-ahead ended.
+    fn fits_after_quote(&self, from: usize, context: ValueContext) -> (bool, usize) {
         let at = self.past_space(from);
         let next = self.bytes.get(at).copied();
         match next {
             None | Some(b';') => (true, at),
-            Some(b',') if place == Place::Member => self.fits_key(at + 1),
-            Some(b',') if place == Place::Item => self.fits_item(at + 1),
+            Some(b',') if context == ValueContext::Member => self.fits_key(at + 1),
+            Some(b',') if context == ValueContext::Item => self.fits_item(at + 1),
             Some(b'}' | b']' | b')') => self.fits_closers(at),
             Some(b'+') => (self.quotes_at(self.past_space(at + 1)).is_some(), at + 1),
             Some(b'/') => (matches!(self.bytes.get(at + 1), Some(b'/' | b'*')), at + 1),
             Some(b'#') => (at > from, at),
             Some(b'.') => (at > from && self.starts_with(at, "..."), at),
-            _ if place == Place::Root => (true, at),
+            _ if context == ValueContext::Root => (true, at),
             _ if at == from => (false, at),
-            _ if place == Place::Member => self.fits_key(at),
+            _ if context == ValueContext::Member => self.fits_key(at),
             Some(b'{' | b'[') => (true, at),
             _ if Span::new(from, at).text(self.text).contains('\n') => self.fits_item(at),
             _ => (self.quotes_at(at).is_some(), at),
         }
     }
 
-    /// Is this a key with its colon, or the end of the object?
+    /// True for a key with its colon, or the end of the object.
     pub(super) fn fits_key(&self, from: usize) -> (bool, usize) {
         let at = self.past_space(from);
         let Some(first) = self.char_at(at) else { return (true, at) };
@@ -296,7 +300,7 @@ impl Reader<'_> {
                 escaped = !escaped && c == '\\';
                 ends
             });
-            // A key that the text ends in fits: the reply was cut there.
+            // A key cut by the end of the text fits: the reply was truncated there.
             let Some(length) = length else { return (true, self.bytes.len()) };
             let end = at + quotes.length + length;
             end + self.char_at(end).map_or(0, char::len_utf8)
@@ -309,7 +313,7 @@ impl Reader<'_> {
         (end > at && matches!(self.bytes.get(colon), None | Some(b':' | b'=')), colon)
     }
 
-    /// Could an item of a list stand here, or the end of the list?
+    /// True for an item of a list, or the end of the list.
     fn fits_item(&self, from: usize) -> (bool, usize) {
         let at = self.past_space(from);
         let fits = match self.bytes.get(at) {
@@ -320,7 +324,7 @@ impl Reader<'_> {
         (fits, at)
     }
 
-    /// Closing brackets behind a quote: each must close something that is open, and what follows must fit.
+    /// Closing brackets after a quote: each must close an open bracket, and the following text must fit.
     fn fits_closers(&self, from: usize) -> (bool, usize) {
         let (mut at, mut closed) = (from, from);
         let mut open = self.open.as_slice();
@@ -348,8 +352,8 @@ fn closes(bracket: u8, closer: u8) -> bool {
     matches!((bracket, closer), (b'{', b'}') | (b'[', b']') | (b'(', b')'))
 }
 
-/// The character of a `\uXXXX` escape (with its partner when it is a surrogate) and its length in bytes.
-/// A surrogate without its partner becomes U+FFFD, as in the strict reader.
+/// The character of a `\uXXXX` escape (with the second half of a surrogate pair) and its length in bytes. An unpaired
+/// surrogate becomes U+FFFD, as in the strict reader.
 pub(super) fn unicode_escape(bytes: &[u8]) -> Option<(char, usize)> {
     let first = hex4(bytes)?;
     if (0xd800..0xdc00).contains(&first)

@@ -1,12 +1,12 @@
-//! Words of the tolerant reader: literals in JSON's and other spellings, calls around a value, strings without quotes.
+//! Words of the tolerant reader: literals in JSON's and other spellings, calls around a value, unquoted strings.
 
 use super::number::special;
-use super::{Fault, FixKind, JsonError, Place, Reader, Result};
+use super::{Fault, FixKind, JsonError, Reader, Result, ValueContext};
 use crate::limits::JSON_DEPTH;
 use crate::text::Span;
 use crate::value::json::Node;
 
-/// Literals: spelling, value, the repair it needs.
+/// Literals: spelling, value, required repair.
 static LITERALS: [(&str, Node, Option<FixKind>); 11] = [
     ("true", Node::Bool(true), None),
     ("false", Node::Bool(false), None),
@@ -21,7 +21,7 @@ static LITERALS: [(&str, Node, Option<FixKind>); 11] = [
     ("undefined", Node::Null, Some(FixKind::MissingValue)),
 ];
 
-/// Is this word a literal that the reader knows at some level?
+/// True if this word is a literal at some level.
 pub(in crate::reply) fn is_literal(word: &str) -> bool {
     LITERALS.iter().any(|(spelling, ..)| *spelling == word) || special(word).is_some()
 }
@@ -33,17 +33,17 @@ pub(in crate::reply) fn word_of(text: &str) -> &str {
 }
 
 impl Reader<'_> {
-    /// Does a literal start here?
+    /// True if a literal starts here.
     pub(super) fn literal_here(&self) -> bool {
         self.literal_at(self.at)
     }
 
-    /// Does a literal stand at `at`?
+    /// True if a literal starts at `at`.
     pub(super) fn literal_at(&self, at: usize) -> bool {
         self.text.get(at..).is_some_and(|rest| is_literal(word_of(rest)))
     }
 
-    pub(super) fn word(&mut self, place: Place) -> Result<Node> {
+    pub(super) fn word(&mut self, context: ValueContext) -> Result<Node> {
         let start = self.at;
         let word = word_of(self.text.get(start..).unwrap_or_default());
         let end = start + word.len();
@@ -61,8 +61,8 @@ impl Reader<'_> {
         if !word.is_empty() && self.allows(FixKind::Wrapper) && self.bytes.get(end) == Some(&b'(') {
             return self.wrapped(end);
         }
-        if self.allows(FixKind::UnquotedString) && matches!(place, Place::Member | Place::Item) {
-            return self.unquoted(place);
+        if self.allows(FixKind::UnquotedString) && matches!(context, ValueContext::Member | ValueContext::Item) {
+            return self.unquoted(context);
         }
         let mut fault = self.error("expected a JSON value");
         let cut = end == self.bytes.len() && LITERALS.iter().any(|(spelling, ..)| spelling.starts_with(word));
@@ -73,7 +73,7 @@ impl Reader<'_> {
         Err(fault)
     }
 
-    /// A call such as `ObjectId("…")`: its only argument is the value. `bracket` is the place of the parenthesis.
+    /// A call such as `ObjectId("…")`: its only argument is the value. `bracket` is the offset of the parenthesis.
     fn wrapped(&mut self, bracket: usize) -> Result<Node> {
         if self.open.len() as u64 >= JSON_DEPTH.max {
             return Err(self.error(&format!("expected at most {} levels", JSON_DEPTH.max)));
@@ -82,7 +82,7 @@ impl Reader<'_> {
         self.open.push(b'(');
         self.at = bracket + 1;
         self.space()?;
-        let json = self.value(Place::Item)?;
+        let json = self.value(ValueContext::Item)?;
         self.space()?;
         if self.peek() != Some(b')') {
             return Err(self.error("expected ')'"));
@@ -92,8 +92,8 @@ impl Reader<'_> {
         Ok(json.node)
     }
 
-    /// A string without quotes: up to the end of the line, a closing bracket, or a comma that separates.
-    pub(super) fn unquoted(&mut self, place: Place) -> Result<Node> {
+    /// An unquoted string: up to the end of the line, a closing bracket, or a separating comma.
+    pub(super) fn unquoted(&mut self, context: ValueContext) -> Result<Node> {
         let start = self.at;
         let mut end = start;
         loop {
@@ -110,7 +110,7 @@ impl Reader<'_> {
             };
             end += length;
             match self.bytes.get(end) {
-                Some(b',') if place == Place::Member && !self.separates(end) => end += 1,
+                Some(b',') if context == ValueContext::Member && !self.separates(end) => end += 1,
                 Some(b'{' | b'[' | b'"') => {
                     self.at = end;
                     return Err(self.error("expected a JSON value"));
@@ -127,7 +127,7 @@ impl Reader<'_> {
         Ok(Node::Str(text.to_owned()))
     }
 
-    /// Is the comma at `at` followed by a key, or by the end?
+    /// True if the comma at `at` is followed by a key, or by the end.
     fn separates(&mut self, at: usize) -> bool {
         let (fits, seen) = self.fits_key(at + 1);
         self.visited += seen - at;

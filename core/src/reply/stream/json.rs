@@ -1,10 +1,10 @@
-//! The push parser: JSON text in pieces → state and tree so far.
+//! The push parser: turns JSON text that arrives in pieces into a state and a partial tree.
 //!
-//! In: pieces of text. Out: how much of each was taken, [`State`], [`Partial`]. A finished text gives the same tree as the
-//! strict reader. Raw control characters in strings and commas before closers are passed over, as most replies with them
-//! will be mended later; everything else that is not JSON ends the reading.
+//! In: pieces of text. Out: the number of bytes consumed, [`JsonState`], [`PartialJson`]. A finished text gives the same tree
+//! as the strict reader. Raw control characters in strings and commas before closers are accepted, as most such replies
+//! will be repaired later; any other invalid JSON ends the reading.
 
-use super::state::{Level, Outer, Partial, Parts, Phase, State, Step, Token};
+use super::state::{JsonState, JsonToken, LevelParts, OpenLevel, OuterKind, PartialJson, PathStep, Phase};
 use crate::limits::JSON_DEPTH;
 use crate::text::Span;
 use crate::value::Json;
@@ -13,11 +13,11 @@ use crate::value::json::{JsonError, Member, Members, Node, escaped, parse};
 /// An incremental JSON reader.
 #[derive(Debug, Clone, Default)]
 pub struct JsonPush {
-    /// The offset it was started with.
+    /// The offset of the text in its source.
     start: usize,
-    /// Bytes taken, plus that offset.
+    /// Bytes consumed, plus that offset.
     at: usize,
-    looked: usize,
+    bytes_examined: usize,
     stack: Vec<Frame>,
     expect: Expect,
     lexeme: Option<Lexeme>,
@@ -38,7 +38,7 @@ enum Body {
     List(Vec<Json>),
 }
 
-/// What may come next between tokens.
+/// The tokens that may come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Expect {
     #[default]
@@ -50,15 +50,15 @@ enum Expect {
     Nothing,
 }
 
-/// The token that is being read.
+/// The token being read.
 #[derive(Debug, Clone)]
 struct Lexeme {
-    token: Token,
+    token: JsonToken,
     start: usize,
-    /// The text so far: decoded for strings and keys, as written for the others.
+    /// The text so far: decoded for strings and keys, unchanged for others.
     text: String,
     escape: Escape,
-    /// A high surrogate that waits for its partner.
+    /// A high surrogate that needs its second half.
     high: Option<u32>,
 }
 
@@ -70,12 +70,12 @@ enum Escape {
 }
 
 impl JsonPush {
-    /// A reader for a text that begins at byte `offset` of its source; spans count from there.
+    /// A reader for a text that begins at byte `offset` of its source; spans refer to the source.
     pub fn at(offset: usize) -> Self {
         Self { start: offset, at: offset, ..Self::default() }
     }
 
-    /// Takes the next piece. Returns how many bytes were taken: less than all when the value was complete or broken.
+    /// Takes the next piece. Returns the number of bytes consumed: less than all if the value was complete or invalid.
     pub fn push(&mut self, piece: &str) -> usize {
         let begin = self.at;
         let mut rest = piece;
@@ -83,27 +83,27 @@ impl JsonPush {
             let taken = match &self.lexeme {
                 None => self.between(rest),
                 Some(lexeme) => match lexeme.token {
-                    Token::Key | Token::String => self.in_string(rest),
-                    Token::Number | Token::Word => self.in_plain(rest),
+                    JsonToken::Key | JsonToken::String => self.in_string(rest),
+                    JsonToken::Number | JsonToken::Word => self.in_plain(rest),
                 },
             };
-            self.looked += taken + 1;
+            self.bytes_examined += taken + 1;
             self.at += taken;
             rest = rest.get(taken..).unwrap_or_default();
         }
         self.at - begin
     }
 
-    /// Says that no more text comes: a number at the end is whole, anything else open stays open.
+    /// Ends the text: a number at the end is complete, anything else open remains open.
     pub fn finish(&mut self) {
         if self.error.is_none()
-            && self.lexeme.as_ref().is_some_and(|lexeme| matches!(lexeme.token, Token::Number | Token::Word))
+            && self.lexeme.as_ref().is_some_and(|lexeme| matches!(lexeme.token, JsonToken::Number | JsonToken::Word))
         {
             self.end_plain();
         }
     }
 
-    /// How far it has come.
+    /// The progress of reading.
     pub fn phase(&self) -> Phase {
         if self.error.is_some() {
             Phase::Failed
@@ -116,34 +116,35 @@ impl JsonPush {
         }
     }
 
-    /// How many looks at bytes all pieces cost so far; grows with the text, not with the number of pieces.
-    pub fn looked(&self) -> usize {
-        self.looked
+    /// Bytes examined so far; grows with the text, not with the number of pieces.
+    pub fn bytes_examined(&self) -> usize {
+        self.bytes_examined
     }
 
-    /// Why reading stopped.
+    /// The error that stopped the reading.
     pub fn error(&self) -> Option<&JsonError> {
         self.error.as_ref()
     }
 
-    /// The part of the source that was taken.
+    /// The part of the source that was consumed.
     pub fn span(&self) -> Span {
         Span::new(self.start, self.at)
     }
 
-    /// What is open, from the outermost inwards.
-    pub fn levels(&self) -> impl Iterator<Item = Level<'_>> {
+    /// The open objects and lists, outermost first.
+    pub fn levels(&self) -> impl Iterator<Item = OpenLevel<'_>> {
         self.stack.iter().map(|frame| {
             let (parts, key) = match &frame.body {
-                Body::Object { members, key } => (Parts::Object(members.as_slice()), key.as_ref()),
-                Body::List(items) => (Parts::List(items), None),
+                Body::Object { members, key } => (LevelParts::Object(members.as_slice()), key.as_ref()),
+                Body::List(items) => (LevelParts::List(items), None),
             };
-            Level { start: frame.start, parts, key: key.map(|(key, _)| key.as_str()) }
+            OpenLevel { start: frame.start, parts, key: key.map(|(key, _)| key.as_str()) }
         })
     }
 
-    /// The token that is being written, as far as it has come: decoded for strings and keys. Where reading stopped inside of one, that one.
-    pub fn token(&self) -> Option<(Token, &str)> {
+    /// The token being written, as far as it has arrived: decoded for strings and keys. If reading stopped inside a
+    /// token, that one.
+    pub fn token(&self) -> Option<(JsonToken, &str)> {
         self.lexeme.as_ref().map(|lexeme| (lexeme.token, lexeme.text.as_str()))
     }
 
@@ -152,24 +153,24 @@ impl JsonPush {
         self.root.as_ref()
     }
 
-    /// A summary for a screen; costs as much as there are open levels and keys of the outermost object.
-    pub fn state(&self) -> State<'_> {
+    /// A summary for a screen; its cost depends on the number of open levels and of keys of the outermost object.
+    pub fn state(&self) -> JsonState<'_> {
         let (outer, keys, items) = match (self.stack.first().map(|frame| &frame.body), &self.root) {
-            (Some(Body::Object { members, .. }), _) => (Some(Outer::Object), members.as_slice(), 0),
-            (Some(Body::List(items)), _) => (Some(Outer::List), &[][..], items.len()),
+            (Some(Body::Object { members, .. }), _) => (Some(OuterKind::Object), members.as_slice(), 0),
+            (Some(Body::List(items)), _) => (Some(OuterKind::List), &[][..], items.len()),
             (None, Some(root)) => match &root.node {
-                Node::Object(members) => (Some(Outer::Object), members.as_slice(), 0),
-                Node::List(items) => (Some(Outer::List), &[][..], items.len()),
-                _ => (Some(Outer::Scalar), &[][..], 0),
+                Node::Object(members) => (Some(OuterKind::Object), members.as_slice(), 0),
+                Node::List(items) => (Some(OuterKind::List), &[][..], items.len()),
+                _ => (Some(OuterKind::Scalar), &[][..], 0),
             },
-            (None, None) => (self.lexeme.as_ref().map(|_| Outer::Scalar), &[][..], 0),
+            (None, None) => (self.lexeme.as_ref().map(|_| OuterKind::Scalar), &[][..], 0),
         };
         let between = self.expect == Expect::CommaOrEnd && self.lexeme.is_none();
         let path = self.stack.iter().enumerate().filter_map(|(place, frame)| match &frame.body {
-            Body::Object { key, .. } => key.as_ref().map(|(key, _)| Step::Key(key)),
-            Body::List(items) => (!between || place + 1 < self.stack.len()).then_some(Step::Index(items.len())),
+            Body::Object { key, .. } => key.as_ref().map(|(key, _)| PathStep::Key(key)),
+            Body::List(items) => (!between || place + 1 < self.stack.len()).then_some(PathStep::Index(items.len())),
         });
-        State {
+        JsonState {
             phase: self.phase(),
             depth: self.stack.len(),
             keys: keys.iter().map(|member| member.key.as_str()).collect(),
@@ -180,13 +181,13 @@ impl JsonPush {
         }
     }
 
-    /// The tree so far (a copy); `None` before anything that can be shown.
-    pub fn value(&self) -> Option<Partial> {
+    /// The tree so far (a copy); `None` before there is anything to show.
+    pub fn value(&self) -> Option<PartialJson> {
         if let Some(root) = &self.root {
-            return Some(Partial { json: root.clone(), unfinished: None });
+            return Some(PartialJson { json: root.clone(), unfinished: None });
         }
         let mut unfinished = None;
-        let mut inner = self.lexeme.as_ref().filter(|lexeme| lexeme.token == Token::String).map(|lexeme| {
+        let mut inner = self.lexeme.as_ref().filter(|lexeme| lexeme.token == JsonToken::String).map(|lexeme| {
             let span = Span::new(lexeme.start, self.at);
             unfinished = Some(span);
             Json { node: Node::Str(lexeme.text.clone()), span }
@@ -206,7 +207,7 @@ impl JsonPush {
             };
             inner = Some(Json { node, span: Span::new(frame.start, self.at) });
         }
-        inner.map(|json| Partial { json, unfinished })
+        inner.map(|json| PartialJson { json, unfinished })
     }
 
     fn fail(&mut self, message: String) -> usize {
@@ -214,7 +215,7 @@ impl JsonPush {
         0
     }
 
-    /// Between tokens: white space, structure, or the first byte of a token. Returns the bytes taken.
+    /// Between tokens: white space, structure, or the first byte of a token. Returns the bytes consumed.
     fn between(&mut self, rest: &str) -> usize {
         let space = rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
         if space > 0 {
@@ -223,16 +224,16 @@ impl JsonPush {
         let Some(&byte) = rest.as_bytes().first() else { return 0 };
         match (self.expect, byte) {
             (Expect::Value | Expect::ValueOrEnd, b'{' | b'[') => return self.open(byte),
-            (Expect::Value | Expect::ValueOrEnd, b'"') => self.begin(Token::String),
+            (Expect::Value | Expect::ValueOrEnd, b'"') => self.begin(JsonToken::String),
             (Expect::Value | Expect::ValueOrEnd, b'-' | b'0'..=b'9') => {
-                self.begin(Token::Number);
+                self.begin(JsonToken::Number);
                 return 0;
             }
             (Expect::Value | Expect::ValueOrEnd, b't' | b'f' | b'n') => {
-                self.begin(Token::Word);
+                self.begin(JsonToken::Word);
                 return 0;
             }
-            (Expect::KeyOrEnd, b'"') => self.begin(Token::Key),
+            (Expect::KeyOrEnd, b'"') => self.begin(JsonToken::Key),
             (Expect::Colon, b':') => self.expect = Expect::Value,
             (Expect::CommaOrEnd, b',') => {
                 let object = matches!(self.stack.last(), Some(Frame { body: Body::Object { .. }, .. }));
@@ -247,7 +248,7 @@ impl JsonPush {
         1
     }
 
-    fn begin(&mut self, token: Token) {
+    fn begin(&mut self, token: JsonToken) {
         self.lexeme = Some(Lexeme { token, start: self.at, text: String::new(), escape: Escape::None, high: None });
     }
 
@@ -273,7 +274,7 @@ impl JsonPush {
             None => false,
         };
         let Some(frame) = self.stack.pop_if(|_| fits) else {
-            return self.fail(format!("found '{}' that closes nothing", char::from(closer)));
+            return self.fail(format!("found an unmatched '{}'", char::from(closer)));
         };
         let node = match frame.body {
             Body::Object { members, .. } => Node::Object(members.finish()),
@@ -283,7 +284,7 @@ impl JsonPush {
         1
     }
 
-    /// A value is complete: it goes into what is open.
+    /// Adds a complete value to the innermost open object or list.
     fn add(&mut self, json: Json) {
         self.expect = Expect::CommaOrEnd;
         match self.stack.last_mut().map(|frame| &mut frame.body) {
@@ -299,7 +300,7 @@ impl JsonPush {
         }
     }
 
-    /// Inside a string or key. Returns the bytes taken.
+    /// Inside a string or key. Returns the bytes consumed.
     fn in_string(&mut self, rest: &str) -> usize {
         let Some(lexeme) = &mut self.lexeme else { return 0 };
         let Some(&byte) = rest.as_bytes().first() else { return 0 };
@@ -345,7 +346,7 @@ impl JsonPush {
     fn end_string(&mut self) {
         let Some(lexeme) = self.lexeme.take() else { return };
         let span = Span::new(lexeme.start, self.at + 1);
-        if lexeme.token == Token::String {
+        if lexeme.token == JsonToken::String {
             self.add(Json { node: Node::Str(lexeme.text), span });
         } else if let Some(Frame { body: Body::Object { key, .. }, .. }) = self.stack.last_mut() {
             *key = Some((lexeme.text, span));
@@ -353,7 +354,7 @@ impl JsonPush {
         }
     }
 
-    /// Inside a number or word. Returns the bytes taken.
+    /// Inside a number or word. Returns the bytes consumed.
     fn in_plain(&mut self, rest: &str) -> usize {
         let Some(lexeme) = &mut self.lexeme else { return 0 };
         let part = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
@@ -372,7 +373,7 @@ impl JsonPush {
             Ok(json) => self.add(Json { node: json.node, span: Span::new(lexeme.start, self.at) }),
             Err(error) => {
                 self.error = Some(JsonError { offset: lexeme.start + error.offset, incomplete: false, ..error });
-                // What is no value can still be shown.
+                // An invalid word can still be shown.
                 self.lexeme = Some(lexeme);
             }
         }
@@ -380,7 +381,7 @@ impl JsonPush {
 }
 
 impl Lexeme {
-    /// A surrogate whose partner did not come becomes U+FFFD, as in the strict reader.
+    /// An unpaired surrogate becomes U+FFFD, as in the strict reader.
     fn flush(&mut self) {
         if self.high.take().is_some() {
             self.text.push(char::REPLACEMENT_CHARACTER);

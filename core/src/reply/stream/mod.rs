@@ -1,7 +1,7 @@
-//! Replies that still grow: what can already be shown of the JSON in them.
+//! Replies that still arrive: the part of their JSON that can be shown.
 //!
-//! In: pieces of text as they arrive. Out: [`State`] and [`Partial`] at any time. Each byte is looked at once, however the
-//! text is cut into pieces. These readers only show; whether a finished reply holds an answer is for `extract` to say.
+//! In: pieces of text as they arrive. Out: [`JsonState`] and [`PartialJson`] at any time. Each byte is examined once, however
+//! the text is split. These readers only serve display; `extract` decides whether a finished reply holds an answer.
 
 mod json;
 mod reply;
@@ -11,5 +11,5 @@ mod state;
 mod tests;
 
 pub use json::JsonPush;
-pub use reply::{ReplyPush, Stage};
-pub use state::{Level, Outer, Partial, Parts, Phase, State, Step, Token};
+pub use reply::{ReplyPush, ReplyStage};
+pub use state::{JsonState, JsonToken, LevelParts, OpenLevel, OuterKind, PartialJson, PathStep, Phase};

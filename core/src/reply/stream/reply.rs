@@ -1,26 +1,26 @@
-//! Finds where JSON starts in a growing reply and feeds it to the push parser.
+//! Finds the start of JSON in a reply that still arrives, and feeds it to the push parser.
 //!
 //! In: pieces of a reply. Out: the stage, and the JSON so far. Reasoning parts, prose, fence marks and blocks of other
-//! languages are passed over byte by byte; nothing is kept but the last few bytes that could become a tag.
+//! languages are skipped byte by byte; only the last few bytes that could become a tag are kept.
 
 use super::JsonPush;
 use super::state::Phase;
 use crate::reply::fence::Tag;
-use crate::reply::want::Want;
+use crate::reply::options::AnswerShape;
 use crate::reply::{reasoning, scan};
 use crate::text::Span;
 
-/// Longest fence tag that is remembered.
+/// Longest fence tag that is recognized.
 const LONGEST_TAG: usize = 32;
-/// Bytes from a bracket on that are kept to tell whether JSON was meant.
+/// Bytes kept from a bracket on, to decide whether it begins JSON.
 const HEAD: usize = 256;
 
-/// What a growing reply is busy with.
+/// The kind of text that a reply currently consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum ReplyStage {
     /// Text outside of JSON.
     Prose,
-    /// Thinking aloud between tags.
+    /// Reasoning between tags.
     Reasoning,
     /// JSON.
     Json,
@@ -29,22 +29,22 @@ pub enum Stage {
 /// An incremental reader of replies.
 #[derive(Debug, Clone)]
 pub struct ReplyPush {
-    want: Want,
+    want: AnswerShape,
     at: usize,
     mode: Mode,
-    /// A bracket or a double quote stands on this line: a tag behind it is text.
+    /// A bracket or a double quote precedes on this line: a tag after it is text.
     after_json: bool,
-    /// A piece of text that could become a reasoning tag.
+    /// Text that could become a reasoning tag.
     tag: Option<String>,
-    /// Only white space stands on this line so far.
+    /// This line is blank so far.
     blank_line: bool,
-    /// Fence characters in a row.
+    /// Consecutive fence characters.
     run: Run,
     fence: Option<Tag>,
     json: Option<Found>,
-    /// What broke before anything in it was read, last.
+    /// The last JSON that became invalid before any of it was read.
     stump: Option<Found>,
-    /// The start of what was read as JSON last.
+    /// The start of the last text read as JSON.
     head: String,
 }
 
@@ -52,7 +52,7 @@ pub struct ReplyPush {
 enum Mode {
     Prose,
     Reasoning,
-    /// Behind an opening fence mark: the tag so far, and whether the mark began its line.
+    /// After an opening fence mark: the tag so far, and whether the mark began its line.
     Info {
         tag: String,
         first: bool,
@@ -60,7 +60,7 @@ enum Mode {
     Json,
 }
 
-/// Fence characters in a row.
+/// Consecutive fence characters.
 #[derive(Debug, Clone, Copy, Default)]
 struct Run {
     mark: char,
@@ -75,7 +75,8 @@ struct Found {
     rank: Rank,
 }
 
-/// Which JSON is shown when there are several: a later one only when it ranks higher, also when the one before broke off or never began.
+/// The rank of a JSON value: a later one is shown only if its rank is higher, even if the earlier one is invalid or
+/// empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Prose,
@@ -84,8 +85,8 @@ enum Rank {
 }
 
 impl ReplyPush {
-    /// A reader that looks for the wanted outer shape.
-    pub fn new(want: Want) -> Self {
+    /// A reader that searches for the expected shape.
+    pub fn new(want: AnswerShape) -> Self {
         Self {
             want,
             at: 0,
@@ -116,21 +117,21 @@ impl ReplyPush {
         }
     }
 
-    /// What the reply is busy with.
-    pub fn stage(&self) -> Stage {
+    /// The kind of the current text.
+    pub fn stage(&self) -> ReplyStage {
         match self.mode {
-            Mode::Prose | Mode::Info { .. } => Stage::Prose,
-            Mode::Reasoning => Stage::Reasoning,
-            Mode::Json => Stage::Json,
+            Mode::Prose | Mode::Info { .. } => ReplyStage::Prose,
+            Mode::Reasoning => ReplyStage::Reasoning,
+            Mode::Json => ReplyStage::Json,
         }
     }
 
-    /// The JSON so far; spans count in the whole reply.
+    /// The JSON so far; spans refer to the whole reply.
     pub fn json(&self) -> Option<&JsonPush> {
         self.json.as_ref().map(|found| &found.push)
     }
 
-    /// JSON that broke before anything in it could be read; `None` for a bracket of prose, such as that of `{name}`.
+    /// JSON that became invalid before any of it was read; `None` for a bracket of prose, such as that of `{name}`.
     pub fn broken(&self) -> Option<&JsonPush> {
         self.meant().map(|found| &found.push)
     }
@@ -158,7 +159,7 @@ impl ReplyPush {
         taken
     }
 
-    /// Takes one character outside of JSON (a run of plain ones at once).
+    /// Consumes one character outside of JSON (or a run of plain ones).
     fn outside(&mut self, rest: &str) -> usize {
         let special = |b: u8| matches!(b, b'<' | b'>' | b'{' | b'[' | b'"' | b'`' | b'~' | b'\n');
         if self.tag.is_none() && !rest.starts_with(|c: char| u8::try_from(c).is_ok_and(special)) {
@@ -227,7 +228,7 @@ impl ReplyPush {
         if reasoning::TAGS.iter().any(|known| known.eq_ignore_ascii_case(name)) {
             let closing = tag.starts_with("</");
             if closing && self.mode != Mode::Reasoning {
-                // The opening tag was the template's: all before was thinking aloud.
+                // The opening tag was in the template: all text before was reasoning.
                 (self.json, self.stump, self.fence) = (None, None, None);
             }
             self.mode = if closing { Mode::Prose } else { Mode::Reasoning };
@@ -235,7 +236,7 @@ impl ReplyPush {
         true
     }
 
-    /// A run of fence characters is over: three or more open or close a fence (tildes only at the start of a line).
+    /// Ends a run of fence characters: three or more open or close a fence (tildes only at the start of a line).
     fn end_run(&mut self) {
         let Run { mark, length, first } = std::mem::take(&mut self.run);
         if length >= 3 && self.mode == Mode::Prose && (mark == '`' || first) && self.fence.take().is_none() {
@@ -243,9 +244,9 @@ impl ReplyPush {
         }
     }
 
-    /// Does JSON that is to be shown start with this bracket?
+    /// True if JSON that should be shown starts with this bracket.
     fn starts(&self, bracket: char) -> bool {
-        let fits = bracket == '{' || matches!(self.want, Want::List | Want::Any);
+        let fits = bracket == '{' || matches!(self.want, AnswerShape::List | AnswerShape::Any);
         let better = match self.json.as_ref().or(self.meant()) {
             None => true,
             Some(found) => self.rank() > found.rank,
@@ -262,7 +263,7 @@ impl ReplyPush {
     }
 }
 
-/// Nothing was read behind the bracket.
+/// True if nothing was read after the bracket.
 fn is_empty(json: &crate::value::Json) -> bool {
     json.items().is_some_and(<[_]>::is_empty) || json.members().is_some_and(<[_]>::is_empty)
 }

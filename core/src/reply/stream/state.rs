@@ -1,15 +1,15 @@
-//! What a growing JSON text looks like from outside: phase, open places, the token being written, the tree so far.
+//! The visible state of a JSON text that still arrives: phase, open levels, the current token, the tree so far.
 
 use crate::text::Span;
 use crate::value::Json;
 use crate::value::json::{Member, Node};
 
-/// How far a JSON text has come.
+/// The progress of a JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing but white space so far.
+    /// Only white space so far.
     Empty,
-    /// Begun, not complete.
+    /// Started, not complete.
     Open,
     /// The value is complete.
     Complete,
@@ -17,22 +17,22 @@ pub enum Phase {
     Failed,
 }
 
-/// A token that is being written.
+/// The kind of a token being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Token {
+pub enum JsonToken {
     /// A key of an object.
     Key,
     /// A string value.
     String,
-    /// A number; withheld until what follows shows that it is whole.
+    /// A number; withheld until the next character shows that it is complete.
     Number,
     /// true, false or null.
     Word,
 }
 
-/// One step of the way to an open place.
+/// One step of the path to an open value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step<'a> {
+pub enum PathStep<'a> {
     /// The member with this key.
     Key(&'a str),
     /// The item with this index, from 0.
@@ -41,8 +41,8 @@ pub enum Step<'a> {
 
 /// A summary for a screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct State<'a> {
-    /// How far it has come.
+pub struct JsonState<'a> {
+    /// The progress of the text.
     pub phase: Phase,
     /// Open objects and lists.
     pub depth: usize,
@@ -50,17 +50,17 @@ pub struct State<'a> {
     pub keys: Vec<&'a str>,
     /// Complete items of the outermost list.
     pub items: usize,
-    /// The kind of the outermost value, once it is known.
-    pub outer: Option<Outer>,
-    /// The way to the value that is being written.
-    pub path: Vec<Step<'a>>,
-    /// The token that is being written.
-    pub token: Option<Token>,
+    /// The type of the outermost value, once it is known.
+    pub outer: Option<OuterKind>,
+    /// The path to the value being written.
+    pub path: Vec<PathStep<'a>>,
+    /// The token being written.
+    pub token: Option<JsonToken>,
 }
 
-/// The kind of the outermost value.
+/// The type of the outermost value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outer {
+pub enum OuterKind {
     /// An object.
     Object,
     /// A list.
@@ -69,8 +69,8 @@ pub enum Outer {
     Scalar,
 }
 
-impl State<'_> {
-    /// A line such as `object open, 1 of 2 fields, string unfinished`; `fields` is how many are expected, if known.
+impl JsonState<'_> {
+    /// A line such as `object open, 1 of 2 fields, string unfinished`; `fields` is the expected number, if known.
     pub fn describe(&self, fields: Option<usize>) -> String {
         let phase = match self.phase {
             Phase::Empty => return "nothing yet".to_owned(),
@@ -79,20 +79,20 @@ impl State<'_> {
             Phase::Failed => "broken",
         };
         let mut line = match self.outer {
-            Some(Outer::Object) => {
+            Some(OuterKind::Object) => {
                 let count = self.keys.len();
                 let total = fields.map(|total| format!(" of {total}")).unwrap_or_default();
                 format!("object {phase}, {count}{total} {}", plural("field", fields.unwrap_or(count)))
             }
-            Some(Outer::List) => format!("list {phase}, {} {}", self.items, plural("item", self.items)),
-            Some(Outer::Scalar) | None => format!("value {phase}"),
+            Some(OuterKind::List) => format!("list {phase}, {} {}", self.items, plural("item", self.items)),
+            Some(OuterKind::Scalar) | None => format!("value {phase}"),
         };
         if let Some(token) = self.token.filter(|_| self.phase != Phase::Failed) {
             line.push_str(match token {
-                Token::Key => ", key unfinished",
-                Token::String => ", string unfinished",
-                Token::Number => ", number unfinished",
-                Token::Word => ", word unfinished",
+                JsonToken::Key => ", key unfinished",
+                JsonToken::String => ", string unfinished",
+                JsonToken::Number => ", number unfinished",
+                JsonToken::Word => ", word unfinished",
             });
         }
         line
@@ -105,26 +105,26 @@ fn plural(word: &str, count: usize) -> String {
 
 /// An open object or list.
 #[derive(Debug, Clone, Copy)]
-pub struct Level<'a> {
-    /// Where its bracket stands.
+pub struct OpenLevel<'a> {
+    /// The offset of its bracket.
     pub start: usize,
-    /// What of it is complete.
-    pub parts: Parts<'a>,
-    /// The key whose value is awaited or being written.
+    /// Its complete parts.
+    pub parts: LevelParts<'a>,
+    /// The key whose value is expected or being written.
     pub key: Option<&'a str>,
 }
 
 /// The parts of an object or a list.
 #[derive(Debug, Clone, Copy)]
-pub enum Parts<'a> {
+pub enum LevelParts<'a> {
     /// Members.
     Object(&'a [Member]),
     /// Items.
     List(&'a [Json]),
 }
 
-impl<'a> Parts<'a> {
-    /// The parts of a value; `None` when it is neither object nor list.
+impl<'a> LevelParts<'a> {
+    /// The parts of a value; `None` if it is neither object nor list.
     pub fn of(json: &'a Json) -> Option<Self> {
         match &json.node {
             Node::Object(members) => Some(Self::Object(members)),
@@ -133,7 +133,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// How many there are.
+    /// The number of parts.
     pub fn len(self) -> usize {
         match self {
             Self::Object(members) => members.len(),
@@ -141,7 +141,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Are there none?
+    /// True if there are no parts.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -155,10 +155,10 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The tree so far: complete parts, and the string that is being written as far as it has come.
+/// The tree so far: complete parts, and the received text of the string being written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Partial {
-    /// The tree; open objects and lists end where the text ends.
+pub struct PartialJson {
+    /// The tree; open objects and lists end at the end of the text.
     pub json: Json,
     /// The span of the unfinished string, if the text ends inside one; its node has the same span.
     pub unfinished: Option<Span>,

@@ -1,15 +1,15 @@
-//! Growing replies: any split equals the whole, and what the states say on the way.
+//! Replies in pieces: any split gives the same result as the whole, and the states along the way are correct.
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::reply::Want;
+use crate::reply::AnswerShape;
 use crate::reply::tests::properties::{any_json, reply_like};
 use crate::text::Span;
 use crate::value::Json;
 use crate::value::json::parse;
 
-/// What can be seen of a reader.
+/// The visible state of a reader.
 fn seen(push: &JsonPush) -> String {
     format!("{:?} {:?} {:?} {:?}", push.state(), push.value(), push.complete(), push.error())
 }
@@ -23,7 +23,7 @@ fn read(pieces: &[&str]) -> JsonPush {
 }
 
 fn read_reply(pieces: &[&str]) -> ReplyPush {
-    let mut push = ReplyPush::new(Want::Object);
+    let mut push = ReplyPush::new(AnswerShape::Object);
     for piece in pieces {
         push.push(piece);
     }
@@ -43,7 +43,7 @@ fn pieces(text: &str, size: usize) -> Vec<&str> {
 }
 
 #[test]
-fn a_growing_object_says_how_far_it_is() {
+fn a_growing_object_describes_its_progress() {
     let steps = [
         ("", "nothing yet"),
         ("{", "object open, 0 of 2 fields"),
@@ -76,7 +76,7 @@ fn the_tree_so_far_holds_complete_parts_and_the_unfinished_string() {
 #[test]
 fn the_path_leads_to_what_is_being_written() {
     let push = read(&["{\"rows\": [{\"n\": 1}, {\"n\": \"x"]);
-    assert_eq!(push.state().path, [Step::Key("rows"), Step::Index(1), Step::Key("n")]);
+    assert_eq!(push.state().path, [PathStep::Key("rows"), PathStep::Index(1), PathStep::Key("n")]);
     assert_eq!(push.state().depth, 3);
 }
 
@@ -123,7 +123,7 @@ fn the_json_of_a_growing_reply_is_found() {
 }
 
 #[test]
-fn json_that_breaks_before_anything_is_read_is_told_from_brackets_in_prose() {
+fn invalid_json_is_distinguished_from_brackets_in_prose() {
     for size in [1, 3, 100] {
         let read = |reply: &str| read_reply(&pieces(reply, size));
         for meant in ["{a: 1}", "so {'a': 1}", "{\"a\": oops}", "{\"a\" 1, \"b\": {\"c\": 1}}", "{a: {\"b\": 1}}"] {
@@ -146,11 +146,11 @@ fn json_that_breaks_before_anything_is_read_is_told_from_brackets_in_prose() {
 #[test]
 fn the_stage_of_a_growing_reply_is_known() {
     for (reply, stage) in [
-        ("Let me", Stage::Prose),
-        ("<think>so", Stage::Reasoning),
-        ("<think>so</think> {\"a\"", Stage::Json),
-        ("{\"a\": 1} done", Stage::Prose),
-        ("```js", Stage::Prose),
+        ("Let me", ReplyStage::Prose),
+        ("<think>so", ReplyStage::Reasoning),
+        ("<think>so</think> {\"a\"", ReplyStage::Json),
+        ("{\"a\": 1} done", ReplyStage::Prose),
+        ("```js", ReplyStage::Prose),
     ] {
         assert_eq!(read_reply(&[reply]).stage(), stage, "{reply}");
     }
@@ -172,8 +172,13 @@ fn small_pieces_cost_hardly_more_looks_than_one() {
     let (whole, split) = (read(&[&text]), read(&pieces(&text, 16)));
     assert_eq!(whole.phase(), Phase::Complete);
     assert_eq!(whole.complete(), split.complete());
-    assert!(split.looked() < 2 * whole.looked(), "{} and {}", split.looked(), whole.looked());
-    assert!(whole.looked() < 3 * text.len());
+    assert!(
+        split.bytes_examined() < 2 * whole.bytes_examined(),
+        "{} and {}",
+        split.bytes_examined(),
+        whole.bytes_examined()
+    );
+    assert!(whole.bytes_examined() < 3 * text.len());
 }
 
 proptest! {
@@ -218,7 +223,7 @@ proptest! {
     }
 }
 
-/// Is everything in `part` in `whole`, except that the string at `unfinished` may go on?
+/// True if everything in `part` is in `whole`, except that the string at `unfinished` may be longer there.
 fn within(part: &Json, whole: &Json, unfinished: Option<Span>) -> bool {
     use crate::value::json::Node;
     match (&part.node, &whole.node) {

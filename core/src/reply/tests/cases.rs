@@ -1,10 +1,12 @@
 //! Runs the tables in `cases/*.jsonl`. One case a line: `{name, want, recovery?, finish?, has?, reply, expect}`.
 //!
-//! `want` is object, list, string, number, bool, any, or a list of words. `has` names members that an object must have to
-//! be accepted. `expect` holds `json` (or `rejected`, `error`, `not_found`), `rule`, and when given `fixes` (distinct, in
-//! order of reading), `ties`, `reasoning` and `incomplete`.
+//! `want` is object, list, string, number, bool, any, or a list of words. `has` lists members that an object must have
+//! to be accepted. `expect` contains `json` (or `rejected`, `error`, `not_found`), `rule`, and optionally `fixes`
+//! (distinct, in order of reading), `ties`, `reasoning` and `incomplete`.
 
-use crate::reply::{Extracted, Finish, Outcome, Recovery, Reject, Scalar, Verdict, Want, extract};
+use crate::reply::{
+    AnswerShape, CandidateVerdict, ExtractOutcome, Extracted, Finish, Recovery, Reject, Scalar, extract,
+};
 use crate::value::Json;
 use crate::value::json::{Node, parse};
 
@@ -43,10 +45,10 @@ fn check(case: &Json) -> Result<(), String> {
     let found = extract(reply, &want, recovery, finish, &mut |json| accept(&want, case.get("has"), json));
     let expect = case.get("expect").expect("a case has an expectation");
     let outcome = match &found.outcome {
-        Outcome::Found { json, .. } => ("json", Some(json.clone())),
-        Outcome::Rejected { json, .. } => ("rejected", Some(json.clone())),
-        Outcome::Malformed { error } => ("error", Some(Json::str(error.message.clone()))),
-        Outcome::NotFound => ("not_found", None),
+        ExtractOutcome::Found { json, .. } => ("json", Some(json.clone())),
+        ExtractOutcome::Rejected { json, .. } => ("rejected", Some(json.clone())),
+        ExtractOutcome::Malformed { error } => ("error", Some(Json::str(error.message.clone()))),
+        ExtractOutcome::NotFound => ("not_found", None),
     };
     let shown = outcome.1.as_ref().map(Json::to_text).unwrap_or_default();
     let wanted = expect.get(outcome.0).ok_or_else(|| format!("got {} {shown}", outcome.0))?;
@@ -63,10 +65,10 @@ fn check(case: &Json) -> Result<(), String> {
     let candidate = found.candidate();
     same(expect, "rule", candidate.map(|candidate| Json::str(candidate.rule.name())).as_ref())?;
     same(expect, "fixes", Some(&fixes_of(&found)))?;
-    let ties = found.candidates.iter().filter(|candidate| candidate.verdict == Verdict::Tied);
+    let ties = found.candidates.iter().filter(|candidate| candidate.verdict == CandidateVerdict::Tied);
     same(expect, "ties", Some(&ties.count().into()))?;
     same(expect, "reasoning", Some(&found.reasoning.len().into()))?;
-    if let Outcome::Malformed { error } = &found.outcome {
+    if let ExtractOutcome::Malformed { error } = &found.outcome {
         same(expect, "incomplete", Some(&Node::Bool(error.incomplete).into()))?;
     }
     Ok(())
@@ -93,34 +95,34 @@ fn text_of<'a>(case: &'a Json, key: &str) -> &'a str {
     case.get(key).and_then(Json::as_str).expect("a text")
 }
 
-pub(super) fn want_of(want: &Json) -> Want {
+pub(super) fn want_of(want: &Json) -> AnswerShape {
     if let Some(words) = want.items() {
         let words = words.iter().filter_map(Json::as_str).map(str::to_owned).collect();
-        return Want::Scalar(Scalar::Words(words));
+        return AnswerShape::Scalar(Scalar::Words(words));
     }
     match want.as_str().expect("a name") {
-        "object" => Want::Object,
-        "list" => Want::List,
-        "string" => Want::Scalar(Scalar::String),
-        "number" => Want::Scalar(Scalar::Number),
-        "bool" => Want::Scalar(Scalar::Bool),
-        "any" => Want::Any,
+        "object" => AnswerShape::Object,
+        "list" => AnswerShape::List,
+        "string" => AnswerShape::Scalar(Scalar::String),
+        "number" => AnswerShape::Scalar(Scalar::Number),
+        "bool" => AnswerShape::Scalar(Scalar::Bool),
+        "any" => AnswerShape::Any,
         other => panic!("unknown want {other}"),
     }
 }
 
-/// A caller's check in small: the outer shape, then the members that must be there.
-pub(super) fn accept(want: &Want, has: Option<&Json>, json: &Json) -> Result<(), Reject> {
+/// A small caller's check: the shape, then the required members.
+pub(super) fn accept(want: &AnswerShape, has: Option<&Json>, json: &Json) -> Result<(), Reject> {
     let shape = match (want, &json.node) {
-        (Want::Any, _)
-        | (Want::Object, Node::Object(_))
-        | (Want::List, Node::List(_))
-        | (Want::Scalar(Scalar::Number), Node::Int(_) | Node::Big(_) | Node::Float(_))
-        | (Want::Scalar(Scalar::Bool), Node::Bool(_))
-        | (Want::Scalar(Scalar::String), Node::Str(_)) => true,
-        (Want::List, _) => json.get("items").is_some_and(|items| items.items().is_some()),
-        (Want::Scalar(_), Node::Object(members)) => members.len() == 1,
-        (Want::Scalar(Scalar::Words(words)), Node::Str(text)) => words.contains(text),
+        (AnswerShape::Any, _)
+        | (AnswerShape::Object, Node::Object(_))
+        | (AnswerShape::List, Node::List(_))
+        | (AnswerShape::Scalar(Scalar::Number), Node::Int(_) | Node::Big(_) | Node::Float(_))
+        | (AnswerShape::Scalar(Scalar::Bool), Node::Bool(_))
+        | (AnswerShape::Scalar(Scalar::String), Node::Str(_)) => true,
+        (AnswerShape::List, _) => json.get("items").is_some_and(|items| items.items().is_some()),
+        (AnswerShape::Scalar(_), Node::Object(members)) => members.len() == 1,
+        (AnswerShape::Scalar(Scalar::Words(words)), Node::Str(text)) => words.contains(text),
         _ => false,
     };
     if !shape {

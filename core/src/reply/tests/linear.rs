@@ -1,7 +1,7 @@
-//! Work is linear in the reply: counted in bytes looked at, for whatever could make a search start over.
+//! Work is linear in the reply: counted in bytes examined, for all texts that could make a search restart.
 
 use crate::reply::extract::search;
-use crate::reply::{Finish, Outcome, Recovery, Reject, Want};
+use crate::reply::{AnswerShape, ExtractOutcome, Finish, Recovery, Reject};
 
 const MEGABYTE: usize = 1 << 20;
 
@@ -71,7 +71,7 @@ fn hostile_replies_cost_a_few_looks_at_each_byte() {
             for head in ["", "{\"a\":\"", "{\"a\":[", "[{\"k\": 1, \"", "{\"a\": x "] {
                 let reply = format!("{head}{}", unit.repeat(MEGABYTE / 32 / unit.len()));
                 let mut refuse = |_: &_| Err(Reject::Shape("no".to_owned()));
-                let (_, visited) = search(&reply, &Want::List, recovery, Finish::Complete, &mut refuse);
+                let (_, visited) = search(&reply, &AnswerShape::List, recovery, Finish::Complete, &mut refuse);
                 assert!(visited <= 24 * reply.len(), "{head:?} {unit:?} {recovery}: {}", visited / reply.len());
             }
         }
@@ -84,8 +84,9 @@ fn a_megabyte_of_answer_is_looked_at_a_few_times() {
     let valid = format!("{{\"rows\": [{}]}}", rows.trim_end().trim_end_matches(','));
     let broken = format!("{{'rows': [{rows}]}}");
     for (reply, most) in [(valid, 1), (broken, 3)] {
-        let (found, visited) = search(&reply, &Want::Object, Recovery::Standard, Finish::Complete, &mut |_| Ok(()));
-        assert!(matches!(found.outcome, Outcome::Found { .. }));
+        let (found, visited) =
+            search(&reply, &AnswerShape::Object, Recovery::Standard, Finish::Complete, &mut |_| Ok(()));
+        assert!(matches!(found.outcome, ExtractOutcome::Found { .. }));
         assert!(visited <= most * reply.len() + 64, "{visited} of {}", reply.len());
     }
 }
@@ -95,14 +96,17 @@ fn deep_nesting_is_an_error_and_its_inner_part_is_no_answer() {
     for unit in ["[", "{\"a\":", "[{\"a\":", "[(", "[f("] {
         for recovery in Recovery::ALL {
             let reply = format!("{}1", unit.repeat(100_000));
-            let (found, _) = search(&reply, &Want::Any, recovery, Finish::Complete, &mut |_| Ok(()));
-            assert!(matches!(found.outcome, Outcome::Malformed { .. } | Outcome::NotFound), "{unit} {recovery}");
+            let (found, _) = search(&reply, &AnswerShape::Any, recovery, Finish::Complete, &mut |_| Ok(()));
+            assert!(
+                matches!(found.outcome, ExtractOutcome::Malformed { .. } | ExtractOutcome::NotFound),
+                "{unit} {recovery}"
+            );
         }
     }
     let closed = format!("{}{}", "[".repeat(513), "]".repeat(513));
-    let (found, _) = search(&closed, &Want::Any, Recovery::Lenient, Finish::Complete, &mut |_| Ok(()));
-    assert!(matches!(&found.outcome, Outcome::Malformed { error } if error.message.contains("512 levels")));
+    let (found, _) = search(&closed, &AnswerShape::Any, Recovery::Lenient, Finish::Complete, &mut |_| Ok(()));
+    assert!(matches!(&found.outcome, ExtractOutcome::Malformed { error } if error.message.contains("512 levels")));
     let closed = format!("{}{}", "[".repeat(512), "]".repeat(512));
-    let (found, _) = search(&closed, &Want::Any, Recovery::Strict, Finish::Complete, &mut |_| Ok(()));
-    assert!(matches!(found.outcome, Outcome::Found { .. }));
+    let (found, _) = search(&closed, &AnswerShape::Any, Recovery::Strict, Finish::Complete, &mut |_| Ok(()));
+    assert!(matches!(found.outcome, ExtractOutcome::Found { .. }));
 }

@@ -1,13 +1,13 @@
-//! Properties that hold for any reply.
+//! Properties of all replies.
 
 use proptest::prelude::*;
 
 use crate::reply::extract::search;
-use crate::reply::{Extracted, Finish, Outcome, Recovery, Reject, Scalar, Want, extract};
+use crate::reply::{AnswerShape, ExtractOutcome, Extracted, Finish, Recovery, Reject, Scalar, extract};
 use crate::value::Json;
 use crate::value::json::{Member, Node, parse};
 
-/// Text made of the pieces that replies are made of, so that it often comes close to JSON.
+/// Text made of pieces of typical replies, so that it often resembles JSON.
 pub(in crate::reply) fn reply_like() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "{",
@@ -84,12 +84,12 @@ pub(in crate::reply) fn any_json() -> impl Strategy<Value = Json> {
     })
 }
 
-fn run(reply: &str, want: &Want, recovery: Recovery, finish: Finish) -> Extracted {
+fn run(reply: &str, want: &AnswerShape, recovery: Recovery, finish: Finish) -> Extracted {
     extract(reply, want, recovery, finish, &mut |_| Ok(()))
 }
 
 fn is(found: &Extracted, wanted: &Json) -> bool {
-    matches!(&found.outcome, Outcome::Found { json, .. } if json == wanted)
+    matches!(&found.outcome, ExtractOutcome::Found { json, .. } if json == wanted)
 }
 
 /// All spans of a tree lie inside the text and on its characters.
@@ -105,9 +105,9 @@ fn spans_fit(json: &Json, text: &str) -> bool {
         }
 }
 
-/// How a sloppy writer writes JSON.
+/// The habits of a sloppy JSON writer.
 #[derive(Debug, Clone)]
-struct Sloppy {
+struct SloppyWriter {
     quotes: (&'static str, &'static str),
     comma: &'static str,
     last: &'static str,
@@ -115,20 +115,16 @@ struct Sloppy {
     raw_lines: bool,
 }
 
-fn sloppy() -> impl Strategy<Value = Sloppy> {
+fn sloppy() -> impl Strategy<Value = SloppyWriter> {
     let quotes = prop::sample::select(vec![("\"", "\""), ("'", "'"), ("“", "”"), ("‘", "’")]);
     let comma = prop::sample::select(vec![",", ", ", ",\n  ", " , // next\n", "; ", "\n"]);
     let last = prop::sample::select(vec!["", ",", ", ", "\n", " /* end */ "]);
-    (quotes, comma, last, any::<bool>(), any::<bool>()).prop_map(|(quotes, comma, last, bare_keys, raw_lines)| Sloppy {
-        quotes,
-        comma,
-        last,
-        bare_keys,
-        raw_lines,
+    (quotes, comma, last, any::<bool>(), any::<bool>()).prop_map(|(quotes, comma, last, bare_keys, raw_lines)| {
+        SloppyWriter { quotes, comma, last, bare_keys, raw_lines }
     })
 }
 
-impl Sloppy {
+impl SloppyWriter {
     fn write(&self, json: &Json) -> String {
         match &json.node {
             Node::Str(text) => self.string(text),
@@ -171,8 +167,8 @@ proptest! {
 
     #[test]
     fn any_text_is_read_without_panic_with_spans_inside_it(text in prop_oneof![reply_like(), ".{0,60}"]) {
-        let words = Want::Scalar(Scalar::Words(vec!["a".to_owned()]));
-        for want in [Want::Object, Want::List, Want::Any, words] {
+        let words = AnswerShape::Scalar(Scalar::Words(vec!["a".to_owned()]));
+        for want in [AnswerShape::Object, AnswerShape::List, AnswerShape::Any, words] {
             for recovery in Recovery::ALL {
                 for finish in [Finish::Complete, Finish::Truncated] {
                     for refuse in [true, false] {
@@ -186,7 +182,7 @@ proptest! {
                                 prop_assert!(fix.kind.row().level <= recovery);
                             }
                         }
-                        if let Outcome::Found { json, .. } | Outcome::Rejected { json, .. } = &found.outcome {
+                        if let ExtractOutcome::Found { json, .. } | ExtractOutcome::Rejected { json, .. } = &found.outcome {
                             prop_assert!(spans_fit(json, &text));
                         }
                     }
@@ -199,7 +195,7 @@ proptest! {
     fn valid_json_is_never_changed(json in any_json(), pretty in any::<bool>()) {
         let text = if pretty { json.to_pretty() } else { json.to_text() };
         for recovery in Recovery::ALL {
-            let found = run(&text, &Want::Any, recovery, Finish::Complete);
+            let found = run(&text, &AnswerShape::Any, recovery, Finish::Complete);
             prop_assert!(is(&found, &json), "{text}");
             prop_assert!(found.candidates.iter().all(|candidate| candidate.fixes.is_empty()));
         }
@@ -211,7 +207,7 @@ proptest! {
         let text = object.to_pretty();
         for reply in [format!("Sure: {text} Done."), format!("```json\n{text}\n```"), format!("<think>{{</think>\n{text}")] {
             for recovery in [Recovery::Standard, Recovery::Lenient] {
-                let found = run(&reply, &Want::Object, recovery, Finish::Complete);
+                let found = run(&reply, &AnswerShape::Object, recovery, Finish::Complete);
                 prop_assert!(is(&found, &object), "{reply}");
                 prop_assert!(found.candidate().is_some_and(|candidate| candidate.fixes.is_empty()));
             }
@@ -223,17 +219,17 @@ proptest! {
         let object = Json::object([("only", json), ("last", Json::str("x"))]);
         let reply = format!("Here:\n{}\nDone, \"really\".", style.write(&object));
         for recovery in [Recovery::Standard, Recovery::Lenient] {
-            let found = run(&reply, &Want::Object, recovery, Finish::Complete);
+            let found = run(&reply, &AnswerShape::Object, recovery, Finish::Complete);
             prop_assert!(is(&found, &object), "{recovery}: {reply}\n{:?}", found.outcome);
         }
     }
 
     #[test]
     fn strict_reads_what_the_strict_reader_reads(text in reply_like()) {
-        let found = run(&text, &Want::Any, Recovery::Strict, Finish::Complete);
+        let found = run(&text, &AnswerShape::Any, Recovery::Strict, Finish::Complete);
         if let Ok(json) = parse(&text) {
             prop_assert!(is(&found, &json), "{text:?}");
-        } else if let (Some(candidate), Outcome::Found { json, .. }) = (found.candidate(), &found.outcome) {
+        } else if let (Some(candidate), ExtractOutcome::Found { json, .. }) = (found.candidate(), &found.outcome) {
             let span = candidate.span.text(&text);
             prop_assert!(parse(span).is_ok_and(|strict| strict == *json), "{text:?}");
         }
@@ -247,8 +243,8 @@ proptest! {
             at -= 1;
         }
         for recovery in Recovery::ALL {
-            let found = run(&text[..at], &Want::Object, recovery, Finish::Truncated);
-            let cut = matches!(&found.outcome, Outcome::Malformed { error } if error.incomplete);
+            let found = run(&text[..at], &AnswerShape::Object, recovery, Finish::Truncated);
+            let cut = matches!(&found.outcome, ExtractOutcome::Malformed { error } if error.incomplete);
             prop_assert!(cut, "{}", &text[..at]);
         }
     }

@@ -1,7 +1,7 @@
-//! JSON Schema from types (for providers and tools) and types from a subset of JSON Schema.
+//! JSON Schema from types (for providers and tools), and types from a subset of JSON Schema.
 //!
-//! In: types, field descriptions; schemas of others. Out: ordered schemas; types. Providers need an object at the top, so
-//! other answers are wrapped; [`unwrap`] takes the wrapping off again and also accepts answers that came without.
+//! In: types, field descriptions; external schemas. Out: ordered schemas; types. Providers require an object at the
+//! top, so other answers are wrapped; [`unwrap`] removes the wrapping and also accepts unwrapped answers.
 
 mod read;
 mod write;
@@ -16,23 +16,23 @@ use super::{Type, names};
 use crate::value::Json;
 use crate::value::json::Node;
 
-/// A schema for an answer, and how the answer is wrapped in it.
+/// The schema of an answer, and the answer's wrapping.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
     /// The schema; an object at the top.
     pub json: Json,
-    /// What the object is.
+    /// The answer's wrapping.
     pub wrap: Wrap,
 }
 
-/// What stands around an answer so that it is an object.
+/// The wrapping that makes an answer an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wrap {
     /// Nothing: the answer is an object itself.
     None,
-    /// `{"items": […]}` around a list.
+    /// A list as `{"items": […]}`.
     Items,
-    /// `{"value": …}` around a scalar.
+    /// A scalar as `{"value": …}`.
     Value,
 }
 
@@ -55,7 +55,7 @@ impl Wrap {
         }
     }
 
-    /// The answer inside its wrapping, as the schema asks for it.
+    /// Wraps an answer as the schema requires.
     pub fn around(self, answer: Json) -> Json {
         match self.key() {
             Some(key) => Json::empty().with(key, answer),
@@ -64,8 +64,8 @@ impl Wrap {
     }
 }
 
-/// The answer itself in a reply's JSON: for a list the array, bare or under `items`; for a scalar the scalar, bare, as the only
-/// field of an object or under `value`; otherwise the object. An error issue at the root says when the outer shape is wrong.
+/// The answer in a reply's JSON: for a list the array, bare or under `items`; for a scalar the scalar, bare, as the
+/// only field of an object or under `value`; otherwise the object. A wrong shape is an error issue at the root.
 pub fn unwrap<'a>(ty: &Type, json: &'a Json) -> Result<&'a Json, Issue> {
     let wrong = |expected: &str| Err(Issue::mismatch(&Trail::Root, expected, json.to_value().kind().name()));
     if matches!(ty.base(), Type::Any) || (ty.is_optional() && json.node == Node::Null) {

@@ -1,6 +1,6 @@
-//! JSON Schema → types: the subset that a signature can say, plus narrowing keywords kept for checking.
+//! JSON Schema → types: the subset that signatures can express, plus narrowing keywords, which are kept for checking.
 //!
-//! In: a schema from others (tools, raw schemas). Out: a type of bounded depth, or an error that names the keyword.
+//! In: an external schema (tools, raw schemas). Out: a type of bounded depth, or an error that names the keyword.
 
 use std::fmt;
 
@@ -11,16 +11,16 @@ use crate::text::Span;
 use crate::value::Json;
 use crate::value::json::{Member, Node};
 
-/// Why a schema is not a type of ours.
+/// The reason why a schema cannot be converted to a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaError {
-    /// Where the schema is that holds the keyword, as a JSON pointer: `#/properties/a`.
+    /// The schema that contains the keyword, as a JSON pointer: `#/properties/a`.
     pub path: String,
-    /// The keyword; empty when the schema as a whole is meant.
+    /// The keyword; empty for an error of the whole schema.
     pub keyword: String,
-    /// What is wrong with it.
+    /// The problem.
     pub message: String,
-    /// Where it stands in the schema's text.
+    /// Its span in the schema's text.
     pub span: Span,
 }
 
@@ -32,14 +32,14 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// Reads a type: scalar types, arrays with one item schema, objects with properties, `required` and boolean
-/// `additionalProperties`, string enums, nullable types; description, format, minimum, maximum, minItems and maxItems
-/// are kept. Any other keyword is an error.
+/// Converts a schema to a type: scalar types, arrays with one item schema, objects with properties, `required` and
+/// boolean `additionalProperties`, string enums, nullable types; keeps description, format, minimum, maximum, minItems
+/// and maxItems. Any other keyword is an error.
 pub fn from_json_schema(schema: &Json) -> Result<Type, SchemaError> {
     read(schema, "#", 1)
 }
 
-/// One schema taken apart.
+/// A schema under conversion.
 struct Reader<'a> {
     path: &'a str,
     depth: u64,
@@ -92,7 +92,7 @@ impl Reader<'_> {
         Err(SchemaError { path: self.path.to_owned(), keyword: keyword.to_owned(), message: message.to_owned(), span })
     }
 
-    /// The keywords that only narrow or describe; anything that is neither these nor structure is refused.
+    /// The keywords that only narrow or describe; any keyword that is neither these nor structure is an error.
     fn narrowing(&self) -> Read<Vec<(String, Json)>> {
         let mut kept = Vec::new();
         for Member { key, value, .. } in self.members {
@@ -111,7 +111,7 @@ impl Reader<'_> {
         Ok(kept)
     }
 
-    /// The type's name and whether null is allowed too; without `type` the other keywords tell.
+    /// The type's name and whether null is allowed too; without `type` it follows from the other keywords.
     fn type_name(&self) -> Read<(Option<&str>, bool)> {
         let Some(ty) = self.schema.get("type") else {
             let has = |key: &str| self.schema.get(key).is_some();
@@ -189,7 +189,7 @@ impl Reader<'_> {
     }
 }
 
-/// A string in format date-time is our datetime.
+/// Converts a string in format date-time to a datetime.
 fn datetime(base: Type, mut keywords: Vec<(String, Json)>) -> (Type, Vec<(String, Json)>) {
     let is_format = |(key, value): &(String, Json)| key == "format" && value.as_str() == Some("date-time");
     if base == Type::String && keywords.iter().any(is_format) {
@@ -199,7 +199,7 @@ fn datetime(base: Type, mut keywords: Vec<(String, Json)>) -> (Type, Vec<(String
     (base, keywords)
 }
 
-/// The type without its description, which belongs to the field.
+/// The type without its description, which moves to the field.
 fn undescribed(ty: Type) -> (Type, Option<String>) {
     match ty {
         Type::Optional(inner) => {

@@ -6,15 +6,15 @@ use super::{Schema, Wrap};
 use crate::value::Json;
 use crate::value::json::Node;
 
-/// The schema of an answer; `None` when anything may come out (`:any`). Optional fields are left out of `required`.
+/// The schema of an answer; `None` if any JSON is allowed (`:any`). Optional fields are not in `required`.
 ///
-/// `descriptions` are keyed by field name, nested ones by dotted path; they win over the text in the signature.
+/// `descriptions` are keyed by field name, nested ones by dotted path; they override the text in the signature.
 pub fn answer(ty: &Type, descriptions: &[(String, String)]) -> Option<Schema> {
     wrapped(ty, Style::Answer, descriptions)
 }
 
-/// The same for providers that require every field to be listed: optional fields are required and may be null.
-/// `None` also when the type holds `:any` or `:map`, which such providers refuse.
+/// The same for providers that require every field to be listed: optional fields are required and may be null. `None`
+/// also if the type contains `:any` or `:map`, which such providers reject.
 pub fn strict_answer(ty: &Type, descriptions: &[(String, String)]) -> Option<Schema> {
     if is_open(ty) { None } else { wrapped(ty, Style::StrictAnswer, descriptions) }
 }
@@ -25,7 +25,7 @@ pub fn tool(params: &[Field]) -> Json {
     Json::object(writer.record(params, &mut Vec::new()))
 }
 
-/// The description of the field at the end of `path`: from the list, else its own.
+/// The description of the field at the end of `path`: from the list, else from the signature.
 pub(in super::super) fn describe<'a>(
     field: &'a Field,
     path: &[&str],
@@ -59,7 +59,7 @@ fn wrapped(ty: &Type, style: Style, descriptions: &[(String, String)]) -> Option
     Some(Schema { json, wrap })
 }
 
-/// Who reads the schema.
+/// The consumer of the schema.
 #[derive(Clone, Copy, PartialEq)]
 enum Style {
     Answer,
@@ -131,7 +131,7 @@ fn closed_object(properties: Members, required: Vec<Json>) -> Members {
     ]
 }
 
-/// The schema that also takes null.
+/// The schema that also accepts null.
 fn nullable(members: Members) -> Members {
     let or_null = |(key, value): (String, Json)| match (key.as_str(), value.node) {
         ("type", node) => (key, Json::list([node.into(), Json::str("null")])),

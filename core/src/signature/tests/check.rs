@@ -1,4 +1,4 @@
-//! The strict check, the coercions, input modes and the normal form of returned values.
+//! The strict check, the coercions, input modes and the normalized form of returned values.
 
 use super::{joined, json, table, ty};
 use crate::limits::JSON_DEPTH;

@@ -14,13 +14,13 @@ fn table(text: &str) -> impl Iterator<Item = (usize, Vec<String>)> {
     lines.map(|(at, line)| (at + 1, line.split(" | ").map(|cell| cell.trim().replace("\\n", "\n")).collect()))
 }
 
-/// The type written in a table.
+/// Parses a type of a table.
 fn ty(text: &str) -> Type {
     let signature = super::parse(text).unwrap_or_else(|error| panic!("{text}: {}", error.render(text)));
     signature.output.expect("a signature has an output")
 }
 
-/// The JSON written in a table.
+/// Parses JSON of a table.
 fn json(text: &str) -> Json {
     crate::value::json::parse(text).unwrap_or_else(|error| panic!("{text}: {}", error.message))
 }

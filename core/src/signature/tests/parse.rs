@@ -1,4 +1,4 @@
-//! What the signature reader accepts and refuses.
+//! Valid and invalid texts for the signature parser.
 
 use super::table;
 use crate::limits::SIGNATURE_DEPTH;
@@ -16,7 +16,7 @@ fn accepted_texts_render_canonically() {
 }
 
 #[test]
-fn refused_texts_say_where_what_and_how() {
+fn syntax_errors_have_positions_and_hints() {
     for (line, case) in table(include_str!("reject.txt")) {
         let [text, place, message] = case.as_slice() else { panic!("reject.txt:{line}: {case:?}") };
         let error = parse(text).expect_err(text);
@@ -37,7 +37,7 @@ fn a_missing_and_an_empty_parameter_list_differ() {
 }
 
 #[test]
-fn parameters_may_stand_alone_where_a_schema_gives_the_output() {
+fn parameters_alone_are_valid_next_to_a_schema() {
     let signature = parse_inputs(" (a :string) ").expect("parameters alone");
     assert_eq!(signature.output, None);
     assert_eq!(signature.render(), "(a :string)");
@@ -46,7 +46,7 @@ fn parameters_may_stand_alone_where_a_schema_gives_the_output() {
 }
 
 #[test]
-fn fields_know_where_they_stand() {
+fn fields_have_spans() {
     let text = "(a :int) -> {score :float? \"0 to 1\", n :int}";
     let signature = parse(text).expect("valid");
     let Some(Type::Record { fields, .. }) = &signature.output else { panic!("a record") };

@@ -1,4 +1,4 @@
-//! Properties over arbitrary signatures, and the samples.
+//! Properties of arbitrary signatures, and of samples.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::signature::{
 use crate::text::Span;
 use crate::value::Json;
 
-/// Any text that may stand in quotes.
+/// Any text that is allowed in quotes.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z]{1,6}", "\\PC{0,8}", Just("a\"b\\c\nd\te\r".to_owned())]
 }
@@ -45,7 +45,7 @@ fn optional(ty: Type) -> Type {
     }
 }
 
-/// Any type that a signature can write.
+/// Any type that a signature can express.
 fn types() -> impl Strategy<Value = Type> {
     use Type::{Any, Bool, Datetime, Float, Int, Keyword, Map, Number, String};
     let scalars = proptest::sample::select(vec![String, Int, Float, Number, Bool, Keyword, Any, Map, Datetime]);
@@ -60,7 +60,7 @@ fn types() -> impl Strategy<Value = Type> {
     })
 }
 
-/// Any type that a JSON Schema can tell apart: no two of ours with one schema, closed maps, narrowing keywords.
+/// Any type that a JSON Schema distinguishes: each has its own schema; with closed maps and narrowing keywords.
 fn schema_types() -> impl Strategy<Value = Type> {
     let narrowed = |base: Type, keywords: &[(&str, i64)]| Type::Narrowed {
         base: Box::new(base),
@@ -138,7 +138,7 @@ proptest! {
     }
 }
 
-/// What an independent validator has against the value.
+/// The errors of an independent validator.
 fn foreign_errors(schema: &Json, value: &Json) -> Vec<String> {
     let foreign =
         |json: &Json| -> serde_json::Value { serde_json::from_str(&json.to_text()).expect("our JSON is JSON") };

@@ -1,4 +1,4 @@
-//! JSON Schema in both directions, the wrapping of answers, and what prompts and inventories say.
+//! JSON Schema in both directions, the wrapping of answers, and the texts for prompts and inventories.
 
 use super::{joined, json, table, ty};
 use crate::limits::SIGNATURE_DEPTH;
@@ -21,7 +21,7 @@ fn answer_schemas() {
 }
 
 #[test]
-fn the_wrapping_is_told_and_can_be_put_around_an_example() {
+fn the_wrapping_is_known_and_can_wrap_an_example() {
     let wrap = |of: &str| answer(&ty(of), &[]).map(|schema| schema.wrap);
     assert_eq!(wrap("[:int]"), Some(Wrap::Items));
     assert_eq!(wrap(":int?"), Some(Wrap::Value));
@@ -167,7 +167,7 @@ fn types_from_schemas_and_what_is_refused() {
 }
 
 #[test]
-fn what_a_schema_narrows_is_kept_and_written_again() {
+fn narrowing_keywords_survive_reading_and_writing() {
     let schema = concat!(
         r#"{"type":"object","properties":{"n":{"type":"integer","minimum":1,"maximum":9,"description":"how many"},"#,
         r#""tags":{"type":"array","items":{"type":"string","description":"one word"},"maxItems":3}},"#,

@@ -1,4 +1,4 @@
-//! Properties that hold for every text: reading never panics, places are right, what is not a tag stays as it is.
+//! Properties of every text: parsing never panics, spans are correct, text outside of tags is unchanged.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::signature::{Field, Signature, Type};
 use crate::text::Span;
 use crate::value::Value;
 
-/// Texts that are likely to hold tags, whole and broken.
+/// Texts that often contain tags, complete and broken.
 fn tagged() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         3 => prop::sample::select(vec![
@@ -24,7 +24,7 @@ fn context() -> Value {
     Value::record([("a", inner.clone()), ("l", Value::list([inner.clone(), inner]))])
 }
 
-/// What [`context`] fits.
+/// A signature for [`context`].
 fn signature() -> Signature {
     let field = |name: &str, ty| Field { name: name.to_owned(), ty, description: None, span: Span::default() };
     let list = |element| Type::List(Box::new(element));
@@ -56,7 +56,7 @@ fn places_are_right(template: &Template) {
         assert!(tag.starts_with("{{") && tag.ends_with("}}"), "{tag:?}");
         assert!(used.path.segments().iter().all(|segment| tag.contains(segment.as_str())), "{tag:?}");
     }
-    // Between the spans lies only the white space of standalone lines.
+    // Only the white space of standalone lines lies between the spans.
     let mut at = 0;
     for span in all.iter().chain([&Span::new(source.len(), source.len())]) {
         assert!(source[at..span.start].trim().is_empty(), "{source:?} loses text before {span:?}");
@@ -80,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn tags_without_values_are_kept_byte_for_byte(text in "([^{]{0,5}(\\{\\{ ?[a-z]{1,3}(\\.[a-z])? ?\\}\\})?){0,8}") {
+    fn tags_without_values_are_unchanged_byte_for_byte(text in "([^{]{0,5}(\\{\\{ ?[a-z]{1,3}(\\.[a-z])? ?\\}\\})?){0,8}") {
         let rendered = render(&parse(&text).expect("variables only"), &Value::Nil, Missing::Keep).expect("tags are kept");
         prop_assert_eq!(rendered.text, text);
     }

@@ -19,7 +19,7 @@ fn strings<'c>(case: &'c Json, key: &str) -> Vec<&'c str> {
 }
 
 #[test]
-fn templates_are_checked_against_signatures_as_the_table_says() {
+fn templates_are_checked_against_signatures() {
     for case in cases(include_str!("../cases/check.json")) {
         let (name, source) = (text(&case, "name"), text(&case, "template"));
         let signature = signature::parse(text(&case, "signature")).expect(name);

@@ -1,21 +1,16 @@
-//! Small lexers for colours: JSON, signatures, templates, programs.
+//! Small lexers for syntax highlighting: JSON, signatures, templates, programs.
 //!
-//! In: a text as it stands in an editor or a reply, broken or not. Out: tokens that cover all of it, in order, without
-//! gaps or overlaps, on character borders. They must never fail, and never decide anything: what a text means is for
-//! its parser to say.
+//! In: a text in an editor or a reply, valid or not. Out: tokens that cover all of it, in order, without gaps or
+//! overlaps, on character boundaries. They must never fail and never interpret a text.
 
-mod json;
 pub mod lisp;
-mod signature;
-mod template;
+mod notations;
 
 use super::Span;
 
-pub use json::json;
-pub use signature::signature;
-pub use template::template;
+pub use notations::{json, signature, template};
 
-/// What a piece of text is, for its colour.
+/// The kind of a piece of text, for its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TokenKind {
     /// The key of a JSON member.
@@ -48,15 +43,15 @@ pub enum TokenKind {
     Quote,
     /// An argument of a short function: `%`, `%2`, `%&`.
     Placeholder,
-    /// A bracket of a program and how deep it stands, from 1; 255 stands for all that is deeper.
+    /// A bracket of a program and its depth, from 1; 255 includes all deeper ones.
     Bracket(u8),
-    /// What cannot be right.
+    /// Invalid text.
     Error,
     /// Anything else.
     Plain,
 }
 
-/// A piece of a text and what it is.
+/// A piece of text and its kind.
 pub type Token = (Span, TokenKind);
 
 /// Reads a text from start to end and collects its tokens.
@@ -79,7 +74,7 @@ impl<'a> Lexer<'a> {
         self.rest().chars().next()
     }
 
-    /// The next `bytes` are one token; nothing when there are none. Neighbours of one plain kind become one token.
+    /// Makes the next `bytes` one token; no token for 0. Adjacent plain tokens are merged.
     fn token(&mut self, bytes: usize, kind: TokenKind) {
         if bytes == 0 {
             return;
@@ -94,13 +89,13 @@ impl<'a> Lexer<'a> {
         self.at = end;
     }
 
-    /// All characters that belong are one token.
+    /// Makes all leading characters that match one token.
     fn token_while(&mut self, kind: TokenKind, belongs: impl Fn(char) -> bool) {
         self.token(run(self.rest(), belongs), kind);
     }
 
-    /// At a double quote: the string up to its end, an error when the line ends before it, a string when only the text
-    /// does (it may still be being written).
+    /// At a double quote: the string up to its end; an error if the line ends before it, a string if only the text does
+    /// (it may be incomplete).
     fn string(&mut self, kind: TokenKind) {
         let rest = self.rest();
         let mut escaped = false;
@@ -117,7 +112,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Bytes of the longest start in which every character belongs.
+/// Length in bytes of the leading characters that match.
 fn run(text: &str, belongs: impl Fn(char) -> bool) -> usize {
     text.find(|c| !belongs(c)).unwrap_or(text.len())
 }

@@ -1,11 +1,11 @@
-//! Tests of the lexers: tables of small texts, and that tokens cover any text.
+//! Tests of the lexers: tables of small texts, and the coverage of any text by tokens.
 
 use proptest::prelude::*;
 
 use super::TokenKind::*;
 use super::*;
 
-/// The tokens with their text, white space left out.
+/// The tokens with their text, without white space.
 fn read(lex: fn(&str) -> Vec<Token>, source: &str) -> Vec<(&str, TokenKind)> {
     lex(source)
         .into_iter()
@@ -51,7 +51,7 @@ fn broken_json_is_marked_where_it_is_broken() {
 }
 
 #[test]
-fn signatures_tell_names_from_types() {
+fn signatures_distinguish_names_from_types() {
     assert_eq!(
         read(signature, r#"(city-name :string, n :int?) -> {s :enum[a "b"], t [:nope] "text"}"#),
         [
@@ -83,7 +83,7 @@ fn signatures_tell_names_from_types() {
 }
 
 #[test]
-fn templates_tell_tags_from_text() {
+fn templates_distinguish_tags_from_text() {
     assert_eq!(
         read(template, "Hi {{ name }}, {{#items}}{{.}}{{/items}}{{! note }} } {"),
         [

@@ -1,12 +1,12 @@
-//! Which characters are text, which are emoji glue, and the pictures of all others.
+//! Classes of characters: plain text, emoji joiners, and the visible pictures of all others.
 
 use std::fmt::Write as _;
 
-/// Zero-width joiner: binds emoji into one.
+/// Zero-width joiner: joins emoji into one.
 const ZWJ: char = '\u{200d}';
 
-/// May `c` stand in safe text between `last` (the character kept before it) and `next` (the one that follows)?
-/// Line feeds are not decided here.
+/// True if `c` is allowed in safe text between `last` (the previous character kept) and `next` (the following one).
+/// Line feeds are handled by the caller.
 pub(super) fn is_plain(c: char, last: Option<char>, next: Option<char>) -> bool {
     match c {
         ' '..='~' => true,
@@ -44,18 +44,18 @@ pub(super) fn is_hidden(c: char) -> bool {
         || c as u32 & 0xfffe == 0xfffe
 }
 
-/// Can a joiner follow this character?
+/// True if a joiner may follow this character.
 fn ends_emoji(c: char) -> bool {
     is_emoji(c) || c == '\u{fe0f}'
 }
 
-/// Can a presentation selector follow this character?
+/// True if a presentation selector may follow this character.
 fn takes_presentation(c: char) -> bool {
     is_emoji(c) || matches!(c, '0'..='9' | '#' | '*' | '©' | '®')
 }
 
-/// Pictographs, roughly: the blocks that hold emoji. Wider than the Unicode property on purpose; glue after another
-/// symbol of these blocks does no harm.
+/// Pictographs, approximately: the blocks that contain emoji. Deliberately wider than the Unicode property; a joiner
+/// after another symbol of these blocks is harmless.
 fn is_emoji(c: char) -> bool {
     matches!(c,
         '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}'

@@ -1,34 +1,34 @@
 //! Text that is safe to draw: the type that views require.
 //!
-//! In: any text from outside (replies, tool results, file names, errors). Out: [`SafeText`], which holds no control
-//! character except the line feed, no terminal sequence and no character that hides or reorders others.
-//! It must never be made from text of unknown origin without one of the three sanitising constructors.
+//! In: any external text (replies, tool results, file names, errors). Out: [`SafeText`], without control characters
+//! except the line feed, terminal sequences, and characters that hide or reorder others. It must never be made from
+//! text of unknown origin except by one of the three sanitizing constructors.
 //!
-//! *Rich* views remove what is not text ([`SafeText::multi_line`], [`SafeText::single_line`]); *raw* and *wire* views
-//! show it as visible pictures ([`SafeText::escape_controls`]). The same rules hold for terminal titles, links, the
-//! clipboard, notifications and every export.
+//! *Rich* views remove everything that is not text ([`SafeText::multi_line`], [`SafeText::single_line`]); *raw* and
+//! *wire* views show it as visible pictures ([`SafeText::escape_controls`]). The same rules apply to terminal titles,
+//! links, the clipboard, notifications and every export.
 
 mod chars;
 mod scan;
 
 use std::borrow::Cow;
 
-use scan::Neutral;
+use scan::NeutralChars;
 
-/// Tab stops of sanitised text, in columns.
+/// Tab stops of sanitized text, in columns.
 pub const TAB_COLUMNS: usize = 4;
 
-/// Does a character hide, reorder or smuggle text? Controls are not among these.
+/// True for a character that hides, reorders or smuggles text. Control characters are not included.
 pub fn hides(c: char) -> bool {
     chars::is_hidden(c)
 }
 
-/// Text that can be written to a terminal or an export as it is.
+/// Text that can be written unchanged to a terminal or an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SafeText(Cow<'static, str>);
 
 impl SafeText {
-    /// Text of the program itself. The only constructor that does not sanitise, so it takes literals only.
+    /// Text of the program itself. The only constructor that does not sanitize, so it accepts literals only.
     pub const fn literal(text: &'static str) -> Self {
         Self(Cow::Borrowed(text))
     }
@@ -38,7 +38,7 @@ impl SafeText {
     pub fn multi_line(text: &str) -> Self {
         let mut out = String::with_capacity(text.len());
         let mut column = 0;
-        for part in Neutral::new(text) {
+        for part in NeutralChars::new(text) {
             match part {
                 '\n' => {
                     out.push('\n');
@@ -61,11 +61,11 @@ impl SafeText {
     /// Removes everything that is not text and writes it on one line: line breaks and tabs become one space each.
     pub fn single_line(text: &str) -> Self {
         let flat = |c| if matches!(c, '\n' | '\t') { ' ' } else { c };
-        Self(Cow::Owned(Neutral::new(text).map(flat).collect()))
+        Self(Cow::Owned(NeutralChars::new(text).map(flat).collect()))
     }
 
-    /// Shows what the other two remove: `␛ ␉ ␍ ␀` and their like for control characters, `·U+202E·` for C1 controls
-    /// and characters that hide or reorder others. Only line feeds stay as they are; nothing is lost.
+    /// Shows the characters that the other two remove: `␛ ␉ ␍ ␀` and similar for control characters, `·U+202E·` for C1
+    /// controls and characters that hide or reorder others. Only line feeds are unchanged; nothing is lost.
     pub fn escape_controls(text: &str) -> Self {
         let mut out = String::with_capacity(text.len());
         let mut last = None;
@@ -92,7 +92,7 @@ impl SafeText {
         self.0.split('\n').map(|line| Self(Cow::Owned(line.to_owned())))
     }
 
-    /// The part of the text in this byte range; empty when it does not fit the text.
+    /// The part of the text in this byte range; empty for an invalid range.
     #[must_use]
     pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
         Self(Cow::Owned(self.0.get(range).unwrap_or_default().to_owned()))
@@ -109,7 +109,7 @@ impl SafeText {
         self.0.to_mut().push_str(&more.0);
     }
 
-    /// All parts with `separator` between them.
+    /// Joins all parts with `separator`.
     pub fn join(parts: impl IntoIterator<Item = Self>, separator: &'static str) -> Self {
         let mut out = Self::default();
         for (place, part) in parts.into_iter().enumerate() {
@@ -147,7 +147,7 @@ impl std::fmt::Display for SafeText {
     }
 }
 
-/// The parts one after the other.
+/// Concatenates the parts.
 impl FromIterator<SafeText> for SafeText {
     fn from_iter<I: IntoIterator<Item = Self>>(parts: I) -> Self {
         Self::join(parts, "")

@@ -1,7 +1,7 @@
-//! The neutral reading of a text: its characters without terminal sequences, controls and hidden characters.
+//! The neutral characters of a text: without terminal sequences, control and hidden characters.
 //!
-//! Sequences are recognised in their 7-bit (`ESC [`) and 8-bit (U+009B) forms. A sequence that is not finished takes
-//! only its introducer with it: text is never hidden because a terminator is missing.
+//! Sequences are recognized in their 7-bit (`ESC [`) and 8-bit (U+009B) forms. Of an unfinished sequence only the
+//! introducer is removed: text is never hidden because a terminator is missing.
 
 use super::chars::is_plain;
 
@@ -12,14 +12,14 @@ const BELL: char = '\u{7}';
 /// String terminator, 8-bit form.
 const ST: char = '\u{9c}';
 
-/// Iterates over the characters of a text that are text, line breaks (all as `\n`) and tabs.
-pub(super) struct Neutral<'a> {
+/// Iterates over the text characters, line breaks (all as `\n`) and tabs of a text.
+pub(super) struct NeutralChars<'a> {
     rest: &'a str,
-    /// The character given last, which decides about emoji glue.
+    /// The previous character returned, which decides about emoji joiners.
     last: Option<char>,
 }
 
-impl<'a> Neutral<'a> {
+impl<'a> NeutralChars<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         Self { rest: text, last: None }
     }
@@ -38,7 +38,7 @@ impl<'a> Neutral<'a> {
         self.rest = self.rest.trim_start_matches(belongs);
     }
 
-    /// Behind an ESC: skips the rest of its sequence.
+    /// After an ESC: skips the rest of its sequence.
     fn escape(&mut self) {
         match self.peek() {
             Some('[') => {
@@ -60,7 +60,7 @@ impl<'a> Neutral<'a> {
         }
     }
 
-    /// Behind a CSI: parameters, intermediates, one final character.
+    /// After a CSI: skips parameters, intermediates, and the final character.
     fn control_sequence(&mut self) {
         self.skip_while(|c| matches!(c, '0'..='?'));
         self.skip_while(|c| matches!(c, ' '..='/'));
@@ -69,8 +69,8 @@ impl<'a> Neutral<'a> {
         }
     }
 
-    /// Behind the introducer of a control string (OSC, DCS, APC, PM, SOS): skips it with its terminator, or nothing
-    /// when the line ends before one. Another sequence or a cancel also ends it, as in terminals.
+    /// After the introducer of a control string (OSC, DCS, APC, PM, SOS): skips it with its terminator, or nothing if
+    /// the line ends before one. Another sequence or a cancel also ends it, as in terminals.
     fn string(&mut self, bell_ends: bool) {
         let ends = |c: char| {
             matches!(c, '\n' | '\r' | ESC | CANCEL | SUBSTITUTE | '\u{80}'..='\u{9f}') || (bell_ends && c == BELL)
@@ -79,13 +79,13 @@ impl<'a> Neutral<'a> {
         match self.rest[at..].chars().next() {
             Some('\n' | '\r') | None => {}
             Some(c @ (BELL | ST | CANCEL | SUBSTITUTE)) => self.rest = &self.rest[at + c.len_utf8()..],
-            // Stays: the ESC of a terminator, or of the sequence that cuts this one short, is read next.
+            // The ESC of a terminator, or of the sequence that interrupts this one, is read next.
             Some(_) => self.rest = &self.rest[at..],
         }
     }
 }
 
-impl Iterator for Neutral<'_> {
+impl Iterator for NeutralChars<'_> {
     type Item = char;
 
     fn next(&mut self) -> Option<char> {

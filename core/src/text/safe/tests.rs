@@ -1,4 +1,4 @@
-//! Tests of sanitising: tables of attacks, properties over texts rich in controls.
+//! Tests of sanitizing: tables of attacks, properties of texts with many control characters.
 
 use proptest::prelude::*;
 
@@ -99,7 +99,7 @@ fn safe_texts_combine() {
     assert_eq!(format!("{:>3}", SafeText::literal("x")), "  x");
 }
 
-/// Texts rich in everything that matters here.
+/// Texts with many special characters.
 fn nasty() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[a-z ;0-9\\[\\]\\\\(]{0,4}".boxed(),

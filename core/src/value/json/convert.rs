@@ -1,26 +1,26 @@
-//! The boundary between values and JSON trees, both ways.
+//! Conversions between values and JSON trees.
 //!
-//! Both directions stop at [`JSON_DEPTH`] levels: what lies deeper is replaced by the string [`TOO_DEEP`]. Whoever must
-//! not lose anything asks [`Value::extent`] first.
+//! Both directions stop at [`JSON_DEPTH`] levels: deeper content is replaced by the string [`TOO_DEEP`]. Check
+//! [`Value::extent`] first to avoid losing content.
 
 use std::collections::HashMap;
 
-use super::texts::Texts;
+use super::texts::SharedTexts;
 use super::{Json, Node};
 use crate::limits::JSON_DEPTH;
 use crate::value::{Map, Value};
 
-/// What stands for a container nested deeper than JSON may be.
+/// The replacement for a container nested deeper than JSON may be.
 pub const TOO_DEEP: &str = "…";
 
 impl Json {
-    /// The same as a value: keys become strings, maps sorted. Equal short texts share one string, so that rows of a table
-    /// take little room, and their fields and groups are found quickly.
+    /// Converts to a value: keys become strings, maps are sorted. Equal short texts share one string, which saves
+    /// memory in tables and speeds up lookups and grouping.
     pub fn to_value(&self) -> Value {
-        self.with_texts(&mut Texts::default())
+        self.with_texts(&mut SharedTexts::default())
     }
 
-    fn with_texts<'a>(&'a self, texts: &mut Texts<'a>) -> Value {
+    fn with_texts<'a>(&'a self, texts: &mut SharedTexts<'a>) -> Value {
         match &self.node {
             Node::Null => Value::Nil,
             Node::Bool(value) => Value::Bool(*value),
@@ -36,9 +36,9 @@ impl Json {
         }
     }
 
-    /// The JSON view of `value` with the keys of its maps in the order of `shape`, the JSON that the value was made
-    /// from. A key stands where `shape` has the same key, or the same with `-` and `_` exchanged; all others follow
-    /// in canonical order. Items of arrays are compared by index. Where `shape` is of another kind it says nothing.
+    /// The JSON of `value` with map keys in the order of `shape`, the JSON that the value was made from. A key is
+    /// matched to the same key of `shape`, or to the same with `-` and `_` exchanged; all others follow in canonical
+    /// order. Items of arrays are matched by index. A `shape` of another type is ignored.
     pub fn in_order_of(value: &Value, shape: &Self) -> Self {
         view(value, Some(shape), 0)
     }
@@ -57,7 +57,7 @@ impl From<i64> for Json {
 }
 
 impl From<u64> for Json {
-    /// Every number as it is.
+    /// Every number is exact.
     fn from(number: u64) -> Self {
         i64::try_from(number).map_or_else(|_| Node::Big(Box::new(number.into())), Node::Int).into()
     }
@@ -82,16 +82,16 @@ impl From<usize> for Json {
 }
 
 impl From<f64> for Json {
-    /// Infinity and what is no number become strings, as in the view of a value.
+    /// Infinities and NaN become strings, as in the JSON of a value.
     fn from(number: f64) -> Self {
         float(number).into()
     }
 }
 
 impl From<&Value> for Json {
-    /// The JSON view of a value (boundary conversion): keywords become strings, sets arrays, times ISO strings,
-    /// special floats the strings "Infinity", "-Infinity" and "NaN". Keys that are not names become readable text;
-    /// where two keys become one, a string key wins, then the first in canonical order.
+    /// The JSON of a value (boundary conversion): keywords become strings, sets arrays, times ISO strings, special
+    /// floats the strings "Infinity", "-Infinity" and "NaN". Keys that are not names become readable text; of keys that
+    /// become equal, a string key wins, then the first in canonical order.
     fn from(value: &Value) -> Self {
         view(value, None, 0)
     }
@@ -113,13 +113,13 @@ fn view(value: &Value, shape: Option<&Json>, depth: u64) -> Json {
         Value::Str(text) => Node::Str(text.to_string()),
         Value::List(items) => {
             let shapes = shape.and_then(Json::items).unwrap_or_default();
-            Node::List(items.iter().enumerate().map(|(place, item)| view(item, shapes.get(place), depth)).collect())
+            Node::List(items.iter().enumerate().map(|(index, item)| view(item, shapes.get(index), depth)).collect())
         }
         Value::Set(members) => Node::List(members.iter().map(|member| view(member, None, depth)).collect()),
         Value::Map(map) => return object(map, shape, depth),
         Value::Instant(at) => Node::Str(at.to_string()),
         Value::Date(day) => Node::Str(day.to_string()),
-        Value::Duration(_) | Value::Function(_) | Value::Pattern(_) | Value::Var(_) | Value::Symbol(_) => {
+        Value::Duration(_) | Value::Function(_) | Value::Regex(_) | Value::Var(_) | Value::Symbol(_) => {
             Node::Str(value.to_string())
         }
     };
@@ -147,13 +147,13 @@ fn object(map: &Map, shape: Option<&Json>, depth: u64) -> Json {
         return Json::object(entries.into_iter().map(|(key, value)| (key, view(value, None, depth))));
     };
     let exact: HashMap<&str, usize> =
-        members.iter().enumerate().map(|(place, member)| (member.key.as_str(), place)).collect();
+        members.iter().enumerate().map(|(index, member)| (member.key.as_str(), index)).collect();
     let loose: HashMap<String, usize> =
-        members.iter().enumerate().rev().map(|(place, member)| (underscored(&member.key), place)).collect();
-    let place = |key: &str| exact.get(key).or_else(|| loose.get(&underscored(key))).copied();
-    entries.sort_by_cached_key(|(key, _)| place(key).unwrap_or(usize::MAX));
+        members.iter().enumerate().rev().map(|(index, member)| (underscored(&member.key), index)).collect();
+    let index = |key: &str| exact.get(key).or_else(|| loose.get(&underscored(key))).copied();
+    entries.sort_by_cached_key(|(key, _)| index(key).unwrap_or(usize::MAX));
     Json::object(entries.into_iter().map(|(key, value)| {
-        let shape = place(&key).and_then(|place| members.get(place)).map(|member| &member.value);
+        let shape = index(&key).and_then(|index| members.get(index)).map(|member| &member.value);
         (key, view(value, shape, depth))
     }))
 }

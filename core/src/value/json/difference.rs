@@ -1,8 +1,8 @@
-//! What differs between two JSON values, part by part.
+//! The differences between two JSON values.
 //!
-//! In: two trees. Out: the smallest parts that differ, each with its path as [`Json::at`] reads it. Numbers are equal by value
-//! (`1` and `1.0`), objects whatever the order of their keys. Items of lists are matched before they are compared, so that
-//! one more item in front is one difference.
+//! In: two trees. Out: the smallest parts that differ, each with its path in the notation of [`Json::at`]. Numbers are
+//! equal by value (`1` and `1.0`), objects in any order of keys. Items of lists are matched before they are compared,
+//! so that an item inserted at the front is one difference.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -12,17 +12,17 @@ use num_traits::FromPrimitive;
 
 use super::{Json, Node, write_string};
 
-/// Pairs of items that are weighed to match two lists; longer ones are compared item by item.
+/// Pairs of items that are considered to match two lists; longer lists are compared item by item.
 const MOST_PAIRS: usize = 1 << 20;
 
 /// A part that differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// Where: on the right side for what was added, else on the left side. Empty for the whole.
+    /// Its path: on the right side for an added part, else on the left side. Empty for the whole.
     pub path: String,
-    /// What stands on the left; `None` when it was added.
+    /// The left value; `None` if the part was added.
     pub left: Option<Json>,
-    /// What stands on the right; `None` when it was removed.
+    /// The right value; `None` if the part was removed.
     pub right: Option<Json>,
 }
 
@@ -37,15 +37,15 @@ impl Difference {
     }
 }
 
-/// The parts in which two values differ, in the order of the left one; what an object has only on the right comes last. Trees
-/// are as deep as their reader allows.
+/// The parts in which two values differ, in the order of the left one; members only on the right come last. Trees are
+/// as deep as their reader allows.
 pub fn differences(left: &Json, right: &Json) -> Vec<Difference> {
     let mut found = Vec::new();
     compare(left, right, String::new(), &mut found);
     found
 }
 
-/// Are two values equal, as [`differences`] understands it?
+/// True if two values are equal in the sense of [`differences`].
 pub fn same(left: &Json, right: &Json) -> bool {
     canonical(left) == canonical(right)
 }
@@ -90,7 +90,7 @@ fn added(path: String, right: &Json) -> Difference {
 
 type Pair = (Option<usize>, Option<usize>);
 
-/// Which items of two lists belong together: equal ones where that is possible in order, what stands between them in pairs.
+/// Matches the items of two lists: equal ones as far as they are in the same order, the items between them in pairs.
 fn matched(one: &[Json], other: &[Json]) -> Vec<Pair> {
     let (left, right): (Vec<String>, Vec<String>) =
         (one.iter().map(canonical).collect(), other.iter().map(canonical).collect());
@@ -101,7 +101,7 @@ fn matched(one: &[Json], other: &[Json]) -> Vec<Pair> {
     let (rows, columns) = (one.len() - start - end, other.len() - start - end);
     let mut anchors: Vec<(usize, usize)> = (0..start).map(|i| (i, i)).collect();
     if rows.saturating_mul(columns) <= MOST_PAIRS {
-        // The longest common part: the length of what can still be matched from each pair on.
+        // The longest common subsequence: the length of what can still be matched from each pair on.
         let mut length = vec![vec![0_u32; columns + 1]; rows + 1];
         for i in (0..rows).rev() {
             for j in (0..columns).rev() {
@@ -141,7 +141,7 @@ fn matched(one: &[Json], other: &[Json]) -> Vec<Pair> {
     pairs
 }
 
-/// One text for all values that are equal.
+/// A text that is the same for all equal values.
 fn canonical(json: &Json) -> String {
     let mut out = String::new();
     write(json, &mut out);
@@ -187,28 +187,28 @@ mod tests {
     use super::super::parse;
     use super::*;
 
-    /// `path: left → right`, with `–` for nothing.
-    fn told(left: &str, right: &str) -> Vec<String> {
+    /// `path: left → right`, with `–` for a missing value.
+    fn shown(left: &str, right: &str) -> Vec<String> {
         let side = |json: &Option<Json>| json.as_ref().map_or_else(|| "–".to_owned(), Json::to_text);
         let found = differences(&parse(left).unwrap_or_default(), &parse(right).unwrap_or_default());
         found.iter().map(|one| format!("{}: {} → {}", one.path, side(&one.left), side(&one.right))).collect()
     }
 
     #[test]
-    fn parts_of_objects_are_told_by_their_path() {
+    fn parts_of_objects_are_named_by_their_path() {
         let found =
-            told(r#"{"a":1,"b":{"c":[1,2],"d":"x"},"e":null}"#, r#"{"b":{"d":"y","c":[1,3]},"a":1.0,"f":true}"#);
+            shown(r#"{"a":1,"b":{"c":[1,2],"d":"x"},"e":null}"#, r#"{"b":{"d":"y","c":[1,3]},"a":1.0,"f":true}"#);
         assert_eq!(found, ["b.c.1: 2 → 3", r#"b.d: "x" → "y""#, "e: null → –", "f: – → true"]);
-        assert_eq!(told("1", "2"), [": 1 → 2"]);
-        assert_eq!(told("[]", "{}"), [": [] → {}"]);
+        assert_eq!(shown("1", "2"), [": 1 → 2"]);
+        assert_eq!(shown("[]", "{}"), [": [] → {}"]);
     }
 
     #[test]
     fn one_more_item_is_one_difference() {
-        assert_eq!(told("[1,2,3]", "[0,1,2,3]"), ["0: – → 0"]);
-        assert_eq!(told("[1,2,3]", "[1,3]"), ["1: 2 → –"]);
-        assert_eq!(told("[1,2,3]", "[2,3,4]"), ["0: 1 → –", "2: – → 4"]);
-        let found = told(r#"[{"a":1,"b":1},{"a":2,"b":2}]"#, r#"[{"b":1.0,"a":1},{"a":2,"b":3},7]"#);
+        assert_eq!(shown("[1,2,3]", "[0,1,2,3]"), ["0: – → 0"]);
+        assert_eq!(shown("[1,2,3]", "[1,3]"), ["1: 2 → –"]);
+        assert_eq!(shown("[1,2,3]", "[2,3,4]"), ["0: 1 → –", "2: – → 4"]);
+        let found = shown(r#"[{"a":1,"b":1},{"a":2,"b":2}]"#, r#"[{"b":1.0,"a":1},{"a":2,"b":3},7]"#);
         assert_eq!(found, ["1.b: 2 → 3", "2: – → 7"]);
     }
 

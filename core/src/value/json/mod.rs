@@ -1,23 +1,22 @@
-//! JSON trees with spans: key order as received, of duplicate keys the first wins, integers exact, depth bounded.
+//! JSON trees with spans: key order as received, the first of duplicate keys wins, integers exact, depth bounded.
 //!
 //! In: JSON text. Out: [`Json`] trees, [`crate::value::Value`]s and JSON text again. Errors carry a byte offset.
 //! It must never lose a digit of an integer or reorder keys.
 
 mod convert;
 mod difference;
-mod members;
-mod path;
 mod read;
 mod serialize;
 mod texts;
 mod values;
 mod write;
 
+use std::collections::HashSet;
+
 use num_bigint::BigInt;
 
 pub use convert::TOO_DEEP;
 pub use difference::{Difference, differences, same};
-pub use members::Members;
 pub(crate) use read::escaped;
 pub use read::{JsonError, parse};
 pub use serialize::to_json;
@@ -26,12 +25,12 @@ pub(crate) use write::write_string;
 
 use crate::text::Span;
 
-/// A JSON value and where it stood in its source (an empty span when it was made by the program).
+/// A JSON value and its span in the source (empty if it has none).
 #[derive(Debug, Clone, Default)]
 pub struct Json {
     /// The value.
     pub node: Node,
-    /// Where it stood.
+    /// Its span.
     pub span: Span,
 }
 
@@ -62,20 +61,20 @@ pub enum Node {
 pub struct Member {
     /// The key.
     pub key: String,
-    /// Where the key stood.
+    /// The span of the key.
     pub key_span: Span,
     /// The value.
     pub value: Json,
 }
 
-/// Equality of content; spans do not count.
+/// Equality of content; spans are ignored.
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
         self.node == other.node
     }
 }
 
-/// Equality of content; spans do not count.
+/// Equality of content; spans are ignored.
 impl PartialEq for Member {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key && self.value == other.value
@@ -153,6 +152,18 @@ impl Json {
         self.members()?.iter().find(|member| member.key == key).map(|member| &member.value)
     }
 
+    /// The part at `path`: member names and array indexes (from 0) separated by dots; the empty path is the whole.
+    /// `None` if there is no such part. A key that contains a dot cannot be reached; use [`Json::get`].
+    pub fn at(&self, path: &str) -> Option<&Self> {
+        if path.is_empty() {
+            return Some(self);
+        }
+        path.split('.').try_fold(self, |part, step| match &part.node {
+            Node::List(items) => items.get(step.parse::<usize>().ok()?),
+            _ => part.get(step),
+        })
+    }
+
     /// The members of an object.
     pub fn members(&self) -> Option<&[Member]> {
         match &self.node {
@@ -175,6 +186,46 @@ impl Json {
             Node::Str(text) => Some(text),
             _ => None,
         }
+    }
+}
+
+/// Up to this many members, keys are searched linearly.
+const FEW: usize = 16;
+
+/// The members of an object under construction.
+#[derive(Debug, Clone, Default)]
+pub struct Members {
+    list: Vec<Member>,
+    /// The keys of `list`, once it is long.
+    keys: HashSet<String>,
+}
+
+impl Members {
+    /// Adds a member unless its key exists already.
+    pub fn push(&mut self, member: Member) {
+        if self.list.len() < FEW {
+            if self.list.iter().all(|have| have.key != member.key) {
+                self.list.push(member);
+            }
+            return;
+        }
+        if self.keys.is_empty() {
+            self.keys.extend(self.list.iter().map(|have| have.key.clone()));
+        }
+        if !self.keys.contains(&member.key) {
+            self.keys.insert(member.key.clone());
+            self.list.push(member);
+        }
+    }
+
+    /// The members so far.
+    pub fn as_slice(&self) -> &[Member] {
+        &self.list
+    }
+
+    /// The finished list.
+    pub fn finish(self) -> Vec<Member> {
+        self.list
     }
 }
 

@@ -6,10 +6,10 @@ use super::{Json, Member, Members, Node};
 use crate::limits::{JSON_DEPTH, JSON_DIGITS};
 use crate::text::{LineCol, Span};
 
-/// Why a text is not JSON, and where.
+/// A syntax error in JSON text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonError {
-    /// What was wrong and what was expected.
+    /// The problem and what was expected.
     pub message: String,
     /// Byte offset in the text.
     pub offset: usize,
@@ -44,7 +44,7 @@ pub fn parse(source: &str) -> Result<Json, JsonError> {
     Ok(json)
 }
 
-/// A place in a text, and how to read on from there.
+/// A text and the current offset in it.
 pub(super) struct Reader<'a> {
     pub(super) source: &'a str,
     bytes: &'a [u8],
@@ -53,7 +53,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// At the start of a text.
+    /// A reader at the start of a text.
     pub(super) fn new(source: &'a str) -> Self {
         Self { source, bytes: source.as_bytes(), at: 0, depth: 0 }
     }
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An error here; at the end of the text more of it could help.
+    /// An error at the current offset; incomplete at the end of the text.
     pub(super) fn error(&self, what: &str) -> JsonError {
         let found = match self.source.get(self.at..).and_then(|rest| rest.chars().next()) {
             None => "found the end of the text".to_owned(),
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         Ok(node)
     }
 
-    /// Goes past an opening bracket, unless that would be too deep.
+    /// Skips an opening bracket, unless the nesting is too deep.
     pub(super) fn enter(&mut self) -> Result<(), JsonError> {
         self.depth += 1;
         if self.depth > JSON_DEPTH.max {
@@ -110,7 +110,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// One level up.
+    /// Leaves a level of nesting.
     pub(super) fn leave(&mut self) {
         self.depth -= 1;
     }
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A string without escapes, if that is what comes next.
+    /// Reads a string without escapes, if one comes next.
     pub(super) fn plain_string(&mut self) -> Option<&'a str> {
         let rest = self.bytes.get(self.at..)?.strip_prefix(b"\"")?;
         let length = rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f))?;
@@ -287,7 +287,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// At the `u` of an escape. A surrogate without its partner becomes U+FFFD.
+    /// Reads a `\uXXXX` escape, at its `u`. An unpaired surrogate becomes U+FFFD.
     fn unicode(&mut self) -> Result<char, JsonError> {
         let first = self.hex4()?;
         if (0xd800..0xdc00).contains(&first) && self.bytes[self.at..].starts_with(b"\\u") {
@@ -317,7 +317,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a backslash and this byte stand for; `\\u` is no single character.
+/// The character of a backslash and this byte; `\\u` has no single character.
 pub(crate) fn escaped(byte: u8) -> Option<char> {
     Some(match byte {
         b'"' => '"',

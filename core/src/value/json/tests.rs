@@ -1,4 +1,4 @@
-//! Tests of reading, writing and converting JSON: tables under `cases/`, limits, laws over random trees and texts.
+//! Tests of reading, writing and converting JSON: tables under `cases/`, limits, properties of random trees and texts.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
     table.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').collect())
 }
 
-/// The text in a table cell, which is written as a JSON string (and read here by another reader than ours).
+/// The text in a table cell, which is a JSON string (read by `serde_json` here).
 fn cell(text: &str) -> String {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
@@ -162,4 +162,24 @@ proptest! {
         let ours = parse(&text);
         prop_assert_eq!(ours.is_ok(), theirs.is_ok(), "{:?}", text);
     }
+}
+
+#[test]
+fn a_path_leads_through_members_and_indexes() {
+    let json = parse(r#"{"items":[{"price":1},{"price":2,"":3}],"0":{"a":4}}"#).unwrap_or_default();
+    let cases = [
+        ("items.1.price", Some("2")),
+        ("items.0", Some(r#"{"price":1}"#)),
+        ("items.1.", Some("3")),
+        ("0.a", Some("4")),
+        ("items.2", None),
+        ("items.-1", None),
+        ("items.price", None),
+        ("nothing", None),
+        ("items.0.price.x", None),
+    ];
+    for (path, expected) in cases {
+        assert_eq!(json.at(path).map(Json::to_text).as_deref(), expected, "{path}");
+    }
+    assert_eq!(json.at(""), Some(&json));
 }

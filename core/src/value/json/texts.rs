@@ -1,35 +1,35 @@
-//! The strings of one JSON text: equal short ones are one string in memory.
+//! The strings of one JSON text: equal short ones share one string in memory.
 //!
-//! In: keys and texts in the order they stand. Out: string values. What is kept for sharing is bounded, so that a table
-//! of names that all differ costs little.
+//! In: keys and texts in order. Out: string values. The number of shared strings is bounded, so that a table of
+//! distinct names costs little.
 
 use hashbrown::HashMap;
 
 use crate::value::Value;
 
-/// Most different texts of each kind that are shared.
+/// Most distinct texts of each kind that are shared.
 const MOST: usize = 1_024;
 /// Longest text that is shared, in bytes.
 const LONGEST: usize = 64;
-/// Texts of values that are looked at before sharing must have been worth it.
+/// Number of texts of values after which sharing is given up if it has not paid off.
 const TRIAL: u32 = 4_096;
 
 /// Strings made so far.
 #[derive(Default)]
-pub(super) struct Texts<'a> {
+pub(super) struct SharedTexts<'a> {
     keys: HashMap<&'a str, Value>,
     values: HashMap<&'a str, Value>,
     looked: u32,
     shared: u32,
 }
 
-impl<'a> Texts<'a> {
+impl<'a> SharedTexts<'a> {
     /// A key of an object.
     pub(super) fn key(&mut self, text: &'a str) -> Value {
         one_of(&mut self.keys, text).0
     }
 
-    /// A text that is no key: a name of a group, a state, or one that comes only once.
+    /// A text that is not a key: a repeated name of a group or a state, or a unique text.
     pub(super) fn value(&mut self, text: &'a str) -> Value {
         if self.looked >= TRIAL && self.shared < self.looked / 8 {
             return Value::from(text);
@@ -41,7 +41,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// The string of this text, and whether it was there.
+/// The string of this text, and whether it existed already.
 fn one_of<'a>(known: &mut HashMap<&'a str, Value>, text: &'a str) -> (Value, bool) {
     if text.len() > LONGEST {
         return (Value::from(text), false);
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn equal_short_texts_are_one_string() {
         let long = "x".repeat(LONGEST + 1);
-        let mut texts = Texts::default();
+        let mut texts = SharedTexts::default();
         assert!(is_one(&texts.key("dept"), &texts.key("dept")));
         assert!(is_one(&texts.value("eng"), &texts.value("eng")));
         assert!(!is_one(&texts.value(&long), &texts.value(&long)));
@@ -77,9 +77,9 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_all_differ_are_soon_left_alone() {
+    fn sharing_is_given_up_for_distinct_texts() {
         let names: Vec<String> = (0..10_000).map(|n| format!("name{n}")).collect();
-        let mut texts = Texts::default();
+        let mut texts = SharedTexts::default();
         for name in &names {
             assert_eq!(texts.value(name), Value::str(name.as_str()));
         }

@@ -1,19 +1,19 @@
-//! JSON text straight to values, for programs: no tree in between, and equal short texts share their strings.
+//! JSON text directly to values, for programs: no intermediate tree, and equal short texts share their strings.
 //!
-//! The work is reported to the caller as it is done, who may end it.
+//! The work is reported to the caller while it is done, who may stop it.
 
 use super::JsonError;
 use super::read::Reader;
-use super::texts::Texts;
+use super::texts::SharedTexts;
 use crate::value::{Map, Value};
 
-/// Reads one JSON value, as [`super::parse`] does. `report` gets the number of parts and bytes worth reporting; its error
-/// ends the reading and is the outer error.
+/// Reads one JSON value, like [`super::parse`]. `report` gets the number of parts and bytes that should be charged; its
+/// error stops the reading and is the outer error.
 pub(crate) fn parse_value<E>(
     source: &str,
     report: impl FnMut(usize) -> Result<(), E>,
 ) -> Result<Result<Value, JsonError>, E> {
-    let mut values = Values { reader: Reader::new(source), texts: Texts::default(), report };
+    let mut values = Values { reader: Reader::new(source), texts: SharedTexts::default(), report };
     match values.whole() {
         Ok(value) => Ok(Ok(value)),
         Err(Ended::Invalid(error)) => Ok(Err(error)),
@@ -34,7 +34,7 @@ impl<E> From<JsonError> for Ended<E> {
 
 struct Values<'a, F> {
     reader: Reader<'a>,
-    texts: Texts<'a>,
+    texts: SharedTexts<'a>,
     report: F,
 }
 

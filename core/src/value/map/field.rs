@@ -1,7 +1,7 @@
-//! One field of many maps alike: rows of a table have their keys at the same places, and share them.
+//! One field of many similar maps: rows of a table have their keys at the same indexes, and share them.
 //!
-//! In: a keyword, and maps that are asked for it. Out: what they hold under it, flexibly. What is remembered may be
-//! wrong for the next map, and never decides alone.
+//! In: a keyword, and maps to look it up in. Out: its values, looked up flexibly. The cached position may be wrong for
+//! the next map and is always verified.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -9,11 +9,11 @@ use std::sync::{Arc, OnceLock};
 use super::Map;
 use crate::value::{Keyword, Value};
 
-/// A keyword, with the place and the string key under which it was found.
+/// A keyword, with the index and the string key where it was last found.
 pub(crate) struct Field {
     word: Keyword,
     near: AtomicU32,
-    /// A string of the keyword's name that is a key of some map.
+    /// A string of the keyword's name that is a key in some map.
     key: OnceLock<Arc<Box<str>>>,
 }
 
@@ -23,7 +23,7 @@ impl Field {
         Self { word, near: AtomicU32::new(0), key: OnceLock::new() }
     }
 
-    /// The value under the keyword, as [`Map::lookup_key`] finds it.
+    /// The value under the keyword, as in [`Map::lookup_key`].
     #[inline]
     pub(crate) fn of<'m>(&self, map: &'m Map) -> Option<&'m Value> {
         let Some(entries) = map.0.small() else { return map.lookup_key(&Value::Keyword(self.word)) };
@@ -63,7 +63,7 @@ impl Field {
     }
 }
 
-/// A string counts only when no keyword comes before it. Strings are the last kind in the order.
+/// A string matches only if no keyword does. Strings are the last kind in the order.
 #[inline]
 fn has_only_strings(entries: &[(Value, Value)]) -> bool {
     matches!(entries.first(), Some((Value::Str(_), _)))

@@ -1,4 +1,4 @@
-//! Tests of maps: a table of lookups, and that large maps behave as small ones.
+//! Tests of maps: a table of lookups, and the equivalence of large and small maps.
 
 use std::collections::BTreeMap;
 

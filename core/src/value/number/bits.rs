@@ -1,4 +1,4 @@
-//! Bits of integers of any size, in two's complement without end.
+//! Bits of integers of any size, in two's complement of infinite length.
 
 use num_bigint::BigInt;
 
@@ -6,7 +6,7 @@ use super::{Computed, NumberError, as_integer, sized};
 use crate::limits::INTEGER_BITS;
 use crate::value::Value;
 
-/// What is done to one bit.
+/// The change of one bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Bit {
     /// It becomes 1.
@@ -17,27 +17,27 @@ pub enum Bit {
     Flip,
 }
 
-/// Bits that both have.
+/// Bitwise and.
 pub fn and(a: &Value, b: &Value) -> Computed {
     bitwise(a, b, |x, y| x & y, |x, y| x & y)
 }
 
-/// Bits that either has.
+/// Bitwise or.
 pub fn or(a: &Value, b: &Value) -> Computed {
     bitwise(a, b, |x, y| x | y, |x, y| x | y)
 }
 
-/// Bits that exactly one has.
+/// Bitwise exclusive or.
 pub fn xor(a: &Value, b: &Value) -> Computed {
     bitwise(a, b, |x, y| x ^ y, |x, y| x ^ y)
 }
 
-/// Bits of `a` that `b` does not have.
+/// Bits of `a` that are not in `b`.
 pub fn and_not(a: &Value, b: &Value) -> Computed {
     bitwise(a, b, |x, y| x & !y, |x, y| x & !y.clone())
 }
 
-/// All bits changed.
+/// Bitwise complement.
 pub fn not(a: &Value) -> Computed {
     match a {
         Value::Int(x) => Ok(Value::Int(!x)),
@@ -46,31 +46,31 @@ pub fn not(a: &Value) -> Computed {
     }
 }
 
-/// `a` times two to the power of `places`.
-pub fn shift_left(a: &Value, places: &Value) -> Computed {
+/// `a` times two to the power of `bits`.
+pub fn shift_left(a: &Value, bits: &Value) -> Computed {
     let number = as_integer(a).ok_or(NumberError::NotInteger(1))?;
-    let places = place(places)?;
+    let bits = bit_position(bits)?;
     if number.bits() == 0 {
         return Ok(Value::Int(0));
     }
-    if number.bits().saturating_add(places) > INTEGER_BITS.max {
+    if number.bits().saturating_add(bits) > INTEGER_BITS.max {
         return Err(NumberError::TooLarge);
     }
-    Ok(Value::integer(&*number << places))
+    Ok(Value::integer(&*number << bits))
 }
 
-/// `a` divided by two to the power of `places`, rounded down.
-pub fn shift_right(a: &Value, places: &Value) -> Computed {
+/// `a` divided by two to the power of `bits`, rounded down.
+pub fn shift_right(a: &Value, bits: &Value) -> Computed {
     let number = as_integer(a).ok_or(NumberError::NotInteger(1))?;
-    // Beyond its own bits nothing is left but the sign.
-    let places = place(places)?.min(number.bits() + 1);
-    Ok(Value::integer(&*number >> places))
+    // Past its own bits only the sign remains.
+    let bits = bit_position(bits)?.min(number.bits() + 1);
+    Ok(Value::integer(&*number >> bits))
 }
 
 /// `a` with the bit at `at` changed.
 pub fn set_bit(a: &Value, at: &Value, to: Bit) -> Computed {
     let number = as_integer(a).ok_or(NumberError::NotInteger(1))?;
-    let at = place(at)?;
+    let at = bit_position(at)?;
     let old = number.bit(at);
     let new = match to {
         Bit::Set => true,
@@ -88,10 +88,10 @@ pub fn set_bit(a: &Value, at: &Value, to: Bit) -> Computed {
     sized(number)
 }
 
-/// Is the bit at `at` 1?
+/// True if the bit at `at` is 1.
 pub fn test_bit(a: &Value, at: &Value) -> Computed {
     let number = as_integer(a).ok_or(NumberError::NotInteger(1))?;
-    Ok(Value::Bool(number.bit(place(at)?)))
+    Ok(Value::Bool(number.bit(bit_position(at)?)))
 }
 
 fn bitwise(
@@ -108,12 +108,12 @@ fn bitwise(
     Ok(Value::integer(large(&x, &y)))
 }
 
-/// A place in a number as second argument. Places beyond 64 bits are as good as the last one.
-fn place(value: &Value) -> Result<u64, NumberError> {
+/// A bit position as second argument. Positions beyond 64 bits equal the last one.
+fn bit_position(value: &Value) -> Result<u64, NumberError> {
     match value {
-        Value::Int(at) => u64::try_from(*at).map_err(|_| NumberError::NotPlace(2)),
+        Value::Int(at) => u64::try_from(*at).map_err(|_| NumberError::NotBitPosition(2)),
         Value::Big(at) if at.sign() != num_bigint::Sign::Minus => Ok(u64::MAX - 1),
-        Value::Big(_) => Err(NumberError::NotPlace(2)),
+        Value::Big(_) => Err(NumberError::NotBitPosition(2)),
         _ => Err(NumberError::NotInteger(2)),
     }
 }

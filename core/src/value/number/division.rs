@@ -1,4 +1,4 @@
-//! Division: `/` gives floats, `quot`, `rem` and `mod` stay with integers where they can.
+//! Division: `/` gives floats, `quot`, `rem` and `mod` give integers where possible.
 
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
@@ -6,10 +6,10 @@ use num_traits::{Signed, ToPrimitive, Zero};
 use super::{Computed, NumberError, as_float, as_integer, both_floats, mixed};
 use crate::value::Value;
 
-/// Bits of an integer that go into a float before its exponent.
+/// Bits of an integer that are converted to a float before its exponent is applied.
 const TOP_BITS: u64 = 64;
 
-/// `a / b`, always a float. The integer zero divides nothing; the float zero gives infinities or NaN.
+/// `a / b`, always a float. Division by the integer zero is an error; by the float zero it gives infinities or NaN.
 #[inline]
 pub fn div(a: &Value, b: &Value) -> Computed {
     match (a, b) {
@@ -31,16 +31,16 @@ fn div_mixed(a: &Value, b: &Value) -> Computed {
     }
 }
 
-/// The quotient of integers of which at least one is larger than any float.
+/// The quotient of integers of which at least one exceeds the range of floats.
 fn ratio(a: &Value, b: &Value) -> f64 {
     let (x, x_exponent) = scaled(a);
     let (y, y_exponent) = scaled(b);
     let exponent = i32::try_from(x_exponent - y_exponent).unwrap_or(i32::MAX).clamp(-4_000, 4_000);
-    // In halves, so that neither leaves the range of floats before the result does.
+    // In two steps, so that neither exceeds the range of floats before the result does.
     x / y * 2_f64.powi(exponent / 2) * 2_f64.powi(exponent - exponent / 2)
 }
 
-/// A float and the power of two that it is to be multiplied with.
+/// A float and the power of two to multiply it with.
 fn scaled(value: &Value) -> (f64, i64) {
     let Some(whole) = as_integer(value) else { return (f64::NAN, 0) };
     let shift = whole.bits().saturating_sub(TOP_BITS);
@@ -48,7 +48,7 @@ fn scaled(value: &Value) -> (f64, i64) {
     (top.to_f64().unwrap_or(f64::NAN), i64::try_from(shift).unwrap_or(i64::MAX))
 }
 
-/// The quotient without its fraction, an integer also for floats; NaN when an operand is infinite or NaN.
+/// The truncated quotient, an integer also for floats; NaN if an operand is infinite or NaN.
 #[inline]
 pub fn quot(a: &Value, b: &Value) -> Computed {
     match (a, b) {
@@ -57,7 +57,7 @@ pub fn quot(a: &Value, b: &Value) -> Computed {
     }
 }
 
-/// What `quot` leaves, with the sign of `a`.
+/// The remainder of `quot`, with the sign of `a`.
 #[inline]
 pub fn rem(a: &Value, b: &Value) -> Computed {
     match (a, b) {
@@ -66,7 +66,7 @@ pub fn rem(a: &Value, b: &Value) -> Computed {
     }
 }
 
-/// What rounding down leaves, with the sign of `b`.
+/// The remainder of division rounding down, with the sign of `b`.
 #[inline]
 pub fn modulo(a: &Value, b: &Value) -> Computed {
     match (a, b) {

@@ -1,4 +1,4 @@
-//! Floats to integers and to fewer decimals, and integers to floats.
+//! Rounding floats to integers and to fewer decimals, and converting integers to floats.
 
 use num_bigint::BigInt;
 use num_traits::FromPrimitive;
@@ -6,12 +6,12 @@ use num_traits::FromPrimitive;
 use super::{Computed, NumberError, as_float};
 use crate::value::Value;
 
-/// Beyond this a double has no fraction.
+/// From here on every double is a whole number.
 const WHOLE_FROM: f64 = 9_007_199_254_740_992.0;
-/// Most decimals that make a difference to a double.
+/// Most decimals that change a double.
 const MOST_DECIMALS: u32 = 15;
 
-/// A way to an integer.
+/// A direction of rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rounding {
     /// Down.
@@ -24,7 +24,7 @@ pub enum Rounding {
     Trunc,
 }
 
-/// The number as an integer; infinities and NaN stay.
+/// The number as an integer; infinities and NaN are unchanged.
 pub fn whole(value: &Value, rounding: Rounding) -> Computed {
     match value {
         Value::Int(_) | Value::Big(_) => Ok(value.clone()),
@@ -38,7 +38,7 @@ pub fn whole(value: &Value, rounding: Rounding) -> Computed {
     }
 }
 
-/// A float without a fraction as an integer; infinities and NaN stay.
+/// A float without a fraction as an integer; infinities and NaN are unchanged.
 pub(super) fn integer(float: f64) -> Value {
     if float.abs() < WHOLE_FROM {
         #[expect(clippy::cast_possible_truncation, reason = "within 2^53")]
@@ -52,8 +52,8 @@ pub fn to_double(value: &Value) -> Computed {
     as_float(value).map(Value::Float).ok_or(NumberError::NotNumber(1))
 }
 
-/// The float with at most so many decimals, halves away from zero. What counts is the exact value of the float: 1.005 is
-/// a little less than it looks and becomes 1.0.
+/// The float with at most this many decimals, halves away from zero. The exact value of the float counts: 1.005 is
+/// slightly less and becomes 1.0.
 pub fn decimals(float: f64, places: u32) -> f64 {
     if !float.is_finite() || float.abs() >= WHOLE_FROM || places > MOST_DECIMALS {
         return float;
@@ -61,11 +61,11 @@ pub fn decimals(float: f64, places: u32) -> f64 {
     fixed(float, places).parse().unwrap_or(float)
 }
 
-/// The float written with exactly so many decimals, at most 15, halves away from zero; never an exponent.
+/// The float with exactly this many decimals, at most 15, halves away from zero; never an exponent.
 pub fn fixed(float: f64, places: u32) -> String {
     let digits = places.min(MOST_DECIMALS) as usize;
-    // A half has one binary and so one decimal place more than are kept, and then it is written exactly. The formatter
-    // would round it to even; its neighbour further from zero is rounded away.
+    // An exact half has one binary and so one decimal digit more than are kept. The formatter would round it to even;
+    // rounding its neighbour further from zero rounds away from zero.
     let short = (float * f64::from(2_u32 << places.min(MOST_DECIMALS))).fract() == 0.0;
     let half = short && float.fract() != 0.0 && format!("{float:.*}", digits + 1).ends_with('5');
     let away = if !half {

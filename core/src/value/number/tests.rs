@@ -1,4 +1,4 @@
-//! Arithmetic against exact integers and the platform's doubles; numbers as text and back.
+//! Arithmetic compared with exact integers and the platform's doubles; parsing and printing of numbers.
 
 use num_bigint::BigInt;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ fn whole(number: &BigInt) -> Value {
     Value::integer(number.clone())
 }
 
-/// Integers around the places where their representation changes.
+/// Integers around the sizes where their representation changes.
 fn integers() -> impl Strategy<Value = BigInt> {
     prop_oneof![
         any::<i64>().prop_map(BigInt::from),
@@ -33,13 +33,13 @@ fn floats() -> impl Strategy<Value = f64> {
     ]
 }
 
-/// The same number, in the representation that integers of its size have.
+/// The same number, in the representation for integers of its size.
 fn exactly(got: Computed, expected: &BigInt) -> Result<(), TestCaseError> {
     prop_assert_eq!(got, Ok(whole(expected)));
     Ok(())
 }
 
-/// The same bits; all NaN are one.
+/// The same bits; all NaN are equal.
 fn float_is(got: Computed, expected: f64) -> Result<(), TestCaseError> {
     prop_assert_eq!(got, Ok(Value::Float(expected)));
     Ok(())

@@ -1,13 +1,13 @@
-//! Numbers from text and to text, as programs do it with `parse-long`, `parse-double` and `str`.
+//! Parsing and printing numbers, for `parse-long`, `parse-double` and `str`.
 
 use crate::value::Value;
 
 /// From here on floats are written with an exponent.
-const PLAIN_BELOW: f64 = 1e16;
+const EXPONENT_FROM: f64 = 1e16;
 
-/// Optional sign and digits, 64 bits; nothing else around them.
+/// Optional sign and digits, 64 bits; no surrounding text.
 pub fn parse_long(text: &str) -> Option<Value> {
-    // The parser takes an optional sign of either kind and ASCII digits, and nothing else.
+    // The parser accepts an optional sign of either kind and ASCII digits, and nothing else.
     text.parse().ok().map(Value::Int)
 }
 
@@ -35,8 +35,8 @@ pub fn parse_double(text: &str) -> Option<Value> {
     }
 }
 
-/// The shortest text that reads back as this float, as `str` writes it: `0.1`, `1.0e20`, `Infinity`.
-/// Fractions are written in the shorter of the two ways, whole numbers below 10^16 always without an exponent.
+/// The shortest text that parses to this float, as in `str`: `0.1`, `1.0e20`, `Infinity`. Fractions are written in the
+/// shorter of the two notations, whole numbers below 10^16 always without an exponent.
 pub fn shortest(float: f64) -> String {
     if float.is_nan() {
         return "NaN".to_owned();
@@ -45,17 +45,17 @@ pub fn shortest(float: f64) -> String {
         return if float > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
     }
     let (plain, scientific) = forms(float);
-    let is_plain = float.abs() < PLAIN_BELOW && (float.fract() == 0.0 || plain.len() <= scientific.len());
+    let is_plain = float.abs() < EXPONENT_FROM && (float.fract() == 0.0 || plain.len() <= scientific.len());
     if is_plain { plain } else { scientific }
 }
 
-/// The shortest text that reads back as this finite float, as JSON that programs write has it: `0.1`, `1.0e3`.
+/// The shortest text that parses to this finite float, as in JSON written by programs: `0.1`, `1.0e3`.
 pub fn compact(float: f64) -> String {
     let (plain, scientific) = forms(float);
     if plain.len() <= scientific.len() { plain } else { scientific }
 }
 
-/// A finite float with the fewest digits that read back, without and with an exponent.
+/// A finite float with the fewest digits that parse back, without and with an exponent.
 fn forms(float: f64) -> (String, String) {
     // `{:e}` gives those digits: `1.5e10`, `1e-7`.
     let text = format!("{float:e}");

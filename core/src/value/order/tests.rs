@@ -1,4 +1,4 @@
-//! Tests of equality, order and hash: tables from the contract, laws over random values, deep and shared values.
+//! Tests of equality, order and hash: tables from the contract, properties of random values, deep and shared values.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -20,7 +20,7 @@ fn hash_of(value: &Value) -> u64 {
 }
 
 #[test]
-fn kinds_stand_in_the_order_of_the_contract() {
+fn kinds_are_in_the_order_of_the_contract() {
     let sorted = [
         Value::Float(f64::NEG_INFINITY),
         Value::integer(-BigInt::from(2).pow(80)),
@@ -79,7 +79,7 @@ fn loose_equality_looks_at_the_number_and_not_at_its_kind() {
 }
 
 #[test]
-fn nan_equals_nothing_loosely_and_itself_strictly() {
+fn nan_is_loosely_unequal_and_strictly_equal() {
     let nan = Value::Float(f64::NAN);
     let other_nan = Value::Float(-f64::NAN);
     let list = Value::list([nan.clone()]);
@@ -91,7 +91,7 @@ fn nan_equals_nothing_loosely_and_itself_strictly() {
     assert_eq!(list, list.clone());
     assert_eq!(nan.order(&Value::Float(f64::INFINITY)), Ordering::Greater);
     assert_eq!(nan.order(&Value::Bool(false)), Ordering::Less);
-    // As a member of a set it is strict there, so the sets are the same.
+    // Members of a set are compared strictly, so the sets are equal.
     assert!(Value::set([nan.clone()]).same(&Value::set([nan])));
 }
 

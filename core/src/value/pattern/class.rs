@@ -11,7 +11,7 @@ pub(super) struct Class {
 }
 
 impl Class {
-    /// The characters that this expression for one character stands for; `None` when it stands for anything else.
+    /// The characters that an expression for one character matches; `None` for any other expression.
     pub(super) fn of(expression: &str) -> Option<Self> {
         let parsed = regex_syntax::Parser::new().parse(expression).ok()?;
         let mut ranges = Vec::new();
@@ -42,12 +42,12 @@ impl Class {
         Self { ascii, rest: ranges.into_iter().filter(|(_, last)| !last.is_ascii()).collect() }
     }
 
-    /// How many ranges beyond ASCII it has.
+    /// The number of ranges beyond ASCII.
     pub(super) fn ranges(&self) -> usize {
         self.rest.len()
     }
 
-    /// Is the character in the set?
+    /// True if the character is in the set.
     #[inline]
     pub(super) fn contains(&self, c: char) -> bool {
         if c.is_ascii() {

@@ -1,7 +1,7 @@
-//! Compiling: the syntax tree of an expression to instructions.
+//! Compilation: from the syntax tree of a regular expression to instructions.
 //!
-//! In: trees as `fancy_regex` reads them. Out: instructions. Groups keep the numbers of their order in the source, also
-//! where a counted repetition writes their part out more than once.
+//! In: trees of the `fancy_regex` parser. Out: instructions. Groups keep the numbers of their order in the source, also
+//! where a counted repetition expands to several copies of their part.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use std::sync::Arc;
 use fancy_regex::{Absent, Assertion, BacktrackingControlVerb, Expr, LookAround};
 
 use super::class::Class;
-use super::program::{BadPattern, Insn, MOST_INSNS, Place, Test};
+use super::program::{Anchor, Insn, MOST_INSNS, RegexError, Test};
 
-/// Steps that making a set takes, and each range of it. One with the letters of all languages has about 700.
+/// Steps of building a set, per set and per range. A set with the letters of all languages has about 700 ranges.
 const STEPS_PER_CLASS: usize = 200;
 const STEPS_PER_RANGE: usize = 50;
-/// Ranges after which no more sets are made.
+/// Number of ranges after which no more sets are built.
 const MOST_RANGES: usize = 10_000;
 
 /// The compiler's state.
@@ -24,18 +24,18 @@ pub(super) struct Emitter {
     next_group: usize,
     groups: usize,
     slots: usize,
-    /// What `$` stands for: `\z` in the source makes it strict, since both are the same in the tree.
-    text_end: Place,
-    /// The sets so far by how they are written: one that a counted repetition writes out many times is made once.
+    /// The meaning of `$`: `\z` in the source makes it strict, since both are equal in the tree.
+    text_end: Anchor,
+    /// The sets so far by their source: one that a counted repetition expands many times is built once.
     classes: HashMap<String, Option<Arc<Class>>>,
-    /// Ranges of all sets.
+    /// Total ranges of all sets.
     ranges: usize,
 }
 
 impl Emitter {
     pub(super) fn new(source: &str, tree: &Expr) -> Self {
         let groups = 1 + count_groups(tree);
-        let text_end = if source.contains("\\z") { Place::TextEnd } else { Place::LastLineEnd };
+        let text_end = if source.contains("\\z") { Anchor::TextEnd } else { Anchor::LastLineEnd };
         Self {
             insns: Vec::new(),
             next_group: 1,
@@ -47,19 +47,19 @@ impl Emitter {
         }
     }
 
-    /// The instructions, the number of groups and that of slots, and what it has cost.
+    /// The instructions, the number of groups, the number of slots, and the cost of compiling.
     pub(super) fn finish(self) -> (Vec<Insn>, usize, usize, usize) {
         let work = self.insns.len() + self.classes.len() * STEPS_PER_CLASS + self.ranges * STEPS_PER_RANGE;
         (self.insns, self.groups, self.slots, work)
     }
 
-    /// The set that is written like this; `None` when it is none.
-    fn class(&mut self, expression: &str) -> Result<Option<Arc<Class>>, BadPattern> {
+    /// The set with this source; `None` if it is not a set.
+    fn class(&mut self, expression: &str) -> Result<Option<Arc<Class>>, RegexError> {
         if let Some(known) = self.classes.get(expression) {
             return Ok(known.clone());
         }
         if self.ranges > MOST_RANGES {
-            return Err(BadPattern::new("its sets hold too many ranges of characters"));
+            return Err(RegexError::new("its character sets have too many ranges"));
         }
         let class = Class::of(expression).map(Arc::new);
         self.ranges += class.as_ref().map_or(0, |class| class.ranges());
@@ -67,7 +67,7 @@ impl Emitter {
         Ok(class)
     }
 
-    fn literal(&mut self, c: char, casei: bool) -> Result<Test, BadPattern> {
+    fn literal(&mut self, c: char, casei: bool) -> Result<Test, RegexError> {
         if !casei {
             return Ok(Test::Char(c));
         }
@@ -76,8 +76,8 @@ impl Emitter {
         Ok(self.class(&text)?.map_or(Test::Char(c), Test::Class))
     }
 
-    /// The test that an expression for exactly one character is; `None` for others.
-    fn single(&mut self, expr: &Expr) -> Result<Option<Test>, BadPattern> {
+    /// The test for an expression that matches exactly one character; `None` for others.
+    fn single(&mut self, expr: &Expr) -> Result<Option<Test>, RegexError> {
         Ok(match expr {
             Expr::Any { newline: true, .. } => Some(Test::Any),
             Expr::Any { newline: false, .. } => Some(Test::Line),
@@ -90,22 +90,22 @@ impl Emitter {
             }
             Expr::Delegate { inner, casei } => {
                 let class = if *casei { self.class(&format!("(?i){inner}"))? } else { self.class(inner)? };
-                let class = class.ok_or_else(|| BadPattern::new(format!("the set {inner} is not valid")))?;
+                let class = class.ok_or_else(|| RegexError::new(format!("the set {inner} is not valid")))?;
                 Some(Test::Class(class))
             }
             _ => None,
         })
     }
 
-    fn add(&mut self, insn: Insn) -> Result<usize, BadPattern> {
+    fn add(&mut self, insn: Insn) -> Result<usize, RegexError> {
         if self.insns.len() >= MOST_INSNS {
-            return Err(BadPattern::new("it is too large once its counted repetitions are written out"));
+            return Err(RegexError::new("it is too large after expanding its counted repetitions"));
         }
         self.insns.push(insn);
         Ok(self.insns.len() - 1)
     }
 
-    pub(super) fn emit(&mut self, expr: &Expr) -> Result<(), BadPattern> {
+    pub(super) fn emit(&mut self, expr: &Expr) -> Result<(), RegexError> {
         match expr {
             Expr::Empty | Expr::Absent(Absent::Clear) => {}
             Expr::Literal { val, casei } => {
@@ -134,7 +134,7 @@ impl Emitter {
             Expr::Backref { group, casei } => _ = self.add(Insn::Again { group: *group, folded: *casei })?,
             Expr::AtomicGroup(inner) => self.part(inner, |end| Insn::Atomic { end })?,
             Expr::KeepOut => _ = self.add(Insn::Save(0))?,
-            Expr::ContinueFromPreviousMatchEnd => _ = self.add(Insn::At(Place::SearchStart))?,
+            Expr::ContinueFromPreviousMatchEnd => _ = self.add(Insn::At(Anchor::SearchStart))?,
             Expr::Conditional { condition, true_branch, false_branch } => {
                 self.conditional(condition, true_branch, false_branch)?;
             }
@@ -145,24 +145,24 @@ impl Emitter {
         Ok(())
     }
 
-    fn place(&self, assertion: Assertion) -> Place {
+    fn place(&self, assertion: Assertion) -> Anchor {
         match assertion {
-            Assertion::StartText => Place::TextStart,
+            Assertion::StartText => Anchor::TextStart,
             Assertion::EndText => self.text_end,
-            Assertion::EndTextIgnoreTrailingNewlines { .. } => Place::LastLineEnd,
-            Assertion::StartLine { .. } | Assertion::StartLineOniguruma { .. } => Place::LineStart,
-            Assertion::EndLine { .. } => Place::LineEnd,
-            Assertion::LeftWordBoundary => Place::WordStart,
-            Assertion::LeftWordHalfBoundary => Place::NoWordBefore,
-            Assertion::RightWordBoundary => Place::WordEnd,
-            Assertion::RightWordHalfBoundary => Place::NoWordAfter,
-            Assertion::WordBoundary => Place::WordBoundary,
-            Assertion::NotWordBoundary => Place::NoWordBoundary,
+            Assertion::EndTextIgnoreTrailingNewlines { .. } => Anchor::LastLineEnd,
+            Assertion::StartLine { .. } | Assertion::StartLineOniguruma { .. } => Anchor::LineStart,
+            Assertion::EndLine { .. } => Anchor::LineEnd,
+            Assertion::LeftWordBoundary => Anchor::WordStart,
+            Assertion::LeftWordHalfBoundary => Anchor::NoWordBefore,
+            Assertion::RightWordBoundary => Anchor::WordEnd,
+            Assertion::RightWordHalfBoundary => Anchor::NoWordAfter,
+            Assertion::WordBoundary => Anchor::WordBoundary,
+            Assertion::NotWordBoundary => Anchor::NoWordBoundary,
         }
     }
 
-    /// `\R`: `\r\n` as one, or any character that ends a line, for good.
-    fn newline(&mut self) -> Result<(), BadPattern> {
+    /// `\R`: atomically, `\r\n` as one or any character that ends a line.
+    fn newline(&mut self) -> Result<(), RegexError> {
         let class = self.class(r"[\n\x0b\x0c\r\u{85}\u{2028}\u{2029}]")?.ok_or_else(unsupported)?;
         let atomic = self.add(Insn::Fail)?;
         let split = self.add(Insn::Fail)?;
@@ -176,7 +176,7 @@ impl Emitter {
         Ok(())
     }
 
-    fn choices(&mut self, choices: &[Expr]) -> Result<(), BadPattern> {
+    fn choices(&mut self, choices: &[Expr]) -> Result<(), RegexError> {
         let mut exits = Vec::new();
         for (place, choice) in choices.iter().enumerate() {
             if place + 1 == choices.len() {
@@ -196,7 +196,7 @@ impl Emitter {
     }
 
     /// A part of the program that ends with `Accept`, after the instruction that runs it.
-    fn part(&mut self, inner: &Expr, make: impl FnOnce(usize) -> Insn) -> Result<(), BadPattern> {
+    fn part(&mut self, inner: &Expr, make: impl FnOnce(usize) -> Insn) -> Result<(), RegexError> {
         let head = self.add(Insn::Fail)?;
         self.emit(inner)?;
         self.add(Insn::Accept)?;
@@ -204,7 +204,7 @@ impl Emitter {
         Ok(())
     }
 
-    fn look(&mut self, inner: &Expr, kind: LookAround) -> Result<(), BadPattern> {
+    fn look(&mut self, inner: &Expr, kind: LookAround) -> Result<(), RegexError> {
         let negated = matches!(kind, LookAround::LookAheadNeg | LookAround::LookBehindNeg);
         if matches!(kind, LookAround::LookAhead | LookAround::LookAheadNeg) {
             return self.part(inner, |end| Insn::Ahead { negated, end });
@@ -213,9 +213,9 @@ impl Emitter {
         self.part(inner, |end| Insn::Behind { negated, min, max, end })
     }
 
-    fn repeat(&mut self, child: &Expr, min: usize, max: usize, greedy: bool) -> Result<(), BadPattern> {
+    fn repeat(&mut self, child: &Expr, min: usize, max: usize, greedy: bool) -> Result<(), RegexError> {
         if max < min {
-            return Err(BadPattern::new("a repetition's largest count is below its smallest"));
+            return Err(RegexError::new("a repetition's largest count is below its smallest"));
         }
         if let Some(test) = self.single(child)? {
             self.add(Insn::Run { test, min, max, greedy })?;
@@ -262,9 +262,9 @@ impl Emitter {
         Ok(())
     }
 
-    fn conditional(&mut self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<(), BadPattern> {
+    fn conditional(&mut self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<(), RegexError> {
         let Expr::BackrefExistsCondition { group, .. } = condition else {
-            // If the condition matches it is part of the match; else the other branch begins at the same place.
+            // If the condition matches it is part of the match; otherwise the other branch begins at the same offset.
             let split = self.add(Insn::Fail)?;
             self.part(condition, |end| Insn::Atomic { end })?;
             self.emit(yes)?;
@@ -289,11 +289,11 @@ impl Emitter {
     }
 }
 
-fn unsupported() -> BadPattern {
-    BadPattern::new("recursion, absent operators and most control verbs are not supported")
+fn unsupported() -> RegexError {
+    RegexError::new("recursion, absent operators and most control verbs are not supported")
 }
 
-/// Fewest and most characters that an expression matches; `usize::MAX` = any number.
+/// Fewest and most characters that an expression matches; `usize::MAX` = unbounded.
 fn width(expr: &Expr) -> (usize, usize) {
     let sum = |(min, max): (usize, usize), (least, most): (usize, usize)| {
         (min.saturating_add(least), max.saturating_add(most))

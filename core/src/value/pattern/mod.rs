@@ -1,7 +1,7 @@
-//! Regular expressions as values: equal, ordered and hashed by their source.
+//! Regular expressions as values: compared, ordered and hashed by their source.
 //!
-//! In: a source text. Out: a program that searches texts by backtracking, in steps that are counted and can be stopped.
-//! It must never search without counting, and never answer differently than Perl's rules say.
+//! In: a source text. Out: a program that searches texts by backtracking, in steps that are counted and can be
+//! interrupted. It must never search without counting, and must follow Perl's rules.
 
 mod class;
 mod emit;
@@ -11,20 +11,20 @@ mod search;
 
 use std::hash::{Hash, Hasher};
 
-pub use program::BadPattern;
 pub(crate) use program::Program;
-pub(crate) use search::{Filled, Found, Search, Stuck};
+pub use program::RegexError;
+pub(crate) use search::{Captures, NonEmpty, Search, SearchError};
 
 /// A compiled regular expression.
 #[derive(Debug)]
-pub struct Pattern {
+pub struct Regex {
     source: Box<str>,
     program: Program,
 }
 
-impl Pattern {
-    /// Compiles a source. Guards on its length are the caller's.
-    pub fn new(source: &str) -> Result<Self, BadPattern> {
+impl Regex {
+    /// Compiles a source. The caller limits its length.
+    pub fn new(source: &str) -> Result<Self, RegexError> {
         Ok(Self { source: source.into(), program: Program::new(source)? })
     }
 
@@ -33,33 +33,33 @@ impl Pattern {
         &self.source
     }
 
-    /// What searches.
+    /// The compiled program.
     pub(crate) fn program(&self) -> &Program {
         &self.program
     }
 }
 
-impl PartialEq for Pattern {
+impl PartialEq for Regex {
     fn eq(&self, other: &Self) -> bool {
         self.source == other.source
     }
 }
 
-impl Eq for Pattern {}
+impl Eq for Regex {}
 
-impl PartialOrd for Pattern {
+impl PartialOrd for Regex {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Pattern {
+impl Ord for Regex {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.source.cmp(&other.source)
     }
 }
 
-impl Hash for Pattern {
+impl Hash for Regex {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.source.hash(state);
     }

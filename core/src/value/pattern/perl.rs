@@ -1,37 +1,37 @@
-//! Perl's spellings that the parser of regular expressions reads in another way.
+//! Perl notations that the parser of regular expressions interprets differently.
 //!
-//! In: a source as programs write it. Out: the same pattern in the parser's words, or why there is none. It must never
-//! change what the parser already reads as Perl does.
+//! In: a program's source. Out: the same pattern in the parser's notation, or an error. It must never change notations
+//! that the parser already interprets as Perl does.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::program::BadPattern;
+use super::program::RegexError;
 
-/// Blank characters of a line: what `\h` stands for, inside of a set.
+/// Blank characters of a line: the contents of a set equal to `\h`.
 const BLANK: &str = r" \t\u{a0}\u{1680}\u{180e}\u{2000}-\u{200a}\u{202f}\u{205f}\u{3000}";
-/// Ends of lines: what `\v` stands for, inside of a set.
+/// Ends of lines: the contents of a set equal to `\v`.
 const LINE_ENDS: &str = r"\n\x0b\x0c\r\u{85}\u{2028}\u{2029}";
 
-/// The source in the parser's words.
-pub(super) fn respelled(source: &str) -> Result<Cow<'_, str>, BadPattern> {
+/// Translates the source to the parser's notation.
+pub(super) fn translated(source: &str) -> Result<Cow<'_, str>, RegexError> {
     let special = ["\\h", "\\H", "\\v", "\\V", "\\Q", "\\E", "{,", "(?", "["];
     if !special.iter().any(|part| source.contains(part)) {
         return Ok(source.into());
     }
-    let mut speller = Speller { rest: source.chars().peekable(), out: String::with_capacity(source.len()) };
+    let mut speller = Translator { rest: source.chars().peekable(), out: String::with_capacity(source.len()) };
     speller.pattern()?;
     Ok(if speller.out == source { source.into() } else { speller.out.into() })
 }
 
-struct Speller<'s> {
+struct Translator<'s> {
     rest: Peekable<Chars<'s>>,
     out: String,
 }
 
-impl Speller<'_> {
-    fn pattern(&mut self) -> Result<(), BadPattern> {
+impl Translator<'_> {
+    fn pattern(&mut self) -> Result<(), RegexError> {
         while let Some(c) = self.rest.next() {
             match c {
                 '\\' => self.escape("[", "]"),
@@ -44,7 +44,7 @@ impl Speller<'_> {
         Ok(())
     }
 
-    /// What follows a backslash; `open` and `close` surround a set of characters here.
+    /// Translates an escape; `open` and `close` enclose a set of characters at this position.
     fn escape(&mut self, open: &str, close: &str) {
         match self.rest.next() {
             Some('h') => self.out.extend([open, BLANK, close]),
@@ -58,7 +58,7 @@ impl Speller<'_> {
         }
     }
 
-    /// Text that stands for itself, up to `\E`.
+    /// Literal text, up to `\E`.
     fn quoted(&mut self) {
         while let Some(c) = self.rest.next() {
             if c == '\\' && self.rest.next_if_eq(&'E').is_some() {
@@ -71,7 +71,7 @@ impl Speller<'_> {
         }
     }
 
-    /// A set of characters after its bracket: only named classes are nested, and nothing else joins sets.
+    /// A set of characters after its bracket: only named classes are nested, and there are no set operations.
     fn set(&mut self) {
         self.out.push('[');
         self.out.extend(self.rest.next_if_eq(&'^'));
@@ -97,8 +97,8 @@ impl Speller<'_> {
         }
     }
 
-    /// A group that is more than its content. Patterns within themselves are not supported.
-    fn group(&mut self) -> Result<(), BadPattern> {
+    /// A group with a special meaning. Recursive patterns are not supported.
+    fn group(&mut self) -> Result<(), RegexError> {
         let mut ahead = self.rest.clone();
         ahead.next();
         let (mark, next) = (ahead.next(), ahead.next());
@@ -109,7 +109,7 @@ impl Speller<'_> {
             _ => false,
         };
         if recursive {
-            return Err(BadPattern::new("it contains itself, which is not supported"));
+            return Err(RegexError::new("it contains itself, which is not supported"));
         }
         self.out.push('(');
         Ok(())

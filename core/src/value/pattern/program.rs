@@ -1,4 +1,4 @@
-//! What a regular expression is compiled to: instructions for the backtracking search.
+//! Compiled regular expressions: instructions for the backtracking search.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use super::class::Class;
 use super::emit::Emitter;
 use super::perl;
 
-/// Most instructions of one program. Counted repetitions are written out, so that short sources can be large.
+/// Most instructions of one program. Counted repetitions are expanded, so a short source can be large.
 pub(super) const MOST_INSNS: usize = 20_000;
 
-/// Why a source is not a regular expression.
+/// A syntax error in a regular expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadPattern {
-    /// What is wrong.
+pub struct RegexError {
+    /// The problem.
     pub problem: String,
-    /// Where, as a byte offset in the source.
+    /// Its byte offset in the source.
     pub offset: Option<usize>,
 }
 
-impl BadPattern {
+impl RegexError {
     pub(super) fn new(problem: impl Into<String>) -> Self {
         Self { problem: problem.into(), offset: None }
     }
@@ -29,13 +29,13 @@ impl BadPattern {
 /// A test of one character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Test {
-    /// This one.
+    /// This character.
     Char(char),
-    /// Any but a newline.
+    /// Any character except a newline.
     Line,
-    /// Any.
+    /// Any character.
     Any,
-    /// One of a set.
+    /// A character of a set.
     Class(Arc<Class>),
 }
 
@@ -51,12 +51,12 @@ impl Test {
     }
 }
 
-/// A condition on a place in the text.
+/// A condition on an offset in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Anchor {
     TextStart,
     TextEnd,
-    /// The end, or before a newline that ends the text.
+    /// The end, or the offset before a newline that ends the text.
     LastLineEnd,
     LineStart,
     LineEnd,
@@ -69,36 +69,36 @@ pub(super) enum Place {
     NoWordBoundary,
 }
 
-/// One instruction. Those that hold an `end` are followed by a part of the program that ends with `Accept` before it.
+/// One instruction. Those with an `end` are followed by a part of the program that ends with `Accept` before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Insn {
-    /// One character.
+    /// Matches one character.
     One(Test),
-    /// One character again and again.
+    /// Matches one character repeatedly.
     Run { test: Test, min: usize, max: usize, greedy: bool },
-    /// A condition on the place.
-    At(Place),
+    /// Checks a condition on the offset.
+    At(Anchor),
     /// Tries `first`, then `second`.
     Split { first: usize, second: usize },
-    /// Goes on elsewhere.
+    /// Continues at another instruction.
     Jump(usize),
-    /// Keeps the place in a slot; groups have two each, marks of loops come after them.
+    /// Saves the offset in a slot; groups have two slots each, followed by the marks of loops.
     Save(usize),
     /// Leaves a loop whose body matched nothing since `mark` was saved.
     Progress { mark: usize, exit: usize },
-    /// What a group matched, once more.
+    /// Matches the text of a group again.
     Again { group: usize, folded: bool },
-    /// Goes to `otherwise` unless the group matched.
+    /// Continues at `otherwise` unless the group matched.
     Matched { group: usize, otherwise: usize },
-    /// What follows is as the part says, but nothing is consumed.
+    /// Looks ahead: the part must match here (or must not), but nothing is consumed.
     Ahead { negated: bool, end: usize },
-    /// What precedes, `min` to `max` characters, is as the part says.
+    /// Looks behind: the part must match (or must not) the preceding `min` to `max` characters.
     Behind { negated: bool, min: usize, max: usize, end: usize },
-    /// The part without coming back to its choices.
+    /// Matches a part without backtracking into it.
     Atomic { end: usize },
     /// Never matches.
     Fail,
-    /// The program, or a part of it, has matched.
+    /// Ends the program, or a part of it, with a match.
     Accept,
 }
 
@@ -112,29 +112,29 @@ pub(crate) struct Program {
     pub(super) groups: usize,
     /// Names of groups with their numbers.
     names: Vec<(Box<str>, usize)>,
-    /// What the first character of every match passes, if that can be said.
+    /// A test that the first character of every match passes, if known.
     pub(super) first: Option<Test>,
-    /// A character that every match holds, if that can be said.
-    pub(super) held: Option<char>,
-    /// Steps that compiling took.
+    /// A character that every match contains, if known.
+    pub(super) required: Option<char>,
+    /// Steps of compiling.
     work: usize,
 }
 
 impl Program {
-    pub(super) fn new(source: &str) -> Result<Self, BadPattern> {
-        let spelled = perl::respelled(source)?;
+    pub(super) fn new(source: &str) -> Result<Self, RegexError> {
+        let spelled = perl::translated(source)?;
         let tree = Expr::parse_tree(&spelled).map_err(|error| {
             let problem = explain(&spelled, &error);
-            // Places in another text would mislead.
-            if *spelled == *source { problem } else { BadPattern { offset: None, ..problem } }
+            // An offset in the translated source would be misleading.
+            if *spelled == *source { problem } else { RegexError { offset: None, ..problem } }
         })?;
         let mut emitter = Emitter::new(&spelled, &tree.expr);
         emitter.emit(&tree.expr)?;
         let (mut insns, groups, slots, work) = emitter.finish();
         insns.push(Insn::Accept);
         let names = tree.named_groups.iter().map(|(name, group)| (name.as_str().into(), *group)).collect();
-        let (first, held) = (first(&insns), held(&insns));
-        Ok(Self { insns, slots, groups, names, first, held, work })
+        let (first, required) = (first(&insns), required(&insns));
+        Ok(Self { insns, slots, groups, names, first, required, work })
     }
 
     /// Groups, the whole match included.
@@ -142,7 +142,7 @@ impl Program {
         self.groups
     }
 
-    /// Steps that compiling took.
+    /// Steps of compiling.
     pub(crate) fn work(&self) -> usize {
         self.work
     }
@@ -160,11 +160,11 @@ fn first(insns: &[Insn]) -> Option<Test> {
     })
 }
 
-/// The last character of those that stand before the first choice.
-fn held(insns: &[Insn]) -> Option<char> {
+/// The last literal character before the first choice.
+fn required(insns: &[Insn]) -> Option<char> {
     let certain = insns.iter().take_while(|insn| {
         matches!(insn, Insn::One(_) | Insn::Run { .. } | Insn::Save(_))
-            || matches!(insn, Insn::At(place) if *place != Place::SearchStart)
+            || matches!(insn, Insn::At(place) if *place != Anchor::SearchStart)
     });
     certain
         .filter_map(|insn| match insn {
@@ -174,13 +174,13 @@ fn held(insns: &[Insn]) -> Option<char> {
         .last()
 }
 
-fn explain(source: &str, error: &Error) -> BadPattern {
+fn explain(source: &str, error: &Error) -> RegexError {
     let Error::ParseError(offset, error) = error else {
-        return BadPattern::new("it refers to a group that does not exist, or uses a feature that is not supported");
+        return RegexError::new("it refers to a group that does not exist, or uses a feature that is not supported");
     };
     let problem = match error {
         ParseError::UnclosedOpenParen => "a '(' is never closed".to_owned(),
-        ParseError::InvalidRepeat => "the repetition is not written like {2}, {2,} or {2,5}".to_owned(),
+        ParseError::InvalidRepeat => "a repetition must be written like {2}, {2,} or {2,5}".to_owned(),
         ParseError::RecursionExceeded => "groups are nested too deeply".to_owned(),
         ParseError::TrailingBackslash => "it ends with a single '\\'".to_owned(),
         ParseError::InvalidEscape(escape) => format!("the escape {escape} is unknown"),
@@ -191,10 +191,10 @@ fn explain(source: &str, error: &Error) -> BadPattern {
         ParseError::InvalidBackref | ParseError::InvalidGroupNameBackref(_) => {
             "it refers to a group that does not exist".to_owned()
         }
-        ParseError::TargetNotRepeatable => "there is nothing that could be repeated".to_owned(),
+        ParseError::TargetNotRepeatable => "there is nothing to repeat".to_owned(),
         ParseError::InvalidGroupName => "the group's name is not valid".to_owned(),
         _ if source.get(*offset..).is_some_and(|rest| rest.starts_with(')')) => "a ')' has no '(' before it".to_owned(),
         _ => "it cannot be read".to_owned(),
     };
-    BadPattern { problem, offset: Some(*offset) }
+    RegexError { problem, offset: Some(*offset) }
 }

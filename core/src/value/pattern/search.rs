@@ -1,32 +1,32 @@
-//! The search: instructions run over a text, with a stack of the choices that are left.
+//! The search: runs instructions over a text, with a stack of remaining choices.
 //!
-//! Every choice taken back is counted against a limit for each start of a match, and all work is reported to the
-//! caller as it happens, who may end it.
+//! Every backtracking step is counted against a limit per start of a match, and all work is reported to the caller
+//! while it is done, who may stop it.
 
-use super::program::{Insn, Place, Program, Test};
+use super::program::{Anchor, Insn, Program, Test};
 use crate::limits::REGEX_STEPS;
 
 /// Work between two reports.
 const REPORT: usize = 256;
-/// Most choices that may be open at a time.
+/// Most choices that may be open at once.
 const MOST_CHOICES: usize = 200_000;
-/// Most steps back of one search from all the places where a match could start: what grows with the square of the text
-/// ends as too complex, and not at the program's deadline.
+/// Most backtracking steps of one search over all starts: work that is quadratic in the text ends as too complex, not
+/// at the program's deadline.
 const MOST_STEPS: u64 = 50 * REGEX_STEPS.max;
-/// The value of a slot that holds no place.
+/// The value of a slot without an offset.
 const UNSET: usize = usize::MAX;
 
-/// Why a search has no answer.
+/// The reason why a search has no result.
 #[derive(Debug)]
-pub(crate) enum Stuck<E> {
-    /// It takes more backtracking than is allowed.
+pub(crate) enum SearchError<E> {
+    /// It exceeds the limit of backtracking.
     TooComplex,
-    /// The caller ended it.
+    /// The caller stopped it.
     Stopped(E),
 }
 
-/// Where a match and its groups stand, in bytes; group 0 is the match.
-pub(crate) type Found = Vec<Option<(usize, usize)>>;
+/// The byte ranges of a match and its groups; group 0 is the match.
+pub(crate) type Captures = Vec<Option<(usize, usize)>>;
 
 /// A search in one text.
 pub(crate) struct Search<'p, 't, F> {
@@ -35,15 +35,15 @@ pub(crate) struct Search<'p, 't, F> {
     report: F,
     slots: Vec<usize>,
     choices: Vec<Choice>,
-    /// Where the search began: `\G`.
+    /// The start offset of the search: `\G`.
     begin: usize,
     work: usize,
-    /// Steps back from the current start, and from all starts.
+    /// Backtracking steps of the current start, and of all starts.
     steps: u64,
     all: u64,
 }
 
-/// What is left to be tried, or has to be undone on the way back to it.
+/// An alternative to try, or a change to undo when backtracking.
 #[derive(Clone, Copy)]
 enum Choice {
     Branch {
@@ -54,13 +54,13 @@ enum Choice {
         slot: usize,
         was: usize,
     },
-    /// A greedy run that may give characters back, down to `low`.
+    /// A greedy run that may shrink down to `low`.
     Shrink {
         pc: usize,
         low: usize,
         at: usize,
     },
-    /// A reluctant run at `pc` that may take more characters.
+    /// A reluctant run at `pc` that may grow.
     Grow {
         pc: usize,
         at: usize,
@@ -75,19 +75,19 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         Self { program, text, report, slots, choices: Vec::new(), begin: 0, work: 0, steps: 0, all: 0 }
     }
 
-    /// The first match that begins at `from` or after it; only one of at least one character if it begins right
-    /// there and `filled` says so.
-    pub(crate) fn find(&mut self, from: usize, filled: Filled) -> Result<Option<Found>, Stuck<E>> {
+    /// The first match that begins at or after `from`; with `filled`, a match that begins exactly there must not be
+    /// empty.
+    pub(crate) fn find(&mut self, from: usize, filled: NonEmpty) -> Result<Option<Captures>, SearchError<E>> {
         self.begin = from;
         let mut at = from;
         let anchored = matches!(
             self.program.insns.iter().find(|insn| !matches!(insn, Insn::Save(_))),
-            Some(Insn::At(Place::TextStart))
+            Some(Insn::At(Anchor::TextStart))
         );
-        if let Some(held) = self.program.held {
+        if let Some(required) = self.program.required {
             let rest = &self.text[from..];
             self.count(rest.len() / 64)?;
-            if !rest.contains(held) {
+            if !rest.contains(required) {
                 return Ok(None);
             }
         }
@@ -105,7 +105,7 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
                 self.count(skipped / 8)?;
                 at += skipped;
             }
-            if let Some(end) = self.start(at, None, filled == Filled::AtStart && at == from)? {
+            if let Some(end) = self.start(at, None, filled == NonEmpty::AtStart && at == from)? {
                 return Ok(Some(self.found(at, end)));
             }
             let Some(c) = self.text[at..].chars().next() else { return Ok(None) };
@@ -116,14 +116,14 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         }
     }
 
-    /// The match that takes the whole text.
-    pub(crate) fn whole(&mut self) -> Result<Option<Found>, Stuck<E>> {
+    /// The match of the whole text.
+    pub(crate) fn whole(&mut self) -> Result<Option<Captures>, SearchError<E>> {
         self.begin = 0;
         let end = self.text.len();
         Ok(self.start(0, Some(end), false)?.map(|end| self.found(0, end)))
     }
 
-    fn found(&self, start: usize, end: usize) -> Found {
+    fn found(&self, start: usize, end: usize) -> Captures {
         // `\K` moves the start of the match.
         let start = if self.slots[0] == UNSET { start } else { self.slots[0].min(end) };
         let group = |group: usize| {
@@ -133,39 +133,39 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         std::iter::once(Some((start, end))).chain((1..self.program.groups).map(group)).collect()
     }
 
-    fn start(&mut self, at: usize, must_end: Option<usize>, filled: bool) -> Result<Option<usize>, Stuck<E>> {
+    fn start(&mut self, at: usize, must_end: Option<usize>, filled: bool) -> Result<Option<usize>, SearchError<E>> {
         self.slots.fill(UNSET);
         self.choices.clear();
         self.steps = 0;
-        let end = Wanted { end: must_end, not: filled.then_some(at) };
+        let end = Acceptance { end: must_end, not: filled.then_some(at) };
         self.run(0, at, end)
     }
 
     #[inline]
-    fn count(&mut self, work: usize) -> Result<(), Stuck<E>> {
+    fn count(&mut self, work: usize) -> Result<(), SearchError<E>> {
         self.work += work;
         if self.work < REPORT {
             return Ok(());
         }
-        (self.report)(std::mem::take(&mut self.work)).map_err(Stuck::Stopped)
+        (self.report)(std::mem::take(&mut self.work)).map_err(SearchError::Stopped)
     }
 
-    fn push(&mut self, choice: Choice) -> Result<(), Stuck<E>> {
+    fn push(&mut self, choice: Choice) -> Result<(), SearchError<E>> {
         if self.choices.len() >= MOST_CHOICES {
-            return Err(Stuck::TooComplex);
+            return Err(SearchError::TooComplex);
         }
         self.choices.push(choice);
         Ok(())
     }
 
-    fn save(&mut self, slot: usize, place: usize) -> Result<(), Stuck<E>> {
-        let was = std::mem::replace(&mut self.slots[slot], place);
+    fn save(&mut self, slot: usize, anchor: usize) -> Result<(), SearchError<E>> {
+        let was = std::mem::replace(&mut self.slots[slot], anchor);
         self.push(Choice::Undo { slot, was })
     }
 
-    /// Runs the program from `pc` until it accepts; where it ended. On success the choices made inside are still
-    /// open, on failure all is undone.
-    fn run(&mut self, mut pc: usize, mut at: usize, wanted: Wanted) -> Result<Option<usize>, Stuck<E>> {
+    /// Runs the program from `pc` until it accepts; returns the end offset. On success the choices inside remain open,
+    /// on failure all are undone.
+    fn run(&mut self, mut pc: usize, mut at: usize, wanted: Acceptance) -> Result<Option<usize>, SearchError<E>> {
         let base = self.choices.len();
         let program = self.program;
         loop {
@@ -173,7 +173,7 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
             let next = match &program.insns[pc] {
                 Insn::One(test) => self.one(test, at).map(|after| (pc + 1, after)),
                 Insn::Run { test, min, max, greedy } => self.repeat(pc, test, [*min, *max], *greedy, at)?,
-                Insn::At(place) => self.is_at(*place, at).then_some((pc + 1, at)),
+                Insn::At(anchor) => self.is_at(*anchor, at).then_some((pc + 1, at)),
                 Insn::Split { first, second } => {
                     self.push(Choice::Branch { pc: *second, at })?;
                     Some((*first, at))
@@ -189,13 +189,13 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
                     let matched = self.slots.get(group * 2 + 1).is_some_and(|end| *end != UNSET);
                     Some((if matched { pc + 1 } else { *otherwise }, at))
                 }
-                Insn::Atomic { end } => self.part(pc + 1, at, Wanted::default())?.map(|after| (*end, after)),
+                Insn::Atomic { end } => self.part(pc + 1, at, Acceptance::default())?.map(|after| (*end, after)),
                 Insn::Ahead { negated, end } => {
-                    let matched = self.look(*negated, |search| search.part(pc + 1, at, Wanted::default()))?;
+                    let matched = self.look(*negated, |search| search.part(pc + 1, at, Acceptance::default()))?;
                     matched.then_some((*end, at))
                 }
                 Insn::Behind { negated, min, max, end } => {
-                    let matched = self.look(*negated, |search| search.behind(pc + 1, at, [*min, *max]))?;
+                    let matched = self.look(*negated, |search| search.look_behind(pc + 1, at, [*min, *max]))?;
                     matched.then_some((*end, at))
                 }
                 Insn::Accept if wanted.allows(at) => return Ok(Some(at)),
@@ -211,8 +211,8 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         }
     }
 
-    /// Takes back choices down to the last one that leaves something to try.
-    fn back(&mut self, base: usize) -> Result<Option<(usize, usize)>, Stuck<E>> {
+    /// Backtracks to the last choice with an alternative.
+    fn back(&mut self, base: usize) -> Result<Option<(usize, usize)>, SearchError<E>> {
         while self.choices.len() > base {
             let Some(choice) = self.choices.pop() else { return Ok(None) };
             if let Choice::Undo { slot, was } = choice {
@@ -222,7 +222,7 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
             self.steps += 1;
             self.all += 1;
             if self.steps > REGEX_STEPS.max || self.all > MOST_STEPS {
-                return Err(Stuck::TooComplex);
+                return Err(SearchError::TooComplex);
             }
             self.count(1)?;
             match choice {
@@ -266,7 +266,7 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         [min, max]: [usize; 2],
         greedy: bool,
         start: usize,
-    ) -> Result<Option<(usize, usize)>, Stuck<E>> {
+    ) -> Result<Option<(usize, usize)>, SearchError<E>> {
         let (mut at, mut count, mut low) = (start, 0, start);
         let most = if greedy { max } else { min };
         while count < most {
@@ -289,7 +289,7 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         Ok(Some((pc + 1, at)))
     }
 
-    fn again(&mut self, group: usize, folded: bool, at: usize) -> Result<Option<usize>, Stuck<E>> {
+    fn again(&mut self, group: usize, folded: bool, at: usize) -> Result<Option<usize>, SearchError<E>> {
         let (Some(&from), Some(&to)) = (self.slots.get(group * 2), self.slots.get(group * 2 + 1)) else {
             return Ok(None);
         };
@@ -307,14 +307,14 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         Ok(same.then(|| length(&rest)))
     }
 
-    /// Runs a part and closes the choices it left; what it saved can still be undone.
-    fn part(&mut self, pc: usize, at: usize, wanted: Wanted) -> Result<Option<usize>, Stuck<E>> {
+    /// Runs a part and discards the choices it left; its saved offsets can still be undone.
+    fn part(&mut self, pc: usize, at: usize, wanted: Acceptance) -> Result<Option<usize>, SearchError<E>> {
         let base = self.choices.len();
         let end = self.run(pc, at, wanted)?;
         if end.is_some() {
             let mut kept = base;
-            for place in base..self.choices.len() {
-                let choice = self.choices[place];
+            for anchor in base..self.choices.len() {
+                let choice = self.choices[anchor];
                 if matches!(choice, Choice::Undo { .. }) {
                     self.choices[kept] = choice;
                     kept += 1;
@@ -325,12 +325,12 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         Ok(end)
     }
 
-    /// Is it as a look-around says? What a negated one saved is undone.
+    /// Evaluates a look-around. Offsets saved by a negated one are undone.
     fn look(
         &mut self,
         negated: bool,
-        part: impl FnOnce(&mut Self) -> Result<Option<usize>, Stuck<E>>,
-    ) -> Result<bool, Stuck<E>> {
+        part: impl FnOnce(&mut Self) -> Result<Option<usize>, SearchError<E>>,
+    ) -> Result<bool, SearchError<E>> {
         let base = self.choices.len();
         let matched = part(self)?.is_some();
         if negated {
@@ -343,14 +343,14 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         Ok(matched != negated)
     }
 
-    fn behind(&mut self, pc: usize, end: usize, [min, max]: [usize; 2]) -> Result<Option<usize>, Stuck<E>> {
+    fn look_behind(&mut self, pc: usize, end: usize, [min, max]: [usize; 2]) -> Result<Option<usize>, SearchError<E>> {
         let text = self.text;
         let starts = text[..end].char_indices().rev().map(|(start, _)| start);
-        let places = std::iter::once(end).chain(starts).skip(min);
+        let starts_after = std::iter::once(end).chain(starts).skip(min);
         let mut left = max - min;
-        for start in places {
+        for start in starts_after {
             self.count(1)?;
-            let wanted = Wanted { end: Some(end), not: None };
+            let wanted = Acceptance { end: Some(end), not: None };
             if let Some(end) = self.part(pc, start, wanted)? {
                 return Ok(Some(end));
             }
@@ -362,46 +362,46 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         Ok(None)
     }
 
-    fn is_at(&self, place: Place, at: usize) -> bool {
+    fn is_at(&self, anchor: Anchor, at: usize) -> bool {
         let (before, after) = (&self.text[..at], &self.text[at..]);
         let word_before = || before.chars().next_back().is_some_and(is_word);
         let word_after = || after.chars().next().is_some_and(is_word);
-        match place {
-            Place::TextStart => at == 0,
-            Place::TextEnd => after.is_empty(),
-            Place::LastLineEnd => after.is_empty() || after == "\n",
-            Place::LineStart => at == 0 || (before.ends_with('\n') && !after.is_empty()),
-            Place::LineEnd => after.is_empty() || after.starts_with('\n'),
-            Place::SearchStart => at == self.begin,
-            Place::WordStart => !word_before() && word_after(),
-            Place::WordEnd => word_before() && !word_after(),
-            Place::NoWordBefore => !word_before(),
-            Place::NoWordAfter => !word_after(),
-            Place::WordBoundary => word_before() != word_after(),
-            Place::NoWordBoundary => word_before() == word_after(),
+        match anchor {
+            Anchor::TextStart => at == 0,
+            Anchor::TextEnd => after.is_empty(),
+            Anchor::LastLineEnd => after.is_empty() || after == "\n",
+            Anchor::LineStart => at == 0 || (before.ends_with('\n') && !after.is_empty()),
+            Anchor::LineEnd => after.is_empty() || after.starts_with('\n'),
+            Anchor::SearchStart => at == self.begin,
+            Anchor::WordStart => !word_before() && word_after(),
+            Anchor::WordEnd => word_before() && !word_after(),
+            Anchor::NoWordBefore => !word_before(),
+            Anchor::NoWordAfter => !word_after(),
+            Anchor::WordBoundary => word_before() != word_after(),
+            Anchor::NoWordBoundary => word_before() == word_after(),
         }
     }
 }
 
-/// Must a match that begins where the search begins take at least one character?
+/// The requirement on a match at the start of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Filled {
-    /// Yes.
+pub(crate) enum NonEmpty {
+    /// It must not be empty.
     AtStart,
-    /// No match must.
+    /// It may be empty.
     Nowhere,
 }
 
-/// Where the program may accept.
+/// The offsets at which the program may accept.
 #[derive(Debug, Clone, Copy, Default)]
-struct Wanted {
-    /// Only here.
+struct Acceptance {
+    /// Only at this offset.
     end: Option<usize>,
-    /// Not here.
+    /// Not at this offset.
     not: Option<usize>,
 }
 
-impl Wanted {
+impl Acceptance {
     fn allows(self, at: usize) -> bool {
         self.end.is_none_or(|end| end == at) && self.not != Some(at)
     }

@@ -1,21 +1,21 @@
-//! Tests of the search: against another engine over generated patterns and texts, and of what bounds it.
+//! Tests of the search: comparison with another engine on generated patterns and texts, and limits.
 
 use proptest::prelude::*;
 
-use super::{Filled, Found, Pattern, Search, Stuck};
+use super::{Captures, NonEmpty, Regex, Search, SearchError};
 
-fn find(pattern: &Pattern, text: &str) -> Result<Option<Found>, Stuck<()>> {
-    Search::new(pattern.program(), text, |_| Ok(())).find(0, Filled::Nowhere)
+fn find(pattern: &Regex, text: &str) -> Result<Option<Captures>, SearchError<()>> {
+    Search::new(pattern.program(), text, |_| Ok(())).find(0, NonEmpty::Nowhere)
 }
 
 fn shown(pattern: &str, text: &str) -> Option<Vec<Option<String>>> {
-    let pattern = Pattern::new(pattern).unwrap_or_else(|bad| panic!("{pattern}: {}", bad.problem));
+    let pattern = Regex::new(pattern).unwrap_or_else(|bad| panic!("{pattern}: {}", bad.problem));
     let found = find(&pattern, text).unwrap_or_else(|_| panic!("{text}: stuck"));
     found.map(|found| found.into_iter().map(|place| place.map(|(from, to)| text[from..to].to_owned())).collect())
 }
 
 #[test]
-fn groups_that_did_not_match_are_told_from_empty_ones() {
+fn unmatched_groups_differ_from_empty_ones() {
     let some = |text: &str| Some(text.to_owned());
     assert_eq!(shown("(a)|(b)", "b"), Some(vec![some("b"), None, some("b")]));
     assert_eq!(shown("(a*)b", "b"), Some(vec![some("b"), some("")]));
@@ -38,21 +38,21 @@ fn what_comes_before_and_after_can_be_looked_at() {
 
 #[test]
 fn backtracking_without_end_is_noticed() {
-    let pattern = Pattern::new("^(a+)+$").unwrap_or_else(|bad| panic!("{}", bad.problem));
-    assert!(matches!(find(&pattern, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"), Err(Stuck::TooComplex)));
-    assert!(Pattern::new("((a{100}){100}){100}").is_err());
+    let pattern = Regex::new("^(a+)+$").unwrap_or_else(|bad| panic!("{}", bad.problem));
+    assert!(matches!(find(&pattern, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"), Err(SearchError::TooComplex)));
+    assert!(Regex::new("((a{100}){100}){100}").is_err());
 }
 
 #[test]
-fn a_search_ends_when_its_caller_says_so() {
-    let pattern = Pattern::new("(?=(a+))b").unwrap_or_else(|bad| panic!("{}", bad.problem));
+fn a_search_ends_when_its_caller_stops_it() {
+    let pattern = Regex::new("(?=(a+))b").unwrap_or_else(|bad| panic!("{}", bad.problem));
     let mut reports = 0;
     let text = "a".repeat(30_000);
     let mut search = Search::new(pattern.program(), &text, |_| {
         reports += 1;
         if reports > 10 { Err(()) } else { Ok(()) }
     });
-    assert!(matches!(search.find(0, Filled::Nowhere), Err(Stuck::Stopped(()))));
+    assert!(matches!(search.find(0, NonEmpty::Nowhere), Err(SearchError::Stopped(()))));
 }
 
 fn pattern() -> impl Strategy<Value = String> {
@@ -83,7 +83,7 @@ proptest! {
     #[test]
     fn matches_are_those_of_another_engine(pattern in pattern(), text in "[abcé ]{0,12}") {
         let Ok(theirs) = fancy_regex::Regex::new(&pattern) else { return Ok(()) };
-        let ours = Pattern::new(&pattern);
+        let ours = Regex::new(&pattern);
         prop_assert!(ours.is_ok(), "{}", pattern);
         let (Ok(ours), Ok(theirs)) = (ours, theirs.find(&text)) else { return Ok(()) };
         if let Ok(found) = find(&ours, &text) {
@@ -94,7 +94,7 @@ proptest! {
 
     #[test]
     fn no_text_is_a_pattern_that_panics(pattern in "[ab(){}\\[\\]?*+|\\\\^$.:=!<>0-9kgR]{0,14}", text in "[ab\n]{0,8}") {
-        if let Ok(pattern) = Pattern::new(&pattern) {
+        if let Ok(pattern) = Regex::new(&pattern) {
             _ = find(&pattern, &text);
         }
     }

@@ -1,4 +1,4 @@
-//! Tables behave like sorted ones whatever is done to them, in all their representations.
+//! Tables behave like sorted ones under all operations, in all representations.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ fn is_hashed<V>(table: &Table<V>) -> bool {
     matches!(table.0, Entries::Hashed(_))
 }
 
-/// Keys of most kinds; one number is one key.
+/// Keys of most kinds, distinct for distinct numbers.
 fn key(kind: u8, n: i64) -> Value {
     match kind {
         0 => Value::Int(n),
@@ -151,7 +151,7 @@ fn large_tables_are_hashed_until_they_are_looked_at_and_changed() {
         assert!(is_hashed(&table));
         let keys: Vec<Value> = table.iter().map(|(key, _)| key.clone()).collect();
         assert!(keys.is_sorted_by(|a, b| a < b) && keys.len() == 5_000);
-        // A key that is there changes no order.
+        // Writing to an existing key keeps the order.
         *table.slot(keys[17].clone()) = -1;
         assert!(is_hashed(&table));
         assert_eq!(table.iter().nth(17), Some((&keys[17], &-1)));

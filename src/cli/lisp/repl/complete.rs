@@ -2,7 +2,7 @@
 //!
 //! In: a line and the cursor. Out: where the word starts, and the words it may become, sorted.
 
-use ptc_core::lisp::{builtins, namespaces};
+use ptc_core::lisp::builtins::{self, namespaces};
 use ptc_core::text::lex::lisp::{Lexeme, Lexemes};
 
 use super::session::COMMANDS;

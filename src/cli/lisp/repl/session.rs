@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::Limits;
 use ptc_core::lisp::{Binding, Budget, Dialect, Input, Memory, Outcome, Signal, read};
 use ptc_core::reasons::Reason;
 use ptc_core::value::Value;

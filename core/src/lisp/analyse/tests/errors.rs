@@ -1,4 +1,4 @@
-//! What is refused, and how it is said.
+//! Rejected programs and their messages.
 
 use super::analysed;
 
@@ -101,7 +101,7 @@ fn malformed_programs_are_refused_with_their_reason() {
 }
 
 #[test]
-fn unknown_names_are_told_all_at_once_with_what_was_meant() {
+fn unknown_names_are_reported_together_with_suggestions() {
     let cases = [
         ("(nope-one 1) nope-two", "nothing is called `nope-one`, `nope-two`"),
         ("(fitler 1)", "nothing is called `fitler`. Instead of `fitler` did you mean `filter`?"),

@@ -1,4 +1,4 @@
-//! Last reads: no path reads a slot after its value was moved out, and values are moved where they should be.
+//! Last reads: no path reads a slot after its value was moved out, and values are moved where they can be.
 
 use proptest::prelude::*;
 
@@ -32,15 +32,15 @@ fn values_are_moved_at_their_last_read() {
     }
 }
 
-/// The slots that may have been moved out, going forward on all paths at once. Panics when one of them is read.
+/// The slots that may have been moved out, followed forward along all paths. Panics if one of them is read.
 type Moved = std::collections::BTreeSet<u32>;
 
 struct Check {
-    /// What may have been moved out when the loops around begin again, innermost last.
+    /// Slots that may have been moved out when the enclosing loops restart, innermost last.
     loops: Vec<Moved>,
 }
 
-/// Nothing comes after: no path leads here.
+/// The state after a node; `None` if no path continues.
 type After = Option<Moved>;
 
 fn join(one: After, two: After) -> After {
@@ -168,7 +168,7 @@ impl Check {
         Some(moved)
     }
 
-    /// One level of an iteration: none, one or more items, until nothing new can be moved.
+    /// One level of an iteration with zero, one or more items, repeated until the set of moved slots is stable.
     fn levels(&mut self, levels: &[Level], body: &Node, moved: Moved) -> After {
         let Some((level, inner)) = levels.split_first() else {
             return self.node(body, moved);
@@ -235,7 +235,7 @@ impl Check {
     }
 }
 
-/// Expressions over a few names, of every form that branches, loops, binds or captures.
+/// Generates expressions over a few names, with every form that branches, loops, binds or captures.
 fn expression() -> impl Strategy<Value = String> {
     let name = || prop::sample::select(vec!["a", "b", "c"]);
     let leaf = prop_oneof![4 => name().prop_map(str::to_owned), 1 => Just("1".to_owned())];

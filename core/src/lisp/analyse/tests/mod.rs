@@ -1,4 +1,4 @@
-//! What analysis makes of programs, as tables of text.
+//! Tables of programs and their analysed form as text.
 
 mod errors;
 mod liveness;
@@ -7,7 +7,7 @@ mod show;
 use std::collections::BTreeMap;
 
 use super::{Names, analyse, form::FORMS};
-use crate::lisp::builtins::{Run, rows};
+use crate::lisp::builtins::{Implementation, rows};
 use crate::lisp::{Binding, Budget, Error, Memory, ToolInfo, ir, read};
 use crate::value::{Keyword, Value};
 
@@ -25,7 +25,8 @@ fn analysed(source: &str) -> Result<ir::Program, Error> {
 
 #[test]
 fn the_forms_of_the_table_are_those_that_are_analysed() {
-    let mut listed: Vec<&str> = rows().filter(|row| matches!(row.run, Run::Form)).map(|row| row.name).collect();
+    let mut listed: Vec<&str> =
+        rows().filter(|row| matches!(row.run, Implementation::Form)).map(|row| row.name).collect();
     let mut known: Vec<&str> = FORMS.iter().map(|(name, _)| *name).collect();
     listed.sort_unstable();
     known.sort_unstable();
@@ -133,7 +134,7 @@ fn programs_become_what_they_mean() {
 }
 
 #[test]
-fn a_chain_of_steps_is_held_to_the_depth_of_forms_and_no_other_nesting_is() {
+fn a_chain_of_steps_is_limited_by_the_depth_of_forms_and_no_other_nesting_is() {
     let chain = |steps: usize| format!("(-> 1{})", " f".repeat(steps));
     let flat = |head: &str, step: &str, steps: usize| format!("({head}{})", step.repeat(steps));
     let run = move || {

@@ -1,6 +1,6 @@
 //! An analysed program as text: slots are numbers, with `!` at their last read; captures are `^n`.
 
-use crate::lisp::ir::{Capture, DefWhen, Expr, Gives, Local, Modifier, Node, Pattern, Program, Unbound};
+use crate::lisp::ir::{Capture, DefCondition, Expr, IterationResult, Local, Modifier, Node, Pattern, Program, Unbound};
 use crate::value::Value;
 
 pub(super) fn program(program: &Program) -> String {
@@ -52,7 +52,7 @@ impl Show<'_> {
             Expr::Loop { binds, body } => format!("(loop {} {})", self.binds(binds), self.node(body)),
             Expr::Recur(nodes) => list("recur", nodes),
             Expr::For { levels, body, gives } => {
-                let head = if *gives == Gives::List { "for" } else { "doseq" };
+                let head = if *gives == IterationResult::List { "for" } else { "doseq" };
                 let levels: Vec<String> = levels
                     .iter()
                     .map(|level| {
@@ -92,7 +92,7 @@ impl Show<'_> {
             Expr::Tool { tool, args } => form(&format!("tool {tool}"), &[args]),
             Expr::Try { tool, args } => form(&format!("try {tool}"), &[args]),
             Expr::Def { global, value, doc, when } => {
-                let head = if *when == DefWhen::Always { "def" } else { "defonce" };
+                let head = if *when == DefCondition::Always { "def" } else { "defonce" };
                 let doc = doc.as_ref().map(|doc| format!(" {doc:?}")).unwrap_or_default();
                 form(&format!("{head} {}{doc}", self.global(*global)), &[value])
             }
@@ -146,7 +146,7 @@ fn constant(value: &Value) -> String {
     value.to_string()
 }
 
-/// Does a function call itself by its own name? Then its name says nothing more.
+/// True if a function calls itself by its own name: then its name adds nothing.
 fn contains_myself(node: &Node) -> bool {
     matches!(&node.expr, Expr::Call { callee, .. } if matches!(callee.expr, Expr::Myself))
 }

@@ -1,12 +1,12 @@
-//! What the values under one key look like: types, range, distinct values, examples.
+//! Statistics of the values under one key: types, range, distinct values, examples.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
 use super::{counts, record, type_name};
-use crate::lisp::R;
-use crate::lisp::builtins::place::{length, number, offset};
+use crate::lisp::EvalResult;
+use crate::lisp::builtins::position::{length, number, offset};
 use crate::lisp::firewall::visible;
 use crate::lisp::machine::Machine;
 use crate::value::number::parse_double;
@@ -14,45 +14,51 @@ use crate::value::{Bounds, Value};
 
 /// Characters of an example.
 const EXAMPLE_CHARS: usize = 120;
-/// Different values that are counted.
+/// Distinct values that are counted.
 const MOST_DISTINCT: usize = 50;
-/// Bytes of a collection that are written to make an example of it.
+/// Bytes of a collection that are printed for an example.
 const EXAMPLE_BYTES: usize = 2_048;
 
-/// Bytes of a text that is tried as a number.
+/// Bytes of a text that is parsed as a number.
 const NUMBER_BYTES: usize = 64;
 
-/// Where the latest values stand among the examples.
+/// The position of the latest values among the examples.
 #[derive(Clone, Copy)]
-pub(super) enum Latest {
+pub(super) enum LatestPosition {
     /// The examples of keys.
     First,
     /// The examples of paths.
     Last,
 }
 
-/// What was seen under one key.
+/// Statistics of one key.
 #[derive(Default)]
 pub(super) struct Column {
     values: usize,
-    /// Rows with a value, and the last one.
+    /// Number of rows with a value, and the last such row.
     present: usize,
     row: Option<usize>,
     types: BTreeMap<&'static str, usize>,
-    /// The latest different ones, the last first.
+    /// The latest distinct values, the last first.
     latest: Vec<Value>,
-    /// The first different ones.
+    /// The first distinct values.
     earliest: Vec<Value>,
     distinct: BTreeSet<Value>,
     distinct_capped: bool,
     range: Option<(Value, Value)>,
-    /// Strings and collections that hold something; `None` when there were none of either.
+    /// Number of strings and collections that are not empty; `None` if there were none of either.
     non_empty: Option<usize>,
 }
 
 impl Column {
-    /// Looks at one more value, which is in a `row`, keeping `sample` different ones as examples.
-    pub(super) fn add(&mut self, machine: &mut Machine<'_>, row: usize, value: &Value, sample: usize) -> R<()> {
+    /// Adds a value of a `row`, keeping `sample` distinct ones as examples.
+    pub(super) fn add(
+        &mut self,
+        machine: &mut Machine<'_>,
+        row: usize,
+        value: &Value,
+        sample: usize,
+    ) -> EvalResult<()> {
         self.values += 1;
         if self.row.replace(row) != Some(row) {
             self.present += 1;
@@ -105,21 +111,21 @@ impl Column {
         *self.non_empty.get_or_insert(0) += usize::from(something);
     }
 
-    /// How many values there were.
+    /// The number of values.
     pub(super) fn values(&self) -> usize {
         self.values
     }
 
-    /// In how many rows there was one.
+    /// The number of rows with a value.
     pub(super) fn present(&self) -> usize {
         self.present
     }
 
-    /// The description, without what depends on other values.
-    pub(super) fn entries(&self, latest: Latest) -> Vec<(&'static str, Value)> {
+    /// The description, without the parts that depend on other columns.
+    pub(super) fn entries(&self, latest: LatestPosition) -> Vec<(&'static str, Value)> {
         let examples = match latest {
-            Latest::First => &self.latest,
-            Latest::Last => &self.earliest,
+            LatestPosition::First => &self.latest,
+            LatestPosition::Last => &self.earliest,
         };
         let mut entries =
             vec![("types", counts(self.types.clone())), ("examples", Value::list(examples.iter().cloned()))];
@@ -139,7 +145,7 @@ impl Column {
     }
 }
 
-/// A value of which different ones are counted; special floats are not.
+/// True for a value whose distinct occurrences are counted; special floats are not.
 fn is_scalar(value: &Value) -> bool {
     if let Value::Float(float) = value {
         return float.is_finite();
@@ -148,7 +154,7 @@ fn is_scalar(value: &Value) -> bool {
 }
 
 /// A value as an example: scalars as they are, others as text, both cut.
-pub(super) fn example(machine: &mut Machine<'_>, value: &Value) -> R {
+pub(super) fn example(machine: &mut Machine<'_>, value: &Value) -> EvalResult {
     match value {
         Value::Str(text) => {
             machine.ticks(1 + text.len() / 16)?;
@@ -160,7 +166,7 @@ pub(super) fn example(machine: &mut Machine<'_>, value: &Value) -> R {
         Value::Float(_) => Ok(value.clone()),
         scalar if is_scalar(scalar) => Ok(scalar.clone()),
         other => {
-            let mut text = Start::default();
+            let mut text = Prefix::default();
             let shown = if machine.world.firewall { Cow::Owned(visible(other)) } else { Cow::Borrowed(other) };
             _ = shown.write(&mut text, Bounds { items: None, chars: Some(EXAMPLE_CHARS) });
             machine.ticks(1 + text.0.len() / 16)?;
@@ -169,7 +175,7 @@ pub(super) fn example(machine: &mut Machine<'_>, value: &Value) -> R {
     }
 }
 
-/// A text, or its start and how long it is.
+/// A text, or its start and its length.
 fn cut(text: &str) -> Cow<'_, str> {
     match offset(text, EXAMPLE_CHARS) {
         Some(end) if end < text.len() => format!("{}...({} chars)", &text[..end], length(text)).into(),
@@ -177,9 +183,9 @@ fn cut(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A key as it is shown: strings as they are, everything else in readable form.
+/// A key as displayed: strings as they are, everything else in readable form.
 pub(super) fn label(key: &Value) -> String {
-    let mut text = Start::default();
+    let mut text = Prefix::default();
     match key {
         Value::Str(name) => _ = text.write_str(name),
         other => _ = other.write(&mut text, Bounds::default()),
@@ -187,11 +193,11 @@ pub(super) fn label(key: &Value) -> String {
     cut(&text.0).into_owned()
 }
 
-/// The start of a text; writing more fails.
+/// The start of a text; writing past it fails.
 #[derive(Default)]
-struct Start(String);
+struct Prefix(String);
 
-impl Write for Start {
+impl Write for Prefix {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let room = EXAMPLE_BYTES.saturating_sub(self.0.len());
         self.0.push_str(&text[..text.floor_char_boundary(room)]);

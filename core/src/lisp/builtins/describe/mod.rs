@@ -1,41 +1,40 @@
-//! `describe`: what a value looks like, in a map of bounded size (language contract §14.12).
+//! `describe`: a summary of a value, in a map of bounded size (language contract §14.12).
 //!
-//! In: any value and the options `:paths`, `:depth` and `:sample`. Out: types, counts, ranges and examples. It must never
-//! look at more than the caps below say, and tells when it did not look at everything.
+//! In: any value and the options `:paths`, `:depth` and `:sample`. Out: types, counts, ranges and examples. It must
+//! never examine more than the caps below, and says so when it skips something.
 
 mod column;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use column::{Column, Latest};
+use column::{Column, LatestPosition};
 
 use super::argument::length;
-use super::place::number;
+use super::position::number;
 use super::{Arity, Builtin, Clojure};
-use crate::lisp::R;
+use crate::lisp::EvalResult;
 use crate::lisp::firewall::hides;
 use crate::lisp::machine::Machine;
 use crate::value::{Kind, Map, Value};
 
-/// Items that are looked at.
+/// Items that are examined.
 const MOST_ITEMS: usize = 1_000;
 /// Keys that are described.
 const MOST_KEYS: usize = 100;
 /// Paths that are described.
 const MOST_PATHS: usize = 300;
-/// Values that are looked at under paths.
+/// Values that are examined under paths.
 const MOST_PATH_VALUES: usize = 10_000;
 
-/// Levels of paths, and of lists in one, that are looked into.
+/// Levels of paths, and of nested lists under one path, that are examined.
 const MOST_DEPTH: i64 = 5;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[Builtin::new("describe", Arity::between(1, 2), describe)
     .doc(
         &["(describe value)", "(describe value options)"],
-        "What a value looks like: types, counts, keys, ranges and examples in a small map; options {:paths true :depth 3 \
-         :sample 2} add nested paths and bound the examples.",
+        "A summary of a value: types, counts, keys, ranges and examples in a small map; options {:paths true :depth 3 :sample 2} add nested paths and bound the examples.",
     )
     .examples(&[
         (
@@ -47,17 +46,17 @@ pub(super) const ROWS: &[Builtin] = &[Builtin::new("describe", Arity::between(1,
     ])
     .clojure(Clojure::Extension)];
 
-/// What is asked for.
+/// The options of a call.
 #[derive(Clone, Copy)]
 struct Options {
     /// Levels of paths that are described; 0 = none.
     depth: usize,
-    /// Examples of each key and path.
+    /// Examples per key and path.
     sample: usize,
 }
 
 impl Options {
-    /// What is no option, or out of bounds, counts as the nearest that is one.
+    /// Reads the options; invalid and out-of-range values become the nearest valid ones.
     fn read(value: Option<&Value>) -> Self {
         let Some(Value::Map(map)) = value else { return Self::default() };
         let within = |name: &str, most: i64, usual: usize| match map.lookup(name) {
@@ -69,7 +68,7 @@ impl Options {
     }
 }
 
-fn describe(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn describe(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let options = Options::read(args.get(1));
     let value = &args[0];
     let (items, count): (Vec<&Value>, usize) = match value {
@@ -78,7 +77,7 @@ fn describe(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         Value::Map(_) => (vec![value], 1),
         scalar => return alone(machine, scalar, options),
     };
-    let mut survey = Survey { options, ..Survey::default() };
+    let mut survey = Profile { options, ..Profile::default() };
     if count > MOST_ITEMS {
         survey.caps.insert("max_items");
     }
@@ -95,11 +94,11 @@ fn describe(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(survey.finish(value, count, items.len()))
 }
 
-/// A value that holds no others.
-fn alone(machine: &mut Machine<'_>, value: &Value, options: Options) -> R {
+/// Describes a value without parts.
+fn alone(machine: &mut Machine<'_>, value: &Value, options: Options) -> EvalResult {
     let mut column = Column::default();
     column.add(machine, 0, value, options.sample)?;
-    let mut entries = column.entries(Latest::First);
+    let mut entries = column.entries(LatestPosition::First);
     if options.depth > 0 {
         entries.push(("paths", Map::default().into()));
     }
@@ -108,9 +107,9 @@ fn alone(machine: &mut Machine<'_>, value: &Value, options: Options) -> R {
     Ok(record(entries))
 }
 
-/// What was seen in a collection.
+/// Statistics of a collection.
 #[derive(Default)]
-struct Survey {
+struct Profile {
     options: Options,
     item_types: BTreeMap<&'static str, usize>,
     key_types: BTreeMap<&'static str, usize>,
@@ -127,8 +126,8 @@ impl Default for Options {
     }
 }
 
-impl Survey {
-    fn keys(&mut self, machine: &mut Machine<'_>, row: usize, map: &Map) -> R<()> {
+impl Profile {
+    fn keys(&mut self, machine: &mut Machine<'_>, row: usize, map: &Map) -> EvalResult<()> {
         let firewall = machine.world.firewall;
         for (key, value) in map.iter().filter(|(key, _)| !(firewall && hides(key))) {
             machine.tick()?;
@@ -143,8 +142,15 @@ impl Survey {
         Ok(())
     }
 
-    /// Describes what lies under each path of keys, `depth` levels down; the items of lists lie under the list's path.
-    fn paths(&mut self, machine: &mut Machine<'_>, row: usize, map: &Map, path: &mut String, depth: usize) -> R<()> {
+    /// Describes the values under each path of keys, `depth` levels deep; items of lists belong to the list's path.
+    fn paths(
+        &mut self,
+        machine: &mut Machine<'_>,
+        row: usize,
+        map: &Map,
+        path: &mut String,
+        depth: usize,
+    ) -> EvalResult<()> {
         if depth > self.options.depth {
             return Ok(());
         }
@@ -161,7 +167,7 @@ impl Survey {
             if self.paths.contains_key(path.as_str()) || self.paths.len() < MOST_PATHS {
                 self.path_values += 1;
                 self.paths.entry(path.clone()).or_default().add(machine, row, value, self.options.sample)?;
-                self.below(machine, row, value, path, depth, MOST_DEPTH)?;
+                self.descend(machine, row, value, path, depth, MOST_DEPTH)?;
             } else {
                 self.caps.insert("max_paths");
             }
@@ -170,8 +176,8 @@ impl Survey {
         Ok(())
     }
 
-    /// What lies in the value of a path: a map's keys, or those of the maps in lists at most `lists` deep.
-    fn below(
+    /// Descends into the value of a path: into a map's keys, or into those of the maps in lists at most `lists` deep.
+    fn descend(
         &mut self,
         machine: &mut Machine<'_>,
         row: usize,
@@ -179,7 +185,7 @@ impl Survey {
         path: &mut String,
         depth: usize,
         lists: i64,
-    ) -> R<()> {
+    ) -> EvalResult<()> {
         match value {
             Value::Map(inner) => self.paths(machine, row, inner, path, depth + 1),
             Value::List(items) if depth < self.options.depth && !items.is_empty() => {
@@ -192,7 +198,7 @@ impl Survey {
                 }
                 for item in items.iter().take(MOST_ITEMS) {
                     machine.tick()?;
-                    self.below(machine, row, item, path, depth, lists - 1)?;
+                    self.descend(machine, row, item, path, depth, lists - 1)?;
                 }
                 Ok(())
             }
@@ -203,7 +209,7 @@ impl Survey {
     fn finish(self, value: &Value, count: usize, scanned: usize) -> Value {
         let maps = self.maps;
         let whole = matches!(value, Value::Map(_));
-        let of_rows = |column: &Column, latest: Latest| {
+        let of_rows = |column: &Column, latest: LatestPosition| {
             let mut entries = column.entries(latest);
             entries.push(("present", number(column.present())));
             entries.push(("pct", percent(column.present(), scanned)));
@@ -227,14 +233,14 @@ impl Survey {
             entries.push((
                 "keys",
                 named(keys.map(|(key, column)| {
-                    let latest = Latest::First;
+                    let latest = LatestPosition::First;
                     (key, if whole { record(column.entries(latest)) } else { of_rows(&column, latest) })
                 })),
             ));
         }
         if self.options.depth > 0 {
             let described = self.paths.into_iter().map(|(path, column)| {
-                let mut found = of_rows(&column, Latest::Last);
+                let mut found = of_rows(&column, LatestPosition::Last);
                 if let (Value::Map(found), true) = (&mut found, column.values() > column.present()) {
                     Arc::make_mut(found).insert(Value::keyword("value_count"), number(column.values()));
                 }
@@ -250,7 +256,7 @@ impl Survey {
     }
 }
 
-/// Of a hundred, with one decimal.
+/// A percentage with one decimal.
 fn percent(part: usize, whole: usize) -> Value {
     #[expect(clippy::cast_precision_loss, reason = "counts are small")]
     let share = part as f64 * 1_000.0 / whole.max(1) as f64;
@@ -269,7 +275,7 @@ fn counts(counts: BTreeMap<&'static str, usize>) -> Value {
     Value::map(counts.into_iter().map(|(name, count)| (Value::from(name), number(count))))
 }
 
-/// The reference's words: it tells special floats from the others, and times are records there.
+/// The type names of the reference: special floats have their own, and times are records.
 fn type_name(value: &Value) -> &'static str {
     match value.kind() {
         Kind::Float if matches!(value, Value::Float(float) if float.is_nan()) => "nan",

@@ -1,4 +1,4 @@
-//! Sequence functions: what the contract improves on, limits, and laws that hold for all data.
+//! Sequence functions: differences to Clojure that the contract asks for, limits, and laws that hold for all data.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -115,7 +115,7 @@ fn a_comparator_that_fails_ends_the_sort() {
     ]);
 }
 
-/// Numbers that tie now and then, integers and floats.
+/// Numbers that sometimes tie, integers and floats.
 fn number() -> impl Strategy<Value = Value> {
     prop_oneof![(-9i64..9).prop_map(Value::Int), (-9i32..9).prop_map(|x| Value::Float(f64::from(x)))]
 }
@@ -207,7 +207,7 @@ proptest! {
     }
 
     #[test]
-    fn there_are_as_many_combinations_as_counting_says(size in 0i64..9, n in 0i64..10) {
+    fn the_number_of_combinations_is_the_binomial_coefficient(size in 0i64..9, n in 0i64..10) {
         let ways = |size: i64, n: i64| (1..=n).fold(1, |ways, k| ways * (size - n + k) / k);
         let wanted = if n > size { 0 } else { ways(size, n) };
         let found = value(&format!("(count (distinct (combinations (range {size}) {n})))"), &Value::Nil);

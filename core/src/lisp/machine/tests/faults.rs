@@ -1,5 +1,5 @@
-//! A host that breaks off takes its program with it, and nothing else: what was done before is kept, memory stays as it
-//! was, and the next program runs on the same stack.
+//! A panic of the host ends its program only: finished work is kept, memory is unchanged, and the next program runs on
+//! the same stack.
 
 use std::panic::resume_unwind;
 
@@ -9,10 +9,10 @@ use crate::lisp::{CallAddress, Error, Failure, Host, Outcome, Stack, run_on};
 use crate::reasons::Reason;
 use crate::value::{Json, Value, json};
 
-/// A host that breaks off in its tool `breaks`, and when it is asked for the time.
-struct Fragile;
+/// A host that panics in its tool `breaks`, and when its clock is read.
+struct PanickingHost;
 
-impl Host for Fragile {
+impl Host for PanickingHost {
     fn call(&self, _: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
         if tool == "breaks" { broken() } else { Ok(args.clone()) }
     }
@@ -26,7 +26,7 @@ impl Host for Fragile {
     }
 }
 
-/// As a panic, without its report.
+/// Panics without printing a report.
 fn broken() -> ! {
     resume_unwind(Box::new("as planned"))
 }
@@ -39,12 +39,12 @@ fn run(program: &str, workers: u64, stack: &Stack) -> Outcome {
         ("opts", json::parse(&format!(r#"{{"max_parallel_workers": {workers}}}"#)).expect("JSON")),
     ];
     let case = Case::read(&Json::object(members)).expect("a case");
-    let outcome = run_on(&case.input(), &Fragile, stack);
+    let outcome = run_on(&case.input(), &PanickingHost, stack);
     assert_eq!(outcome.memory, *case.input().memory, "{program}");
     outcome
 }
 
-/// How the program ends after it has printed and called a tool; the next one is as good as ever.
+/// The error of a program that first prints and calls a tool; also checks that the next program succeeds.
 fn ended(program: &str, workers: u64) -> (Reason, String) {
     let program = format!("(def kept 2) (println \"seen\") (tool/echo {{:a 1}}) {program}");
     let ended = Stack::with(|stack| {

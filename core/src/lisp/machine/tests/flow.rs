@@ -1,4 +1,4 @@
-//! Control flow gives the same whether a value is a number, a truth, or lies in memory, and wherever it is read.
+//! Control flow is the same whether a value is an integer, a boolean or in memory, and wherever it is read.
 
 use super::{outcome, shown};
 

@@ -1,5 +1,5 @@
-//! Programs that want to run for ever, to eat all memory or to fall off the stack: each ends with its own reason, names
-//! the limit, and the next program runs on the same stack as if nothing had been.
+//! Programs that try to run forever, exhaust the memory or overflow the stack: each ends with its own reason and names
+//! the limit, and the next program runs normally on the same stack.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,19 +8,19 @@ use crate::lisp::{CallAddress, Error, Failure, Host, Outcome, Stack, run_on};
 use crate::reasons::Reason;
 use crate::value::{Json, Value, json};
 
-/// Blocks of a header and a program; the first block says how they are written.
+/// Blocks of a header and a program; the first block describes the format.
 const PROGRAMS: &str = include_str!("hostile.clj");
 
-/// Looks that a program may take in all: far more than any limit on steps of the set allows.
+/// Checks that a program may take in all: far more than any limit on steps of the set allows.
 const MOST_LOOKS: u64 = 200_000;
 
-struct Surroundings<'c> {
+struct HostileHost<'c> {
     case: &'c Case,
     looks: AtomicU64,
     stops_after: u64,
 }
 
-impl Host for Surroundings<'_> {
+impl Host for HostileHost<'_> {
     fn call(&self, _: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
         self.case.answer(tool, args)
     }
@@ -61,7 +61,7 @@ fn all() -> impl Iterator<Item = Hostile> {
 }
 
 fn run(case: &Case, stack: &Stack, stops_after: u64) -> Outcome {
-    run_on(&case.input(), &Surroundings { case, looks: AtomicU64::new(0), stops_after }, stack)
+    run_on(&case.input(), &HostileHost { case, looks: AtomicU64::new(0), stops_after }, stack)
 }
 
 fn ended(outcome: &Outcome) -> (String, String) {

@@ -1,11 +1,11 @@
 //! Each limit ends a program with its own reason, names itself and leaves the process healthy.
 
-use super::{Echo, outcome, run_with, shown};
+use super::{EchoHost, outcome, run_with, shown};
+use crate::lisp::Limits;
 use crate::lisp::Memory;
-use crate::lisp::machine::Limits;
 
 fn limited(source: &str, limits: &Limits) -> (String, String) {
-    let outcome = run_with(source, &Memory::new(), limits, &Echo::default());
+    let outcome = run_with(source, &Memory::new(), limits, &EchoHost::default());
     (shown(&outcome), outcome.result.err().map(|error| error.message()).unwrap_or_default())
 }
 
@@ -87,7 +87,7 @@ fn data_nested_as_deep_as_memory_allows_is_compared_printed_and_dropped() {
         assert_eq!(limited(&format!("{deep} {source}"), &limits).0, expected, "{source}");
     }
     let outcome =
-        run_with(&format!("{deep} (def kept (deep 1000000)) kept"), &Memory::new(), &limits, &Echo::default());
+        run_with(&format!("{deep} (def kept (deep 1000000)) kept"), &Memory::new(), &limits, &EchoHost::default());
     assert!(outcome.result.is_ok());
     drop(outcome);
 }
@@ -109,7 +109,7 @@ fn a_stop_ends_loops_and_long_builtins() {
         "(doseq [a (range 10000) b (range 10000) c (range 10000)] a)",
         "(reduce + (map (fn [x] (reduce + (range x))) (range 100000)))",
     ] {
-        let host = Echo { stops_after: 20, ..Echo::default() };
+        let host = EchoHost { stops_after: 20, ..EchoHost::default() };
         assert_eq!(shown(&run_with(source, &Memory::new(), &limits, &host)), "cancelled", "{source}");
     }
 }

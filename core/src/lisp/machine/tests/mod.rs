@@ -1,4 +1,4 @@
-//! Programs on the machine, as data: what comes out, and which limit ends what.
+//! Programs on the machine, as tables: their results, and the limits that end them.
 
 mod faults;
 mod flow;
@@ -6,25 +6,25 @@ mod hostile;
 mod limits;
 mod order;
 mod parallel;
-mod reading;
+mod projection;
 mod table;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::lisp::machine::Limits;
+use crate::lisp::Limits;
 use crate::lisp::{CallAddress, Error, Failure, Host, Input, Memory, Outcome, ToolInfo, run};
 use crate::reasons::Reason;
 use crate::value::{Map, Value};
 
-/// A host whose tool `echo` gives back its arguments and whose tool `bad` fails.
+/// A host with a tool `echo` that returns its arguments and a tool `bad` that fails.
 #[derive(Default)]
-struct Echo {
-    /// Times the machine has asked for an interruption, and after how many it comes; 0 = never.
+struct EchoHost {
+    /// Number of interruption checks so far, and the check that interrupts; 0 = never.
     asked: AtomicU64,
     stops_after: u64,
 }
 
-impl Host for Echo {
+impl Host for EchoHost {
     fn call(&self, _: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
         if tool == "bad" { Err(Failure::Tool("no luck".to_owned())) } else { Ok(args.clone()) }
     }
@@ -39,7 +39,7 @@ impl Host for Echo {
     }
 }
 
-fn run_with(source: &str, memory: &Memory, limits: &Limits, host: &Echo) -> Outcome {
+fn run_with(source: &str, memory: &Memory, limits: &Limits, host: &EchoHost) -> Outcome {
     let tools = ["echo", "bad"].map(|name| ToolInfo { name: name.to_owned(), ..ToolInfo::default() });
     let journal = Map::default();
     let context = Value::record([("n", Value::Int(7))]);
@@ -55,10 +55,10 @@ fn run_with(source: &str, memory: &Memory, limits: &Limits, host: &Echo) -> Outc
 }
 
 fn outcome(source: &str) -> Outcome {
-    run_with(source, &Memory::new(), &Limits::default(), &Echo::default())
+    run_with(source, &Memory::new(), &Limits::default(), &EchoHost::default())
 }
 
-/// The readable form of a program's value, or the name of the reason why there is none.
+/// The readable form of a program's value, or the name of its error's reason.
 fn shown(outcome: &Outcome) -> String {
     match &outcome.result {
         Ok((_, value)) => value.to_string(),
@@ -132,7 +132,7 @@ fn a_broken_program_keeps_its_record_and_changes_no_memory() {
 #[test]
 fn functions_keep_working_in_later_programs() {
     let first = outcome("(def k 10) (defn f [n] (if (= n 0) k (f (dec n)))) (defn g [x] (def k x))");
-    let later = |source| run_with(source, &first.memory, &Limits::default(), &Echo::default());
+    let later = |source| run_with(source, &first.memory, &Limits::default(), &EchoHost::default());
     assert_eq!(shown(&later("(f 3)")), "10");
     assert_eq!(shown(&later("(def k 11) (f 3)")), "11");
     assert_eq!(shown(&later("(g 12) (f 3)")), "12");
@@ -140,7 +140,7 @@ fn functions_keep_working_in_later_programs() {
 }
 
 #[test]
-fn errors_stand_at_a_place_in_the_program_that_runs() {
+fn errors_have_spans_in_the_running_program() {
     let place = |outcome: Outcome, source: &str| {
         outcome.result.err().and_then(|error| error.span).map(|span| span.text(source).to_owned())
     };
@@ -148,12 +148,12 @@ fn errors_stand_at_a_place_in_the_program_that_runs() {
     assert_eq!(place(outcome(source), source).as_deref(), Some("(+ x nil)"));
     let first = outcome("(defn f [x] (+ x nil))");
     let source = "[1 2 (f 2)]";
-    let later = run_with(source, &first.memory, &Limits::default(), &Echo::default());
+    let later = run_with(source, &first.memory, &Limits::default(), &EchoHost::default());
     assert_eq!(place(later, source).as_deref(), Some("(f 2)"));
 }
 
 #[test]
-fn closures_are_told_apart_and_ordered_as_they_were_made() {
+fn closures_are_distinct_and_ordered_by_creation() {
     let cases = [
         ("(let [f (fn [x] x)] (= f f))", "true"),
         ("(= (fn [x] x) (fn [x] x))", "false"),

@@ -1,5 +1,5 @@
-//! The same program, context and memory give the same bytes every time, whichever branch ends first and however many
-//! threads there are.
+//! Equal programs, contexts and memories give equal bytes, whichever branch ends first and however many threads there
+//! are.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -11,7 +11,7 @@ use crate::value::{Json, Value, json};
 
 const RUNS: u64 = 100;
 
-/// Programs with parallel forms: values, definitions, prints, calls, closures, keywords and errors of all kinds.
+/// Programs with parallel forms: values, definitions, prints, calls, closures, keywords and errors.
 const PROGRAMS: &[&str] = &[
     "(defn f [x] {:k (str x) :v (map (fn [y] (* x y)) (range 5))})
      (def total (reduce + (map :salary data/rows)))
@@ -40,14 +40,14 @@ const PROGRAMS: &[&str] = &[
     "(pmap (fn [x] (tool/echo {:x x}) (if (= x 20) (vec (range 70000)) (vec (range 1000)))) (range 40))",
 ];
 
-/// A host whose tools take longer or shorter, differently in each run.
-struct Uneven<'c> {
+/// A host whose tools take a different time in each run.
+struct JitteryHost<'c> {
     case: &'c Case,
-    /// Changes with each call.
+    /// State of the random generator.
     state: AtomicU64,
 }
 
-impl Host for Uneven<'_> {
+impl Host for JitteryHost<'_> {
     fn call(&self, _: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
         let state = self.state.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
         thread::sleep(Duration::from_micros((state ^ (state >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 56));
@@ -78,19 +78,19 @@ fn case(program: &str, workers: u64) -> Case {
     Case::read(&Json::object(members.chain([("program", Json::str(program))]))).expect("a case")
 }
 
-/// Everything that a run leaves behind, and its steps.
-fn left(program: &str, workers: u64, seed: u64) -> String {
+/// All outputs of a run, and its steps.
+fn outputs(program: &str, workers: u64, seed: u64) -> String {
     let case = case(program, workers);
-    let outcome = run(&case.input(), &Uneven { case: &case, state: AtomicU64::new(seed) });
+    let outcome = run(&case.input(), &JitteryHost { case: &case, state: AtomicU64::new(seed) });
     format!("{} {} {:?}", case.record(&outcome).to_text(), outcome.usage.steps, outcome.memory)
 }
 
 #[test]
 fn a_hundred_runs_leave_the_same_bytes() {
     for program in PROGRAMS {
-        let first = left(program, 8, 0);
+        let first = outputs(program, 8, 0);
         for seed in 1..RUNS {
-            assert_eq!(left(program, 8, seed), first, "{program}");
+            assert_eq!(outputs(program, 8, seed), first, "{program}");
         }
     }
 }
@@ -98,9 +98,9 @@ fn a_hundred_runs_leave_the_same_bytes() {
 #[test]
 fn one_thread_leaves_what_eight_leave() {
     for program in PROGRAMS {
-        let first = left(program, 1, 0);
+        let first = outputs(program, 1, 0);
         for (workers, seed) in (2..=8).zip(1..) {
-            assert_eq!(left(program, workers, seed), first, "{workers} workers: {program}");
+            assert_eq!(outputs(program, workers, seed), first, "{workers} workers: {program}");
         }
     }
 }

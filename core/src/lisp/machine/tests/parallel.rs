@@ -1,11 +1,11 @@
-//! Branches side by side give the same as one after the other.
+//! Parallel branches give the same results as sequential ones.
 
-use super::{Echo, outcome, run_with, shown};
+use super::{EchoHost, outcome, run_with, shown};
+use crate::lisp::Limits;
 use crate::lisp::Memory;
-use crate::lisp::machine::Limits;
 
 #[test]
-fn results_and_records_stand_in_the_order_of_the_branches() {
+fn results_and_records_are_in_the_order_of_the_branches() {
     let source = "(pmap (fn [x] (tool/echo {:x x}) (println x) (def y x) (* x x)) (range 40))";
     let outcome = outcome(source);
     let squares: Vec<String> = (0..40).map(|x| (x * x).to_string()).collect();
@@ -30,7 +30,7 @@ fn branches_may_have_branches_and_few_threads() {
     let source = "(pmap (fn [x] (reduce + (pmap (fn [y] (* x y)) (range 10)))) (range 10))";
     for workers in [1, 2, 8] {
         let limits = Limits { parallel_workers: workers, ..Limits::default() };
-        let outcome = run_with(source, &Memory::new(), &limits, &Echo::default());
+        let outcome = run_with(source, &Memory::new(), &limits, &EchoHost::default());
         assert_eq!(shown(&outcome), "[0 45 90 135 180 225 270 315 360 405]");
     }
 }
@@ -38,13 +38,13 @@ fn branches_may_have_branches_and_few_threads() {
 #[test]
 fn limits_hold_in_branches() {
     let limits = Limits { loop_jumps: 1_000_000, ..Limits::default() };
-    let run = |source| shown(&run_with(source, &Memory::new(), &limits, &Echo::default()));
+    let run = |source| shown(&run_with(source, &Memory::new(), &limits, &EchoHost::default()));
     assert_eq!(
         run("(pmap (fn [n] (reduce (fn [v x] (conj v (str x \"abcdefghijk\"))) [] (range 400000))) [1 2])"),
         "memory_exceeded"
     );
     assert_eq!(run("(defn f [n] (first (pmap f [n]))) (f 1)"), "memory_exceeded");
     let most = Limits { tool_calls: Some(5), ..Limits::default() };
-    let outcome = run_with("(pmap (fn [x] (tool/echo {})) (range 20))", &Memory::new(), &most, &Echo::default());
+    let outcome = run_with("(pmap (fn [x] (tool/echo {})) (range 20))", &Memory::new(), &most, &EchoHost::default());
     assert!(outcome.result.is_err());
 }

@@ -1,5 +1,5 @@
-//! Each row of the table of limits that holds for programs: a program that goes beyond it gets the row's reason, and is
-//! told the row's value, what it is the value of, and what to do instead.
+//! Rows of the table of limits for programs: a program that exceeds one gets the row's reason, and a message with the
+//! row's value, its meaning, and what to do instead.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,10 +12,10 @@ use crate::lisp::{CallAddress, Error, Failure, Host, run};
 use crate::reasons::Reason;
 use crate::value::{Json, Value, json};
 
-/// A host on whose clock each look takes a millisecond.
-struct Ticking<'c>(&'c Case, AtomicU64);
+/// A host whose clock advances by a millisecond per reading.
+struct TickingHost<'c>(&'c Case, AtomicU64);
 
-impl Host for Ticking<'_> {
+impl Host for TickingHost<'_> {
     fn call(&self, _: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
         self.0.answer(tool, args)
     }
@@ -40,11 +40,11 @@ fn ended(program: &str, options: &str) -> Result<Value, Error> {
         ("opts", json::parse(options).expect("JSON")),
     ];
     let case = Case::read(&Json::object(members)).expect("a case");
-    run(&case.input(), &Ticking(&case, AtomicU64::new(0))).result.map(|(_, value)| value)
+    run(&case.input(), &TickingHost(&case, AtomicU64::new(0))).result.map(|(_, value)| value)
 }
 
 #[test]
-fn beyond_a_limit_a_program_is_told_its_value() {
+fn the_error_of_an_exceeded_limit_names_its_value() {
     let nested = format!("{}{}", "[".repeat(70), "]".repeat(70));
     let threaded = format!("(-> 1 {})", "inc ".repeat(600));
     let long = "9".repeat(101);

@@ -1,22 +1,22 @@
-//! Which brackets of a program belong together, and what is missing at its end. For editors, the console and the search
-//! for programs in replies; any text will do.
+//! Matching brackets of a program, and the brackets missing at its end. For editors, the console and the search for
+//! programs in replies; works on any text.
 
 use super::{Ending, Lexeme, Lexemes, Opener};
 use crate::text::Span;
 
-/// How far a text is a sequence of whole forms.
+/// The brackets and strings that are open at the end of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Balance {
-    /// The brackets that are open at the end, the outermost first.
+    /// The open brackets, outermost first.
     pub open: Vec<(Opener, Span)>,
-    /// The string or regular expression that is open at the end: its opening quote.
+    /// The opening quote of an open string or regular expression.
     pub text: Option<Span>,
-    /// The first place that can never be right: a closing bracket of the wrong kind, or a character that begins nothing.
+    /// The first error: a closing bracket of the wrong kind, or a character that begins no token.
     pub fault: Option<Span>,
 }
 
 impl Balance {
-    /// Of a text. Brackets behind a fault are not looked at.
+    /// The balance of a text. Brackets after an error are ignored.
     pub fn of(source: &str) -> Self {
         let mut balance = Self::default();
         for (span, lexeme) in Lexemes::new(source) {
@@ -37,19 +37,18 @@ impl Balance {
         balance
     }
 
-    /// Would more text help? False for a whole program, and for one that more text cannot mend.
+    /// True if more text could complete it. False for a complete program, and for one with an error.
     pub fn is_open(&self) -> bool {
         self.fault.is_none() && (self.text.is_some() || !self.open.is_empty())
     }
 
-    /// Nothing is open and nothing is wrong.
+    /// True if nothing is open and there is no error.
     pub fn is_whole(&self) -> bool {
         self.fault.is_none() && !self.is_open()
     }
 }
 
-/// The bracket at byte `at` and the one that belongs to it, opening one first. `None` when none stands there, or it is
-/// alone.
+/// The bracket at byte `at` and its match, opening one first. `None` if there is no bracket, or it has no match.
 pub fn matching(source: &str, at: usize) -> Option<(Span, Span)> {
     let mut open: Vec<(Opener, Span)> = Vec::new();
     for (span, lexeme) in Lexemes::new(source) {

@@ -1,27 +1,26 @@
-//! The tokenizer of PTC-Lisp: the only place that knows where a token ends (language contract §2).
+//! The tokenizer of PTC-Lisp: the only definition of its tokens (language contract §2).
 //!
-//! In: a text, broken or not. Out: lexemes that cover all of it in order, without gaps or overlaps, on character borders,
-//! in linear time and without allocation. The reader, the formatter, the extraction of programs from replies and the
-//! colours read them. It must never fail and never decide what a text means.
+//! In: a text, valid or not. Out: lexemes that cover all of it in order, without gaps or overlaps, on character
+//! boundaries, in linear time and without allocation. Used by the reader, the formatter, the extraction of programs
+//! from replies, and syntax highlighting. It must never fail and never interpret a text.
 
 mod bracket;
-mod colour;
 #[cfg(test)]
 mod tests;
 
 pub use bracket::{Balance, matching};
-pub use colour::lisp;
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::text::Span;
+use crate::text::lex::{Lexer, Token, TokenKind};
 
-/// What a piece of a program's text is.
+/// The kind of a piece of a program's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Lexeme {
     /// White space and commas.
     Space,
-    /// From `;` up to the end of the line, which does not belong to it.
+    /// From `;` up to the end of the line, without the line feed.
     Comment,
     /// An opening bracket with its `#`.
     Open(Opener),
@@ -33,7 +32,7 @@ pub enum Lexeme {
     Regex(Ending),
     /// `\x`, `\newline`
     Char,
-    /// Digits, with a sign or without.
+    /// Digits, with or without a sign.
     Integer,
     /// A number with a fraction or an exponent.
     Float,
@@ -53,7 +52,7 @@ pub enum Lexeme {
     Var,
     /// `#_`
     Discard,
-    /// One character that begins nothing.
+    /// One character that begins no token.
     Unknown,
 }
 
@@ -68,7 +67,7 @@ pub enum Bracket {
     Curly,
 }
 
-/// What an opening bracket begins.
+/// The form that an opening bracket begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Opener {
     /// `(`
@@ -83,12 +82,12 @@ pub enum Opener {
     Short,
 }
 
-/// Whether a quoted text has its closing quote.
+/// The end of a quoted text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ending {
-    /// It has.
+    /// It has a closing quote.
     Closed,
-    /// The text ends first.
+    /// It is cut by the end of the text.
     Open,
 }
 
@@ -104,7 +103,7 @@ impl Bracket {
 }
 
 impl Opener {
-    /// The bracket it opens.
+    /// The kind of bracket.
     pub fn bracket(self) -> Bracket {
         match self {
             Self::List | Self::Short => Bracket::Round,
@@ -122,7 +121,7 @@ pub struct Lexemes<'a> {
 }
 
 impl<'a> Lexemes<'a> {
-    /// From the start of a text. A byte order mark there counts as space.
+    /// The lexemes from the start of a text. A byte order mark there counts as space.
     pub fn new(source: &'a str) -> Self {
         Self { rest: source, at: 0 }
     }
@@ -155,7 +154,7 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 pub(crate) const CHARS: [(&str, &str); 6] =
     [("newline", "\n"), ("space", " "), ("tab", "\t"), ("return", "\r"), ("backspace", "\u{8}"), ("formfeed", "\u{c}")];
 
-/// The first lexeme of a text that is not empty, and its bytes.
+/// The first lexeme of a non-empty text, and its length in bytes.
 fn lexeme(rest: &str) -> (usize, Lexeme) {
     let bytes = rest.as_bytes();
     match bytes[0] {
@@ -188,7 +187,7 @@ fn lexeme(rest: &str) -> (usize, Lexeme) {
     }
 }
 
-/// At `#`.
+/// A token that starts with `#`.
 fn hashed(rest: &str) -> (usize, Lexeme) {
     let bytes = rest.as_bytes();
     match bytes.get(1) {
@@ -220,7 +219,7 @@ fn symbol(name: &str) -> (usize, Lexeme) {
     (name.len(), lexeme)
 }
 
-/// At a double quote: bytes up to and with the one that closes it.
+/// After a double quote: the number of bytes including the closing one.
 fn quoted(bytes: &[u8]) -> (usize, Ending) {
     let mut at = 1;
     while let Some(byte) = bytes.get(at) {
@@ -233,7 +232,7 @@ fn quoted(bytes: &[u8]) -> (usize, Ending) {
     (bytes.len(), Ending::Open)
 }
 
-/// After a backslash.
+/// A character, after its backslash.
 fn character(rest: &str) -> (usize, Lexeme) {
     let named = CHARS.iter().map(|(name, _)| *name).find(|name| rest.starts_with(name));
     match named.or_else(|| rest.graphemes(true).next()) {
@@ -263,12 +262,12 @@ fn number(bytes: &[u8], start: usize) -> (usize, Lexeme) {
     (end, if end == whole { Lexeme::Integer } else { Lexeme::Float })
 }
 
-/// Bytes of the name that `bytes` start with; 0 when they start with none.
+/// The length of the name at the start of `bytes`; 0 if there is none.
 fn name(bytes: &[u8]) -> usize {
     if bytes.first().is_some_and(|first| starts_name(*first)) { run(bytes, is_in_name) } else { 0 }
 }
 
-/// How many bytes at the start belong.
+/// The number of leading bytes that match.
 #[inline]
 fn run(bytes: &[u8], belongs: impl Fn(u8) -> bool) -> usize {
     bytes.iter().position(|byte| !belongs(*byte)).unwrap_or(bytes.len())
@@ -279,7 +278,7 @@ const NAME_START: u8 = 2;
 const NAME: u8 = 4;
 const KEYWORD: u8 = 8;
 
-/// What each byte can be part of; looking it up is faster than asking.
+/// The tokens that each byte can be part of; a table lookup is faster than comparisons.
 const PARTS: [u8; 256] = {
     let mut parts = [0; 256];
     let mut byte = 0_u8;
@@ -324,4 +323,41 @@ fn is_in_name(byte: u8) -> bool {
 
 fn is_in_keyword(byte: u8) -> bool {
     is_part(byte, KEYWORD)
+}
+
+/// The tokens of a program. Matching brackets have the same depth.
+pub fn lisp(source: &str) -> Vec<Token> {
+    let mut lexer = Lexer::new(source);
+    let mut open: Vec<Bracket> = Vec::new();
+    for (span, lexeme) in Lexemes::new(source) {
+        let kind = match lexeme {
+            Lexeme::Space => TokenKind::Plain,
+            Lexeme::Comment | Lexeme::Discard => TokenKind::Comment,
+            Lexeme::Open(opener) => {
+                open.push(opener.bracket());
+                depth(open.len())
+            }
+            Lexeme::Close(bracket) => {
+                let level = depth(open.len());
+                if open.pop() == Some(bracket) { level } else { TokenKind::Error }
+            }
+            Lexeme::String(_) => TokenKind::String,
+            Lexeme::Regex(_) => TokenKind::Regex,
+            Lexeme::Char => TokenKind::Char,
+            Lexeme::Integer | Lexeme::Float | Lexeme::SpecialFloat => TokenKind::Number,
+            Lexeme::Constant => TokenKind::Literal,
+            Lexeme::Keyword => TokenKind::Keyword,
+            Lexeme::Symbol => TokenKind::Symbol,
+            Lexeme::Placeholder => TokenKind::Placeholder,
+            Lexeme::Quoted | Lexeme::Var => TokenKind::Quote,
+            Lexeme::Unknown => TokenKind::Error,
+        };
+        lexer.token(span.end - span.start, kind);
+    }
+    lexer.tokens
+}
+
+/// The kind of a bracket at a level, from 1.
+fn depth(level: usize) -> TokenKind {
+    TokenKind::Bracket(u8::try_from(level).unwrap_or(u8::MAX))
 }

@@ -62,7 +62,7 @@ fn brackets_find_their_partners() {
 }
 
 #[test]
-fn open_input_is_told_from_whole_and_broken_input() {
+fn open_input_is_distinguished_from_complete_and_invalid_input() {
     let state = |source: &str| {
         let balance = Balance::of(source);
         (balance.is_open(), balance.is_whole())

@@ -1,0 +1,151 @@
+//! The input of a program: its text, data, memory, limits and options.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::limits::{
+    LOOP_JUMPS, Limit, PARALLEL_TIMEOUT, PARALLEL_WORKERS, PRINT_CHARS, PROGRAM_BYTES, PROGRAM_DEPTH, PROGRAM_MEMORY,
+    PROGRAM_STEPS, PROGRAM_SYMBOLS, TOOL_CALLS,
+};
+
+use super::ToolInfo;
+use crate::value::{Keyword, Map, Value};
+
+/// The complete input of a program. Equal inputs with a host that returns equal results have equal outcomes.
+#[derive(Debug, Clone)]
+pub struct Input<'a> {
+    /// The program's text.
+    pub source: &'a str,
+    /// The data read as `data/key`; a map.
+    pub context: &'a Value,
+    /// Definitions of earlier programs.
+    pub memory: &'a Memory,
+    /// The tools that may be called.
+    pub tools: &'a [ToolInfo],
+    /// Results of earlier programs, oldest first: the last is `*1`.
+    pub history: &'a [Value],
+    /// Results of `task` by id; `None` = the journal is off.
+    pub journal: Option<&'a Map>,
+    /// The value of `(budget/remaining)`; nil outside of an agent.
+    pub budget: &'a Value,
+    /// The limits of the program.
+    pub limits: &'a Limits,
+    /// The accepted dialect.
+    pub dialect: Dialect,
+    /// The value of `data/key` if the key is missing.
+    pub absent_data: AbsentData,
+    /// Printed values omit entries that the [`firewall`](super::firewall) hides.
+    pub firewall: bool,
+    /// The extent of `return` and `fail`.
+    pub return_scope: ReturnScope,
+}
+
+static NOTHING: Value = Value::Nil;
+static EMPTY_MEMORY: Memory = Memory::new();
+
+impl<'a> Input<'a> {
+    /// A program alone: no data, memory, tools or history, in the current dialect.
+    pub fn new(source: &'a str, limits: &'a Limits) -> Self {
+        Self {
+            source,
+            context: &NOTHING,
+            memory: &EMPTY_MEMORY,
+            tools: &[],
+            history: &[],
+            journal: None,
+            budget: &NOTHING,
+            limits,
+            dialect: Dialect::default(),
+            absent_data: AbsentData::default(),
+            firewall: false,
+            return_scope: ReturnScope::default(),
+        }
+    }
+}
+
+/// The definitions made by `def` and similar forms, by name.
+pub type Memory = BTreeMap<Keyword, Binding>;
+
+/// A name's value in memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Binding {
+    /// The value; keywords and functions are not converted.
+    pub value: Value,
+    /// The text given to `def` or `defn`.
+    pub doc: Option<Arc<str>>,
+}
+
+/// The accepted forms of older versions (language contract §23).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dialect {
+    /// None.
+    #[default]
+    Current,
+    /// All, translated to modern ones.
+    Legacy,
+    /// As `Current`; as `Legacy` if that fails in analysis and the program uses such a form.
+    Auto,
+}
+
+/// The value of `data/key` if the key is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AbsentData {
+    /// nil
+    #[default]
+    Nil,
+    /// `runtime_error`: the option `strict_data`.
+    Fails,
+}
+
+/// The extent of `return` and `fail`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReturnScope {
+    /// The whole run.
+    #[default]
+    Run,
+    /// The program only; the run continues with its result.
+    Call,
+}
+
+/// The limits of a program. The host limits time: see [`crate::lisp::Host::interrupt`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Total steps.
+    pub steps: u64,
+    /// Bytes allocated in addition to the input.
+    pub memory_bytes: u64,
+    /// Depth of nested calls.
+    pub depth: u64,
+    /// Jumps of one loop, or of one call that recurs.
+    pub loop_jumps: u64,
+    /// Bytes of the program's text.
+    pub program_bytes: u64,
+    /// Distinct symbols and keywords, including keywords made at run time.
+    pub symbols: u64,
+    /// Characters kept of one printed entry.
+    pub print_chars: u64,
+    /// Threads for branches at a time.
+    pub parallel_workers: u64,
+    /// Time for one `pmap` or `pcalls`, in ms.
+    pub parallel_timeout_ms: u64,
+    /// Tool calls; `None` = any number.
+    pub tool_calls: Option<u64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let usual = |limit: &Limit| limit.default.unwrap_or(limit.max);
+        Self {
+            steps: usual(&PROGRAM_STEPS),
+            memory_bytes: usual(&PROGRAM_MEMORY),
+            depth: usual(&PROGRAM_DEPTH),
+            loop_jumps: usual(&LOOP_JUMPS),
+            program_bytes: usual(&PROGRAM_BYTES),
+            symbols: usual(&PROGRAM_SYMBOLS),
+            print_chars: usual(&PRINT_CHARS),
+            parallel_workers: usual(&PARALLEL_WORKERS),
+            parallel_timeout_ms: usual(&PARALLEL_TIMEOUT),
+            tool_calls: TOOL_CALLS.default,
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Rows of the table of builtins. Rows are built in constants: `Builtin::new("take", Arity::exactly(2), take).…`.
+
+use std::fmt;
+
+use super::Machine;
+use crate::lisp::EvalResult;
+use crate::value::Value;
+
+/// A builtin function, or a form of the language.
+#[derive(Clone, Copy)]
+pub struct Builtin {
+    /// Its name, without a namespace.
+    pub name: &'static str,
+    /// The number of arguments.
+    pub arity: Arity,
+    /// Its calls, one per line: `(take n coll)`.
+    pub signatures: &'static [&'static str],
+    /// Its description, one sentence.
+    pub about: &'static str,
+    /// Programs and the readable form of their values; a test runs all.
+    pub examples: &'static [(&'static str, &'static str)],
+    /// Its relation to Clojure.
+    pub clojure: Clojure,
+    /// Its time complexity.
+    pub cost: Cost,
+    /// Its implementation.
+    pub run: Implementation,
+}
+
+/// The implementation of a builtin.
+#[derive(Clone, Copy)]
+pub enum Implementation {
+    /// Takes the arguments (and may move them out of the slice) and returns the value. The arity has been checked. The
+    /// machine adds the builtin's name and the span of the call to errors.
+    Function(fn(&mut Machine<'_>, &mut [Value]) -> EvalResult),
+    /// A special form or macro: implemented by the analyser, and not a value.
+    Form,
+}
+
+/// The number of arguments that a builtin takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arity {
+    /// The minimum.
+    pub min: u8,
+    /// The maximum; `None` = any number.
+    pub max: Option<u8>,
+}
+
+/// The relation of a builtin to the Clojure function of the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clojure {
+    /// Equal for all values of this language.
+    Same,
+    /// Same name, with the difference in one sentence.
+    Differs(&'static str),
+    /// Not in Clojure.
+    Extension,
+    /// Exists in Clojure under another name: `clojure.string/join`, `java.time.Instant/parse`.
+    Named(&'static str),
+}
+
+/// Growth of the time of a call with the size of its arguments, without calls of function arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cost {
+    /// Constant.
+    Constant,
+    /// Logarithmic.
+    Logarithmic,
+    /// Linear.
+    Linear,
+    /// n log n.
+    Sorting,
+    /// Linear in the size of the result, which may exceed that of the arguments.
+    Output,
+}
+
+impl Arity {
+    /// Exactly `n`.
+    pub const fn exactly(n: u8) -> Self {
+        Self { min: n, max: Some(n) }
+    }
+
+    /// `n` or more.
+    pub const fn from(n: u8) -> Self {
+        Self { min: n, max: None }
+    }
+
+    /// From `min` to `max`.
+    pub const fn between(min: u8, max: u8) -> Self {
+        Self { min, max: Some(max) }
+    }
+
+    /// True if there is only one allowed number.
+    pub fn is_exact(self) -> bool {
+        self.max == Some(self.min)
+    }
+
+    /// True if this number of arguments is allowed.
+    pub fn allows(self, count: usize) -> bool {
+        count >= usize::from(self.min) && self.max.is_none_or(|max| count <= usize::from(max))
+    }
+}
+
+/// "2 arguments", "1 or 2 arguments", "2 to 4 arguments", "at least 1 argument".
+impl fmt::Display for Arity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let noun = |count: u8| if count == 1 { "argument" } else { "arguments" };
+        match (self.min, self.max) {
+            (0, Some(0)) => f.write_str("no arguments"),
+            (min, Some(max)) if min == max => write!(f, "{min} {}", noun(min)),
+            (min, Some(max)) if max == min + 1 => write!(f, "{min} or {max} {}", noun(max)),
+            (min, Some(max)) => write!(f, "{min} to {max} {}", noun(max)),
+            (0, None) => f.write_str("any number of arguments"),
+            (min, None) => write!(f, "at least {min} {}", noun(min)),
+        }
+    }
+}
+
+impl Builtin {
+    /// A function with its name, arity and code; by default linear and the same as in Clojure.
+    pub const fn new(name: &'static str, arity: Arity, run: fn(&mut Machine<'_>, &mut [Value]) -> EvalResult) -> Self {
+        Self {
+            name,
+            arity,
+            signatures: &[],
+            about: "",
+            examples: &[],
+            clojure: Clojure::Same,
+            cost: Cost::Linear,
+            run: Implementation::Function(run),
+        }
+    }
+
+    /// A special form or macro.
+    pub const fn form(name: &'static str, arity: Arity) -> Self {
+        Self {
+            name,
+            arity,
+            signatures: &[],
+            about: "",
+            examples: &[],
+            clojure: Clojure::Same,
+            cost: Cost::Constant,
+            run: Implementation::Form,
+        }
+    }
+
+    /// Sets the calls and the description.
+    #[must_use]
+    pub const fn doc(mut self, signatures: &'static [&'static str], about: &'static str) -> Self {
+        self.signatures = signatures;
+        self.about = about;
+        self
+    }
+
+    /// Sets the examples.
+    #[must_use]
+    pub const fn examples(mut self, examples: &'static [(&'static str, &'static str)]) -> Self {
+        self.examples = examples;
+        self
+    }
+
+    /// Sets the relation to Clojure.
+    #[must_use]
+    pub const fn clojure(mut self, clojure: Clojure) -> Self {
+        self.clojure = clojure;
+        self
+    }
+
+    /// Sets the time complexity.
+    #[must_use]
+    pub const fn cost(mut self, cost: Cost) -> Self {
+        self.cost = cost;
+        self
+    }
+
+    /// The same implementation under another name.
+    #[must_use]
+    pub const fn named(mut self, name: &'static str, signatures: &'static [&'static str]) -> Self {
+        self.name = name;
+        self.signatures = signatures;
+        self
+    }
+}
+
+impl fmt::Debug for Builtin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#<builtin {}>", self.name)
+    }
+}

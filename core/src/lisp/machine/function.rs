@@ -1,0 +1,117 @@
+//! The functions of the language: closures, builtins, tools, and functions made of other functions.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{Builtin, Lambda, Machine};
+use crate::lisp::EvalResult;
+use crate::value::{Function, FunctionBody, FunctionIdentity, Value};
+
+/// The name of the functions that `reduced` makes.
+pub(crate) const REDUCED: &str = "reduced";
+
+/// The body of a function value.
+pub(crate) enum Callable {
+    /// Made by `fn`, `defn` or `#()`.
+    Closure(Closure),
+    /// A builtin as a value.
+    Builtin(&'static Builtin),
+    /// `tool/name` as a value.
+    Tool(Arc<str>),
+    /// Made by `comp`, `partial`, `juxt` and similar builtins.
+    Bound(Bound),
+}
+
+/// Code with the values it closed over.
+pub struct Closure {
+    /// The compiled function.
+    pub lambda: Arc<Lambda>,
+    /// Values of its free locals, in the order its code expects.
+    pub captures: Vec<Value>,
+    /// Number of the closure, by which closures are ordered and distinguished: counted per program from a number that
+    /// depends on its text and on the functions in memory.
+    pub serial: u64,
+}
+
+/// A builtin that makes functions, applied to its parts.
+pub(crate) struct Bound {
+    /// The builtin that made it.
+    pub(crate) name: &'static str,
+    /// Calls it: the parts it was made of, then the arguments.
+    pub(crate) run: fn(&mut Machine<'_>, &[Value], &mut [Value]) -> EvalResult,
+    /// The values it was made of.
+    pub(crate) parts: Vec<Value>,
+}
+
+impl Closure {
+    /// A function value for the same closure.
+    pub(crate) fn to_value(&self) -> Value {
+        let closure = Self { lambda: Arc::clone(&self.lambda), captures: self.captures.clone(), serial: self.serial };
+        Callable::Closure(closure).into_value()
+    }
+}
+
+impl Callable {
+    /// The body of a function of the language.
+    #[inline]
+    pub(crate) fn of(function: &Function) -> Option<&Self> {
+        function.downcast_ref()
+    }
+
+    /// The body of a value that is a function.
+    #[inline]
+    pub(crate) fn of_value(value: &Value) -> Option<&Self> {
+        match value {
+            Value::Function(function) => Self::of(function),
+            _ => None,
+        }
+    }
+
+    /// A function made of others, as a value.
+    pub(crate) fn bound(
+        name: &'static str,
+        parts: Vec<Value>,
+        run: fn(&mut Machine<'_>, &[Value], &mut [Value]) -> EvalResult,
+    ) -> Value {
+        Self::Bound(Bound { name, run, parts }).into_value()
+    }
+
+    /// A function value with this body.
+    pub(crate) fn into_value(self) -> Value {
+        Value::Function(Arc::new(Function::new(self)))
+    }
+}
+
+impl FunctionBody for Callable {
+    fn identity(&self) -> FunctionIdentity<'_> {
+        let (kind, number, text, address) = match self {
+            Self::Builtin(builtin) => (0, 0, builtin.name, 0),
+            Self::Tool(name) => (1, 0, &**name, 0),
+            Self::Bound(bound) => (2, 0, bound.name, bound.parts.as_ptr().addr()),
+            Self::Closure(closure) => (3, closure.serial, closure.lambda.source(), 0),
+        };
+        FunctionIdentity { kind, number, text, address }
+    }
+
+    fn take_values(&mut self) -> Vec<Value> {
+        match self {
+            Self::Closure(closure) => std::mem::take(&mut closure.captures),
+            Self::Bound(bound) => std::mem::take(&mut bound.parts),
+            Self::Builtin(_) | Self::Tool(_) => Vec::new(),
+        }
+    }
+}
+
+/// The readable form of language contract §17.
+impl fmt::Display for Callable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closure(closure) => write!(f, "#fn{}", closure.lambda.params()),
+            Self::Builtin(_) => f.write_str("#<builtin>"),
+            Self::Tool(name) => write!(f, "#<tool {name}>"),
+            // It cannot be called, and its contents may be large.
+            Self::Bound(bound) if bound.name == REDUCED => f.write_str("#<reduced>"),
+            Self::Bound(_) => f.write_str("#fn[...]"),
+        }
+    }
+}

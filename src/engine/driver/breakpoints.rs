@@ -1,0 +1,77 @@
+//! Breakpoints: a run stops before a call, or when a program has ended, until the user lets it continue.
+//!
+//! In: what a run has come to. Out: nothing changes; question and answer are recorded, so that a replay stops at the same places. What the
+//! user may inspect there is in the session.
+
+use std::sync::atomic::Ordering;
+
+use ptc_core::lisp::{Memory, Outcome, Signal};
+use ptc_core::value::{Bounds, Value};
+
+use super::state::{Driver, Halt};
+use crate::event::{Address, QuestionAsked};
+use crate::port::{Breakpoint, Checkpoint, Question};
+use crate::tool::Tool;
+
+/// The number of the question at a breakpoint among those of a call.
+const AT_CALL: u32 = 3;
+/// Characters of a value that a question shows.
+const SHOWN: usize = 500;
+/// The one answer there is.
+const GO_ON: &str = "go on";
+
+impl Driver<'_> {
+    /// Before a tool is called with these arguments.
+    pub(super) async fn break_at_call(&self, at: &Address, tool: &Tool, args: &Value) -> Result<(), Halt> {
+        let asked = at.question(AT_CALL);
+        if !self.breaks(&asked, &[Breakpoint::Tool(tool.name.clone())]) {
+            return Ok(());
+        }
+        let text = format!("The run stops before it calls (tool/{} {})", tool.name, printed(args));
+        self.wait_at(at, asked, text).await
+    }
+
+    /// When a program has ended.
+    pub(super) async fn break_at_end(&self, at: &Address, outcome: &Outcome, before: &Memory) -> Result<(), Halt> {
+        let mut defined: Vec<(&str, &Value)> = outcome
+            .memory
+            .iter()
+            .filter(|(name, binding)| before.get(*name) != Some(*binding))
+            .map(|(name, binding)| (name.name(), &binding.value))
+            .collect();
+        defined.sort_by_key(|(name, _)| *name);
+        let failed = match &outcome.result {
+            Ok((Signal::Fail, value)) => Some(format!("(fail {})", printed(value))),
+            Ok(_) => None,
+            Err(error) => Some(format!("{}: {}", error.reason.name(), error.message())),
+        };
+        let met = defined.iter().map(|(name, _)| Breakpoint::Def((*name).to_owned()));
+        let met: Vec<Breakpoint> = met.chain(failed.is_some().then_some(Breakpoint::Error)).collect();
+        let asked = at.question(self.questions.load(Ordering::Relaxed));
+        if met.is_empty() || !self.breaks(&asked, &met) {
+            return Ok(());
+        }
+        self.questions.fetch_add(1, Ordering::Relaxed);
+        let lines = defined.iter().map(|(name, value)| format!("\n{name} = {}", printed(value)));
+        let lines: String = lines.chain(failed.map(|words| format!("\n{words}"))).collect();
+        self.wait_at(at, asked, format!("The run stops behind its program:{lines}")).await
+    }
+
+    /// Does the run stop because it has come to one of these?
+    fn breaks(&self, question: &Address, met: &[Breakpoint]) -> bool {
+        let recorded = self.ports.history.asked(question, QuestionAsked::BREAKPOINT);
+        recorded.unwrap_or_else(|| self.ports.person.stops_at(Checkpoint::Breakpoints(met)))
+    }
+
+    /// Waits until the user lets the run continue.
+    async fn wait_at(&self, at: &Address, asked: Address, text: String) -> Result<(), Halt> {
+        let options = vec![GO_ON.to_owned()];
+        let kind = QuestionAsked::BREAKPOINT.to_owned();
+        self.emit(&asked, QuestionAsked { kind, text: text.clone(), options: options.clone() }).await?;
+        self.answer(at, Question { address: asked, text, options, gate: None }).await.map(drop)
+    }
+}
+
+fn printed(value: &Value) -> String {
+    value.print(Bounds { items: None, chars: Some(SHOWN) }).text
+}

@@ -1,0 +1,117 @@
+//! Consent and unknown outcomes: what the user decides about a call before it is made.
+//!
+//! In: a call of a tool that starts a process or leaves the machine. Out: whether it may be made. Question and decision are recorded, so that
+//! a replay decides the same without a question.
+
+use ptc_core::reasons::Reason;
+use ptc_core::value::{Json, Value};
+
+use super::state::{Driver, Halt};
+use crate::engine::history::{answer_text, is_unknown, was_asked};
+use crate::event::{Address, AnswerGiven, ErrorRecord, JsonText, QuestionAsked};
+use crate::port::Question;
+use crate::tool::{ALLOW_FLAG, Decision, NOBODY, Ruling, Tool};
+
+/// Who gives the answers that no policy gives, as it is recorded.
+const USER: &str = "person";
+/// Characters of the arguments that a question shows.
+const ARGS_CHARS: usize = 2_000;
+/// The answers to the question about a call whose outcome is unknown: make it again, or continue without its result.
+const AGAIN: [&str; 2] = ["repeat", "skip"];
+
+impl Driver<'_> {
+    /// May this call be made? `Some`: no, and why.
+    pub(super) async fn denied(&self, at: &Address, tool: &Tool, args: &Value) -> Result<Option<ErrorRecord>, Halt> {
+        let Some(definition) = tool.definition() else { return Ok(None) };
+        // One question at a time: of two calls that come together the second knows what was decided about the first.
+        let _asking = self.input.tree.asking().await;
+        let asked = at.question(0);
+        let recorded = self.ports.history.asked(&asked, QuestionAsked::CONSENT);
+        if !recorded.unwrap_or_else(|| !self.input.tree.allows(&definition)) {
+            return Ok(None);
+        }
+        let text = question(tool, &definition, args);
+        let options: Vec<String> = Decision::ALL.iter().map(|decision| decision.name().to_owned()).collect();
+        let (kind, shown) = (QuestionAsked::CONSENT.to_owned(), options.clone());
+        self.emit(&asked, QuestionAsked { kind, text: text.clone(), options }).await?;
+        let (ruling, unread) = if let Some(ruling) = self.ruling(&asked, &definition) {
+            let value = JsonText::of(&Json::str(ruling.decision.name()));
+            self.emit(&asked, AnswerGiven { by: ruling.by.clone(), value, edited: false }).await?;
+            (ruling, String::new())
+        } else {
+            let is_recorded = self.ports.history.answer(&asked).is_some();
+            let answer = self.answer(at, Question { address: asked, text, options: shown, gate: None }).await?;
+            let decision = Decision::read(&answer);
+            if decision == Some(Decision::Always) && !is_recorded {
+                self.ports.tools.keep(&definition);
+            }
+            let unread = decision.is_none().then(|| format!(" (`{answer}` is none of once, run, always, deny)"));
+            (Ruling::new(USER, decision.unwrap_or(Decision::Deny)), unread.unwrap_or_default())
+        };
+        match ruling.decision {
+            Decision::Once => Ok(None),
+            Decision::Run | Decision::Always => {
+                self.input.tree.allow(definition);
+                Ok(None)
+            }
+            Decision::Deny => {
+                let name = &tool.name;
+                let message = if ruling.by == NOBODY {
+                    format!(
+                        "the tool {name} was not called: nobody is there to allow it; start with {ALLOW_FLAG} to allow such tools"
+                    )
+                } else {
+                    format!("the tool {name} was not called: it was not allowed{unread}")
+                };
+                Ok(Some(ErrorRecord::new(Reason::ToolDenied, message)))
+            }
+        }
+    }
+
+    /// Returns the decision that needs no question: the recorded one, else the one of the tools. `None`: the user is asked.
+    fn ruling(&self, asked: &Address, definition: &str) -> Option<Ruling> {
+        let history = self.ports.history;
+        if let Some(given) = history.answer(asked) {
+            let decision = Decision::read(&answer_text(&given, None)).unwrap_or(Decision::Deny);
+            // An answer of the user is read again where the question is asked.
+            return (given.by != USER).then(|| Ruling::new(given.by, decision));
+        }
+        if self.ports.person.has_answer(asked) {
+            return None;
+        }
+        // A run that waits for this answer keeps waiting: a policy may allow the call, not deny it.
+        let is_awaited = was_asked(history, asked, QuestionAsked::CONSENT);
+        self.ports.tools.ruling(definition).filter(|ruling| ruling.decision != Decision::Deny || !is_awaited)
+    }
+
+    /// The failure in place of the result of a call that was begun before the session broke off or was forked; `None`: the call is made.
+    pub(super) async fn unknown_outcome(&self, at: &Address, tool: &Tool) -> Result<Option<ErrorRecord>, Halt> {
+        if !tool.is_effectful() || !is_unknown(self.ports.history, at) {
+            return Ok(None);
+        }
+        let asked = at.question(1);
+        let name = &tool.name;
+        let text = format!(
+            "The call of the tool {name} was begun before, and what came of it is not in this session: it may have taken effect. Make it again (repeat), or go on without its result (skip)?"
+        );
+        let options = AGAIN.map(ToOwned::to_owned).to_vec();
+        let (kind, shown, offered) = (QuestionAsked::OUTCOME.to_owned(), text.clone(), options.clone());
+        self.emit(&asked, QuestionAsked { kind, text, options }).await?;
+        let answer = self.answer(at, Question { address: asked, text: shown, options: offered, gate: None }).await?;
+        if answer.trim().eq_ignore_ascii_case(AGAIN[0]) {
+            return Ok(None);
+        }
+        let message = format!(
+            "the outcome of this call is unknown: {name} was called, what came of it is not in this session, and it was not repeated"
+        );
+        Ok(Some(ErrorRecord::new(Reason::ToolError, message)))
+    }
+}
+
+/// The question about a call.
+fn question(tool: &Tool, definition: &str, args: &Value) -> String {
+    let arguments = Json::from(args).to_text();
+    let shown: String = arguments.chars().take(ARGS_CHARS).collect();
+    let more = if shown.len() < arguments.len() { "…" } else { "" };
+    format!("May the tool {} be called?\n{definition}\nwith {shown}{more}", tool.name)
+}

@@ -1,0 +1,194 @@
+//! The turns of a run: the mode's machine decides, this file does what it decides, in order, through the ports.
+
+use ptc_core::lisp::Outcome;
+use ptc_core::reasons::Reason;
+
+use super::state::{Driver, Halt};
+use crate::engine::modes::{
+    Answered, Decision, Effect, Machine, Messages, Next, RequestPlan, RunInputs, ToolResult, ToolUse,
+};
+use crate::event::{Address, JsonText, Role, Source, Tokens};
+use crate::model::Reply;
+use crate::program::Job;
+use crate::prompt::json::Opening;
+
+/// What performing a decision came to.
+enum Performed {
+    /// The run opens.
+    Opened(Opening),
+    /// The next turn begins.
+    Continued,
+    /// The run has its answer.
+    Finished(Answered),
+}
+
+impl Driver<'_> {
+    /// Makes turns until the run has its answer.
+    pub(super) async fn drive(&mut self, machine: &mut dyn Machine) -> Result<Answered, Halt> {
+        let run = &self.input.address;
+        let context = self.checked_context(run, &self.input.context).await?;
+        // A run that continues another one has its definitions.
+        let is_new = self.input.continues.is_none();
+        let memory = if is_new { self.plan.settings.memory.clone() } else { Vec::new() };
+        let mut opening = Some(self.open(machine, run, Some(RunInputs { context, memory })).await?);
+        loop {
+            let at = self.begin_turn(machine.turn_kind(&self.view())).await?;
+            let inputs = self.edited_inputs(&at).await?;
+            let is_first = self.usage.totals.turns == 0;
+            // The opening tells how many turns the tree has left.
+            let is_short = is_first && self.usage.tree < self.plan.settings.turn_budget;
+            if inputs.is_some() || is_short {
+                opening = Some(self.open(machine, &at, inputs).await?);
+            }
+            match opening.take() {
+                Some(opening) if is_first => self.say_opening(&at, opening).await?,
+                Some(opening) => self.replace_opening(&at, opening).await?,
+                None => {}
+            }
+            let reply = self.request(machine, &at).await?;
+            let decision = machine.on_reply(&self.view(), &reply);
+            match self.perform(machine, &at, reply.usage, decision).await? {
+                Performed::Finished(answered) => return Ok(answered),
+                Performed::Continued => {}
+                Performed::Opened(_) => return Err(Halt::fail(Reason::InternalError, "the mode opened the run again")),
+            }
+        }
+    }
+
+    /// The messages that the run opens with.
+    async fn open(
+        &mut self,
+        machine: &mut dyn Machine,
+        at: &Address,
+        inputs: Option<RunInputs>,
+    ) -> Result<Opening, Halt> {
+        let decision = machine.open(&self.view(), inputs);
+        match self.perform(machine, at, None, decision).await? {
+            Performed::Opened(opening) => Ok(opening),
+            _ => Err(Halt::fail(Reason::InternalError, "the mode did not open the run")),
+        }
+    }
+
+    /// Says the opening, with the messages of the run that this one continues.
+    async fn say_opening(&mut self, at: &Address, opening: Opening) -> Result<(), Halt> {
+        for warning in opening.warnings {
+            self.warn(at, warning).await?;
+        }
+        self.say(at, Role::System, Source::Prompt, opening.system).await?;
+        if let Some((_, carry)) = &self.input.continues {
+            self.calls.known().extend(carry.known.clone());
+            for message in &carry.messages {
+                let source = if message.role == Role::Assistant { Source::Reply } else { Source::Prompt };
+                self.say(at, message.role, source, crate::prompt::carried(message)).await?;
+            }
+        }
+        self.say(at, Role::User, Source::Prompt, opening.user).await?;
+        self.conversation.mark_task();
+        Ok(())
+    }
+
+    /// Says an edited opening: it takes the place of the old one, and the messages since then follow it.
+    async fn replace_opening(&mut self, at: &Address, opening: Opening) -> Result<(), Halt> {
+        for warning in opening.warnings {
+            self.warn(at, warning).await?;
+        }
+        self.say(at, Role::System, Source::Prompt, opening.system).await?;
+        self.conversation.replace_system();
+        self.say(at, Role::User, Source::Prompt, opening.user).await?;
+        self.conversation.replace_task();
+        Ok(())
+    }
+
+    /// Makes the request of a turn.
+    async fn request(&mut self, machine: &mut dyn Machine, at: &Address) -> Result<Reply, Halt> {
+        let RequestPlan { asked, messages } = machine.request(&self.view());
+        let whole = self.conversation.whole();
+        let shortened = match messages {
+            Messages::All => None,
+            Messages::Trimmed => self.conversation.trimmed(self.plan, self.usage.totals.turns + 1),
+            Messages::Summary { parts, counts } => {
+                self.say(at, Role::User, Source::Feedback, parts).await?;
+                Some(self.conversation.summarized(&whole, counts))
+            }
+        };
+        let sent = match shortened {
+            None => whole,
+            Some((sent, done)) => {
+                self.emit(at, done).await?;
+                sent
+            }
+        };
+        self.send(at, &asked, sent).await
+    }
+
+    /// Does what the machine decides, and gives it what it asks for, until it opens the run or the turn ends. `usage`: tokens of the
+    /// turn's reply.
+    async fn perform(
+        &mut self,
+        machine: &mut dyn Machine,
+        at: &Address,
+        usage: Option<Tokens>,
+        mut decision: Decision,
+    ) -> Result<Performed, Halt> {
+        loop {
+            for effect in decision.effects {
+                match effect {
+                    Effect::Emit(event) => self.emit(at, *event).await?,
+                    Effect::Say { role, source, parts } => self.say(at, role, source, parts).await?,
+                    Effect::EndTurn(reason) => self.end_turn(at, usage, reason.as_deref()).await?,
+                    Effect::CheckBudget => {
+                        let is_open = self.turn() == *at;
+                        if let Err(record) = self.check_budget(usage.filter(|_| is_open)) {
+                            if is_open {
+                                self.end_turn(at, usage, Some(&record.reason)).await?;
+                            }
+                            let partial = machine.partial(&self.view());
+                            return partial.map(Performed::Finished).ok_or(Halt::Fail(record));
+                        }
+                    }
+                }
+            }
+            decision = match decision.next {
+                Next::Call(call) => {
+                    let result = self.call(at, &call).await?;
+                    machine.on_result(&self.view(), &call, result)
+                }
+                Next::Run(program) => {
+                    let outcome = self.run_program(at, *program).await?;
+                    machine.on_outcome(&self.view(), outcome)
+                }
+                Next::Evaluate(jobs) => {
+                    let outcomes = evaluated(jobs).await?;
+                    machine.on_evaluated(&self.view(), outcomes)
+                }
+                Next::Ask(text) => {
+                    let answer = self.ask_user(at, text, Vec::new()).await?;
+                    machine.on_answer(&self.view(), answer)
+                }
+                Next::Open(Ok(opening)) => return Ok(Performed::Opened(opening)),
+                Next::Open(Err(error)) => return Err(Halt::fail(Reason::TemplateError, error.to_string())),
+                Next::Continue => return Ok(Performed::Continued),
+                Next::Finish(answered) => return Ok(Performed::Finished(answered)),
+                Next::Fail(record) => return Err(Halt::Fail(record)),
+            };
+        }
+    }
+
+    /// Makes a call of a reply, or records that it is not made.
+    async fn call(&self, turn: &Address, call: &ToolUse) -> Result<ToolResult, Halt> {
+        let at = turn.call(call.number);
+        match &call.refused {
+            None => self.call_tool(&at, &call.name, &call.value).await,
+            Some(record) => {
+                self.count_call(&self.ports.history.call(&at));
+                self.refuse(&at, (&call.name, ""), JsonText::of(&call.args), record.clone()).await
+            }
+        }
+    }
+}
+
+/// Runs programs of the agent file on a thread that may block.
+async fn evaluated(jobs: Vec<Job>) -> Result<Vec<Outcome>, Halt> {
+    let task = tokio::task::spawn_blocking(move || jobs.iter().map(Job::evaluate).collect());
+    task.await.map_err(|_| Halt::fail(Reason::InternalError, "an expression of the agent broke off"))
+}

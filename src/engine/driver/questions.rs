@@ -1,0 +1,95 @@
+//! Questions to the user: of tools and modes, of a model that is a user, and what happens when no answer comes.
+//!
+//! In: a question. Out: its answer, recorded or given now; without one the run waits, or ends because it was stopped.
+
+use std::sync::atomic::Ordering;
+
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
+
+use super::state::{Driver, Halt};
+use crate::engine::history::{answer_text, was_asked};
+use crate::event::{Address, AnswerGiven, JsonText, QuestionAsked};
+use crate::model::{Request, everything};
+use crate::port::Question;
+
+impl Driver<'_> {
+    /// Asks the user and waits for the answer. `Err` with [`Halt::Wait`]: none is available.
+    pub(super) async fn ask_user(&self, at: &Address, text: String, options: Vec<String>) -> Result<String, Halt> {
+        let asked = at.question(self.questions_at(at));
+        let shown = match options.as_slice() {
+            [] => text.clone(),
+            options => format!("{text}\n({})", options.join(" | ")),
+        };
+        self.emit(&asked, QuestionAsked { kind: "ask".to_owned(), text, options }).await?;
+        self.answer(at, Question { address: asked, text: shown, options: Vec::new(), gate: None }).await
+    }
+
+    /// Asks for the reply of a model that is the user and did not answer: the answer, when it is given later.
+    pub(super) async fn ask_for_reply(&self, at: &Address, request: &Request) -> Result<String, Halt> {
+        let asked = at.question(self.questions_at(at));
+        let text = format!("What does the model reply to the request of {at}?");
+        let kind = QuestionAsked::REPLY.to_owned();
+        self.emit(&asked, QuestionAsked { kind, text, options: Vec::new() }).await?;
+        if !self.is_awaited(&asked, QuestionAsked::REPLY) {
+            return Err(Halt::Wait(asked));
+        }
+        let question = Question { address: asked, text: everything(request), options: Vec::new(), gate: None };
+        self.answer(at, question).await
+    }
+
+    /// Returns the answer to a question that was emitted, and emits it.
+    pub(super) async fn answer(&self, at: &Address, question: Question) -> Result<String, Halt> {
+        let answer = if let Some(given) = self.ports.history.answer(&question.address) {
+            Some(answer_text(&given, question.gate.map(|_| question.text.as_str())))
+        } else {
+            let _wait = self.input.tree.waiting();
+            self.ports.person.ask(&question, self.ports.stop.token()).await
+        };
+        if answer.is_none() {
+            self.stop_as_recorded(at);
+        }
+        match answer {
+            Some(answer) => {
+                let edited = question.gate.is_some() && answer != question.text;
+                let as_it_is = question.gate.is_some() && !edited;
+                let value = if as_it_is { Json::from(Node::Bool(true)) } else { Json::str(answer.as_str()) };
+                let value = JsonText::of(&value);
+                self.emit(&question.address, AnswerGiven { by: "person".to_owned(), value, edited }).await?;
+                Ok(answer)
+            }
+            None if self.ports.stop.reason().is_some() => Err(self.interrupted(at).await),
+            None => Err(Halt::Wait(question.address)),
+        }
+    }
+
+    /// Questions are numbered per turn; a call asks one.
+    fn questions_at(&self, at: &Address) -> u32 {
+        if at.is_call() { 0 } else { self.questions.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// Was this asked in a recording without an answer, or is its answer known beforehand?
+    pub(super) fn is_awaited(&self, question: &Address, kind: &str) -> bool {
+        was_asked(self.ports.history, question, kind) || self.ports.person.has_answer(question)
+    }
+
+    /// Stops the run as the recording says it was stopped during the turn of this address.
+    pub(super) fn stop_as_recorded(&self, at: &Address) {
+        if let Some(interrupt) = self.ports.history.interrupt(&at.turn_part()) {
+            self.ports.stop.now(&interrupt.reason, &interrupt.by);
+        }
+    }
+
+    /// Records that the run was stopped; the failure it ends with.
+    pub(super) async fn interrupted(&self, at: &Address) -> Halt {
+        let turn = at.turn_part();
+        self.stop_as_recorded(at);
+        let interrupt = self.ports.stop.reason().cloned().unwrap_or_default();
+        if !self.is_stop_recorded.swap(true, Ordering::Relaxed)
+            && let Err(error) = self.emit(&turn, interrupt.clone()).await
+        {
+            return error.into();
+        }
+        Halt::Fail(self.stopped(Some(&interrupt)))
+    }
+}

@@ -1,0 +1,201 @@
+//! The driver's state: everything that a run keeps between two decisions of its mode, and the way in which events leave it.
+//!
+//! Tool calls of parallel branches share it: what they change is behind locks.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ptc_core::reasons::Reason;
+use ptc_core::value::Value;
+
+use super::clock::TurnClock;
+use super::conversation::Conversation;
+use super::usage::{Spent, Usage};
+use crate::agent::{Plan, Step, StepFold};
+use crate::engine::history::{Settled, WorkDone};
+use crate::engine::input::Input;
+use crate::engine::modes::View;
+use crate::engine::ports::Ports;
+use crate::event::{Address, Below, Envelope, ErrorRecord, Event, Message, MessagePart, Notice, Role, Source, Tokens};
+use crate::port::SinkError;
+
+/// Why a run ends early.
+pub(super) enum Halt {
+    /// It failed.
+    Fail(ErrorRecord),
+    /// It waits for the answer to a question.
+    Wait(Address),
+    /// Its events are not taken any more.
+    Sink(SinkError),
+}
+
+impl From<SinkError> for Halt {
+    fn from(error: SinkError) -> Self {
+        Self::Sink(error)
+    }
+}
+
+impl Halt {
+    pub(super) fn fail(reason: Reason, message: impl Into<String>) -> Self {
+        Self::Fail(ErrorRecord::new(reason, message))
+    }
+}
+
+/// The state of one run.
+pub(in crate::engine) struct Driver<'a> {
+    /// The agent, with the edits of a fork.
+    pub(super) plan: &'a Plan,
+    pub(super) ports: &'a Ports<'a>,
+    pub(super) input: &'a Input,
+    /// What a resumed recording holds of this run.
+    pub(super) done: WorkDone,
+    pub(super) conversation: Conversation,
+    pub(super) usage: Usage,
+    pub(super) clock: TurnClock,
+    pub(super) calls: Calls,
+    /// Questions of the run.
+    pub(super) questions: AtomicU32,
+    /// The stop was recorded.
+    pub(super) is_stop_recorded: AtomicBool,
+    fold: Mutex<StepFold>,
+}
+
+/// The tool calls of a run.
+#[derive(Default)]
+pub(super) struct Calls {
+    /// Their number, refused ones included.
+    pub(super) count: AtomicU64,
+    /// Answers of tools with `cache`, by tool and arguments.
+    known: Mutex<HashMap<String, Value>>,
+}
+
+impl Calls {
+    /// The answers that are remembered.
+    pub(super) fn known(&self) -> MutexGuard<'_, HashMap<String, Value>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<'a> Driver<'a> {
+    pub(super) fn new(plan: &'a Plan, input: &'a Input, ports: &'a Ports<'a>) -> Self {
+        let done = ports.history.work_done(&input.address);
+        Self {
+            plan,
+            ports,
+            input,
+            done,
+            conversation: Conversation::default(),
+            usage: Usage::default(),
+            clock: TurnClock::new(input.deadline_ms),
+            calls: Calls { count: AtomicU64::new(done.calls), ..Calls::default() },
+            questions: AtomicU32::new(0),
+            is_stop_recorded: AtomicBool::new(false),
+            fold: Mutex::default(),
+        }
+    }
+
+    /// The address of this turn.
+    pub(super) fn turn(&self) -> Address {
+        self.input.address.turn(self.usage.totals.turns + 1)
+    }
+
+    /// The facts that the mode decides by.
+    pub(super) fn view(&self) -> View<'a> {
+        let totals = &self.usage.totals;
+        View {
+            plan: self.plan,
+            turn: self.turn(),
+            used: totals.turns,
+            tree: self.usage.tree,
+            tree_after: self.usage.tree_after(),
+            first_tree: self.usage.first_tree,
+            depth: self.input.depth,
+            max_depth: self.max_depth(),
+            tokens: totals.tokens.unwrap_or_default(),
+            requests: totals.requests,
+            now_ms: self.clock.now_ms,
+        }
+    }
+
+    /// Levels of agents that are allowed: what the root run allows, or less.
+    pub(super) fn max_depth(&self) -> u32 {
+        let own = self.plan.settings.max_depth;
+        own.min(self.input.tree.levels(own))
+    }
+
+    /// Emits an event.
+    pub(super) async fn emit(&self, address: &Address, event: impl Into<Event>) -> Result<(), SinkError> {
+        self.record(address, event).await.map(drop)
+    }
+
+    /// Emits an event and returns the one that counts: the recorded one, where the history holds one.
+    pub(super) async fn record(&self, address: &Address, event: impl Into<Event>) -> Result<Envelope, SinkError> {
+        let envelope = match self.ports.history.settle(address, event.into())? {
+            Settled::Recorded(envelope) => envelope,
+            Settled::New(event) => self.ports.events.emit(address.clone(), event).await?,
+        };
+        // The fold takes no event of child agents, but their waits for the user.
+        let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
+        self.input.tree.record(&envelope, |waits| fold.apply_among(waits, &envelope));
+        drop(fold);
+        Ok(envelope)
+    }
+
+    /// Emits a warning.
+    pub(super) async fn warn(&self, address: &Address, text: impl Into<String>) -> Result<(), SinkError> {
+        self.emit(address, Notice { level: "warning".to_owned(), text: text.into() }).await
+    }
+
+    /// Emits a notice that is no warning.
+    pub(super) async fn inform(&self, address: &Address, text: impl Into<String>) -> Result<(), SinkError> {
+        self.emit(address, Notice { level: "info".to_owned(), text: text.into() }).await
+    }
+
+    /// Adds a message to the conversation and emits it. The event that counts is added: a lenient replay keeps the recorded message.
+    pub(super) async fn say(
+        &mut self,
+        at: &Address,
+        role: Role,
+        source: Source,
+        parts: Vec<MessagePart>,
+    ) -> Result<(), SinkError> {
+        let m = self.conversation.next();
+        let recorded = self.record(at, Message { m, role, source, parts }).await?;
+        if let Event::Message(message) = &recorded.event {
+            self.conversation.add(message);
+        }
+        Ok(())
+    }
+
+    /// What a budget of a parent agent counts of this run.
+    pub(super) fn spent(&self) -> Spent {
+        let cost = self.usage.cost(None, |open| self.own_cost(open));
+        Spent { estimated: self.usage.estimated_in_all(), cost }
+    }
+
+    /// What the run's own replies cost as far as prices are known, with these tokens of the turn that has not ended.
+    pub(super) fn own_cost(&self, open: Tokens) -> f64 {
+        self.fold.lock().unwrap_or_else(PoisonError::into_inner).bill().known_cost(open)
+    }
+
+    /// Takes the Step of a child agent, which was called at this address.
+    pub(super) fn adopt(&self, at: &Address, step: &Step, spent: &Spent) {
+        self.usage.add_child(&step.usage.totals(), spent);
+        self.fold.lock().unwrap_or_else(PoisonError::into_inner).adopt(at.clone(), step.clone());
+    }
+
+    /// Takes what child agents did that are not run again.
+    pub(super) fn adopt_recorded(&self, used: Option<Below>, events: &[Envelope]) {
+        let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
+        for envelope in events {
+            fold.apply(envelope);
+        }
+        self.usage.set_children(used);
+    }
+
+    /// The Step of all events. Later ones are not part of any.
+    pub(super) fn step(&self) -> Step {
+        std::mem::take(&mut *self.fold.lock().unwrap_or_else(PoisonError::into_inner)).step()
+    }
+}

@@ -1,0 +1,368 @@
+//! Mode `json_loop`: each reply is one control object that calls a tool, asks the user or gives the answer.
+//!
+//! In: replies, results, answers of the user. Out: decisions. What breaks the protocol goes back to the model, a few times in a row; an object
+//! never becomes a message or an answer. Source: agent contract §26.
+
+use std::collections::VecDeque;
+
+use ptc_core::lisp::Outcome;
+use ptc_core::reasons::Reason;
+use ptc_core::reply::control::{self, Action, AnswerType, Control, ControlReply};
+use ptc_core::reply::{self, CHUNK_CHARS, Extracted, Finish as Ending, REPEATS};
+use ptc_core::signature::Issue;
+use ptc_core::value::{Json, Value, json};
+
+use super::answer::{self, joined};
+use super::calls::{Repeats, args_text, result_text, tool_use};
+use super::decision::{Decision, Effects, Messages, Next, RequestPlan, ToolResult, ToolUse, View, turns_used};
+use super::judged::{Judged, Remark, Standing, call_judged, calls_judged, remark};
+use super::machine::{Machine, RunInputs};
+use super::refs::Refs;
+use super::verdict::{answer_check, ending, extract_event, is_cut, truncated, withheld};
+use crate::agent::{Given, Plan, Variant};
+use crate::event::{ErrorRecord, Extract, MessagePart, NativeCall, Role, Source, hex_sha};
+use crate::model::{Reply, Written};
+use crate::prompt::json_loop as texts;
+
+/// The machine of the mode.
+#[derive(Debug)]
+pub(super) struct JsonLoopMachine {
+    context: Value,
+    descriptions: Vec<(String, String)>,
+    /// Replies in a row that broke the protocol.
+    failures: u32,
+    repeats: Repeats,
+    refs: Refs,
+    /// The message that the reply becomes.
+    message: Vec<MessagePart>,
+    /// The calls that follow the one that is made.
+    calls: VecDeque<ToolUse>,
+    /// Results of the turn: tool and JSON text.
+    results: Vec<(String, String)>,
+    /// The answer whose refs are evaluated.
+    answer: Json,
+}
+
+impl JsonLoopMachine {
+    pub(super) fn new(plan: &Plan, descriptions: Vec<(String, String)>) -> Self {
+        Self {
+            context: Value::Nil,
+            descriptions,
+            failures: 0,
+            repeats: Repeats::default(),
+            refs: Refs::new(plan),
+            message: Vec::new(),
+            calls: VecDeque::new(),
+            results: Vec::new(),
+            answer: Json::default(),
+        }
+    }
+
+    /// A control object.
+    fn on_control(&mut self, view: &View<'_>, reply: &Reply) -> Decision {
+        let read = read(view.plan, reply);
+        let recovered = read.is_recovered();
+        let event = control_extract(&read, reply);
+        let ControlReply { extracted, control, .. } = read;
+        let mut effects = Effects::default();
+        let control = match usable(view.plan, control, reply) {
+            Ok(control) => control,
+            Err(record) => {
+                effects.emit(Extract { error: Some(record.as_ref().clone()), ..event });
+                return self.on_broken(view, reply, *record, effects);
+            }
+        };
+        effects.emit(event);
+        self.failures = 0;
+        control.notes.iter().for_each(|note| effects.warn(note.clone()));
+        let Control { thought, action, .. } = control;
+        self.message = texts::said(thought.as_deref(), &action);
+        match action {
+            Action::Call { name, args } => {
+                effects.check_budget();
+                let value = answer::arguments(view.plan, &extracted, &name, &args);
+                let call = ToolUse { value, ..tool_use(view.plan, 0, &name, args) };
+                if recovered {
+                    return effects.then(Next::Call(call));
+                }
+                self.calls = VecDeque::from([call]);
+                self.call(view, effects)
+            }
+            Action::Ask { expected, prompt } => effects.then(Next::Ask(texts::question(expected, &prompt))),
+            Action::Answer(json) => self.on_final(view, &extracted, &json, effects),
+        }
+    }
+
+    /// Native calls: made like the call of a control object.
+    fn on_native(&mut self, view: &View<'_>, reply: &Reply) -> Decision {
+        let calls: Result<Vec<_>, ErrorRecord> = reply.calls.iter().map(|call| native(view.plan, call)).collect();
+        let mut effects = Effects::default();
+        effects.emit(Extract {
+            kind: "control".to_owned(),
+            rule: Some("native".to_owned()),
+            candidates: u32::try_from(reply.calls.len()).unwrap_or(u32::MAX),
+            sha: hex_sha(reply.text.as_bytes()),
+            error: calls.as_ref().err().cloned(),
+            ..Extract::default()
+        });
+        let calls = match calls {
+            Ok(calls) => calls,
+            Err(record) => return self.on_broken(view, reply, record, effects),
+        };
+        self.failures = 0;
+        if !view.plan.settings.native_tools {
+            effects.warn("the model called a tool natively instead of in the control object; the call was made");
+        }
+        effects.check_budget();
+        self.message = texts::said_natively(&calls);
+        let uses = (0_u32..).zip(calls).map(|(number, (name, args))| tool_use(view.plan, number, &name, args));
+        self.calls = uses.collect();
+        self.call(view, effects)
+    }
+
+    /// Makes the next call; after the last one the results go back.
+    fn call(&mut self, view: &View<'_>, effects: Effects) -> Decision {
+        let Some(call) = self.calls.pop_front() else {
+            let results = std::mem::take(&mut self.results);
+            return self.proceed(view, Source::Tool, texts::results(&results, turns_shown(view)), effects);
+        };
+        match self.repeats.take(view.plan.settings.same_calls, &call.name, &call.args) {
+            Some(record) => effects.fail(record),
+            None => effects.then(Next::Call(call)),
+        }
+    }
+
+    /// Ends a turn that did something: its outcome goes back, and another turn follows while there is one.
+    fn proceed(&mut self, view: &View<'_>, source: Source, parts: Vec<MessagePart>, mut effects: Effects) -> Decision {
+        effects.say(Role::Assistant, Source::Reply, std::mem::take(&mut self.message));
+        effects.say(Role::User, source, parts);
+        let fail = (view.turns_after() == 0).then(|| ErrorRecord::new(Reason::MaxTurnsExceeded, without_answer(view)));
+        effects.end(None, fail)
+    }
+
+    /// A final answer that was extracted from a reply.
+    fn on_final(&mut self, view: &View<'_>, extracted: &Extracted, json: &Json, mut effects: Effects) -> Decision {
+        if let Some(chunk) = json.as_str().and_then(reply::repeated) {
+            let message =
+                format!("the answer repeats the same {CHUNK_CHARS} characters {REPEATS} times: {:?}", chunk.trim());
+            return effects.fail(ErrorRecord::new(Reason::LoopDetected, message));
+        }
+        let (issues, value) = answer::fit_in(view.plan, extracted, json);
+        if answers(view.plan) != AnswerType::Text {
+            effects.emit(answer_check(view.plan, value.is_some(), &issues));
+        }
+        let Some(value) = value else {
+            let record = ErrorRecord::new(Reason::ValidationError, joined(&issues));
+            let feedback = texts::misfit(view.plan, &issues, turns_shown(view));
+            return self.go_back(view, record, feedback, effects);
+        };
+        let jobs = Refs::jobs(view.plan, &value);
+        self.answer = value;
+        if jobs.is_empty() { self.complete(view, Vec::new(), effects) } else { effects.then(Next::Evaluate(jobs)) }
+    }
+
+    /// Ends the run with the answer, once its refs are there.
+    fn complete(&mut self, view: &View<'_>, outcomes: Vec<Outcome>, mut effects: Effects) -> Decision {
+        let value = std::mem::take(&mut self.answer);
+        match self.refs.take(view.plan, value.into(), outcomes, &mut effects) {
+            Ok(answered) => {
+                effects.say(Role::Assistant, Source::Reply, std::mem::take(&mut self.message));
+                effects.finish(answered)
+            }
+            Err(missing) => match *missing {
+                (record, Some(parts)) => {
+                    let parts = parts.into_iter().chain(texts::next(turns_shown(view))).collect();
+                    self.go_back(view, record, parts, effects)
+                }
+                (record, None) => effects.fail(record),
+            },
+        }
+    }
+
+    /// Ends a turn that did not give what was wanted: with feedback, unless it was the last.
+    fn go_back(
+        &mut self,
+        view: &View<'_>,
+        record: ErrorRecord,
+        feedback: Vec<MessagePart>,
+        mut effects: Effects,
+    ) -> Decision {
+        let reason = record.reason.clone();
+        if view.turns_after() == 0 {
+            return effects.end(Some(&reason), Some(record));
+        }
+        effects.say(Role::Assistant, Source::Reply, std::mem::take(&mut self.message));
+        effects.say(Role::User, Source::Feedback, feedback);
+        effects.end(Some(&reason), None)
+    }
+
+    /// A reply that is no control object: feedback, or the end after too many in a row.
+    fn on_broken(&mut self, view: &View<'_>, reply: &Reply, record: ErrorRecord, mut effects: Effects) -> Decision {
+        self.failures += 1;
+        let (failures, settings) = (self.failures, &view.plan.settings);
+        if failures < settings.protocol_failures {
+            if record.reason == Reason::ProtocolError.name() && view.turns_after() == 0 {
+                let message = format!("{}; the last reply: {}", without_answer(view), record.message);
+                return effects.end(Some(&record.reason), Some(ErrorRecord::new(Reason::MaxTurnsExceeded, message)));
+            }
+            self.message = texts::said_wrongly(&view.turn, &reply.text);
+            let feedback = texts::broken(view.plan, &record.message, &reply.text, turns_shown(view));
+            return self.go_back(view, record, feedback, effects);
+        }
+        if let Some(value) = raw(view.plan, reply).filter(|_| settings.accept_raw) {
+            effects.warn(format!(
+                "{failures} replies in a row were no control object: the last one was taken as the answer"
+            ));
+            effects.say(Role::Assistant, Source::Reply, texts::said(None, &Action::Answer(value.clone())));
+            return effects.finish(value.into());
+        }
+        effects.end_turn(Some(&record.reason));
+        let message = format!("{failures} replies in a row were no control object; the last: {}", record.message);
+        effects.then(Next::Fail(ErrorRecord::new(Reason::ProtocolError, message)))
+    }
+}
+
+impl Machine for JsonLoopMachine {
+    fn open(&mut self, view: &View<'_>, inputs: Option<RunInputs>) -> Decision {
+        if let Some(inputs) = inputs {
+            self.context = inputs.context;
+        }
+        Effects::default().then(Next::Open(texts::open(view.plan, &self.context, &self.descriptions)))
+    }
+
+    fn request(&mut self, view: &View<'_>) -> RequestPlan {
+        RequestPlan { asked: texts::asked(view.plan), messages: Messages::Trimmed }
+    }
+
+    fn on_reply(&mut self, view: &View<'_>, reply: &Reply) -> Decision {
+        match withheld(reply) {
+            Some(record) => Effects::default().fail(record),
+            None if reply.calls.is_empty() || is_cut(reply) => self.on_control(view, reply),
+            None => self.on_native(view, reply),
+        }
+    }
+
+    fn on_result(&mut self, view: &View<'_>, call: &ToolUse, result: ToolResult) -> Decision {
+        self.results.push((call.name.clone(), result_text(view.plan, call, result)));
+        self.call(view, Effects::default())
+    }
+
+    fn on_answer(&mut self, view: &View<'_>, answer: String) -> Decision {
+        let parts = texts::answered(&answer, turns_shown(view));
+        self.proceed(view, Source::Person, parts, Effects::default())
+    }
+
+    fn on_evaluated(&mut self, view: &View<'_>, outcomes: Vec<Outcome>) -> Decision {
+        self.complete(view, outcomes, Effects::default())
+    }
+
+    fn judge(&self, plan: &Plan, _: &Given, written: &Written) -> Judged {
+        if !written.calls.is_empty() {
+            let args = |call: &NativeCall| native(plan, call).map(|(_, args)| args.to_value());
+            return calls_judged(plan, written.calls.iter().map(|call| (call.name.as_str(), args(call))).collect());
+        }
+        let reply = Reply::from(written.text.clone());
+        let read = read(plan, &reply);
+        let control = match usable(plan, read.control, &reply) {
+            Ok(control) => control,
+            Err(record) => return Judged::wrong("", &record),
+        };
+        match control.action {
+            Action::Call { name, args } => {
+                let value = answer::arguments(plan, &read.extracted, &name, &args);
+                call_judged(plan, &name, &value).doing(format!("calls {name}"))
+            }
+            Action::Ask { .. } => Judged::fine(Standing::Fits).doing("asks a person"),
+            Action::Answer(json) => {
+                let (issues, _) = answer::fit(plan, &json);
+                Judged::of(Standing::Fits, issues.iter().map(within_answer).collect()).doing("answers")
+            }
+        }
+    }
+}
+
+/// The remark about an issue of the final answer.
+fn within_answer(issue: &Issue) -> Remark {
+    let remark = remark(issue);
+    let place = if remark.place.is_empty() { String::new() } else { format!(".{}", remark.place) };
+    Remark { place: format!("final_answer{place}"), ..remark }
+}
+
+/// Turns that may follow, as the model sees them: no more than all agents of the tree together have left.
+fn turns_shown(view: &View<'_>) -> u32 {
+    view.turns_after().min(view.tree_after)
+}
+
+fn without_answer(view: &View<'_>) -> String {
+    let turns = view.used + 1;
+    format!("{} without a final answer; max_turns is {turns}", turns_used(turns))
+}
+
+/// What a final answer may be.
+fn answers(plan: &Plan) -> AnswerType {
+    match plan.variant {
+        Variant::Plain | Variant::ToolsText => AnswerType::Text,
+        Variant::Json | Variant::ToolsJson if plan.output.is_optional() => AnswerType::JsonOrNull,
+        Variant::Json | Variant::ToolsJson => AnswerType::Json,
+    }
+}
+
+/// The control object of a reply.
+fn read(plan: &Plan, reply: &Reply) -> ControlReply {
+    control::read(&reply.text, answers(plan), plan.recovery, ending(reply))
+}
+
+/// The control object, or why the reply cannot be used.
+fn usable(plan: &Plan, control: Result<Control, String>, reply: &Reply) -> Result<Control, Box<ErrorRecord>> {
+    if is_cut(reply) {
+        return Err(truncated(&reply.text).into());
+    }
+    let broken = |problem: String| Box::new(ErrorRecord::new(Reason::ProtocolError, problem));
+    match control.map_err(broken)? {
+        Control { action: Action::Call { name, .. }, .. } if plan.native_tool(&name).is_none() => {
+            Err(broken(no_tool(plan, &name)))
+        }
+        control => Ok(control),
+    }
+}
+
+/// The tool and the arguments of a native call.
+fn native(plan: &Plan, call: &NativeCall) -> Result<(String, Json), ErrorRecord> {
+    let broken = |problem: String| ErrorRecord::new(Reason::ProtocolError, problem);
+    let tool = plan.native_tool(&call.name).ok_or_else(|| broken(no_tool(plan, &call.name)))?;
+    match json::parse(args_text(call)) {
+        Ok(args) if args.members().is_some() => Ok((tool.name.clone(), args)),
+        _ => Err(broken(format!("the arguments of {} must be a JSON object", call.name))),
+    }
+}
+
+fn no_tool(plan: &Plan, name: &str) -> String {
+    let names: Vec<_> = plan.native_tools().map(|tool| tool.name.as_str()).collect();
+    let known = if names.is_empty() { "there are no tools".to_owned() } else { format!("tools: {}", names.join(", ")) };
+    format!("there is no tool `{name}` ({known})")
+}
+
+fn control_extract(read: &ControlReply, reply: &Reply) -> Extract {
+    let event = extract_event("control", &read.extracted, &reply.text);
+    let rule = if read.is_prose { Some("prose".to_owned()) } else { event.rule.clone() };
+    Extract { rule, ..event }
+}
+
+/// The answer in a reply that broke the protocol: what the object holds, never the object itself; else the text, when it fits.
+fn raw(plan: &Plan, reply: &Reply) -> Option<Json> {
+    if is_cut(reply) || reply.text.trim().is_empty() {
+        return None;
+    }
+    let partial = texts::seen(&reply.text);
+    let seen = control::partial_control(&partial);
+    if let Some(answer) = seen.answer {
+        return answer::fit(plan, answer).1;
+    }
+    if seen != control::PartialControl::default() {
+        return None;
+    }
+    match answers(plan) {
+        AnswerType::Text => answer::fit(plan, &Json::str(reply.text.trim())).1,
+        AnswerType::Json | AnswerType::JsonOrNull => answer::read(plan, &reply.text, Ending::Complete).value,
+    }
+}

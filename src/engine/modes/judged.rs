@@ -1,0 +1,125 @@
+//! What a reply would come to, while it is typed or while it arrives.
+//!
+//! In: the parts of a reply. Out: would it be accepted, and what is wrong with it. Pure; nothing is run or called.
+
+use ptc_core::reply::Finish as Ending;
+use ptc_core::signature::{Issue, Path};
+use ptc_core::text::Span;
+use ptc_core::text::lex::lisp::Balance;
+use ptc_core::value::Value;
+
+use super::answer;
+use super::calls::uncallable;
+use super::verdict::failure_of;
+use crate::agent::{Diagnostic, Given, Plan, lint};
+use crate::event::ErrorRecord;
+
+/// Would a reply be accepted?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Standing {
+    /// More text may decide it.
+    #[default]
+    Open,
+    /// It can be read; what comes of it shows when it is run.
+    Reads,
+    /// Yes.
+    Fits,
+    /// No: it would be an error.
+    Wrong,
+}
+
+/// Something about a reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// Where: a path in the answer, a place in the program, the name of a call; empty for the whole.
+    pub place: String,
+    /// What.
+    pub message: String,
+    /// It is an error, not only worth knowing.
+    pub is_error: bool,
+}
+
+/// What a reply would come to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Judged {
+    /// Would it be accepted?
+    pub standing: Standing,
+    /// What it would do, where it does more than answer: `calls lookup`.
+    pub does: String,
+    /// What is wrong with it or worth knowing.
+    pub remarks: Vec<Remark>,
+}
+
+impl Judged {
+    /// A reply without remarks.
+    pub fn fine(standing: Standing) -> Self {
+        Self { standing, ..Self::default() }
+    }
+
+    /// A reply with these remarks; without an error among them it has this standing.
+    pub fn of(otherwise: Standing, remarks: Vec<Remark>) -> Self {
+        let is_wrong = remarks.iter().any(|remark| remark.is_error);
+        Self { standing: if is_wrong { Standing::Wrong } else { otherwise }, does: String::new(), remarks }
+    }
+
+    pub(super) fn wrong(place: &str, record: &ErrorRecord) -> Self {
+        let message = format!("{}: {}", record.reason, record.message);
+        Self::of(Standing::Wrong, vec![Remark { place: place.to_owned(), message, is_error: true }])
+    }
+
+    pub(super) fn doing(self, does: impl Into<String>) -> Self {
+        Self { does: does.into(), ..self }
+    }
+}
+
+/// Judges a text that is to be the answer.
+pub(super) fn answer_judged(plan: &Plan, text: &str) -> Judged {
+    let answer = answer::read(plan, text, Ending::Complete);
+    match (&answer.issues, failure_of(&answer, false, text)) {
+        (Some(issues), _) => Judged::of(Standing::Fits, issues.iter().map(remark).collect()),
+        (None, Some(record)) => Judged::wrong("", &record),
+        (None, None) => Judged::fine(Standing::Fits),
+    }
+}
+
+/// Judges calls, each with its arguments or the reason why it has none.
+pub(super) fn calls_judged(plan: &Plan, calls: Vec<(&str, Result<Value, ErrorRecord>)>) -> Judged {
+    let names: Vec<&str> = calls.iter().map(|(name, _)| *name).collect();
+    let does = format!("calls {}", names.join(", "));
+    let judged = calls.into_iter().map(|(name, args)| match args {
+        Ok(args) => call_judged(plan, name, &args),
+        Err(record) => Judged::wrong(name, &record),
+    });
+    Judged::of(Standing::Fits, judged.flat_map(|judged| judged.remarks).collect()).doing(does)
+}
+
+/// Judges a call that the model makes.
+pub(super) fn call_judged(plan: &Plan, name: &str, args: &Value) -> Judged {
+    let refused = uncallable(plan, name);
+    let misfit = || plan.native_tool(name)?.converted(args).err();
+    refused.or_else(misfit).map_or(Judged::fine(Standing::Fits), |record| Judged::wrong(name, &record))
+}
+
+/// Judges a program that is found at byte `at` of a text.
+pub(in crate::engine) fn program_judged(program: &str, whole: &str, at: usize, given: &Given) -> Judged {
+    let balance = Balance::of(program);
+    if program.trim().is_empty() || (balance.fault.is_none() && (!balance.open.is_empty() || balance.text.is_some())) {
+        return Judged::default();
+    }
+    let remark = |found: &Diagnostic| {
+        let span = found.span.map(|span| Span::new(span.start + at, span.end + at));
+        let place = span.map_or_else(String::new, |span| {
+            let place = span.line_col(whole);
+            format!("{}:{}", place.line, place.column)
+        });
+        let message = format!("{}: {}", found.reason.name(), found.message);
+        Remark { place, message, is_error: found.is_error() }
+    };
+    Judged::of(Standing::Reads, lint(program, given).iter().map(remark).collect())
+}
+
+/// The remark about an issue.
+pub(in crate::engine) fn remark(issue: &Issue) -> Remark {
+    let place = if issue.path == Path::default() { String::new() } else { issue.path.to_string() };
+    Remark { place, message: issue.message.clone(), is_error: issue.is_error() }
+}
