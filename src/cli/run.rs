@@ -1,5 +1,6 @@
 //! `run`: one run, told as it happens.
 
+use crate::event::{Interrupt, InterruptReason, InterruptSource};
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
@@ -180,7 +181,7 @@ pub(super) async fn stop_on_signal(stop: Stop) {
         match signal(SignalKind::terminate()) {
             Ok(mut terminated) => tokio::select! {
                 _ = interrupted => stop.by_person(),
-                _ = terminated.recv() => stop.now(Reason::Cancelled.name(), "signal"),
+                _ = terminated.recv() => stop.now(Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::Signal }),
             },
             Err(_) => {
                 if interrupted.await.is_ok() {

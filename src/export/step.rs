@@ -267,8 +267,8 @@ fn native_call(call: &NativeCall) -> NativeCallJson<'_> {
 
 fn compaction(done: &CompactionDone) -> CompactionJson<'_> {
     CompactionJson {
-        strategy: &done.strategy,
-        reason: &done.reason,
+        strategy: done.strategy.name(),
+        reason: done.reason.name(),
         messages_before: done.messages_before,
         messages_after: done.messages_after,
         tokens_before: done.tokens_before,
@@ -279,9 +279,9 @@ fn compaction(done: &CompactionDone) -> CompactionJson<'_> {
 
 fn issue(issue: &IssueRecord) -> IssueJson<'_> {
     let IssueRecord { path, severity, expected, got, message } = issue;
-    IssueJson { path, severity, expected, got, message }
+    IssueJson { path, severity: severity.name(), expected, got, message }
 }
 
 fn edit(edit: &Edit) -> EditJson<'_> {
-    EditJson { target: &edit.target, at: &edit.at, by: &edit.by, after: &edit.after }
+    EditJson { target: &edit.target, at: &edit.at, by: edit.by.name(), after: &edit.after }
 }

@@ -6,7 +6,7 @@
 use ptc_core::value::{Json, json};
 
 use super::wording;
-use crate::event::{Address, Event, Extract, Kept, RequestMade, Said};
+use crate::event::{Address, Event, Extract, ExtractKind, Kept, RequestMade, Said};
 use crate::model::Written;
 use crate::prompt::ptc_lisp::LISP_EVAL;
 use crate::replay::Recording;
@@ -62,8 +62,11 @@ impl<'r> Told<'r> {
             call.args = Json::empty().with(PROGRAM, Json::str(program)).to_text();
             return Ok(reply);
         }
-        let (start, end) =
-            self.extract().filter(|found| found.kind == PROGRAM).and_then(|found| found.span).ok_or_else(nothing)?;
+        let (start, end) = self
+            .extract()
+            .filter(|found| found.kind == ExtractKind::Program)
+            .and_then(|found| found.span)
+            .ok_or_else(nothing)?;
         if reply.text.get(start..end).is_none() {
             return Err(nothing());
         }

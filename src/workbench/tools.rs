@@ -14,12 +14,10 @@ use super::files::write_whole_in_folder;
 use super::format::distinct;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, DraftTexts, Place, Plan, Tool as Declared, diagnose_knowing};
-use crate::event::{Address, ConsentRecord, hex_sha};
+use crate::event::{Address, Answerer, ConsentRecord, Decision, hex_sha};
 use crate::model::known_secrets;
 use crate::port::{Human, Question};
-use crate::tool::{
-    Connection, Decision, Grants, Kind, Listing, Mcp, Outside, Policy, Ruling, ServerState, Tool, log_file,
-};
+use crate::tool::{Connection, Grants, Kind, Listing, Mcp, Outside, Policy, Ruling, ServerState, Tool, log_file};
 
 /// Lines of a server's log that are shown.
 const LOG_LINES: usize = 200;
@@ -132,14 +130,10 @@ impl Workbench {
             }
             let ruling = match looks.tools.decided(&definition) {
                 Some(ruling) => ruling,
-                None => Ruling::new("person", looks.asked(&definition).await),
+                None => Ruling::new(Answerer::Person, looks.asked(&definition).await),
             };
-            let mut consent = ConsentRecord {
-                what: definition.clone(),
-                decision: ruling.decision.name().to_owned(),
-                by: ruling.by,
-                failed: None,
-            };
+            let mut consent =
+                ConsentRecord { what: definition.clone(), decision: ruling.decision, by: ruling.by, failed: None };
             if ruling.decision == Decision::Always
                 && let Err(error) = self.grants().keep(&definition)
             {

@@ -30,7 +30,7 @@ pub(crate) async fn ran(toml: &str, context: &str, replies: &[&str]) -> (Ran, Ve
 
 fn kinds(ran: &Ran) -> Vec<String> {
     let kind = |event: &Event| match event {
-        Event::TurnStart(start) => Some(start.kind.clone()),
+        Event::TurnStart(start) => Some(start.kind_name().to_owned()),
         _ => None,
     };
     ran.events.iter().filter_map(|envelope| kind(&envelope.event)).collect()

@@ -9,7 +9,7 @@ use super::turn::{self, OpenTurn};
 use super::{Trace, TraceError};
 use crate::event::{
     Address, AgentRecord, CallStatus, CompactionDone, Envelope, ErrorRecord, Event, JsonText, ModelRecord, Notice,
-    RunEnd, RunStart, ToolCall, ToolEnd, Totals, Unknown, UsageRecord, hex_sha,
+    NoticeLevel, RunEnd, RunStart, ToolCall, ToolEnd, Totals, Unknown, UsageRecord, hex_sha,
 };
 
 /// What stands in front of the names of events without a counterpart.
@@ -206,7 +206,7 @@ impl<'a> Teller<'a> {
         self.say(record.at_ms, &address, start);
         if self.runs.is_empty() {
             let text = format!("imported from the PtcRunner trace {}: to look at, not to replay", self.trace_id);
-            self.say(record.at_ms, &address, Notice { level: "info".to_owned(), text });
+            self.say(record.at_ms, &address, Notice { level: NoticeLevel::Info, text });
         }
         self.runs.push(Run {
             address,
@@ -313,8 +313,8 @@ impl<'a> Teller<'a> {
         let text = |key: &str| record.data(key).map(said).unwrap_or_default();
         let address = self.place(run);
         let done = CompactionDone {
-            strategy: text("strategy"),
-            reason: text("reason"),
+            strategy: text("strategy").as_str().into(),
+            reason: text("reason").as_str().into(),
             messages_before: small("messages_before"),
             messages_after: small("messages_after"),
             tokens_before: number("estimated_tokens_before"),
