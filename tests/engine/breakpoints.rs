@@ -35,7 +35,7 @@ async fn stopped(at: &str, programs: &[&str]) -> (Ran, Vec<(String, String)>) {
     replays(&ran.events).await;
     assert_eq!(fold(&ran.events), ran.step);
     let asked = ran.events.iter().filter_map(|envelope| match &envelope.event {
-        Event::QuestionAsked(QuestionAsked { kind, text, .. }) if kind == QuestionKind::Breakpoint => {
+        Event::QuestionAsked(QuestionAsked { kind, text, .. }) if *kind == QuestionKind::Breakpoint => {
             Some((envelope.address.to_string(), text.clone()))
         }
         _ => None,
