@@ -41,13 +41,13 @@ pub struct Arguments {
     /// Folder of the sessions
     #[arg(long, global = true, display_order = 1_000, value_name = "DIR")]
     pub sessions: Option<PathBuf>,
-    /// Folder that takes a session when its own can no longer be written (a full disk); else the one for temporary files
+    /// Fallback folder if the sessions folder cannot be written, for example on a full disk; default: the temporary folder
     #[arg(long, global = true, display_order = 1_000, value_name = "DIR")]
     pub spare_sessions: Option<PathBuf>,
-    /// Allow all tools that start a process or leave the machine, without a question
+    /// Allow all tools that start a process or use the network, without asking
     #[arg(long, global = true)]
     pub allow_tools: bool,
-    /// Linear output: words instead of marks, no drawing
+    /// Linear output: text instead of symbols, no screen drawing
     #[arg(long, global = true, display_order = 1_000)]
     pub plain: bool,
     /// No colours
@@ -75,26 +75,25 @@ impl Arguments {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run an agent once; turns are told on stderr as they happen, the answer goes to stdout
+    /// Run an agent once; print turns to stderr as they happen and the answer to stdout
     Run(RunFlags),
-    /// Go on with a run that waits for an answer or broke off; its file gets the new events
+    /// Resume a run that is suspended or was interrupted; new events are appended to its file
     Resume(ResumeFlags),
-    /// Send a new message to a finished run; a new session knows what was said and defined
+    /// Send a new message to a finished run; a new session starts with its messages and definitions
     Continue(ContinueFlags),
-    /// Run a turn's program again on other inputs, without a model
+    /// Run the program of a turn on other inputs, without a model
     Exec(ExecFlags),
-    /// Replay a session without a model: everything that is computed is computed again; the first difference is told and ends with
-    /// exit code 3
+    /// Replay a session without a model; report the first difference and exit with code 3
     Replay(ReplayFlags),
-    /// Fork a session: a new one begins as this one up to a point, takes edits there, and goes on live
+    /// Fork a session: copy it up to a point into a new session, apply edits, continue live
     Fork(ForkFlags),
-    /// Re-run a session live on the same inputs, with another model, mode or agent; always a new session
+    /// Run a session again live on the same inputs, optionally with another model, mode or agent; creates a new session
     Rerun(RerunFlags),
-    /// Show how two or more sessions differ; or run the cases of agents in several modes and with several models
+    /// Compare sessions; or run the cases of agents in several modes with several models
     Compare(CompareFlags),
-    /// Run the cases of agents; exit code 1 when one does not pass
+    /// Run the cases of agents; exit with code 1 if one fails
     Test(TestFlags),
-    /// List, search, mark, export sessions; make cases of them
+    /// List, search, annotate and export sessions, or create cases from them
     Sessions {
         /// What to do with them
         #[command(subcommand)]
@@ -106,21 +105,21 @@ pub enum Command {
         #[command(subcommand)]
         command: SignatureCommand,
     },
-    /// The language PTC-Lisp alone: run, measure, look up, try out
+    /// Run, measure and try PTC-Lisp programs, or look up functions
     Lisp {
         /// What to do with it
         #[command(subcommand)]
         command: LispCommand,
     },
-    /// Print as JSON exactly what a run would send first
+    /// Print the first request of a run as JSON, without sending it
     Prompt(PromptFlags),
-    /// List the models that can be used
+    /// List the available models
     Models(ModelsFlags),
-    /// List the tools of an agent and what providers are told of them
+    /// List the tools of an agent and their schemas as sent to providers
     Tools(ToolsFlags),
-    /// Look at what works on this machine
+    /// Check the terminal, configuration, keys and servers on this machine
     Doctor(DoctorFlags),
-    /// Draw a screen into an SVG file
+    /// Render a screen to an SVG file
     Screenshot(ScreenshotFlags),
 }
 
@@ -130,10 +129,10 @@ pub struct AgentFlags {
     /// Agent file, or the name of an example agent
     #[arg(value_name = "AGENT.toml", required_unless_present = "prompt", conflicts_with = "prompt")]
     pub agent: Option<String>,
-    /// Instead of a file: the prompt; without --signature and --mode the answer is text
+    /// Prompt, instead of an agent file; without --signature and --mode the answer is text
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub prompt: Option<String>,
-    /// With --prompt: the signature
+    /// Signature, with --prompt
     #[arg(long, value_name = "SIGNATURE", requires = "prompt", allow_hyphen_values = true)]
     pub signature: Option<String>,
     /// Mode: `ptc_lisp`, `json`, `text`, `json_loop`
@@ -142,10 +141,10 @@ pub struct AgentFlags {
     /// Model: an alias, provider:model, demo, sample[:fault,seed=N,every], human, recorded:SESSION
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// Context: JSON, or @FILE (a file of `run --json` counts as the step before)
+    /// Context as JSON, or @FILE (a file written by `run --json` counts as the previous step)
     #[arg(long, value_name = "JSON|@FILE")]
     pub context: Option<String>,
-    /// One value of the context in the type of its parameter; K=@FILE takes the file's text
+    /// One context value, converted to the type of its parameter; K=@FILE reads the text of a file
     #[arg(long = "set", value_name = "K=V")]
     pub set: Vec<String>,
     /// Ask the provider to cache the prompt
@@ -159,19 +158,19 @@ pub struct RunFlags {
     /// The agent
     #[command(flatten)]
     pub agent: AgentFlags,
-    /// Print the Step as JSON on stdout, and nothing else there
+    /// Print only the Step as JSON to stdout
     #[arg(long)]
     pub json: bool,
-    /// Keep no session file
+    /// Do not save a session
     #[arg(long)]
     pub no_save: bool,
-    /// File with the journal of finished tasks: what stands there is not done again, and what the run finishes is added when it ends
+    /// Journal file of finished tasks: tasks in it are skipped, and newly finished tasks are added when the run ends
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
-    /// Stop before each request is sent, each reply is applied, or each tool's result goes on, to look at it and change it
+    /// Pause before each request is sent, each reply is applied or each tool result is passed on, to inspect and edit it
     #[arg(long, value_name = "send|apply|result", value_enum)]
     pub intercept: Vec<GateFlag>,
-    /// Stop before a tool is called, when a program has defined a name, or when one ended with an error, to look at it
+    /// Pause before a tool is called, after a program defines a name, or after a program error
     #[arg(long, value_name = "tool:NAME|def:NAME|error", value_delimiter = ',')]
     pub stop: Vec<Breakpoint>,
 }
@@ -183,7 +182,7 @@ pub enum GateFlag {
     Send,
     /// Before a reply is applied
     Apply,
-    /// Before a tool's result goes on
+    /// Before a tool result is passed on
     Result,
 }
 
@@ -202,13 +201,13 @@ impl From<GateFlag> for Gate {
 pub struct ResumeFlags {
     /// Path, id, unique beginning of an id, or `last`
     pub session: String,
-    /// The answer to the open question; ADDRESS=TEXT names the question, and a TEXT that looks so stands in JSON quotes
+    /// Answer to the pending question; ADDRESS=TEXT names the question (quote a TEXT of this form as JSON)
     #[arg(long, value_name = "[ADDRESS=]ANSWER", allow_hyphen_values = true)]
     pub answer: Vec<String>,
-    /// Another model for what follows
+    /// Another model for the following turns
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// Print the Step as JSON on stdout, and nothing else there
+    /// Print only the Step as JSON to stdout
     #[arg(long)]
     pub json: bool,
 }
@@ -224,7 +223,7 @@ pub struct ContinueFlags {
     /// Another model
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// Print the Step as JSON on stdout, and nothing else there
+    /// Print only the Step as JSON to stdout
     #[arg(long)]
     pub json: bool,
 }
@@ -236,16 +235,16 @@ pub struct ExecFlags {
     pub session: String,
     /// Address of the turn, such as r0/t2
     pub address: String,
-    /// Other inputs: JSON, or @FILE
+    /// Other inputs as JSON, or @FILE
     #[arg(long, value_name = "JSON|@FILE")]
     pub context: Option<String>,
     /// Write the pinned agent to this new file instead of running it
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
-    /// Print the Step as JSON on stdout, and nothing else there
+    /// Print only the Step as JSON to stdout
     #[arg(long)]
     pub json: bool,
-    /// Keep no session file
+    /// Do not save a session
     #[arg(long)]
     pub no_save: bool,
 }
@@ -256,7 +255,7 @@ pub struct PromptFlags {
     /// The agent
     #[command(flatten)]
     pub agent: AgentFlags,
-    /// Instead of JSON: how it differs from what this mode would send
+    /// Print the difference to the request of this mode instead of JSON
     #[arg(long, value_name = "MODE")]
     pub against: Option<String>,
 }
@@ -264,21 +263,21 @@ pub struct PromptFlags {
 /// What can be done with sessions.
 #[derive(Debug, Subcommand)]
 pub enum SessionsCommand {
-    /// One line each, newest first, then the examples
+    /// List sessions, newest first, then the examples
     List {
-        /// Print them as JSON
+        /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Which session began as which: forks, re-runs, conversations that went on
+    /// Show the tree of sessions: forks, re-runs, continued conversations
     Tree {
         /// Only the tree of this one: path, id, unique beginning of an id, or `last`
         session: Option<String>,
-        /// Print it as JSON
+        /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Every turn of one session
+    /// Show every turn of a session
     Show {
         /// Path, id, unique beginning of an id, or `last`
         session: String,
@@ -286,44 +285,44 @@ pub enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Make a case of a session: its inputs and its answer go into the agent file
+    /// Add a case to the agent file: the inputs and the answer of a session
     Case(CaseFlags),
-    /// Show the inputs and the reply of a turn as an example at the end of the agent's prompt
+    /// Append the inputs and the reply of a turn to the agent's prompt as an example
     Example(ExampleFlags),
-    /// Find sessions by words and by what they are; `sessions search --help` tells the filters
+    /// Search sessions by words and filters; `sessions search --help` lists the filters
     Search(SearchFlags),
-    /// What fails in the sessions, grouped by reason and place, with where to look at it
+    /// List failures in the sessions, grouped by reason and position
     Failures(FailuresFlags),
-    /// Give tags to a session, run or turn, or take them away; without tags: tell what is written on it
+    /// Add or remove tags of a session, run or turn; without tags, print its tags, note and mark
     Tag(TagFlags),
     /// Write a note on a session, run or turn
     Note(NoteFlags),
     /// Mark a session, run or turn
     Mark(MarkFlags),
-    /// Write what can be read of a damaged session into a new one; the damaged file stays as it is
+    /// Copy the readable part of a damaged session into a new one; the damaged file is not changed
     Recover(RecoverFlags),
-    /// Write a session as a document, as data for other tools, or as a recording of a terminal
+    /// Export a session as a document, as data for other tools, or as a terminal recording
     Export(ExportFlags),
-    /// Make a session to look at from a trace file of PtcRunner
+    /// Convert a PtcRunner trace file into a read-only session
     Import(ImportFlags),
 }
 
 /// What can be done with a signature.
 #[derive(Debug, Subcommand)]
 pub enum SignatureCommand {
-    /// Is it right? Prints it in its canonical form
+    /// Check a signature and print it in canonical form
     Check {
         /// The signature
         #[arg(allow_hyphen_values = true)]
         signature: String,
     },
-    /// The JSON Schema of its answers
+    /// Print the JSON Schema of its answers
     Schema {
         /// The signature
         #[arg(allow_hyphen_values = true)]
         signature: String,
     },
-    /// Generated data: `{inputs, output}`
+    /// Generate data: `{inputs, output}`
     Sample {
         /// The signature
         #[arg(allow_hyphen_values = true)]
@@ -337,9 +336,9 @@ pub enum SignatureCommand {
 /// Flags of `screenshot`.
 #[derive(Debug, Args)]
 pub struct ScreenshotFlags {
-    /// Which screen
+    /// Screen
     pub screen: String,
-    /// The SVG file
+    /// SVG file
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// Columns and rows

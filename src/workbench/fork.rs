@@ -47,7 +47,7 @@ pub struct ForkSpec {
     pub at: String,
     /// What is changed there, in order.
     pub changes: Vec<Changed>,
-    /// Another model for what follows.
+    /// Another model for the following turns.
     pub model: Option<String>,
     /// Who changed it: command, person.
     pub by: Editor,

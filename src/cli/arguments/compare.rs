@@ -10,10 +10,10 @@ pub struct CompareFlags {
     /// Two or more sessions (path, id, unique beginning of an id, or `last`); or agents: files, names of examples
     #[arg(value_name = "SESSION|AGENT.toml", required_unless_present = "resume")]
     pub names: Vec<String>,
-    /// Print it as JSON
+    /// Print as JSON
     #[arg(long)]
     pub json: bool,
-    /// Of sessions: every changed line and value, not only the first of each
+    /// For sessions: show every changed line and value, not only the first
     #[arg(long)]
     pub all: bool,
     /// The matrix of agents
@@ -25,28 +25,28 @@ pub struct CompareFlags {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Of agents: every case in every mode with every model")]
 pub struct MatrixFlags {
-    /// Modes, separated by commas; without it all. Where an agent cannot run is told with the reason
+    /// Modes, separated by commas; default: all that the agent supports (others are listed with the reason)
     #[arg(long, value_name = "MODE,…", value_delimiter = ',')]
     pub modes: Vec<String>,
-    /// Models, separated by commas; without it the agent's own
+    /// Models, separated by commas; default: the agent's own
     #[arg(long, value_name = "MODEL,…", value_delimiter = ',')]
     pub models: Vec<String>,
-    /// Trials of each case: runs with seeds of their own
+    /// Trials of each case, each with its own seed
     #[arg(long, value_name = "N")]
     pub trials: Option<u32>,
-    /// Trials at the same time (4); each provider's `concurrent_requests` counts as well
+    /// Concurrent trials (4), also limited by `concurrent_requests` of each provider
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Tell what got better or worse than in this file; exit code 1 when something got worse
+    /// Compare with this baseline file; exit with code 1 if a result is worse
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// Write what this matrix says to a file, for --baseline
+    /// Write the results to a file for --baseline
     #[arg(long, value_name = "FILE")]
     pub save_baseline: Option<PathBuf>,
-    /// What the seeds of the trials come from (0)
+    /// Base seed of the trials (0)
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Go on with a matrix that was stopped (id, beginning of one, or `last`); one that is complete is shown again
+    /// Resume a stopped matrix (id, unique beginning of an id, or `last`); a complete one is shown
     #[arg(long, value_name = "MATRIX", conflicts_with_all = ["names", "modes", "models", "trials", "seed"])]
     pub resume: Option<String>,
 }

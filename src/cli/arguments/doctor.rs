@@ -5,7 +5,7 @@ use clap::Args;
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorFlags {
-    /// Print it as JSON
+    /// Print as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -5,12 +5,12 @@ use clap::Args;
 /// Flags of `models`.
 #[derive(Debug, Args)]
 pub struct ModelsFlags {
-    /// A provider: its server is asked which models it has
+    /// Provider whose server is asked for its models
     pub provider: Option<String>,
-    /// Ask the servers of all providers whose key is there
+    /// Ask the servers of all providers with an API key
     #[arg(long, conflicts_with = "provider")]
     pub check: bool,
-    /// Print it as JSON
+    /// Print as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -8,19 +8,19 @@ use clap::Args;
 pub struct ReplayFlags {
     /// Path, id, unique beginning of an id, or `last`
     pub session: String,
-    /// Only the outcome, no turns
+    /// Print only the outcome, no turns
     #[arg(long)]
     pub check: bool,
-    /// Go on at differences with what is recorded, list all of them, and exit with 0
+    /// Continue with the recorded data after a difference, list all differences, and exit with code 0
     #[arg(long)]
     pub lenient: bool,
-    /// Leave a layer, or a path of it, out of the comparison: `request`, `request:options.seed`, `:issues.*.message`
+    /// Exclude a layer or a path of it from the comparison: `request`, `request:options.seed`, `:issues.*.message`
     #[arg(long, value_name = "LAYER[:PATH]")]
     pub ignore: Vec<String>,
-    /// Write a new session: what came from outside as recorded, everything else as it comes out today
+    /// Write a new session with the recorded inputs and the newly computed events
     #[arg(long, conflicts_with_all = ["lenient", "ignore"])]
     pub accept: bool,
-    /// Where the recording has no answer: fail (usual), or as --accept a live model (model, model:NAME) or a person (human) is asked
+    /// If the recording has no answer: fail (default); with --accept, ask a live model (model, model:NAME) or the user (human)
     #[arg(long, value_name = "model[:NAME]|human|fail", conflicts_with_all = ["lenient", "ignore"])]
     pub missing: Option<String>,
     /// Print the outcome as JSON
@@ -33,7 +33,7 @@ pub struct ReplayFlags {
 pub struct ForkFlags {
     /// Path, id, unique beginning of an id, or `last`
     pub session: String,
-    /// Where: a turn (`r0/t2`, with the stage :request, :reply or :after), a tool call (`r0/t2/c0`) or a question to a person (`r0/t2/q0`)
+    /// Point of the fork: a turn (`r0/t2`, with the stage :request, :reply or :after), a tool call (`r0/t2/c0`) or a question (`r0/t2/q0`)
     #[arg(long, value_name = "ADDRESS[:STAGE]")]
     pub at: String,
     /// Another prompt from this turn on
@@ -45,31 +45,31 @@ pub struct ForkFlags {
     /// Another value of a key of the agent file: `max_turns=5`, `model_options.temperature=0.2`
     #[arg(long = "option", value_name = "KEY=VALUE")]
     pub options: Vec<String>,
-    /// Another context: JSON, or @FILE
+    /// Another context as JSON, or @FILE
     #[arg(long, value_name = "JSON|@FILE")]
     pub context: Option<String>,
-    /// Another value of the context in the type of its parameter; K=@FILE takes the file's text
+    /// Another context value, converted to the type of its parameter; K=@FILE reads the text of a file
     #[arg(long = "set", value_name = "K=V")]
     pub set: Vec<String>,
-    /// Another definition of a program: an expression of PTC-Lisp
+    /// Another value of a definition: a PTC-Lisp expression
     #[arg(long = "memory", value_name = "NAME=EXPR")]
     pub memory: Vec<String>,
-    /// The reply of this turn; where tools are offered, a line `/call NAME {json}` calls one
+    /// Reply of this turn; a line `/call NAME {json}` calls a tool
     #[arg(long, value_name = "TEXT|@FILE", allow_hyphen_values = true)]
     pub reply: Option<String>,
-    /// The reply of this turn with native tool calls: `{"text": "…", "calls": [{"name": "…", "args": {…}}]}`
+    /// Reply of this turn with native tool calls: `{"text": "…", "calls": [{"name": "…", "args": {…}}]}`
     #[arg(long, value_name = "JSON|@FILE", conflicts_with = "reply")]
     pub reply_json: Option<String>,
-    /// The program in the reply of this turn; the rest of the reply stays
+    /// Program in the reply of this turn; the rest of the reply is kept
     #[arg(long, value_name = "TEXT|@FILE", allow_hyphen_values = true, conflicts_with_all = ["reply", "reply_json"])]
     pub program: Option<String>,
-    /// The result of this call
+    /// Result of this call
     #[arg(long, value_name = "JSON|@FILE", allow_hyphen_values = true)]
     pub result: Option<String>,
-    /// Another model for what follows
+    /// Another model for the following turns
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// Print the Step as JSON on stdout, and nothing else there
+    /// Print only the Step as JSON to stdout
     #[arg(long)]
     pub json: bool,
 }
@@ -79,7 +79,7 @@ pub struct ForkFlags {
 pub struct RerunFlags {
     /// Path, id, unique beginning of an id, or `last`
     pub session: String,
-    /// From where: a run (`r1`) or a turn (`r0/t2`); without it from the start
+    /// Start point: a run (`r1`) or a turn (`r0/t2`); default: the beginning
     #[arg(long, value_name = "ADDRESS")]
     pub from: Option<String>,
     /// Another model
@@ -91,10 +91,10 @@ pub struct RerunFlags {
     /// Another version of the agent: a file, or the name of an example
     #[arg(long, value_name = "AGENT.toml")]
     pub agent: Option<String>,
-    /// So many times, one after the other, to see whether the runs are the same and where they part
+    /// Number of runs, one after the other, to compare their results and find where they diverge
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub times: u32,
-    /// Print the Step, of several runs what they have in common, as JSON on stdout, and nothing else there
+    /// Print only the Step (of several runs, a comparison) as JSON to stdout
     #[arg(long)]
     pub json: bool,
 }

@@ -11,16 +11,16 @@ pub struct ToolsFlags {
     /// The agent
     #[command(flatten)]
     pub agent: AgentFlags,
-    /// Start or ask the servers that it names, read their lists of tools, and keep them
+    /// Connect to the agent's servers, read their tool lists and store them
     #[arg(long)]
     pub connect: bool,
-    /// Instead of an agent: start or ask the server of the section `[mcp.NAME]` in the configuration, and show what it offers
+    /// Connect to the server `[mcp.NAME]` of the configuration and list its tools, instead of an agent
     #[arg(long, value_name = "NAME", conflicts_with_all = ["agent", "prompt", "connect", "logs"])]
     pub server: Option<String>,
-    /// Show what the servers that it names have said beside their answers: the latest lines of each
+    /// Print the latest log lines of the agent's servers
     #[arg(long, conflicts_with = "connect")]
     pub logs: bool,
-    /// Print them as JSON
+    /// Print as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -31,17 +31,17 @@ const TIMEOUT_MS: u64 = 1_000;
 pub enum LispCommand {
     /// Run a program and print its value
     Run(RunFlags),
-    /// Run many programs: JSON lines on stdin, one result a line on stdout
+    /// Run many programs: JSON lines on stdin, one result per line on stdout
     Batch,
-    /// Describe a builtin or form, or list those that fit a word
+    /// Describe a builtin or form, or list those that match a word
     Doc {
         /// A name, or a part of names and descriptions
         #[arg(allow_hyphen_values = true)]
         word: String,
     },
-    /// Measure how long a full run takes (read, analyse, evaluate), limits raised
+    /// Measure the time of a full run (read, analyse, evaluate) with raised limits
     Bench(BenchFlags),
-    /// Type programs and see their values
+    /// Start an interactive session
     Repl(ReplFlags),
 }
 
