@@ -17,6 +17,7 @@ const LONGEST: usize = 500;
 
 /// Modules of the package from the top; each row may use the rows below it, and nothing beside or above.
 const PACKAGE: &[&[&str]] = &[
+    &["app"],
     &["tui", "cli"],
     &["workbench", "library"],
     &["replay", "export"],
