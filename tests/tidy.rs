@@ -4,6 +4,7 @@
 
 mod broken;
 mod circles;
+mod dependencies;
 mod source;
 
 use std::fmt::Write as _;
