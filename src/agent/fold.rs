@@ -4,8 +4,8 @@ use ptc_core::value::{Json, json};
 
 use super::{CallEntry, Inputs, QuestionEntry, Step, Turn, Usage};
 use crate::event::{
-    Address, Bill, Edit, Envelope, Event, Kept, MemoryChange, MessageLog, Role, RunEnd, RunStart, RunText, Said, Sent,
-    SentMessage, Source, Totals, Waits, elapsed_ms,
+    Address, Bill, Edit, Envelope, Event, ExtractKind, Kept, MemoryChange, MessageLog, Role, RunEnd, RunStart, RunText,
+    Said, Sent, SentMessage, Source, Totals, Waits, elapsed_ms,
 };
 use crate::model::OtherModel;
 
@@ -80,7 +80,7 @@ impl StepFold {
             }
             Event::QuestionAsked(question) => self.step.questions.push(QuestionEntry {
                 address: Some(envelope.address.clone()),
-                kind: question.kind.clone(),
+                kind: question.kind.name().to_owned(),
                 text: question.text.clone(),
                 answer: None,
             }),
@@ -111,7 +111,7 @@ impl StepFold {
                 self.turn = Some(Turn {
                     number: envelope.address.turn_number().unwrap_or_default(),
                     address: Some(envelope.address.clone()),
-                    kind: Some(start.kind.clone()).filter(|kind| !kind.is_empty()),
+                    kind: start.kind.as_ref().map(ToString::to_string),
                     edits: std::mem::take(&mut self.edits),
                     ..Turn::default()
                 });
@@ -311,7 +311,7 @@ fn in_turn(turn: &mut Turn, said: &Said, event: &Event) {
         Event::Extract(extract) => {
             turn.fixes = extract.fixes.iter().map(|(name, ..)| name.clone()).collect();
             turn.error.clone_from(&extract.error);
-            if extract.kind == "program" {
+            if extract.kind == ExtractKind::Program {
                 let whole = || Some(said.text.get(extract.span?.0..extract.span?.1)?.to_owned());
                 turn.program = match &extract.repaired {
                     Some(Kept::Whole(text) | Kept::Head { head: text, .. }) => Some(text.clone()),

@@ -1,6 +1,8 @@
 //! The Step: the result of a run. A fold over its events makes it, live and from a file alike.
 
 use ptc_core::value::{Json, Value};
+use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::event::{
     Address, CallStatus, Edit, ErrorRecord, JsonText, SentMessage, StructuredBy, Tokens, Totals, in_order,
@@ -58,13 +60,15 @@ pub struct Step {
 }
 
 /// A tool call.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct CallEntry {
     /// Where it was made.
     pub address: Option<Address>,
     /// The tool.
     pub name: String,
     /// Its kind.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
     /// Its arguments.
     pub args: JsonText,
@@ -81,7 +85,8 @@ pub struct CallEntry {
 }
 
 /// A question to a person.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct QuestionEntry {
     /// Its address, which an answer names.
     pub address: Option<Address>,

@@ -127,7 +127,7 @@ impl Page {
         *shown = new.iter().map(|message| message.m + 1).max().unwrap_or(0).max(*shown);
         for edit in &turn.edits {
             let language = if edit.after.json().as_str().is_some() { "text" } else { "json" };
-            self.block(&format!("Edited by {}, {}", span(&edit.by), span(&edit.target)), language, &edit.text());
+            self.block(&format!("Edited by {}, {}", span(edit.by.name()), span(&edit.target)), language, &edit.text());
         }
         if !told.reasoning.is_empty() {
             self.block("Reasoning", "text", &told.reasoning);
@@ -165,7 +165,7 @@ impl Page {
         }
         for issue in &turn.issues {
             let path = if issue.path.is_empty() { "root" } else { &issue.path };
-            self.line(&format!("- {} at {}: {}", span(&issue.severity), span(path), span(&issue.message)));
+            self.line(&format!("- {} at {}: {}", span(issue.severity.name()), span(path), span(&issue.message)));
         }
         if let Some(error) = &turn.error {
             self.block(&format!("Error {}", span(&error.reason)), "text", &error.message);
@@ -173,7 +173,7 @@ impl Page {
         for (question, answer) in &told.questions {
             self.block("Asked a person", "text", &question.text);
             if let Some(answer) = answer {
-                self.block(&format!("Answered by {}", span(&answer.by)), "json", answer.value.as_str());
+                self.block(&format!("Answered by {}", span(answer.by.name())), "json", answer.value.as_str());
             }
         }
         let other = turn.other_model.as_ref().map(ToString::to_string);

@@ -163,7 +163,7 @@ impl Told {
                 self.reply = Span { from_ms: envelope.at_ms, to_ms: envelope.at_ms };
                 self.options = request.options.clone();
                 self.tools.clone_from(&request.tools);
-                self.want.clone_from(&request.want);
+                request.want.name().clone_into(&mut self.want);
             }
             Event::Sent(sent) => self.url.clone_from(&sent.url),
             Event::ReplyPart(part) if part.kind == PartKind::Reasoning => self.reasoning.push_str(&part.text),

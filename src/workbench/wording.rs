@@ -7,7 +7,7 @@ use ptc_core::text::LineCol;
 use ptc_core::value::json::Node;
 
 use super::format::{plural, size};
-use crate::event::{ErrorRecord, Extract, JsonText, Kept, ToolEnd};
+use crate::event::{ErrorRecord, Extract, ExtractKind, JsonText, Kept, ToolEnd};
 
 /// Members and items that are named before the rest is counted.
 const NAMED: usize = 3;
@@ -59,7 +59,7 @@ pub fn outcome(end: &ToolEnd, bytes: usize) -> String {
 
 /// The program that was found in a reply, as it was run.
 pub fn program<'a>(extract: &'a Extract, reply: &'a str) -> Option<&'a str> {
-    if extract.kind != "program" {
+    if extract.kind != ExtractKind::Program {
         return None;
     }
     match (&extract.repaired, extract.span) {

@@ -1,6 +1,7 @@
 //! The native transport: what the result of a `lisp_eval` call holds, member by member (agent contract §6).
 
 use ptc_core::value::Json;
+use ptc_core::value::json::to_json;
 use ptc_workbench::event::Role;
 use ptc_workbench::model::Reply;
 
@@ -121,7 +122,7 @@ async fn a_point_in_time_may_be_the_answer_as_it_is() {
 }
 
 #[tokio::test]
-async fn the_card_of_combined_mode_says_that_the_run_goes_on() {
+async fn the_card_of_combined_mode_says_that_the_run_continues() {
     let toml = "prompt = \"go\"\ntransport = \"tool_call\"\nmax_turns = 3\nmode = ";
     for (mode, reply) in [("\"text\"", Reply::from("done")), ("\"ptc_lisp\"", eval("(return 1)"))] {
         let (model, requests) = recorded_replies(vec![reply]);
@@ -130,7 +131,7 @@ async fn the_card_of_combined_mode_says_that_the_run_goes_on() {
         let system = requests.lock().unwrap()[0].system.clone().unwrap();
         let ends = system.contains("ends the run") || system.contains("Ends the whole run");
         assert_eq!(ends, mode.contains("ptc_lisp"), "{system}");
-        assert_eq!(system.contains("The run goes on."), mode.contains("text"), "{system}");
+        assert_eq!(system.contains("The run continues."), mode.contains("text"), "{system}");
     }
 }
 
@@ -148,7 +149,7 @@ async fn the_advice_about_arguments_holds_for_calls_as_well() {
 
 #[tokio::test]
 async fn what_return_does_is_told_as_it_is_in_the_mode() {
-    for (mode, ends) in [("ptc_lisp", "Ends the whole run"), ("text", "the run goes on")] {
+    for (mode, ends) in [("ptc_lisp", "Ends the whole run"), ("text", "the run continues")] {
         let asked = "(doc return) (doc fail) (println (:description (meta return))) (println (apropos \"return\"))";
         let done = if mode == "text" { Reply::from("done") } else { eval("(return 1)") };
         let (ran, results) = results(&format!("mode = \"{mode}\""), vec![eval(asked), done]).await;
@@ -156,7 +157,7 @@ async fn what_return_does_is_told_as_it_is_in_the_mode() {
         let prints = results[0].get("prints").and_then(Json::items).unwrap();
         assert_eq!(prints.len(), 4);
         for print in prints {
-            let others = if mode == "text" { "Ends the whole run" } else { "the run goes on" };
+            let others = if mode == "text" { "Ends the whole run" } else { "the run continues" };
             let text = print.as_str().unwrap();
             assert!(text.contains(ends) && !text.contains(others), "{mode}: {text}");
         }
@@ -166,7 +167,7 @@ async fn what_return_does_is_told_as_it_is_in_the_mode() {
 #[tokio::test]
 async fn an_exported_step_names_the_kind_of_its_turns_and_the_ids_of_its_calls() {
     let (ran, _) = results("mode = \"ptc_lisp\"\nretry_turns = 1\nmax_turns = 2", vec![eval("1")]).await;
-    let step = ptc_workbench::export::step(&ran.step);
+    let step = to_json(&ptc_workbench::export::step(&ran.step));
     let turns = step.get("turns").and_then(Json::items).unwrap();
     let kinds: Vec<String> = turns.iter().map(|turn| at(turn, "type")).collect();
     assert_eq!(kinds, ["\"normal\"", "\"must_return\"", "\"retry\""]);
@@ -180,7 +181,7 @@ async fn an_exported_step_names_the_kind_of_its_turns_and_the_ids_of_its_calls()
     assert_eq!(names(&sent[0]), ["role", "content"], "where there is no call nothing is said of one");
 
     let (ran, _) = results("mode = \"text\"", vec![Reply::calling([("nothing", "[1")]), Reply::from("done")]).await;
-    let step = ptc_workbench::export::step(&ran.step);
+    let step = to_json(&ptc_workbench::export::step(&ran.step));
     let turns = step.get("turns").and_then(Json::items).unwrap();
     assert_eq!(at(&turns[0], "type"), "", "the mode knows no kinds");
     assert_eq!(at(&turns[1].get("messages").and_then(Json::items).unwrap()[1], "tool_calls.0.args"), "\"[1\"");

@@ -22,7 +22,7 @@ struct Fixture {
 }
 
 fn fixture(want: &str, text: impl Into<String>) -> Fixture {
-    Fixture { want: want.to_owned(), text: text.into() }
+    Fixture { want: serde_json::from_value(want.into()).unwrap(), text: text.into() }
 }
 
 /// What is hard to cut: each way in which a reply can be written, unfinished, broken, wide or hidden.
@@ -83,7 +83,7 @@ fn recorded() -> Vec<Fixture> {
         let (mut want, mut text) = (String::new(), String::new());
         for envelope in session.events() {
             match envelope.event {
-                Event::RequestMade(made) => want = made.want,
+                Event::RequestMade(made) => made.want.name().clone_into(&mut want),
                 Event::ReplyPart(part) if part.kind == PartKind::Text => text.push_str(&part.text),
                 Event::ReplyEnd(_) if !text.is_empty() => {
                     let mut text = std::mem::take(&mut text);
@@ -106,7 +106,7 @@ fn waiting(want: &str) -> Story {
         "r0/t1",
         RequestMade {
             messages: vec![(0, 1)],
-            want: want.to_owned(),
+            want: serde_json::from_value(want.into()).unwrap(),
             schema: want.contains("json").then(|| JsonText::of(&schema)),
             tools: Vec::new(),
             tool_names: Vec::new(),
@@ -159,10 +159,13 @@ fn cuts(text: &str) -> Vec<usize> {
 fn every_split_into_two_is_drawn_like_the_whole() {
     let fixtures: Vec<Fixture> = hard().into_iter().chain(recorded()).collect();
     assert!(fixtures.len() > 30, "there are replies to try");
-    for (view, columns) in [(View::Rich, 47), (View::Raw, 47), (View::Rich, 120)] {
+    // Each split in one of the views; `PTC_LONG_TESTS=1` tries each in all of them.
+    let long = std::env::var_os("PTC_LONG_TESTS").is_some();
+    let views = [(View::Rich, 47), (View::Raw, 47), (View::Rich, 120)];
+    for (number, (view, columns)) in views.into_iter().enumerate() {
         for one in &fixtures {
             let whole = drawn(&mut told(one, &[&one.text], view, columns), columns);
-            for at in cuts(&one.text) {
+            for at in cuts(&one.text).into_iter().filter(|at| long || at % views.len() == number) {
                 let (start, rest) = one.text.split_at(at);
                 let split = drawn(&mut told(one, &[start, rest], view, columns), columns);
                 assert_eq!(split, whole, "{view:?} of {}, cut at {at}: {:?}", one.want, one.text);

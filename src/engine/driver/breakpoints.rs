@@ -9,7 +9,7 @@ use ptc_core::lisp::{Memory, Outcome, Signal};
 use ptc_core::value::{Bounds, Value};
 
 use super::state::{Driver, Halt};
-use crate::event::{Address, QuestionAsked};
+use crate::event::{Address, QuestionAsked, QuestionKind};
 use crate::port::{Breakpoint, Checkpoint, Question};
 use crate::tool::Tool;
 
@@ -27,7 +27,7 @@ impl Driver<'_> {
         if !self.breaks(&asked, &[Breakpoint::Tool(tool.name.clone())]) {
             return Ok(());
         }
-        let text = format!("The run stops before it calls (tool/{} {})", tool.name, printed(args));
+        let text = format!("The run stopped before calling (tool/{} {})", tool.name, printed(args));
         self.wait_at(at, asked, text).await
     }
 
@@ -54,19 +54,19 @@ impl Driver<'_> {
         self.questions.fetch_add(1, Ordering::Relaxed);
         let lines = defined.iter().map(|(name, value)| format!("\n{name} = {}", printed(value)));
         let lines: String = lines.chain(failed.map(|words| format!("\n{words}"))).collect();
-        self.wait_at(at, asked, format!("The run stops behind its program:{lines}")).await
+        self.wait_at(at, asked, format!("The run stopped after its program:{lines}")).await
     }
 
     /// Does the run stop because it has come to one of these?
     fn breaks(&self, question: &Address, met: &[Breakpoint]) -> bool {
-        let recorded = self.ports.history.asked(question, QuestionAsked::BREAKPOINT);
+        let recorded = self.ports.history.asked(question, &QuestionKind::Breakpoint);
         recorded.unwrap_or_else(|| self.ports.person.stops_at(Checkpoint::Breakpoints(met)))
     }
 
     /// Waits until the user lets the run continue.
     async fn wait_at(&self, at: &Address, asked: Address, text: String) -> Result<(), Halt> {
         let options = vec![GO_ON.to_owned()];
-        let kind = QuestionAsked::BREAKPOINT.to_owned();
+        let kind = QuestionKind::Breakpoint;
         self.emit(&asked, QuestionAsked { kind, text: text.clone(), options: options.clone() }).await?;
         self.answer(at, Question { address: asked, text, options, gate: None }).await.map(drop)
     }

@@ -57,7 +57,7 @@ fn with_numbers(plan: &Plan, extracted: &Extracted, json: &Json, mut issues: Vec
         let was_number = numbers.iter().any(|at| (part.span.start..part.span.end).contains(at));
         if let Some(number) = part.as_str().filter(|_| was_number) {
             number.clone_into(&mut issue.got);
-            issue.message = format!("expected {}, got {number}, which JSON cannot hold", issue.expected);
+            issue.message = format!("expected {}, got {number}, which JSON cannot represent", issue.expected);
         }
     }
     issues
@@ -148,7 +148,7 @@ pub(in crate::engine) fn field(plan: &Plan, name: &str, value: &Json) -> Vec<Iss
     let here = |field: &&Field| signature::underscored(&field.name) == signature::underscored(name);
     let Some(field) = fields.iter().find(here).filter(|_| plan.raw_schema.is_none()) else { return Vec::new() };
     let alone = Type::Record { fields: vec![field.clone()], closed: false };
-    let json = Json::object([(name, value.clone())]);
+    let json = Json::empty().with(name, value.clone());
     typed(&alone, &json, plan.recovery).map_or_else(|issue| vec![issue], |trial| trial.issues)
 }
 

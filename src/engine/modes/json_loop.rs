@@ -20,7 +20,7 @@ use super::machine::{Machine, RunInputs};
 use super::refs::Refs;
 use super::verdict::{answer_check, ending, extract_event, is_cut, truncated, withheld};
 use crate::agent::{Given, Plan, Variant};
-use crate::event::{ErrorRecord, Extract, MessagePart, NativeCall, Role, Source, hex_sha};
+use crate::event::{ErrorRecord, Extract, ExtractKind, MessagePart, NativeCall, Role, Source, hex_sha};
 use crate::model::{Reply, Written};
 use crate::prompt::json_loop as texts;
 
@@ -98,7 +98,7 @@ impl JsonLoopMachine {
         let calls: Result<Vec<_>, ErrorRecord> = reply.calls.iter().map(|call| native(view.plan, call)).collect();
         let mut effects = Effects::default();
         effects.emit(Extract {
-            kind: "control".to_owned(),
+            kind: ExtractKind::Control,
             rule: Some("native".to_owned()),
             candidates: u32::try_from(reply.calls.len()).unwrap_or(u32::MAX),
             sha: hex_sha(reply.text.as_bytes()),
@@ -217,7 +217,7 @@ impl JsonLoopMachine {
             return effects.finish(value.into());
         }
         effects.end_turn(Some(&record.reason));
-        let message = format!("{failures} replies in a row were no control object; the last: {}", record.message);
+        let message = format!("{failures} consecutive replies were invalid; the last error: {}", record.message);
         effects.then(Next::Fail(ErrorRecord::new(Reason::ProtocolError, message)))
     }
 }
@@ -272,7 +272,7 @@ impl Machine for JsonLoopMachine {
                 let value = answer::arguments(plan, &read.extracted, &name, &args);
                 call_judged(plan, &name, &value).doing(format!("calls {name}"))
             }
-            Action::Ask { .. } => Judged::fine(Standing::Fits).doing("asks a person"),
+            Action::Ask { .. } => Judged::fine(Standing::Fits).doing("asks the user"),
             Action::Answer(json) => {
                 let (issues, _) = answer::fit(plan, &json);
                 Judged::of(Standing::Fits, issues.iter().map(within_answer).collect()).doing("answers")
@@ -339,11 +339,11 @@ fn native(plan: &Plan, call: &NativeCall) -> Result<(String, Json), ErrorRecord>
 fn no_tool(plan: &Plan, name: &str) -> String {
     let names: Vec<_> = plan.native_tools().map(|tool| tool.name.as_str()).collect();
     let known = if names.is_empty() { "there are no tools".to_owned() } else { format!("tools: {}", names.join(", ")) };
-    format!("there is no tool `{name}` ({known})")
+    format!("unknown tool `{name}` ({known})")
 }
 
 fn control_extract(read: &ControlReply, reply: &Reply) -> Extract {
-    let event = extract_event("control", &read.extracted, &reply.text);
+    let event = extract_event(ExtractKind::Control, &read.extracted, &reply.text);
     let rule = if read.is_prose { Some("prose".to_owned()) } else { event.rule.clone() };
     Extract { rule, ..event }
 }

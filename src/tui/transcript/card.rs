@@ -10,10 +10,10 @@ use ptc_core::text::estimate_tokens;
 use super::partial::Reading;
 use crate::engine::Reader;
 use crate::event::{
-    Address, AnswerGiven, CallStatus, Check, CompactionDone, Edit, ErrorRecord, Extract, Interrupt, JsonText,
-    MemoryChange, NativeCall, Notice, Options, PlanState, ProgramEnd, QuestionAsked, ReplyEnd, ReplyStatus, RetryWait,
-    Role, RunEnd, RunStart, Said, Sent, StructuredBy, TasksKept, Tokens, ToolCall, ToolEnd, ToolSchema, TurnEnd,
-    Unknown, Wire,
+    Address, AnswerGiven, CallStatus, Check, CompactionDone, Edit, ErrorRecord, Extract, ExtractKind, Interrupt,
+    JsonText, MemoryChange, NativeCall, Notice, Options, PlanState, ProgramEnd, QuestionAsked, ReplyEnd, ReplyStatus,
+    RetryWait, Role, RunEnd, RunStart, Said, Sent, StructuredBy, TasksKept, Tokens, ToolCall, ToolEnd, ToolSchema,
+    TurnEnd, Unknown, Wire,
 };
 use crate::session::TurnEntry;
 use crate::tui::backend::SentMessage;
@@ -358,8 +358,10 @@ impl TurnCard {
             return Progress::Stopped;
         }
         let calls = self.calls.iter().any(|call| call.status.is_none());
-        let computes =
-            self.extract.as_ref().is_some_and(|extract| extract.kind == "program" && extract.error.is_none());
+        let computes = self
+            .extract
+            .as_ref()
+            .is_some_and(|extract| extract.kind == ExtractKind::Program && extract.error.is_none());
         match self.last_attempt() {
             _ if self.wait.is_some() => Progress::Retrying,
             _ if self.asked => Progress::Asked,

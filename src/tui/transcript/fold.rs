@@ -9,8 +9,8 @@ use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
 use crate::agent::edited_start;
 use crate::event::{
-    Address, Bill, Edit, Envelope, Event, Gaps, Message, MessagePart, Notice, PartKind, ReplyStatus, RequestMade,
-    RunEnd, RunStart, RunText, Source, ToolEnd,
+    Address, Bill, Edit, Envelope, Event, Gaps, Message, MessagePart, Notice, NoticeLevel, PartKind, ReplyStatus,
+    RequestMade, RunEnd, RunStart, RunText, Source, ToolEnd,
 };
 use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage};
 use crate::workbench::{Budget, next_step};
@@ -128,7 +128,7 @@ impl Transcript {
             return;
         }
         let asked = crate::engine::Turn {
-            want: made.want.clone(),
+            want: made.want.name().to_owned(),
             kind: self.turn_card(turn).map(|card| card.kind.clone()).unwrap_or_default(),
             offers: made.tools.iter().map(|tool| tool.name.clone()).collect(),
             memory: self.definitions.names(&run),
@@ -160,7 +160,7 @@ impl Transcript {
                     self.facts.turn = at.turn_number().unwrap_or_default();
                 }
                 self.start_turn(at, envelope.at_ms);
-                self.cards_of(at).for_each(|card| card.kind.clone_from(&start.kind));
+                self.cards_of(at).for_each(|card| start.kind_name().clone_into(&mut card.kind));
             }
             Event::RunEnd(end) => self.end_run(envelope, end),
             Event::Message(message) => self.message(at, message),
@@ -169,11 +169,11 @@ impl Transcript {
             }
             Event::Edit(edit) if !self.turns.contains(&turn) => {
                 let text = format!("✎ {} edited by {} at {}", edit.target, edit.by, edit.at);
-                self.push(at, Card::Notice(Box::new(Notice { level: "info".to_owned(), text })), true);
+                self.push(at, Card::Notice(Box::new(Notice { level: NoticeLevel::Info, text })), true);
             }
             Event::RunWait(wait) => {
                 let text = format!("the run waits for the answer to {}", wait.question);
-                self.push(at, Card::Notice(Box::new(Notice { level: "warning".to_owned(), text })), true);
+                self.push(at, Card::Notice(Box::new(Notice { level: NoticeLevel::Warning, text })), true);
             }
             Event::Unknown(unknown) if !self.turns.contains(&turn) => {
                 self.push(at, Card::Unknown(Box::new(unknown.clone())), false);
@@ -240,7 +240,7 @@ impl Transcript {
         }
         self.facts = facts;
         if let Some(Event::TurnStart(start)) = began.map(|envelope| &envelope.event) {
-            self.cards_of(turn).for_each(|card| card.kind.clone_from(&start.kind));
+            self.cards_of(turn).for_each(|card| start.kind_name().clone_into(&mut card.kind));
         }
         let last_ms = events.last().map_or(0, |envelope| envelope.at_ms);
         self.cards_of(turn).for_each(|card| card.last_ms = last_ms);

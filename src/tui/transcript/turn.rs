@@ -10,7 +10,7 @@ impl TurnCard {
         self.last_ms = self.last_ms.max(at_ms);
         match event {
             Event::RequestMade(made) => {
-                self.want.clone_from(&made.want);
+                made.want.name().clone_into(&mut self.want);
                 self.schema.clone_from(&made.schema);
             }
             Event::CompactionDone(done) => self.compaction = Some(done.clone()),
@@ -68,7 +68,7 @@ impl TurnCard {
             Event::Extract(extract) => self.extract = Some(extract.clone()),
             Event::Check(check) => self.checks.push(check.clone()),
             Event::Interrupt(interrupt) => self.interrupts.push(interrupt.clone()),
-            Event::Notice(notice) => self.notices.push((notice.level.clone(), notice.text.clone())),
+            Event::Notice(notice) => self.notices.push((notice.level.name().to_owned(), notice.text.clone())),
             Event::Unknown(unknown) => self.unknown.push((unknown.kind.clone(), unknown.data.get().to_owned())),
             Event::TurnEnd(end) => {
                 self.wait = None;

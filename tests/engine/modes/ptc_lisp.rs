@@ -3,6 +3,7 @@
 use super::super::ptc::p;
 use super::*;
 use ptc_core::lisp::Error;
+use ptc_workbench::event::TurnKind;
 
 const AGENT: &str = "mode = \"ptc_lisp\"\nprompt = \"go\"\nsignature = \"{n :int}\"\nmax_turns = 3\n\
                      [tools.look]\nkind = \"table\"\ndefault = 7\n";
@@ -81,7 +82,7 @@ fn the_last_turn_may_call_no_tools_and_ends_the_run() {
     let mut play = Play::after(&explicit, 2);
     assert_eq!(
         play.step(|machine, view| {
-            assert_eq!(machine.turn_kind(view), "must_return");
+            assert_eq!(machine.turn_kind(view), Some(TurnKind::MustReturn));
             machine.open(view, None)
         })
         .len(),
@@ -107,7 +108,7 @@ fn a_turn_for_corrections_follows_the_last_one() {
     let mut play = Play::after(&agent("retry_turns = 1\n"), 2);
     let lines = ran(&mut play, ended(Signal::Return, "1"));
     assert_eq!(lines.last().unwrap(), "next turn");
-    assert_eq!(play.machine.turn_kind(&play.view()), "retry");
+    assert_eq!(play.machine.turn_kind(&play.view()), Some(TurnKind::Retry));
 }
 
 #[test]
@@ -129,7 +130,7 @@ fn a_single_turn_takes_the_value_as_the_answer_and_has_no_second_try() {
     let lines = ran(&mut Play::of(toml), broken(Reason::UnboundVar, "no foo"));
     assert_eq!(lines, ["end turn: unbound_var", "fail unbound_var: no foo"]);
     let lines = Play::of(toml).reply("words");
-    assert_eq!(lines[3], "fail no_code_found: the reply held no program to run");
+    assert_eq!(lines[3], "fail no_code_found: the reply contained no program to run");
 }
 
 #[test]
@@ -179,7 +180,7 @@ fn definitions_and_progress_are_evaluated_before_the_run_opens() {
     // What goes back tells the progress, too.
     assert_eq!(ran(&mut play, ended(Signal::Value, "5")), ["evaluate 1"]);
     let lines = play.evaluated(vec![ended(Signal::Value, "7")]);
-    let warning = "emit notice warning: `progress` cannot be used: it must give a text, or [text state]";
+    let warning = "emit notice warning: `progress` cannot be used: it must return a string or [string state]";
     assert_eq!(lines[1], warning);
     assert_eq!(lines[3..], ["end turn", "check budget", "next turn"]);
 }
@@ -190,7 +191,7 @@ fn missing_refs_go_back_once() {
     let lines = ran(&mut play, ended(Signal::Return, r#"{"n":4}"#));
     assert_eq!(lines[3..], ["end turn: missing_refs", "check budget", "next turn"]);
     let lines = ran(&mut play, ended(Signal::Return, r#"{"n":4}"#));
-    assert_eq!(lines[1..], ["end turn: missing_refs", "fail missing_refs: the answer lacks: id"]);
+    assert_eq!(lines[1..], ["end turn: missing_refs", "fail missing_refs: the answer is missing: id"]);
 }
 
 #[test]
