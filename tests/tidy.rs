@@ -28,6 +28,7 @@ const PACKAGE: &[&[&str]] = &[
     &["program"],
     &["port"],
     &["config"],
+    &["record"],
     &["event"],
 ];
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// An address such as `r0/t3`. Runs, calls and questions count from 0, turns from 1. Short texts stand in the value
 /// itself: long sessions hold the address of each turn in many places, and every event makes some.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Address(CompactString);
 

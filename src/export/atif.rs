@@ -14,6 +14,7 @@ use super::story::{Content, Run, below, roots, runs};
 use super::text::{printable, visible_json};
 use crate::agent::{CallEntry, Turn};
 use crate::event::{JsonText, ModelRecord, Role, SentMessage, Source, Tokens};
+use crate::record::TurnRecord;
 
 const SCHEMA: &str = "ATIF-v1.7";
 
@@ -67,7 +68,7 @@ fn trajectory(content: &Content, all: &[Run], told: &[&Run], id: &str) -> Json {
 }
 
 fn id_of(content: &Content, run: &Run) -> String {
-    format!("{}/{}", content.session, run.address)
+    format!("{}/{}", content.session, run.record().address)
 }
 
 fn agent(content: &Content, run: Option<&Run>) -> Json {
@@ -75,8 +76,8 @@ fn agent(content: &Content, run: Option<&Run>) -> Json {
     let Some(run) = run else {
         return Json::object([("name", text(name)), ("version", text(version))]);
     };
-    let first = run.step.turns.first().map(|turn| run.told(turn)).unwrap_or_default();
-    let tools = first.tools.iter().map(|tool| {
+    let request = run.turns().next().and_then(|(_, record)| record.request.as_ref());
+    let tools = request.iter().flat_map(|request| &request.tools).map(|tool| {
         let function = Json::object([
             ("name", text(&tool.name)),
             ("description", text(tool.description.as_deref().unwrap_or_default())),
@@ -88,7 +89,7 @@ fn agent(content: &Content, run: Option<&Run>) -> Json {
     let mut members: Members = vec![("name", text(called)), ("version", text(version))];
     put(&mut members, "model_name", model(run.last_model()));
     put(&mut members, "tool_definitions", some_list(tools.collect()));
-    let mut extra: Members = vec![("system", text(&content.program)), ("mode", text(&run.start.mode))];
+    let mut extra: Members = vec![("system", text(&content.program)), ("mode", text(&run.record().start.mode))];
     put(&mut extra, "signature", run.step.signature.as_deref().map(text));
     members.push(("extra", Json::object(extra)));
     Json::object(members)
@@ -100,7 +101,7 @@ fn model(model: &ModelRecord) -> Option<Json> {
 }
 
 fn outcome(run: &Run) -> Json {
-    let mut members: Members = vec![("address", text(run.address.as_str())), ("context", run.context())];
+    let mut members: Members = vec![("address", text(run.record().address.as_str())), ("context", run.context())];
     put(&mut members, "return", run.step.answer.clone());
     let fail = run.step.fail.as_ref();
     put(
@@ -157,30 +158,30 @@ impl Steps {
         // What a continued run carries from the one before has its own steps already.
         let new = |message: &&SentMessage| matches!(message.source, Source::Prompt | Source::Person);
         let last = run.step.messages.iter().filter(new).map(|message| message.m).max();
-        let carried = |message: &SentMessage| run.start.continues.is_some() && Some(message.m) != last;
-        for turn in &run.step.turns {
-            let told = run.told(turn);
+        let carried = |message: &SentMessage| run.record().start.continues.is_some() && Some(message.m) != last;
+        for (turn, record) in run.turns() {
             for message in run.step.sent(turn).filter(new).filter(|message| !carried(message)) {
                 if sent.insert(message.m) {
                     let source = if message.role == Role::System { "system" } else { "user" };
-                    self.add(told.turn.from_ms, source, &message.text(), Members::new());
+                    self.add(record.first_ms, source, &message.text(), Members::new());
                 }
             }
-            self.turn(content, all, run, turn);
+            self.turn(content, all, run, (turn, record));
         }
     }
 
-    fn turn(&mut self, content: &Content, all: &[Run], run: &Run, turn: &Turn) {
-        let told = run.told(turn);
+    fn turn(&mut self, content: &Content, all: &[Run], run: &Run, (turn, record): (&Turn, &TurnRecord)) {
+        let effort = record.request.as_ref().and_then(|request| request.options.reasoning.as_deref());
+        let reasoning = record.attempts.reasoning();
         let mut members = Members::new();
         put(&mut members, "model_name", turn.model.as_deref().map(text).or_else(|| model(run.asked(turn))));
-        put(&mut members, "reasoning_effort", told.options.reasoning.as_deref().map(text));
-        put(&mut members, "reasoning_content", (!told.reasoning.is_empty()).then(|| text(&told.reasoning)));
+        put(&mut members, "reasoning_effort", effort.map(text));
+        put(&mut members, "reasoning_content", (!reasoning.is_empty()).then(|| text(&reasoning)));
         let calls: Vec<&CallEntry> = run.calls_of(turn).collect();
         let mut tool_calls: Vec<Json> = calls.iter().map(|call| tool_call(call)).collect();
         let made: HashSet<String> = calls.iter().map(|call| call.name.replace('-', "_")).collect();
         // A call that started nothing of its own (a program) is told by its effects, but it was asked for.
-        let only_asked = told.asked.iter().filter(|call| !made.contains(&call.name.replace('-', "_")));
+        let only_asked = record.native_calls().iter().filter(|call| !made.contains(&call.name.replace('-', "_")));
         tool_calls.extend(only_asked.map(|call| {
             let args = json::parse(&call.args).unwrap_or_else(|_| Json::str(call.args.as_str()));
             call_object(&call.id, &call.name, args, None)
@@ -192,7 +193,7 @@ impl Steps {
         put(&mut members, "metrics", turn.tokens.as_ref().map(|tokens| metrics(turn, tokens)));
         put(&mut members, "llm_call_count", (turn.attempts > 0).then(|| 1_u64.into()));
         members.push(("extra", extra(run, turn)));
-        self.add(told.turn.from_ms, "agent", &turn.raw_response, members);
+        self.add(record.first_ms, "agent", &turn.raw_response, members);
     }
 }
 
@@ -221,7 +222,7 @@ fn result(content: &Content, all: &[Run], call: &CallEntry) -> Json {
         (None, None) => String::new(),
     };
     let mut members: Members = vec![("source_call_id", text(&call_id(call))), ("content", text(&said))];
-    let child = all.iter().find(|run| Some(&run.address) == call.address.as_ref());
+    let child = all.iter().find(|run| Some(&run.record().address) == call.address.as_ref());
     put(
         &mut members,
         "subagent_trajectory_ref",
@@ -250,8 +251,11 @@ fn metrics(turn: &Turn, tokens: &Tokens) -> Json {
 }
 
 fn extra(run: &Run, turn: &Turn) -> Json {
-    let mut members: Members =
-        vec![("run", text(run.address.as_str())), ("turn", turn.number.into()), ("success", turn.success.into())];
+    let mut members: Members = vec![
+        ("run", text(run.record().address.as_str())),
+        ("turn", turn.number.into()),
+        ("success", turn.success.into()),
+    ];
     put(&mut members, "reason", turn.reason.as_deref().map(text));
     put(&mut members, "program", turn.program.as_deref().map(text));
     put(&mut members, "value", turn.result.as_deref().map(text));

@@ -26,10 +26,10 @@ pub(super) fn json(content: &Content) -> String {
     let told = roots(&runs).map(|run| {
         let Node::Object(mut members) = step(&whole(&runs, run)).node else { return Json::default() };
         let start = Json::object([
-            ("address", Json::str(run.address.as_str())),
-            ("mode", Json::str(run.start.mode.as_str())),
+            ("address", Json::str(run.record().address.as_str())),
+            ("mode", Json::str(run.record().start.mode.as_str())),
             ("model", Json::str(run.models())),
-            ("started", Json::str(iso(run.started_ms))),
+            ("started", Json::str(iso(run.record().started_ms))),
             ("context", run.context()),
         ]);
         if let Node::Object(first) = start.node {

@@ -168,6 +168,13 @@ pub struct TurnStart {
     pub stop: Option<String>,
 }
 
+impl TurnStart {
+    /// Does the turn begin? When a budget does not allow it, nothing is asked and the end of the run says why.
+    pub fn is_allowed(&self) -> bool {
+        self.stop.is_none()
+    }
+}
+
 /// What is left of the budgets when a turn starts.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Left {

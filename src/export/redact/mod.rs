@@ -13,8 +13,9 @@ use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
 use serde_json::value::RawValue;
 
-use crate::event::{Address, Envelope, Event, JsonText, Kept, PartKind, ReplyPart, RunText};
+use crate::event::{Address, Envelope, Event, JsonText, Kept, PartKind, ReplyPart};
 use crate::model::Scrub;
+use crate::record::{Attempts, TurnAttempts};
 
 pub use rules::{REDACTIONS, Redaction, Rules};
 use walk::{Echoes, Hit, Walk};
@@ -128,14 +129,14 @@ impl Found {
 
 /// What was read from a reply is named by its bytes there; it is written out, because those bytes may change.
 fn with_what_was_read(mut events: Vec<Envelope>) -> Vec<Envelope> {
-    let mut replies = RunText::new();
+    let mut replies = TurnAttempts::new();
     for envelope in &mut events {
         match &mut envelope.event {
             event @ (Event::ReplyPart(_) | Event::ReplyEnd(_)) => {
                 replies.entry(envelope.address.clone()).or_default().apply(event);
             }
             Event::Extract(extract) => {
-                let text = replies.get(&envelope.address).map(|said| said.text.as_str()).unwrap_or_default();
+                let text = replies.get(&envelope.address).map(Attempts::text).unwrap_or_default();
                 if let (None, Some((start, end))) = (&extract.repaired, extract.span) {
                     extract.repaired = text.get(start..end).map(|text| Kept::of(text.to_owned()));
                 }
