@@ -174,8 +174,7 @@ fn replies(events: &mut [Envelope], walk: &Walk<'_>, found: &mut Found) {
     for (key, places) in whole {
         let parts: Vec<String> =
             places.iter().map(|place| said(&events[*place]).unwrap_or_default().to_owned()).collect();
-        let group = content::place("reply.part", &["text".to_owned()]).map(|place| place.group);
-        let cut = walk.text(&parts.concat(), group, None);
+        let cut = walk.text(&parts.concat(), Some(content::Group::Replies), None);
         if cut.is_empty() {
             continue;
         }
@@ -228,7 +227,7 @@ fn redact_event(address: &Address, event: Event, walk: &Walk<'_>, found: &mut Fo
     let kind = event.kind().to_owned();
     let failed = |why: String| format!("{kind} at {address} cannot be redacted: {why}");
     let mut tree = self::tree(&event).map_err(failed)?;
-    let hits = walk.tree(&content::kind(&event), &mut tree);
+    let hits = walk.tree(content::Fields::of(&event), &mut tree);
     let name = edited_name(&event).map(str::to_owned);
     let event = match event {
         // The frame repeats tools and options in the provider's words.
