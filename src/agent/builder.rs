@@ -207,13 +207,12 @@ impl Builder {
     /// A ref: what a PTC-Lisp expression over `result` gives.
     #[must_use]
     pub fn ref_expr(self, name: &str, expression: &str) -> Self {
-        self.with_ref(name, Json::object([("expr", Json::str(expression))]))
+        self.with_ref(name, Json::empty().with("expr", Json::str(expression)))
     }
 
     fn with_ref(self, name: &str, source: Json) -> Self {
-        let old = self.agent.option("refs").and_then(Json::members).unwrap_or_default().iter();
-        let all: Vec<_> = old.map(|member| (member.key.clone(), member.value.clone())).collect();
-        self.set("refs", Json::object(all.into_iter().chain([(name.to_owned(), source)])))
+        let refs = self.agent.option("refs").cloned().unwrap_or_default();
+        self.set("refs", refs.with(name, source))
     }
 
     /// Declares a tool that is another agent, with the functions of its own tools: called with its parameters, it answers with what
@@ -224,7 +223,7 @@ impl Builder {
         self.wrong.extend(agent.wrong.iter().cloned());
         let table = document::parse(&agent.agent.to_toml()).unwrap_or_default();
         self.below.push((name.clone(), agent));
-        self.tool(name, Json::object([("kind", Json::str("agent")), ("agent", table)]))
+        self.tool(name, Json::empty().with("kind", Json::str("agent")).with("agent", table))
     }
 
     /// The agent behind the tool declared last is called with a task in words and answers `{result, summary, refs, trace}`: the form
@@ -247,9 +246,10 @@ impl Builder {
     ) -> Self {
         let name = name.into();
         self.functions.push((name.clone(), Arc::new(function)));
-        let told = [("kind", "closure"), ("signature", signature), ("description", description)];
-        let told = told.into_iter().filter(|(_, text)| !text.is_empty());
-        self.tool(name, Json::object(told.map(|(key, text)| (key, Json::str(text)))))
+        let texts = [("signature", signature), ("description", description)].into_iter();
+        let texts = texts.filter(|(_, text)| !text.is_empty());
+        let kind = Json::empty().with("kind", Json::str("closure"));
+        self.tool(name, texts.fold(kind, |table, (key, text)| table.with(key, Json::str(text))))
     }
 
     /// The tool declared last answers an equal call in the same run from memory.
@@ -281,9 +281,7 @@ impl Builder {
 
     fn with_last(mut self, key: &str, value: Json) -> Self {
         if let Some(tool) = self.agent.tools.last_mut() {
-            let members = tool.definition.members().unwrap_or_default().iter().filter(|member| member.key != key);
-            let members: Vec<_> = members.map(|member| (member.key.clone(), member.value.clone())).collect();
-            tool.definition = Json::object(members.into_iter().chain([(key.to_owned(), value)]));
+            tool.definition = std::mem::take(&mut tool.definition).without(key).with(key, value);
         }
         self
     }

@@ -376,18 +376,18 @@ impl Expect {
     /// What a case has under `expect` when exactly this answer is expected: as short as it can be read again.
     pub fn write_value(answer: &Json) -> Json {
         if document::to_inline(answer).is_none() {
-            return Json::object([("json", Json::str(answer.to_text()))]);
+            return Json::empty().with("json", Json::str(answer.to_text()));
         }
         let entry = Entry { path: "expect".to_owned(), ..Entry::root(answer) };
         match expect(&entry) {
             Ok(Self::Value(read)) if read == *answer => answer.clone(),
-            _ => Json::object([("value", answer.clone())]),
+            _ => Json::empty().with("value", answer.clone()),
         }
     }
 
     /// The same for a failure with this reason.
     pub fn write_fail(reason: &str) -> Json {
-        Json::object([("fail", Json::str(reason))])
+        Json::empty().with("fail", Json::str(reason))
     }
 }
 

@@ -44,8 +44,8 @@ impl Context {
         let answer = step.answer.clone().unwrap_or_default();
         let json = match (answer.members(), signature.params.as_deref()) {
             (Some(_), _) => answer,
-            (None, Some([only])) => Json::object([(only.name.clone(), answer)]),
-            (None, _) => Json::object::<String>([]),
+            (None, Some([only])) => Json::empty().with(&only.name, answer),
+            (None, _) => Json::empty(),
         };
         let carried = |(name, _): &&(String, String)| find(&json, name).is_some();
         let descriptions = step.field_descriptions.iter().filter(carried).cloned().collect();
@@ -87,7 +87,7 @@ impl Context {
         let others =
             own.members().unwrap_or_default().iter().filter(|member| find(&carried.json, &member.key).is_none());
         let all = given.iter().chain(others).map(|member| (member.key.clone(), member.value.clone()));
-        Ok(Self { json: Json::object(all.collect::<Vec<_>>()), descriptions: carried.descriptions })
+        Ok(Self { json: Json::object(all), descriptions: carried.descriptions })
     }
 
     /// What is known about the inputs of an agent: its own descriptions, then those that came with the data.

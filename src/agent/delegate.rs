@@ -5,12 +5,15 @@
 
 use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
+use ptc_core::value::json::to_json;
+use serde::{Serialize, Serializer};
+use serde_with::skip_serializing_none;
 
 use super::{CallEntry, Step, Turn};
-use crate::event::{Address, ErrorRecord, Tokens};
+use crate::event::{Address, ErrorRecord, JsonText, Tokens};
 
 /// What a task gave.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Delegated {
     /// The answer.
     pub result: Json,
@@ -25,7 +28,7 @@ pub struct Delegated {
 }
 
 /// Why a task gave nothing.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Undelegated {
     /// The source's name of the reason: `max_turns_reached` for used-up turns, else ours.
     pub reason: String,
@@ -38,7 +41,8 @@ pub struct Undelegated {
 }
 
 /// One turn.
-#[derive(Debug, Clone, PartialEq)]
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Trace {
     /// From 1.
     pub iteration: u32,
@@ -51,13 +55,14 @@ pub struct Trace {
     /// The reply, when it held no program.
     pub answer: Option<String>,
     /// The tool calls of the turn.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "calls")]
     pub tool_calls: Vec<CallEntry>,
     /// What the turn cost.
     pub usage: Used,
 }
 
 /// Tokens and requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Used {
     /// Tokens sent.
     pub input_tokens: u64,
@@ -82,7 +87,7 @@ impl Step {
             None => Ok(Delegated {
                 result: self.answer.clone().unwrap_or_default(),
                 summary: self.summary.clone(),
-                refs: self.refs.clone().unwrap_or_else(|| Json::object::<String>([])),
+                refs: self.refs.clone().unwrap_or_else(Json::empty),
                 trace,
                 usage,
             }),
@@ -129,65 +134,34 @@ impl Delegated {
 
     /// What a tool of this form answers: `{result, summary, refs, trace}`.
     pub fn answer(&self) -> Json {
-        let summary = self.summary.as_ref().map_or_else(Json::default, Json::str);
-        Json::object([
-            ("result", self.result.clone()),
-            ("summary", summary),
-            ("refs", self.refs.clone()),
-            ("trace", Json::list(self.trace.iter().map(Trace::to_json))),
-        ])
+        self.to_json().without("usage")
     }
 
     /// The whole view.
     pub fn to_json(&self) -> Json {
-        let mut members = members(&self.answer());
-        members.push(("usage".to_owned(), self.usage.to_json()));
-        Json::object(members)
+        to_json(self)
     }
 }
 
 impl Undelegated {
     /// The whole view.
     pub fn to_json(&self) -> Json {
-        Json::object([
-            ("reason", Json::str(&self.reason)),
-            ("message", Json::str(&self.message)),
-            ("trace", Json::list(self.trace.iter().map(Trace::to_json))),
-            ("usage", self.usage.to_json()),
-        ])
+        to_json(self)
     }
 }
 
-impl Trace {
-    fn to_json(&self) -> Json {
-        let texts =
-            [("program", &self.program), ("result", &self.result), ("error", &self.error), ("answer", &self.answer)];
-        let call = |call: &CallEntry| {
-            let result = call.result.as_ref().map(crate::event::JsonText::json).unwrap_or_default();
-            Json::object([("name", Json::str(&call.name)), ("args", call.args.json()), ("result", result)])
-        };
-        let mut members = vec![("iteration", self.iteration.into())];
-        members.extend(texts.into_iter().filter_map(|(key, text)| Some((key, Json::str(text.as_ref()?)))));
-        if !self.tool_calls.is_empty() {
-            members.push(("tool_calls", Json::list(self.tool_calls.iter().map(call))));
-        }
-        members.push(("usage", self.usage.to_json()));
-        Json::object(members)
-    }
+/// A call as a trace shows it.
+#[derive(Serialize)]
+struct CallJson<'a> {
+    name: &'a str,
+    args: &'a JsonText,
+    result: Option<&'a JsonText>,
 }
 
-impl Used {
-    fn to_json(self) -> Json {
-        Json::object([
-            ("input_tokens", self.input_tokens.into()),
-            ("output_tokens", self.output_tokens.into()),
-            ("total_tokens", self.total_tokens.into()),
-            ("requests", self.requests.into()),
-        ])
-    }
-}
-
-fn members(object: &Json) -> Vec<(String, Json)> {
-    let members = object.members().unwrap_or_default().iter();
-    members.map(|member| (member.key.clone(), member.value.clone())).collect()
+fn calls<S: Serializer>(calls: &[CallEntry], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(calls.iter().map(|call| CallJson {
+        name: &call.name,
+        args: &call.args,
+        result: call.result.as_ref(),
+    }))
 }

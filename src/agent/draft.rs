@@ -126,7 +126,7 @@ fn apart(options: &str, own: &[&str]) -> Vec<Diagnostic> {
 /// The context of a text. Spans are those of the text.
 pub(super) fn read_context(text: &str) -> Result<Json, Diagnostic> {
     if text.trim().is_empty() {
-        return Ok(Json::object::<String>([]));
+        return Ok(Json::empty());
     }
     let json = json::parse(text).map_err(|error| {
         let message = format!("the context is not JSON at {}: {}", error.line_col(text), error.message);

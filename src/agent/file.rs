@@ -103,7 +103,7 @@ pub(super) fn from_table(table: &Json) -> Result<Agent, Vec<Diagnostic>> {
 pub(super) fn set(agent: &mut Agent, key: &str, value: Json) -> Vec<Diagnostic> {
     let mut target = Target { agent: std::mem::take(agent), source: &Source::default() };
     let mut problems = Problems::default();
-    apply(&Entry::root(&Json::object([(key, value)])), &mut target, &mut problems);
+    apply(&Entry::root(&Json::empty().with(key, value)), &mut target, &mut problems);
     *agent = target.agent;
     problems.sorted().into_iter().map(|problem| Diagnostic { span: None, ..problem.into() }).collect()
 }

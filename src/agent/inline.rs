@@ -93,9 +93,7 @@ pub(super) fn with_agent(entry: &Entry<'_>, source: &Source) -> Result<Json, Pro
         )));
     }
     let table = document::parse(&whole).map_err(|found| problem(found.message))?;
-    let members = entry.json.members().unwrap_or_default().iter();
-    let members = members.map(|member| (member.key.clone(), member.value.clone()));
-    Ok(Json::object(members.chain([("agent".to_owned(), table)])))
+    Ok(entry.json.clone().with("agent", table))
 }
 
 impl Agent {
@@ -123,40 +121,31 @@ impl Agent {
 
 /// An agent's table, or a part of it, with the tables under `tools` changed.
 fn each_tool(table: &Json, change: &dyn Fn(&Json) -> Json) -> Json {
-    each(table, &|key, value| match key {
-        "tools" => each(value, &|_, tool| change(tool)),
+    table.map_members(|key, value| match key {
+        "tools" => value.map_members(|_, tool| change(tool)),
         _ => value.clone(),
     })
-}
-
-/// The object with its values changed; anything else as it is.
-fn each(object: &Json, change: &dyn Fn(&str, &Json) -> Json) -> Json {
-    let Some(members) = object.members() else { return object.clone() };
-    Json::object(members.iter().map(|member| (member.key.clone(), change(&member.key, &member.value))))
 }
 
 /// A tool's table in which every agent, and every agent inside that one, says its mode. (The depth is that of a TOML text.)
 fn with_mode(tool: &Json, usual: Mode) -> Json {
     let below = |tool: &Json| with_mode(tool, usual);
-    let inner = each(&each_tool(tool, &below), &|key, agent| match key {
-        "agent" if agent.members().is_some() => each(&each_tool(agent, &below), &|key, sections| match key {
-            "modes" => each(sections, &|_, section| each_tool(section, &below)),
+    let inner = each_tool(tool, &below).map_members(|key, agent| match key {
+        "agent" if agent.members().is_some() => each_tool(agent, &below).map_members(|key, sections| match key {
+            "modes" => sections.map_members(|_, section| each_tool(section, &below)),
             _ => sections.clone(),
         }),
         _ => agent.clone(),
     });
-    each(&inner, &|key, agent| match agent.members() {
+    inner.map_members(|key, agent| match agent.members() {
         Some(members) if key == "agent" && agent.get("mode").is_none() => {
-            let said = ("mode".to_owned(), Json::str(usual.name()));
-            let others = members.iter().map(|member| (member.key.clone(), member.value.clone()));
-            Json::object(std::iter::once(said).chain(others))
+            let first = Json::empty().with("mode", Json::str(usual.name()));
+            members.iter().fold(first, |agent, member| agent.with(&member.key, member.value.clone()))
         }
         _ => agent.clone(),
     })
 }
 
 fn without_agent(tool: &Json) -> Json {
-    let has_file = tool.get("file").is_some();
-    let members = tool.members().unwrap_or_default().iter().filter(|member| !(has_file && member.key == "agent"));
-    Json::object(members.map(|member| (member.key.clone(), member.value.clone())).collect::<Vec<_>>())
+    if tool.get("file").is_some() { tool.clone().without("agent") } else { tool.clone() }
 }

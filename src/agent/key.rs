@@ -31,11 +31,9 @@ impl Agent {
 /// The tree with a value at this path; what is no table on the way becomes one. Paths are typed by hand: they are short.
 fn put(tree: &Json, path: &str, value: Json) -> Json {
     let (key, rest) = path.split_once('.').unwrap_or((path, ""));
-    let members = tree.members().unwrap_or_default();
-    let old = members.iter().find(|member| member.key == key).map(|member| member.value.clone());
+    let old = tree.get(key).cloned();
     let new = if rest.is_empty() { value } else { put(&old.unwrap_or_default(), rest, value) };
-    let others = members.iter().filter(|member| member.key != key).map(|m| (m.key.clone(), m.value.clone()));
-    Json::object(others.chain([(key.to_owned(), new)]).collect::<Vec<_>>())
+    tree.clone().without(key).with(key, new)
 }
 
 #[cfg(test)]

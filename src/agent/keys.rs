@@ -7,13 +7,14 @@ use std::path::Path;
 
 use ptc_core::limits;
 use ptc_core::reply::Recovery;
-use ptc_core::value::{Json, json};
+use ptc_core::value::Json;
+use ptc_core::value::json::{self, to_json};
 
 use super::inline::{Source, with_agent};
 use super::{Agent, Mode, SystemPrompt, Tool};
 use crate::config::OPTIONS;
 use crate::config::document::{About, Entry, Key, Names, Problem, Problems, read_table, set};
-use crate::event::{JsonText, Options};
+use crate::event::Options;
 
 /// Names of the ways to check inputs.
 pub(crate) const VALIDATION: [&str; 4] = ["enabled", "warn_only", "strict", "disabled"];
@@ -346,7 +347,7 @@ fn write_system_prompt(agent: &Agent) -> Option<Json> {
 }
 
 fn write_options(options: &Options) -> Option<Json> {
-    filled(JsonText::of_data(options).json())
+    filled(to_json(options))
 }
 
 /// Tools are kept as written, agents in files of their own added: the kinds and their keys are checked by the modes that run tools.

@@ -155,7 +155,7 @@ impl Default for Agent {
             system_prompt: SystemPrompt::default(),
             field_descriptions: Vec::new(),
             context_descriptions: Vec::new(),
-            context: Json::object::<String>([]),
+            context: Json::empty(),
             model_options: Options::default(),
             tools: Vec::new(),
             modes: Vec::new(),

@@ -1,6 +1,8 @@
 //! The Step: the result of a run. A fold over its events makes it, live and from a file alike.
 
 use ptc_core::value::{Json, Value};
+use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::event::{
     Address, CallStatus, Edit, ErrorRecord, JsonText, SentMessage, StructuredBy, Tokens, Totals, in_order,
@@ -60,13 +62,15 @@ pub struct Step {
 }
 
 /// A tool call.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct CallEntry {
     /// Where it was made.
     pub address: Option<Address>,
     /// The tool.
     pub name: String,
     /// Its kind.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
     /// Its arguments.
     pub args: JsonText,
@@ -83,7 +87,8 @@ pub struct CallEntry {
 }
 
 /// A question to a person.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct QuestionEntry {
     /// Its address, which an answer names.
     pub address: Option<Address>,
@@ -207,7 +212,7 @@ impl QuestionEntry {
     pub(super) fn of(question: &QuestionRecord) -> Self {
         Self {
             address: Some(question.address.clone()),
-            kind: question.asked.kind.clone(),
+            kind: question.asked.kind.name().to_owned(),
             text: question.asked.text.clone(),
             answer: question.answer.as_ref().map(|answer| answer.value.clone()),
         }
@@ -224,7 +229,7 @@ impl Turn {
         Self {
             number: turn.number(),
             address: Some(turn.address.clone()),
-            kind: Some(turn.kind.clone()).filter(|kind| !kind.is_empty()),
+            kind: turn.kind.as_ref().map(ToString::to_string),
             success: turn.success(),
             reason: turn.reason().map(ToOwned::to_owned),
             request: turn.sent.clone(),

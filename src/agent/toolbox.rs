@@ -127,7 +127,7 @@ fn added(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<Tool> {
     if agent.asks("llm_query") {
         names.push(LLM_QUERY.to_owned());
     }
-    let declared = |name: &str| Tool::declared(name, &Json::object([("kind", Json::str("builtin"))])).ok();
+    let declared = |name: &str| Tool::declared(name, &Json::empty().with("kind", Json::str("builtin"))).ok();
     names.iter().filter_map(|name| declared(name)).map(completed).collect()
 }
 

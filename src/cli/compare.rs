@@ -7,8 +7,7 @@ mod json;
 use std::path::Path;
 
 use super::arguments::CompareFlags;
-use super::json::printable;
-use super::{UsageError, columns, exit, matrix, out, safe, tell};
+use super::{UsageError, columns, exit, matrix, out, out_json, safe, tell};
 use crate::agent::{BUNDLED_PIPELINES, Bundled};
 use crate::session::diff::Comparison;
 use crate::workbench::Workbench;
@@ -51,7 +50,7 @@ fn sessions(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<
         tell(&format!("warning: {}", safe(warning)));
     }
     if flags.json {
-        out(&printable(&json::comparison(&comparison)));
+        out_json(&json::comparison(&comparison));
     } else {
         print(&comparison, Frame { columns: columns(), whole: flags.all, words: plain });
     }

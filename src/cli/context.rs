@@ -22,9 +22,7 @@ pub(super) fn context(flags: &AgentFlags, agent: &Agent) -> Result<Option<Contex
     };
     for pair in &flags.set {
         let (name, value) = set(pair, agent)?;
-        let members = context.json.members().unwrap_or_default();
-        let others = members.iter().filter(|member| member.key != name).map(|m| (m.key.clone(), m.value.clone()));
-        context.json = Json::object(others.chain([(name.clone(), value)]).collect::<Vec<_>>());
+        context.json = context.json.without(&name).with(&name, value);
     }
     Ok(Some(context))
 }

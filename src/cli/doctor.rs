@@ -5,18 +5,17 @@ use std::io::IsTerminal;
 use ptc_core::text::width;
 
 use super::arguments::DoctorFlags;
-use super::json::printable;
-use super::{UsageError, exit, out, safe_line};
+use super::{UsageError, exit, out, out_json, safe_line};
 use crate::config::{ColourLevel, Env, process_env};
 use crate::workbench::format::Marks;
-use crate::workbench::{Finding, Health, Workbench, findings_as_json};
+use crate::workbench::{Finding, FindingsJson, Health, Workbench};
 
 pub(super) async fn doctor(flags: &DoctorFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let findings = findings(workbench).await;
     let is_bad = findings.iter().any(|finding| finding.health == Health::Bad);
     let code = if is_bad { exit::FAILED } else { exit::OK };
     if flags.json {
-        out(&printable(&findings_as_json(&findings)));
+        out_json(&FindingsJson::new(&findings));
         return Ok(code);
     }
     let marks = Marks::of(plain);

@@ -2,13 +2,13 @@
 
 use std::io::Write as _;
 
-use ptc_core::value::Json;
+use serde::Serialize;
 
 use super::arguments::{ExportFlags, ImportFlags};
 use super::printer::Printer;
 use super::screenshot::{Drawing, size};
 use super::stdout::Stdout;
-use super::{UsageError, doctor, exit, json, out, safe_line, tell};
+use super::{UsageError, doctor, exit, out, out_json, safe_line, tell};
 use crate::export::{Content, Format, Piece, Removal, asciicast};
 use crate::workbench::format::plural;
 use crate::workbench::{Prepared, Secrets, Workbench, write_export};
@@ -65,11 +65,8 @@ pub(super) async fn export(flags: &ExportFlags, workbench: &Workbench, drawing: 
     };
     let Some(path) = file else { return Ok(exit::OK) };
     if flags.json {
-        let file = ("file", Json::str(path.display().to_string()));
-        out(&json::printable(&report(
-            &prepared,
-            [("format", Json::str(format.name())), file, ("bytes", bytes.into())],
-        )));
+        let written = ExportJson { format: format.name(), file: path.display().to_string(), bytes };
+        out_json(&RemovalsJson { written: Some(written), ..removals(&prepared) });
     } else {
         let size = crate::workbench::format::size(bytes);
         tell(&format!("{} of {}, {size}, {}", path.display(), session.header.id, removed(&prepared.removals)));
@@ -112,7 +109,7 @@ fn removed(removals: &[Removal]) -> String {
 
 fn preview(prepared: &Prepared, as_json: bool) {
     if as_json {
-        return out(&json::printable(&report(prepared, [])));
+        return out_json(&removals(prepared));
     }
     for removal in &prepared.removals {
         out(&safe_line(&removal.to_string()));
@@ -126,31 +123,43 @@ fn preview(prepared: &Prepared, as_json: bool) {
     }
 }
 
-fn report<const N: usize>(prepared: &Prepared, first: [(&str, Json); N]) -> Json {
-    let list = |removals: &[Removal]| {
-        Json::list(removals.iter().map(|removal| {
-            Json::object([
-                ("address", Json::str(removal.address.as_str())),
-                ("field", Json::str(removal.field.as_str())),
-                ("rule", Json::str(removal.rule.as_str())),
-                ("count", removal.count.into()),
-                ("excerpt", Json::str(removal.excerpt.as_str())),
-            ])
-        }))
-    };
-    let last = [("removed", list(&prepared.removals)), ("secrets", list(&prepared.findings))];
-    Json::object(first.into_iter().chain(last))
+/// What `--json` prints: what an export removed or, with `--preview`, would remove.
+#[derive(Serialize)]
+struct RemovalsJson<'a> {
+    #[serde(flatten)]
+    written: Option<ExportJson>,
+    removed: &'a [Removal],
+    secrets: &'a [Removal],
+}
+
+#[derive(Serialize)]
+struct ExportJson {
+    format: &'static str,
+    file: String,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct ImportJson<'a> {
+    session: &'a str,
+    path: String,
+    events: usize,
+    kept: usize,
+}
+
+fn removals(prepared: &Prepared) -> RemovalsJson<'_> {
+    RemovalsJson { written: None, removed: &prepared.removals, secrets: &prepared.findings }
 }
 
 pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let report = workbench.import_trace(&flags.file)?;
     if flags.json {
-        out(&json::printable(&Json::object([
-            ("session", Json::str(report.id.as_str())),
-            ("path", Json::str(report.path.display().to_string())),
-            ("events", report.events.into()),
-            ("kept", report.kept.into()),
-        ])));
+        out_json(&ImportJson {
+            session: &report.id,
+            path: report.path.display().to_string(),
+            events: report.events,
+            kept: report.kept,
+        });
         return Ok(exit::OK);
     }
     out(&report.id);

@@ -10,7 +10,7 @@ use super::run::told;
 use super::{UsageError, tell};
 use crate::agent::Agent;
 use crate::config::OPTIONS;
-use crate::event::Edit;
+use crate::event::{Edit, Editor};
 use crate::port::Human;
 use crate::session::{ParentKind, Session};
 use crate::workbench::{Changed, Desk, ForkSpec, PROGRAM, Workbench};
@@ -23,7 +23,7 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
         at: flags.at.clone(),
         changes,
         model: flags.model.clone(),
-        by: "command".to_owned(),
+        by: Editor::Command,
         kind: ParentKind::Fork,
         person: Arc::clone(&desk) as Arc<dyn Human>,
     };

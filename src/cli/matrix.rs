@@ -6,10 +6,9 @@ mod sections;
 mod table;
 
 use super::arguments::{CompareFlags, MatrixFlags};
-use super::json::printable;
 use super::run::stop_on_signal;
 use super::source::{agent_source, mode};
-use super::{UsageError, columns, exit, out, safe, safe_line, tell, unwritable};
+use super::{UsageError, columns, exit, out, out_json, safe, safe_line, tell, unwritable};
 use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::files::check_place;
@@ -117,7 +116,7 @@ async fn finish(
     // What did not run did not get better or worse.
     let changes = baseline.filter(|_| !unfinished).map(|baseline| compare_with(baseline, &reports));
     if flags.json {
-        out(&printable(&json::matrix(&file.id, &state, &reports, &all, baseline.zip(changes.as_deref()))));
+        out_json(&json::matrix(&file.id, &state, &reports, &all, baseline.zip(changes.as_deref())));
     }
     if stopped {
         tell(&format!(

@@ -10,7 +10,6 @@ mod doctor;
 mod export;
 mod fork;
 mod journal;
-mod json;
 mod keyboard;
 mod lisp;
 mod matrix;
@@ -36,6 +35,7 @@ use std::io::{IsTerminal as _, Write};
 use std::path::Path;
 
 use ptc_core::text::SafeText;
+use serde::Serialize;
 
 pub use arguments::{Arguments, Command, meant_command};
 pub use export::pieces;
@@ -45,6 +45,7 @@ pub use screenshot::{Draw, Drawing, Picture};
 pub use source::{SourceError, agent_source, pipeline_source};
 use stdout::out;
 
+use crate::export::printable;
 use crate::workbench::Workbench;
 
 /// Exit codes.
@@ -130,6 +131,11 @@ const FEWEST_COLUMNS: usize = 40;
 fn columns() -> usize {
     let terminal = std::io::stdout().is_terminal().then(|| crossterm::terminal::size().ok()).flatten();
     terminal.map_or(USUAL_COLUMNS, |(columns, _)| usize::from(columns).max(FEWEST_COLUMNS))
+}
+
+/// Prints data as JSON on stdout: what `--json` asks for.
+fn out_json(data: &impl Serialize) {
+    out(&printable(data));
 }
 
 /// One line (or several) on stderr.

@@ -1,17 +1,61 @@
 //! `models`: what can be named as a model, what is missing for it, and what the servers say that they have.
 
 use ptc_core::text::width;
-use ptc_core::value::Json;
+use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::arguments::ModelsFlags;
-use super::json::printable;
-use super::{UsageError, exit, out, safe_line};
+use super::{UsageError, exit, out, out_json, safe_line};
 use crate::config::{Catalog, Facts};
 use crate::workbench::format::{Marks, SIGNS, WORDS, plural};
 use crate::workbench::{ModelLine, ModelState, ProviderLine, ServerLine, Workbench};
 
 /// Models of a local server that are named in its line.
 const NAMED: usize = 5;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct ModelsJson<'a> {
+    prices_of: &'a str,
+    models: &'a [ModelLine],
+    providers: Vec<ProviderJson<'a>>,
+    servers: Vec<ServerJson<'a>>,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct ProviderJson<'a> {
+    name: &'a str,
+    kind: &'static str,
+    url: &'a str,
+    concurrent_requests: u32,
+    connect_ms: u64,
+    first_byte_ms: u64,
+    silence_ms: u64,
+    key: Option<KeyJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct KeyJson<'a> {
+    source: &'a str,
+    present: bool,
+}
+
+#[derive(Serialize)]
+struct ServerJson<'a> {
+    provider: &'a str,
+    url: &'a str,
+    #[serde(flatten)]
+    models: ServerModels<'a>,
+}
+
+/// The models of a server, or why there are none.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum ServerModels<'a> {
+    Models(&'a [String]),
+    Error(&'a str),
+}
 
 pub(super) async fn models(flags: &ModelsFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     if let Some(provider) = &flags.provider {
@@ -21,15 +65,12 @@ pub(super) async fn models(flags: &ModelsFlags, plain: bool, workbench: &Workben
     let lines = workbench.models();
     let servers = if flags.check { workbench.check_servers().await } else { workbench.local_servers().await };
     if flags.json {
-        let models = Json::list(lines.iter().map(model));
-        let date = Json::str(Catalog::shipped().date.as_str());
-        let json = Json::object([
-            ("prices_of", date),
-            ("models", models),
-            ("providers", Json::list(workbench.providers().iter().map(provider))),
-            ("servers", Json::list(servers.iter().map(server))),
-        ]);
-        out(&printable(&json));
+        out_json(&ModelsJson {
+            prices_of: &Catalog::shipped().date,
+            models: &lines,
+            providers: workbench.providers().iter().map(provider).collect(),
+            servers: servers.iter().map(server).collect(),
+        });
         return Ok(exit::OK);
     }
     if plain {
@@ -82,7 +123,7 @@ fn spoken(line: &ModelLine) -> String {
 /// The list of one server; why there is none goes to stderr.
 fn listed(line: &ServerLine, as_json: bool) -> u8 {
     match &line.models {
-        _ if as_json => out(&printable(&server(line))),
+        _ if as_json => out_json(&server(line)),
         Ok(names) => names.iter().for_each(|name| out(&safe_line(&format!("{}:{name}", line.name)))),
         Err(why) => super::tell_error(why),
     }
@@ -113,49 +154,20 @@ fn sizes(facts: &Facts) -> String {
     if known.is_empty() { String::new() } else { format!("{} · ", known.join(", ")) }
 }
 
-fn model(line: &ModelLine) -> Json {
-    let state = match line.state {
-        ModelState::Ready => "ready",
-        ModelState::NoKey => "no_key",
-        ModelState::Unknown => "unknown",
-    };
-    let price = line.facts.price.map(|price| {
-        let cached = [("cached_input", price.cached_input), ("cache_write", price.cache_write)];
-        let cached = cached.into_iter().filter_map(|(name, price)| Some((name, price?.into())));
-        Json::object([("input", price.input.into()), ("output", price.output.into())].into_iter().chain(cached))
-    });
-    let texts = [("name", &line.name), ("provider", &line.provider), ("id", &line.id), ("note", &line.note)];
-    let members = texts.into_iter().map(|(key, text)| (key, Json::str(text.as_str())));
-    let facts = [
-        line.facts.context.map(|tokens| ("context", tokens.into())),
-        line.facts.max_output.map(|tokens| ("max_output", tokens.into())),
-        line.facts.structured_output.map(|way| ("structured_output", Json::str(way.name()))),
-        price.map(|price| ("price", price)),
-    ];
-    Json::object(members.chain([("state", Json::str(state))]).chain(facts.into_iter().flatten()))
+fn provider(line: &ProviderLine) -> ProviderJson<'_> {
+    ProviderJson {
+        name: &line.name,
+        kind: line.kind.name(),
+        url: &line.url,
+        concurrent_requests: line.concurrent_requests,
+        connect_ms: line.timeouts.connect_ms,
+        first_byte_ms: line.timeouts.first_byte_ms,
+        silence_ms: line.timeouts.silence_ms,
+        key: line.key.as_ref().map(|(source, present)| KeyJson { source, present: *present }),
+    }
 }
 
-fn provider(line: &ProviderLine) -> Json {
-    let key = line.key.as_ref().map(|(source, is_present)| {
-        let key = [("source", Json::str(source.as_str())), ("present", (*is_present).into())];
-        ("key", Json::object(key))
-    });
-    let members = [
-        ("name", Json::str(line.name.as_str())),
-        ("kind", Json::str(line.kind.name())),
-        ("url", Json::str(line.url.as_str())),
-        ("concurrent_requests", line.concurrent_requests.into()),
-        ("connect_ms", line.timeouts.connect_ms.into()),
-        ("first_byte_ms", line.timeouts.first_byte_ms.into()),
-        ("silence_ms", line.timeouts.silence_ms.into()),
-    ];
-    Json::object(members.into_iter().chain(key))
-}
-
-fn server(line: &ServerLine) -> Json {
-    let models = match &line.models {
-        Ok(names) => ("models", Json::list(names.iter().map(|name| Json::str(name.as_str())))),
-        Err(why) => ("error", Json::str(why.as_str())),
-    };
-    Json::object([("provider", Json::str(line.name.as_str())), ("url", Json::str(line.url.as_str())), models])
+fn server(line: &ServerLine) -> ServerJson<'_> {
+    let models = line.models.as_deref().map_or_else(|why| ServerModels::Error(why), ServerModels::Models);
+    ServerJson { provider: &line.name, url: &line.url, models }
 }

@@ -11,8 +11,8 @@ use ptc_core::text::{SafeText, width};
 
 use crate::agent::{Agent, Mode, Plan, Step, edited_start};
 use crate::event::{
-    Address, Envelope, Event, Gaps, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart, Source,
-    Tokens, TurnEnd,
+    Address, Envelope, Event, Gaps, IssueRecord, IssueSeverity, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd,
+    RunStart, Source, Tokens, TurnEnd,
 };
 use crate::model::OtherModel;
 use crate::record::{Records, RunRecord, TurnRecord};
@@ -140,7 +140,7 @@ impl<W: Write> Printer<W> {
                 self.run_start(start, envelope);
             }
             Event::TurnStart(start) if start.is_allowed() => {
-                let kind = match start.kind.as_str() {
+                let kind = match start.kind_name() {
                     "" | "normal" => String::new(),
                     kind => format!(" ({})", kind.replace('_', " ")),
                 };
@@ -187,7 +187,7 @@ impl<W: Write> Printer<W> {
                 self.line(&format!("  edited by {}: {} at {}: {after}", edit.by, edit.target, edit.at));
             }
             Event::Interrupt(interrupt) => {
-                let said = format!("{} by {}", interrupt.reason.replace('_', " "), interrupt.by);
+                let said = format!("{} by {}", interrupt.reason.name().replace('_', " "), interrupt.by);
                 self.marked(self.marks.bad, &said);
             }
             Event::Check(check) => check.issues.iter().for_each(|issue| self.issue(issue)),
@@ -322,7 +322,7 @@ impl<W: Write> Printer<W> {
     }
 
     fn issue(&mut self, issue: &IssueRecord) {
-        let mark = if issue.severity == "error" { self.marks.bad } else { self.marks.warning };
+        let mark = if issue.severity == IssueSeverity::Error { self.marks.bad } else { self.marks.warning };
         let path = if issue.path.is_empty() { "root" } else { &issue.path };
         self.marked(mark, &format!("{path}: {}", issue.message));
     }

@@ -2,7 +2,7 @@
 
 use super::arguments::PromptFlags;
 use super::source::{described, described_in, first_step, in_file, mode, pipeline_of, place};
-use super::{UsageError, exit, json, out, safe, safe_line, tell};
+use super::{UsageError, exit, out, out_json, safe, safe_line, tell};
 use crate::agent::{Agent, Context, Mode};
 use crate::workbench::{Pipeline, Preview, StartError, Workbench, held_against};
 
@@ -67,7 +67,7 @@ fn shown(
     flags: &PromptFlags,
     workbench: &Workbench,
 ) -> Result<u8, UsageError> {
-    out(&json::printable(&preview(agent, context, flags, workbench)?.to_json()));
+    out_json(&preview(agent, context, flags, workbench)?.to_json());
     Ok(exit::OK)
 }
 

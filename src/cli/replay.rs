@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use ptc_core::value::Json;
+use serde::Serialize;
 
 use super::arguments::ReplayFlags;
 use super::printer::Printer;
 use super::run::watch;
-use super::{UsageError, exit, json, out, safe, safe_line, tell};
+use super::{UsageError, exit, out, out_json, safe, safe_line, tell};
 use crate::event::Address;
 use crate::port::Human;
 use crate::replay::{Change, Divergence, Ignored, Outcome, Policy, Report, Rules};
@@ -33,7 +33,7 @@ pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workben
         session.events().for_each(|envelope| printer.print(&envelope));
     }
     if flags.json {
-        out(&json::printable(&data(&session, &report)));
+        out_json(&replay_json(&session, &report));
     } else {
         out(&safe(&said(&report, policy)));
     }
@@ -70,24 +70,54 @@ fn missed(report: &Report) -> String {
     }
 }
 
-/// The outcome as JSON.
-fn data(session: &Session, report: &Report) -> Json {
-    let mut members = vec![
-        ("session", Json::str(session.header.id.as_str())),
-        ("outcome", Json::str(name(&report.outcome))),
-        ("compared", report.compared.into()),
-        ("ignored", report.ignored.into()),
-    ];
-    let mut differences: Vec<&Divergence> = report.differences.iter().collect();
-    if let Outcome::Diverged(first) = &report.outcome {
-        members.extend(told(first));
-        if differences.is_empty() {
-            differences.push(first);
-        }
+/// What `--json` prints of a replay; that of the first difference appears twice.
+#[derive(Serialize)]
+struct ReplayJson<'a> {
+    session: &'a str,
+    outcome: &'static str,
+    compared: usize,
+    ignored: usize,
+    #[serde(flatten)]
+    first: Option<DivergenceJson<'a>>,
+    differences: Vec<DivergenceJson<'a>>,
+    missing: &'a [Address],
+}
+
+#[derive(Serialize)]
+struct DivergenceJson<'a> {
+    address: &'a Address,
+    turn: Option<u32>,
+    layer: &'static str,
+    event: &'a str,
+    difference: String,
+    changes: &'a [Change],
+    more: usize,
+}
+
+/// What `--accept --json` prints.
+#[derive(Serialize)]
+struct AcceptJson<'a> {
+    session: &'a str,
+    outcome: &'static str,
+    accepted: Option<&'a str>,
+    fail: Option<&'a str>,
+}
+
+fn replay_json<'a>(session: &'a Session, report: &'a Report) -> ReplayJson<'a> {
+    let first = if let Outcome::Diverged(first) = &report.outcome { Some(first.as_ref()) } else { None };
+    let mut differences: Vec<_> = report.differences.iter().map(divergence).collect();
+    if differences.is_empty() {
+        differences.extend(first.map(divergence));
     }
-    members.push(("differences", Json::list(differences.into_iter().map(|one| Json::object(told(one))))));
-    members.push(("missing", Json::list(report.missing.iter().map(|at| Json::str(at.as_str())))));
-    Json::object(members)
+    ReplayJson {
+        session: session.header.id.as_str(),
+        outcome: name(&report.outcome),
+        compared: report.compared,
+        ignored: report.ignored,
+        first: first.map(divergence),
+        differences,
+        missing: &report.missing,
+    }
 }
 
 /// What `--json` calls an outcome.
@@ -99,27 +129,16 @@ fn name(outcome: &Outcome) -> &'static str {
     }
 }
 
-fn told(divergence: &Divergence) -> Vec<(&'static str, Json)> {
-    let text = |text: &Option<String>| text.as_deref().map_or_else(Json::default, Json::str);
-    let turn = divergence.address.turn_number().map_or_else(Json::default, Json::from);
-    let change = |change: &Change| {
-        Json::object([
-            ("path", Json::str(change.path.as_str())),
-            ("recorded", text(&change.recorded)),
-            ("now", text(&change.now)),
-            ("diff", text(&change.diff)),
-        ])
-    };
-    let more = divergence.difference.more;
-    vec![
-        ("address", Json::str(divergence.address.as_str())),
-        ("turn", turn),
-        ("layer", Json::str(divergence.layer.name())),
-        ("event", Json::str(divergence.kind.as_str())),
-        ("difference", Json::str(divergence.difference.to_string())),
-        ("changes", Json::list(divergence.difference.changes.iter().map(change))),
-        ("more", more.into()),
-    ]
+fn divergence(divergence: &Divergence) -> DivergenceJson<'_> {
+    DivergenceJson {
+        address: &divergence.address,
+        turn: divergence.address.turn_number(),
+        layer: divergence.layer.name(),
+        event: &divergence.kind,
+        difference: divergence.difference.to_string(),
+        changes: &divergence.difference.changes,
+        more: divergence.difference.more,
+    }
 }
 
 /// What is done where the recording has no answer.
@@ -143,12 +162,6 @@ async fn accept(
 ) -> Result<u8, UsageError> {
     let before = workbench.replay(session).await?;
     let Outcome::Diverged(first) = &before.outcome else {
-        let members = [
-            ("session", Json::str(session.header.id.as_str())),
-            ("outcome", Json::str(name(&before.outcome))),
-            ("accepted", Json::default()),
-            ("fail", Json::default()),
-        ];
         let said = match &before.outcome {
             Outcome::Unfinished { at } => format!(
                 "identical up to {at}, where the recording ends: there is nothing to accept; \
@@ -157,7 +170,12 @@ async fn accept(
             ),
             _ => "identical: there is nothing to accept".to_owned(),
         };
-        out(&if flags.json { json::printable(&Json::object(members)) } else { said });
+        if flags.json {
+            let session = session.header.id.as_str();
+            out_json(&AcceptJson { session, outcome: name(&before.outcome), accepted: None, fail: None });
+        } else {
+            out(&said);
+        }
         return Ok(exit::OK);
     };
     let said = safe(&format!("first difference at {first}"));
@@ -166,13 +184,9 @@ async fn accept(
     let id = running.session.clone().unwrap_or_default();
     let step = watch(running, &desk, plain).await?;
     if flags.json {
-        let outcome = step.fail.as_ref().map_or_else(Json::default, |fail| Json::str(fail.reason.as_str()));
-        out(&json::printable(&Json::object([
-            ("session", Json::str(session.header.id.as_str())),
-            ("outcome", Json::str("diverged")),
-            ("accepted", Json::str(id.as_str())),
-            ("fail", outcome),
-        ])));
+        let fail = step.fail.as_ref().map(|fail| fail.reason.as_str());
+        let (session, outcome) = (session.header.id.as_str(), name(&before.outcome));
+        out_json(&AcceptJson { session, outcome, accepted: Some(&id), fail });
     } else {
         out(&format!("{said}\naccepted in the new session {}", safe_line(&id)));
     }

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use ptc_core::value::Json;
+use serde::Serialize;
 
 use super::arguments::RerunFlags;
 use super::fork::with;
 use super::run::{told, watch};
 use super::source::{agent_source, mode};
-use super::{UsageError, exit, json, out, tell, tell_waiting};
+use super::{UsageError, exit, out, out_json, tell, tell_waiting};
 use crate::agent::Step;
+use crate::event::Address;
 use crate::port::Human;
 use crate::session::Session;
-use crate::session::diff::Divergence;
+use crate::session::diff::{Divergence, Part};
 use crate::workbench::format::plural;
 use crate::workbench::{Desk, Repeats, RerunSpec, Running, Workbench};
 
@@ -71,23 +73,20 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
     let parted = repeats.parted.iter().take(ended).map(Some).chain([None]);
     let rows = names.iter().zip(&steps).zip(parted);
     if flags.json {
-        let rows = rows.map(|((name, step), parted)| {
-            Json::object([
-                ("session", Json::str(name.as_str())),
-                ("return", step.answer.clone().unwrap_or_default()),
-                ("fail", step.fail.as_ref().map(|fail| Json::str(fail.reason.as_str())).unwrap_or_default()),
-                ("waits_for", step.waits_for.as_ref().map(|at| Json::str(at.as_str())).unwrap_or_default()),
-                ("first_difference", parted.and_then(Option::as_ref).map(place).unwrap_or_default()),
-            ])
+        let rows = rows.map(|((name, step), parted)| RerunJson {
+            session: name,
+            answer: step.answer.as_ref(),
+            fail: step.fail.as_ref().map(|fail| fail.reason.as_str()),
+            waits_for: step.waits_for.as_ref(),
+            first_difference: parted.and_then(Option::as_ref).map(DivergenceJson::from),
         });
-        let until = repeats.same_until.as_ref().map(|turn| Json::str(turn.as_str()));
-        out(&json::printable(&Json::object([
-            ("times", names.len().into()),
-            ("same", repeats.same.min(ended).into()),
-            ("same_until", until.unwrap_or_default()),
-            ("first_difference", repeats.first.as_ref().map(place).unwrap_or_default()),
-            ("runs", Json::list(rows)),
-        ])));
+        out_json(&RerunsJson {
+            times: names.len(),
+            same: repeats.same.min(ended),
+            same_until: repeats.same_until.as_ref(),
+            first_difference: repeats.first.as_ref().map(DivergenceJson::from),
+            runs: rows.collect(),
+        });
     } else {
         for (place, ((name, step), parted)) in rows.enumerate() {
             let said = match (parted, &step.waits_for) {
@@ -126,7 +125,34 @@ fn words(parting: &Divergence) -> String {
     format!("first difference at {}: {what}", parting.at)
 }
 
-fn place(parting: &Divergence) -> Json {
-    let part = parting.part.map(|part| Json::str(part.name()));
-    Json::object([("address", Json::str(parting.at.as_str())), ("part", part.unwrap_or_default())])
+/// What `--times N --json` prints.
+#[derive(Serialize)]
+struct RerunsJson<'a> {
+    times: usize,
+    same: usize,
+    same_until: Option<&'a Address>,
+    first_difference: Option<DivergenceJson<'a>>,
+    runs: Vec<RerunJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct RerunJson<'a> {
+    session: &'a str,
+    #[serde(rename = "return")]
+    answer: Option<&'a Json>,
+    fail: Option<&'a str>,
+    waits_for: Option<&'a Address>,
+    first_difference: Option<DivergenceJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct DivergenceJson<'a> {
+    address: &'a Address,
+    part: Option<Part>,
+}
+
+impl<'a> From<&'a Divergence> for DivergenceJson<'a> {
+    fn from(divergence: &'a Divergence) -> Self {
+        Self { address: &divergence.at, part: divergence.part }
+    }
 }

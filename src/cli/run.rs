@@ -1,5 +1,6 @@
 //! `run`: one run, told as it happens.
 
+use crate::event::{Interrupt, InterruptReason, InterruptSource};
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
@@ -9,7 +10,7 @@ use super::journal;
 use super::keyboard;
 use super::printer::Printer;
 use super::source::{described, first_step, in_file, pipeline_of, place};
-use super::{UsageError, exit, json, out, safe, tell, tell_waiting};
+use super::{UsageError, exit, out_json, safe, tell, tell_waiting};
 use crate::agent::Step;
 use crate::port::{Human, Stop};
 use crate::workbench::{Desk, Intercept, Pipeline, PipelineSpec, RunSpec, Running, Settled, StartError, Workbench};
@@ -71,9 +72,9 @@ async fn told_whole(
     let step = watch(running, desk, plain).await?;
     let settled = saving.map_or(Settled::Whole, |saving| saving.settle());
     if as_json {
-        out(&json::printable(&json::step(&step)));
+        out_json(&crate::export::step(&step));
     } else if let Some(answer) = &step.answer {
-        out(&json::printable(answer));
+        out_json(answer);
     }
     match (session, reason(&step)) {
         (Some(session), Some(Reason::RecorderFailed)) => tell(&safe(&format!("saved up to this failure as {session}"))),
@@ -180,7 +181,7 @@ pub(super) async fn stop_on_signal(stop: Stop) {
         match signal(SignalKind::terminate()) {
             Ok(mut terminated) => tokio::select! {
                 _ = interrupted => stop.by_person(),
-                _ = terminated.recv() => stop.now(Reason::Cancelled.name(), "signal"),
+                _ = terminated.recv() => stop.now(Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::Signal }),
             },
             Err(_) => {
                 if interrupted.await.is_ok() {

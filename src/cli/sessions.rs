@@ -6,19 +6,20 @@ mod recover;
 mod search;
 
 use ptc_core::text::width;
-use ptc_core::value::Json;
+use serde::Serialize;
 
 use super::arguments::{CaseFlags, ExampleFlags, SessionsCommand};
 use super::printer::Printer;
 use super::screenshot::Drawing;
 use super::stdout::Stdout;
-use super::{UsageError, exit, export, json, out, safe, safe_line, tell};
-use crate::agent::Step;
-use crate::agent::StepFold;
+use super::{UsageError, exit, export, out, out_json, safe, safe_line, tell};
+use crate::agent::{Step, StepFold};
 use crate::event::{Address, Event};
+use crate::export::step;
 use crate::session::{Marks, RunState, Session, Summary, shell_word, summarize};
 use crate::workbench::format::plural;
 use crate::workbench::{CaseSpec, Workbench};
+use marks::MarkJson;
 
 /// Columns that a result may take on a terminal.
 const RESULT_COLUMNS: usize = 60;
@@ -61,13 +62,12 @@ fn case(flags: &CaseFlags, workbench: &Workbench) -> Result<(), UsageError> {
     let made = workbench.make_case(&session, &spec)?;
     let file = made.file.display().to_string();
     if flags.json {
-        let cassette = made.cassette.as_ref().map(|cassette| Json::str(cassette.display().to_string()));
-        out(&json::printable(&Json::object([
-            ("name", Json::str(made.name)),
-            ("file", Json::str(file)),
-            ("new_file", made.is_new_file.into()),
-            ("cassette", cassette.unwrap_or_default()),
-        ])));
+        out_json(&CaseJson {
+            name: &made.name,
+            file: &file,
+            new_file: made.is_new_file,
+            cassette: made.cassette.as_ref().map(|cassette| cassette.display().to_string()),
+        });
         return Ok(());
     }
     let new = if made.is_new_file { "new file " } else { "" };
@@ -84,13 +84,13 @@ fn example(flags: &ExampleFlags, workbench: &Workbench) -> Result<(), UsageError
     let added = workbench.add_example(&session, &turn, flags.agent.as_deref())?;
     let file = added.file.display().to_string();
     if flags.json {
-        out(&json::printable(&Json::object([
-            ("session", Json::str(session.header.id.as_str())),
-            ("address", Json::str(added.turn.as_str())),
-            ("file", Json::str(file)),
-            ("new_file", added.is_new_file.into()),
-            ("example", Json::str(added.example)),
-        ])));
+        out_json(&ExampleJson {
+            session: session.header.id.as_str(),
+            address: &added.turn,
+            file: &file,
+            new_file: added.is_new_file,
+            example: &added.example,
+        });
         return Ok(());
     }
     out(&safe(added.example.trim()));
@@ -101,8 +101,7 @@ fn example(flags: &ExampleFlags, workbench: &Workbench) -> Result<(), UsageError
 
 fn list(sessions: &[Summary], marks: &Marks, as_json: bool, plain: bool) {
     if as_json {
-        let lines = sessions.iter().map(|summary| Json::object(members(summary, marks)));
-        out(&json::printable(&Json::list(lines)));
+        out_json(&sessions.iter().map(|summary| SummaryJson::new(summary, marks)).collect::<Vec<_>>());
         return;
     }
     let mut lines = String::new();
@@ -117,26 +116,66 @@ fn list(sessions: &[Summary], marks: &Marks, as_json: bool, plain: bool) {
     out(lines.trim_end_matches('\n'));
 }
 
-/// What `--json` tells of a session in a list.
-fn members(summary: &Summary, marks: &Marks) -> Vec<(&'static str, Json)> {
-    let mut members = vec![
-        ("id", Json::str(summary.id.as_str())),
-        ("created_ms", summary.created_ms.into()),
-        ("path", if summary.example { Json::default() } else { Json::str(summary.path.display().to_string()) }),
-        ("agent", Json::str(summary.agent.as_str())),
-        ("mode", Json::str(summary.mode.as_str())),
-        ("model", Json::str(summary.models.join(", "))),
-        ("turns", summary.turns.into()),
-        ("tokens", summary.tokens.map_or_else(Json::default, |tokens| tokens.total().into())),
-        ("cost", summary.cost.map_or_else(Json::default, Json::from)),
-        ("state", Json::str(summary.state.name())),
-        ("result", Json::str(summary.result.as_str())),
-    ];
-    members.extend(summary.example.then(|| ("example", true.into())));
-    members.extend(summary.damage.as_deref().map(|damage| ("damage", Json::str(damage))));
-    let written = marks.of_session(&summary.id).next().is_some();
-    members.extend(written.then(|| ("marks", marks::of_session(marks, &summary.id))));
-    members
+/// What `sessions case --json` prints.
+#[derive(Serialize)]
+struct CaseJson<'a> {
+    name: &'a str,
+    file: &'a str,
+    new_file: bool,
+    cassette: Option<String>,
+}
+
+/// What `sessions example --json` prints.
+#[derive(Serialize)]
+struct ExampleJson<'a> {
+    session: &'a str,
+    address: &'a Address,
+    file: &'a str,
+    new_file: bool,
+    example: &'a str,
+}
+
+/// A session of a list as `--json` prints it.
+#[derive(Serialize)]
+struct SummaryJson<'a> {
+    id: &'a str,
+    created_ms: i64,
+    path: Option<String>,
+    agent: &'a str,
+    mode: &'a str,
+    model: String,
+    turns: usize,
+    tokens: Option<u64>,
+    cost: Option<f64>,
+    state: RunState,
+    result: &'a str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    example: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damage: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    marks: Vec<MarkJson<'a>>,
+}
+
+impl<'a> SummaryJson<'a> {
+    fn new(summary: &'a Summary, marks: &'a Marks) -> Self {
+        Self {
+            id: &summary.id,
+            created_ms: summary.created_ms,
+            path: (!summary.example).then(|| summary.path.display().to_string()),
+            agent: &summary.agent,
+            mode: &summary.mode,
+            model: summary.models.join(", "),
+            turns: summary.turns,
+            tokens: summary.tokens.map(|tokens| tokens.total()),
+            cost: summary.cost,
+            state: summary.state,
+            result: &summary.result,
+            example: summary.example,
+            damage: summary.damage.as_deref(),
+            marks: marks.of_session(&summary.id).map(|(address, mark)| MarkJson { address, mark }).collect(),
+        }
+    }
 }
 
 /// A session as a sentence, for a listener.
@@ -213,7 +252,7 @@ fn show(session: &Session, marks: &Marks, as_json: bool, plain: bool) {
         tell(&format!("{at}: {}", marks::words(mark)));
     }
     if as_json {
-        out(&json::printable(&Json::list(steps(session).iter().map(json::step))));
+        out_json(&steps(session).iter().map(step).collect::<Vec<_>>());
         return;
     }
     let mut printer = Printer::new(Stdout, plain).with_addresses();

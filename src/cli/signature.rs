@@ -2,9 +2,17 @@
 
 use ptc_core::signature::{self, Signature, json_schema, sample, sample_inputs};
 use ptc_core::value::Json;
+use serde::Serialize;
 
 use super::arguments::SignatureCommand;
-use super::{UsageError, exit, json, out};
+use super::{UsageError, exit, out, out_json};
+
+/// What `signature sample` prints.
+#[derive(Serialize)]
+struct SampleJson {
+    inputs: Json,
+    output: Json,
+}
 
 pub(super) fn signature(command: &SignatureCommand) -> Result<u8, UsageError> {
     match command {
@@ -12,13 +20,13 @@ pub(super) fn signature(command: &SignatureCommand) -> Result<u8, UsageError> {
         SignatureCommand::Schema { signature } => {
             let output = parse(signature)?.output;
             let schema = output.and_then(|output| json_schema::answer(&output, &[]));
-            out(&json::printable(&schema.map_or_else(|| Json::object::<String>([]), |schema| schema.json)));
+            out_json(&schema.map_or_else(Json::empty, |schema| schema.json));
         }
         SignatureCommand::Sample { signature, seed } => {
             let signature = parse(signature)?;
             let inputs = sample_inputs(signature.params.as_deref().unwrap_or_default(), *seed);
             let output = signature.output.map(|output| sample(&output, *seed, "")).unwrap_or_default();
-            out(&json::printable(&Json::object([("inputs", inputs), ("output", output)])));
+            out_json(&SampleJson { inputs, output });
         }
     }
     Ok(exit::OK)

@@ -2,22 +2,71 @@
 
 use std::path::Path;
 
-use ptc_core::value::Json;
+use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::arguments::TestFlags;
-use super::json::printable;
 use super::run::stop_on_signal;
 use super::source::{self, place};
-use super::{UsageError, agent_source, exit, out, safe, safe_line, tell, unwritable};
+use super::{UsageError, agent_source, exit, out, out_json, safe, safe_line, tell, unwritable};
 use crate::agent::Verdict;
 use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::files::{check_place, write_whole};
 use crate::workbench::format::{Marks, duration, plural};
-use crate::workbench::suite::{AgentReport, CaseReport, Counts, Suite, SuiteAgent, SuiteReport, TrialReport, junit};
+use crate::workbench::suite::{CaseReport, Counts, Suite, SuiteAgent, SuiteReport, TrialReport, junit};
 
 /// How the results begin as XML.
 const XML: &str = "<?xml";
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct SuiteJson<'a> {
+    agents: Vec<AgentJson<'a>>,
+    trials: u64,
+    passed: u64,
+    failed: u64,
+    errors: u64,
+    duration_ms: u64,
+    stopped: bool,
+}
+
+#[derive(Serialize)]
+struct AgentJson<'a> {
+    agent: &'a str,
+    file: &'a str,
+    mode: &'static str,
+    model: &'a str,
+    cases: Vec<CaseJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct CaseJson<'a> {
+    name: &'a str,
+    replayed: bool,
+    trials: Vec<TrialJson<'a>>,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct TrialJson<'a> {
+    trial: u32,
+    seed: u64,
+    verdict: &'static str,
+    why: Vec<WhyJson<'a>>,
+    session: Option<&'a str>,
+    duration_ms: u64,
+    turns: u32,
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cost: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct WhyJson<'a> {
+    path: &'a str,
+    why: &'a str,
+}
 
 pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let agents = flags.agents.iter().map(|name| agent(name, flags.mode.as_deref())).collect::<Result<Vec<_>, _>>()?;
@@ -52,7 +101,7 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
         write_whole(file, page.as_bytes()).map_err(|error| unwritable(file, &error))?;
     }
     if flags.json {
-        out(&printable(&json(&report)));
+        out_json(&suite_json(&report));
     } else {
         summary(&report, marks);
     }
@@ -128,55 +177,46 @@ fn of_case(case: &CaseReport, marks: &Marks) {
     }
 }
 
-/// `{agents: [{agent, file, mode, model, cases: [{name, replayed, trials: […]}]}], trials, passed, failed, errors, duration_ms, stopped}`
-fn json(report: &SuiteReport) -> Json {
-    let counts = report.counts();
-    Json::object([
-        ("agents", Json::list(report.agents.iter().map(of_agent))),
-        ("trials", counts.trials.into()),
-        ("passed", counts.passed.into()),
-        ("failed", counts.failed.into()),
-        ("errors", counts.errors.into()),
-        ("duration_ms", report.duration_ms.into()),
-        ("stopped", report.stopped.into()),
-    ])
+fn suite_json(report: &SuiteReport) -> SuiteJson<'_> {
+    let Counts { trials, passed, failed, errors } = report.counts();
+    let agents = report.agents.iter().map(|agent| AgentJson {
+        agent: &agent.name,
+        file: &agent.label,
+        mode: agent.mode.name(),
+        model: &agent.model,
+        cases: agent.cases.iter().map(case).collect(),
+    });
+    SuiteJson {
+        agents: agents.collect(),
+        trials,
+        passed,
+        failed,
+        errors,
+        duration_ms: report.duration_ms,
+        stopped: report.stopped,
+    }
 }
 
-fn of_agent(agent: &AgentReport) -> Json {
-    let case = |case: &CaseReport| {
-        Json::object([
-            ("name", Json::str(case.name.as_str())),
-            ("replayed", case.is_replayed.into()),
-            ("trials", Json::list(case.trials.iter().map(trial))),
-        ])
-    };
-    Json::object([
-        ("agent", Json::str(agent.name.as_str())),
-        ("file", Json::str(agent.label.as_str())),
-        ("mode", Json::str(agent.mode.name())),
-        ("model", Json::str(agent.model.as_str())),
-        ("cases", Json::list(agent.cases.iter().map(case))),
-    ])
+fn case(case: &CaseReport) -> CaseJson<'_> {
+    CaseJson { name: &case.name, replayed: case.is_replayed, trials: case.trials.iter().map(trial).collect() }
 }
 
-fn trial(trial: &TrialReport) -> Json {
+fn trial(trial: &TrialReport) -> TrialJson<'_> {
     let why = match &trial.verdict {
         Verdict::Pass => Vec::new(),
-        Verdict::Fail(found) => found.iter().map(|found| (found.path.as_str(), found.why.as_str())).collect(),
-        Verdict::Error(why) => vec![("", why.as_str())],
+        Verdict::Fail(found) => found.iter().map(|found| WhyJson { path: &found.path, why: &found.why }).collect(),
+        Verdict::Error(why) => vec![WhyJson { path: "", why }],
     };
-    let why = why.into_iter().map(|(path, why)| Json::object([("path", Json::str(path)), ("why", Json::str(why))]));
-    let members = [
-        ("trial", Some(trial.number.into())),
-        ("seed", Some(trial.seed.into())),
-        ("verdict", Some(Json::str(trial.verdict.name()))),
-        ("why", Some(Json::list(why))),
-        ("session", trial.session.as_deref().map(Json::str)),
-        ("duration_ms", Some(trial.duration_ms.into())),
-        ("turns", Some(trial.turns.into())),
-        ("input_tokens", trial.tokens.map(|tokens| tokens.input.into())),
-        ("output_tokens", trial.tokens.map(|tokens| tokens.output.into())),
-        ("cost", trial.cost.map(Json::from)),
-    ];
-    Json::object(members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect::<Vec<_>>())
+    TrialJson {
+        trial: trial.number,
+        seed: trial.seed,
+        verdict: trial.verdict.name(),
+        why,
+        session: trial.session.as_deref(),
+        duration_ms: trial.duration_ms,
+        turns: trial.turns,
+        input_tokens: trial.tokens.map(|tokens| tokens.input),
+        output_tokens: trial.tokens.map(|tokens| tokens.output),
+        cost: trial.cost,
+    }
 }

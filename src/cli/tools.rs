@@ -1,19 +1,58 @@
 //! `tools`: the tools of an agent, who may call them, what they start, what providers are told of them, and the servers behind them.
 
-use std::path::PathBuf;
-
 use ptc_core::text::did_you_mean;
-use ptc_core::value::Json;
+use serde::Serialize;
 
 use super::arguments::ToolsFlags;
 use super::source::{described, in_file};
-use super::{UsageError, exit, json, out, safe, safe_line, tell, tell_error};
+use super::{UsageError, exit, out, out_json, safe, safe_line, tell, tell_error};
 use crate::agent::{Agent, Plan};
+use crate::event::ToolSchema;
 use crate::tool::{Kind, Listing, ServerState, Tool};
 use crate::workbench::{StartError, ToolState, Workbench};
 
 /// Lines of a server's log that are shown.
 const LOG_LINES: usize = 10;
+
+/// A tool as `--json` prints it.
+#[derive(Serialize)]
+struct ToolJson<'a> {
+    name: &'a str,
+    kind: &'a str,
+    signature: Option<&'a str>,
+    description: Option<&'a str>,
+    programs: bool,
+    native: bool,
+    cache: bool,
+    effectful: bool,
+    timeout_ms: Option<u64>,
+    provider: ToolSchema,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    definition: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allowed: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<&'static str>,
+}
+
+/// A tool that a server offers, as `--server --json` prints it.
+#[derive(Serialize)]
+struct OfferJson<'a> {
+    name: &'a str,
+    signature: &'a str,
+    description: Option<&'a str>,
+    lost: &'a [String],
+}
+
+/// The log of a server, as `--logs --json` prints it.
+#[derive(Serialize)]
+struct LogJson<'a> {
+    server: &'a str,
+    file: String,
+    lines: &'a [String],
+}
 
 pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     if let Some(name) = &flags.server {
@@ -36,8 +75,7 @@ pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u
     let plan = Plan::new(&agent).map_err(|findings| in_file(&flags.agent, &agent, &findings))?;
     let states = workbench.tool_states(&plan);
     if flags.json {
-        let tools = states.iter().map(|state| as_json(&plan, state));
-        out(&json::printable(&Json::list(tools)));
+        out_json(&states.iter().map(|state| tool_json(&plan, state)).collect::<Vec<_>>());
     } else {
         for state in &states {
             show(&plan, state);
@@ -84,33 +122,29 @@ async fn server(name: &str, as_json: bool, workbench: &Workbench) -> Result<u8, 
         }
     };
     if as_json {
-        out(&json::printable(&Json::list(state.tools.iter().map(offered))));
+        out_json(&state.tools.iter().map(offered).collect::<Vec<_>>());
         return Ok(exit::OK);
     }
     show_server(name, &Ok(state));
     Ok(exit::OK)
 }
 
-fn offered(listing: &Listing) -> Json {
-    let description = listing.description.as_deref().map_or_else(Json::default, Json::str);
-    Json::object([
-        ("name", Json::str(listing.name.as_str())),
-        ("signature", Json::str(listing.signature.as_str())),
-        ("description", description),
-        ("lost", Json::list(listing.lost.iter().map(Json::str))),
-    ])
+fn offered(listing: &Listing) -> OfferJson<'_> {
+    OfferJson {
+        name: &listing.name,
+        signature: &listing.signature,
+        description: listing.description.as_deref(),
+        lost: &listing.lost,
+    }
 }
 
 /// What the servers have said.
 fn logs(flags: &ToolsFlags, agent: &Agent, workbench: &Workbench) -> u8 {
     let logs = workbench.server_logs(agent);
     if flags.json {
-        let log = |(server, file, lines): &(String, PathBuf, Vec<String>)| {
-            let file = Json::str(file.display().to_string());
-            let lines = Json::list(lines.iter().map(Json::str));
-            Json::object([("server", Json::str(server)), ("file", file), ("lines", lines)])
-        };
-        out(&json::printable(&Json::list(logs.iter().map(log))));
+        let logs = logs.iter();
+        let rows = logs.map(|(server, file, lines)| LogJson { server, file: file.display().to_string(), lines });
+        out_json(&rows.collect::<Vec<_>>());
         return exit::OK;
     }
     for (server, file, lines) in &logs {
@@ -185,28 +219,22 @@ fn notes(plan: &Plan, tool: &Tool) -> String {
     notes.into_iter().flatten().fold(String::new(), |all, note| all + " · " + &note)
 }
 
-fn as_json(plan: &Plan, state: &ToolState) -> Json {
+fn tool_json<'a>(plan: &'a Plan, state: &'a ToolState) -> ToolJson<'a> {
     let tool = &state.tool;
-    let text = |text: Option<&str>| text.map_or_else(Json::default, Json::str);
-    let schema = tool.schema();
-    let mut members = vec![
-        ("name", Json::str(tool.name.as_str())),
-        ("kind", Json::str(tool.kind_name())),
-        ("signature", text(tool.signature_text.as_deref())),
-        ("description", text(tool.description.as_deref())),
-        ("programs", tool.is_for_programs().into()),
-        ("native", tool.is_native().into()),
-        ("cache", tool.cache.into()),
-        ("effectful", tool.is_effectful().into()),
-        ("timeout_ms", tool.most_ms().map_or_else(Json::default, Json::from)),
-        ("provider", Json::object([("name", Json::str(schema.name)), ("parameters", schema.parameters.json())])),
-    ];
-    if let Some(definition) = &state.definition {
-        members.extend([("definition", Json::str(definition)), ("allowed", state.allowed.into())]);
+    ToolJson {
+        name: &tool.name,
+        kind: tool.kind_name(),
+        signature: tool.signature_text.as_deref(),
+        description: tool.description.as_deref(),
+        programs: tool.is_for_programs(),
+        native: tool.is_native(),
+        cache: tool.cache,
+        effectful: tool.is_effectful(),
+        timeout_ms: tool.most_ms(),
+        provider: ToolSchema { description: None, ..tool.schema() },
+        definition: state.definition.as_deref(),
+        allowed: state.definition.as_ref().map(|_| state.allowed),
+        lost: state.listing.as_ref().map(|listing| listing.lost.as_slice()),
+        mode: plan.child(&tool.name).map(|child| child.agent.mode.name()),
     }
-    if let Some(listing) = &state.listing {
-        members.push(("lost", Json::list(listing.lost.iter().map(Json::str))));
-    }
-    members.extend(plan.child(&tool.name).map(|child| ("mode", Json::str(child.agent.mode.name()))));
-    Json::object(members)
 }

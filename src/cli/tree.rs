@@ -1,15 +1,15 @@
 //! `sessions tree`: which session began as which.
 
-use ptc_core::value::Json;
+use serde::Serialize;
 
-use super::{UsageError, json, out, safe_line, tell};
+use super::{UsageError, out, out_json, safe_line, tell};
 use crate::session::Parent;
 use crate::workbench::{Branch, Workbench};
 
 pub(super) fn tree(session: Option<&str>, as_json: bool, workbench: &Workbench) -> Result<(), UsageError> {
     let trees = workbench.tree(session)?;
     if as_json {
-        out(&json::printable(&Json::list(trees.iter().map(branch))));
+        out_json(&trees.iter().map(branch).collect::<Vec<_>>());
         return Ok(());
     }
     if trees.is_empty() {
@@ -46,22 +46,38 @@ fn said(parent: &Parent, is_root: bool, is_cut: bool) -> String {
     format!("  {}", safe_line(&format!("{kind}{at}{of}")))
 }
 
-fn branch(tree: &Branch) -> Json {
-    let text = |text: &Option<String>| text.as_deref().map_or_else(Json::default, Json::str);
-    let parent = tree.parent.as_ref().map(|parent| {
-        Json::object([
-            ("session", Json::str(parent.session.as_str())),
-            ("kind", Json::str(parent.kind.name())),
-            ("at", text(&parent.at)),
-            ("stage", text(&parent.stage)),
-            ("seq", parent.seq.into()),
-            ("prefix_sha", text(&parent.prefix_sha)),
-        ])
+/// A session and its branches as `--json` prints them.
+#[derive(Serialize)]
+struct BranchJson<'a> {
+    id: &'a str,
+    path: String,
+    parent: Option<ParentJson<'a>>,
+    branches: Vec<Self>,
+}
+
+#[derive(Serialize)]
+struct ParentJson<'a> {
+    session: &'a str,
+    kind: &'a str,
+    at: Option<&'a str>,
+    stage: Option<&'a str>,
+    seq: u64,
+    prefix_sha: Option<&'a str>,
+}
+
+fn branch(tree: &Branch) -> BranchJson<'_> {
+    let parent = tree.parent.as_ref().map(|parent| ParentJson {
+        session: &parent.session,
+        kind: parent.kind.name(),
+        at: parent.at.as_deref(),
+        stage: parent.stage.as_deref(),
+        seq: parent.seq,
+        prefix_sha: parent.prefix_sha.as_deref(),
     });
-    Json::object([
-        ("id", Json::str(tree.id.as_str())),
-        ("path", Json::str(tree.path.display().to_string())),
-        ("parent", parent.unwrap_or_default()),
-        ("branches", Json::list(tree.branches.iter().map(branch))),
-    ])
+    BranchJson {
+        id: &tree.id,
+        path: tree.path.display().to_string(),
+        parent,
+        branches: tree.branches.iter().map(branch).collect(),
+    }
 }

@@ -5,7 +5,8 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::Config;
 use crate::event::{Price, StructuredBy};
@@ -13,16 +14,18 @@ use crate::event::{Price, StructuredBy};
 const TABLE: &str = include_str!("../../assets/catalog.toml");
 
 /// What is known of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[skip_serializing_none]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Facts {
-    /// The strongest way in which it takes a schema, where it is not the strongest of its protocol.
-    pub structured_output: Option<StructuredBy>,
-    /// Schemas must be strict.
-    pub strict: bool,
     /// Tokens that fit into its context.
     pub context: Option<u64>,
     /// The most tokens it may answer with.
     pub max_output: Option<u64>,
+    /// The strongest way in which it takes a schema, where it is not the strongest of its protocol.
+    pub structured_output: Option<StructuredBy>,
+    /// Schemas must be strict.
+    #[serde(skip)]
+    pub strict: bool,
     /// Price per million tokens.
     pub price: Option<Price>,
 }

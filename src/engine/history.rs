@@ -8,7 +8,7 @@ use ptc_core::value::{Json, Value};
 
 use super::input::Edited;
 use crate::event::{
-    Address, AnswerGiven, CallStatus, Edit, Envelope, Event, Interrupt, ProgramEnd, QuestionAsked, ToolEnd,
+    Address, AnswerGiven, CallStatus, Edit, Envelope, Event, Interrupt, ProgramEnd, QuestionKind, ToolEnd,
 };
 use crate::port::SinkError;
 use crate::program::Job;
@@ -52,7 +52,7 @@ pub trait History: Send + Sync {
     }
 
     /// Was a question of this kind asked at this address? `None` where the recording does not reach that far.
-    fn asked(&self, _question: &Address, _kind: &str) -> Option<bool> {
+    fn asked(&self, _question: &Address, _kind: &QuestionKind) -> Option<bool> {
         None
     }
 
@@ -178,12 +178,12 @@ fn text_of(value: &Json) -> String {
 }
 
 /// The kinds of questions that are asked once per call or turn, wherever the recording reaches.
-pub(super) fn was_asked(history: &dyn History, question: &Address, kind: &str) -> bool {
+pub(super) fn was_asked(history: &dyn History, question: &Address, kind: &QuestionKind) -> bool {
     history.asked(question, kind) == Some(true)
 }
 
 /// Is the outcome of an effectful call unknown: was it begun before the session was resumed, and did it not end?
 pub(super) fn is_unknown(history: &dyn History, at: &Address) -> bool {
     let call = history.call(at);
-    call.begun && call.end.is_none() || was_asked(history, &at.question(1), QuestionAsked::OUTCOME)
+    call.begun && call.end.is_none() || was_asked(history, &at.question(1), &QuestionKind::Outcome)
 }

@@ -7,11 +7,11 @@ use std::fmt;
 use compact_str::{CompactString, format_compact};
 use serde::{Deserialize, Serialize};
 
-/// An address such as `r0/t3`. Runs, calls and questions count from 0, turns from 1. Short texts stand in the value
-/// itself: long sessions hold the address of each turn in many places, and every event makes some.
+/// An address such as `r0/t3`. Runs, calls and questions count from 0, turns from 1.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Address(CompactString);
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Address(#[cfg_attr(test, schemars(with = "String"))] CompactString);
 
 impl Address {
     /// A root run.

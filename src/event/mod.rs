@@ -11,6 +11,7 @@ mod messages;
 mod raw;
 mod said;
 mod waits;
+mod words;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -28,6 +29,7 @@ pub(crate) use messages::{in_order, slice};
 pub use raw::JsonText;
 pub use said::{Replies, RunText, Said};
 pub use waits::Waits;
+pub(crate) use words::words;
 
 /// How replay treats an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,12 @@ macro_rules! events {
             $(#[doc = $meaning] $variant($variant),)*
             /// A kind this program does not know, kept as it was read.
             Unknown(Unknown),
+        }
+
+        /// The schema of every kind's data, in the order of [`KINDS`].
+        #[cfg(test)]
+        pub(crate) fn data_schemas(generator: &mut schemars::SchemaGenerator) -> Vec<schemars::Schema> {
+            vec![$(generator.subschema_for::<$variant>()),*]
         }
 
         /// Every kind: name, class, meaning.
@@ -164,21 +172,23 @@ pub struct Envelope {
     pub event: Event,
 }
 
-/// An envelope as it stands in the file: the data unread, nothing copied that need not be.
+/// An event as a line of the file; the data is borrowed and not parsed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Line<'a> {
-    /// Number in the session.
+    /// Number in the session, from 1, without gaps.
     pub s: u64,
     /// Unix time in ms.
     pub t: i64,
-    /// Address.
+    /// Address of the run, turn, call or question.
     #[serde(borrow)]
     pub r: Cow<'a, str>,
-    /// Kind.
+    /// Kind of the event.
     #[serde(borrow)]
     pub k: Cow<'a, str>,
-    /// Data.
+    /// Data of the event, by its kind.
     #[serde(borrow)]
+    #[cfg_attr(test, schemars(with = "serde_json::Value"))]
     pub d: &'a RawValue,
     /// On `turn.end`: bytes back to the start of the previous `turn.end` line of the file (absent on the first).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -59,6 +59,21 @@ impl<'de> Deserialize<'de> for JsonText {
     }
 }
 
+#[cfg(test)]
+impl schemars::JsonSchema for JsonText {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "JsonText".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        true.into()
+    }
+}
+
 /// Reads a field that is there, null included: `null` is a value, a missing field is none.
 pub(super) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<JsonText>, D::Error> {
     JsonText::deserialize(deserializer).map(Some)

@@ -7,13 +7,15 @@
 use std::collections::HashSet;
 
 use ptc_core::value::Json;
-use ptc_core::value::json;
+use ptc_core::value::json::to_json;
+use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::iso;
 use super::story::{Content, Run, below, roots, runs};
 use super::text::{printable, visible_json};
 use crate::agent::{CallEntry, Turn};
-use crate::event::{JsonText, ModelRecord, Role, SentMessage, Source, Tokens};
+use crate::event::{Address, CallStatus, JsonText, ModelRecord, Role, SentMessage, Source, Tokens};
 use crate::record::TurnRecord;
 
 const SCHEMA: &str = "ATIF-v1.7";
@@ -21,98 +23,261 @@ const SCHEMA: &str = "ATIF-v1.7";
 pub(super) fn atif(content: &Content) -> String {
     let runs = runs(content);
     let root: Vec<&Run> = roots(&runs).collect();
-    let trajectory = trajectory(content, &runs, &root, &content.session);
-    printable(&visible_json(&trajectory)) + "\n"
+    let trajectory = trajectory(content, &runs, &root, content.session.clone());
+    printable(&visible_json(&to_json(&trajectory))) + "\n"
 }
 
-type Members = Vec<(&'static str, Json)>;
-
-fn text(text: &str) -> Json {
-    Json::str(text)
+/// Runs that follow one another.
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct Trajectory<'a> {
+    schema_version: &'static str,
+    session_id: &'a str,
+    trajectory_id: String,
+    agent: AgentJson<'a>,
+    steps: Vec<StepJson<'a>>,
+    final_metrics: FinalMetrics,
+    notes: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    subagent_trajectories: Vec<Self>,
+    extra: TrajectoryExtra<'a>,
 }
 
-/// Adds the member when there is something in it.
-fn put(members: &mut Members, key: &'static str, value: Option<Json>) {
-    members.extend(value.map(|value| (key, value)));
+#[derive(Serialize)]
+struct TrajectoryExtra<'a> {
+    runs: Vec<RunJson<'a>>,
 }
 
-fn some_list(items: Vec<Json>) -> Option<Json> {
-    (!items.is_empty()).then(|| Json::list(items))
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct RunJson<'a> {
+    address: &'a Address,
+    context: Json,
+    #[serde(rename = "return")]
+    answer: Option<&'a Json>,
+    fail: Option<ErrorJson<'a>>,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct ErrorJson<'a> {
+    reason: &'a str,
+    message: &'a str,
+    details: Option<&'a JsonText>,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct AgentJson<'a> {
+    name: &'a str,
+    version: &'a str,
+    model_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_definitions: Vec<ToolDefinition>,
+    extra: Option<AgentExtra<'a>>,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct AgentExtra<'a> {
+    system: &'a str,
+    mode: &'a str,
+    signature: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ToolDefinition {
+    r#type: &'static str,
+    function: ToolFunction,
+}
+
+#[derive(Serialize)]
+struct ToolFunction {
+    name: String,
+    description: String,
+    parameters: JsonText,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct FinalMetrics {
+    total_prompt_tokens: Option<u64>,
+    total_completion_tokens: Option<u64>,
+    total_cached_tokens: Option<u64>,
+    total_cost_usd: Option<f64>,
+    total_steps: u64,
+}
+
+/// A step: a message of the prompt, or a turn.
+#[derive(Serialize)]
+struct StepJson<'a> {
+    step_id: usize,
+    timestamp: String,
+    source: &'static str,
+    message: String,
+    #[serde(flatten)]
+    turn: Option<TurnJson<'a>>,
+}
+
+/// What a step of source `agent` says beside its message.
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct TurnJson<'a> {
+    model_name: Option<&'a str>,
+    reasoning_effort: Option<String>,
+    reasoning_content: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<CallJson>,
+    observation: Option<Observation>,
+    metrics: Option<Metrics>,
+    llm_call_count: Option<u8>,
+    extra: TurnExtra<'a>,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct CallJson {
+    tool_call_id: String,
+    function_name: String,
+    arguments: Json,
+    extra: Option<CallExtra>,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct CallExtra {
+    ms: u64,
+    cached: bool,
+    kind: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Observation {
+    results: Vec<ResultJson>,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct ResultJson {
+    source_call_id: Option<String>,
+    content: String,
+    subagent_trajectory_ref: Option<[TrajectoryRef; 1]>,
+    extra: Option<ResultExtra>,
+}
+
+#[derive(Serialize)]
+struct TrajectoryRef {
+    trajectory_id: String,
+    session_id: String,
+}
+
+#[derive(Serialize)]
+struct ResultExtra {
+    status: CallStatus,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct Metrics {
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    cached_tokens: Option<u64>,
+    cost_usd: Option<f64>,
+    extra: Option<MetricsExtra>,
+}
+
+#[derive(Serialize)]
+struct MetricsExtra {
+    reasoning_tokens: u64,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct TurnExtra<'a> {
+    run: &'a Address,
+    turn: u32,
+    success: bool,
+    reason: Option<&'a str>,
+    program: Option<&'a str>,
+    value: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    prints: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    repairs: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    issues: Vec<&'a str>,
+    error: Option<ErrorJson<'a>>,
 }
 
 /// The trajectory of runs that follow one another.
-fn trajectory(content: &Content, all: &[Run], told: &[&Run], id: &str) -> Json {
+fn trajectory<'a>(content: &'a Content, all: &'a [Run], told: &[&'a Run], id: String) -> Trajectory<'a> {
     let mut steps = Steps::default();
     for run in told {
         steps.run(content, all, run);
     }
     if steps.steps.is_empty() {
-        steps.add(content.created_ms, "system", "no turn was made", Members::new());
+        steps.add(content.created_ms, "system", "no turn was made".to_owned(), None);
     }
     let count = steps.steps.len() as u64;
     let children = told.iter().flat_map(|run| below(all, run));
-    let children: Vec<Json> =
-        children.map(|child| trajectory(content, all, &[child], &id_of(content, child))).collect();
-    let mut members: Members = vec![
-        ("schema_version", text(SCHEMA)),
-        ("session_id", text(&content.session)),
-        ("trajectory_id", text(id)),
-        ("agent", agent(content, told.first().copied())),
-        ("steps", Json::list(steps.steps)),
-        ("final_metrics", final_metrics(told, count)),
-    ];
-    put(&mut members, "notes", content.imported.as_ref().map(|from| text(&format!("imported from {from}"))));
-    put(&mut members, "subagent_trajectories", some_list(children));
-    members.push(("extra", Json::object([("runs", Json::list(told.iter().map(|run| outcome(run))))])));
-    Json::object(members)
+    let children = children.map(|child| trajectory(content, all, &[child], id_of(content, child)));
+    Trajectory {
+        schema_version: SCHEMA,
+        session_id: &content.session,
+        trajectory_id: id,
+        agent: agent(content, told.first().copied()),
+        steps: steps.steps,
+        final_metrics: final_metrics(told, count),
+        notes: content.imported.as_ref().map(|from| format!("imported from {from}")),
+        subagent_trajectories: children.collect(),
+        extra: TrajectoryExtra { runs: told.iter().map(|run| outcome(run)).collect() },
+    }
 }
 
 fn id_of(content: &Content, run: &Run) -> String {
     format!("{}/{}", content.session, run.record().address)
 }
 
-fn agent(content: &Content, run: Option<&Run>) -> Json {
+fn agent<'a>(content: &'a Content, run: Option<&'a Run>) -> AgentJson<'a> {
     let (name, version) = content.program.rsplit_once(' ').unwrap_or((content.program.as_str(), "unknown"));
     let Some(run) = run else {
-        return Json::object([("name", text(name)), ("version", text(version))]);
+        return AgentJson { name, version, model_name: None, tool_definitions: Vec::new(), extra: None };
     };
     let request = run.turns().next().and_then(|(_, record)| record.request.as_ref());
-    let tools = request.iter().flat_map(|request| &request.tools).map(|tool| {
-        let function = Json::object([
-            ("name", text(&tool.name)),
-            ("description", text(tool.description.as_deref().unwrap_or_default())),
-            ("parameters", tool.parameters.json()),
-        ]);
-        Json::object([("type", text("function")), ("function", function)])
+    let tools = request.iter().flat_map(|request| &request.tools).map(|tool| ToolDefinition {
+        r#type: "function",
+        function: ToolFunction {
+            name: tool.name.clone(),
+            description: tool.description.clone().unwrap_or_default(),
+            parameters: tool.parameters.clone(),
+        },
     });
-    let called = if run.step.name.is_empty() { "agent" } else { run.step.name.as_str() };
-    let mut members: Members = vec![("name", text(called)), ("version", text(version))];
-    put(&mut members, "model_name", model(run.last_model()));
-    put(&mut members, "tool_definitions", some_list(tools.collect()));
-    let mut extra: Members = vec![("system", text(&content.program)), ("mode", text(&run.record().start.mode))];
-    put(&mut extra, "signature", run.step.signature.as_deref().map(text));
-    members.push(("extra", Json::object(extra)));
-    Json::object(members)
+    let signature = run.step.signature.as_deref();
+    AgentJson {
+        name: if run.step.name.is_empty() { "agent" } else { &run.step.name },
+        version,
+        model_name: model(run.last_model()),
+        tool_definitions: tools.collect(),
+        extra: Some(AgentExtra { system: &content.program, mode: &run.record().start.mode, signature }),
+    }
 }
 
-fn model(model: &ModelRecord) -> Option<Json> {
+fn model(model: &ModelRecord) -> Option<&str> {
     let name = if model.id.is_empty() { &model.alias } else { &model.id };
-    (!name.is_empty()).then(|| text(name))
+    Some(name.as_str()).filter(|name| !name.is_empty())
 }
 
-fn outcome(run: &Run) -> Json {
-    let mut members: Members = vec![("address", text(run.record().address.as_str())), ("context", run.context())];
-    put(&mut members, "return", run.step.answer.clone());
+fn outcome(run: &Run) -> RunJson<'_> {
     let fail = run.step.fail.as_ref();
-    put(
-        &mut members,
-        "fail",
-        fail.map(|fail| Json::object([("reason", text(&fail.reason)), ("message", text(&fail.message))])),
-    );
-    Json::object(members)
+    RunJson {
+        address: &run.record().address,
+        context: run.context(),
+        answer: run.step.answer.as_ref(),
+        fail: fail.map(|fail| ErrorJson { reason: &fail.reason, message: &fail.message, details: None }),
+    }
 }
 
-fn final_metrics(told: &[&Run], steps: u64) -> Json {
+fn final_metrics(told: &[&Run], total_steps: u64) -> FinalMetrics {
     let mut sum: Option<Tokens> = None;
     let mut cost = None;
     let mut unpriced = false;
@@ -125,35 +290,27 @@ fn final_metrics(told: &[&Run], steps: u64) -> Json {
             }
         }
     }
-    let mut members = Members::new();
-    put(&mut members, "total_prompt_tokens", sum.map(|sum| sum.input.into()));
-    put(&mut members, "total_completion_tokens", sum.map(|sum| sum.output.into()));
-    put(&mut members, "total_cached_tokens", sum.and_then(|sum| sum.cache_read).map(Json::from));
-    put(&mut members, "total_cost_usd", cost.filter(|_| !unpriced).map(Json::from));
-    members.push(("total_steps", steps.into()));
-    Json::object(members)
+    FinalMetrics {
+        total_prompt_tokens: sum.map(|sum| sum.input),
+        total_completion_tokens: sum.map(|sum| sum.output),
+        total_cached_tokens: sum.and_then(|sum| sum.cache_read),
+        total_cost_usd: cost.filter(|_| !unpriced),
+        total_steps,
+    }
 }
 
 /// Steps with their numbers.
 #[derive(Default)]
-struct Steps {
-    steps: Vec<Json>,
+struct Steps<'a> {
+    steps: Vec<StepJson<'a>>,
 }
 
-impl Steps {
-    fn add(&mut self, at_ms: i64, source: &str, message: &str, more: Members) {
-        let number = Json::from(self.steps.len() + 1);
-        let mut members: Members = vec![
-            ("step_id", number),
-            ("timestamp", text(&iso(at_ms))),
-            ("source", text(source)),
-            ("message", text(message)),
-        ];
-        members.extend(more);
-        self.steps.push(Json::object(members));
+impl<'a> Steps<'a> {
+    fn add(&mut self, at_ms: i64, source: &'static str, message: String, turn: Option<TurnJson<'a>>) {
+        self.steps.push(StepJson { step_id: self.steps.len() + 1, timestamp: iso(at_ms), source, message, turn });
     }
 
-    fn run(&mut self, content: &Content, all: &[Run], run: &Run) {
+    fn run(&mut self, content: &Content, all: &[Run], run: &'a Run) {
         let mut sent = HashSet::new();
         // What a continued run carries from the one before has its own steps already.
         let new = |message: &&SentMessage| matches!(message.source, Source::Prompt | Source::Person);
@@ -163,114 +320,103 @@ impl Steps {
             for message in run.step.sent(turn).filter(new).filter(|message| !carried(message)) {
                 if sent.insert(message.m) {
                     let source = if message.role == Role::System { "system" } else { "user" };
-                    self.add(record.first_ms, source, &message.text(), Members::new());
+                    self.add(record.first_ms, source, message.text(), None);
                 }
             }
-            self.turn(content, all, run, (turn, record));
+            let more = turn_json(content, all, run, (turn, record));
+            self.add(record.first_ms, "agent", turn.raw_response.clone(), Some(more));
         }
-    }
-
-    fn turn(&mut self, content: &Content, all: &[Run], run: &Run, (turn, record): (&Turn, &TurnRecord)) {
-        let effort = record.request.as_ref().and_then(|request| request.options.reasoning.as_deref());
-        let reasoning = record.attempts.reasoning();
-        let mut members = Members::new();
-        put(&mut members, "model_name", turn.model.as_deref().map(text).or_else(|| model(run.asked(turn))));
-        put(&mut members, "reasoning_effort", effort.map(text));
-        put(&mut members, "reasoning_content", (!reasoning.is_empty()).then(|| text(&reasoning)));
-        let calls: Vec<&CallEntry> = run.calls_of(turn).collect();
-        let mut tool_calls: Vec<Json> = calls.iter().map(|call| tool_call(call)).collect();
-        let made: HashSet<String> = calls.iter().map(|call| call.name.replace('-', "_")).collect();
-        // A call that started nothing of its own (a program) is told by its effects, but it was asked for.
-        let only_asked = record.native_calls().iter().filter(|call| !made.contains(&call.name.replace('-', "_")));
-        tool_calls.extend(only_asked.map(|call| {
-            let args = json::parse(&call.args).unwrap_or_else(|_| Json::str(call.args.as_str()));
-            call_object(&call.id, &call.name, args, None)
-        }));
-        put(&mut members, "tool_calls", some_list(tool_calls));
-        let mut results: Vec<Json> = calls.iter().map(|call| result(content, all, call)).collect();
-        results.extend(turn.feedback.as_deref().map(|feedback| Json::object([("content", text(feedback))])));
-        put(&mut members, "observation", some_list(results).map(|results| Json::object([("results", results)])));
-        put(&mut members, "metrics", turn.tokens.as_ref().map(|tokens| metrics(turn, tokens)));
-        put(&mut members, "llm_call_count", (turn.attempts > 0).then(|| 1_u64.into()));
-        members.push(("extra", extra(run, turn)));
-        self.add(record.first_ms, "agent", &turn.raw_response, members);
     }
 }
 
-fn call_object(id: &str, name: &str, args: Json, extra: Option<Json>) -> Json {
-    // Arguments are an object by the format; anything else stands in one.
-    let args = if args.members().is_some() { args } else { Json::object([("value", args)]) };
-    let mut members: Members = vec![("tool_call_id", text(id)), ("function_name", text(name)), ("arguments", args)];
-    put(&mut members, "extra", extra);
-    Json::object(members)
+fn turn_json<'a>(
+    content: &Content,
+    all: &[Run],
+    run: &'a Run,
+    (turn, record): (&'a Turn, &TurnRecord),
+) -> TurnJson<'a> {
+    let calls: Vec<&CallEntry> = run.calls_of(turn).collect();
+    let mut tool_calls: Vec<CallJson> = calls.iter().map(|call| tool_call(call)).collect();
+    let made: HashSet<String> = calls.iter().map(|call| call.name.replace('-', "_")).collect();
+    // A call that started nothing of its own (a program) is told by its effects, but it was asked for.
+    let only_asked = record.native_calls().iter().filter(|call| !made.contains(&call.name.replace('-', "_")));
+    tool_calls.extend(only_asked.map(|call| call_json(call.id.clone(), &call.name, call.json_args(), None)));
+    let mut results: Vec<ResultJson> = calls.iter().map(|call| result(content, all, call)).collect();
+    results.extend(turn.feedback.clone().map(|content| ResultJson {
+        source_call_id: None,
+        content,
+        subagent_trajectory_ref: None,
+        extra: None,
+    }));
+    TurnJson {
+        model_name: turn.model.as_deref().or_else(|| model(run.asked(turn))),
+        reasoning_effort: record.request.as_ref().and_then(|request| request.options.reasoning.clone()),
+        reasoning_content: Some(record.attempts.reasoning()).filter(|text| !text.is_empty()),
+        tool_calls,
+        observation: (!results.is_empty()).then_some(Observation { results }),
+        metrics: turn.tokens.as_ref().map(|tokens| metrics(turn, tokens)),
+        llm_call_count: (turn.attempts > 0).then_some(1),
+        extra: extra(run, turn),
+    }
+}
+
+/// A call. Arguments are an object by the format; anything else is put into one.
+fn call_json(tool_call_id: String, name: &str, args: Json, extra: Option<CallExtra>) -> CallJson {
+    let arguments = if args.members().is_some() { args } else { Json::empty().with("value", args) };
+    CallJson { tool_call_id, function_name: name.to_owned(), arguments, extra }
 }
 
 fn call_id(call: &CallEntry) -> String {
     call.address.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
-fn tool_call(call: &CallEntry) -> Json {
-    let mut extra: Members = vec![("ms", call.ms.into()), ("cached", call.cached.into())];
-    put(&mut extra, "kind", (!call.kind.is_empty()).then(|| text(&call.kind)));
-    call_object(&call_id(call), &call.name, call.args.json(), Some(Json::object(extra)))
+fn tool_call(call: &CallEntry) -> CallJson {
+    let kind = Some(call.kind.clone()).filter(|kind| !kind.is_empty());
+    let extra = CallExtra { ms: call.ms, cached: call.cached, kind };
+    call_json(call_id(call), &call.name, call.args.json(), Some(extra))
 }
 
-fn result(content: &Content, all: &[Run], call: &CallEntry) -> Json {
-    let said = match (&call.result, &call.error) {
+fn result(content: &Content, all: &[Run], call: &CallEntry) -> ResultJson {
+    let text = match (&call.result, &call.error) {
         (_, Some(error)) => format!("{}: {}", error.reason, error.message),
         (Some(result), None) => result.as_str().to_owned(),
         (None, None) => String::new(),
     };
-    let mut members: Members = vec![("source_call_id", text(&call_id(call))), ("content", text(&said))];
     let child = all.iter().find(|run| Some(&run.record().address) == call.address.as_ref());
-    put(
-        &mut members,
-        "subagent_trajectory_ref",
-        child.map(|child| {
-            Json::list([Json::object([
-                ("trajectory_id", text(&id_of(content, child))),
-                ("session_id", text(&content.session)),
-            ])])
-        }),
-    );
-    put(&mut members, "extra", call.status.map(|status| Json::object([("status", text(status.name()))])));
-    Json::object(members)
+    ResultJson {
+        source_call_id: Some(call_id(call)),
+        content: text,
+        subagent_trajectory_ref: child
+            .map(|child| [TrajectoryRef { trajectory_id: id_of(content, child), session_id: content.session.clone() }]),
+        extra: call.status.map(|status| ResultExtra { status }),
+    }
 }
 
-fn metrics(turn: &Turn, tokens: &Tokens) -> Json {
-    let mut members: Members =
-        vec![("prompt_tokens", tokens.input.into()), ("completion_tokens", tokens.output.into())];
-    put(&mut members, "cached_tokens", tokens.cache_read.map(Json::from));
-    put(&mut members, "cost_usd", turn.cost.map(Json::from));
-    put(
-        &mut members,
-        "extra",
-        tokens.reasoning.map(|reasoning| Json::object([("reasoning_tokens", reasoning.into())])),
-    );
-    Json::object(members)
+fn metrics(turn: &Turn, tokens: &Tokens) -> Metrics {
+    Metrics {
+        prompt_tokens: tokens.input,
+        completion_tokens: tokens.output,
+        cached_tokens: tokens.cache_read,
+        cost_usd: turn.cost,
+        extra: tokens.reasoning.map(|reasoning_tokens| MetricsExtra { reasoning_tokens }),
+    }
 }
 
-fn extra(run: &Run, turn: &Turn) -> Json {
-    let mut members: Members = vec![
-        ("run", text(run.record().address.as_str())),
-        ("turn", turn.number.into()),
-        ("success", turn.success.into()),
-    ];
-    put(&mut members, "reason", turn.reason.as_deref().map(text));
-    put(&mut members, "program", turn.program.as_deref().map(text));
-    put(&mut members, "value", turn.result.as_deref().map(text));
-    put(&mut members, "prints", some_list(turn.prints.iter().map(|print| text(print)).collect()));
-    put(&mut members, "repairs", some_list(turn.fixes.iter().map(|fix| text(fix)).collect()));
-    put(&mut members, "issues", some_list(turn.issues.iter().map(|issue| text(&issue.message)).collect()));
-    put(
-        &mut members,
-        "error",
-        turn.error.as_ref().map(|error| {
-            let details = error.details.as_ref().map(JsonText::json);
-            let mut members: Members = vec![("reason", text(&error.reason)), ("message", text(&error.message))];
-            put(&mut members, "details", details);
-            Json::object(members)
+fn extra<'a>(run: &'a Run, turn: &'a Turn) -> TurnExtra<'a> {
+    TurnExtra {
+        run: &run.record().address,
+        turn: turn.number,
+        success: turn.success,
+        reason: turn.reason.as_deref(),
+        program: turn.program.as_deref(),
+        value: turn.result.as_deref(),
+        prints: &turn.prints,
+        repairs: &turn.fixes,
+        issues: turn.issues.iter().map(|issue| issue.message.as_str()).collect(),
+        error: turn.error.as_ref().map(|error| ErrorJson {
+            reason: &error.reason,
+            message: &error.message,
+            details: error.details.as_ref(),
         }),
-    );
-    Json::object(members)
+    }
 }

@@ -16,7 +16,7 @@ use super::iso;
 use super::story::{Content, Run, below, definitions, notices, roots, runs};
 use super::text::visible;
 use crate::agent::{CallEntry, Turn};
-use crate::event::{CallStatus, Source};
+use crate::event::{CallStatus, IssueSeverity, Source};
 use crate::record::{QuestionRecord, TurnRecord};
 
 const STYLE: &str = include_str!("html/style.css");
@@ -271,7 +271,7 @@ impl Page {
         }
         for issue in &turn.issues {
             let path = if issue.path.is_empty() { "root" } else { &issue.path };
-            let class = if issue.severity == "error" { "bad" } else { "warn" };
+            let class = if issue.severity == IssueSeverity::Error { "bad" } else { "warn" };
             self.paragraph(class, &format!("{} at {path}: {}", issue.severity, issue.message));
         }
         if let Some(error) = &turn.error {

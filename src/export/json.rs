@@ -3,47 +3,73 @@
 //! Texts stand in it exactly; what a terminal could act on is escaped. It is not read back: the session file itself is for that.
 
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
+use serde::Serialize;
+use serde_with::skip_serializing_none;
 
+use super::step::StepJson;
 use super::story::{Content, Run, below, roots, runs};
 use super::text::printable;
 use super::{iso, step};
 use crate::agent::Step;
+use crate::event::Address;
 
 /// The version of the shape; it grows when a member changes its meaning or goes.
-const VERSION: i64 = 1;
+const VERSION: u32 = 1;
 
-/// `{format, version, session: {id, created, program, imported?, damage?}, runs: [Step]}`
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    version: u32,
+    session: SessionJson<'a>,
+    runs: Vec<RunJson<'a>>,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct SessionJson<'a> {
+    id: &'a str,
+    created: String,
+    program: &'a str,
+    imported: Option<&'a str>,
+    damage: Option<&'a str>,
+}
+
+/// How a run started, and its Step.
+#[derive(Serialize)]
+struct RunJson<'a> {
+    address: &'a Address,
+    mode: &'a str,
+    model: String,
+    started: String,
+    context: Json,
+    #[serde(flatten)]
+    step: StepJson<'a>,
+}
+
+/// Returns the text of the export.
 pub(super) fn json(content: &Content) -> String {
     let runs = runs(content);
-    let mut session = vec![
-        ("id", Json::str(content.session.as_str())),
-        ("created", Json::str(iso(content.created_ms))),
-        ("program", Json::str(content.program.as_str())),
-    ];
-    session.extend(content.imported.as_deref().map(|from| ("imported", Json::str(from))));
-    session.extend(content.damage.as_deref().map(|damage| ("damage", Json::str(damage))));
-    let told = roots(&runs).map(|run| {
-        let Node::Object(mut members) = step(&whole(&runs, run)).node else { return Json::default() };
-        let start = Json::object([
-            ("address", Json::str(run.record().address.as_str())),
-            ("mode", Json::str(run.record().start.mode.as_str())),
-            ("model", Json::str(run.models())),
-            ("started", Json::str(iso(run.record().started_ms))),
-            ("context", run.context()),
-        ]);
-        if let Node::Object(first) = start.node {
-            members.splice(0..0, first);
-        }
-        Node::Object(members).into()
+    let roots: Vec<(&Run, Step)> = roots(&runs).map(|run| (run, whole(&runs, run))).collect();
+    let rows = roots.iter().map(|(run, step)| RunJson {
+        address: &run.record().address,
+        mode: &run.record().start.mode,
+        model: run.models(),
+        started: iso(run.record().started_ms),
+        context: run.context(),
+        step: self::step(step),
     });
-    let all = Json::object([
-        ("format", Json::str("ptc-workbench-export")),
-        ("version", Node::Int(VERSION).into()),
-        ("session", Json::object(session)),
-        ("runs", Json::list(told)),
-    ]);
-    printable(&all) + "\n"
+    printable(&Document {
+        format: "ptc-workbench-export",
+        version: VERSION,
+        session: SessionJson {
+            id: &content.session,
+            created: iso(content.created_ms),
+            program: &content.program,
+            imported: content.imported.as_deref(),
+            damage: content.damage.as_deref(),
+        },
+        runs: rows.collect(),
+    }) + "\n"
 }
 
 /// The Step of a run with those of the runs below it. (Agents nest a few levels deep.)

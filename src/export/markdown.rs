@@ -127,7 +127,7 @@ impl Page {
         *shown = new.iter().map(|message| message.m + 1).max().unwrap_or(0).max(*shown);
         for edit in &turn.edits {
             let language = if edit.after.json().as_str().is_some() { "text" } else { "json" };
-            self.block(&format!("Edited by {}, {}", span(&edit.by), span(&edit.target)), language, &edit.text());
+            self.block(&format!("Edited by {}, {}", span(edit.by.name()), span(&edit.target)), language, &edit.text());
         }
         let reasoning = record.attempts.reasoning();
         if !reasoning.is_empty() {
@@ -166,7 +166,7 @@ impl Page {
         }
         for issue in &turn.issues {
             let path = if issue.path.is_empty() { "root" } else { &issue.path };
-            self.line(&format!("- {} at {}: {}", span(&issue.severity), span(path), span(&issue.message)));
+            self.line(&format!("- {} at {}: {}", span(issue.severity.name()), span(path), span(&issue.message)));
         }
         if let Some(error) = &turn.error {
             self.block(&format!("Error {}", span(&error.reason)), "text", &error.message);
@@ -174,7 +174,7 @@ impl Page {
         for QuestionRecord { asked, answer, .. } in &record.questions {
             self.block("Asked a person", "text", &asked.text);
             if let Some(answer) = answer {
-                self.block(&format!("Answered by {}", span(&answer.by)), "json", answer.value.as_str());
+                self.block(&format!("Answered by {}", span(answer.by.name())), "json", answer.value.as_str());
             }
         }
         for notice in &notices(turn, record) {

@@ -22,7 +22,7 @@ pub use asciicast::{Piece, asciicast};
 pub use redact::{REDACTIONS, Redacted, Redaction, Removal, Rules, redact, secrets_left};
 pub(crate) use scan::scan;
 pub use scan::{SCAN_RULES, ScanRule};
-pub use step::step;
+pub use step::{StepJson, step};
 pub use story::Content;
 pub use text::printable;
 

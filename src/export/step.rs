@@ -1,210 +1,287 @@
 //! Steps as JSON: for `--json` and for the export.
 
 use ptc_core::value::Json;
-use ptc_core::value::json;
+use serde::{Serialize, Serializer};
+use serde_with::skip_serializing_none;
 
 use crate::agent::{CallEntry, QuestionEntry, Step, Turn};
 use crate::event::{
-    Address, CompactionDone, Edit, ErrorRecord, IssueRecord, JsonText, NativeCall, Role, SentMessage, Tokens, Totals,
+    Address, CompactionDone, Edit, ErrorRecord, IssueRecord, JsonText, NativeCall, Role, SentMessage, StructuredBy,
+    Tokens, Totals,
 };
 
-/// A Step as JSON: `{return|fail, memory, journal, usage, turns, signature, name, session, …}`
-pub fn step(step: &Step) -> Json {
-    // Agents call agents no deeper than `max_depth` allows.
-    let children = step.children.iter().map(self::step);
-    let outcome = match (&step.answer, &step.fail) {
-        (_, Some(fail)) => ("fail", error(fail)),
-        (answer, None) => ("return", answer.clone().unwrap_or_default()),
-    };
-    let memory = step.memory.iter().map(|(name, value)| (name.clone(), Json::str(value.as_str())));
-    let described = step.field_descriptions.iter().map(|(name, text)| (name.clone(), Json::str(text.as_str())));
-    Json::object([
-        outcome,
-        ("summary", text(step.summary.as_deref())),
-        ("refs", step.refs.clone().unwrap_or_default()),
-        ("memory", Json::object(memory)),
-        ("journal", step.journal.clone().unwrap_or_default()),
-        ("summaries", Json::object(step.summaries.iter().map(|(id, text)| (id.clone(), Json::str(text.as_str()))))),
-        ("from_turn", step.from_turn.map_or_else(Json::default, Json::from)),
-        ("waits_for", text(step.waits_for.as_ref().map(Address::as_str))),
-        ("usage", usage(step)),
-        ("turns", Json::list(step.turns.iter().map(|turn| self::turn(step, turn)))),
-        ("calls", Json::list(step.calls.iter().map(call))),
-        ("questions", Json::list(step.questions.iter().map(question))),
-        ("children", Json::list(children)),
-        ("signature", text(step.signature.as_deref())),
-        ("name", Json::str(step.name.as_str())),
-        ("address", text(step.address.as_ref().map(Address::as_str))),
-        ("field_descriptions", Json::object(described)),
-        ("session", text(step.session.as_deref())),
-    ])
+/// A Step as `--json` and the export print it.
+#[derive(Serialize)]
+pub struct StepJson<'a> {
+    #[serde(flatten)]
+    outcome: Outcome<'a>,
+    summary: Option<&'a str>,
+    refs: Option<&'a Json>,
+    #[serde(serialize_with = "as_object")]
+    memory: &'a [(String, String)],
+    journal: Option<&'a Json>,
+    #[serde(serialize_with = "as_object")]
+    summaries: &'a [(String, String)],
+    from_turn: Option<u32>,
+    waits_for: Option<&'a Address>,
+    usage: UsageJson,
+    turns: Vec<TurnJson<'a>>,
+    calls: &'a [CallEntry],
+    questions: &'a [QuestionEntry],
+    children: Vec<Self>,
+    signature: Option<&'a str>,
+    name: &'a str,
+    address: Option<&'a Address>,
+    #[serde(serialize_with = "as_object")]
+    field_descriptions: &'a [(String, String)],
+    session: Option<&'a str>,
 }
 
-fn text(text: Option<&str>) -> Json {
-    text.map_or_else(Json::default, Json::str)
+/// The answer, or why there is none.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Outcome<'a> {
+    Return(Option<&'a Json>),
+    Fail(&'a ErrorRecord),
 }
 
-/// The members whose value is known.
-fn known<const N: usize>(members: [(&str, Option<Json>); N]) -> Json {
-    Json::object(members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect::<Vec<_>>())
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct UsageJson {
+    duration_ms: u64,
+    turns: u32,
+    fallback_used: Option<bool>,
+    llm_requests: u32,
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    total_tokens: Option<u64>,
+    cache_creation_tokens: Option<u64>,
+    cache_read_tokens: Option<u64>,
+    cost: Option<f64>,
+    schema_used: bool,
+    schema_bytes: Option<u64>,
+    structured_output: Option<StructuredBy>,
+    system_prompt_tokens: Option<u64>,
+    children: Option<TotalsJson>,
 }
 
-fn error(error: &ErrorRecord) -> Json {
-    known([
-        ("reason", Some(Json::str(error.reason.as_str()))),
-        ("message", Some(Json::str(error.message.as_str()))),
-        ("hint", error.hint.as_deref().map(Json::str)),
-        ("class", error.class.as_deref().map(Json::str)),
-        ("status", error.status.map(|status| u32::from(status).into())),
-        ("details", error.details.as_ref().map(JsonText::json)),
-    ])
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct TotalsJson {
+    turns: u32,
+    llm_requests: u32,
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    total_tokens: Option<u64>,
 }
 
-fn usage(step: &Step) -> Json {
-    let usage = &step.usage;
-    let tokens = usage.tokens.unwrap_or_default();
-    let counted = |count: u64| usage.tokens.map(|_| count.into());
-    known([
-        ("duration_ms", Some(usage.duration_ms.into())),
-        ("turns", Some(usage.turns.into())),
-        ("fallback_used", step.from_turn.map(|_| true.into())),
-        ("llm_requests", Some(usage.llm_requests.into())),
-        ("input_tokens", counted(tokens.input)),
-        ("output_tokens", counted(tokens.output)),
-        ("total_tokens", counted(tokens.total())),
-        ("cache_creation_tokens", tokens.cache_creation.map(Json::from)),
-        ("cache_read_tokens", tokens.cache_read.map(Json::from)),
-        ("cost", usage.cost.map(Json::from)),
-        ("schema_used", Some(usage.schema_used.into())),
-        ("schema_bytes", usage.schema_bytes.map(Json::from)),
-        ("structured_output", usage.structured_output.map(|by| Json::str(by.name()))),
-        ("system_prompt_tokens", usage.system_prompt_tokens.map(Json::from)),
-        ("children", usage.children.as_ref().map(totals)),
-    ])
-}
-
-fn totals(totals: &Totals) -> Json {
-    known([
-        ("turns", Some(totals.turns.into())),
-        ("llm_requests", Some(totals.requests.into())),
-        ("input_tokens", totals.tokens.map(|tokens| tokens.input.into())),
-        ("output_tokens", totals.tokens.map(|tokens| tokens.output.into())),
-        ("total_tokens", totals.tokens.map(|tokens| tokens.total().into())),
-    ])
-}
-
-fn call(call: &CallEntry) -> Json {
-    known([
-        ("address", call.address.as_ref().map(|address| Json::str(address.as_str()))),
-        ("name", Some(Json::str(call.name.as_str()))),
-        ("kind", (!call.kind.is_empty()).then(|| Json::str(call.kind.as_str()))),
-        ("args", Some(call.args.json())),
-        ("status", call.status.map(|status| Json::str(status.name()))),
-        ("result", call.result.as_ref().map(JsonText::json)),
-        ("error", call.error.as_ref().map(error)),
-        ("cached", Some(call.cached.into())),
-        ("ms", Some(call.ms.into())),
-    ])
-}
-
-fn question(question: &QuestionEntry) -> Json {
-    known([
-        ("address", question.address.as_ref().map(|address| Json::str(address.as_str()))),
-        ("kind", Some(Json::str(question.kind.as_str()))),
-        ("text", Some(Json::str(question.text.as_str()))),
-        ("answer", question.answer.as_ref().map(JsonText::json)),
-    ])
-}
-
-fn compaction(done: &CompactionDone) -> Json {
-    let counts = done.counts.iter().map(|(name, of)| (name.clone(), (*of).into()));
-    Json::object([
-        ("strategy", Json::str(done.strategy.as_str())),
-        ("reason", Json::str(done.reason.as_str())),
-        ("messages_before", done.messages_before.into()),
-        ("messages_after", done.messages_after.into()),
-        ("tokens_before", done.tokens_before.into()),
-        ("tokens_after", done.tokens_after.into()),
-        ("counts", Json::object(counts)),
-    ])
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct TurnJson<'a> {
+    number: u32,
+    address: Option<&'a Address>,
+    #[serde(rename = "type")]
+    kind: Option<&'a str>,
+    success: bool,
+    reason: Option<&'a str>,
+    system_prompt: Option<String>,
+    messages: Vec<MessageJson<'a>>,
+    raw_response: &'a str,
+    json: Option<&'a Json>,
+    program: Option<&'a str>,
+    result: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    prints: &'a [String],
+    compaction: Option<CompactionJson<'a>>,
+    fixes: &'a [String],
+    issues: Vec<IssueJson<'a>>,
+    feedback: Option<&'a str>,
+    error: Option<&'a ErrorRecord>,
+    tokens: Option<&'a Tokens>,
+    cost: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    edits: Vec<EditJson<'a>>,
+    model: Option<&'a str>,
+    model_asked: Option<&'a str>,
+    finish_reason: Option<&'a str>,
+    attempts: u32,
+    latency_ms: u64,
+    first_ms: Option<u64>,
 }
 
 /// A message as sent. Its `content` shows native calls as text; `tool_calls` holds them with their ids.
-fn message(message: &SentMessage) -> Json {
-    known([
-        ("role", Some(Json::str(message.role.name()))),
-        ("content", Some(Json::str(message.text()))),
-        ("tool_calls", (!message.calls.is_empty()).then(|| Json::list(message.calls.iter().map(native_call)))),
-        ("tool_call_id", message.answers.as_deref().map(Json::str)),
-    ])
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct MessageJson<'a> {
+    role: Role,
+    content: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<NativeCallJson<'a>>,
+    tool_call_id: Option<&'a str>,
 }
 
-/// A call that a model asked for: arguments that are no JSON stay the text that came.
-fn native_call(call: &NativeCall) -> Json {
-    let args = json::parse(&call.args).unwrap_or_else(|_| Json::str(call.args.as_str()));
-    Json::object([("id", Json::str(call.id.as_str())), ("name", Json::str(call.name.as_str())), ("args", args)])
+/// A call that a model asked for. Arguments that are not JSON stay the text that arrived.
+#[derive(Serialize)]
+struct NativeCallJson<'a> {
+    id: &'a str,
+    name: &'a str,
+    args: Json,
 }
 
-fn turn(step: &Step, turn: &Turn) -> Json {
+#[derive(Serialize)]
+struct CompactionJson<'a> {
+    strategy: &'a str,
+    reason: &'a str,
+    messages_before: u32,
+    messages_after: u32,
+    tokens_before: u64,
+    tokens_after: u64,
+    #[serde(serialize_with = "as_object")]
+    counts: &'a [(String, u64)],
+}
+
+#[derive(Serialize)]
+struct IssueJson<'a> {
+    path: &'a str,
+    severity: &'a str,
+    expected: &'a str,
+    got: &'a str,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct EditJson<'a> {
+    target: &'a str,
+    at: &'a str,
+    by: &'a str,
+    after: &'a JsonText,
+}
+
+/// Writes pairs as an object in their order.
+fn as_object<V: Serialize, S: Serializer>(pairs: &[(String, V)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
+}
+
+/// A Step as JSON: `{return|fail, memory, journal, usage, turns, signature, name, session, …}`. (Agents call agents no deeper
+/// than `max_depth` allows.)
+pub fn step(step: &Step) -> StepJson<'_> {
+    StepJson {
+        outcome: step.fail.as_ref().map_or(Outcome::Return(step.answer.as_ref()), Outcome::Fail),
+        summary: step.summary.as_deref(),
+        refs: step.refs.as_ref(),
+        memory: &step.memory,
+        journal: step.journal.as_ref(),
+        summaries: &step.summaries,
+        from_turn: step.from_turn,
+        waits_for: step.waits_for.as_ref(),
+        usage: usage(step),
+        turns: step.turns.iter().map(|turn| self::turn(step, turn)).collect(),
+        calls: &step.calls,
+        questions: &step.questions,
+        children: step.children.iter().map(self::step).collect(),
+        signature: step.signature.as_deref(),
+        name: &step.name,
+        address: step.address.as_ref(),
+        field_descriptions: &step.field_descriptions,
+        session: step.session.as_deref(),
+    }
+}
+
+fn usage(step: &Step) -> UsageJson {
+    let usage = &step.usage;
+    let tokens = usage.tokens.as_ref();
+    UsageJson {
+        duration_ms: usage.duration_ms,
+        turns: usage.turns,
+        fallback_used: step.from_turn.map(|_| true),
+        llm_requests: usage.llm_requests,
+        input_tokens: tokens.map(|tokens| tokens.input),
+        output_tokens: tokens.map(|tokens| tokens.output),
+        total_tokens: tokens.map(Tokens::total),
+        cache_creation_tokens: tokens.and_then(|tokens| tokens.cache_creation),
+        cache_read_tokens: tokens.and_then(|tokens| tokens.cache_read),
+        cost: usage.cost,
+        schema_used: usage.schema_used,
+        schema_bytes: usage.schema_bytes,
+        structured_output: usage.structured_output,
+        system_prompt_tokens: usage.system_prompt_tokens,
+        children: usage.children.as_ref().map(totals),
+    }
+}
+
+fn totals(totals: &Totals) -> TotalsJson {
+    let tokens = totals.tokens.as_ref();
+    TotalsJson {
+        turns: totals.turns,
+        llm_requests: totals.requests,
+        input_tokens: tokens.map(|tokens| tokens.input),
+        output_tokens: tokens.map(|tokens| tokens.output),
+        total_tokens: tokens.map(Tokens::total),
+    }
+}
+
+fn turn<'a>(step: &'a Step, turn: &'a Turn) -> TurnJson<'a> {
     let (system, others): (Vec<_>, Vec<_>) = step.sent(turn).partition(|message| message.role == Role::System);
-    known([
-        ("number", Some(turn.number.into())),
-        ("address", turn.address.as_ref().map(|address| Json::str(address.as_str()))),
-        ("type", turn.kind.as_deref().map(Json::str)),
-        ("success", Some(turn.success.into())),
-        ("reason", turn.reason.as_deref().map(Json::str)),
-        ("system_prompt", system.first().map(|message| Json::str(message.text()))),
-        ("messages", Some(Json::list(others.into_iter().map(message)))),
-        ("raw_response", Some(Json::str(turn.raw_response.as_str()))),
-        ("json", turn.json.clone()),
-        ("program", turn.program.as_deref().map(Json::str)),
-        ("result", turn.result.as_deref().map(Json::str)),
-        (
-            "prints",
-            (!turn.prints.is_empty()).then(|| Json::list(turn.prints.iter().map(|text| Json::str(text.as_str())))),
-        ),
-        ("compaction", turn.compaction.as_ref().map(compaction)),
-        ("fixes", Some(Json::list(turn.fixes.iter().map(|name| Json::str(name.as_str()))))),
-        ("issues", Some(Json::list(turn.issues.iter().map(issue)))),
-        ("feedback", turn.feedback.as_deref().map(Json::str)),
-        ("error", turn.error.as_ref().map(error)),
-        ("tokens", turn.tokens.as_ref().map(tokens)),
-        ("cost", turn.cost.map(Json::from)),
-        ("edits", (!turn.edits.is_empty()).then(|| Json::list(turn.edits.iter().map(edit)))),
-        ("model", turn.model.as_deref().map(Json::str)),
-        ("model_asked", turn.other_model.as_ref().map(|other| Json::str(other.asked.as_str()))),
-        ("finish_reason", turn.finish_reason.as_deref().map(Json::str)),
-        ("attempts", Some(turn.attempts.into())),
-        ("latency_ms", Some(turn.latency_ms.into())),
-        ("first_ms", turn.first_ms.map(Json::from)),
-    ])
+    TurnJson {
+        number: turn.number,
+        address: turn.address.as_ref(),
+        kind: turn.kind.as_deref(),
+        success: turn.success,
+        reason: turn.reason.as_deref(),
+        system_prompt: system.first().map(|message| message.text()),
+        messages: others.into_iter().map(message).collect(),
+        raw_response: &turn.raw_response,
+        json: turn.json.as_ref(),
+        program: turn.program.as_deref(),
+        result: turn.result.as_deref(),
+        prints: &turn.prints,
+        compaction: turn.compaction.as_ref().map(compaction),
+        fixes: &turn.fixes,
+        issues: turn.issues.iter().map(issue).collect(),
+        feedback: turn.feedback.as_deref(),
+        error: turn.error.as_ref(),
+        tokens: turn.tokens.as_ref(),
+        cost: turn.cost,
+        edits: turn.edits.iter().map(edit).collect(),
+        model: turn.model.as_deref(),
+        model_asked: turn.other_model.as_ref().map(|other| other.asked.as_str()),
+        finish_reason: turn.finish_reason.as_deref(),
+        attempts: turn.attempts,
+        latency_ms: turn.latency_ms,
+        first_ms: turn.first_ms,
+    }
 }
 
-fn edit(edit: &Edit) -> Json {
-    Json::object([
-        ("target", Json::str(edit.target.as_str())),
-        ("at", Json::str(edit.at.as_str())),
-        ("by", Json::str(edit.by.as_str())),
-        ("after", edit.after.json()),
-    ])
+fn message(message: &SentMessage) -> MessageJson<'_> {
+    MessageJson {
+        role: message.role,
+        content: message.text(),
+        tool_calls: message.calls.iter().map(native_call).collect(),
+        tool_call_id: message.answers.as_deref(),
+    }
 }
 
-fn tokens(tokens: &Tokens) -> Json {
-    known([
-        ("input", Some(tokens.input.into())),
-        ("output", Some(tokens.output.into())),
-        ("cache_creation", tokens.cache_creation.map(Json::from)),
-        ("cache_read", tokens.cache_read.map(Json::from)),
-        ("reasoning", tokens.reasoning.map(Json::from)),
-    ])
+fn native_call(call: &NativeCall) -> NativeCallJson<'_> {
+    NativeCallJson { id: &call.id, name: &call.name, args: call.json_args() }
 }
 
-fn issue(issue: &IssueRecord) -> Json {
-    Json::object([
-        ("path", Json::str(issue.path.as_str())),
-        ("severity", Json::str(issue.severity.as_str())),
-        ("expected", Json::str(issue.expected.as_str())),
-        ("got", Json::str(issue.got.as_str())),
-        ("message", Json::str(issue.message.as_str())),
-    ])
+fn compaction(done: &CompactionDone) -> CompactionJson<'_> {
+    CompactionJson {
+        strategy: done.strategy.name(),
+        reason: done.reason.name(),
+        messages_before: done.messages_before,
+        messages_after: done.messages_after,
+        tokens_before: done.tokens_before,
+        tokens_after: done.tokens_after,
+        counts: &done.counts,
+    }
+}
+
+fn issue(issue: &IssueRecord) -> IssueJson<'_> {
+    let IssueRecord { path, severity, expected, got, message } = issue;
+    IssueJson { path, severity: severity.name(), expected, got, message }
+}
+
+fn edit(edit: &Edit) -> EditJson<'_> {
+    EditJson { target: &edit.target, at: &edit.at, by: edit.by.name(), after: &edit.after }
 }

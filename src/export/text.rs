@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use ptc_core::text::SafeText;
 use ptc_core::text::safe::hides;
 use ptc_core::value::Json;
-use ptc_core::value::json::{Member, Node};
+use ptc_core::value::json::{Member, Node, to_json};
+use serde::Serialize;
 
 /// The text with control characters and characters that hide or reorder others as pictures. Line feeds and tabs stay; CRLF is a
 /// line feed.
@@ -43,9 +44,9 @@ pub(super) fn visible_json(json: &Json) -> Json {
     Json { node, span }
 }
 
-/// JSON text on several lines in which every character that a terminal could act on is escaped.
-pub fn printable(json: &Json) -> String {
-    escaped(&json.to_pretty())
+/// Data as JSON text on several lines in which every character that a terminal could act on is escaped.
+pub fn printable(data: &impl Serialize) -> String {
+    escaped(&to_json(data).to_pretty())
 }
 
 /// JSON text in which every character that a terminal could act on is escaped. Such characters stand only inside its strings.

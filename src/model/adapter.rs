@@ -25,7 +25,7 @@ use super::protocols::{self, list_url, request_url};
 use super::retry::{Attempts, Round};
 use super::secret::Secret;
 use super::tape::Tape;
-use super::{Call, ErrorClass, Finish, Model, ModelError, Reply, Request, Want, fault, fields};
+use super::{Call, ErrorClass, Finish, Model, ModelError, Reply, Request, Want, fault};
 use crate::event::{JsonText, ModelRecord, Sent, StructuredBy, hex_sha};
 
 /// A provider's model.
@@ -144,7 +144,7 @@ impl Attempts for Answer<'_> {
             attempt: outlet.attempt,
             provider: endpoint.provider.clone(),
             url: target.shown(),
-            frame: JsonText::of(&fields::without(&body, language.messages_key())),
+            frame: JsonText::of(&body.clone().without(language.messages_key())),
             bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
             sha: hex_sha(text.as_bytes()),
             structured_by,

@@ -84,7 +84,7 @@ mod tests {
     use crate::event::{JsonText, ReplyStatus};
 
     fn sent(model: &str) -> Sent {
-        Sent { attempt: 1, frame: JsonText::of(&Json::object([("model", Json::str(model))])), ..Sent::default() }
+        Sent { attempt: 1, frame: JsonText::of(&Json::empty().with("model", Json::str(model))), ..Sent::default() }
     }
 
     fn end(attempt: u32, model: Option<&str>) -> ReplyEnd {

@@ -17,16 +17,6 @@ pub(super) enum TokensKey {
     MaxCompletionTokens,
 }
 
-impl TokensKey {
-    /// The parameter's name.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::MaxTokens => "max_tokens",
-            Self::MaxCompletionTokens => "max_completion_tokens",
-        }
-    }
-}
-
 /// The form in which a schema is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SchemaForm {

@@ -120,10 +120,7 @@ fn result<'a>(part: &'a Content, open: &mut Vec<&'a NativeCall>, out: &mut Vec<S
 
 /// The arguments of an earlier call as an object. Servers read them again; what was no JSON object has been answered as such.
 pub(super) fn arguments(call: &NativeCall) -> Json {
-    json::parse(&call.args)
-        .ok()
-        .filter(|args| args.members().is_some())
-        .unwrap_or_else(|| Json::object([] as [(&str, _); 0]))
+    json::parse(&call.args).ok().filter(|args| args.members().is_some()).unwrap_or_else(Json::empty)
 }
 
 /// A name that services accept: letters, digits, `_` and `-`.

@@ -49,6 +49,7 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+pub use crate::event::Want;
 pub use adapter::Adapter;
 pub use answered::{OtherModel, asked};
 pub use closure::{ClosureModel, script};
@@ -62,7 +63,7 @@ pub use listing::{LIST_MS, listed};
 pub use outside::{Incoming, Outgoing, exchange, speaker};
 pub use pinned::Pinned;
 pub use probe::{is_loopback, listens};
-pub use request::{Content, Finish, Message, Reply, Request, Want};
+pub use request::{Content, Finish, Message, Reply, Request};
 pub use retry::{BASE_DELAY_MS, Backoff, MAX_DELAY_MS, RETRY_AFTER_MAX_MS, Retry, RetryPolicy};
 pub use sample::{FAULTS, Fault, Sample};
 pub use secret::{MASK, SECRET_MIN_BYTES, Scrub, Secret, known_secrets};

@@ -5,32 +5,7 @@ use std::sync::Arc;
 use ptc_core::value::Json;
 
 use super::Retry;
-use crate::event::{Address, ModelRecord, NativeCall, Opaque, Options, Role, StructuredBy, Tokens, ToolSchema};
-
-/// What kind of reply a mode wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Want {
-    /// A PTC-Lisp program.
-    Program,
-    /// A JSON value.
-    Json,
-    /// Free text.
-    Text,
-    /// One strict control object.
-    ControlJson,
-}
-
-impl Want {
-    /// The stored name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Program => "program",
-            Self::Json => "json",
-            Self::Text => "text",
-            Self::ControlJson => "control_json",
-        }
-    }
-}
+use crate::event::{Address, ModelRecord, NativeCall, Opaque, Options, Role, StructuredBy, Tokens, ToolSchema, Want};
 
 /// One question to a model.
 #[derive(Debug, Clone, PartialEq)]

@@ -48,13 +48,13 @@ pub(super) fn strict(schema: &Json) -> Option<Json> {
     }
     if let Some(arms) = schema.get("anyOf") {
         let arms = arms.items().filter(|arms| !arms.is_empty())?.iter().map(strict).collect::<Option<Vec<_>>>()?;
-        return Some(replaced(schema, &[("anyOf", Json::list(arms))]));
+        return Some(schema.clone().with("anyOf", Json::list(arms)));
     }
     let names = types(schema);
     if names.is_empty() && schema.get("enum").is_none() && schema.get("const").is_none() {
         return None;
     }
-    let mut changes = Vec::new();
+    let mut strict_schema = schema.clone();
     if names.contains(&"object") {
         if !matches!(schema.get("additionalProperties").map(|more| &more.node), None | Some(Node::Bool(false))) {
             return None;
@@ -71,14 +71,15 @@ pub(super) fn strict(schema: &Json) -> Option<Json> {
         let kept = kept.collect::<Option<Vec<_>>>()?;
         let all = Json::list(kept.iter().map(|(key, _)| Json::str(key.as_str())));
         if kept.iter().any(|(key, _)| !required.contains(&key.as_str())) || schema.get("required").is_none() {
-            changes.push(("required", all));
+            strict_schema = strict_schema.with("required", all);
         }
-        changes.extend([("properties", Json::object(kept)), ("additionalProperties", false.into())]);
+        let properties = Json::object(kept);
+        strict_schema = strict_schema.with("properties", properties).with("additionalProperties", false.into());
     }
     if names.contains(&"array") {
-        changes.push(("items", strict(schema.get("items")?)?));
+        strict_schema = strict_schema.with("items", strict(schema.get("items")?)?);
     }
-    Some(replaced(schema, &changes))
+    Some(strict_schema)
 }
 
 /// The subset of `OpenAPI` 3.0: one type a place, `nullable` beside it, enums of strings only, no word on other properties.
@@ -148,15 +149,14 @@ pub(super) fn open_api(schema: &Json) -> Option<Json> {
 pub(super) fn closed(schema: &Json) -> Json {
     match &schema.node {
         Node::List(items) => Json::list(items.iter().map(closed)),
-        Node::Object(members) => {
+        Node::Object(_) => {
             let is_object = types(schema).contains(&"object") && schema.get("properties").is_some();
-            let kept = members.iter().map(|member| {
-                let is_data = matches!(member.key.as_str(), "enum" | "const" | "default");
-                (member.key.clone(), if is_data { member.value.clone() } else { closed(&member.value) })
+            let inner = schema.map_members(|key, value| match key {
+                "enum" | "const" | "default" => value.clone(),
+                _ => closed(value),
             });
-            let more = (is_object && schema.get("additionalProperties").is_none())
-                .then(|| ("additionalProperties".to_owned(), false.into()));
-            Json::object(kept.chain(more))
+            let is_open = is_object && schema.get("additionalProperties").is_none();
+            if is_open { inner.with("additionalProperties", false.into()) } else { inner }
         }
         _ => schema.clone(),
     }
@@ -178,32 +178,23 @@ fn required(schema: &Json) -> Vec<&str> {
 
 /// The schema that allows null as well.
 fn nullable(schema: &Json) -> Json {
-    let null = || Json::object([("type", Json::str("null"))]);
+    let null = || Json::empty().with("type", Json::str("null"));
     if let Some(arms) = schema.get("anyOf").and_then(Json::items) {
-        return replaced(schema, &[("anyOf", Json::list(arms.iter().cloned().chain([null()])))]);
+        return schema.clone().with("anyOf", Json::list(arms.iter().cloned().chain([null()])));
     }
     let names = types(schema);
     if names.contains(&"null") {
         return schema.clone();
     }
     if names.is_empty() || schema.get("const").is_some() {
-        return Json::object([("anyOf", Json::list([schema.clone(), null()]))]);
+        return Json::empty().with("anyOf", Json::list([schema.clone(), null()]));
     }
-    let all = Json::list(names.into_iter().chain(["null"]).map(Json::str));
-    let values = schema.get("enum").and_then(Json::items);
-    let values = values.map(|values| ("enum", Json::list(values.iter().cloned().chain([Json::default()]))));
-    let changes: Vec<_> = [("type", all)].into_iter().chain(values).collect();
-    replaced(schema, &changes)
-}
-
-/// The schema with these members in place of its own, new ones behind.
-fn replaced(schema: &Json, changes: &[(&str, Json)]) -> Json {
-    let members = schema.members().unwrap_or_default();
-    let change = |key: &str| changes.iter().find(|(name, _)| *name == key).map(|(_, value)| value.clone());
-    let kept =
-        members.iter().map(|member| (member.key.clone(), change(&member.key).unwrap_or_else(|| member.value.clone())));
-    let new = changes.iter().filter(|(name, _)| schema.get(name).is_none());
-    Json::object(kept.chain(new.map(|(name, value)| ((*name).to_owned(), value.clone()))))
+    let names = Json::list(names.into_iter().chain(["null"]).map(Json::str));
+    let typed = schema.clone().with("type", names);
+    match schema.get("enum").and_then(Json::items) {
+        Some(values) => typed.with("enum", Json::list(values.iter().cloned().chain([Json::default()]))),
+        None => typed,
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 //! In: a typed text, where a line `/call NAME {json}` is a tool call; or what an edit holds: a text, or an object of `text` and `calls`. Out:
 //! the text and the calls of a reply, and both forms of it. Whether a call can be made is found out by the engine.
 
-use ptc_core::value::{Json, json};
+use ptc_core::value::Json;
+use ptc_core::value::json::{self, to_json};
+use serde::Serialize;
 
 use super::{Finish, Reply, Request};
 use crate::event::NativeCall;
@@ -18,6 +20,20 @@ pub struct Written {
     pub text: String,
     /// Its tool calls; those without an id get one from the engine.
     pub calls: Vec<NativeCall>,
+}
+
+#[derive(Serialize)]
+struct WrittenJson<'a> {
+    text: &'a str,
+    calls: Vec<CallJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct CallJson<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    id: &'a str,
+    name: &'a str,
+    args: Json,
 }
 
 impl Written {
@@ -59,16 +75,8 @@ impl Written {
         if self.calls.is_empty() {
             return Json::str(self.text.as_str());
         }
-        let call = |call: &NativeCall| {
-            let args = json::parse(&call.args).unwrap_or_else(|_| Json::str(call.args.as_str()));
-            let id = Some(("id".to_owned(), Json::str(call.id.as_str()))).filter(|_| !call.id.is_empty());
-            let rest = [("name".to_owned(), Json::str(call.name.as_str())), ("args".to_owned(), args)];
-            Json::object(id.into_iter().chain(rest))
-        };
-        Json::object([
-            ("text".to_owned(), Json::str(self.text.as_str())),
-            ("calls".to_owned(), Json::list(self.calls.iter().map(call))),
-        ])
+        let calls = self.calls.iter().map(|call| CallJson { id: &call.id, name: &call.name, args: call.json_args() });
+        to_json(&WrittenJson { text: &self.text, calls: calls.collect() })
     }
 
     /// Reads the form of [`Written::to_json`]. Errors: what is wrong, and what it must be.

@@ -4,7 +4,7 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use super::Breakpoint;
-use crate::event::Address;
+use crate::event::{Address, QuestionKind};
 
 /// A question to the user.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,9 +43,13 @@ impl Gate {
         }
     }
 
-    /// The gate whose question has this kind.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|gate| gate.name() == name)
+    /// The kind of its question.
+    pub fn question_kind(self) -> QuestionKind {
+        match self {
+            Self::Send => QuestionKind::GateSend,
+            Self::Apply => QuestionKind::GateApply,
+            Self::Result => QuestionKind::GateResult,
+        }
     }
 
     /// What it asks, in words.

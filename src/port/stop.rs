@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::event::Interrupt;
+use crate::event::{Interrupt, InterruptReason, InterruptSource};
 
 /// A handle that stops a run. Clones stop the same run; the first reason counts.
 #[derive(Debug, Clone, Default)]
@@ -16,9 +16,8 @@ pub struct Stop {
 
 impl Stop {
     /// Stops the run.
-    pub fn now(&self, reason: &str, by: &str) {
-        let given = Interrupt { reason: reason.to_owned(), by: by.to_owned() };
-        if self.reason.set(given).is_ok() {
+    pub fn now(&self, interrupt: Interrupt) {
+        if self.reason.set(interrupt).is_ok() {
             self.token.cancel();
         }
     }
@@ -31,7 +30,7 @@ impl Stop {
 
     /// Stops the run on behalf of the user.
     pub fn by_person(&self) {
-        self.now("cancelled", "person");
+        self.now(Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::Person });
     }
 
     /// Why the run was stopped, if it was.

@@ -104,7 +104,7 @@ fn expected(plan: &Plan) -> String {
 /// A last reply with a typed answer.
 fn example(plan: &Plan) -> String {
     let answer = signature::example(&plan.output);
-    Json::object([("thought", Json::str("...")), ("final_answer", answer)]).to_text()
+    Json::empty().with("thought", Json::str("...")).with("final_answer", answer).to_text()
 }
 
 /// What ends every message that goes back, while another turn may follow. `left`: how many may.

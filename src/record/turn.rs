@@ -9,9 +9,9 @@ use ptc_core::value::{Json, json};
 
 use super::{Attempt, Attempts, CallRecord, QuestionRecord, TurnState};
 use crate::event::{
-    Address, AnswerGiven, Check, CompactionDone, Edit, Envelope, ErrorRecord, Event, Extract, Interrupt, IssueRecord,
-    Kept, MemoryChange, Message, ModelRecord, NativeCall, Notice, PlanState, ProgramEnd, ReplyEnd, RequestMade,
-    RetryWait, RunText, Source, TasksKept, Tokens, TurnEnd, TurnStart, Unknown, elapsed_ms,
+    Address, AnswerGiven, Check, CompactionDone, Edit, Envelope, ErrorRecord, Event, Extract, ExtractKind, Interrupt,
+    IssueRecord, Kept, MemoryChange, Message, ModelRecord, NativeCall, Notice, PlanState, ProgramEnd, ReplyEnd,
+    RequestMade, RetryWait, RunText, Source, TasksKept, Tokens, TurnEnd, TurnKind, TurnStart, Unknown, elapsed_ms,
 };
 
 /// What happened in a turn.
@@ -19,8 +19,8 @@ use crate::event::{
 pub struct TurnRecord {
     /// Its address.
     pub address: Address,
-    /// normal, `must_return` or retry, where the mode knows them; else empty.
-    pub kind: String,
+    /// Its kind, where the mode distinguishes.
+    pub kind: Option<TurnKind>,
     /// Its start was recorded.
     pub is_begun: bool,
     /// How far it is.
@@ -219,9 +219,14 @@ impl TurnRecord {
         self.end.as_ref()?.reason.as_deref()
     }
 
+    /// The name of its kind; empty where the mode does not distinguish.
+    pub fn kind_name(&self) -> &str {
+        self.kind.as_ref().map_or("", TurnKind::name)
+    }
+
     /// What the model is asked for: program, json, text, `control_json`; empty before the request.
     pub fn want(&self) -> &str {
-        self.request.as_ref().map_or("", |request| &request.want)
+        self.request.as_ref().map_or("", |request| request.want.name())
     }
 
     /// The text of the reply that counts.
@@ -246,7 +251,7 @@ impl TurnRecord {
 
     /// The JSON that was read from the reply; `None` where it is too long to be kept.
     pub fn json(&self) -> Option<Json> {
-        let extract = self.extract.as_ref().filter(|extract| extract.kind != "program")?;
+        let extract = self.extract.as_ref().filter(|extract| extract.kind != ExtractKind::Program)?;
         let is_cut = matches!(extract.repaired, Some(Kept::Head { .. }));
         extract.found_in(self.reply()).filter(|_| !is_cut).and_then(|text| json::parse(text).ok())
     }

@@ -4,7 +4,6 @@
 //! inputs, with the recorded replies and results. It must never change the session.
 
 use ptc_core::value::Json;
-use ptc_core::value::json::Member;
 
 use super::{Ignored, Recording, Rules};
 use crate::agent::{Agent, Mode, Tool};
@@ -74,9 +73,8 @@ fn as_listed(tool: &Tool, recorded: &Agent) -> Tool {
     let is_of_server = |tool: &&Tool| tool.definition.get("kind").and_then(Json::as_str) == Some("mcp");
     let same = recorded.tools.iter().find(|known| known.name == tool.name).filter(is_of_server);
     let (Some(same), true) = (same, is_of_server(&tool)) else { return tool.clone() };
-    let (own, known) = (tool.definition.members().unwrap_or_default(), same.definition.members().unwrap_or_default());
-    let is_new = |member: &&Member| own.iter().all(|have| have.key != member.key);
-    let members = own.iter().chain(known.iter().filter(is_new));
-    let definition = Json::object(members.map(|member| (member.key.clone(), member.value.clone())));
+    let known = same.definition.members().unwrap_or_default().iter();
+    let new = known.filter(|member| tool.definition.get(&member.key).is_none());
+    let definition = new.fold(tool.definition.clone(), |table, member| table.with(&member.key, member.value.clone()));
     Tool { name: tool.name.clone(), definition }
 }

@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use serde::Serialize;
 use serde_json::Value;
 use similar::TextDiff;
 
@@ -22,7 +23,7 @@ const COLUMNS: usize = 200;
 const CONTEXT: usize = 3;
 
 /// One place where two events differ.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// The path into the data, such as `parts.0.text`; empty for the event itself.
     pub path: String,

@@ -10,7 +10,9 @@ use tokio::time::{Instant, sleep_until};
 use super::compare::Comparer;
 use super::{RecordedEdits, Recording};
 use crate::engine::{Edited, History, InterruptedProgram, Models, Ports, RecordedCall, RecordedTurn, Settled};
-use crate::event::{Address, AnswerGiven, Edit, Event, Interrupt, ModelRecord, ReplyEnd, ReplyPart, ReplyStatus};
+use crate::event::{
+    Address, AnswerGiven, Edit, Event, Interrupt, ModelRecord, QuestionKind, ReplyEnd, ReplyPart, ReplyStatus,
+};
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Clock, Nobody, Sink, SinkError, Stop};
 use crate::program::Job;
@@ -96,7 +98,7 @@ impl History for RecordedPorts<'_> {
         RecordedCall { begun: false, end: self.recording.tool_end(at).cloned() }
     }
 
-    fn asked(&self, question: &Address, kind: &str) -> Option<bool> {
+    fn asked(&self, question: &Address, kind: &QuestionKind) -> Option<bool> {
         Some(self.recording.is_asked_as(question, kind))
     }
 

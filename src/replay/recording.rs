@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::engine::{InterruptedProgram, RecordedTurn};
 use crate::event::{
-    Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, Notice, ProgramEnd, QuestionAsked,
-    ReplyStatus, RunStart, Said, SentMessage, ToolEnd, TurnStart, elapsed_ms,
+    Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, NoticeLevel, ProgramEnd, QuestionAsked,
+    QuestionKind, ReplyStatus, RunStart, Said, SentMessage, ToolEnd, TurnStart, elapsed_ms,
 };
 use crate::record::{Attempts, MessageLog};
 use crate::session::Session;
@@ -69,7 +69,7 @@ impl Recording {
                 self.runs.push(envelope.address.clone());
             }
         }
-        if matches!(&envelope.event, Event::QuestionAsked(asked) if asked.kind == QuestionAsked::REPLY) {
+        if matches!(&envelope.event, Event::QuestionAsked(asked) if asked.kind == QuestionKind::Reply) {
             self.asked_replies.insert(envelope.address.turn_part());
         }
         self.messages.entry(envelope.run()).or_default().apply(&envelope);
@@ -213,8 +213,8 @@ impl Recording {
     }
 
     /// Is a question of this kind recorded at this address?
-    pub(super) fn is_asked_as(&self, question: &Address, kind: &str) -> bool {
-        let asks = |e: &Envelope| matches!(&e.event, Event::QuestionAsked(asked) if asked.kind == kind);
+    pub(super) fn is_asked_as(&self, question: &Address, kind: &QuestionKind) -> bool {
+        let asks = |e: &Envelope| matches!(&e.event, Event::QuestionAsked(asked) if asked.kind == *kind);
         self.at(question).iter().any(asks)
     }
 
@@ -254,7 +254,7 @@ impl Recording {
     pub fn interrupt(&self, turn: &Address) -> Option<&Interrupt> {
         let interrupt = self.told_interrupt(turn)?;
         let ended = self.at(&turn.run_part()).iter().any(|envelope| match &envelope.event {
-            Event::RunEnd(end) => end.fail.as_ref().is_some_and(|fail| fail.reason == interrupt.reason),
+            Event::RunEnd(end) => end.fail.as_ref().is_some_and(|fail| fail.reason == interrupt.reason.name()),
             _ => false,
         });
         let cut = |events: &[Envelope]| {
@@ -290,7 +290,7 @@ impl Recording {
     /// What is said where events of this root run are missing, when the session was recovered from a damaged one.
     pub(super) fn gap(&self, run: &Address) -> Option<&str> {
         self.at(run).iter().find_map(|envelope| match &envelope.event {
-            Event::Notice(notice) if notice.level == Notice::LOST => Some(notice.text.as_str()),
+            Event::Notice(notice) if notice.level == NoticeLevel::Lost => Some(notice.text.as_str()),
             _ => None,
         })
     }

@@ -16,10 +16,10 @@ use crate::engine::{
     Edited, History, InterruptedProgram, Models, Ports, RecordedCall, RecordedTurn, Settled, WorkDone,
 };
 use crate::event::{
-    Address, AnswerGiven, Class, Edit, Envelope, Event, Interrupt, ModelRecord, QuestionAsked, ReplyEnd, ReplyStatus,
+    Address, AnswerGiven, Class, Edit, Envelope, Event, Interrupt, ModelRecord, QuestionKind, ReplyEnd, ReplyStatus,
 };
 use crate::model::{Call, Model, ModelError, ModelEvent, Reply, Request};
-use crate::port::{Checkpoint, Gate, Human, Question, Sink, SinkError, Stop};
+use crate::port::{Checkpoint, Human, Question, Sink, SinkError, Stop};
 
 /// Events of a new reply that may wait.
 const QUEUE: usize = 256;
@@ -155,18 +155,16 @@ impl History for Resumed<'_> {
         RecordedCall { begun: self.recording.holds_call(at), end: self.recording.tool_end(at).cloned() }
     }
 
-    fn asked(&self, question: &Address, kind: &str) -> Option<bool> {
+    fn asked(&self, question: &Address, kind: &QuestionKind) -> Option<bool> {
         let recording = &self.recording;
         let asker = question.asker();
         let holds = |is_one: fn(&Event) -> bool| recording.at(&asker).iter().any(|envelope| is_one(&envelope.event));
         // What the recording holds after the moment of the question went on as it is recorded there.
-        let is_past = match (Gate::from_name(kind), kind) {
-            (Some(Gate::Result), _) => recording.tool_end(&asker).is_some(),
-            (Some(Gate::Send | Gate::Apply), _) => has_reply(recording, &question.turn_part()),
-            (None, QuestionAsked::CONSENT) => recording.holds_call(&asker),
-            (None, QuestionAsked::BREAKPOINT) => {
-                holds(|event| matches!(event, Event::ToolCall(_) | Event::ProgramEnd(_)))
-            }
+        let is_past = match kind {
+            QuestionKind::GateResult => recording.tool_end(&asker).is_some(),
+            QuestionKind::GateSend | QuestionKind::GateApply => has_reply(recording, &question.turn_part()),
+            QuestionKind::Consent => recording.holds_call(&asker),
+            QuestionKind::Breakpoint => holds(|event| matches!(event, Event::ToolCall(_) | Event::ProgramEnd(_))),
             _ => false,
         };
         (is_past || recording.is_asked(question)).then(|| recording.is_asked_as(question, kind))

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::words;
+
 /// Name of the file format.
 pub(super) const FORMAT: &str = "ptc-workbench-session";
 /// Version that this program writes.
@@ -9,6 +11,7 @@ pub(super) const VERSION: u32 = 1;
 
 /// The first line of a session file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Header {
     /// Always `ptc-workbench-session`.
     pub format: String,
@@ -35,6 +38,7 @@ pub struct Header {
 
 /// Which trial a session is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Group {
     /// Id of the matrix.
     pub id: String,
@@ -44,6 +48,7 @@ pub struct Group {
 
 /// Where an imported session comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Imported {
     /// The other program's format: `ptc_runner trace 2`.
     pub format: String,
@@ -65,6 +70,7 @@ impl std::fmt::Display for Imported {
 
 /// Where a session comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Parent {
     /// The other session's id.
     pub session: String,
@@ -83,37 +89,18 @@ pub struct Parent {
     pub kind: ParentKind,
 }
 
-/// What a session is to the one it comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "String", into = "String")]
-pub enum ParentKind {
-    /// A new message to a run that had ended.
-    Continue,
-    /// The same up to a point, and another way from there.
-    Fork,
-    /// The same inputs, asked anew.
-    Rerun,
-    /// What comes out of it today.
-    Accept,
-    /// What could be read of a damaged one.
-    Recover,
-    /// A word of another program, kept as it is.
-    Other(String),
+words! {
+    /// What a session is to the one it comes from.
+    ParentKind {
+        Continue "continue" "A new message to a run that had ended.";
+        Fork "fork" "The same up to a point, and another way from there.";
+        Rerun "rerun" "A new run with the same inputs.";
+        Accept "accept" "The expected recording, updated to what the program does now.";
+        Recover "recover" "The readable part of a damaged session.";
+    }
 }
 
 impl ParentKind {
-    /// The stored name.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Continue => "continue",
-            Self::Fork => "fork",
-            Self::Rerun => "rerun",
-            Self::Accept => "accept",
-            Self::Recover => "recover",
-            Self::Other(word) => word,
-        }
-    }
-
     /// In words, before the place where the two part.
     pub fn words(&self) -> &str {
         match self {
@@ -122,19 +109,6 @@ impl ParentKind {
             Self::Accept => "accepted",
             other => other.name(),
         }
-    }
-}
-
-impl From<String> for ParentKind {
-    fn from(word: String) -> Self {
-        let known = [Self::Continue, Self::Fork, Self::Rerun, Self::Accept, Self::Recover];
-        known.into_iter().find(|kind| kind.name() == word).unwrap_or(Self::Other(word))
-    }
-}
-
-impl From<ParentKind> for String {
-    fn from(kind: ParentKind) -> Self {
-        kind.name().to_owned()
     }
 }
 
@@ -169,6 +143,7 @@ impl Header {
 
 /// An id such as `2026-11-21T20-52-07Z-3f9a01bc`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct SessionId(String);
 

@@ -16,7 +16,7 @@ use crate::event::Address;
 pub const MARKS_FILE: &str = "marks.jsonl";
 
 /// What holds for one place.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Mark {
     /// Its tags.
     pub tags: BTreeSet<String>,

@@ -4,6 +4,8 @@
 
 mod branch;
 pub mod diff;
+#[cfg(test)]
+mod format_page;
 mod header;
 pub mod index;
 mod journal;

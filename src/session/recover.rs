@@ -14,7 +14,7 @@ use super::header::{Parent, ParentKind, SessionId, VERSION};
 use super::numbers::{Numbers, Place};
 use super::read::open_file;
 use super::whole::appear;
-use crate::event::{Address, Envelope, Event, Line, Notice};
+use crate::event::{Address, Envelope, Event, Line, Notice, NoticeLevel};
 
 /// Reports of lost lines that the notice quotes.
 const QUOTED: usize = 5;
@@ -112,7 +112,7 @@ fn write(
     let more = if lost.len() > QUOTED { format!(" and {} more", lost.len() - QUOTED) } else { String::new() };
     let what = if lost.is_empty() { "nothing is missing".to_owned() } else { format!("damage: {named}{more}") };
     let text = format!("recovered from {}: {events} events; {what}", damaged.display());
-    out.notice(Notice { level: "warning".to_owned(), text }, &last)?;
+    out.notice(Notice { level: NoticeLevel::Warning, text }, &last)?;
     Ok((events, lost))
 }
 
@@ -181,7 +181,7 @@ impl Out<'_> {
         }
         let many = if missing == 1 { "1 event is".to_owned() } else { format!("{missing} events are") };
         let text = format!("{many} missing here: damage of the session that this one was recovered from");
-        self.notice(Notice { level: Notice::LOST.to_owned(), text }, last)
+        self.notice(Notice { level: NoticeLevel::Lost, text }, last)
     }
 
     fn notice(&mut self, notice: Notice, last: &Last) -> io::Result<()> {

@@ -114,14 +114,12 @@ pub fn canonical(json: &Json) -> Json {
 
 #[cfg(test)]
 mod tests {
-    use ptc_core::value::{Json, json};
+    use ptc_core::value::json;
 
     use super::*;
 
     fn tool() -> Tool {
-        let mut tool =
-            Tool::declared("lookup", &Json::object([("kind", Json::str("snippet")), ("code", Json::str("1"))]))
-                .unwrap();
+        let mut tool = Tool::declared("lookup", &json::parse(r#"{"kind": "snippet", "code": "1"}"#).unwrap()).unwrap();
         tool.signature = ptc_core::signature::parse("(id :string, most :int?) -> :any").ok();
         tool
     }

@@ -7,25 +7,9 @@ use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use crate::event::hex_sha;
-
-/// What was decided about a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Decision {
-    /// This call may be made.
-    Once,
-    /// All calls of this definition may be made in this run.
-    Run,
-    /// All calls of this definition may be made, always.
-    Always,
-    /// This call is not made.
-    Deny,
-}
+use crate::event::{Answerer, Decision, hex_sha};
 
 impl Decision {
-    /// All of them, in the order in which they are offered.
-    pub const ALL: [Self; 4] = [Self::Once, Self::Run, Self::Always, Self::Deny];
-
     /// The decision of an answer: its name, or the name's first letter.
     pub fn read(answer: &str) -> Option<Self> {
         let answer = answer.trim().to_ascii_lowercase();
@@ -40,16 +24,6 @@ impl Decision {
             Self::Run => "run: all such calls of this run",
             Self::Always => "always: exactly this definition, from now on",
             Self::Deny => "deny: the call is not made",
-        }
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Once => "once",
-            Self::Run => "run",
-            Self::Always => "always",
-            Self::Deny => "deny",
         }
     }
 }
@@ -69,21 +43,19 @@ pub enum Policy {
 /// A decision that needed no question, and by whom it was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruling {
-    /// person, `--allow-tools`, stored, nobody.
-    pub by: String,
+    /// Who decided.
+    pub by: Answerer,
     /// What was decided.
     pub decision: Decision,
 }
 
-/// Where a ruling comes from when nobody may decide.
-pub const NOBODY: &str = "nobody";
 /// The flag that allows all calls.
 pub const ALLOW_FLAG: &str = "--allow-tools";
 
 impl Ruling {
-    /// By this one, so.
-    pub fn new(by: impl Into<String>, decision: Decision) -> Self {
-        Self { by: by.into(), decision }
+    /// A decision and who made it.
+    pub fn new(by: Answerer, decision: Decision) -> Self {
+        Self { by, decision }
     }
 }
 

@@ -34,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 pub use arguments::{canonical, plain_text};
 pub use builtin::{Builtin, LLM_QUERY};
 pub use command::Command;
-pub use consent::{ALLOW_FLAG, Decision, Grants, NOBODY, Policy, Ruling};
+pub use consent::{ALLOW_FLAG, Grants, Policy, Ruling};
 pub use declare::{SELF, Wrong, reference};
 pub use http::Http;
 pub use live::LiveTools;
@@ -44,7 +44,7 @@ pub use process::{Program, USUAL_VARIABLES};
 pub use shaping::{SHAPING_KEYS, Shaping, answered_by};
 pub use table::{Row, Table};
 
-use crate::event::{Address, ErrorRecord, JsonText, ToolSchema};
+use crate::event::{Address, Answerer, Decision, ErrorRecord, JsonText, ToolSchema};
 
 /// A tool that an agent may use.
 #[derive(Clone)]
@@ -162,7 +162,7 @@ pub trait Tools: Send + Sync {
     /// Decides about a call that starts a process or leaves the machine, by the definition of its tool; `None`: the user is asked.
     fn ruling(&self, definition: &str) -> Option<Ruling> {
         _ = definition;
-        Some(Ruling::new(NOBODY, Decision::Deny))
+        Some(Ruling::new(Answerer::Nobody, Decision::Deny))
     }
 
     /// Stores that this definition may always be called.

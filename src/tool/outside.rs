@@ -2,12 +2,13 @@
 //!
 //! In: calls that were allowed. Out: values and failures without known secrets. The servers that it started end with it.
 
+use crate::event::{Answerer, Decision};
 use std::path::PathBuf;
 
 use futures::future::BoxFuture;
 use ptc_core::value::Value;
 
-use super::consent::{ALLOW_FLAG, Decision, Grants, NOBODY, Policy, Ruling};
+use super::consent::{Grants, Policy, Ruling};
 use super::mcp::Servers;
 use super::text::scrubbed;
 use super::{Failure, Invocation, Kind, LiveTools, Tools, command, http};
@@ -48,10 +49,10 @@ impl Outside {
     /// What is decided about this definition without a question; `None`: the person is asked.
     pub fn decided(&self, definition: &str) -> Option<Ruling> {
         match self.policy {
-            Policy::Allow => Some(Ruling::new(ALLOW_FLAG, Decision::Run)),
-            _ if self.grants.holds(definition) => Some(Ruling::new("stored", Decision::Always)),
+            Policy::Allow => Some(Ruling::new(Answerer::AllowTools, Decision::Run)),
+            _ if self.grants.holds(definition) => Some(Ruling::new(Answerer::Stored, Decision::Always)),
             Policy::Ask => None,
-            Policy::Refuse => Some(Ruling::new(NOBODY, Decision::Deny)),
+            Policy::Refuse => Some(Ruling::new(Answerer::Nobody, Decision::Deny)),
         }
     }
 }

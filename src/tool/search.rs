@@ -114,7 +114,7 @@ mod tests {
     use ptc_core::value::{Json, json};
 
     async fn answer(name: &str, args: &str) -> Result<String, Failure> {
-        let tool = Tool::declared(name, &Json::object([("kind", Json::str("builtin"))])).unwrap();
+        let tool = Tool::declared(name, &Json::empty().with("kind", Json::str("builtin"))).unwrap();
         let (address, cancel) = (Address::run(0).turn(1).call(0), CancellationToken::new());
         let (notes, _told) = tokio::sync::mpsc::unbounded_channel();
         let args = json::parse(args).unwrap().to_value();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Workbench;
-use super::doctor::{Finding, findings_as_json};
+use super::doctor::{Finding, FindingsJson};
 use super::export::{ExportError, Prepared, Secrets};
 use super::format::plural;
 use crate::event::{Envelope, Event, JsonText};
@@ -68,7 +68,7 @@ impl Workbench {
         let agent = self.agent_of(&written).map_err(|error| error.to_string())?;
         let report = self.replay(&written).await.map_err(|error| error.to_string())?;
         let page = page(header, &report, &prepared.removals);
-        let doctor = printable(&findings_as_json(findings)) + "\n";
+        let doctor = printable(&FindingsJson::new(findings)) + "\n";
         for (name, text) in [(AGENT, agent.to_toml()), (DOCTOR, doctor), (README, page)] {
             std::fs::write(folder.join(name), text).map_err(|error| format!("{name} cannot be written: {error}"))?;
         }

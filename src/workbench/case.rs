@@ -197,19 +197,16 @@ pub(super) fn agent_in(file: &Path, recorded: &Agent) -> Result<(Option<String>,
 
 /// The table of the case.
 fn table(name: &str, ended: &Ended, cassette: Option<&str>) -> Result<Json, CaseError> {
-    let mut members = vec![("name", Json::str(name))];
+    let named = Json::empty().with("name", Json::str(name));
     if let Some(cassette) = cassette {
-        members.push(("cassette", Json::str(cassette)));
-        return Ok(Json::object(members));
+        return Ok(named.with("cassette", Json::str(cassette)));
     }
-    members.push(("context", Case::write_context(&ended.asked.context)));
     let expect = match (&ended.end.value, &ended.end.fail) {
         (_, Some(fail)) => Expect::write_fail(&fail.reason),
         (Some(answer), None) => Expect::write_value(&answer.json()),
         (None, None) => return Err(CaseError(format!("{} ended without an answer", ended.address))),
     };
-    members.push(("expect", expect));
-    Ok(Json::object(members))
+    Ok(named.with("context", Case::write_context(&ended.asked.context)).with("expect", expect))
 }
 
 /// A name that every file system takes: small letters, digits and `-`.

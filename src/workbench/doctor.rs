@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use ptc_core::value::Json;
+use serde::Serialize;
 
 use super::models::LOOPBACK_WAIT;
 use super::{Workbench, example_sessions};
@@ -12,7 +12,8 @@ use crate::model::{is_loopback, listens, shown_address};
 use crate::replay::Outcome;
 
 /// How a finding came out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Health {
     /// It works.
     Good,
@@ -34,7 +35,7 @@ impl Health {
 }
 
 /// One finding.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// How it came out.
     pub health: Health,
@@ -44,14 +45,18 @@ pub struct Finding {
     pub said: String,
 }
 
-/// `{ok, findings: [{health, what, said}]}`, as `doctor --json` prints it.
-pub fn findings_as_json(findings: &[Finding]) -> Json {
-    let ok = findings.iter().all(|finding| finding.health != Health::Bad);
-    let one = |finding: &Finding| {
-        let members = [("health", finding.health.name()), ("what", &finding.what), ("said", &finding.said)];
-        Json::object(members.map(|(key, text)| (key, Json::str(text))))
-    };
-    Json::object([("ok", Json::from(ok)), ("findings", Json::list(findings.iter().map(one)))])
+/// Findings as `--json` prints them.
+#[derive(Serialize)]
+pub struct FindingsJson<'a> {
+    ok: bool,
+    findings: &'a [Finding],
+}
+
+impl<'a> FindingsJson<'a> {
+    /// All findings, and whether none is bad.
+    pub fn new(findings: &'a [Finding]) -> Self {
+        Self { ok: findings.iter().all(|finding| finding.health != Health::Bad), findings }
+    }
 }
 
 fn finding(health: Health, what: &str, said: impl Into<String>) -> Finding {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, OnceCell};
 
-use crate::event::{Address, Envelope, Event, Notice, Resume};
+use crate::event::{Address, Envelope, Event, Notice, NoticeLevel, Resume};
 use crate::port::{Sink, SinkError, Unsaved};
 use crate::session::{Keeping, Recorder};
 
@@ -61,7 +61,7 @@ impl Tee {
 
     async fn tell_trouble(&self, at: Address) -> Result<(), SinkError> {
         let Some(text) = self.keeping.as_ref().and_then(Keeping::news) else { return Ok(()) };
-        let notice = Notice { level: "warning".to_owned(), text };
+        let notice = Notice { level: NoticeLevel::Warning, text };
         let envelope = self.sink.emit(at, notice.into()).await?;
         self.feed.push(envelope);
         Ok(())

@@ -20,7 +20,7 @@ use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Inputs, Place, Plan};
 use crate::config::document;
 use crate::engine;
-use crate::event::{Address, Edit, Envelope, Event, JsonText, hex_sha};
+use crate::event::{Address, Edit, Editor, Envelope, Event, JsonText, hex_sha};
 use crate::port::{Human, SystemClock};
 use crate::replay::{Answers, Point, RecordedEdits, Recording, Stage, fails_before_request};
 use crate::session::{Parent, ParentKind, Prefix, Session};
@@ -50,7 +50,7 @@ pub struct ForkSpec {
     /// Another model for what follows.
     pub model: Option<String>,
     /// Who changed it: command, person.
-    pub by: String,
+    pub by: Editor,
     /// What the new session is to the old one.
     pub kind: ParentKind,
     /// Who answers questions.

@@ -62,7 +62,7 @@ pub use budget::{Budget, Hit};
 pub use case::{CaseError, CaseSpec, MadeCase};
 pub use definitions::Definitions;
 pub use desk::{Asked, Desk, Intercept};
-pub use doctor::{Finding, Health, findings_as_json};
+pub use doctor::{Finding, FindingsJson, Health};
 pub use ending::next_step;
 pub use examples::example_sessions;
 pub use export::{ExportError, Prepared, Secrets, write_export};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_core::reasons::Reason;
+use serde::Serialize;
 
 use super::examples::demo;
 use super::{StartError, Workbench};
@@ -14,7 +15,8 @@ use crate::port::Human;
 use crate::replay::{Recorded, Recording};
 
 /// Can a model be used now?
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ModelState {
     /// Yes.
     Ready,
@@ -25,7 +27,7 @@ pub enum ModelState {
 }
 
 /// One line of the list of models.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelLine {
     /// What to write.
     pub name: String,
@@ -33,11 +35,12 @@ pub struct ModelLine {
     pub provider: String,
     /// The model's id there.
     pub id: String,
-    /// Can it be used?
-    pub state: ModelState,
     /// What it is, or what is missing.
     pub note: String,
+    /// Can it be used?
+    pub state: ModelState,
     /// What is known of it.
+    #[serde(flatten)]
     pub facts: Facts,
 }
 

@@ -55,7 +55,7 @@ impl Pipeline {
             if let Some(name) = item.get("file").and_then(Json::as_str) {
                 let agent = Agent::read(&folder.join(name))?;
                 // The context in the file of a later step is for running it alone.
-                let own = if place == 0 { agent.context.clone() } else { Json::object::<String>([]) };
+                let own = if place == 0 { agent.context.clone() } else { Json::empty() };
                 steps.push(Agent { context: item.get("context").cloned().unwrap_or(own), ..agent });
             } else {
                 let entry = Entry { path: "steps".to_owned(), ..Entry::root(item) };

@@ -72,7 +72,7 @@ impl Workbench {
         let there = inputs_at(&recording, &point.meets)?;
         let text = standing(&there, &recording, target, &point);
         let asked = Told::new(&recording, &point.address).request().map(|made| Standing {
-            want: made.want.clone(),
+            want: made.want.name().to_owned(),
             schema: made.schema.clone(),
             tools: made.tools.iter().map(|tool| tool.name.clone()).collect(),
             ..Standing::default()
@@ -95,7 +95,7 @@ fn reader(recording: &Recording, point: &Point, standing: &Standing) -> Option<R
     });
     let before = if point.stage == Stage::After { number } else { number - 1 };
     let kind = recording.at(&turn).iter().find_map(|envelope| match &envelope.event {
-        Event::TurnStart(start) => Some(start.kind.clone()),
+        Event::TurnStart(start) => Some(start.kind_name().to_owned()),
         _ => None,
     });
     let turn = Turn {

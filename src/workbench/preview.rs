@@ -2,7 +2,9 @@
 
 use ptc_core::text::estimate_tokens;
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
+use ptc_core::value::json::to_json;
+use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::format::{count, distinct};
 use super::inspect::{Line, Mark};
@@ -12,7 +14,7 @@ use super::{StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic};
 use crate::config::ModelChoice;
 use crate::engine;
-use crate::event::{JsonText, Message, Options, RunText, ToolSchema};
+use crate::event::{Address, Message, Options, RunText, ToolSchema};
 use crate::model::Request;
 
 /// What would be sent.
@@ -77,28 +79,27 @@ impl Preview {
         texts.chain(schema).chain(tools).collect()
     }
 
-    /// `{request, body?}`
+    /// The preview as `--json` prints it.
     pub fn to_json(&self) -> Json {
         let request = &self.request;
-        let system = request.system.iter().map(|text| message("system", text));
-        let others = request.messages.iter().map(|m| message(m.role.name(), &m.joined()));
-        let mut members = vec![
-            ("address".to_owned(), Json::str(request.address.as_str())),
-            ("agent".to_owned(), Json::str(request.agent.as_str())),
-            ("mode".to_owned(), Json::str(request.mode.as_str())),
-            ("want".to_owned(), Json::str(request.want.name())),
-            ("messages".to_owned(), Json::list(system.chain(others))),
-        ];
-        members.extend(request.schema.clone().map(|schema| ("schema".to_owned(), schema)));
-        members.extend(request.signature.clone().map(|text| ("signature".to_owned(), Json::str(text))));
-        if !request.tools.is_empty() {
-            members.push(("tools".to_owned(), Json::list(request.tools.iter().map(tool))));
-        }
-        members.push(("options".to_owned(), options(&request.options)));
-        members.push(("cache".to_owned(), Node::Bool(request.cache).into()));
-        let request = Json::object(members);
-        let body = self.body.clone().map(|body| ("body", body));
-        Json::object([("request", request)].into_iter().chain(body))
+        let system = request.system.iter().map(|text| MessageJson { role: "system", content: text.clone() });
+        let others = request.messages.iter();
+        let others = others.map(|message| MessageJson { role: message.role.name(), content: message.joined() });
+        to_json(&PreviewJson {
+            request: RequestJson {
+                address: &request.address,
+                agent: &request.agent,
+                mode: &request.mode,
+                want: request.want.name(),
+                messages: system.chain(others).collect(),
+                schema: request.schema.as_ref(),
+                signature: request.signature.as_deref(),
+                tools: &request.tools,
+                options: &request.options,
+                cache: request.cache,
+            },
+            body: self.body.as_ref(),
+        })
     }
 }
 
@@ -121,16 +122,31 @@ pub fn held_against(one: &[RequestPart], other: &[RequestPart]) -> Vec<Held> {
     titles.into_iter().map(held).collect()
 }
 
-fn message(role: &str, text: &str) -> Json {
-    Json::object([("role", Json::str(role)), ("content", Json::str(text))])
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct PreviewJson<'a> {
+    request: RequestJson<'a>,
+    body: Option<&'a Json>,
 }
 
-fn tool(tool: &ToolSchema) -> Json {
-    let description = tool.description.as_deref().map(|text| ("description", Json::str(text)));
-    let members = [("name", Json::str(tool.name.as_str()))].into_iter().chain(description);
-    Json::object(members.chain([("parameters", tool.parameters.json())]))
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct RequestJson<'a> {
+    address: &'a Address,
+    agent: &'a str,
+    mode: &'a str,
+    want: &'static str,
+    messages: Vec<MessageJson>,
+    schema: Option<&'a Json>,
+    signature: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tools: &'a [ToolSchema],
+    options: &'a Options,
+    cache: bool,
 }
 
-fn options(options: &Options) -> Json {
-    JsonText::of_data(options).json()
+#[derive(Serialize)]
+struct MessageJson {
+    role: &'static str,
+    content: String,
 }

@@ -5,7 +5,7 @@
 
 use ptc_core::value::{Json, json};
 
-use crate::event::{Address, Event, Extract, Kept, RequestMade, Said};
+use crate::event::{Address, Event, Extract, ExtractKind, Kept, RequestMade, Said};
 use crate::model::Written;
 use crate::prompt::ptc_lisp::LISP_EVAL;
 use crate::replay::Recording;
@@ -58,11 +58,14 @@ impl<'r> Told<'r> {
         let nothing = || format!("no program was found in the reply of {}: edit the reply itself", self.turn);
         let mut reply = self.reply().ok_or_else(nothing)?;
         if let Some(call) = reply.calls.iter_mut().find(|call| call.name == LISP_EVAL) {
-            call.args = Json::object([(PROGRAM, Json::str(program))]).to_text();
+            call.args = Json::empty().with(PROGRAM, Json::str(program)).to_text();
             return Ok(reply);
         }
-        let (start, end) =
-            self.extract().filter(|found| found.kind == PROGRAM).and_then(|found| found.span).ok_or_else(nothing)?;
+        let (start, end) = self
+            .extract()
+            .filter(|found| found.kind == ExtractKind::Program)
+            .and_then(|found| found.span)
+            .ok_or_else(nothing)?;
         if reply.text.get(start..end).is_none() {
             return Err(nothing());
         }

@@ -18,7 +18,7 @@ use super::run::header_of;
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Inputs, Mode, Plan, Step};
 use crate::engine::{self, Input, Ports};
-use crate::event::{Address, JsonText, LaterStep, RunStart};
+use crate::event::{Address, Editor, JsonText, LaterStep, RunStart};
 use crate::model::Model;
 use crate::port::{Human, Stop, SystemClock};
 use crate::replay::{Recording, carried, input_of};
@@ -64,7 +64,7 @@ impl Workbench {
             )));
         }
         let changes = spec.agent.iter().map(|agent| Changed::new("agent", Json::str(agent.to_toml()))).collect();
-        let (by, kind) = ("command".to_owned(), ParentKind::Rerun);
+        let (by, kind) = (Editor::Command, ParentKind::Rerun);
         self.fork(session, ForkSpec { at, changes, model: spec.model, by, kind, person: spec.person }).await
     }
 

@@ -20,7 +20,7 @@ use super::stages::{follow, later_steps};
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Inputs, Place, Plan, Step, StepFold};
 use crate::engine::{self, Input, Ports};
-use crate::event::{Address, Envelope, Event, QuestionAsked, RunEnd};
+use crate::event::{Address, Envelope, Event, QuestionKind, RunEnd};
 use crate::model::Model;
 use crate::port::{Human, Sink, Stop, SystemClock};
 use crate::replay::{Answers, RecordedEdits, Recording, Resumed, carried, input_of, plan_of};
@@ -267,7 +267,7 @@ fn check_answers(recording: &Recording, answers: &Answers) -> Result<(), StartEr
     let mut given = answers.in_order.iter();
     for (at, asked) in open.iter().filter_map(|at| Some((at, recording.question(at)?))) {
         let answer = answers.by_address.get(at).or_else(|| given.next());
-        let others = |answer: &&String| asked.kind == QuestionAsked::BREAKPOINT && !asked.options.contains(answer);
+        let others = |answer: &&String| asked.kind == QuestionKind::Breakpoint && !asked.options.contains(answer);
         if let Some(other) = answer.filter(others) {
             let options = asked.options.join(", ");
             return Err(unusable(format!("{other:?} is no answer at the breakpoint {at}: it takes only {options:?}")));

@@ -9,7 +9,7 @@ use super::tools::Looks;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Context, Plan, Step};
 use crate::engine::{self, Input, Ports};
-use crate::event::{Address, ErrorRecord, Event, LaterStep, Notice, PipelineRecord, RunStart};
+use crate::event::{Address, ErrorRecord, Event, LaterStep, Notice, NoticeLevel, PipelineRecord, RunStart};
 use crate::model::Model;
 use crate::port::Human;
 use crate::replay::Recording;
@@ -106,7 +106,7 @@ pub(super) async fn follow(before: Step, stages: &[Stage], first: usize, ports: 
 /// The file says why a pipeline ended between two steps.
 async fn tell_end(record: &ErrorRecord, next: usize, ports: &Ports<'_>) {
     let text = format!("the pipeline ends here: {}", record.message);
-    let notice: Event = Notice { level: "warning".to_owned(), text }.into();
+    let notice: Event = Notice { level: NoticeLevel::Warning, text }.into();
     if let Err(error) = ports.events.emit(Address::run(next.saturating_sub(1)), notice).await {
         tracing::debug!(?error, "the end of a pipeline was not told");
     }

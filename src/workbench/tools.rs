@@ -14,12 +14,10 @@ use super::files::write_whole_in_folder;
 use super::format::distinct;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, DraftTexts, Place, Plan, Tool as Declared, diagnose_knowing};
-use crate::event::{Address, ConsentRecord, hex_sha};
+use crate::event::{Address, Answerer, ConsentRecord, Decision, hex_sha};
 use crate::model::known_secrets;
 use crate::port::{Human, Question};
-use crate::tool::{
-    Connection, Decision, Grants, Kind, Listing, Mcp, Outside, Policy, Ruling, ServerState, Tool, log_file,
-};
+use crate::tool::{Connection, Grants, Kind, Listing, Mcp, Outside, Policy, Ruling, ServerState, Tool, log_file};
 
 /// Lines of a server's log that are shown.
 const LOG_LINES: usize = 200;
@@ -132,14 +130,10 @@ impl Workbench {
             }
             let ruling = match looks.tools.decided(&definition) {
                 Some(ruling) => ruling,
-                None => Ruling::new("person", looks.asked(&definition).await),
+                None => Ruling::new(Answerer::Person, looks.asked(&definition).await),
             };
-            let mut consent = ConsentRecord {
-                what: definition.clone(),
-                decision: ruling.decision.name().to_owned(),
-                by: ruling.by,
-                failed: None,
-            };
+            let mut consent =
+                ConsentRecord { what: definition.clone(), decision: ruling.decision, by: ruling.by, failed: None };
             if ruling.decision == Decision::Always
                 && let Err(error) = self.grants().keep(&definition)
             {
@@ -198,8 +192,8 @@ impl Workbench {
             let near = did_you_mean(name, self.config.servers.iter().map(|entry| entry.name.as_str()));
             return Err(format!("the configuration has no section [mcp.{name}]{near}"));
         };
-        let table = [("kind", Json::str("mcp")), ("server", Json::str(name))];
-        let tool = Tool::declared("any", &with_keys(&Json::object(table), entry.keys()));
+        let table = Json::empty().with("kind", Json::str("mcp")).with("server", Json::str(name));
+        let tool = Tool::declared("any", &with_keys(&table, entry.keys()));
         let connection = match tool.map(|tool| tool.kind) {
             Ok(Kind::Mcp(Mcp { connection: Some(connection), .. })) => connection,
             Err(wrong) => return Err(wrong.into_iter().map(|(_, message)| message).collect::<Vec<_>>().join("; ")),
@@ -309,11 +303,11 @@ fn made(name: &str, definition: &Json, make: &mut dyn FnMut(&str, &Json) -> Json
             let Some(agent) = definition.get("agent").filter(|agent| agent.members().is_some()) else {
                 return definition.clone();
             };
-            let Some(tools) = agent.get("tools").and_then(Json::members) else { return definition.clone() };
-            let tools: Vec<(String, Json)> =
-                tools.iter().map(|tool| (tool.key.clone(), made(&tool.key, &tool.value, make, depth + 1))).collect();
-            let agent = with_keys(agent, vec![("tools", Json::object(tools))]);
-            with_keys(definition, vec![("agent", agent)])
+            let Some(tools) = agent.get("tools").filter(|tools| tools.members().is_some()) else {
+                return definition.clone();
+            };
+            let tools = tools.map_members(|name, tool| made(name, tool, make, depth + 1));
+            definition.clone().with("agent", agent.clone().with("tools", tools))
         }
         _ => definition.clone(),
     }
@@ -321,15 +315,7 @@ fn made(name: &str, definition: &Json, make: &mut dyn FnMut(&str, &Json) -> Json
 
 /// A table with these keys, in place of those of the same names.
 fn with_keys(table: &Json, keys: Vec<(&'static str, Json)>) -> Json {
-    let mut members: Vec<(String, Json)> =
-        table.members().unwrap_or_default().iter().map(|member| (member.key.clone(), member.value.clone())).collect();
-    for (key, value) in keys {
-        match members.iter_mut().find(|(known, _)| known == key) {
-            Some((_, old)) => *old = value,
-            None => members.push((key.to_owned(), value)),
-        }
-    }
-    Json::object(members)
+    keys.into_iter().fold(table.clone(), |table, (key, value)| table.with(key, value))
 }
 
 /// A definition with what its server says, where it says nothing itself.

@@ -41,7 +41,7 @@ fn turns(name: &str, events: &[Envelope]) -> Vec<Recorded> {
                 let of_run = edits.iter().filter(|(at, _)| *at == run).map(|(_, edit)| edit);
                 let reader = Reader::of(start, of_run, usize::MAX).expect("the agents of the examples can be read");
                 let asked = Turn {
-                    want: made.want.clone(),
+                    want: made.want.name().to_owned(),
                     offers: made.tools.iter().map(|tool| tool.name.clone()).collect(),
                     memory: known.names(&run),
                     ..Turn::default()
@@ -49,7 +49,7 @@ fn turns(name: &str, events: &[Envelope]) -> Vec<Recorded> {
                 let recorded = Recorded {
                     name: format!("{name} {turn}"),
                     reader: Arc::new(reader.for_turn(asked)),
-                    want: made.want.clone(),
+                    want: made.want.name().to_owned(),
                     reply: Written::default(),
                     program: None,
                     status: None,
@@ -69,7 +69,7 @@ fn turns(name: &str, events: &[Envelope]) -> Vec<Recorded> {
                 }
             }
             Event::ProgramEnd(end) => {
-                open.get_mut(&turn).into_iter().for_each(|turn| turn.status = Some(end.status.clone()));
+                open.get_mut(&turn).into_iter().for_each(|turn| turn.status = Some(end.status.to_string()));
             }
             Event::TurnEnd(end) => {
                 let Some(mut recorded) = open.remove(&turn) else { continue };

@@ -1,6 +1,6 @@
 //! Breakpoints: runs stop before calls, at definitions and at errors, and a replay stops at the same places.
 
-use ptc_workbench::event::QuestionAsked;
+use ptc_workbench::event::{QuestionAsked, QuestionKind};
 use ptc_workbench::port::{Breakpoint, Checkpoint, Human, Question};
 use tokio_util::sync::CancellationToken;
 
@@ -35,7 +35,7 @@ async fn stopped(at: &str, programs: &[&str]) -> (Ran, Vec<(String, String)>) {
     replays(&ran.events).await;
     assert_eq!(fold(&ran.events), ran.step);
     let asked = ran.events.iter().filter_map(|envelope| match &envelope.event {
-        Event::QuestionAsked(QuestionAsked { kind, text, .. }) if kind == QuestionAsked::BREAKPOINT => {
+        Event::QuestionAsked(QuestionAsked { kind, text, .. }) if *kind == QuestionKind::Breakpoint => {
             Some((envelope.address.to_string(), text.clone()))
         }
         _ => None,

@@ -1,6 +1,6 @@
 //! Shortened histories: what is told about what was left out.
 
-use ptc_workbench::event::CompactionDone;
+use ptc_workbench::event::{CompactionDone, CompactionReason};
 
 use super::ptc::{p, ran};
 use super::*;
@@ -26,7 +26,7 @@ async fn trimming_tells_why_and_how_much_was_left_out() {
     let places: Vec<&str> = told.iter().map(|(at, _)| at.as_str()).collect();
     assert_eq!(places, ["r0/t3", "r0/t4"]);
     let (_, last) = &told[1];
-    assert_eq!((last.strategy.as_str(), last.reason.as_str()), ("trim", "turn_pressure"));
+    assert_eq!((last.strategy.name(), last.reason.name()), ("trim", "turn_pressure"));
     // The system text, the first message, three turns of two messages; of these the system text, the first and the last stay.
     assert_eq!((last.messages_before, last.messages_after), (8, 3));
     assert!(last.tokens_after < last.tokens_before, "{last:?}");
@@ -41,7 +41,7 @@ async fn trimming_by_tokens_says_when_it_is_not_enough() {
         "max_turns = 4\ncompaction = { trigger = { tokens = 1 }, keep_recent_turns = 1, keep_initial_user = false }";
     let (ran, _) = ran(toml, "{}", &[&p("1"), &p("2"), &p("(return 3)")]).await;
     let (_, last) = told(&ran).pop().unwrap();
-    assert_eq!(last.reason, "token_pressure");
+    assert_eq!(last.reason, CompactionReason::TokenPressure);
     assert_eq!(counts(&last), "kept_recent_turns=1 kept_initial_user=0 over_budget=1");
 }
 
@@ -63,7 +63,7 @@ async fn coalescing_counts_calls_prints_and_failed_turns() {
     let places: Vec<&str> = told.iter().map(|(at, _)| at.as_str()).collect();
     assert_eq!(places, ["r0/t2", "r0/t3"]);
     let (_, last) = &told[1];
-    assert_eq!((last.strategy.as_str(), last.messages_after), ("coalesce", 2));
+    assert_eq!((last.strategy.name(), last.messages_after), ("coalesce", 2));
     assert_eq!(
         counts(last),
         "turns_compressed=2 tool_calls_total=2 tool_calls_shown=1 tool_calls_dropped=1 printlns_total=3 \

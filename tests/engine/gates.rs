@@ -1,6 +1,6 @@
 //! Runs that a person intercepts: what goes on is what was left there, and a replay meets the same gates.
 
-use ptc_workbench::event::{AnswerGiven, QuestionAsked, ReplyEnd};
+use ptc_workbench::event::{AnswerGiven, Answerer, QuestionAsked, ReplyEnd};
 use ptc_workbench::port::{Checkpoint, Gate, Human, Question};
 use tokio_util::sync::CancellationToken;
 
@@ -51,7 +51,7 @@ fn answers(ran: &Ran) -> Vec<&AnswerGiven> {
 
 fn kinds(ran: &Ran) -> Vec<&str> {
     let asked = ran.events.iter().filter_map(|envelope| match &envelope.event {
-        Event::QuestionAsked(QuestionAsked { kind, .. }) => Some(kind.as_str()),
+        Event::QuestionAsked(QuestionAsked { kind, .. }) => Some(kind.name()),
         _ => None,
     });
     asked.collect()
@@ -62,7 +62,7 @@ async fn a_changed_reply_is_the_one_that_is_read_and_stays_beside_the_model_s_ow
     let (ran, _) = intercepted(&[WRONG], Gate::Apply, |_| Some(r#"{"n": 3}"#.to_owned())).await;
     assert_eq!((ran.outcome().as_str(), ran.turns()), (r#"{"n":3}"#, vec!["ok".to_owned()]));
     assert_eq!(kinds(&ran), ["gate_apply"]);
-    assert!(answers(&ran)[0].edited && answers(&ran)[0].by == "person");
+    assert!(answers(&ran)[0].edited && answers(&ran)[0].by == Answerer::Person);
     let ends: Vec<&ReplyEnd> = ran
         .events
         .iter()

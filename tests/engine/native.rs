@@ -1,6 +1,7 @@
 //! The native transport: what the result of a `lisp_eval` call holds, member by member (agent contract §6).
 
 use ptc_core::value::Json;
+use ptc_core::value::json::to_json;
 use ptc_workbench::event::Role;
 use ptc_workbench::model::Reply;
 
@@ -166,7 +167,7 @@ async fn what_return_does_is_told_as_it_is_in_the_mode() {
 #[tokio::test]
 async fn an_exported_step_names_the_kind_of_its_turns_and_the_ids_of_its_calls() {
     let (ran, _) = results("mode = \"ptc_lisp\"\nretry_turns = 1\nmax_turns = 2", vec![eval("1")]).await;
-    let step = ptc_workbench::export::step(&ran.step);
+    let step = to_json(&ptc_workbench::export::step(&ran.step));
     let turns = step.get("turns").and_then(Json::items).unwrap();
     let kinds: Vec<String> = turns.iter().map(|turn| at(turn, "type")).collect();
     assert_eq!(kinds, ["\"normal\"", "\"must_return\"", "\"retry\""]);
@@ -180,7 +181,7 @@ async fn an_exported_step_names_the_kind_of_its_turns_and_the_ids_of_its_calls()
     assert_eq!(names(&sent[0]), ["role", "content"], "where there is no call nothing is said of one");
 
     let (ran, _) = results("mode = \"text\"", vec![Reply::calling([("nothing", "[1")]), Reply::from("done")]).await;
-    let step = ptc_workbench::export::step(&ran.step);
+    let step = to_json(&ptc_workbench::export::step(&ran.step));
     let turns = step.get("turns").and_then(Json::items).unwrap();
     assert_eq!(at(&turns[0], "type"), "", "the mode knows no kinds");
     assert_eq!(at(&turns[1].get("messages").and_then(Json::items).unwrap()[1], "tool_calls.0.args"), "\"[1\"");

@@ -30,7 +30,7 @@ pub(crate) async fn ran(toml: &str, context: &str, replies: &[&str]) -> (Ran, Ve
 
 fn kinds(ran: &Ran) -> Vec<String> {
     let kind = |event: &Event| match event {
-        Event::TurnStart(start) => Some(start.kind.clone()),
+        Event::TurnStart(start) => Some(start.kind_name().to_owned()),
         _ => None,
     };
     ran.events.iter().filter_map(|envelope| kind(&envelope.event)).collect()
@@ -105,7 +105,7 @@ async fn an_answer_from_an_earlier_turn_is_marked() {
     let (ran, _) = ran("signature = \"{r :int}\"\nmax_turns = 2", "{}", &[&p("{:r 7}"), &p("nil")]).await;
     assert_eq!(ran.outcome(), r#"{"r":7}"#);
     assert_eq!(ran.step.from_turn, Some(1));
-    let usage = ptc_workbench::export::step(&ran.step).get("usage").cloned().unwrap();
+    let usage = ptc_core::value::json::to_json(&ptc_workbench::export::step(&ran.step)).get("usage").cloned().unwrap();
     assert_eq!(usage.get("fallback_used").map(ptc_core::value::Json::to_text).as_deref(), Some("true"));
 }
 

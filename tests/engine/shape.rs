@@ -1,6 +1,6 @@
 //! Outer shapes: lists and scalars are wrapped in the schema, and accepted both ways; keys and order of the answer.
 
-use ptc_workbench::event::StructuredBy;
+use ptc_workbench::event::{IssueSeverity, StructuredBy};
 use ptc_workbench::model::{ClosureModel, ErrorClass, ModelError};
 
 use super::*;
@@ -119,7 +119,7 @@ async fn the_answer_keeps_the_order_and_the_extra_fields_of_the_reply() {
 async fn a_whole_float_is_taken_for_an_int_with_a_warning() {
     let ran = run(&agent("go", "{n :int}"), "{}", &recorded_script(&[r#"{"n": 2.0}"#]).0).await;
     assert_eq!(ran.outcome(), r#"{"n":2}"#);
-    assert_eq!(ran.step.turns[0].issues[0].severity, "warning");
+    assert_eq!(ran.step.turns[0].issues[0].severity, IssueSeverity::Warning);
     assert_eq!(answer("{n :int}", r#"{"n": 2.5}"#).await, "validation_error");
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use futures::future::pending;
-use ptc_workbench::event::ModelRecord;
+use ptc_workbench::event::{InterruptSource, ModelRecord};
 use ptc_workbench::model::{Call, ModelError, Reply};
 
 /// Sends a little text and then never ends, not even when it is told to.
@@ -34,7 +34,11 @@ async fn a_run_ends_soon_after_a_stop_even_when_the_model_does_not_listen() {
     assert_eq!(ran.outcome(), "cancelled");
     assert_eq!(ran.turns(), ["cancelled"]);
     assert_eq!(ran.step.turns[0].raw_response, "{\"a\":");
-    assert!(ran.events.iter().any(|envelope| matches!(&envelope.event, Event::Interrupt(by) if by.by == "person")));
+    assert!(
+        ran.events
+            .iter()
+            .any(|envelope| matches!(&envelope.event, Event::Interrupt(by) if by.by == InterruptSource::Person))
+    );
 }
 
 /// Answers at once, whatever was stopped; stops the run itself where it is told to.

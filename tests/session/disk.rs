@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use ptc_workbench::event::{Address, Event, Notice, TurnEnd};
+use ptc_workbench::event::{Address, Event, Notice, NoticeLevel, TurnEnd};
 use ptc_workbench::model::script;
 use ptc_workbench::port::Sink as _;
 use ptc_workbench::session::{Header, Medium, Recorder, Session, SessionId};
@@ -171,7 +171,7 @@ async fn a_disk_that_has_room_again_gets_what_it_lacked() {
 async fn a_session_that_moved_goes_on_in_its_new_file() {
     let dir = tempfile::tempdir().unwrap();
     let (recorder, _, _) = small(dir.path(), 10);
-    let notice = |text: &str| Event::Notice(Notice { level: "info".to_owned(), text: text.to_owned() });
+    let notice = |text: &str| Event::Notice(Notice { level: NoticeLevel::Info, text: text.to_owned() });
     recorder.emit(Address::run(0), notice("one")).await.unwrap();
     let moved = recorder.keeping().move_to(&dir.path().join("new")).unwrap();
     let again = recorder.keeping().move_to(&dir.path().join("new")).unwrap_err();

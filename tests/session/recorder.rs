@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures::future::BoxFuture;
 use ptc_workbench::event::{
     Address, Class, Envelope, Event, Message, MessagePart, Options, PartKind, ReplyEnd, ReplyPart, ReplyStatus,
-    RequestMade, Role, RunStart, SentMessage, Source, TurnStart,
+    RequestMade, Role, RunStart, SentMessage, Source, TurnStart, Want,
 };
 use ptc_workbench::model::script;
 use ptc_workbench::port::{Sink, SinkError};
@@ -83,7 +83,7 @@ async fn every_request_can_be_rebuilt_byte_for_byte() {
         });
         let made = made.unwrap();
         assert_eq!(made.schema.map(|schema| schema.json()), request.schema);
-        assert_eq!((made.want.as_str(), made.options), (request.want.name(), request.options.clone()));
+        assert_eq!((made.want.name(), made.options), (request.want.name(), request.options.clone()));
     }
 }
 
@@ -102,7 +102,7 @@ async fn a_request_is_rebuilt_without_what_another_run_said_while_its_reply_came
         messages: vec![(first, last)],
         tools: Vec::new(),
         tool_names: Vec::new(),
-        want: "text".to_owned(),
+        want: Want::Text,
         schema: None,
         options: Options::default(),
         cache: false,

@@ -39,7 +39,7 @@ fn nobody_there_means_no_call() {
     program.run(["run", "a.toml"]).exits(1).tells("tool_denied").tells("--allow-tools");
     assert_eq!(calls(&program), 0);
     let [(question, Some(answer))] = &decisions(&program)[..] else { panic!("one question") };
-    assert_eq!((question.kind.as_str(), answer.by.as_str(), answer.value.as_str()), ("consent", "nobody", "\"deny\""));
+    assert_eq!((question.kind.name(), answer.by.name(), answer.value.as_str()), ("consent", "nobody", "\"deny\""));
     assert!(question.text.contains("count.sh") && question.text.contains("{\"n\":1}"), "{}", question.text);
     program.run(["replay", "last", "--check"]).exits(0);
 }
@@ -52,7 +52,7 @@ fn the_flag_allows_and_a_replay_starts_nothing() {
     assert_eq!(calls(&program), 2);
     let told = decisions(&program);
     assert_eq!(told.len(), 1, "one question for the run");
-    assert_eq!(told[0].1.as_ref().map(|answer| answer.by.as_str()), Some("--allow-tools"));
+    assert_eq!(told[0].1.as_ref().map(|answer| answer.by.name()), Some("--allow-tools"));
     program.run(["replay", "last", "--check", "--allow-tools"]).exits(0);
     assert_eq!(calls(&program), 2);
 }

@@ -29,7 +29,7 @@ fn no_fold_counts_the_time_between_the_recording_and_who_goes_on() {
             at: "r0/t1:reply".to_owned(),
             before_sha: None,
             after: text("1"),
-            by: "me".to_owned(),
+            by: "me".into(),
         };
         story.tell("r0/t1", edit).wait(DAY_MS).tell("r0", Resume { after: 3 })
     };

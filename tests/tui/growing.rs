@@ -22,7 +22,7 @@ struct Fixture {
 }
 
 fn fixture(want: &str, text: impl Into<String>) -> Fixture {
-    Fixture { want: want.to_owned(), text: text.into() }
+    Fixture { want: serde_json::from_value(want.into()).unwrap(), text: text.into() }
 }
 
 /// What is hard to cut: each way in which a reply can be written, unfinished, broken, wide or hidden.
@@ -83,7 +83,7 @@ fn recorded() -> Vec<Fixture> {
         let (mut want, mut text) = (String::new(), String::new());
         for envelope in session.events() {
             match envelope.event {
-                Event::RequestMade(made) => want = made.want,
+                Event::RequestMade(made) => made.want.name().clone_into(&mut want),
                 Event::ReplyPart(part) if part.kind == PartKind::Text => text.push_str(&part.text),
                 Event::ReplyEnd(_) if !text.is_empty() => {
                     let mut text = std::mem::take(&mut text);
@@ -106,7 +106,7 @@ fn waiting(want: &str) -> Story {
         "r0/t1",
         RequestMade {
             messages: vec![(0, 1)],
-            want: want.to_owned(),
+            want: serde_json::from_value(want.into()).unwrap(),
             schema: want.contains("json").then(|| JsonText::of(&schema)),
             tools: Vec::new(),
             tool_names: Vec::new(),

@@ -3,9 +3,10 @@
 use ptc_core::value::json;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Place};
 use ptc_workbench::event::{
-    Address, AgentRecord, Check, Envelope, ErrorRecord, Event, Extract, IssueRecord, JsonText, Left, Message,
-    MessagePart, ModelRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RequestMade, RetryWait, Role, RunEnd,
-    RunStart, Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart, UsageRecord,
+    Address, AgentRecord, Check, CheckLayer, Envelope, ErrorRecord, Event, Extract, ExtractKind, IssueRecord,
+    IssueSeverity, JsonText, Left, Message, MessagePart, ModelRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus,
+    RequestMade, RetryWait, Role, RunEnd, RunStart, Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart,
+    UsageRecord, Want,
 };
 use ptc_workbench::tui::backend::{Ended, Happening, Opening, Preview};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
@@ -118,7 +119,7 @@ impl Story {
     pub(crate) fn turn(self, turn: &str) -> Self {
         let left = Left { turns: 3, ..Left::default() };
         let now = self.at_ms;
-        self.tell(turn, TurnStart { now, kind: String::new(), left, waited: 0, stop: None })
+        self.tell(turn, TurnStart { now, kind: None, left, waited: 0, stop: None })
     }
 
     pub(crate) fn message(self, at: &str, m: u32, role: Role, source: Source, section: &str, said: &str) -> Self {
@@ -131,7 +132,7 @@ impl Story {
             turn,
             RequestMade {
                 messages: vec![(0, last)],
-                want: "json".to_owned(),
+                want: Want::Json,
                 schema: Some(text(SCHEMA)),
                 tools: Vec::new(),
                 tool_names: Vec::new(),
@@ -153,12 +154,12 @@ impl Story {
 
     pub(crate) fn extract(self, turn: &str, rule: &str, span: (usize, usize)) -> Self {
         let (rule, span) = (Some(rule.to_owned()), Some(span));
-        self.tell(turn, Extract { kind: "json".to_owned(), rule, candidates: 1, span, ..Extract::default() })
+        self.tell(turn, Extract { kind: ExtractKind::Json, rule, candidates: 1, span, ..Extract::default() })
     }
 
     pub(crate) fn check(self, turn: &str, issues: Vec<IssueRecord>) -> Self {
-        let ok = issues.iter().all(|issue| issue.severity == "warning");
-        self.tell(turn, Check { layer: "return".to_owned(), ok, issues })
+        let ok = issues.iter().all(|issue| issue.severity == IssueSeverity::Warning);
+        self.tell(turn, Check { layer: CheckLayer::Return, ok, issues })
     }
 
     pub(crate) fn turn_end(
@@ -216,7 +217,7 @@ pub(crate) fn issue(path: &str, severity: &str, expected: &str, got: &str, messa
     let owned = str::to_owned;
     IssueRecord {
         path: owned(path),
-        severity: owned(severity),
+        severity: severity.into(),
         expected: owned(expected),
         got: owned(got),
         message: owned(message),
@@ -328,7 +329,7 @@ pub(crate) fn failed() -> Vec<Envelope> {
         .tell(
             "r0/t1",
             Extract {
-                kind: "json".to_owned(),
+                kind: ExtractKind::Json,
                 candidates: 1,
                 error: Some(cut),
                 error_at: Some(19),

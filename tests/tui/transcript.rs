@@ -1,7 +1,10 @@
 //! The transcript: what is laid out, where the reader stays, what a fold of events gives.
 
 use proptest::prelude::*;
-use ptc_workbench::event::{Address, Envelope, ErrorRecord, Event, Interrupt, ReplyEnd, ReplyStatus, Role, Source};
+use ptc_workbench::event::{
+    Address, Envelope, ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource, ReplyEnd, ReplyStatus, Role,
+    Source,
+};
 use ptc_workbench::tui::backend::OpenSession;
 use ptc_workbench::tui::transcript::{Scroll, Transcript, View};
 
@@ -228,7 +231,7 @@ fn an_attempt_that_broke_off_with_the_program_says_so() {
 #[test]
 fn a_stop_is_told_once_in_its_turn_and_once_at_the_end() {
     let fail = ErrorRecord { reason: "cancelled".to_owned(), message: "the end".to_owned(), ..ErrorRecord::default() };
-    let interrupt = Interrupt { reason: "cancelled".to_owned(), by: "person".to_owned() };
+    let interrupt = Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::Person };
     let ended = ReplyEnd { error: Some(fail.clone()), ..end(1, ReplyStatus::Cancelled, None) };
     let story =
         asked().tell("r0/t1", interrupt).tell("r0/t1", ended).turn_end("r0/t1", Some("cancelled"), (0, 0), (1, 0, 0));

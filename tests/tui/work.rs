@@ -5,9 +5,10 @@ use std::path::Path;
 use ptc_workbench::agent::Bundled;
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::{
-    Address, AgentRecord, AnswerGiven, CallStatus, CompactionDone, Envelope, ErrorRecord, Extract, Kept, MemoryChange,
-    ModelRecord, NativeCall, PartKind, PlanState, ProgramEnd, QuestionAsked, ReplyEnd, ReplyPart, ReplyStatus,
-    RequestMade, Role, RunEnd, RunStart, RunWait, Source, ToolCall, ToolEnd, TurnEnd,
+    Address, AgentRecord, AnswerGiven, Answerer, CallStatus, CompactionDone, CompactionReason, CompactionStrategy,
+    Envelope, ErrorRecord, Extract, ExtractKind, Kept, MemoryChange, ModelRecord, NativeCall, PartKind, PlanState,
+    ProgramEnd, ProgramStatus, QuestionAsked, QuestionKind, ReplyEnd, ReplyPart, ReplyStatus, RequestMade, Role,
+    RunEnd, RunStart, RunWait, Source, ToolCall, ToolEnd, TurnEnd,
 };
 use ptc_workbench::session::{Header, SessionId, Skeleton};
 use ptc_workbench::tui::backend::{Backend as _, Ended, Happening, OpenSession, Question, SessionKey};
@@ -46,7 +47,7 @@ impl Story {
     fn wants(self, turn: &str, want: &str, last: u32) -> Self {
         let request = RequestMade {
             messages: vec![(0, last)],
-            want: want.to_owned(),
+            want: serde_json::from_value(want.into()).unwrap(),
             schema: None,
             tools: Vec::new(),
             tool_names: vec!["orders".to_owned()],
@@ -63,7 +64,7 @@ impl Story {
         self.reply(turn, &reply, (812, 96)).tell(
             turn,
             Extract {
-                kind: "program".to_owned(),
+                kind: ExtractKind::Program,
                 rule: Some("fence".to_owned()),
                 candidates: 1,
                 span,
@@ -119,7 +120,7 @@ fn worked() -> Story {
         .tell(
             "r0/t1",
             ProgramEnd {
-                status: "value".to_owned(),
+                status: ProgramStatus::Value,
                 value: Some(Kept::Whole("48211.5".to_owned())),
                 prints: vec!["120".to_owned()],
                 warnings: vec!["`call` is an older form; write (tool/orders …)".to_owned()],
@@ -150,8 +151,8 @@ fn worked() -> Story {
         .tell(
             "r0/t2",
             CompactionDone {
-                strategy: "trim".to_owned(),
-                reason: "turn_pressure".to_owned(),
+                strategy: CompactionStrategy::Trim,
+                reason: CompactionReason::TurnPressure,
                 messages_before: 12,
                 messages_after: 5,
                 tokens_before: 4_100,
@@ -165,7 +166,7 @@ fn worked() -> Story {
         .tell(
             "r0/t2",
             ProgramEnd {
-                status: "error".to_owned(),
+                status: ProgramStatus::Error,
                 error: Some(error),
                 span: Some((36, 41)),
                 ..ProgramEnd::default()
@@ -240,7 +241,7 @@ fn nested(whole: bool) -> Vec<Envelope> {
         .tell(
             "r0/t1",
             ProgramEnd {
-                status: "return".to_owned(),
+                status: ProgramStatus::Return,
                 value: Some(Kept::Whole("{:sum 6}".to_owned())),
                 ..ProgramEnd::default()
             },
@@ -340,7 +341,7 @@ pub(super) fn beside() -> Vec<Envelope> {
         .ended("r0/t1/p1.1/c0/t1")
         .tell(two, ended())
         .called(two, "1", 30)
-        .tell("r0/t1", ProgramEnd { status: "value".to_owned(), ..ProgramEnd::default() })
+        .tell("r0/t1", ProgramEnd { status: ProgramStatus::Value, ..ProgramEnd::default() })
         .ended("r0/t1")
         .tell("r0", ended())
         .events()
@@ -387,7 +388,7 @@ fn control_objects_show_their_thought_and_native_calls_what_they_ask() {
     let object =
         r#"{"thought": "I look it up", "tool_call": {"name": "orders", "arguments": {}}, "final_answer": null}"#;
     let control = Extract {
-        kind: "control".to_owned(),
+        kind: ExtractKind::Control,
         rule: Some("whole".to_owned()),
         candidates: 1,
         span: Some((0, object.len())),
@@ -414,7 +415,7 @@ fn control_objects_show_their_thought_and_native_calls_what_they_ask() {
 /// A run that asks a person, with the question told.
 fn asking() -> Story {
     let question = QuestionAsked {
-        kind: "ask".to_owned(),
+        kind: QuestionKind::Ask,
         text: "Which region?".to_owned(),
         options: vec!["north".to_owned(), "south".to_owned()],
     };
@@ -454,7 +455,7 @@ fn a_person_answers_a_question_in_the_interface() {
     tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
     write(&mut model, "north");
     assert_eq!(press(&mut model, "f5"), [Effect::Answer(at, "north".to_owned())]);
-    let answer = AnswerGiven { by: "person".to_owned(), value: text(r#""north""#), edited: false };
+    let answer = AnswerGiven { by: Answerer::Person, value: text(r#""north""#), edited: false };
     let event = Story::new().tell("r0/t1/c0/q0", answer).events();
     happened(&mut model, event, None);
     let transcript = &mut model.workbench.run.as_mut().unwrap().transcript;
@@ -472,7 +473,7 @@ fn data_from_tools_and_people_cannot_act_on_the_terminal() {
         .called("r0/t2/c0", &quoted, 1)
         .tell(
             "r0/t2/c1/q0",
-            QuestionAsked { kind: "ask".to_owned(), text: hostile.to_owned(), options: vec![hostile.to_owned()] },
+            QuestionAsked { kind: QuestionKind::Ask, text: hostile.to_owned(), options: vec![hostile.to_owned()] },
         )
         .tell(
             "r0/t2",

@@ -75,7 +75,7 @@ pub fn example(ty: &Type) -> Json {
         Type::Bool => Node::Bool(true).into(),
         Type::Keyword => Json::str("keyword"),
         Type::Datetime => Json::str("2026-01-31T09:30:00Z"),
-        Type::Any | Type::Map => Json::object([("key", Json::str("value"))]),
+        Type::Any | Type::Map => Json::empty().with("key", Json::str("value")),
         Type::Enum(values) => Json::str(values.first().map_or("", String::as_str)),
         Type::List(item) => Json::list([example(item)]),
         Type::Record { fields, .. } => {

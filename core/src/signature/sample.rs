@@ -47,7 +47,7 @@ impl SamplePosition {
             Type::Float | Type::Number => Node::Float(self.hinted(FLOATS)).into(),
             Type::Bool => Node::Bool(self.pick(&[true, false])).into(),
             Type::Datetime => Json::str(self.datetime()),
-            Type::Map => Json::object([("key", Json::str("value"))]),
+            Type::Map => Json::empty().with("key", Json::str("value")),
             Type::List(item) => {
                 let size = if self.lists < WIDE_LISTS { 2 } else { 1 };
                 Json::list((0..size).map(|index| self.item(index).value(item)))

@@ -2,143 +2,213 @@
 
 use ptc_core::value::Json;
 use ptc_core::value::json::Difference;
+use serde::Serialize;
+use serde_with::skip_serializing_none;
 
-use crate::event::Tokens;
+use crate::event::{Address, Tokens};
 use crate::session::diff::{
-    Column, ColumnTotals, Comparison, DiffLine, MessageDifference, Pair, PartDifference, Place, Shape, Share, TurnPair,
+    Column, ColumnTotals, Comparison, DiffLine, Divergence, MessageDifference, Pair, Part, PartDifference, Place,
+    Shape, Share, TurnPair,
 };
 
-/// `{columns, rows, differences}`
-pub(super) fn comparison(comparison: &Comparison) -> Json {
+/// A comparison as `--json` prints it.
+#[derive(Serialize)]
+pub(super) struct ComparisonJson<'a> {
+    columns: Vec<ColumnJson<'a>>,
+    rows: Vec<RowJson<'a>>,
+    differences: Vec<PairJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct ColumnJson<'a> {
+    session: &'a str,
+    runs: Vec<RunJson<'a>>,
+    totals: TotalsJson,
+}
+
+#[derive(Serialize)]
+struct RunJson<'a> {
+    address: &'a Address,
+    agent: &'a str,
+    mode: &'a str,
+    model: &'a str,
+    end: String,
+    answer: Option<&'a Json>,
+}
+
+#[derive(Serialize)]
+struct TotalsJson {
+    own: ShareJson,
+    below: ShareJson,
+    all: ShareJson,
+    duration_ms: u64,
+    first_ms: Option<u64>,
+    data_bytes: u64,
+    kept_out_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct ShareJson {
+    turns: u64,
+    requests: u64,
+    calls: u64,
+    input_tokens: Option<u64>,
+    cached_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cost: Option<f64>,
+    validation_errors: u64,
+    other_errors: u64,
+}
+
+#[derive(Serialize)]
+struct RowJson<'a> {
+    turns: Vec<Option<&'a Address>>,
+    differs: bool,
+}
+
+#[derive(Serialize)]
+struct PairJson<'a> {
+    column: usize,
+    same: bool,
+    first: Option<DivergenceJson<'a>>,
+    definition: &'a [DiffLine],
+    inputs: Vec<DifferenceJson<'a>>,
+    turns: Vec<TurnJson<'a>>,
+    answers: Vec<DifferenceJson<'a>>,
+    ends: Vec<EndJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct DivergenceJson<'a> {
+    at: &'a Address,
+    part: Option<Part>,
+}
+
+#[derive(Serialize)]
+struct TurnJson<'a> {
+    left: Option<&'a Address>,
+    right: Option<&'a Address>,
+    parts: Vec<PartJson<'a>>,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct PartJson<'a> {
+    part: Part,
+    messages: Option<&'a [MessageDifference]>,
+    lines: Option<&'a [DiffLine]>,
+    values: Option<Vec<DifferenceJson<'a>>>,
+}
+
+/// A side without the value has no member: null is a value.
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct DifferenceJson<'a> {
+    path: &'a str,
+    change: &'static str,
+    left: Option<&'a Json>,
+    right: Option<&'a Json>,
+}
+
+#[derive(Serialize)]
+struct EndJson<'a> {
+    run: &'a str,
+    left: &'a str,
+    right: &'a str,
+}
+
+/// Returns what `--json` prints of a comparison.
+pub(super) fn comparison(comparison: &Comparison) -> ComparisonJson<'_> {
     let rows = comparison.rows.iter().map(|row| {
         let turns = row.cells.iter().enumerate().map(|(column, place)| address(comparison, column, *place));
-        Json::object([("turns", Json::list(turns)), ("differs", row.differs.into())])
+        RowJson { turns: turns.collect(), differs: row.differs }
     });
-    Json::object([
-        ("columns", Json::list(comparison.columns.iter().map(column))),
-        ("rows", Json::list(rows)),
-        ("differences", Json::list(comparison.pairs.iter().map(|pair| self::pair(comparison, pair)))),
-    ])
-}
-
-fn column(column: &Column) -> Json {
-    let runs = column.side.runs.iter().map(|run| {
-        Json::object([
-            ("address", Json::str(run.address.as_str())),
-            ("agent", Json::str(run.step.name.as_str())),
-            ("mode", Json::str(run.mode.as_str())),
-            ("model", Json::str(run.model.as_str())),
-            ("end", Json::str(run.end())),
-            ("answer", run.step.answer.clone().unwrap_or_default()),
-        ])
-    });
-    Json::object([
-        ("session", Json::str(column.side.name.as_str())),
-        ("runs", Json::list(runs)),
-        ("totals", totals(&column.totals)),
-    ])
-}
-
-fn totals(totals: &ColumnTotals) -> Json {
-    Json::object([
-        ("own", share(&totals.own)),
-        ("below", share(&totals.below)),
-        ("all", share(&totals.all)),
-        ("duration_ms", totals.duration_ms.into()),
-        ("first_ms", totals.first_ms.map(Json::from).unwrap_or_default()),
-        ("data_bytes", totals.data_bytes.into()),
-        ("kept_out_bytes", totals.kept_out_bytes.into()),
-    ])
-}
-
-fn share(share: &Share) -> Json {
-    let tokens =
-        |read: fn(&Tokens) -> Option<u64>| share.tokens.as_ref().and_then(read).map(Json::from).unwrap_or_default();
-    Json::object([
-        ("turns", share.turns.into()),
-        ("requests", share.requests.into()),
-        ("calls", share.calls.into()),
-        ("input_tokens", tokens(|tokens| Some(tokens.input))),
-        ("cached_tokens", tokens(|tokens| tokens.cache_read)),
-        ("output_tokens", tokens(|tokens| Some(tokens.output))),
-        ("cost", share.cost.map(Json::from).unwrap_or_default()),
-        ("validation_errors", share.validation_errors.into()),
-        ("other_errors", share.other_errors.into()),
-    ])
-}
-
-fn pair(comparison: &Comparison, pair: &Pair) -> Json {
-    let first = pair.first.as_ref().map(|found| {
-        let part = found.part.map(|part| Json::str(part.name())).unwrap_or_default();
-        Json::object([("at", Json::str(found.at.as_str())), ("part", part)])
-    });
-    let ends = pair.ends.iter().map(|(run, left, right)| {
-        let text = |text: &String| Json::str(text.as_str());
-        Json::object([("run", text(run)), ("left", text(left)), ("right", text(right))])
-    });
-    Json::object([
-        ("column", pair.column.into()),
-        ("same", pair.is_same().into()),
-        ("first", first.unwrap_or_default()),
-        ("definition", lines(&pair.definition)),
-        ("inputs", values(&pair.inputs)),
-        ("turns", Json::list(pair.turns.iter().map(|turns| turn(comparison, pair.column, turns)))),
-        ("answers", values(&pair.answers)),
-        ("ends", Json::list(ends)),
-    ])
-}
-
-fn turn(comparison: &Comparison, column: usize, pair: &TurnPair) -> Json {
-    Json::object([
-        ("left", address(comparison, 0, pair.left)),
-        ("right", address(comparison, column, pair.right)),
-        ("parts", Json::list(pair.parts.iter().map(part))),
-    ])
-}
-
-fn part(found: &PartDifference) -> Json {
-    let name = ("part", Json::str(found.part.name()));
-    match &found.shape {
-        Shape::Request { messages, rest } => {
-            Json::object([name, ("messages", Json::list(messages.iter().map(message))), ("values", values(rest))])
-        }
-        Shape::Lines(found) => Json::object([name, ("lines", lines(found))]),
-        Shape::Values(found) => Json::object([name, ("values", values(found))]),
+    ComparisonJson {
+        columns: comparison.columns.iter().map(column).collect(),
+        rows: rows.collect(),
+        differences: comparison.pairs.iter().map(|pair| self::pair(comparison, pair)).collect(),
     }
 }
 
-fn message(message: &MessageDifference) -> Json {
-    let place = |number: Option<u32>| number.map(Json::from).unwrap_or_default();
-    Json::object([
-        ("role", Json::str(message.role)),
-        ("left", place(message.left)),
-        ("right", place(message.right)),
-        ("lines", lines(&message.lines)),
-    ])
+fn column(column: &Column) -> ColumnJson<'_> {
+    let runs = column.side.runs.iter().map(|run| RunJson {
+        address: &run.address,
+        agent: &run.step.name,
+        mode: &run.mode,
+        model: &run.model,
+        end: run.end(),
+        answer: run.step.answer.as_ref(),
+    });
+    ColumnJson { session: &column.side.name, runs: runs.collect(), totals: totals(&column.totals) }
 }
 
-fn lines(lines: &[DiffLine]) -> Json {
-    let place = |number: Option<usize>| number.map(Json::from).unwrap_or_default();
-    Json::list(lines.iter().map(|line| {
-        Json::object([
-            ("left", place(line.left)),
-            ("right", place(line.right)),
-            ("text", Json::str(line.text.as_str())),
-        ])
-    }))
+fn totals(totals: &ColumnTotals) -> TotalsJson {
+    TotalsJson {
+        own: share(&totals.own),
+        below: share(&totals.below),
+        all: share(&totals.all),
+        duration_ms: totals.duration_ms,
+        first_ms: totals.first_ms,
+        data_bytes: totals.data_bytes,
+        kept_out_bytes: totals.kept_out_bytes,
+    }
 }
 
-/// What is not there is left out: null is a value.
-fn values(values: &[Difference]) -> Json {
-    Json::list(values.iter().map(|found| {
-        let sides = [("left", &found.left), ("right", &found.right)];
-        let sides = sides.into_iter().filter_map(|(name, side)| Some((name, side.clone()?)));
-        let named = [("path", Json::str(found.path.as_str())), ("change", Json::str(found.change()))];
-        Json::object(named.into_iter().chain(sides))
-    }))
+fn share(share: &Share) -> ShareJson {
+    let tokens = |read: fn(&Tokens) -> Option<u64>| share.tokens.as_ref().and_then(read);
+    ShareJson {
+        turns: share.turns,
+        requests: share.requests,
+        calls: share.calls,
+        input_tokens: tokens(|tokens| Some(tokens.input)),
+        cached_tokens: tokens(|tokens| tokens.cache_read),
+        output_tokens: tokens(|tokens| Some(tokens.output)),
+        cost: share.cost,
+        validation_errors: share.validation_errors,
+        other_errors: share.other_errors,
+    }
 }
 
-fn address(comparison: &Comparison, column: usize, place: Option<Place>) -> Json {
-    let turn = place.and_then(|place| comparison.turn(column, place));
-    turn.map(|turn| Json::str(turn.address.as_str())).unwrap_or_default()
+fn pair<'a>(comparison: &'a Comparison, pair: &'a Pair) -> PairJson<'a> {
+    PairJson {
+        column: pair.column,
+        same: pair.is_same(),
+        first: pair.first.as_ref().map(|Divergence { at, part }| DivergenceJson { at, part: *part }),
+        definition: &pair.definition,
+        inputs: values(&pair.inputs),
+        turns: pair.turns.iter().map(|turns| turn(comparison, pair.column, turns)).collect(),
+        answers: values(&pair.answers),
+        ends: pair.ends.iter().map(|(run, left, right)| EndJson { run, left, right }).collect(),
+    }
+}
+
+fn turn<'a>(comparison: &'a Comparison, column: usize, pair: &'a TurnPair) -> TurnJson<'a> {
+    TurnJson {
+        left: address(comparison, 0, pair.left),
+        right: address(comparison, column, pair.right),
+        parts: pair.parts.iter().map(part).collect(),
+    }
+}
+
+fn part(found: &PartDifference) -> PartJson<'_> {
+    let none = PartJson { part: found.part, messages: None, lines: None, values: None };
+    match &found.shape {
+        Shape::Request { messages, rest } => PartJson { messages: Some(messages), values: Some(values(rest)), ..none },
+        Shape::Lines(lines) => PartJson { lines: Some(lines), ..none },
+        Shape::Values(found) => PartJson { values: Some(values(found)), ..none },
+    }
+}
+
+fn values(values: &[Difference]) -> Vec<DifferenceJson<'_>> {
+    let values = values.iter().map(|found| DifferenceJson {
+        path: &found.path,
+        change: found.change(),
+        left: found.left.as_ref(),
+        right: found.right.as_ref(),
+    });
+    values.collect()
+}
+
+fn address(comparison: &Comparison, column: usize, place: Option<Place>) -> Option<&Address> {
+    place.and_then(|place| comparison.turn(column, place)).map(|turn| &turn.address)
 }

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use ptc_core::lisp::Limits;
 use ptc_core::lisp::{Error, Input, Stack};
-use ptc_core::value::{Json, Value};
+use ptc_core::value::Value;
+use serde::Serialize;
 
 use super::{BenchFlags, compile_timeout_ms, data, program, snippet};
-use crate::cli::{UsageError, exit, json, out, tell};
+use crate::cli::{UsageError, exit, out, out_json, tell};
 use crate::port::SystemClock;
 use crate::program::{NoTools, Setting, run_on};
 
@@ -18,6 +19,14 @@ const WARM_UP: Duration = Duration::from_millis(200);
 const MEASURED: Duration = Duration::from_millis(800);
 /// Runs that are measured at least and at most.
 const RUNS: std::ops::RangeInclusive<usize> = 5..=20_000;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct BenchJson {
+    min_ms: f64,
+    median_ms: f64,
+    runs: usize,
+}
 
 pub(super) fn bench(flags: &BenchFlags) -> Result<u8, UsageError> {
     let (name, source) = program(&flags.file)?;
@@ -34,11 +43,7 @@ pub(super) fn bench(flags: &BenchFlags) -> Result<u8, UsageError> {
     let (min, median) =
         (times.first().copied().unwrap_or_default(), times.get(times.len() / 2).copied().unwrap_or_default());
     if flags.json {
-        out(&json::printable(&Json::object([
-            ("min_ms", milliseconds(min).into()),
-            ("median_ms", milliseconds(median).into()),
-            ("runs", times.len().into()),
-        ])));
+        out_json(&BenchJson { min_ms: milliseconds(min), median_ms: milliseconds(median), runs: times.len() });
     } else {
         out(&format!(
             "min_ms    {:.4}\nmedian_ms {:.4}\nruns      {}",

@@ -122,7 +122,7 @@ fn program(file: &Path) -> Result<(String, String), UsageError> {
 
 /// The data of `--context`; none without it.
 fn data(flag: Option<&str>) -> Result<Json, UsageError> {
-    flag.map_or_else(|| Ok(Json::object::<String>([])), |text| super::context::object(text).map(|(_, json)| json))
+    flag.map_or_else(|| Ok(Json::empty()), |text| super::context::object(text).map(|(_, json)| json))
 }
 
 /// Milliseconds that compiling may take.

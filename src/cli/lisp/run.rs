@@ -2,24 +2,42 @@
 
 use ptc_core::lisp::case::Case;
 use ptc_core::lisp::{Outcome, Signal};
+use ptc_core::value::json::to_json;
 use ptc_core::value::{Json, Value};
+use serde::Serialize;
 
 use super::face::Face;
 use super::{RunFlags, data, perform, program, snippet};
-use crate::cli::{UsageError, exit, json, out, safe_line, tell};
+use crate::cli::{UsageError, exit, out, out_json, safe_line, tell};
+
+/// The case that the flags describe, as [`Case::read`] reads it.
+#[derive(Serialize)]
+struct CaseJson<'a> {
+    program: String,
+    context: Json,
+    opts: OptionsJson<'a>,
+}
+
+#[derive(Serialize)]
+struct OptionsJson<'a> {
+    dialect: &'a str,
+    strict_data: bool,
+}
 
 pub(super) fn run(flags: &RunFlags, face: Face) -> Result<u8, UsageError> {
     let (name, text) = match (&flags.expression, &flags.file) {
         (Some(expression), _) => ("-e".to_owned(), expression.clone()),
         (None, file) => program(file.as_deref().unwrap_or_else(|| "-".as_ref()))?,
     };
-    let options =
-        Json::object([("dialect", Json::str(flags.dialect.as_str())), ("strict_data", flags.strict_data.into())]);
-    let members = [("program", Json::str(text)), ("context", data(flags.context.as_deref())?), ("opts", options)];
-    let case = Case::read(&Json::object(members)).map_err(|error| UsageError(error.message()))?;
+    let record = CaseJson {
+        program: text,
+        context: data(flags.context.as_deref())?,
+        opts: OptionsJson { dialect: &flags.dialect, strict_data: flags.strict_data },
+    };
+    let case = Case::read(&to_json(&record)).map_err(|error| UsageError(error.message()))?;
     let outcome = perform(&case, flags.timeout);
     if flags.json {
-        out(&json::printable(&case.record(&outcome)));
+        out_json(&case.record(&outcome));
     } else {
         report(&outcome, &case.program, &name, face, |value| out(&face.whole(value)));
     }

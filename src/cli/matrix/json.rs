@@ -1,129 +1,229 @@
 //! A matrix as JSON, for `--json`. docs/matrix.md describes it.
 
+use std::collections::BTreeMap;
+
 use ptc_core::value::Json;
 use ptc_core::value::json::parse;
+use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::event::Kept;
 use crate::workbench::matrix::{
     AnswerGroup, Baseline, BaselineCell, Cell, CellReport, Change, ChangeKind, MatrixState, Outcome,
 };
 
-/// `{matrix, complete, trials, seed, cells, totals, untried, baseline?}`
-pub(super) fn matrix(
-    id: &str,
-    state: &MatrixState,
-    reports: &[CellReport],
-    totals: &[CellReport],
-    baseline: Option<(&Baseline, &[Change])>,
-) -> Json {
-    let untried = state.untried().iter().map(|(key, why)| {
-        let cell = state.plan.cells.get(key.cell).map(Cell::name).unwrap_or_default();
-        Json::object([("cell", Json::str(cell)), ("trial", key.trial.into()), ("why", Json::str(why.as_str()))])
-    });
-    let mut members = vec![
-        ("matrix", Json::str(id)),
-        ("complete", state.is_complete().into()),
-        ("trials", state.plan.trials.into()),
-        ("seed", state.plan.seed.into()),
-        ("cells", Json::list(reports.iter().map(cell))),
-        ("totals", Json::list(totals.iter().map(cell))),
-        ("untried", Json::list(untried)),
-    ];
-    members.extend(baseline.map(|(baseline, changes)| ("baseline", compared(baseline, changes))));
-    Json::object(members)
+/// A matrix as `--json` prints it.
+#[skip_serializing_none]
+#[derive(Serialize)]
+pub(super) struct MatrixJson<'a> {
+    matrix: &'a str,
+    complete: bool,
+    trials: u32,
+    seed: u64,
+    cells: Vec<ReportJson<'a>>,
+    totals: Vec<ReportJson<'a>>,
+    untried: Vec<UntriedJson<'a>>,
+    baseline: Option<BaselineJson<'a>>,
 }
 
-fn cell(report: &CellReport) -> Json {
-    let mut members = of_cell(&report.cell);
+#[derive(Serialize)]
+struct UntriedJson<'a> {
+    cell: String,
+    trial: u32,
+    why: &'a str,
+}
+
+#[derive(Serialize)]
+struct CellJson<'a> {
+    agent: &'a str,
+    mode: &'a str,
+    model: &'a str,
+    case: Option<&'a str>,
+    cannot_run: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ReportJson<'a> {
+    #[serde(flatten)]
+    cell: CellJson<'a>,
+    trials: u32,
+    passed: u32,
+    rate: Option<f64>,
+    interval: [Option<f64>; 2],
+    pass_hat: Vec<Option<f64>>,
+    answers: Vec<AnswerJson<'a>>,
+    turns: Option<f64>,
+    input_tokens: Option<f64>,
+    output_tokens: Option<f64>,
+    cached_tokens: Option<f64>,
+    cost: Option<f64>,
+    first_ms: Option<u64>,
+    time_ms: Option<u64>,
+    time_p95_ms: Option<u64>,
+    waited_ms: u64,
+    retries: u32,
+    errors: &'a BTreeMap<String, u32>,
+    data_bytes: Option<f64>,
+    kept_out_bytes: Option<f64>,
+    sessions: Vec<TrialJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct AnswerJson<'a> {
+    #[serde(flatten)]
+    outcome: OutcomeJson<'a>,
+    count: u32,
+    passed: u32,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum OutcomeJson<'a> {
+    Fail(&'a str),
+    Answer(Json),
+    AnswerBegins(&'a str),
+}
+
+#[derive(Serialize)]
+struct TrialJson<'a> {
+    trial: u32,
+    session: &'a str,
+    passed: bool,
+    why: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct BaselineJson<'a> {
+    matrix: &'a str,
+    regression: bool,
+    cells: Vec<ChangeJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct ChangeJson<'a> {
+    #[serde(flatten)]
+    cell: Option<CellJson<'a>>,
+    change: &'static str,
+    why: &'a str,
+    answers_changed: bool,
+    then: Option<SideJson>,
+    now: Option<SideJson>,
+}
+
+#[derive(Serialize)]
+struct SideJson {
+    trials: u32,
+    passed: u32,
+    turns: Option<f64>,
+    tokens: Option<f64>,
+    cost: Option<f64>,
+    time_ms: Option<u64>,
+}
+
+/// Returns what `--json` prints of a matrix.
+pub(super) fn matrix<'a>(
+    id: &'a str,
+    state: &'a MatrixState,
+    reports: &'a [CellReport],
+    totals: &'a [CellReport],
+    baseline: Option<(&'a Baseline, &'a [Change])>,
+) -> MatrixJson<'a> {
+    let untried = state.untried().into_iter().map(|(key, why)| UntriedJson {
+        cell: state.plan.cells.get(key.cell).map(Cell::name).unwrap_or_default(),
+        trial: key.trial,
+        why,
+    });
+    MatrixJson {
+        matrix: id,
+        complete: state.is_complete(),
+        trials: state.plan.trials,
+        seed: state.plan.seed,
+        cells: reports.iter().map(report).collect(),
+        totals: totals.iter().map(report).collect(),
+        untried: untried.collect(),
+        baseline: baseline.map(|(baseline, changes)| compared(baseline, changes)),
+    }
+}
+
+fn report(report: &CellReport) -> ReportJson<'_> {
     let (low, high) = report.interval;
-    let sessions = report.sessions.iter().map(|trial| {
-        Json::object([
-            ("trial", trial.trial.into()),
-            ("session", Json::str(trial.session.as_str())),
-            ("passed", trial.passed.into()),
-            ("why", trial.why.as_deref().map_or_else(Json::default, Json::str)),
-        ])
+    let trials = report.sessions.iter().map(|trial| TrialJson {
+        trial: trial.trial,
+        session: &trial.session,
+        passed: trial.passed,
+        why: trial.why.as_deref(),
     });
-    let errors = report.errors.iter().map(|(kind, times)| (kind.clone(), (*times).into()));
-    members.extend([
-        ("trials", report.trials.into()),
-        ("passed", report.passed.into()),
-        ("rate", real(report.rate())),
-        ("interval", Json::list([real(Some(low)), real(Some(high))])),
-        ("pass_hat", Json::list(report.pass_hat.iter().map(|chance| real(Some(*chance))))),
-        ("answers", Json::list(report.answers.iter().map(group))),
-        ("turns", real(report.turns)),
-        ("input_tokens", real(report.input)),
-        ("output_tokens", real(report.output)),
-        ("cached_tokens", real(report.cached)),
-        ("cost", real(report.cost)),
-        ("first_ms", report.first_ms.map_or_else(Json::default, Json::from)),
-        ("time_ms", report.time_ms.map_or_else(Json::default, Json::from)),
-        ("time_p95_ms", report.time_p95_ms.map_or_else(Json::default, Json::from)),
-        ("waited_ms", report.waited_ms.into()),
-        ("retries", report.retries.into()),
-        ("errors", Json::object(errors)),
-        ("data_bytes", real(report.data_bytes)),
-        ("kept_out_bytes", real(report.kept_out_bytes)),
-        ("sessions", Json::list(sessions)),
-    ]);
-    Json::object(members)
+    ReportJson {
+        cell: cell(&report.cell),
+        trials: report.trials,
+        passed: report.passed,
+        rate: rounded(report.rate()),
+        interval: [rounded(Some(low)), rounded(Some(high))],
+        pass_hat: report.pass_hat.iter().map(|chance| rounded(Some(*chance))).collect(),
+        answers: report.answers.iter().map(answer).collect(),
+        turns: rounded(report.turns),
+        input_tokens: rounded(report.input),
+        output_tokens: rounded(report.output),
+        cached_tokens: rounded(report.cached),
+        cost: rounded(report.cost),
+        first_ms: report.first_ms,
+        time_ms: report.time_ms,
+        time_p95_ms: report.time_p95_ms,
+        waited_ms: report.waited_ms,
+        retries: report.retries,
+        errors: &report.errors,
+        data_bytes: rounded(report.data_bytes),
+        kept_out_bytes: rounded(report.kept_out_bytes),
+        sessions: trials.collect(),
+    }
 }
 
-fn of_cell(cell: &Cell) -> Vec<(&'static str, Json)> {
-    let text = |text: Option<&str>| text.map_or_else(Json::default, Json::str);
-    vec![
-        ("agent", Json::str(cell.agent.as_str())),
-        ("mode", Json::str(cell.mode.as_str())),
-        ("model", Json::str(cell.model.as_str())),
-        ("case", text(cell.case.as_deref())),
-        ("cannot_run", text(cell.unfit.as_deref())),
-    ]
+fn cell(cell: &Cell) -> CellJson<'_> {
+    CellJson {
+        agent: &cell.agent,
+        mode: &cell.mode,
+        model: &cell.model,
+        case: cell.case.as_deref(),
+        cannot_run: cell.unfit.as_deref(),
+    }
 }
 
-fn group(group: &AnswerGroup) -> Json {
+fn answer(group: &AnswerGroup) -> AnswerJson<'_> {
     let outcome = match &group.outcome {
-        Outcome::Fail(reason) => ("fail", Json::str(reason.as_str())),
-        Outcome::Answer(Kept::Whole(text)) => ("answer", parse(text).unwrap_or_else(|_| Json::str(text.as_str()))),
-        Outcome::Answer(Kept::Head { head, .. }) => ("answer_begins", Json::str(head.as_str())),
+        Outcome::Fail(reason) => OutcomeJson::Fail(reason),
+        Outcome::Answer(Kept::Whole(text)) => {
+            OutcomeJson::Answer(parse(text).unwrap_or_else(|_| Json::str(text.as_str())))
+        }
+        Outcome::Answer(Kept::Head { head, .. }) => OutcomeJson::AnswerBegins(head),
     };
-    Json::object([outcome, ("count", group.count.into()), ("passed", group.passed.into())])
+    AnswerJson { outcome, count: group.count, passed: group.passed }
 }
 
-fn compared(baseline: &Baseline, changes: &[Change]) -> Json {
-    let side = |side: Option<&BaselineCell>| {
-        side.map_or_else(Json::default, |side| {
-            Json::object([
-                ("trials", side.trials.into()),
-                ("passed", side.passed.into()),
-                ("turns", real(side.turns)),
-                ("tokens", real(side.tokens)),
-                ("cost", real(side.cost)),
-                ("time_ms", side.time_ms.map_or_else(Json::default, Json::from)),
-            ])
-        })
+fn compared<'a>(baseline: &'a Baseline, changes: &'a [Change]) -> BaselineJson<'a> {
+    let side = |side: &BaselineCell| SideJson {
+        trials: side.trials,
+        passed: side.passed,
+        turns: rounded(side.turns),
+        tokens: rounded(side.tokens),
+        cost: rounded(side.cost),
+        time_ms: side.time_ms,
     };
-    let change = |change: &Change| {
-        let mut members = change.cell().map(of_cell).unwrap_or_default();
-        members.extend([
-            ("change", Json::str(change.kind.name())),
-            ("why", Json::str(change.why.as_str())),
-            ("answers_changed", change.answers_changed.into()),
-            ("then", side(change.then.as_ref())),
-            ("now", side(change.now.as_ref())),
-        ]);
-        Json::object(members)
+    let change = |change: &'a Change| ChangeJson {
+        cell: change.cell().map(cell),
+        change: change.kind.name(),
+        why: &change.why,
+        answers_changed: change.answers_changed,
+        then: change.then.as_ref().map(side),
+        now: change.now.as_ref().map(side),
     };
-    let worse = changes.iter().any(|change| change.kind == ChangeKind::Worse);
-    Json::object([
-        ("matrix", Json::str(baseline.matrix.as_str())),
-        ("regression", worse.into()),
-        ("cells", Json::list(changes.iter().map(change))),
-    ])
+    BaselineJson {
+        matrix: &baseline.matrix,
+        regression: changes.iter().any(|change| change.kind == ChangeKind::Worse),
+        cells: changes.iter().map(change).collect(),
+    }
 }
 
 /// A number that may be unknown, at most six digits after the point.
-fn real(number: Option<f64>) -> Json {
-    let number = number.map(|number| (number * 1e6).round() / 1e6).filter(|number| number.is_finite());
-    number.map_or_else(Json::default, Json::from)
+fn rounded(number: Option<f64>) -> Option<f64> {
+    number.map(|number| (number * 1e6).round() / 1e6).filter(|number| number.is_finite())
 }

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::event::{
-    AgentRecord, AnswerGiven, CallStatus, CompactionDone, ErrorRecord, Extract, JsonText, Kept, MemoryChange, Message,
-    ModelRecord, PlanState, ProgramEnd, QuestionAsked, Role, ToolCall, ToolEnd, Totals, TurnStart, UsageRecord,
+    AgentRecord, AnswerGiven, Answerer, CallStatus, CompactionDone, CompactionReason, CompactionStrategy, ErrorRecord,
+    Extract, ExtractKind, JsonText, Kept, MemoryChange, Message, ModelRecord, PlanState, ProgramEnd, ProgramStatus,
+    QuestionAsked, QuestionKind, Role, ToolCall, ToolEnd, Totals, TurnKind, TurnStart, UsageRecord,
 };
 
 fn printed(events: impl IntoIterator<Item = (&'static str, Event)>) -> String {
@@ -32,7 +33,7 @@ fn reply(text: &str) -> Event {
 }
 
 fn found(span: (usize, usize)) -> Event {
-    Extract { kind: "program".to_owned(), span: Some(span), ..Extract::default() }.into()
+    Extract { kind: ExtractKind::Program, span: Some(span), ..Extract::default() }.into()
 }
 
 fn call(name: &str, args: &str) -> Event {
@@ -57,7 +58,7 @@ fn a_turn_with_a_program_is_told_in_short_lines() {
     let program = "(let [a 1] (println a) (println (tool/orders {:region \"north\"})) (return {:sum (reduce + [1 2 3 4 5 6 7 8 9 10])}))";
     let said = printed([
         ("r0", start("sales", "ptc_lisp")),
-        ("r0/t1", TurnStart { kind: "must_return".to_owned(), ..TurnStart::default() }.into()),
+        ("r0/t1", TurnStart { kind: Some(TurnKind::MustReturn), ..TurnStart::default() }.into()),
         ("r0/t1", reply(program)),
         ("r0/t1", found((0, program.len()))),
         ("r0/t1/c0", call("orders", r#"{"region":"north"}"#)),
@@ -77,7 +78,7 @@ fn a_turn_with_a_program_is_told_in_short_lines() {
         (
             "r0/t1",
             ProgramEnd {
-                status: "return".to_owned(),
+                status: ProgramStatus::Return,
                 value: Some(Kept::Whole("{:sum 55}".to_owned())),
                 prints: owned(&["1", "two\nlines", "3", "4", "5"]),
                 warnings: owned(&["`call` is an older form"]),
@@ -142,7 +143,7 @@ fn an_error_shows_its_place_in_the_program() {
         (
             "r0/t1",
             ProgramEnd {
-                status: "error".to_owned(),
+                status: ProgramStatus::Error,
                 error: Some(error("type_error", "+ expects numbers")),
                 span: Some((25, 30)),
                 ..ProgramEnd::default()
@@ -207,10 +208,10 @@ boss · ptc_lisp · demo
 
 #[test]
 fn questions_answers_and_shortened_histories_are_told() {
-    let question = QuestionAsked { kind: "ask".to_owned(), text: "Which?".to_owned(), options: owned(&["a", "b"]) };
+    let question = QuestionAsked { kind: QuestionKind::Ask, text: "Which?".to_owned(), options: owned(&["a", "b"]) };
     let done = CompactionDone {
-        strategy: "trim".to_owned(),
-        reason: "turn_pressure".to_owned(),
+        strategy: CompactionStrategy::Trim,
+        reason: CompactionReason::TurnPressure,
         messages_before: 12,
         messages_after: 5,
         tokens_before: 4_100,
@@ -220,7 +221,7 @@ fn questions_answers_and_shortened_histories_are_told() {
     let said = printed([
         ("r0/t1", done.into()),
         ("r0/t1/c0/q0", question.into()),
-        ("r0/t1/c0/q0", AnswerGiven { by: "person".to_owned(), value: text(r#""a""#), edited: false }.into()),
+        ("r0/t1/c0/q0", AnswerGiven { by: Answerer::Person, value: text(r#""a""#), edited: false }.into()),
     ]);
     assert_eq!(
         said,

@@ -8,8 +8,8 @@ use ptc_core::text::width::width;
 
 use super::Printer;
 use crate::event::{
-    Address, AnswerGiven, CallStatus, CompactionDone, JsonText, MemoryChange, PlanState, ProgramEnd, QuestionAsked,
-    RunEnd, TasksKept, ToolCall, ToolEnd,
+    Address, AnswerGiven, CallStatus, CompactionDone, JsonText, MemoryChange, PlanState, ProgramEnd, ProgramStatus,
+    QuestionAsked, RunEnd, TasksKept, ToolCall, ToolEnd,
 };
 use crate::workbench::format::plural;
 use crate::workbench::wording::{self, Excerpt, cut};
@@ -79,7 +79,11 @@ impl<W: Write> Printer<W> {
             self.line(&format!("  … {more} more printed"));
         }
         if let Some(value) = &end.value {
-            let word = if end.status == "return" || end.status == "fail" { end.status.as_str() } else { "value" };
+            let word = if end.status == ProgramStatus::Return || end.status == ProgramStatus::Fail {
+                end.status.name()
+            } else {
+                "value"
+            };
             self.line(&format!("  {word} {}", short(value.text())));
         }
         if let Some(error) = &end.error {
@@ -159,7 +163,7 @@ impl<W: Write> Printer<W> {
         self.line(&format!(
             "  history shortened ({}, {}): {} {to} {} messages, ~{} {to} ~{} tokens",
             done.strategy,
-            done.reason.replace('_', " "),
+            done.reason.name().replace('_', " "),
             done.messages_before,
             done.messages_after,
             done.tokens_before,

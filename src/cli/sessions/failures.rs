@@ -2,12 +2,12 @@
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::width;
-use ptc_core::value::Json;
-use ptc_core::value::json::Node;
+use serde::Serialize;
 
 use super::search::with_place;
 use crate::cli::arguments::FailuresFlags;
-use crate::cli::{UsageError, exit, json, out, safe_line, tell};
+use crate::cli::{UsageError, exit, out, out_json, safe_line, tell};
+use crate::event::Address;
 use crate::session::index::{Query, Reading};
 use crate::workbench::format::plural;
 use crate::workbench::{FailureGroup, FailureReport, Workbench};
@@ -23,11 +23,11 @@ pub(super) fn failures(flags: &FailuresFlags, plain: bool, workbench: &Workbench
     let limit = if flags.limit == 0 { usize::MAX } else { flags.limit };
     let shown = report.groups.iter().take(limit);
     if flags.json {
-        out(&json::printable(&Json::object([
-            ("sessions", report.sessions.into()),
-            ("failures", total(&report).into()),
-            ("groups", Json::list(shown.map(members))),
-        ])));
+        out_json(&FailuresJson {
+            sessions: report.sessions,
+            failures: total(&report),
+            groups: shown.map(group_json).collect(),
+        });
         return Ok(exit::OK);
     }
     shown.for_each(|group| out(&if plain { spoken(group) } else { line(group) }));
@@ -42,23 +42,40 @@ fn total(report: &FailureReport) -> usize {
     report.groups.iter().map(|group| group.count).sum()
 }
 
-fn members(group: &FailureGroup) -> Json {
-    let meaning = Reason::from_name(&group.reason).map(|reason| Json::str(reason.row().meaning));
-    Json::object([
-        ("reason", Json::str(group.reason.as_str())),
-        ("path", if group.path.is_empty() { Node::Null.into() } else { Json::str(group.path.as_str()) }),
-        ("meaning", meaning.unwrap_or_default()),
-        ("count", group.count.into()),
-        ("sessions", group.sessions.into()),
-        (
-            "example",
-            Json::object([
-                ("session", Json::str(group.newest.id.as_str())),
-                ("agent", Json::str(group.newest.agent.as_str())),
-                ("address", Json::str(group.at.as_str())),
-            ]),
-        ),
-    ])
+/// What `--json` prints.
+#[derive(Serialize)]
+struct FailuresJson<'a> {
+    sessions: usize,
+    failures: usize,
+    groups: Vec<GroupJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct GroupJson<'a> {
+    reason: &'a str,
+    path: Option<&'a str>,
+    meaning: Option<&'static str>,
+    count: usize,
+    sessions: usize,
+    example: ExampleJson<'a>,
+}
+
+#[derive(Serialize)]
+struct ExampleJson<'a> {
+    session: &'a str,
+    agent: &'a str,
+    address: &'a Address,
+}
+
+fn group_json(group: &FailureGroup) -> GroupJson<'_> {
+    GroupJson {
+        reason: &group.reason,
+        path: Some(group.path.as_str()).filter(|path| !path.is_empty()),
+        meaning: Reason::from_name(&group.reason).map(|reason| reason.row().meaning),
+        count: group.count,
+        sessions: group.sessions,
+        example: ExampleJson { session: &group.newest.id, agent: &group.newest.agent, address: &group.at },
+    }
 }
 
 fn line(group: &FailureGroup) -> String {

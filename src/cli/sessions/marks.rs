@@ -1,10 +1,11 @@
 //! `sessions tag`, `note` and `mark`: what a person writes on sessions, runs and turns.
 
-use ptc_core::value::Json;
+use serde::Serialize;
 
 use crate::cli::arguments::{MarkFlags, NoteFlags, TagFlags};
-use crate::cli::{UsageError, exit, json, out, safe_line};
-use crate::session::{Mark, Marks};
+use crate::cli::{UsageError, exit, out, out_json, safe_line};
+use crate::event::Address;
+use crate::session::Mark;
 use crate::workbench::{MarkPlace, Workbench};
 
 pub(super) fn tag(flags: &TagFlags, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -41,22 +42,27 @@ pub(super) fn mark(flags: &MarkFlags, workbench: &Workbench) -> Result<u8, Usage
 
 fn told(place: &MarkPlace, mark: &Mark, as_json: bool) -> u8 {
     if as_json {
-        let at = place.at.as_ref().map_or_else(Json::default, |at| Json::str(at.as_str()));
-        let members =
-            [("session", Json::str(place.session.as_str())), ("address", at)].into_iter().chain(members(mark));
-        out(&json::printable(&Json::object(members.collect::<Vec<_>>())));
+        let mark = MarkJson { address: place.at.as_ref(), mark };
+        out_json(&PlaceJson { session: place.session.as_str(), mark });
     } else {
         out(&format!("{}  {}", safe_line(&place.to_string()), words(mark)));
     }
     exit::OK
 }
 
-fn members(mark: &Mark) -> [(&'static str, Json); 3] {
-    [
-        ("tags", Json::list(mark.tags.iter().map(|tag| Json::str(tag.as_str())))),
-        ("note", mark.note.as_deref().map_or_else(Json::default, Json::str)),
-        ("marked", mark.marked.into()),
-    ]
+/// What is written on a session or a place in it, as `--json` prints it.
+#[derive(Serialize)]
+pub(super) struct MarkJson<'a> {
+    pub(super) address: Option<&'a Address>,
+    #[serde(flatten)]
+    pub(super) mark: &'a Mark,
+}
+
+#[derive(Serialize)]
+struct PlaceJson<'a> {
+    session: &'a str,
+    #[serde(flatten)]
+    mark: MarkJson<'a>,
 }
 
 /// `★ #slow #wrong  the note`; empty when nothing is written.
@@ -65,12 +71,4 @@ pub(super) fn words(mark: &Mark) -> String {
     words.extend(mark.tags.iter().map(|tag| format!("#{}", safe_line(tag))));
     words.extend(mark.note.as_deref().map(safe_line));
     words.join(" ")
-}
-
-/// What is written on a session and in it, as JSON.
-pub(super) fn of_session(marks: &Marks, id: &str) -> Json {
-    Json::list(marks.of_session(id).map(|(at, mark)| {
-        let at = at.map_or_else(Json::default, |at| Json::str(at.as_str()));
-        Json::object([("address", at)].into_iter().chain(members(mark)).collect::<Vec<_>>())
-    }))
 }

@@ -1,20 +1,29 @@
 //! `sessions recover`: what can be read of a damaged session, as a new one.
 
-use ptc_core::value::Json;
+use serde::Serialize;
 
 use crate::cli::arguments::RecoverFlags;
-use crate::cli::{UsageError, exit, json, out, safe, safe_line, tell};
+use crate::cli::{UsageError, exit, out, out_json, safe, safe_line, tell};
 use crate::workbench::Workbench;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct RecoveredJson<'a> {
+    session: &'a str,
+    path: String,
+    events: u64,
+    lost: &'a [String],
+}
 
 pub(super) fn recover(flags: &RecoverFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let done = workbench.recover(&flags.session)?;
     if flags.json {
-        out(&json::printable(&Json::object([
-            ("session", Json::str(done.id.as_str())),
-            ("path", Json::str(done.path.display().to_string())),
-            ("events", done.events.into()),
-            ("lost", Json::list(done.lost.iter().map(|line| Json::str(line.as_str())))),
-        ])));
+        out_json(&RecoveredJson {
+            session: done.id.as_str(),
+            path: done.path.display().to_string(),
+            events: done.events,
+            lost: &done.lost,
+        });
         return Ok(exit::OK);
     }
     done.lost.iter().for_each(|line| tell(&format!("damage: {}", safe_line(line))));

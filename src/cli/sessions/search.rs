@@ -1,11 +1,11 @@
 //! `sessions search`: sessions that hold words and are what filters say, with the places of the words.
 
-use ptc_core::value::Json;
-use ptc_core::value::json::Node;
+use serde::Serialize;
 
-use super::{line, members};
+use super::{SummaryJson, line};
 use crate::cli::arguments::SearchFlags;
-use crate::cli::{UsageError, exit, json, out, safe_line, tell};
+use crate::cli::{UsageError, exit, out, out_json, safe_line, tell};
+use crate::event::Address;
 use crate::session::index::{FILTERS, Found, Match, QueryError, Reading};
 use crate::workbench::Workbench;
 
@@ -19,17 +19,12 @@ pub(super) fn search(flags: &SearchFlags, plain: bool, workbench: &Workbench) ->
     let marks = workbench.marks()?;
     let shown = report.found.iter().take(limit);
     if flags.json {
-        let sessions = shown.map(|found| {
-            let mut members = members(&found.summary, &marks);
-            members.push(("count", found.count.into()));
-            members.push(("matches", Json::list(found.matches.iter().map(of_match))));
-            Json::object(members)
+        let sessions = shown.map(|found| FoundJson {
+            summary: SummaryJson::new(&found.summary, &marks),
+            count: found.count,
+            matches: found.matches.iter().map(match_json).collect(),
         });
-        out(&json::printable(&Json::object([
-            ("searched", report.searched.into()),
-            ("found", report.found.len().into()),
-            ("sessions", Json::list(sessions)),
-        ])));
+        out_json(&SearchJson { searched: report.searched, found: report.found.len(), sessions: sessions.collect() });
         return Ok(exit::OK);
     }
     for found in shown {
@@ -62,15 +57,40 @@ fn told(found: &[Found], searched: usize, limit: usize) -> String {
     format!("{} of {searched} sessions{more}", found.len())
 }
 
-fn of_match(found: &Match) -> Json {
+/// What `--json` prints.
+#[derive(Serialize)]
+struct SearchJson<'a> {
+    searched: usize,
+    found: usize,
+    sessions: Vec<FoundJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct FoundJson<'a> {
+    #[serde(flatten)]
+    summary: SummaryJson<'a>,
+    count: usize,
+    matches: Vec<MatchJson<'a>>,
+}
+
+/// A match; its highlight counts characters of the excerpt.
+#[derive(Serialize)]
+struct MatchJson<'a> {
+    address: Option<&'a Address>,
+    field: &'static str,
+    excerpt: &'a str,
+    highlight: [usize; 2],
+}
+
+fn match_json(found: &Match) -> MatchJson<'_> {
     let (start, end) = found.highlight;
-    let chars = |end: usize| Json::from(found.excerpt.get(..end).map_or(0, |text| text.chars().count()));
-    Json::object([
-        ("address", if found.at.as_str().is_empty() { Node::Null.into() } else { Json::str(found.at.as_str()) }),
-        ("field", Json::str(found.field.name())),
-        ("excerpt", Json::str(found.excerpt.as_str())),
-        ("highlight", Json::list([chars(start), chars(end)])),
-    ])
+    let chars = |end: usize| found.excerpt.get(..end).map_or(0, |text| text.chars().count());
+    MatchJson {
+        address: Some(&found.at).filter(|at| !at.as_str().is_empty()),
+        field: found.field.name(),
+        excerpt: &found.excerpt,
+        highlight: [chars(start), chars(end)],
+    }
 }
 
 fn of_line(found: &Match, plain: bool) -> String {

@@ -9,7 +9,7 @@ use ptc_core::lisp::{Memory, Outcome, Signal};
 use ptc_core::value::{Bounds, Value};
 
 use super::state::{Driver, Halt};
-use crate::event::{Address, QuestionAsked};
+use crate::event::{Address, QuestionAsked, QuestionKind};
 use crate::port::{Breakpoint, Checkpoint, Question};
 use crate::tool::Tool;
 
@@ -59,14 +59,14 @@ impl Driver<'_> {
 
     /// Does the run stop because it has come to one of these?
     fn breaks(&self, question: &Address, met: &[Breakpoint]) -> bool {
-        let recorded = self.ports.history.asked(question, QuestionAsked::BREAKPOINT);
+        let recorded = self.ports.history.asked(question, &QuestionKind::Breakpoint);
         recorded.unwrap_or_else(|| self.ports.person.stops_at(Checkpoint::Breakpoints(met)))
     }
 
     /// Waits until the user lets the run continue.
     async fn wait_at(&self, at: &Address, asked: Address, text: String) -> Result<(), Halt> {
         let options = vec![GO_ON.to_owned()];
-        let kind = QuestionAsked::BREAKPOINT.to_owned();
+        let kind = QuestionKind::Breakpoint;
         self.emit(&asked, QuestionAsked { kind, text: text.clone(), options: options.clone() }).await?;
         self.answer(at, Question { address: asked, text, options, gate: None }).await.map(drop)
     }

@@ -18,7 +18,7 @@ use super::child::shaped;
 use super::state::{Driver, Halt};
 use crate::engine::history::RecordedCall;
 use crate::engine::modes::{ToolResult, unknown_tool};
-use crate::event::{Address, CallStatus, ErrorRecord, JsonText, QuestionAsked, ToolCall, ToolEnd};
+use crate::event::{Address, CallStatus, ErrorRecord, JsonText, QuestionKind, ToolCall, ToolEnd};
 use crate::port::SinkError;
 use crate::tool::{Builtin, Failure, Invocation, Kind, Tool, canonical, plain_text};
 
@@ -57,7 +57,7 @@ impl Driver<'_> {
         let cached = remembered.is_some();
         let edited = self.ports.history.replacement(at).is_some();
         // A result that is written by hand needs no consent, unless the recording holds the question.
-        let asks = !cached && (!edited || self.is_awaited(&at.question(0), QuestionAsked::CONSENT));
+        let asks = !cached && (!edited || self.is_awaited(&at.question(0), &QuestionKind::Consent));
         if asks && let Some(record) = self.denied(at, tool, &args).await? {
             return self.refuse(at, target, json_text(&args), record).await;
         }

@@ -8,12 +8,10 @@ use ptc_core::value::{Json, Value};
 
 use super::state::{Driver, Halt};
 use crate::engine::history::{answer_text, is_unknown, was_asked};
-use crate::event::{Address, AnswerGiven, ErrorRecord, JsonText, QuestionAsked};
+use crate::event::{Address, AnswerGiven, Answerer, Decision, ErrorRecord, JsonText, QuestionAsked, QuestionKind};
 use crate::port::Question;
-use crate::tool::{ALLOW_FLAG, Decision, NOBODY, Ruling, Tool};
+use crate::tool::{ALLOW_FLAG, Ruling, Tool};
 
-/// Who gives the answers that no policy gives, as it is recorded.
-const USER: &str = "person";
 /// Characters of the arguments that a question shows.
 const ARGS_CHARS: usize = 2_000;
 /// The answers to the question about a call whose outcome is unknown: make it again, or continue without its result.
@@ -26,13 +24,13 @@ impl Driver<'_> {
         // One question at a time: of two calls that come together the second knows what was decided about the first.
         let _asking = self.input.tree.asking().await;
         let asked = at.question(0);
-        let recorded = self.ports.history.asked(&asked, QuestionAsked::CONSENT);
+        let recorded = self.ports.history.asked(&asked, &QuestionKind::Consent);
         if !recorded.unwrap_or_else(|| !self.input.tree.allows(&definition)) {
             return Ok(None);
         }
         let text = question(tool, &definition, args);
         let options: Vec<String> = Decision::ALL.iter().map(|decision| decision.name().to_owned()).collect();
-        let (kind, shown) = (QuestionAsked::CONSENT.to_owned(), options.clone());
+        let (kind, shown) = (QuestionKind::Consent, options.clone());
         self.emit(&asked, QuestionAsked { kind, text: text.clone(), options }).await?;
         let (ruling, unread) = if let Some(ruling) = self.ruling(&asked, &definition) {
             let value = JsonText::of(&Json::str(ruling.decision.name()));
@@ -46,7 +44,7 @@ impl Driver<'_> {
                 self.ports.tools.keep(&definition);
             }
             let unread = decision.is_none().then(|| format!(" (`{answer}` is none of once, run, always, deny)"));
-            (Ruling::new(USER, decision.unwrap_or(Decision::Deny)), unread.unwrap_or_default())
+            (Ruling::new(Answerer::Person, decision.unwrap_or(Decision::Deny)), unread.unwrap_or_default())
         };
         match ruling.decision {
             Decision::Once => Ok(None),
@@ -56,7 +54,7 @@ impl Driver<'_> {
             }
             Decision::Deny => {
                 let name = &tool.name;
-                let message = if ruling.by == NOBODY {
+                let message = if ruling.by == Answerer::Nobody {
                     format!(
                         "the tool {name} was not called: nobody is there to allow it; start with {ALLOW_FLAG} to allow such tools"
                     )
@@ -74,13 +72,13 @@ impl Driver<'_> {
         if let Some(given) = history.answer(asked) {
             let decision = Decision::read(&answer_text(&given, None)).unwrap_or(Decision::Deny);
             // An answer of the user is read again where the question is asked.
-            return (given.by != USER).then(|| Ruling::new(given.by, decision));
+            return (given.by != Answerer::Person).then(|| Ruling::new(given.by, decision));
         }
         if self.ports.person.has_answer(asked) {
             return None;
         }
         // A run that waits for this answer keeps waiting: a policy may allow the call, not deny it.
-        let is_awaited = was_asked(history, asked, QuestionAsked::CONSENT);
+        let is_awaited = was_asked(history, asked, &QuestionKind::Consent);
         self.ports.tools.ruling(definition).filter(|ruling| ruling.decision != Decision::Deny || !is_awaited)
     }
 
@@ -95,7 +93,7 @@ impl Driver<'_> {
             "The call of the tool {name} was begun before, and what came of it is not in this session: it may have taken effect. Make it again (repeat), or go on without its result (skip)?"
         );
         let options = AGAIN.map(ToOwned::to_owned).to_vec();
-        let (kind, shown, offered) = (QuestionAsked::OUTCOME.to_owned(), text.clone(), options.clone());
+        let (kind, shown, offered) = (QuestionKind::Outcome, text.clone(), options.clone());
         self.emit(&asked, QuestionAsked { kind, text, options }).await?;
         let answer = self.answer(at, Question { address: asked, text: shown, options: offered, gate: None }).await?;
         if answer.trim().eq_ignore_ascii_case(AGAIN[0]) {

@@ -10,7 +10,7 @@ use ptc_core::text::estimate_tokens;
 use ptc_core::value::Json;
 
 use crate::agent::{Compaction, Plan};
-use crate::event::{self, Address, CompactionDone, Role, RunText, Said};
+use crate::event::{self, Address, CompactionDone, CompactionReason, CompactionStrategy, Role, RunText, Said};
 use crate::model::{Content, Message, Reply};
 use crate::prompt;
 
@@ -147,13 +147,13 @@ impl Conversation {
         }
         let after = self.tokens(&kept);
         let over = most.is_some_and(|most| after >= most);
-        let reason = if by_turns { "turn_pressure" } else { "token_pressure" };
+        let reason = if by_turns { CompactionReason::TurnPressure } else { CompactionReason::TokenPressure };
         let counts = vec![
             ("kept_recent_turns".to_owned(), keep_turns.into()),
             ("kept_initial_user".to_owned(), u64::from(keep_first)),
             ("over_budget".to_owned(), u64::from(over)),
         ];
-        let done = compaction(("trim", reason), (&whole, before), (&kept, after), counts);
+        let done = compaction((CompactionStrategy::Trim, reason), (&whole, before), (&kept, after), counts);
         Some((kept, done))
     }
 
@@ -165,7 +165,12 @@ impl Conversation {
     ) -> (Vec<(u32, u32)>, CompactionDone) {
         let kept = ranges(self.order.first().into_iter().chain(self.order.last()).copied());
         let sizes = (self.tokens(before), self.tokens(&kept));
-        let done = compaction(("coalesce", "turn_pressure"), (before, sizes.0), (&kept, sizes.1), counts);
+        let done = compaction(
+            (CompactionStrategy::Coalesce, CompactionReason::TurnPressure),
+            (before, sizes.0),
+            (&kept, sizes.1),
+            counts,
+        );
         (kept, done)
     }
 
@@ -196,15 +201,15 @@ impl Conversation {
 
 /// The record of a shortened request: strategy and reason, messages and tokens before and after.
 fn compaction(
-    (strategy, reason): (&str, &str),
+    (strategy, reason): (CompactionStrategy, CompactionReason),
     (before, tokens_before): (&[(u32, u32)], u64),
     (after, tokens_after): (&[(u32, u32)], u64),
     counts: Vec<(String, u64)>,
 ) -> CompactionDone {
     let count = |ranges: &[(u32, u32)]| ranges.iter().map(|(from, to)| to - from + 1).sum();
     CompactionDone {
-        strategy: strategy.to_owned(),
-        reason: reason.to_owned(),
+        strategy,
+        reason,
         messages_before: count(before),
         messages_after: count(after),
         tokens_before,

@@ -33,12 +33,12 @@ impl Driver<'_> {
     ) -> Result<Option<String>, Halt> {
         let asked = at.question(self.questions.load(Ordering::Relaxed));
         // A user who is the model sees the request and writes the reply anyway.
-        let is_own_reply = self.ports.model.is_person() && !self.is_awaited(&asked, gate.name());
+        let is_own_reply = self.ports.model.is_person() && !self.is_awaited(&asked, &gate.question_kind());
         if is_own_reply || !self.intercepts(&asked, gate) {
             return Ok(None);
         }
         self.questions.fetch_add(1, Ordering::Relaxed);
-        let asks = QuestionAsked { kind: gate.name().to_owned(), text: gate.says().to_owned(), options: Vec::new() };
+        let asks = QuestionAsked { kind: gate.question_kind(), text: gate.says().to_owned(), options: Vec::new() };
         self.emit(&asked, asks).await?;
         let question = Question { address: asked, text: shown(self), options: Vec::new(), gate: Some(gate) };
         let text = question.text.clone();
@@ -54,7 +54,7 @@ impl Driver<'_> {
 
     /// Does the run stop at this gate? `question`: the address that its question would have.
     fn intercepts(&self, question: &Address, gate: Gate) -> bool {
-        let recorded = self.ports.history.asked(question, gate.name());
+        let recorded = self.ports.history.asked(question, &gate.question_kind());
         recorded.unwrap_or_else(|| self.ports.person.stops_at(Checkpoint::Gate(gate)))
     }
 
@@ -127,7 +127,7 @@ impl Driver<'_> {
             return Ok(result);
         }
         let gate = Gate::Result;
-        let asks = QuestionAsked { kind: gate.name().to_owned(), text: gate.says().to_owned(), options: Vec::new() };
+        let asks = QuestionAsked { kind: gate.question_kind(), text: gate.says().to_owned(), options: Vec::new() };
         self.emit(&asked, asks).await?;
         let shown = match &result {
             Ok(value) => Json::from(value).to_pretty(),

@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep_until};
 use super::state::{Driver, Halt};
 use crate::engine::history::InterruptedProgram;
 use crate::engine::modes::{ProgramRun, program_error};
-use crate::event::{Address, ErrorRecord, Kept, ProgramEnd};
+use crate::event::{Address, ErrorRecord, Kept, ProgramEnd, ProgramStatus};
 use crate::program::{Job, Tools};
 
 /// Items of each collection that a recorded value shows.
@@ -94,7 +94,7 @@ impl Driver<'_> {
     async fn broken_off(&self, at: &Address, record: ErrorRecord) -> Result<Halt, Halt> {
         let error = ErrorRecord::new(Reason::Cancelled, "the program was stopped");
         let end = ProgramEnd {
-            status: "error".to_owned(),
+            status: ProgramStatus::Error,
             error: Some(error),
             interrupted: true,
             below: self.usage.children(),
@@ -212,13 +212,13 @@ fn is_interruption(reason: Reason) -> bool {
 fn ending(outcome: &Outcome) -> ProgramEnd {
     let shown = |value: &Value| Kept::of(value.print(Bounds { items: Some(KEPT_ITEMS), chars: None }).text);
     let (status, value, error) = match &outcome.result {
-        Ok((Signal::Value, value)) => ("value", Some(shown(value)), None),
-        Ok((Signal::Return, value)) => ("return", Some(shown(value)), None),
-        Ok((Signal::Fail, value)) => ("fail", Some(shown(value)), None),
-        Err(error) => ("error", None, Some(error)),
+        Ok((Signal::Value, value)) => (ProgramStatus::Value, Some(shown(value)), None),
+        Ok((Signal::Return, value)) => (ProgramStatus::Return, Some(shown(value)), None),
+        Ok((Signal::Fail, value)) => (ProgramStatus::Fail, Some(shown(value)), None),
+        Err(error) => (ProgramStatus::Error, None, Some(error)),
     };
     ProgramEnd {
-        status: status.to_owned(),
+        status,
         value,
         prints: outcome.prints.clone(),
         summaries: outcome.summaries.clone(),

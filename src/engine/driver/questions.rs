@@ -9,7 +9,7 @@ use ptc_core::value::json::Node;
 
 use super::state::{Driver, Halt};
 use crate::engine::history::{answer_text, was_asked};
-use crate::event::{Address, AnswerGiven, JsonText, QuestionAsked};
+use crate::event::{Address, AnswerGiven, Answerer, JsonText, QuestionAsked, QuestionKind};
 use crate::model::{Request, everything};
 use crate::port::Question;
 
@@ -21,7 +21,7 @@ impl Driver<'_> {
             [] => text.clone(),
             options => format!("{text}\n({})", options.join(" | ")),
         };
-        self.emit(&asked, QuestionAsked { kind: "ask".to_owned(), text, options }).await?;
+        self.emit(&asked, QuestionAsked { kind: QuestionKind::Ask, text, options }).await?;
         self.answer(at, Question { address: asked, text: shown, options: Vec::new(), gate: None }).await
     }
 
@@ -29,9 +29,9 @@ impl Driver<'_> {
     pub(super) async fn ask_for_reply(&self, at: &Address, request: &Request) -> Result<String, Halt> {
         let asked = at.question(self.questions_at(at));
         let text = format!("What does the model reply to the request of {at}?");
-        let kind = QuestionAsked::REPLY.to_owned();
+        let kind = QuestionKind::Reply;
         self.emit(&asked, QuestionAsked { kind, text, options: Vec::new() }).await?;
-        if !self.is_awaited(&asked, QuestionAsked::REPLY) {
+        if !self.is_awaited(&asked, &QuestionKind::Reply) {
             return Err(Halt::Wait(asked));
         }
         let question = Question { address: asked, text: everything(request), options: Vec::new(), gate: None };
@@ -55,7 +55,7 @@ impl Driver<'_> {
                 let as_it_is = question.gate.is_some() && !edited;
                 let value = if as_it_is { Json::from(Node::Bool(true)) } else { Json::str(answer.as_str()) };
                 let value = JsonText::of(&value);
-                self.emit(&question.address, AnswerGiven { by: "person".to_owned(), value, edited }).await?;
+                self.emit(&question.address, AnswerGiven { by: Answerer::Person, value, edited }).await?;
                 Ok(answer)
             }
             None if self.ports.stop.reason().is_some() => Err(self.interrupted(at).await),
@@ -69,14 +69,14 @@ impl Driver<'_> {
     }
 
     /// Was this asked in a recording without an answer, or is its answer known beforehand?
-    pub(super) fn is_awaited(&self, question: &Address, kind: &str) -> bool {
+    pub(super) fn is_awaited(&self, question: &Address, kind: &QuestionKind) -> bool {
         was_asked(self.ports.history, question, kind) || self.ports.person.has_answer(question)
     }
 
     /// Stops the run as the recording says it was stopped during the turn of this address.
     pub(super) fn stop_as_recorded(&self, at: &Address) {
         if let Some(interrupt) = self.ports.history.interrupt(&at.turn_part()) {
-            self.ports.stop.now(&interrupt.reason, &interrupt.by);
+            self.ports.stop.now(interrupt);
         }
     }
 

@@ -12,7 +12,9 @@ use tokio::time::{Instant, sleep_until};
 
 use super::parts::Parts;
 use super::state::{Driver, Halt};
-use crate::event::{Address, ErrorRecord, Event, Interrupt, JsonText, ReplyEnd, ReplyStatus, RequestMade};
+use crate::event::{
+    Address, ErrorRecord, Event, Interrupt, InterruptReason, JsonText, ReplyEnd, ReplyStatus, RequestMade,
+};
 use crate::model::{Call, ErrorClass, Finish, ModelError, ModelEvent, Reply, Request, Written, typed};
 use crate::port::SinkError;
 use crate::prompt::{self, Asked};
@@ -36,7 +38,7 @@ impl Driver<'_> {
             messages: ranges,
             tools: request.tools.clone(),
             tool_names: request.tool_names.clone(),
-            want: request.want.name().to_owned(),
+            want: request.want,
             schema: request.schema.as_ref().map(JsonText::of),
             options: request.options.clone(),
             cache: request.cache,
@@ -68,7 +70,7 @@ impl Driver<'_> {
         let was_stopped = stop.reason().is_some();
         let recorded = self.ports.history.reply_interrupt(at);
         if let Some(interrupt) = &recorded {
-            stop.now(&interrupt.reason, &interrupt.by);
+            stop.now(interrupt.clone());
         }
         let is_over = recorded.is_none() && was_stopped;
 
@@ -219,7 +221,7 @@ impl Driver<'_> {
     /// The failure of a run that was stopped.
     pub(super) fn stopped(&self, interrupt: Option<&Interrupt>) -> ErrorRecord {
         match interrupt {
-            Some(interrupt) if interrupt.reason == Reason::MissionTimeout.name() => self.mission_over(),
+            Some(interrupt) if interrupt.reason == InterruptReason::MissionTimeout => self.mission_over(),
             Some(interrupt) => {
                 ErrorRecord::new(Reason::Cancelled, format!("the run was stopped by a {}", interrupt.by))
             }

@@ -10,7 +10,7 @@ use crate::agent::{Plan, Step};
 use crate::engine::input::{Carry, Input};
 use crate::engine::modes::{Answered, Start, machine};
 use crate::engine::ports::Ports;
-use crate::event::{Address, ErrorRecord, JsonText, Notice, RunEnd, RunStart, RunWait, UsageRecord};
+use crate::event::{Address, ErrorRecord, JsonText, Notice, NoticeLevel, RunEnd, RunStart, RunWait, UsageRecord};
 use crate::port::SinkError;
 use crate::prompt::ptc_lisp::Kept;
 
@@ -70,8 +70,8 @@ impl Driver<'_> {
             self.warn(run, text).await?;
         }
         for consent in &input.consents {
-            let level = if consent.failed.is_some() { "warning" } else { "info" };
-            self.emit(run, Notice { level: level.to_owned(), text: consent.told() }).await?;
+            let level = if consent.failed.is_some() { NoticeLevel::Warning } else { NoticeLevel::Info };
+            self.emit(run, Notice { level, text: consent.told() }).await?;
         }
         Ok(())
     }

@@ -17,7 +17,9 @@ use crate::engine::history::{Settled, WorkDone};
 use crate::engine::input::Input;
 use crate::engine::modes::View;
 use crate::engine::ports::Ports;
-use crate::event::{Address, Below, Envelope, ErrorRecord, Event, Message, MessagePart, Notice, Role, Source, Tokens};
+use crate::event::{
+    Address, Below, Envelope, ErrorRecord, Event, Message, MessagePart, Notice, NoticeLevel, Role, Source, Tokens,
+};
 use crate::port::SinkError;
 
 /// Why a run ends early.
@@ -144,12 +146,12 @@ impl<'a> Driver<'a> {
 
     /// Emits a warning.
     pub(super) async fn warn(&self, address: &Address, text: impl Into<String>) -> Result<(), SinkError> {
-        self.emit(address, Notice { level: "warning".to_owned(), text: text.into() }).await
+        self.emit(address, Notice { level: NoticeLevel::Warning, text: text.into() }).await
     }
 
     /// Emits a notice that is no warning.
     pub(super) async fn inform(&self, address: &Address, text: impl Into<String>) -> Result<(), SinkError> {
-        self.emit(address, Notice { level: "info".to_owned(), text: text.into() }).await
+        self.emit(address, Notice { level: NoticeLevel::Info, text: text.into() }).await
     }
 
     /// Adds a message to the conversation and emits it. The event that counts is added: a lenient replay keeps the recorded message.

@@ -8,12 +8,15 @@ use super::clock::whole_ms;
 use super::state::{Driver, Halt};
 use crate::agent::Diagnostic;
 use crate::engine::modes::RunInputs;
-use crate::event::{Address, Check, ErrorRecord, IssueRecord, Left, Tokens, TurnEnd, TurnStart};
+use crate::event::{
+    Address, Check, CheckLayer, ErrorRecord, Interrupt, InterruptReason, InterruptSource, IssueRecord, IssueSeverity,
+    Left, Tokens, TurnEnd, TurnKind, TurnStart,
+};
 use crate::port::SinkError;
 
 impl Driver<'_> {
     /// Begins the next turn of this kind. Errors: the budget that does not allow it.
-    pub(super) async fn begin_turn(&mut self, kind: &str) -> Result<Address, Halt> {
+    pub(super) async fn begin_turn(&mut self, kind: Option<TurnKind>) -> Result<Address, Halt> {
         let (plan, tree) = (self.plan, &self.input.tree);
         let address = self.turn();
         let recorded = self.ports.history.turn(&address);
@@ -39,7 +42,7 @@ impl Driver<'_> {
         };
         let left = Left { turns, tree: Some(tree), tokens, mission_ms };
         let stopped = stop.map(|reason| reason.name().to_owned());
-        let start = TurnStart { now: now_ms, kind: kind.to_owned(), left, waited: waited_ms, stop: stopped };
+        let start = TurnStart { now: now_ms, kind, left, waited: waited_ms, stop: stopped };
         self.emit(&address, start).await?;
         match stop {
             Some(Reason::MissionTimeout) => Err(Halt::Fail(self.mission_over())),
@@ -77,7 +80,7 @@ impl Driver<'_> {
         let ok = !findings.iter().any(Diagnostic::is_error);
         if !findings.is_empty() {
             let issues = findings.iter().map(issue_record).collect();
-            self.emit(at, Check { layer: "args".to_owned(), ok, issues }).await?;
+            self.emit(at, Check { layer: CheckLayer::Args, ok, issues }).await?;
         }
         if ok {
             return Ok(context);
@@ -107,7 +110,7 @@ impl Driver<'_> {
     /// Stops the run when its mission time is over.
     pub(super) fn stop_when_due(&self) {
         if self.due().is_some_and(|due| due <= Instant::now()) {
-            self.ports.stop.now(Reason::MissionTimeout.name(), "limit");
+            self.ports.stop.now(Interrupt { reason: InterruptReason::MissionTimeout, by: InterruptSource::Limit });
         }
     }
 
@@ -127,7 +130,7 @@ fn issue_record(finding: &Diagnostic) -> IssueRecord {
     let message = named.map_or(finding.message.as_str(), |rest| rest.trim_start_matches([':', ' ']));
     IssueRecord {
         path: finding.key.clone(),
-        severity: if finding.is_error() { "error" } else { "warning" }.to_owned(),
+        severity: if finding.is_error() { IssueSeverity::Error } else { IssueSeverity::Warning },
         message: message.to_owned(),
         ..IssueRecord::default()
     }

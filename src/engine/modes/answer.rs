@@ -148,7 +148,7 @@ pub(in crate::engine) fn field(plan: &Plan, name: &str, value: &Json) -> Vec<Iss
     let here = |field: &&Field| signature::underscored(&field.name) == signature::underscored(name);
     let Some(field) = fields.iter().find(here).filter(|_| plan.raw_schema.is_none()) else { return Vec::new() };
     let alone = Type::Record { fields: vec![field.clone()], closed: false };
-    let json = Json::object([(name, value.clone())]);
+    let json = Json::empty().with(name, value.clone());
     typed(&alone, &json, plan.recovery).map_or_else(|issue| vec![issue], |trial| trial.issues)
 }
 

@@ -7,7 +7,7 @@ use ptc_core::template::TemplateError;
 use ptc_core::value::{Json, Value};
 
 use crate::agent::Plan;
-use crate::event::{Address, ErrorRecord, Event, MessagePart, Notice, Role, Source, Tokens};
+use crate::event::{Address, ErrorRecord, Event, MessagePart, Notice, NoticeLevel, Role, Source, Tokens};
 use crate::program::Job;
 use crate::prompt::Asked;
 use crate::prompt::json::Opening;
@@ -215,7 +215,7 @@ impl Effects {
     }
 
     pub(super) fn warn(&mut self, text: impl Into<String>) {
-        self.emit(Notice { level: "warning".to_owned(), text: text.into() });
+        self.emit(Notice { level: NoticeLevel::Warning, text: text.into() });
     }
 
     pub(super) fn say(&mut self, role: Role, source: Source, parts: Vec<MessagePart>) {

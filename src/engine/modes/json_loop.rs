@@ -20,7 +20,7 @@ use super::machine::{Machine, RunInputs};
 use super::refs::Refs;
 use super::verdict::{answer_check, ending, extract_event, is_cut, truncated, withheld};
 use crate::agent::{Given, Plan, Variant};
-use crate::event::{ErrorRecord, Extract, MessagePart, NativeCall, Role, Source, hex_sha};
+use crate::event::{ErrorRecord, Extract, ExtractKind, MessagePart, NativeCall, Role, Source, hex_sha};
 use crate::model::{Reply, Written};
 use crate::prompt::json_loop as texts;
 
@@ -98,7 +98,7 @@ impl JsonLoopMachine {
         let calls: Result<Vec<_>, ErrorRecord> = reply.calls.iter().map(|call| native(view.plan, call)).collect();
         let mut effects = Effects::default();
         effects.emit(Extract {
-            kind: "control".to_owned(),
+            kind: ExtractKind::Control,
             rule: Some("native".to_owned()),
             candidates: u32::try_from(reply.calls.len()).unwrap_or(u32::MAX),
             sha: hex_sha(reply.text.as_bytes()),
@@ -343,7 +343,7 @@ fn no_tool(plan: &Plan, name: &str) -> String {
 }
 
 fn control_extract(read: &ControlReply, reply: &Reply) -> Extract {
-    let event = extract_event("control", &read.extracted, &reply.text);
+    let event = extract_event(ExtractKind::Control, &read.extracted, &reply.text);
     let rule = if read.is_prose { Some("prose".to_owned()) } else { event.rule.clone() };
     Extract { rule, ..event }
 }

@@ -2,6 +2,7 @@
 //!
 //! The driver of a run, the preview, the judge of typed replies and tests call nothing else.
 
+use crate::event::TurnKind;
 use ptc_core::lisp::{Memory, Outcome};
 use ptc_core::value::{Map, Value};
 
@@ -37,8 +38,8 @@ pub trait Machine: Send {
     fn open(&mut self, view: &View<'_>, inputs: Option<RunInputs>) -> Decision;
 
     /// The kind of the turn that begins, as it is recorded.
-    fn turn_kind(&self, _view: &View<'_>) -> &'static str {
-        ""
+    fn turn_kind(&self, _view: &View<'_>) -> Option<TurnKind> {
+        None
     }
 
     /// The request of a turn.

@@ -15,7 +15,7 @@ use super::decision::View;
 use super::verdict::ending;
 use super::workspace::Workspace;
 use crate::agent::{Completion, Plan, Transport};
-use crate::event::{ErrorRecord, Extract, JsonText, Kept, MessagePart, NativeCall, hex_sha};
+use crate::event::{ErrorRecord, Extract, ExtractKind, JsonText, Kept, MessagePart, NativeCall, hex_sha};
 use crate::model::Reply;
 use crate::prompt::ptc_lisp::LISP_EVAL;
 use crate::tool::plain_text;
@@ -126,7 +126,7 @@ fn reduced(view: &View<'_>, program: &Program, reply: &str) -> Vec<MessagePart> 
 /// The event of a program in the text of a reply.
 fn text_extract(plan: &Plan, found: &Result<Program, NoProgram>, reply: &str) -> Extract {
     let sha = hex_sha(reply.as_bytes());
-    let kind = "program".to_owned();
+    let kind = ExtractKind::Program;
     match found {
         Ok(program) => Extract {
             kind,
@@ -152,7 +152,7 @@ fn text_extract(plan: &Plan, found: &Result<Program, NoProgram>, reply: &str) ->
 /// The event of a program among the native calls of a reply.
 pub(super) fn call_extract(reply: &Reply, program: Result<&str, &ErrorRecord>) -> Extract {
     Extract {
-        kind: "program".to_owned(),
+        kind: ExtractKind::Program,
         rule: program.is_ok().then(|| LISP_EVAL.to_owned()),
         candidates: u32::try_from(reply.calls.len()).unwrap_or(u32::MAX),
         sha: hex_sha(reply.text.as_bytes()),

@@ -25,7 +25,7 @@ use super::verdict::{check_event, feedback as json_feedback, read_answer, withhe
 use super::workspace::{Workspace, too_large};
 
 use crate::agent::{Compaction, Completion, Given, MemoryStrategy, Plan};
-use crate::event::{ErrorRecord, MessagePart, NativeCall, Notice, Role, Source};
+use crate::event::{self, CheckLayer, ErrorRecord, MessagePart, NativeCall, Notice, NoticeLevel, Role, Source};
 use crate::model::{Reply, Written};
 use crate::prompt::ptc_lisp::feedback::{self, Standing, TurnKind};
 use crate::prompt::ptc_lisp::{self as prompt, Kept, LISP_EVAL};
@@ -218,7 +218,7 @@ impl PtcMachine {
         let plan = view.plan;
         let (answer, issues) = checked(plan, value);
         if plan.signature.output.is_some() || !issues.is_empty() {
-            effects.emit(check_event("return", answer.is_some(), &issues));
+            effects.emit(check_event(CheckLayer::Return, answer.is_some(), &issues));
         }
         let Some(value_out) = answer else {
             let record = ErrorRecord::new(Reason::ReturnValidationFailed, answer::joined(&issues));
@@ -231,7 +231,7 @@ impl PtcMachine {
             return Verdict::Over(too_large(plan));
         }
         for text in losses(plan, value) {
-            effects.emit(Notice { level: "info".to_owned(), text });
+            effects.emit(Notice { level: NoticeLevel::Info, text });
         }
         self.record_plan(plan, effects);
         Verdict::Answer(value_out.into())
@@ -272,7 +272,7 @@ impl PtcMachine {
         if plan.output.base() == &Type::Datetime
             && let (issues, Some(value)) = answer::fit(plan, &text())
         {
-            effects.emit(check_event("return", true, &issues));
+            effects.emit(check_event(CheckLayer::Return, true, &issues));
             return Verdict::Done(value.into());
         }
         let (answer, found) = read_answer(plan, reply, effects);
@@ -293,7 +293,7 @@ impl PtcMachine {
         if let Some(value) = answer {
             return Verdict::Answer(Answered { value, summary: Some(text), ..Answered::default() });
         }
-        effects.emit(check_event("return", false, &issues));
+        effects.emit(check_event(CheckLayer::Return, false, &issues));
         let record = ErrorRecord::new(Reason::ReturnValidationFailed, answer::joined(&issues));
         Verdict::Next(Some(record), feedback::invalid(plan, &result, &issues))
     }
@@ -334,8 +334,8 @@ impl Machine for PtcMachine {
         }
     }
 
-    fn turn_kind(&self, view: &View<'_>) -> &'static str {
-        kind(view).name()
+    fn turn_kind(&self, view: &View<'_>) -> Option<event::TurnKind> {
+        Some(event::TurnKind::from(kind(view).name()))
     }
 
     fn request(&mut self, view: &View<'_>) -> RequestPlan {

@@ -9,7 +9,9 @@ use ptc_core::signature::{Issue, Path, Severity};
 use super::answer::{self, Answer};
 use super::decision::Effects;
 use crate::agent::Plan;
-use crate::event::{Check, ErrorRecord, Extract, IssueRecord, Kept, MessagePart, hex_sha};
+use crate::event::{
+    Check, CheckLayer, ErrorRecord, Extract, ExtractKind, IssueRecord, IssueSeverity, Kept, MessagePart, hex_sha,
+};
 use crate::model::{Finish, Reply};
 use crate::prompt::json::{self as prompt, Problem};
 
@@ -51,7 +53,7 @@ pub(super) fn read_answer(plan: &Plan, reply: &Reply, effects: &mut Effects) -> 
     let failure = failure_of(&answer, cut, &reply.text);
     let is_parse_error = |record: &&ErrorRecord| record.reason != Reason::ValidationError.name();
     let error = failure.as_ref().filter(is_parse_error).cloned();
-    effects.emit(Extract { error, ..extract_event("json", &answer.extracted, &reply.text) });
+    effects.emit(Extract { error, ..extract_event(ExtractKind::Json, &answer.extracted, &reply.text) });
     if let Some(issues) = answer.issues.as_ref().filter(|_| !cut) {
         effects.emit(answer_check(plan, answer.value.is_some(), issues));
     }
@@ -97,7 +99,7 @@ pub(super) fn feedback(plan: &Plan, answer: &Answer, record: &ErrorRecord, reply
 }
 
 /// The event of what was found in a reply, without its failure.
-pub(super) fn extract_event(kind: &str, extracted: &Extracted, reply: &str) -> Extract {
+pub(super) fn extract_event(kind: ExtractKind, extracted: &Extracted, reply: &str) -> Extract {
     let candidate = extracted.candidate();
     let fixes: Vec<_> = candidate
         .into_iter()
@@ -114,7 +116,7 @@ pub(super) fn extract_event(kind: &str, extracted: &Extracted, reply: &str) -> E
         _ => None,
     };
     Extract {
-        kind: kind.to_owned(),
+        kind,
         rule: candidate.map(|candidate| candidate.rule.name().to_owned()),
         candidates: u32::try_from(extracted.candidates.len() + extracted.unlisted).unwrap_or(u32::MAX),
         fixes,
@@ -128,18 +130,18 @@ pub(super) fn extract_event(kind: &str, extracted: &Extracted, reply: &str) -> E
 
 /// The event of an answer that was checked against the agent's signature or schema.
 pub(super) fn answer_check(plan: &Plan, ok: bool, issues: &[Issue]) -> Check {
-    check_event(if plan.raw_schema.is_some() { "schema" } else { "return" }, ok, issues)
+    check_event(if plan.raw_schema.is_some() { CheckLayer::Schema } else { CheckLayer::Return }, ok, issues)
 }
 
 /// The event of a check of this layer.
-pub(super) fn check_event(layer: &str, ok: bool, issues: &[Issue]) -> Check {
-    Check { layer: layer.to_owned(), ok, issues: issues.iter().map(issue_record).collect() }
+pub(super) fn check_event(layer: CheckLayer, ok: bool, issues: &[Issue]) -> Check {
+    Check { layer, ok, issues: issues.iter().map(issue_record).collect() }
 }
 
 fn issue_record(issue: &Issue) -> IssueRecord {
     IssueRecord {
         path: if issue.path == Path::default() { String::new() } else { issue.path.to_string() },
-        severity: if issue.severity == Severity::Error { "error" } else { "warning" }.to_owned(),
+        severity: if issue.severity == Severity::Error { IssueSeverity::Error } else { IssueSeverity::Warning },
         expected: issue.expected.clone(),
         got: issue.got.clone(),
         message: issue.message.clone(),

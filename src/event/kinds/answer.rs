@@ -3,13 +3,38 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::ErrorRecord;
+use crate::event::{ErrorRecord, words};
+
+words! {
+    /// What was looked for in a reply.
+    ExtractKind {
+        Json "json" "An answer as JSON.";
+        Program "program" "A program.";
+        Control "control" "A control object of the mode `json_loop`.";
+        Text "text" "An answer as text.";
+    }
+
+    /// What a check compares with a type.
+    CheckLayer {
+        Args "args" "The inputs of a run.";
+        Return "return" "The answer, against the output of the signature.";
+        Schema "schema" "The answer, against the developer's JSON Schema.";
+        Memory "memory" "What a program keeps.";
+    }
+
+    /// The severity of a finding about a value.
+    IssueSeverity {
+        Error "error" "The value is refused.";
+        Warning "warning" "The value is accepted.";
+    }
+}
 
 /// `extract`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Extract {
-    /// What was looked for: json, program, control.
-    pub kind: String,
+    /// What was looked for.
+    pub kind: ExtractKind,
     /// The rule that found the candidate: whole, `json_fence`, fence, start, bracket, scalar, prose, native, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
@@ -37,7 +62,7 @@ pub struct Extract {
 impl Extract {
     /// The program that was found in this reply, as it was run.
     pub fn program_in<'a>(&'a self, reply: &'a str) -> Option<&'a str> {
-        if self.kind == "program" { self.found_in(reply) } else { None }
+        if self.kind == ExtractKind::Program { self.found_in(reply) } else { None }
     }
 
     /// The text that was found in this reply, as it was read: after repairs, and only its head where that is too long.
@@ -52,6 +77,7 @@ impl Extract {
 
 /// A derived text, cut over 64 KB to its head, length and hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Kept {
     /// All of it.
@@ -104,9 +130,10 @@ pub fn hex_sha(bytes: &[u8]) -> String {
 
 /// `check`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Check {
-    /// What was checked: args, return, schema, memory.
-    pub layer: String,
+    /// The value that was checked.
+    pub layer: CheckLayer,
     /// Did it fit?
     pub ok: bool,
     /// Errors and warnings, in the order of the declaration.
@@ -116,17 +143,18 @@ pub struct Check {
 
 /// One validation error or warning.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct IssueRecord {
     /// Path such as `items.2.price`; empty = the root.
     pub path: String,
-    /// error or warning
-    pub severity: String,
+    /// Its severity.
+    pub severity: IssueSeverity,
     /// What was expected.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub expected: String,
     /// What was there.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub got: String,
-    /// In words.
+    /// A description in words.
     pub message: String,
 }

@@ -1,13 +1,96 @@
 //! Data of the events about tools, programs, memory and people: what was called, what came back, what was kept.
 //! Field names are the stored names; absent means unknown or not applicable.
 
+use ptc_core::value::{Json, json};
 use serde::{Deserialize, Serialize};
 
 use crate::event::raw::present;
-use crate::event::{ErrorRecord, JsonText, Kept, Tokens, Totals};
+use crate::event::{ErrorRecord, JsonText, Kept, Tokens, Totals, words};
+
+words! {
+    /// How a program ended.
+    ProgramStatus {
+        Value "value" "By its last value.";
+        Return "return" "By `(return …)`.";
+        Fail "fail" "By `(fail …)`.";
+        Error "error" "By an error.";
+    }
+
+    /// What a question is about.
+    QuestionKind {
+        Ask "ask" "A question of the model or its program.";
+        Reply "reply" "The reply of the model `human`.";
+        Consent "consent" "Whether a tool may start a process or use the network.";
+        Outcome "outcome" "The outcome of a call that was started before the session was interrupted.";
+        GateSend "gate_send" "A request that is about to be sent.";
+        GateApply "gate_apply" "A reply that is about to be applied.";
+        GateResult "gate_result" "The result of a tool call that is about to go back.";
+        Breakpoint "breakpoint" "A run stopped at a breakpoint: whether it continues.";
+    }
+
+    /// Who answered a question or made a decision.
+    Answerer {
+        Person "person" "The user at an interface.";
+        Command "command" "The user, by an argument of a command.";
+        Recorded "recorded" "The recording that is continued.";
+        AllowTools "--allow-tools" "The flag `--allow-tools`.";
+        Stored "stored" "A decision of the user that was stored.";
+        Nobody "nobody" "No user was available: the call is refused.";
+    }
+
+    /// How a long history is shortened.
+    CompactionStrategy {
+        Trim "trim" "The oldest messages are omitted.";
+        Coalesce "coalesce" "One message with the state takes the place of all.";
+    }
+
+    /// Why a history is shortened.
+    CompactionReason {
+        TurnPressure "turn_pressure" "Too many turns.";
+        TokenPressure "token_pressure" "Too many tokens.";
+    }
+}
+
+/// What was decided about the calls of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    /// This call may be made.
+    Once,
+    /// All calls of this definition may be made in this run.
+    Run,
+    /// All calls of this definition may be made from now on.
+    Always,
+    /// The call is not made.
+    #[default]
+    Deny,
+}
+
+impl Decision {
+    /// All of them, in the order in which they are offered.
+    pub const ALL: [Self; 4] = [Self::Once, Self::Run, Self::Always, Self::Deny];
+
+    /// The stored name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Once => "once",
+            Self::Run => "run",
+            Self::Always => "always",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+impl std::fmt::Display for Decision {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 /// A tool call that a model asked for in its reply.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NativeCall {
     /// The model's id of it; made up when the provider gave none.
     pub id: String,
@@ -15,6 +98,13 @@ pub struct NativeCall {
     pub name: String,
     /// The arguments as the model wrote them: JSON text, or what should have been.
     pub args: String,
+}
+
+impl NativeCall {
+    /// The arguments as JSON; text that is not JSON as a string.
+    pub fn json_args(&self) -> Json {
+        json::parse(&self.args).unwrap_or_else(|_| Json::str(self.args.as_str()))
+    }
 }
 
 impl std::fmt::Display for NativeCall {
@@ -25,6 +115,7 @@ impl std::fmt::Display for NativeCall {
 
 /// `tool.call`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ToolCall {
     /// The tool.
     pub name: String,
@@ -40,6 +131,7 @@ pub struct ToolCall {
 
 /// How a tool call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CallStatus {
     /// It answered.
@@ -70,8 +162,9 @@ impl CallStatus {
 
 /// `tool.end`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ToolEnd {
-    /// How it ended.
+    /// The outcome.
     pub status: CallStatus,
     /// What it answered.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
@@ -88,9 +181,10 @@ pub struct ToolEnd {
 
 /// `program.end`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProgramEnd {
-    /// value, return, fail, error
-    pub status: String,
+    /// The outcome.
+    pub status: ProgramStatus,
     /// The value as PTC-Lisp text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Kept>,
@@ -100,13 +194,13 @@ pub struct ProgramEnd {
     /// What `step-done` noted: id and text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<(String, String)>,
-    /// What was wrong.
+    /// The error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorRecord>,
     /// Where in the program: first and one-past-last byte.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<(usize, usize)>,
-    /// What is worth knowing: legacy forms and their modern ones.
+    /// Warnings: legacy forms and their replacements.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// It was ended by time, memory or a stop, or by an error while branches called tools: it is not run again on replay.
@@ -119,6 +213,7 @@ pub struct ProgramEnd {
 
 /// What agents below a run used.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Below {
     /// Turns, requests and tokens.
     pub totals: Totals,
@@ -132,6 +227,7 @@ pub struct Below {
 
 /// `memory`: what a program defined.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MemoryChange {
     /// New and changed names with their values as PTC-Lisp text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -148,6 +244,7 @@ pub struct MemoryChange {
 
 /// `tasks`: what the journal of finished tasks keeps after a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TasksKept {
     /// New and changed tasks by id, with their results as PTC-Lisp text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -159,10 +256,10 @@ pub struct TasksKept {
 
 /// `question`: something a person is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct QuestionAsked {
-    /// ask, reply (of a model that is a person), consent (to a call), outcome (of a call that was begun),
-    /// `gate_send`, `gate_apply`, `gate_result` (where a run was intercepted), breakpoint
-    pub kind: String,
+    /// The subject.
+    pub kind: QuestionKind,
     /// The question.
     pub text: String,
     /// Answers to choose from, when there are any.
@@ -170,22 +267,12 @@ pub struct QuestionAsked {
     pub options: Vec<String>,
 }
 
-impl QuestionAsked {
-    /// The kind of a question for the reply of a model that is a person.
-    pub const REPLY: &str = "reply";
-    /// The kind of a question whether a tool may start a process or leave the machine.
-    pub const CONSENT: &str = "consent";
-    /// The kind of a question about a call that was begun before a session broke off.
-    pub const OUTCOME: &str = "outcome";
-    /// The kind of a question at a breakpoint.
-    pub const BREAKPOINT: &str = "breakpoint";
-}
-
 /// `answer`
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AnswerGiven {
-    /// person, command, recorded; for consent also `--allow-tools`, stored, nobody
-    pub by: String,
+    /// Who answered.
+    pub by: Answerer,
     /// The answer; at a gate `true`, or the text that was put in place.
     pub value: JsonText,
     /// At a gate: the person changed what was there.
@@ -195,11 +282,12 @@ pub struct AnswerGiven {
 
 /// `compaction`: what a request leaves out of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CompactionDone {
-    /// trim, coalesce
-    pub strategy: String,
-    /// `turn_pressure`, `token_pressure`
-    pub reason: String,
+    /// How.
+    pub strategy: CompactionStrategy,
+    /// Why.
+    pub reason: CompactionReason,
     /// Messages before.
     pub messages_before: u32,
     /// Messages after.
@@ -215,6 +303,7 @@ pub struct CompactionDone {
 
 /// `plan`: the checklist after a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlanState {
     /// Items: id, description, and the summary of a finished one.
     pub items: Vec<(String, String, Option<String>)>,
@@ -229,6 +318,7 @@ impl PlanState {
 
 /// `run.wait`: the run waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RunWait {
     /// Address of the question.
     pub question: String,
@@ -236,6 +326,7 @@ pub struct RunWait {
 
 /// `resume`: a waiting or broken run goes on.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Resume {
     /// From which event on.
     pub after: u64,

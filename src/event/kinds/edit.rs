@@ -4,10 +4,19 @@
 use ptc_core::value::Json;
 use serde::{Deserialize, Serialize};
 
-use crate::event::JsonText;
+use crate::event::{JsonText, words};
+
+words! {
+    /// Who edited something where a session was forked.
+    Editor {
+        Command "command" "The user, by an argument of a command.";
+        Person "person" "The user at an interface.";
+    }
+}
 
 /// `edit`: an input, at the turn or call that meets it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Edit {
     /// What is changed: `agent`, `prompt`, `signature`, `option.KEY`, `context`, `context.KEY`, `memory.NAME`, `reply`, `result`, `model`.
     pub target: String,
@@ -18,8 +27,8 @@ pub struct Edit {
     pub before_sha: Option<String>,
     /// What stands there now.
     pub after: JsonText,
-    /// Who changed it: command, person.
-    pub by: String,
+    /// Who changed it.
+    pub by: Editor,
 }
 
 impl Edit {
@@ -42,13 +51,7 @@ impl Edit {
             Some(("context", key)) => key,
             _ => return None,
         };
-        let members = context.members().unwrap_or_default().iter();
-        let mut members: Vec<(String, Json)> = members.map(|one| (one.key.clone(), one.value.clone())).collect();
-        match members.iter_mut().find(|(known, _)| known == key) {
-            Some((_, old)) => *old = self.after.json(),
-            None => members.push((key.to_owned(), self.after.json())),
-        }
-        Some(Json::object(members))
+        Some(context.clone().with(key, self.after.json()))
     }
 
     /// The text that it puts in place; JSON where it is none.

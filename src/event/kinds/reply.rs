@@ -9,6 +9,7 @@ use crate::event::{JsonText, ModelRecord, NativeCall, StructuredBy};
 
 /// `retry.wait`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RetryWait {
     /// The attempt that failed.
     pub attempt: u32,
@@ -28,6 +29,7 @@ pub struct RetryWait {
 
 /// What a piece of a reply is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum PartKind {
     /// The answer.
@@ -40,6 +42,7 @@ pub enum PartKind {
 
 /// `reply.part`: up to 50 ms or 16 KB of deltas.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReplyPart {
     /// Attempt within the turn, from 1.
     pub attempt: u32,
@@ -55,6 +58,7 @@ pub struct ReplyPart {
 
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ReplyStatus {
     /// A whole reply.
@@ -71,10 +75,11 @@ pub enum ReplyStatus {
 
 /// `reply.end`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReplyEnd {
     /// Attempt within the turn, from 1.
     pub attempt: u32,
-    /// How it ended.
+    /// The outcome.
     pub status: ReplyStatus,
     /// The provider's finish reason, in our words: stop, length, `content_filter`, refusal, `tool_calls`, or the provider's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,6 +142,7 @@ impl ReplyEnd {
 
 /// Reasoning in the form of the provider it came from. It goes back to that provider and to nobody else.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Opaque {
     /// The provider's name.
     pub provider: String,
@@ -151,6 +157,7 @@ fn is_zero(number: &u32) -> bool {
 
 /// Token counts of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tokens {
     /// Input tokens, cached ones included.
     pub input: u64,
@@ -211,6 +218,7 @@ impl ErrorRecord {
 
 /// An error as data.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ErrorRecord {
     /// Stable reason name.
     pub reason: String,

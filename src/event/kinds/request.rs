@@ -6,8 +6,37 @@ use serde::{Deserialize, Serialize};
 use crate::event::raw::present;
 use crate::event::{Address, JsonText};
 
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Want {
+    /// A JSON value.
+    #[default]
+    Json,
+    /// A PTC-Lisp program.
+    Program,
+    /// Free text.
+    Text,
+    /// One control object of the mode `json_loop`.
+    ControlJson,
+}
+
+impl Want {
+    /// The stored name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Program => "program",
+            Self::Text => "text",
+            Self::ControlJson => "control_json",
+        }
+    }
+}
+
 /// Who speaks in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Instructions.
@@ -34,6 +63,7 @@ impl Role {
 
 /// Why a message exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     /// Built from the agent's definition.
@@ -50,6 +80,7 @@ pub enum Source {
 
 /// `message`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Message {
     /// Number within the run, from 0.
     pub m: u32,
@@ -63,6 +94,7 @@ pub struct Message {
 
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged, try_from = "PartFields")]
 pub enum MessagePart {
     /// Text written by the prompt builder.
@@ -98,6 +130,7 @@ pub enum MessagePart {
 
 /// The fields of all kinds of parts: most lines of the index are texts, and trying one kind after the other reads each of them twice.
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PartFields {
     section: Option<String>,
     text: Option<String>,
@@ -111,6 +144,7 @@ struct PartFields {
 
 /// A call, or the id of one.
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum Called {
     Whole(crate::event::NativeCall),
@@ -134,11 +168,12 @@ impl TryFrom<PartFields> for MessagePart {
 
 /// `request`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RequestMade {
     /// Message numbers of this run, inclusive ranges, in order.
     pub messages: Vec<(u32, u32)>,
-    /// What is wanted: program, json, text, `control_json`.
-    pub want: String,
+    /// The form of the answer that is requested.
+    pub want: Want,
     /// JSON Schema of the answer.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub schema: Option<JsonText>,
@@ -157,6 +192,7 @@ pub struct RequestMade {
 
 /// A tool as a provider is told of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ToolSchema {
     /// The name that providers accept: `-` is `_`.
     pub name: String,
@@ -169,6 +205,7 @@ pub struct ToolSchema {
 
 /// Model options; absent means the provider's default.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Options {
     /// Sampling temperature.
@@ -193,6 +230,7 @@ pub struct Options {
 
 /// `sent`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Sent {
     /// Attempt within the turn, from 1.
     pub attempt: u32,
@@ -214,6 +252,7 @@ pub struct Sent {
 
 /// How a schema travels to a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StructuredBy {
     /// The provider enforces the schema.
@@ -240,6 +279,7 @@ impl StructuredBy {
 
 /// `wire`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Wire {
     /// Attempt within the turn, from 1.
     pub attempt: u32,

@@ -4,10 +4,40 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::raw::present;
-use crate::event::{ErrorRecord, JsonText, StructuredBy, Tokens};
+use crate::event::{Answerer, Decision, ErrorRecord, JsonText, StructuredBy, Tokens, words};
+
+words! {
+    /// What a turn may do, where the mode distinguishes.
+    TurnKind {
+        Normal "normal" "Anything.";
+        MustReturn "must_return" "Only end the run.";
+        Retry "retry" "Only end the run, after an answer that did not fit.";
+    }
+
+    /// Why a run was stopped from outside.
+    InterruptReason {
+        Cancelled "cancelled" "The user or a signal stopped it.";
+        MissionTimeout "mission_timeout" "It reached its mission time.";
+    }
+
+    /// What stopped a run.
+    InterruptSource {
+        Person "person" "The user at an interface.";
+        Signal "signal" "A signal to the process.";
+        Limit "limit" "A limit of the run.";
+    }
+
+    /// The severity of a notice.
+    NoticeLevel {
+        Info "info" "Worth knowing.";
+        Warning "warning" "Something failed, and the run continues.";
+        Lost "lost" "Stands for events that a damaged session has lost.";
+    }
+}
 
 /// `run.start`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RunStart {
     /// The agent.
     pub agent: AgentRecord,
@@ -46,13 +76,14 @@ pub struct RunStart {
 
 /// A decision that was made before a run began.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConsentRecord {
     /// What was to be done, in the words that were shown.
     pub what: String,
-    /// once, run, always, deny.
-    pub decision: String,
-    /// person, `--allow-tools`, stored, nobody.
-    pub by: String,
+    /// What was decided.
+    pub decision: Decision,
+    /// Who made the decision.
+    pub by: Answerer,
     /// What came of it when it was allowed and failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
@@ -68,6 +99,7 @@ impl ConsentRecord {
 
 /// The pipeline that a run begins: what follows it, so that whoever goes on with the session knows.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PipelineRecord {
     /// Its name.
     pub name: String,
@@ -77,6 +109,7 @@ pub struct PipelineRecord {
 
 /// A step of a pipeline behind the first.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LaterStep {
     /// Its agent.
     pub agent: AgentRecord,
@@ -97,6 +130,7 @@ impl RunStart {
 
 /// The agent of a run, or of one that is to follow.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AgentRecord {
     /// Its name.
     pub name: String,
@@ -108,6 +142,7 @@ pub struct AgentRecord {
 
 /// The model of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelRecord {
     /// What the developer wrote.
     pub alias: String,
@@ -122,6 +157,7 @@ pub struct ModelRecord {
 
 /// Prices in the provider's currency unit per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Price {
     /// Input tokens.
     pub input: f64,
@@ -152,12 +188,13 @@ impl Price {
 
 /// `turn.start`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TurnStart {
     /// Unix time in ms: the only clock a turn reads.
     pub now: i64,
-    /// normal, `must_return` or retry, where the mode knows them.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub kind: String,
+    /// What the turn may do, where the mode distinguishes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<TurnKind>,
     /// What is left of every budget.
     pub left: Left,
     /// Milliseconds that the tree of agents has waited for persons so far.
@@ -173,10 +210,16 @@ impl TurnStart {
     pub fn is_allowed(&self) -> bool {
         self.stop.is_none()
     }
+
+    /// The name of its kind; empty where the mode does not distinguish.
+    pub fn kind_name(&self) -> &str {
+        self.kind.as_ref().map_or("", TurnKind::name)
+    }
 }
 
 /// What is left of the budgets when a turn starts.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Left {
     /// Turns, this one included.
     pub turns: u32,
@@ -193,15 +236,17 @@ pub struct Left {
 
 /// `interrupt`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interrupt {
-    /// cancelled, `mission_timeout`
-    pub reason: String,
-    /// person, signal, limit
-    pub by: String,
+    /// Why.
+    pub reason: InterruptReason,
+    /// What stopped the run.
+    pub by: InterruptSource,
 }
 
 /// `turn.end`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TurnEnd {
     /// Did the turn give what was wanted?
     pub success: bool,
@@ -217,6 +262,7 @@ pub struct TurnEnd {
 
 /// Running totals of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Totals {
     /// Turns so far.
     pub turns: u32,
@@ -245,6 +291,7 @@ impl Totals {
 
 /// `run.end`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RunEnd {
     /// The answer, keys in the order the model gave them.
     #[serde(rename = "return", default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
@@ -270,6 +317,7 @@ pub struct RunEnd {
 
 /// Usage of a run without its times (those are taken from the envelopes).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UsageRecord {
     /// Totals.
     #[serde(flatten)]
@@ -292,14 +340,10 @@ pub struct UsageRecord {
 
 /// `notice`
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Notice {
-    /// info, warning, lost
-    pub level: String,
-    /// In words.
+    /// Its severity.
+    pub level: NoticeLevel,
+    /// A description in words.
     pub text: String,
-}
-
-impl Notice {
-    /// The level of a notice that stands in the place of events that a damaged session has lost.
-    pub const LOST: &str = "lost";
 }

@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::event::{Address, Envelope, Event, JsonText, Kept, PartKind, ReplyPart};
@@ -21,7 +22,7 @@ pub use rules::{REDACTIONS, Redaction, Rules};
 use walk::{Echoes, Hit, Walk};
 
 /// Something that was (or would be) removed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Removal {
     /// Where it happened.
     pub address: Address,
@@ -205,7 +206,7 @@ fn tree(event: &Event) -> Result<Json, String> {
     let data = event.data().map_err(|error| error.to_string())?;
     let tree = json::parse(data.get()).map_err(|error| error.to_string())?;
     let (Some(name), Some(after)) = (edited_name(event), tree.get("after").cloned()) else { return Ok(tree) };
-    Ok(with_after(tree, &Json::object([(name, after)])))
+    Ok(with_after(tree, &Json::empty().with(name, after)))
 }
 
 /// The name in the context that an edit puts something under.

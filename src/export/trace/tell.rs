@@ -9,7 +9,7 @@ use super::turn::{self, OpenTurn};
 use super::{Trace, TraceError};
 use crate::event::{
     Address, AgentRecord, CallStatus, CompactionDone, Envelope, ErrorRecord, Event, JsonText, ModelRecord, Notice,
-    RunEnd, RunStart, ToolCall, ToolEnd, Totals, Unknown, UsageRecord, hex_sha,
+    NoticeLevel, RunEnd, RunStart, ToolCall, ToolEnd, Totals, Unknown, UsageRecord, hex_sha,
 };
 
 /// What stands in front of the names of events without a counterpart.
@@ -157,7 +157,7 @@ impl<'a> Teller<'a> {
             }
         };
         let context = record.data("context").filter(|context| context.members().is_some());
-        let context = context.map_or_else(|| JsonText::of(&Json::object::<String>([])), JsonText::of);
+        let context = context.map_or_else(|| JsonText::of(&Json::empty()), JsonText::of);
         self.open_run(record, address, made_up, context);
         let run = self.runs.len() - 1;
         self.spans.extend(record.text("span_id").map(|span| (span.to_owned(), run)));
@@ -170,7 +170,7 @@ impl<'a> Teller<'a> {
     fn session_run(&mut self, record: &'a Record) {
         self.roots += 1;
         let address = Address::run(self.roots - 1);
-        self.open_run(record, address, false, JsonText::of(&Json::object::<String>([])));
+        self.open_run(record, address, false, JsonText::of(&Json::empty()));
         for early in std::mem::take(&mut self.early) {
             self.keep(early);
         }
@@ -206,7 +206,7 @@ impl<'a> Teller<'a> {
         self.say(record.at_ms, &address, start);
         if self.runs.is_empty() {
             let text = format!("imported from the PtcRunner trace {}: to look at, not to replay", self.trace_id);
-            self.say(record.at_ms, &address, Notice { level: "info".to_owned(), text });
+            self.say(record.at_ms, &address, Notice { level: NoticeLevel::Info, text });
         }
         self.runs.push(Run {
             address,
@@ -247,7 +247,7 @@ impl<'a> Teller<'a> {
 
     fn tool_start(&mut self, run: usize, record: &Record) {
         let address = self.next_call(run, record.at_ms);
-        let args = record.data("args").map_or_else(|| JsonText::of(&Json::object::<String>([])), JsonText::of);
+        let args = record.data("args").map_or_else(|| JsonText::of(&Json::empty()), JsonText::of);
         let name = record.text("tool_name").unwrap_or("unknown").to_owned();
         if let Some(span) = record.text("span_id") {
             self.calls.insert(span.to_owned(), address.clone());
@@ -313,8 +313,8 @@ impl<'a> Teller<'a> {
         let text = |key: &str| record.data(key).map(said).unwrap_or_default();
         let address = self.place(run);
         let done = CompactionDone {
-            strategy: text("strategy"),
-            reason: text("reason"),
+            strategy: text("strategy").as_str().into(),
+            reason: text("reason").as_str().into(),
             messages_before: small("messages_before"),
             messages_after: small("messages_after"),
             tokens_before: number("estimated_tokens_before"),

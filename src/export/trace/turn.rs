@@ -3,8 +3,9 @@
 use super::read::Record;
 use super::tell::{Teller, said};
 use crate::event::{
-    Address, ErrorRecord, Extract, Kept, Left, Message, MessagePart, Options, PartKind, ProgramEnd, ReplyEnd,
-    ReplyPart, ReplyStatus, RequestMade, Role, Source, Tokens, TurnEnd, TurnStart, hex_sha,
+    Address, ErrorRecord, Extract, ExtractKind, Kept, Left, Message, MessagePart, Options, PartKind, ProgramEnd,
+    ProgramStatus, ReplyEnd, ReplyPart, ReplyStatus, RequestMade, Role, Source, Tokens, TurnEnd, TurnStart, Want,
+    hex_sha,
 };
 use ptc_core::value::Json;
 
@@ -23,7 +24,7 @@ pub(super) struct OpenTurn {
 pub(super) fn open(teller: &mut Teller<'_>, run: usize, number: u32, at_ms: i64, kind: &str) {
     close(teller, run, at_ms, None);
     let address = teller.runs[run].address.turn(number);
-    let start = TurnStart { now: at_ms, kind: kind.to_owned(), left: Left::default(), ..TurnStart::default() };
+    let start = TurnStart { now: at_ms, kind: Some(kind.into()), left: Left::default(), ..TurnStart::default() };
     teller.say(at_ms, &address, start);
     let state = &mut teller.runs[run];
     state.last = number;
@@ -74,7 +75,7 @@ pub(super) fn asked(teller: &mut Teller<'_>, run: usize, record: &Record) {
     }
     let request = RequestMade {
         messages: ranges(numbers),
-        want: "program".to_owned(),
+        want: Want::Program,
         schema: None,
         tools: Vec::new(),
         tool_names: Vec::new(),
@@ -169,7 +170,7 @@ fn work(teller: &mut Teller<'_>, run: usize, record: &Record) {
     let Some(program) = program else { return };
     let text = teller.runs[run].turn.as_ref().and_then(|turn| turn.reply.clone()).unwrap_or_default();
     let extract = Extract {
-        kind: "program".to_owned(),
+        kind: ExtractKind::Program,
         rule: Some("imported".to_owned()),
         candidates: 1,
         sha: hex_sha(text.as_bytes()),
@@ -181,7 +182,7 @@ fn work(teller: &mut Teller<'_>, run: usize, record: &Record) {
     let error = fail(record);
     let value = record.data("result_preview").map(|value| Kept::of(said(value)));
     let end = ProgramEnd {
-        status: if error.is_some() { "error" } else { "value" }.to_owned(),
+        status: if error.is_some() { ProgramStatus::Error } else { ProgramStatus::Value },
         value: value.filter(|_| error.is_none()),
         prints,
         error,

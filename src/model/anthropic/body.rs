@@ -4,19 +4,117 @@
 //! Text blocks are never empty, results stand first in their message, and the roles alternate: the service demands all three.
 
 use ptc_core::value::Json;
+use ptc_core::value::json::to_json;
+use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::takes_sampling;
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model::dialect::SchemaForm;
-use crate::model::fields::Fields;
 use crate::model::history::{Spoken, accepted, arguments, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::{closed, written};
 
 /// Tokens of an answer whose limit nobody set: the service demands one.
 const MAX_TOKENS: u64 = 8_192;
-/// What stands where nothing was said.
+/// The text of a block that would be empty.
 const NOTHING: &str = "(empty)";
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u64,
+    system: Option<System<'a>>,
+    messages: Vec<Message<'a>>,
+    stream: bool,
+    temperature: Option<f64>,
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop_sequences: &'a [String],
+    thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    tool_choice: Option<ToolChoice>,
+    output_config: Option<OutputConfig<'a>>,
+}
+
+/// The system text, in the form of a block only where it carries a mark.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum System<'a> {
+    Text(&'a str),
+    Blocks([MarkedBlock<'a>; 1]),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Thinking {
+    Disabled,
+    Adaptive,
+    Enabled { budget_tokens: u64 },
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    description: Option<&'a str>,
+    input_schema: Json,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ToolChoice {
+    Tool { name: &'static str },
+    Any,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct OutputConfig<'a> {
+    effort: Option<&'a str>,
+    format: Option<OutputFormat>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum OutputFormat {
+    JsonSchema { schema: Json },
+}
+
+/// One message: its role, and its blocks.
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: Vec<MarkedBlock<'a>>,
+}
+
+/// A block; with a mark everything up to here is to be cached.
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct MarkedBlock<'a> {
+    #[serde(flatten)]
+    block: Block<'a>,
+    cache_control: Option<CacheControl>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum CacheControl {
+    Ephemeral,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text { text: String },
+    ToolUse { id: String, name: String, input: Json },
+    ToolResult { tool_use_id: String, content: &'a str },
+    Thinking { thinking: Option<String>, signature: Option<String> },
+    RedactedThinking { data: Option<String> },
+}
 
 /// The body of a question.
 pub(super) fn build(draft: &Draft<'_>) -> Json {
@@ -24,28 +122,26 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
     let options = &request.options;
     let effort = Effort::of(options.reasoning.as_deref(), dialect.effort_word);
     let room = options.max_tokens.or(endpoint.known.max_output).unwrap_or(MAX_TOKENS);
-    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling && takes_sampling(endpoint)).map(Json::from);
-    let (tools, choice) = tools(draft);
-    Fields::default()
-        .with("model", Json::str(endpoint.id.as_str()))
-        .with(
-            "max_tokens",
-            effort.budget().map_or(room, |budget| room.max(budget.saturating_add(room.min(MAX_TOKENS)))),
-        )
-        .maybe(
-            "system",
-            request.system.as_deref().filter(|text| !text.trim().is_empty()).map(|text| system(text, request.cache)),
-        )
-        .with("messages", messages(draft))
-        .with("stream", endpoint.stream)
-        .maybe("temperature", sampled(options.temperature))
-        .maybe("top_p", sampled(options.top_p))
-        .list("stop_sequences", options.stop.iter().map(|text| Json::str(text.as_str())).collect())
-        .maybe("thinking", effort.thinking())
-        .list("tools", tools)
-        .maybe("tool_choice", choice)
-        .maybe("output_config", output(draft, &effort))
-        .into()
+    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling && takes_sampling(endpoint));
+    let (tools, tool_choice) = tools(draft);
+    to_json(&Body {
+        model: &endpoint.id,
+        max_tokens: effort.budget().map_or(room, |budget| room.max(budget.saturating_add(room.min(MAX_TOKENS)))),
+        system: request
+            .system
+            .as_deref()
+            .filter(|text| !text.trim().is_empty())
+            .map(|text| system(text, request.cache)),
+        messages: messages(draft),
+        stream: endpoint.stream,
+        temperature: sampled(options.temperature),
+        top_p: sampled(options.top_p),
+        stop_sequences: &options.stop,
+        thinking: effort.thinking(),
+        tools,
+        tool_choice,
+        output_config: output(draft, &effort),
+    })
 }
 
 /// How much to reason.
@@ -79,135 +175,112 @@ impl<'a> Effort<'a> {
         if let Self::Tokens(tokens) = self { Some(*tokens) } else { None }
     }
 
-    fn thinking(&self) -> Option<Json> {
-        let typed = |name: &str| Fields::default().with("type", Json::str(name));
+    fn thinking(&self) -> Option<Thinking> {
         Some(match self {
             Self::Unsaid => return None,
-            Self::Off => typed("disabled").into(),
-            Self::Word(_) => typed("adaptive").into(),
-            Self::Tokens(tokens) => typed("enabled").with("budget_tokens", *tokens).into(),
+            Self::Off => Thinking::Disabled,
+            Self::Word(_) => Thinking::Adaptive,
+            Self::Tokens(tokens) => Thinking::Enabled { budget_tokens: *tokens },
         })
     }
 }
 
-fn output(draft: &Draft<'_>, effort: &Effort<'_>) -> Option<Json> {
-    let word = if let Effort::Word(word) = effort { Some(*word) } else { None };
-    let format = draft.schema(StructuredBy::JsonSchema).map(|schema| {
-        let schema = match draft.dialect.form {
+fn output<'a>(draft: &Draft<'_>, effort: &Effort<'a>) -> Option<OutputConfig<'a>> {
+    let effort = if let Effort::Word(word) = effort { Some(*word) } else { None };
+    let format = draft.schema(StructuredBy::JsonSchema).map(|schema| OutputFormat::JsonSchema {
+        schema: match draft.dialect.form {
             SchemaForm::Strict => written(schema, SchemaForm::Strict),
             _ => closed(schema),
-        };
-        Fields::default().with("type", Json::str("json_schema")).with("schema", schema).into()
+        },
     });
-    Fields::default().text("effort", word).maybe("format", format).filled()
+    (effort.is_some() || format.is_some()).then_some(OutputConfig { effort, format })
 }
 
-fn block(kind: &str) -> Fields {
-    Fields::default().with("type", Json::str(kind))
+fn text_block<'a>(text: &str) -> Block<'a> {
+    Block::Text { text: if text.trim().is_empty() { NOTHING } else { text }.to_owned() }
 }
 
-fn text(text: &str) -> Fields {
-    block("text").with("text", Json::str(if text.trim().is_empty() { NOTHING } else { text }))
+fn marked(block: Block<'_>, cache: bool) -> MarkedBlock<'_> {
+    MarkedBlock { block, cache_control: cache.then_some(CacheControl::Ephemeral) }
 }
 
-/// Everything up to here is to be cached.
-fn cached(block: Fields, cache: bool) -> Json {
-    block.maybe("cache_control", cache.then(|| self::block("ephemeral").into())).into()
+fn system(text: &str, cache: bool) -> System<'_> {
+    if cache { System::Blocks([marked(text_block(text), true)]) } else { System::Text(text) }
 }
 
-/// The system text, in the form of a block only where it carries a mark.
-fn system(said: &str, cache: bool) -> Json {
-    if cache { Json::list([cached(text(said), true)]) } else { Json::str(said) }
-}
-
-fn tools(draft: &Draft<'_>) -> (Vec<Json>, Option<Json>) {
-    let named = |name: &str, about: Option<&str>, schema: Json| -> Json {
-        let tool = Fields::default().with("name", Json::str(name)).text("description", about);
-        tool.with("input_schema", schema).into()
-    };
-    let mut all: Vec<Json> = draft
-        .request
-        .tools
-        .iter()
-        .map(|tool| named(&tool.name, tool.description.as_deref(), tool.parameters.json()))
-        .collect();
+fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice>) {
+    let tools = draft.request.tools.iter().map(|tool| Tool {
+        name: &tool.name,
+        description: tool.description.as_deref(),
+        input_schema: tool.parameters.json(),
+    });
+    let mut all: Vec<Tool<'a>> = tools.collect();
     let choice = draft.schema(StructuredBy::Tool).map(|schema| {
         let by_name = all.is_empty() && draft.dialect.named;
-        let choice = if by_name { block("tool").with("name", Json::str(RESPOND)) } else { block("any") };
-        all.push(named(RESPOND, Some(RESPOND_ABOUT), written(schema, draft.dialect.form)));
-        choice.into()
+        let input_schema = written(schema, draft.dialect.form);
+        all.push(Tool { name: RESPOND, description: Some(RESPOND_ABOUT), input_schema });
+        if by_name { ToolChoice::Tool { name: RESPOND } } else { ToolChoice::Any }
     });
     (all, choice)
 }
 
-/// One message: who speaks, and its blocks.
-struct Turn {
-    role: &'static str,
-    blocks: Vec<Fields>,
-}
-
-fn messages(draft: &Draft<'_>) -> Json {
-    let mut turns: Vec<Turn> = Vec::new();
+fn messages<'a>(draft: &Draft<'a>) -> Vec<Message<'a>> {
+    let mut turns: Vec<(&'static str, Vec<Block<'a>>)> = Vec::new();
     for turn in spoken(draft.request, &draft.endpoint.provider) {
         let (role, blocks) = match turn {
-            Spoken::System(said) if takes_sampling(draft.endpoint) => ("user", vec![text(&said)]),
-            Spoken::System(said) => ("system", vec![text(&said)]),
-            Spoken::User(said) => ("user", vec![text(&said)]),
+            Spoken::System(text) if takes_sampling(draft.endpoint) => ("user", vec![text_block(&text)]),
+            Spoken::System(text) => ("system", vec![text_block(&text)]),
+            Spoken::User(text) => ("user", vec![text_block(&text)]),
             Spoken::Assistant { text, calls, opaque } => ("assistant", assistant(&text, &calls, opaque)),
             Spoken::Results(results) => {
-                let result = |answer: &crate::model::history::Answered<'_>| {
-                    block("tool_result")
-                        .with("tool_use_id", Json::str(id(answer.id)))
-                        .with("content", Json::str(answer.result))
-                };
-                ("user", results.iter().map(result).collect())
+                let results = results.iter();
+                let block =
+                    results.map(|answer| Block::ToolResult { tool_use_id: id(answer.id), content: answer.result });
+                ("user", block.collect())
             }
         };
         match turns.last_mut() {
             _ if blocks.is_empty() => {}
-            Some(last) if last.role == role => last.blocks.extend(blocks),
-            _ => turns.push(Turn { role, blocks }),
+            Some((last, before)) if *last == role => before.extend(blocks),
+            _ => turns.push((role, blocks)),
         }
     }
-    let last = turns.len().saturating_sub(1);
-    Json::list(turns.into_iter().enumerate().map(|(place, turn)| {
-        // What was said so far is cached as well: the next turn begins with it.
-        let cache = draft.request.cache && place == last;
-        let count = turn.blocks.len();
-        let blocks =
-            turn.blocks.into_iter().enumerate().map(|(place, block)| cached(block, cache && place + 1 == count));
-        Fields::default().with("role", Json::str(turn.role)).with("content", Json::list(blocks)).into()
-    }))
+    let turn_count = turns.len();
+    let turns = turns.into_iter().enumerate().map(|(place, (role, blocks))| {
+        // The conversation so far is cached as well: the next turn begins with it.
+        let cache = draft.request.cache && place + 1 == turn_count;
+        let count = blocks.len();
+        let blocks = blocks.into_iter().enumerate();
+        let content = blocks.map(|(place, block)| marked(block, cache && place + 1 == count)).collect();
+        Message { role, content }
+    });
+    turns.collect()
 }
 
 /// Text, calls, and the reasoning between them at the places where it stood.
-fn assistant(said: &str, calls: &[&NativeCall], opaque: Option<&JsonText>) -> Vec<Fields> {
-    let own = if said.trim().is_empty() { None } else { Some(text(said)) };
+fn assistant<'a>(text: &str, calls: &[&NativeCall], opaque: Option<&JsonText>) -> Vec<Block<'a>> {
+    let own = if text.trim().is_empty() { None } else { Some(text_block(text)) };
     let calls = calls.iter().map(|call| {
-        Some(
-            block("tool_use")
-                .with("id", Json::str(id(&call.id)))
-                .with("name", Json::str(accepted(&call.name, "unknown")))
-                .with("input", arguments(call)),
-        )
+        let (id, name) = (id(&call.id), accepted(&call.name, "unknown"));
+        Some(Block::ToolUse { id, name, input: arguments(call) })
     });
     let reasoning = opaque.map(JsonText::json).unwrap_or_default();
     let mut out = Vec::new();
     for (place, block) in [own].into_iter().chain(calls).enumerate() {
         let here =
             reasoning.items().unwrap_or_default().iter().filter(|part| part.get("place") == Some(&Json::from(place)));
-        out.extend(here.filter_map(|part| part.get("block")).map(given_back));
+        out.extend(here.filter_map(|part| part.get("block")).map(reasoning_block));
         out.extend(block);
     }
     out
 }
 
 /// A reasoning block exactly as the service made it.
-fn given_back(given: &Json) -> Fields {
-    let text = |key: &str| given.get(key).and_then(Json::as_str);
-    match text("type") {
-        Some("redacted_thinking") => block("redacted_thinking").text("data", text("data")),
-        _ => block("thinking").text("thinking", text("thinking")).text("signature", text("signature")),
+fn reasoning_block<'a>(given: &Json) -> Block<'a> {
+    let text = |key: &str| given.get(key).and_then(Json::as_str).map(str::to_owned);
+    match given.get("type").and_then(Json::as_str) {
+        Some("redacted_thinking") => Block::RedactedThinking { data: text("data") },
+        _ => Block::Thinking { thinking: text("thinking"), signature: text("signature") },
     }
 }
 

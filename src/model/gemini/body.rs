@@ -2,62 +2,168 @@
 //!
 //! In: a question and what the server is known to accept. Out: the body. The model stands in the address, not here.
 
-use ptc_core::value::{Json, json};
+use ptc_core::value::Json;
+use ptc_core::value::json::{self, to_json};
+use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model::dialect::SchemaForm;
-use crate::model::fields::Fields;
 use crate::model::history::{Answered, Spoken, accepted, arguments, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::open_api;
 
-/// What stands where nothing was said.
+/// The text of a part that would be empty.
 const NOTHING: &str = "(empty)";
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body<'a> {
+    system_instruction: Option<Instruction<'a>>,
+    contents: Vec<Content<'a>>,
+    tools: Option<[Tools<'a>; 1]>,
+    tool_config: Option<ToolConfig>,
+    generation_config: Option<Config<'a>>,
+}
+
+#[derive(Serialize)]
+struct Instruction<'a> {
+    parts: [Part<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct Content<'a> {
+    role: &'static str,
+    parts: Vec<Part<'a>>,
+}
+
+/// Text, a call or a result, with the signature that the service gave it.
+#[skip_serializing_none]
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Part<'a> {
+    text: Option<String>,
+    function_call: Option<Call<'a>>,
+    function_response: Option<Response<'a>>,
+    thought_signature: Option<Json>,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct Call<'a> {
+    id: Option<&'a str>,
+    name: String,
+    args: Json,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct Response<'a> {
+    id: Option<&'a str>,
+    name: String,
+    response: Json,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tools<'a> {
+    function_declarations: Vec<Function<'a>>,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Function<'a> {
+    name: &'a str,
+    description: Option<&'a str>,
+    parameters: Option<Json>,
+    parameters_json_schema: Option<Json>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolConfig {
+    function_calling_config: Calling,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Calling {
+    mode: &'static str,
+    allowed_function_names: Option<[&'static str; 1]>,
+}
+
+#[skip_serializing_none]
+#[derive(Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Config<'a> {
+    temperature: Option<f64>,
+    top_p: Option<f64>,
+    max_output_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop_sequences: &'a [String],
+    seed: Option<u64>,
+    response_mime_type: Option<&'static str>,
+    response_schema: Option<Json>,
+    response_json_schema: Option<Json>,
+    thinking_config: Option<Thinking<'a>>,
+}
+
+#[skip_serializing_none]
+#[derive(PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Thinking<'a> {
+    thinking_level: Option<&'a str>,
+    thinking_budget: Option<i32>,
+    include_thoughts: bool,
+}
 
 /// The body of a question.
 pub(super) fn build(draft: &Draft<'_>) -> Json {
     let system = draft.request.system.as_deref().filter(|text| !text.is_empty());
-    let (tools, choice) = tools(draft);
-    Fields::default()
-        .maybe("systemInstruction", system.map(|said| Fields::default().with("parts", Json::list([text(said)])).into()))
-        .with("contents", contents(draft))
-        .list("tools", tools)
-        .maybe("toolConfig", choice)
-        .maybe("generationConfig", config(draft))
-        .into()
+    let (tools, tool_config) = tools(draft);
+    to_json(&Body {
+        system_instruction: system.map(|text| Instruction { parts: [text_part(text)] }),
+        contents: contents(draft),
+        tools: (!tools.is_empty()).then_some([Tools { function_declarations: tools }]),
+        tool_config,
+        generation_config: Some(config(draft)).filter(|config| *config != Config::default()),
+    })
 }
 
-fn config(draft: &Draft<'_>) -> Option<Json> {
+fn config<'a>(draft: &Draft<'a>) -> Config<'a> {
     let Draft { request, dialect, .. } = draft;
     let options = &request.options;
-    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling).map(Json::from);
+    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling);
     let schema = draft.schema(StructuredBy::JsonSchema);
     let is_json = schema.is_some() || draft.asks_for_object();
-    let fields = Fields::default()
-        .maybe("temperature", sampled(options.temperature))
-        .maybe("topP", sampled(options.top_p))
-        .maybe("maxOutputTokens", options.max_tokens.map(Json::from))
-        .list("stopSequences", options.stop.iter().map(|text| Json::str(text.as_str())).collect())
-        .maybe("seed", options.seed.map(Json::from))
-        .text("responseMimeType", is_json.then_some("application/json"));
-    with_schema(fields, ["responseSchema", "responseJsonSchema"], schema, dialect.form)
-        .maybe("thinkingConfig", options.reasoning.as_deref().map(|asked| thinking(asked, dialect.effort_word)))
-        .filled()
+    let (response_schema, response_json_schema) = in_form(schema, dialect.form);
+    Config {
+        temperature: sampled(options.temperature),
+        top_p: sampled(options.top_p),
+        max_output_tokens: options.max_tokens,
+        stop_sequences: &options.stop,
+        seed: options.seed,
+        response_mime_type: is_json.then_some("application/json"),
+        response_schema,
+        response_json_schema,
+        thinking_config: options.reasoning.as_deref().map(|asked| thinking(asked, dialect.effort_word)),
+    }
 }
 
-/// A schema under the first name in its older form, or under the second one as it is when that form cannot say it.
-fn with_schema(fields: Fields, names: [&'static str; 2], schema: Option<&Json>, form: SchemaForm) -> Fields {
-    let older = schema.filter(|_| form == SchemaForm::OpenApi).and_then(open_api);
-    match older {
-        Some(older) => fields.with(names[0], older),
-        None => fields.maybe(names[1], schema.cloned()),
+/// A schema in the older form, or as it is when that form cannot say it.
+fn in_form(schema: Option<&Json>, form: SchemaForm) -> (Option<Json>, Option<Json>) {
+    match schema.filter(|_| form == SchemaForm::OpenApi).and_then(open_api) {
+        Some(older) => (Some(older), None),
+        None => (None, schema.cloned()),
     }
 }
 
 /// A number is a number of tokens, anything else a word; where words are refused they become numbers.
-fn thinking(asked: &str, words: bool) -> Json {
-    let shown = true;
-    let tokens = match (asked.parse().ok(), asked) {
+fn thinking(asked: &str, words: bool) -> Thinking<'_> {
+    let budget = match (asked.parse().ok(), asked) {
         (Some(tokens), _) => Some(tokens),
         (None, "none" | "off" | "disabled") => Some(0),
         (None, _) if words => None,
@@ -65,81 +171,69 @@ fn thinking(asked: &str, words: bool) -> Json {
         (None, "high" | "xhigh" | "max") => Some(16_384),
         (None, _) => Some(8_192),
     };
-    let fields = Fields::default().text("thinkingLevel", tokens.is_none().then_some(asked));
-    fields.maybe("thinkingBudget", tokens.map(Json::from)).with("includeThoughts", shown).into()
+    let level = budget.is_none().then_some(asked);
+    Thinking { thinking_level: level, thinking_budget: budget, include_thoughts: true }
 }
 
-fn tools(draft: &Draft<'_>) -> (Vec<Json>, Option<Json>) {
+fn tools<'a>(draft: &Draft<'a>) -> (Vec<Function<'a>>, Option<ToolConfig>) {
     let form = draft.dialect.form;
-    let named = |name: &str, about: Option<&str>, schema: &Json| -> Json {
-        let tool = Fields::default().with("name", Json::str(name)).text("description", about);
+    let function = |name: &'a str, description: Option<&'a str>, schema: &Json| {
         // An object without properties is refused: without parameters nothing is said of them.
         let is_empty = schema.get("properties").and_then(Json::members).is_some_and(<[_]>::is_empty);
-        with_schema(tool, ["parameters", "parametersJsonSchema"], Some(schema).filter(|_| !is_empty), form).into()
+        let (parameters, parameters_json_schema) = in_form(Some(schema).filter(|_| !is_empty), form);
+        Function { name, description, parameters, parameters_json_schema }
     };
-    let mut all: Vec<Json> = draft
-        .request
-        .tools
-        .iter()
-        .map(|tool| named(&tool.name, tool.description.as_deref(), &tool.parameters.json()))
-        .collect();
+    let tools = draft.request.tools.iter();
+    let tools = tools.map(|tool| function(&tool.name, tool.description.as_deref(), &tool.parameters.json()));
+    let mut all: Vec<Function<'a>> = tools.collect();
     let choice = draft.schema(StructuredBy::Tool).map(|schema| {
-        let allowed = all.is_empty().then(|| Json::list([Json::str(RESPOND)]));
-        all.push(named(RESPOND, Some(RESPOND_ABOUT), schema));
-        let calling = Fields::default().with("mode", Json::str("ANY")).maybe("allowedFunctionNames", allowed);
-        Fields::default().with("functionCallingConfig", calling).into()
+        let allowed_function_names = all.is_empty().then_some([RESPOND]);
+        all.push(function(RESPOND, Some(RESPOND_ABOUT), schema));
+        ToolConfig { function_calling_config: Calling { mode: "ANY", allowed_function_names } }
     });
-    let list = (!all.is_empty()).then(|| Fields::default().with("functionDeclarations", Json::list(all)).into());
-    (list.into_iter().collect(), choice)
+    (all, choice)
 }
 
-fn text(said: &str) -> Json {
-    Fields::default().with("text", Json::str(if said.is_empty() { NOTHING } else { said })).into()
+fn text_part<'a>(text: &str) -> Part<'a> {
+    let text = if text.is_empty() { NOTHING } else { text };
+    Part { text: Some(text.to_owned()), ..Part::default() }
 }
 
-fn contents(draft: &Draft<'_>) -> Json {
+fn contents<'a>(draft: &Draft<'a>) -> Vec<Content<'a>> {
     let turns = spoken(draft.request, &draft.endpoint.provider).into_iter().map(|turn| match turn {
-        Spoken::System(said) | Spoken::User(said) => ("user", vec![text(&said)]),
-        Spoken::Assistant { text, calls, opaque } => ("model", model(&text, &calls, opaque)),
-        Spoken::Results(results) => ("user", results.iter().map(result).collect()),
+        Spoken::System(text) | Spoken::User(text) => Content { role: "user", parts: vec![text_part(&text)] },
+        Spoken::Assistant { text, calls, opaque } => Content { role: "model", parts: model(text, &calls, opaque) },
+        Spoken::Results(results) => Content { role: "user", parts: results.iter().map(result).collect() },
     });
-    let turns = turns.filter(|(_, parts)| !parts.is_empty());
-    Json::list(
-        turns.map(|(role, parts)| {
-            Fields::default().with("role", Json::str(role)).with("parts", Json::list(parts)).into()
-        }),
-    )
+    turns.filter(|turn| !turn.parts.is_empty()).collect()
 }
 
 /// Text and calls, each with the signature that the service gave it.
-fn model(said: &str, calls: &[&NativeCall], opaque: Option<&JsonText>) -> Vec<Json> {
+fn model<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonText>) -> Vec<Part<'a>> {
     let given = opaque.map(JsonText::json).unwrap_or_default();
     let signature = |place: usize| {
         let place = Json::from(place);
         let part = given.items().unwrap_or_default().iter().find(|part| part.get("place") == Some(&place));
         part.and_then(|part| part.get("thoughtSignature")).cloned()
     };
-    let own = (!said.is_empty())
-        .then(|| Fields::default().with("text", Json::str(said)).maybe("thoughtSignature", signature(0)).into());
+    let own = (!text.is_empty()).then(|| Part { text: Some(text), thought_signature: signature(0), ..Part::default() });
     let calls = calls.iter().enumerate().map(|(place, call)| {
-        let function = Fields::default()
-            .text("id", own_id(&call.id))
-            .with("name", Json::str(accepted(&call.name, "unknown")))
-            .with("args", arguments(call));
-        Fields::default().with("functionCall", function).maybe("thoughtSignature", signature(place + 1)).into()
+        let (name, args) = (accepted(&call.name, "unknown"), arguments(call));
+        Part {
+            function_call: Some(Call { id: own_id(&call.id), name, args }),
+            thought_signature: signature(place + 1),
+            ..Part::default()
+        }
     });
     own.into_iter().chain(calls).collect()
 }
 
 /// Results are objects there.
-fn result(answer: &Answered<'_>) -> Json {
+fn result<'a>(answer: &Answered<'a>) -> Part<'a> {
     let value = json::parse(answer.result).unwrap_or_else(|_| Json::str(answer.result));
-    let value = if value.members().is_some() { value } else { Json::object([("result", value)]) };
-    let response = Fields::default()
-        .text("id", own_id(answer.id))
-        .with("name", Json::str(accepted(answer.name, "unknown")))
-        .with("response", value);
-    Fields::default().with("functionResponse", response).into()
+    let response = if value.members().is_some() { value } else { Json::empty().with("result", value) };
+    let name = accepted(answer.name, "unknown");
+    Part { function_response: Some(Response { id: own_id(answer.id), name, response }), ..Part::default() }
 }
 
 /// Ids that were made up here are none of the service's: without one, calls and results are paired by their order.

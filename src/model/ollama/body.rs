@@ -2,87 +2,147 @@
 //!
 //! In: a question and what the server is known to accept. Out: the body.
 
+use std::borrow::Cow;
+
 use ptc_core::value::Json;
+use ptc_core::value::json::to_json;
+use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
-use crate::model::fields::Fields;
 use crate::model::history::{Answered, Spoken, accepted, arguments, spoken};
 use crate::model::language::Draft;
+use crate::model::openai::Tool;
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: Vec<Message<'a>>,
+    stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    format: Option<Json>,
+    think: Option<Think<'a>>,
+    options: Option<Options<'a>>,
+}
+
+/// On, off, or one of the words that some models know.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Think<'a> {
+    Flag(bool),
+    Word(&'a str),
+}
+
+#[skip_serializing_none]
+#[derive(Default, PartialEq, Serialize)]
+struct Options<'a> {
+    temperature: Option<f64>,
+    top_p: Option<f64>,
+    num_predict: Option<u64>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop: &'a [String],
+    seed: Option<u64>,
+    /// Without it the server cuts long prompts silently to a small default.
+    num_ctx: Option<u64>,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: Cow<'a, str>,
+    thinking: Option<Json>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<ToolCall<'a>>,
+    tool_name: Option<String>,
+    tool_call_id: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ToolCall<'a> {
+    id: &'a str,
+    function: Function,
+}
+
+#[derive(Serialize)]
+struct Function {
+    name: String,
+    arguments: Json,
+}
 
 /// The body of a question.
 pub(super) fn build(draft: &Draft<'_>) -> Json {
     let Draft { request, endpoint, dialect } = draft;
-    let options = &request.options;
-    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling).map(Json::from);
-    let tools = request.tools.iter().map(|tool| {
-        let function = Fields::default().with("name", Json::str(tool.name.as_str()));
-        let function =
-            function.text("description", tool.description.as_deref()).with("parameters", tool.parameters.json());
-        Fields::default().with("type", Json::str("function")).with("function", function).into()
-    });
-    let own = Fields::default()
-        .maybe("temperature", sampled(options.temperature))
-        .maybe("top_p", sampled(options.top_p))
-        .maybe("num_predict", options.max_tokens.map(Json::from))
-        .list("stop", options.stop.iter().map(|text| Json::str(text.as_str())).collect())
-        .maybe("seed", options.seed.map(Json::from))
-        // Without it the server cuts long prompts silently to a small default.
-        .maybe("num_ctx", endpoint.context_tokens.map(Json::from));
+    let asked = &request.options;
+    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling);
+    let tools = request.tools.iter();
+    let tools = tools.map(|tool| Tool::function(&tool.name, tool.description.as_deref(), Some(tool.parameters.json())));
+    let options = Options {
+        temperature: sampled(asked.temperature),
+        top_p: sampled(asked.top_p),
+        num_predict: asked.max_tokens,
+        stop: &asked.stop,
+        seed: asked.seed,
+        num_ctx: endpoint.context_tokens,
+    };
     let format = draft.schema(StructuredBy::JsonSchema).cloned();
-    let format = format.or_else(|| draft.asks_for_object().then(|| Json::str("json")));
-    Fields::default()
-        .with("model", Json::str(endpoint.id.as_str()))
-        .with("messages", messages(draft))
-        .with("stream", endpoint.stream)
-        .list("tools", tools.collect())
-        .maybe("format", format)
-        .maybe("think", options.reasoning.as_deref().filter(|_| dialect.effort_word).map(think))
-        .maybe("options", own.filled())
-        .into()
+    to_json(&Body {
+        model: &endpoint.id,
+        messages: messages(draft),
+        stream: endpoint.stream,
+        tools: tools.collect(),
+        format: format.or_else(|| draft.asks_for_object().then(|| Json::str("json"))),
+        think: asked.reasoning.as_deref().filter(|_| dialect.effort_word).map(think),
+        options: Some(options).filter(|options| *options != Options::default()),
+    })
 }
 
-/// On, off, or one of the words that some models know.
-fn think(asked: &str) -> Json {
+fn think(asked: &str) -> Think<'_> {
     match asked {
-        "none" | "off" | "disabled" | "false" | "0" => false.into(),
-        "low" | "medium" | "high" => Json::str(asked),
-        _ => true.into(),
+        "none" | "off" | "disabled" | "false" | "0" => Think::Flag(false),
+        "low" | "medium" | "high" => Think::Word(asked),
+        _ => Think::Flag(true),
     }
 }
 
-fn messages(draft: &Draft<'_>) -> Json {
-    let mut out: Vec<Json> = draft.request.system.iter().map(|text| message("system", text).into()).collect();
+fn messages<'a>(draft: &Draft<'a>) -> Vec<Message<'a>> {
+    let system = draft.request.system.iter().map(|text| message("system", text.as_str()));
+    let mut out: Vec<Message<'a>> = system.collect();
     for turn in spoken(draft.request, &draft.endpoint.provider) {
         match turn {
-            Spoken::System(said) => out.push(message("system", &said).into()),
-            Spoken::User(said) => out.push(message("user", &said).into()),
-            Spoken::Assistant { text, calls, opaque } => out.push(assistant(&text, &calls, opaque)),
+            Spoken::System(text) => out.push(message("system", text)),
+            Spoken::User(text) => out.push(message("user", text)),
+            Spoken::Assistant { text, calls, opaque } => out.push(assistant(text, &calls, opaque)),
             Spoken::Results(results) => out.extend(results.iter().map(result)),
         }
     }
-    Json::list(out)
+    out
 }
 
-fn message(role: &str, said: &str) -> Fields {
-    Fields::default().with("role", Json::str(role)).with("content", Json::str(said))
+fn message<'a>(role: &'static str, text: impl Into<Cow<'a, str>>) -> Message<'a> {
+    Message { role, content: text.into(), thinking: None, tool_calls: Vec::new(), tool_name: None, tool_call_id: None }
 }
 
 /// Reasoning goes back with calls only: it belongs to the work that is not finished.
-fn assistant(said: &str, calls: &[&NativeCall], opaque: Option<&JsonText>) -> Json {
+fn assistant<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonText>) -> Message<'a> {
     let given = opaque.filter(|_| !calls.is_empty()).map(JsonText::json);
-    let thinking = given.as_ref().and_then(|parts| parts.items()?.first()?.get("thinking")).cloned();
-    let calls = calls.iter().map(|call| {
-        let function = Fields::default()
-            .with("name", Json::str(accepted(&call.name, "unknown")))
-            .with("arguments", arguments(call));
-        Fields::default().with("id", Json::str(call.id.as_str())).with("function", function).into()
+    let calls = calls.iter().map(|call| ToolCall {
+        id: &call.id,
+        function: Function { name: accepted(&call.name, "unknown"), arguments: arguments(call) },
     });
-    message("assistant", said).maybe("thinking", thinking).list("tool_calls", calls.collect()).into()
+    Message {
+        thinking: given.as_ref().and_then(|parts| parts.items()?.first()?.get("thinking")).cloned(),
+        tool_calls: calls.collect(),
+        ..message("assistant", text)
+    }
 }
 
-fn result(answer: &Answered<'_>) -> Json {
-    message("tool", answer.result)
-        .with("tool_name", Json::str(accepted(answer.name, "unknown")))
-        .with("tool_call_id", Json::str(answer.id))
-        .into()
+fn result<'a>(answer: &Answered<'a>) -> Message<'a> {
+    Message {
+        tool_name: Some(accepted(answer.name, "unknown")),
+        tool_call_id: Some(answer.id),
+        ..message("tool", answer.result)
+    }
 }

@@ -4,76 +4,135 @@
 //! It must never send a parameter that was not asked for, except those for streaming.
 
 use ptc_core::value::Json;
+use ptc_core::value::json::to_json;
+use serde::Serialize;
+use serde_with::skip_serializing_none;
 
-use super::messages::messages;
+use super::messages::{Message, messages};
 use crate::event::StructuredBy;
-use crate::model::fields::Fields;
+use crate::model::dialect::TokensKey;
 use crate::model::history::accepted;
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::{is_strict, written};
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: Vec<Message<'a>>,
+    stream: bool,
+    stream_options: Option<StreamOptions>,
+    temperature: Option<f64>,
+    max_tokens: Option<u64>,
+    max_completion_tokens: Option<u64>,
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop: &'a [String],
+    seed: Option<u64>,
+    reasoning_effort: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    tool_choice: Option<ToolChoice<'a>>,
+    response_format: Option<ResponseFormat>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+/// A tool as the protocol describes it.
+#[derive(Serialize)]
+pub(in crate::model) struct Tool<'a> {
+    r#type: &'static str,
+    function: Function<'a>,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    description: Option<&'a str>,
+    parameters: Option<Json>,
+}
+
+impl<'a> Tool<'a> {
+    /// A function; without parameters only its name.
+    pub(in crate::model) fn function(name: &'a str, description: Option<&'a str>, parameters: Option<Json>) -> Self {
+        Self { r#type: "function", function: Function { name, description, parameters } }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ToolChoice<'a> {
+    Word(&'static str),
+    Tool(Tool<'a>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ResponseFormat {
+    JsonSchema { json_schema: NamedSchema },
+    JsonObject,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct NamedSchema {
+    name: String,
+    schema: Json,
+    strict: Option<bool>,
+}
 
 /// The body of a question.
 pub(super) fn build(draft: &Draft<'_>) -> Json {
     let Draft { request, endpoint, dialect } = draft;
     let options = &request.options;
-    let usage = Fields::default().with("include_usage", true);
-    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling).map(Json::from);
-    let (tools, choice) = tools(draft);
-    Fields::default()
-        .with("model", Json::str(endpoint.id.as_str()))
-        .with("messages", messages(request, &endpoint.provider))
-        .with("stream", endpoint.stream)
-        .maybe("stream_options", (endpoint.stream && dialect.stream_usage).then(|| usage.into()))
-        .maybe("temperature", sampled(options.temperature))
-        .maybe(dialect.tokens.name(), options.max_tokens.map(Json::from))
-        .maybe("top_p", sampled(options.top_p))
-        .list("stop", options.stop.iter().map(|text| Json::str(text.as_str())).collect())
-        .maybe("seed", options.seed.map(Json::from))
-        .text("reasoning_effort", options.reasoning.as_deref().filter(|_| dialect.effort_word))
-        .list("tools", tools)
-        .maybe("tool_choice", choice)
-        .maybe("response_format", format(draft))
-        .into()
+    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling);
+    let tokens = |name: TokensKey| options.max_tokens.filter(|_| dialect.tokens == name);
+    let (tools, tool_choice) = tools(draft);
+    to_json(&Body {
+        model: &endpoint.id,
+        messages: messages(request, &endpoint.provider),
+        stream: endpoint.stream,
+        stream_options: (endpoint.stream && dialect.stream_usage).then_some(StreamOptions { include_usage: true }),
+        temperature: sampled(options.temperature),
+        max_tokens: tokens(TokensKey::MaxTokens),
+        max_completion_tokens: tokens(TokensKey::MaxCompletionTokens),
+        top_p: sampled(options.top_p),
+        stop: &options.stop,
+        seed: options.seed,
+        reasoning_effort: options.reasoning.as_deref().filter(|_| dialect.effort_word),
+        tools,
+        tool_choice,
+        response_format: format(draft),
+    })
 }
 
 /// The tools that may be called, and what the model must do with them. The tool that carries the schema is the only one to be
 /// called when there is no other.
-fn tools(draft: &Draft<'_>) -> (Vec<Json>, Option<Json>) {
-    let tagged = |inner: Fields| -> Json {
-        Fields::default().with("type", Json::str("function")).with("function", inner).into()
-    };
-    let named = |name: &str| Fields::default().with("name", Json::str(name));
-    let mut all: Vec<Json> = draft
-        .request
-        .tools
-        .iter()
-        .map(|tool| {
-            let function = named(&tool.name).text("description", tool.description.as_deref());
-            tagged(function.with("parameters", tool.parameters.json()))
-        })
+fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
+    let tools = draft.request.tools.iter();
+    let mut all: Vec<Tool<'_>> = tools
+        .map(|tool| Tool::function(&tool.name, tool.description.as_deref(), Some(tool.parameters.json())))
         .collect();
     let choice = draft.schema(StructuredBy::Tool).map(|schema| {
         let by_name = all.is_empty() && draft.dialect.named;
-        let choice = if by_name { tagged(named(RESPOND)) } else { Json::str("required") };
-        let schema = written(schema, draft.dialect.form);
-        all.push(tagged(named(RESPOND).text("description", Some(RESPOND_ABOUT)).with("parameters", schema)));
-        choice
+        all.push(Tool::function(RESPOND, Some(RESPOND_ABOUT), Some(written(schema, draft.dialect.form))));
+        if by_name { ToolChoice::Tool(Tool::function(RESPOND, None, None)) } else { ToolChoice::Word("required") }
     });
     (all, choice)
 }
 
-fn format(draft: &Draft<'_>) -> Option<Json> {
-    let typed = |name: &str| Fields::default().with("type", Json::str(name));
-    if let Some(schema) = draft.schema(StructuredBy::JsonSchema) {
-        let schema = written(schema, draft.dialect.form);
-        let strict = is_strict(&schema).then(|| true.into());
-        let inner = Fields::default()
-            .with("name", Json::str(accepted(&draft.request.agent, "answer")))
-            .with("schema", schema)
-            .maybe("strict", strict);
-        return Some(typed("json_schema").with("json_schema", inner).into());
-    }
-    draft.asks_for_object().then(|| typed("json_object").into())
+fn format(draft: &Draft<'_>) -> Option<ResponseFormat> {
+    let Some(schema) = draft.schema(StructuredBy::JsonSchema) else {
+        return draft.asks_for_object().then_some(ResponseFormat::JsonObject);
+    };
+    let schema = written(schema, draft.dialect.form);
+    let strict = is_strict(&schema).then_some(true);
+    let name = accepted(&draft.request.agent, "answer");
+    Some(ResponseFormat::JsonSchema { json_schema: NamedSchema { name, schema, strict } })
 }
 
 #[cfg(test)]

@@ -1,58 +1,92 @@
 //! The messages of a chat-completions request.
 
+use std::borrow::Cow;
+
 use ptc_core::value::Json;
+use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall};
 use crate::model::Request;
-use crate::model::fields::Fields;
 use crate::model::history::{Spoken, accepted, arguments, spoken};
 
+/// A message. Reasoning goes back under the name that the server gave it.
+#[skip_serializing_none]
+#[derive(Serialize)]
+pub(super) struct Message<'a> {
+    role: &'static str,
+    tool_call_id: Option<&'a str>,
+    #[serialize_always]
+    content: Option<Cow<'a, str>>,
+    reasoning_content: Option<Json>,
+    reasoning_details: Option<Json>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<ToolCall<'a>>,
+}
+
+#[derive(Serialize)]
+struct ToolCall<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: String,
+    arguments: &'a str,
+}
+
 /// All messages, the system text first.
-pub(super) fn messages(request: &Request, provider: &str) -> Json {
-    let mut out: Vec<Json> = request.system.iter().map(|text| message("system", text)).collect();
+pub(super) fn messages<'a>(request: &'a Request, provider: &str) -> Vec<Message<'a>> {
+    let system = request.system.iter().map(|text| message("system", text.as_str()));
+    let mut out: Vec<Message<'a>> = system.collect();
     for turn in spoken(request, provider) {
         match turn {
-            Spoken::System(text) => out.push(message("system", &text)),
-            Spoken::User(text) => out.push(message("user", &text)),
-            Spoken::Assistant { text, calls, .. } if calls.is_empty() => out.push(message("assistant", &text)),
-            Spoken::Assistant { text, calls, opaque } => out.push(calling(&text, &calls, opaque)),
-            Spoken::Results(results) => out.extend(results.iter().map(|answer| {
-                Fields::default()
-                    .with("role", Json::str("tool"))
-                    .with("tool_call_id", Json::str(answer.id))
-                    .with("content", Json::str(answer.result))
-                    .into()
-            })),
+            Spoken::System(text) => out.push(message("system", text)),
+            Spoken::User(text) => out.push(message("user", text)),
+            Spoken::Assistant { text, calls, .. } if calls.is_empty() => out.push(message("assistant", text)),
+            Spoken::Assistant { text, calls, opaque } => out.push(calling(text, &calls, opaque)),
+            Spoken::Results(results) => out.extend(
+                results
+                    .iter()
+                    .map(|answer| Message { tool_call_id: Some(answer.id), ..message("tool", answer.result) }),
+            ),
         }
     }
-    Json::list(out)
+    out
 }
 
-/// A message with calls. Reasoning goes back with it under the name that the server gave it: servers that reason between calls ask
-/// for that, and refuse it in other messages.
-fn calling(text: &str, calls: &[&NativeCall], opaque: Option<&JsonText>) -> Json {
-    let content = if text.is_empty() { Json::default() } else { Json::str(text) };
-    let mut message = Fields::default().with("role", Json::str("assistant")).with("content", content);
+fn message<'a>(role: &'static str, text: impl Into<Cow<'a, str>>) -> Message<'a> {
+    Message {
+        role,
+        tool_call_id: None,
+        content: Some(text.into()),
+        reasoning_content: None,
+        reasoning_details: None,
+        tool_calls: Vec::new(),
+    }
+}
+
+/// A message with calls. Its reasoning goes back with it: servers that reason between calls ask for that, and refuse it in other
+/// messages.
+fn calling<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonText>) -> Message<'a> {
     let given = opaque.map(JsonText::json);
     let given = given.as_ref().and_then(|parts| parts.items()?.first());
-    for name in ["reasoning_content", "reasoning_details"] {
-        message = message.maybe(name, given.and_then(|part| part.get(name)).cloned());
+    let reasoning = |name: &str| given.and_then(|part| part.get(name)).cloned();
+    let content = Some(text).filter(|text| !text.is_empty()).map(Cow::Owned);
+    Message {
+        content,
+        reasoning_content: reasoning("reasoning_content"),
+        reasoning_details: reasoning("reasoning_details"),
+        tool_calls: calls.iter().map(|call| tool_call(call)).collect(),
+        ..message("assistant", "")
     }
-    message.with("tool_calls", Json::list(calls.iter().map(|call| tool_call(call)))).into()
 }
 
-fn tool_call(call: &NativeCall) -> Json {
+fn tool_call(call: &NativeCall) -> ToolCall<'_> {
     let is_object = arguments(call).members().is_some_and(|members| !members.is_empty());
-    let function = Fields::default()
-        .with("name", Json::str(accepted(&call.name, "unknown")))
-        .with("arguments", Json::str(if is_object { call.args.as_str() } else { "{}" }));
-    Fields::default()
-        .with("id", Json::str(call.id.as_str()))
-        .with("type", Json::str("function"))
-        .with("function", function)
-        .into()
-}
-
-fn message(role: &str, text: &str) -> Json {
-    Json::object([("role", Json::str(role)), ("content", Json::str(text))])
+    let arguments = if is_object { call.args.as_str() } else { "{}" };
+    let function = Function { name: accepted(&call.name, "unknown"), arguments };
+    ToolCall { id: &call.id, r#type: "function", function }
 }

@@ -5,6 +5,7 @@ mod call;
 mod chunk;
 mod messages;
 
+pub(super) use body::Tool;
 use ptc_core::value::Json;
 
 use super::language::{Draft, Language, Listing, Reader};

@@ -78,7 +78,7 @@ fn native_args(tool: &ToolSchema, seed: u64) -> Json {
 }
 
 fn nothing() -> Json {
-    Json::object::<String>([])
+    Json::empty()
 }
 
 /// A reply that calls these native tools, with the fault in its arguments.
@@ -106,7 +106,7 @@ pub(super) fn native(tools: &[&ToolSchema], seed: u64, fault: Option<Fault>) -> 
 
 /// A reply that runs a program natively.
 pub(super) fn program(source: &str) -> Made {
-    let args = Json::object([("program", Json::str(source))]).to_text();
+    let args = Json::empty().with("program", Json::str(source)).to_text();
     let call = NativeCall { id: String::new(), name: RUN.to_owned(), args };
     numbered(Made { calls: vec![call], ..Made::default() })
 }

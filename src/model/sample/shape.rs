@@ -90,9 +90,10 @@ fn output(request: &Request) -> Option<Type> {
 fn wrapped(request: &Request, seed: u64) -> Json {
     match (output(request), &request.schema) {
         (Some(output), _) => json_schema::Wrap::of(&output).around(signature::sample(&output, seed, "")),
-        (None, Some(schema)) => json_schema::from_json_schema(schema)
-            .map_or_else(|_| Json::object::<String>([]), |ty| signature::sample(&ty, seed, "")),
-        (None, None) => Json::object::<String>([]),
+        (None, Some(schema)) => {
+            json_schema::from_json_schema(schema).map_or_else(|_| Json::empty(), |ty| signature::sample(&ty, seed, ""))
+        }
+        (None, None) => Json::empty(),
     }
 }
 
@@ -116,17 +117,18 @@ fn source(request: &Request, seed: u64, fault: Option<Fault>) -> String {
 fn control(request: &Request, seed: u64, fault: Option<Fault>) -> Json {
     if let Some(name) = open_in_control(request) {
         let arguments = faulty(&args(request, name, seed), fault);
-        let call = Json::object([("name", Json::str(name)), ("arguments", arguments)]);
-        return Json::object([("thought", Json::str(format!("I call {name} first."))), ("tool_call", call)]);
+        let call = Json::empty().with("name", Json::str(name)).with("arguments", arguments);
+        return thought(&format!("I call {name} first.")).with("tool_call", call);
     }
     let output = output(request).unwrap_or(Type::String);
     let answer = if output == Type::String { sentence(seed) } else { signature::sample(&output, seed, "") };
-    let mut members = vec![("thought", Json::str("Everything that is needed is known."))];
+    let object = thought("Everything that is needed is known.");
     let is_gone = fault == Some(Fault::MissingField) && answer.members().is_none();
-    if !is_gone {
-        members.push(("final_answer", faulty(&answer, fault)));
-    }
-    Json::object(members)
+    if is_gone { object } else { object.with("final_answer", faulty(&answer, fault)) }
+}
+
+fn thought(text: &str) -> Json {
+    Json::empty().with("thought", Json::str(text))
 }
 
 /// JSON as PTC-Lisp text: names as keywords, times read. Depth is bounded by the type the JSON was made for.
@@ -163,8 +165,8 @@ fn json_string(text: &str) -> String {
 
 /// The answer without its first field, or an empty object.
 pub(super) fn without_first(answer: &Json) -> Json {
-    let members = answer.members().unwrap_or_default();
-    Json::object(members.iter().skip(1).map(|member| (member.key.clone(), member.value.clone())))
+    let first = answer.members().and_then(<[_]>::first);
+    first.map_or_else(Json::empty, |first| answer.clone().without(&first.key))
 }
 
 /// The answer with a first field that has another type.
@@ -173,8 +175,9 @@ pub(super) fn with_wrong_first(answer: &Json) -> Json {
         Node::List(_) | Node::Object(_) => Json::str("not what was asked for"),
         _ => Json::list([value.clone()]),
     };
-    let Some(members) = answer.members() else { return wrong(answer) };
-    Json::object(members.iter().enumerate().map(|(place, member)| {
-        (member.key.clone(), if place == 0 { wrong(&member.value) } else { member.value.clone() })
-    }))
+    match answer.members().map(<[_]>::first) {
+        None => wrong(answer),
+        Some(None) => answer.clone(),
+        Some(Some(first)) => answer.clone().with(&first.key, wrong(&first.value)),
+    }
 }

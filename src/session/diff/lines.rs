@@ -1,5 +1,6 @@
 //! Texts line by line: what was removed and added, with a little of what stands around.
 
+use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
 /// Unchanged lines that are kept around a change.
@@ -8,7 +9,7 @@ const AROUND: usize = 2;
 const MOST_LINES: usize = 20_000;
 
 /// A line of a comparison; lines that are left out in between are seen by the numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DiffLine {
     /// Its number on the left, from 1; `None` when it was added.
     pub left: Option<usize>,

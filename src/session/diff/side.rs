@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ptc_core::lisp::format;
 use ptc_core::value::Json;
+use ptc_core::value::json::to_json;
 
 use super::object;
 use crate::agent::{Step, StepFold, Turn};
@@ -190,11 +191,11 @@ fn request(request: &RequestMade) -> Json {
     };
     let names = request.tool_names.iter().map(|name| Json::str(name.as_str()));
     object([
-        ("want", Some(Json::str(request.want.as_str()))),
+        ("want", Some(Json::str(request.want.name()))),
         ("schema", request.schema.as_ref().map(JsonText::json)),
         ("tools", Some(Json::list(request.tools.iter().map(tool)))),
         ("tool_names", Some(Json::list(names))),
-        ("options", Some(JsonText::of_data(&request.options).json())),
+        ("options", Some(to_json(&request.options))),
         ("cache", Some(request.cache.into())),
     ])
 }
@@ -211,7 +212,7 @@ fn error_of(turn: &Turn) -> Json {
     let issue = |issue: &IssueRecord| {
         object([
             ("path", Some(Json::str(issue.path.as_str()))),
-            ("severity", Some(Json::str(issue.severity.as_str()))),
+            ("severity", Some(Json::str(issue.severity.name()))),
             ("message", Some(Json::str(issue.message.as_str()))),
         ])
     };

@@ -2,7 +2,7 @@
 
 use super::{Side, SideRun};
 use crate::agent::{Step, Turn};
-use crate::event::Tokens;
+use crate::event::{IssueSeverity, Tokens};
 
 /// What runs used.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -47,7 +47,8 @@ impl Share {
         let of_turns = turns.clone().filter_map(|turn| turn.tokens);
         let attempts: u64 = turns.clone().map(|turn| u64::from(turn.attempts)).sum();
         let has_ended = step.usage.turns > 0;
-        let issues = |turn: &Turn| turn.issues.iter().filter(|issue| issue.severity == "error").count() as u64;
+        let issues =
+            |turn: &Turn| turn.issues.iter().filter(|issue| issue.severity == IssueSeverity::Error).count() as u64;
         let is_other = |turn: &&Turn| turn.error.is_some() && issues(turn) == 0;
         Self {
             turns: turns.clone().count() as u64,

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Difference};
+use serde::Serialize;
 
 use super::sent::{Sent, beside};
 use super::{DiffLine, SideRun, SideTurn, diff_lines};
 use crate::event::SentMessage;
 
 /// A part of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Part {
     /// What was sent.
     Request,
@@ -67,7 +69,7 @@ pub enum Shape {
 }
 
 /// A message that differs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct MessageDifference {
     /// Who speaks.
     pub role: &'static str,

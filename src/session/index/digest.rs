@@ -7,7 +7,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Address, Envelope, ErrorRecord, Event, Line, MessagePart, ReplyEnd, Source};
+use crate::event::{
+    Address, Envelope, ErrorRecord, Event, ExtractKind, IssueSeverity, Line, MessagePart, ReplyEnd, Source,
+};
 use crate::record::Attempts;
 use crate::session::{ReadError, Session, Summary, summarize};
 
@@ -255,7 +257,7 @@ impl Digester {
                 }
             }
             Event::Extract(extract) => {
-                if extract.kind == "program" {
+                if extract.kind == ExtractKind::Program {
                     match &extract.repaired {
                         Some(program) => self.say(Field::Program, at, program.text()),
                         None => self.replies.entry(at.clone()).or_default().program = extract.span,
@@ -264,7 +266,7 @@ impl Digester {
                 extract.error.iter().for_each(|error| self.fail(at, error));
             }
             Event::Check(check) => {
-                for issue in check.issues.iter().filter(|issue| issue.severity == "error") {
+                for issue in check.issues.iter().filter(|issue| issue.severity == IssueSeverity::Error) {
                     let place = if issue.path.is_empty() { String::new() } else { format!("{}: ", issue.path) };
                     self.say(Field::Error, at, format!("{place}{}", issue.message));
                     let unfit = self.unfit.entry(at.turn_part()).or_default();

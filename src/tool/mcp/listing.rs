@@ -4,12 +4,12 @@
 //! names to the server's.
 
 use ptc_core::signature::{Field, Signature, Type, json_schema, parse};
+use ptc_core::value::json::to_json;
 use ptc_core::value::{Json, Value};
 use rmcp::model::{JsonObject, Tool};
 use serde::{Deserialize, Serialize};
 
 use super::reduce::{field_name, reduced};
-use crate::event::JsonText;
 use crate::model::Scrub;
 use crate::tool::provider_name;
 
@@ -91,7 +91,7 @@ pub(super) fn arguments(tool: &Tool, args: &Value) -> JsonObject {
 }
 
 fn schema(object: &JsonObject) -> Json {
-    JsonText::of_data(object).json()
+    to_json(object)
 }
 
 fn type_of(schema: &Json, place: &str, lost: &mut Vec<String>) -> Type {

@@ -48,13 +48,11 @@ impl Reducer<'_> {
 
     fn anything(&mut self, schema: &Json, place: &str, what: &str) -> Json {
         self.lose(place, what);
-        Json::object(
-            schema.get("description").filter(|text| text.as_str().is_some()).map(|text| ("description", text.clone())),
-        )
+        with_description(Json::empty(), schema)
     }
 
     fn schema(&mut self, schema: &Json, place: &str, depth: usize) -> Json {
-        let Some(members) = schema.members() else { return Json::object::<String>([]) };
+        let Some(members) = schema.members() else { return Json::empty() };
         if depth > DEPTH {
             return self.anything(schema, place, "too deep");
         }
@@ -123,27 +121,28 @@ impl Reducer<'_> {
     /// A map whose names signatures cannot have.
     fn anything_of(&mut self, schema: &Json, place: &str) -> Json {
         self.lose(place, "names of its fields");
-        let text = schema.get("description").filter(|text| text.as_str().is_some());
-        Json::object([("type", Json::str("object"))].into_iter().chain(text.map(|text| ("description", text.clone()))))
+        with_description(Json::empty().with("type", Json::str("object")), schema)
+    }
+}
+
+/// The schema with the description of another one, where that has one.
+fn with_description(schema: Json, described: &Json) -> Json {
+    match described.get("description").filter(|text| text.as_str().is_some()) {
+        Some(text) => schema.with("description", text.clone()),
+        None => schema,
     }
 }
 
 /// The inner schema with the description of the outer one; `nullable`: null is allowed as well.
 fn described(inner: &Json, outer: &Json, nullable: bool) -> Json {
-    let mut members: Vec<(String, Json)> =
-        inner.members().unwrap_or_default().iter().map(|member| (member.key.clone(), member.value.clone())).collect();
-    if let Some(text) = outer.get("description").filter(|text| text.as_str().is_some()) {
-        members.retain(|(key, _)| key != "description");
-        members.push(("description".to_owned(), text.clone()));
+    let schema = match outer.get("description").filter(|text| text.as_str().is_some()) {
+        Some(_) => with_description(inner.clone().without("description"), outer),
+        None => inner.clone(),
+    };
+    match schema.get("type").filter(|ty| nullable && ty.as_str().is_some()).cloned() {
+        Some(name) => schema.with("type", Json::list([name, Json::str("null")])),
+        None => schema,
     }
-    if nullable {
-        for (key, value) in &mut members {
-            if key == "type" && value.as_str().is_some() {
-                *value = Json::list([value.clone(), Json::str("null")]);
-            }
-        }
-    }
-    Json::object(members)
 }
 
 fn is_texts(json: &Json) -> bool {

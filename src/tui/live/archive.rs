@@ -8,7 +8,7 @@ use ptc_core::value::{Json, json};
 
 use super::{Live, files, run, steps, unreadable};
 use crate::agent::{Agent, DraftTexts, Mode};
-use crate::event::{Address, Edit, Envelope, ErrorRecord};
+use crate::event::{Address, Edit, Editor, Envelope, ErrorRecord};
 use crate::export::{Format, Piece, Removal, asciicast};
 use crate::session::index::{Query, Reading};
 use crate::session::{ParentKind, Session};
@@ -176,7 +176,7 @@ impl Archive for Live {
             at: fork.at.clone(),
             changes,
             model: fork.model.clone(),
-            by: "person".to_owned(),
+            by: Editor::Person,
             kind: ParentKind::Fork,
             person: desk.clone(),
         };

@@ -280,7 +280,7 @@ impl Run for Replay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Event, Notice};
+    use crate::event::{Event, Notice, NoticeLevel};
     use crate::port::Sink as _;
     use crate::session::{Medium, Recorder};
 
@@ -325,7 +325,7 @@ mod tests {
         let path = dir.path().join("2026-01-01T00-00-00Z-00000001.jsonl");
         std::fs::write(&path, "").unwrap();
         let recorder = Recorder::over(Box::new(Full), &path, 0, 0, Arc::new(SystemClock)).unwrap();
-        let notice = Event::Notice(Notice { level: "info".to_owned(), text: "said".to_owned() });
+        let notice = Event::Notice(Notice { level: NoticeLevel::Info, text: "said".to_owned() });
         recorder.emit(Address::run(0), notice).await.unwrap();
         let saving = Saving { keeping: recorder.keeping(), spare_dir: dir.path().join("spare") };
         drop(recorder);

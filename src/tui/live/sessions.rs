@@ -27,7 +27,7 @@ pub(super) fn summary(summary: Summary) -> SessionSummary {
         result: summary.result,
         parent: summary.parent.map(|parent| Origin {
             session: parent.session,
-            kind: parent.kind.into(),
+            kind: parent.kind.name().to_owned(),
             at: parent.at.unwrap_or_default(),
         }),
         damage: summary.damage,

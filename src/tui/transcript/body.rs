@@ -7,7 +7,7 @@ use ptc_core::value::{Json, json};
 use super::layout::{Shown, What};
 use super::outline::{Branch, Folded, Outline, Way};
 use super::wrapped::Wrapped;
-use crate::event::{Check, IssueRecord};
+use crate::event::{Check, IssueRecord, IssueSeverity};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 
@@ -112,7 +112,7 @@ fn placed<'a>(value: &'a Json, checks: &'a [Check]) -> Vec<(&'a Json, &'a IssueR
 }
 
 fn said(issue: &IssueRecord) -> Piece {
-    let (role, mark) = if issue.severity == "warning" { (Role::Warn, "!") } else { (Role::Bad, "✗") };
+    let (role, mark) = if issue.severity == IssueSeverity::Warning { (Role::Warn, "!") } else { (Role::Bad, "✗") };
     let text = match (issue.expected.as_str(), issue.got.as_str()) {
         ("", _) | (_, "") => issue.message.clone(),
         (expected, got) => format!("expected {expected}, got {got}"),
@@ -123,6 +123,7 @@ fn said(issue: &IssueRecord) -> Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::CheckLayer;
     use crate::tui::colours::Language;
     use crate::tui::transcript::outline::Scope;
     use crate::tui::transcript::wrapped::Look;
@@ -130,12 +131,12 @@ mod tests {
     fn rows(text: &str, path: &str, folded: &Folded) -> Vec<String> {
         let issue = IssueRecord {
             path: path.to_owned(),
-            severity: "error".to_owned(),
+            severity: IssueSeverity::Error,
             expected: "float".to_owned(),
             got: "string".to_owned(),
             message: String::new(),
         };
-        let checks = [Check { layer: "return".to_owned(), ok: false, issues: vec![issue] }];
+        let checks = [Check { layer: CheckLayer::Return, ok: false, issues: vec![issue] }];
         let what = What::Value(text.to_owned(), &checks, Scope::All);
         let mut body = Body::default();
         body.update(&Shown { what, columns: 60, look: Look::Rich(Language::Json), attempt: 1 }, folded);

@@ -10,8 +10,8 @@ use ptc_core::text::estimate_tokens;
 use super::partial::Reading;
 use crate::engine::Reader;
 use crate::event::{
-    Address, CallStatus, ErrorRecord, JsonText, NativeCall, Notice, Options, ReplyStatus, Role, RunEnd, RunStart, Said,
-    StructuredBy, Tokens, ToolCall, ToolEnd, ToolSchema, Unknown,
+    Address, CallStatus, ErrorRecord, ExtractKind, JsonText, NativeCall, Notice, Options, ReplyStatus, Role, RunEnd,
+    RunStart, Said, StructuredBy, Tokens, ToolCall, ToolEnd, ToolSchema, Unknown,
 };
 use crate::record::{Attempt, TurnRecord};
 use crate::session::TurnEntry;
@@ -282,8 +282,11 @@ impl TurnCard {
             return Progress::Stopped;
         }
         let calls = self.calls.iter().any(|call| call.status.is_none());
-        let computes =
-            self.record.extract.as_ref().is_some_and(|extract| extract.kind == "program" && extract.error.is_none());
+        let computes = self
+            .record
+            .extract
+            .as_ref()
+            .is_some_and(|extract| extract.kind == ExtractKind::Program && extract.error.is_none());
         match self.last_attempt() {
             _ if self.record.pending_retry().is_some() => Progress::Retrying,
             _ if self.asked => Progress::Asked,

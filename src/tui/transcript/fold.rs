@@ -9,8 +9,8 @@ use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
 use crate::agent::edited_start;
 use crate::event::{
-    Address, Bill, Edit, Envelope, Event, Message, MessagePart, Notice, PartKind, ReplyStatus, RequestMade, RunEnd,
-    RunStart, RunText, Source, ToolEnd,
+    Address, Bill, Edit, Envelope, Event, Message, MessagePart, Notice, NoticeLevel, PartKind, ReplyStatus,
+    RequestMade, RunEnd, RunStart, RunText, Source, ToolEnd,
 };
 use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage};
 use crate::workbench::{Budget, next_step};
@@ -129,8 +129,8 @@ impl Transcript {
             return;
         }
         let asked = crate::engine::Turn {
-            want: made.want.clone(),
-            kind: self.turn_card(turn).map(|card| card.record.kind.clone()).unwrap_or_default(),
+            want: made.want.name().to_owned(),
+            kind: self.turn_card(turn).map(|card| card.record.kind_name().to_owned()).unwrap_or_default(),
             offers: made.tools.iter().map(|tool| tool.name.clone()).collect(),
             memory: self.definitions.names(&run),
         };
@@ -170,11 +170,11 @@ impl Transcript {
             }
             Event::Edit(edit) if !self.turns.contains(&turn) => {
                 let text = format!("✎ {} edited by {} at {}", edit.target, edit.by, edit.at);
-                self.push(at, Card::Notice(Box::new(Notice { level: "info".to_owned(), text })), true);
+                self.push(at, Card::Notice(Box::new(Notice { level: NoticeLevel::Info, text })), true);
             }
             Event::RunWait(wait) => {
                 let text = format!("the run waits for the answer to {}", wait.question);
-                self.push(at, Card::Notice(Box::new(Notice { level: "warning".to_owned(), text })), true);
+                self.push(at, Card::Notice(Box::new(Notice { level: NoticeLevel::Warning, text })), true);
             }
             Event::Unknown(unknown) if !self.turns.contains(&turn) => {
                 self.push(at, Card::Unknown(Box::new(unknown.clone())), false);

@@ -36,7 +36,7 @@ pub use viewport::{Scroll, Visible, VisibleRow};
 
 pub use crate::workbench::format;
 
-use crate::event::{Address, Bill, ErrorRecord, Gaps, Notice, RunStart, Tokens};
+use crate::event::{Address, Bill, ErrorRecord, Gaps, Notice, NoticeLevel, RunStart, Tokens};
 use crate::session::TurnEntry;
 use crate::workbench::{Budget, Definitions};
 use card::MessageStore;
@@ -151,7 +151,7 @@ impl Transcript {
 
     /// Where the session comes from, in words, before anything else.
     pub fn come_from(&mut self, origin: &str) {
-        let card = card::Card::Notice(Box::new(Notice { level: "info".to_owned(), text: origin.to_owned() }));
+        let card = card::Card::Notice(Box::new(Notice { level: NoticeLevel::Info, text: origin.to_owned() }));
         self.insert(0, [(Cell::new(Address::run(0), card, true), 1)]);
     }
 

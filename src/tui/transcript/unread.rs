@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Transcript;
 use super::card::{self, Card, Messages, Part, TurnCard, turn_cards};
 use super::places::TurnCells;
-use crate::event::{Address, Envelope, Event, Gaps, Notice};
+use crate::event::{Address, Envelope, Event, Gaps, Notice, NoticeLevel};
 use crate::session::TurnEntry;
 use crate::tui::backend::SentMessage;
 
@@ -73,7 +73,7 @@ impl Transcript {
             self.cells[index].card = Card::Turn(Box::new(TurnCard { part, ..TurnCard::begun(turn, 0) }));
         }
         if let Some(card) = self.turn_mut(turn) {
-            card.record.notices.push(Notice { level: "warning".to_owned(), text: message.to_owned() });
+            card.record.notices.push(Notice { level: NoticeLevel::Warning, text: message.to_owned() });
         }
     }
 

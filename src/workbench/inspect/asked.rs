@@ -4,9 +4,10 @@
 //! must never claim a difference that nobody told.
 
 use ptc_core::value::Json;
+use ptc_core::value::json::to_json;
 
 use super::{Body, Line, Mark, Part, Turn};
-use crate::event::{Event, JsonText, ReplyEnd, ReplyStatus, RequestMade, Sent, StructuredBy};
+use crate::event::{Event, ReplyEnd, ReplyStatus, RequestMade, Sent, StructuredBy};
 use crate::model::{OtherModel, asked, carries};
 use crate::workbench::format::{count, plural};
 use crate::workbench::wording::cut;
@@ -78,7 +79,7 @@ fn of_model(sent: &Sent, end: Option<&ReplyEnd>) -> Row {
 
 /// The options that were asked for: those that are not in what was sent were left out.
 fn of_options(made: &RequestMade, sent: &Sent) -> Vec<Row> {
-    let (asked, body) = (JsonText::of_data(&made.options).json(), sent.frame.json());
+    let (asked, body) = (to_json(&made.options), sent.frame.json());
     let row = |key: &str, value: &Json| {
         let is_sent = carries(&body, key);
         let got = if is_sent { "sent" } else { "left out" }.to_owned();

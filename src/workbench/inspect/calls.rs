@@ -1,9 +1,11 @@
 //! The tool calls of a turn: arguments and results as values.
 
-use ptc_core::value::Json;
+use ptc_core::value::json::to_json;
+use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::{Body, Mark, Part, Turn};
-use crate::event::{CallStatus, Event, JsonText, ToolCall, ToolEnd};
+use crate::event::{CallStatus, ErrorRecord, Event, JsonText, QuestionAsked, ToolCall, ToolEnd};
 use crate::workbench::format::duration;
 
 pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
@@ -19,31 +21,54 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     for envelope in &turn.events {
         let Event::QuestionAsked(asked) = &envelope.event else { continue };
         let answer = turn.events.iter().find_map(|other| match &other.event {
-            Event::AnswerGiven(answer) if other.address == envelope.address => Some(answer.value.json()),
+            Event::AnswerGiven(answer) if other.address == envelope.address => Some(&answer.value),
             _ => None,
         });
         let note = if answer.is_some() { "answered" } else { "waits for an answer" };
-        let members = [("asked", JsonText::of_data(asked).json()), ("answer", answer.unwrap_or_default())];
-        parts.push(Part::new("question", Body::Tree(Json::object(members), Vec::new())).noted(note));
+        let tree = to_json(&QuestionJson { asked, answer });
+        parts.push(Part::new("question", Body::Tree(tree, Vec::new())).noted(note));
     }
     parts
 }
 
+/// A call as its part shows it.
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct CallJson<'a> {
+    args: &'a JsonText,
+    result: Option<&'a JsonText>,
+    error: Option<ErrorJson<'a>>,
+    kind: &'a str,
+    address: &'a str,
+}
+
+#[derive(Serialize)]
+struct ErrorJson<'a> {
+    reason: &'a str,
+    message: &'a str,
+    details: Option<&'a JsonText>,
+}
+
+/// A question to the user and its answer.
+#[derive(Serialize)]
+struct QuestionJson<'a> {
+    asked: &'a QuestionAsked,
+    answer: Option<&'a JsonText>,
+}
+
 fn part(at: &str, call: &ToolCall, end: Option<&ToolEnd>) -> Part {
-    let mut members = vec![("args", call.args.json())];
-    if let Some(result) = end.and_then(|end| end.result.as_ref()) {
-        members.push(("result", result.json()));
-    }
-    if let Some(error) = end.and_then(|end| end.error.as_ref()) {
-        let said = [
-            ("reason", Json::str(error.reason.as_str())),
-            ("message", Json::str(error.message.as_str())),
-            ("details", error.details.as_ref().map(JsonText::json).unwrap_or_default()),
-        ];
-        members.push(("error", Json::object(said)));
-    }
-    members.push(("kind", Json::str(call.kind.as_str())));
-    members.push(("address", Json::str(at)));
+    let error = end.and_then(|end| end.error.as_ref());
+    let tree = to_json(&CallJson {
+        args: &call.args,
+        result: end.and_then(|end| end.result.as_ref()),
+        error: error.map(|ErrorRecord { reason, message, details, .. }| ErrorJson {
+            reason,
+            message,
+            details: details.as_ref(),
+        }),
+        kind: &call.kind,
+        address: at,
+    });
     let (note, mark) = match end {
         None => ("● running".to_owned(), Mark::Plain),
         Some(end) if end.status == CallStatus::Ok => {
@@ -53,5 +78,5 @@ fn part(at: &str, call: &ToolCall, end: Option<&ToolEnd>) -> Part {
         Some(end) => (format!("✗ {} {}", end.status.name(), duration(end.ms)), Mark::Bad),
     };
     let effect = if call.effectful { "! " } else { "" };
-    Part::new(format!("{effect}{}", call.name), Body::Tree(Json::object(members), Vec::new())).noted(note).marked(mark)
+    Part::new(format!("{effect}{}", call.name), Body::Tree(tree, Vec::new())).noted(note).marked(mark)
 }

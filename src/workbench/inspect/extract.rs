@@ -4,7 +4,7 @@ use ptc_core::value::json;
 use similar::{ChangeTag, TextDiff};
 
 use super::{Body, Finding, Line, Mark, Part, Turn};
-use crate::event::{Event, Extract, Kept};
+use crate::event::{Event, Extract, ExtractKind, IssueSeverity, Kept};
 use crate::workbench::format::{count, plural};
 use crate::workbench::wording::{self, Excerpt};
 
@@ -32,7 +32,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
             let note = plural(extract.fixes.len() as u64, "repair");
             parts.push(Part::new("repairs", Body::Sides(heads, sides(raw, &shown))).noted(note));
         }
-        if extract.kind != "program"
+        if extract.kind != ExtractKind::Program
             && let Ok(value) = json::parse(read.trim())
         {
             let wrong = findings.iter().filter(|finding| finding.error).count();
@@ -59,7 +59,7 @@ fn findings(turn: &Turn<'_>) -> Vec<Finding> {
             } else {
                 format!("expected {}, got {}", issue.expected, issue.got)
             },
-            error: issue.severity == "error",
+            error: issue.severity == IssueSeverity::Error,
         })
         .collect()
 }
@@ -74,7 +74,8 @@ fn checks(turn: &Turn<'_>) -> Option<Part> {
         let (mark, sign) = if check.ok { (Mark::Good, "✓") } else { (Mark::Bad, "✗") };
         lines.push(Line::new(mark, format!("{sign} {}", check.layer)));
         for issue in &check.issues {
-            let (mark, sign) = if issue.severity == "error" { (Mark::Bad, "✗") } else { (Mark::Warn, "!") };
+            let (mark, sign) =
+                if issue.severity == IssueSeverity::Error { (Mark::Bad, "✗") } else { (Mark::Warn, "!") };
             let path = if issue.path.is_empty() { "(root)" } else { &issue.path };
             lines.push(Line::new(mark, format!("  {sign} {path}  {}", issue.message)));
         }
@@ -87,7 +88,7 @@ fn checks(turn: &Turn<'_>) -> Option<Part> {
 fn report(extract: &Extract, reply: &str) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut say = |name: &str, value: String| lines.push(Line::new(Mark::Plain, format!("{name:<12} {value}")));
-    say("looked for", extract.kind.clone());
+    say("looked for", extract.kind.to_string());
     say("rule", extract.rule.clone().unwrap_or_else(|| "– no rule found anything".to_owned()));
     say("candidates", count(extract.candidates.into()));
     if let Some((from, to)) = extract.span {

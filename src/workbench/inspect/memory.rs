@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use ptc_core::value::json::to_json;
+
 use super::{Body, Line, Mark, Part, Turn};
-use crate::event::{Event, JsonText};
+use crate::event::Event;
 use crate::workbench::format::size;
 
 pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
@@ -81,5 +83,5 @@ fn plan(turn: &Turn<'_>) -> Option<Part> {
         Event::PlanState(plan) => Some(plan),
         _ => None,
     })?;
-    Some(Part::new("checklist", Body::Tree(JsonText::of_data(plan).json(), Vec::new())).noted("after the turn"))
+    Some(Part::new("checklist", Body::Tree(to_json(plan), Vec::new())).noted("after the turn"))
 }

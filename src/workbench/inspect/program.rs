@@ -3,7 +3,7 @@
 use ptc_core::lisp::format;
 
 use super::{Body, Line, Mark, Part, Turn};
-use crate::event::{Event, ProgramEnd};
+use crate::event::{Event, ProgramEnd, ProgramStatus};
 
 /// Columns that a formatted program is given.
 const COLUMNS: usize = 80;
@@ -40,9 +40,9 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
 }
 
 fn ending(end: &ProgramEnd) -> Part {
-    let mark = if matches!(end.status.as_str(), "value" | "return") { Mark::Good } else { Mark::Bad };
+    let mark = if matches!(end.status, ProgramStatus::Value | ProgramStatus::Return) { Mark::Good } else { Mark::Bad };
     if let (Some(value), None, true) = (&end.value, &end.error, end.warnings.is_empty()) {
-        return Part::new(end.status.clone(), Body::Text(value.text().to_owned())).marked(mark);
+        return Part::new(end.status.name(), Body::Text(value.text().to_owned())).marked(mark);
     }
     let mut lines = Vec::new();
     if let Some(error) = &end.error {
@@ -55,5 +55,5 @@ fn ending(end: &ProgramEnd) -> Part {
     if end.interrupted {
         lines.push(Line::new(Mark::Dim, "it was ended from outside: a replay does not run it again"));
     }
-    Part::new(end.status.clone(), Body::Lines(lines)).marked(mark)
+    Part::new(end.status.name(), Body::Lines(lines)).marked(mark)
 }

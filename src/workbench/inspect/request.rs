@@ -2,6 +2,7 @@
 
 use ptc_core::text::estimate_tokens;
 use ptc_core::value::Json;
+use ptc_core::value::json::to_json;
 
 use super::sent::{Section, Sent, sent};
 use super::{Body, Change, Line, Mark, Part, Turn};
@@ -104,7 +105,7 @@ fn beside(now: &Sent, before: Option<&Sent>) -> Vec<Part> {
         let old = before.and_then(|before| before.made.schema.as_ref()).map(JsonText::json);
         push("schema".to_owned(), schema.json(), old);
     }
-    let options = |made: &crate::event::RequestMade| JsonText::of_data(&made.options).json();
+    let options = |made: &crate::event::RequestMade| to_json(&made.options);
     push("options".to_owned(), options(&now.made), before.map(|before| options(&before.made)));
     parts
 }

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::interval::Stretches;
 use crate::agent::{Step, StepFold};
 use crate::event::{
-    Address, Check, Envelope, Event, Gaps, ReplyEnd, ReplyStatus, RetryWait, Tokens, Totals, elapsed_ms,
+    Address, Check, Envelope, Event, Gaps, IssueSeverity, ProgramStatus, ReplyEnd, ReplyStatus, RetryWait, Tokens,
+    Totals, elapsed_ms,
 };
 use crate::model::ErrorClass;
 use crate::session::Ledger;
@@ -86,7 +87,7 @@ impl Meter {
             Event::RetryWait(wait) => self.wait(at, wait, now),
             Event::ReplyEnd(end) => self.reply(at, end, now),
             Event::Extract(extract) => self.error(extract.error.as_ref().map(|error| error.reason.clone())),
-            Event::ProgramEnd(end) if end.status == "error" => {
+            Event::ProgramEnd(end) if end.status == ProgramStatus::Error => {
                 self.error(end.error.as_ref().map(|error| error.reason.clone()));
             }
             Event::Check(check) => self.check(check),
@@ -142,14 +143,14 @@ impl Meter {
     }
 
     fn check(&mut self, check: &Check) {
-        for issue in check.issues.iter().filter(|issue| issue.severity == "error") {
+        for issue in check.issues.iter().filter(|issue| issue.severity == IssueSeverity::Error) {
             let wanted = match (issue.expected.as_str(), issue.got.as_str()) {
                 ("", _) => issue.message.clone(),
                 (expected, "") => format!("expected {expected}"),
                 (expected, got) => format!("expected {expected}, got {got}"),
             };
             let path = any_index(&issue.path);
-            let kind = [check.layer.as_str(), path.as_str()].into_iter().filter(|word| !word.is_empty());
+            let kind = [check.layer.name(), path.as_str()].into_iter().filter(|word| !word.is_empty());
             self.error(Some(format!("{}: {wanted}", kind.collect::<Vec<_>>().join(" "))));
         }
     }

@@ -16,7 +16,7 @@ use super::meter::Meter;
 use super::plan::MatrixPlan;
 use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
 use crate::agent::{Context, Step, Verdict};
-use crate::event::{Event, Kept};
+use crate::event::{Event, Interrupt, InterruptReason, InterruptSource, Kept};
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::session::Group;
 use crate::workbench::run::chance;
@@ -119,7 +119,10 @@ impl Workbench {
                 failed = file.add(trial, &self.folders.spare_dir).err();
             }
             if failed.is_some() {
-                halt.now(Reason::WriteFailed.name(), "limit");
+                halt.now(Interrupt {
+                    reason: InterruptReason::from(Reason::WriteFailed.name()),
+                    by: InterruptSource::Limit,
+                });
                 continue;
             }
             state.apply(&event);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use ptc_workbench::agent::{Step, StepFold};
-use ptc_workbench::event::{CallStatus, Edit, JsonText, ReplyStatus};
+use ptc_workbench::event::{CallStatus, Edit, Editor, JsonText, ReplyStatus};
 use ptc_workbench::port::SystemClock;
 use ptc_workbench::replay::{
     Answers, Outcome, Point, RecordedEdits, Recording, Resumed, Stage, adopt, input_of, replay,
@@ -231,7 +231,7 @@ fn edits_at(point: &Point, recording: &Recording, play: &Play, after: u64) -> Ve
     };
     let edit = |(seq, (target, after)): (u64, (&str, &str))| {
         let after = JsonText::of(&Json::str(after));
-        let (target, by) = (target.to_owned(), "test".to_owned());
+        let (target, by) = (target.to_owned(), Editor::Command);
         let edit = Edit { target, at: point.to_string(), after, by, before_sha: None };
         Envelope { seq, at_ms: 0, address: point.meets.clone(), event: edit.into() }
     };

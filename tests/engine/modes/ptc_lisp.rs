@@ -3,6 +3,7 @@
 use super::super::ptc::p;
 use super::*;
 use ptc_core::lisp::Error;
+use ptc_workbench::event::TurnKind;
 
 const AGENT: &str = "mode = \"ptc_lisp\"\nprompt = \"go\"\nsignature = \"{n :int}\"\nmax_turns = 3\n\
                      [tools.look]\nkind = \"table\"\ndefault = 7\n";
@@ -81,7 +82,7 @@ fn the_last_turn_may_call_no_tools_and_ends_the_run() {
     let mut play = Play::after(&explicit, 2);
     assert_eq!(
         play.step(|machine, view| {
-            assert_eq!(machine.turn_kind(view), "must_return");
+            assert_eq!(machine.turn_kind(view), Some(TurnKind::MustReturn));
             machine.open(view, None)
         })
         .len(),
@@ -107,7 +108,7 @@ fn a_turn_for_corrections_follows_the_last_one() {
     let mut play = Play::after(&agent("retry_turns = 1\n"), 2);
     let lines = ran(&mut play, ended(Signal::Return, "1"));
     assert_eq!(lines.last().unwrap(), "next turn");
-    assert_eq!(play.machine.turn_kind(&play.view()), "retry");
+    assert_eq!(play.machine.turn_kind(&play.view()), Some(TurnKind::Retry));
 }
 
 #[test]

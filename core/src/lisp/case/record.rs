@@ -110,12 +110,8 @@ fn call(call: &Call) -> Json {
         Ok(value) => (encoded(value), Json::default()),
         Err(message) => (Json::default(), Json::str(message.as_str())),
     };
-    Json::object([
-        ("name", Json::str(call.tool.as_str())),
-        ("args", encoded(&call.args)),
-        ("result", result),
-        ("error", error),
-    ])
+    let named = Json::empty().with("name", Json::str(call.tool.as_str())).with("args", encoded(&call.args));
+    named.with("result", result).with("error", error)
 }
 
 /// A value as JSON that distinguishes sets, special floats, large integers and objects: `{"#set": […]}`, `{"#num":
@@ -142,7 +138,7 @@ fn encoded_at(value: &Value, depth: u64) -> Json {
 }
 
 fn tagged(tag: &str, json: Json) -> Json {
-    Json::object([(tag, json)])
+    Json::empty().with(tag, json)
 }
 
 fn map(entries: &Map) -> Json {

@@ -241,7 +241,7 @@ fn call(json: &Json, notes: &mut Vec<String>, recovery: Recovery) -> Result<Acti
             Some(Ok(inner)) if inner.members().is_some() => inner,
             _ => return Err(format!("arguments of tool_call must be an object, found {}", kind(json))),
         },
-        None if forgiving => Json::object::<String>([]),
+        None if forgiving => Json::empty(),
         None => return Err("tool_call has no arguments; they must be an object".to_owned()),
     };
     object.finish()?;

@@ -58,7 +58,7 @@ impl Wrap {
     /// Wraps an answer as the schema requires.
     pub fn around(self, answer: Json) -> Json {
         match self.key() {
-            Some(key) => Json::object([(key, answer)]),
+            Some(key) => Json::empty().with(key, answer),
             None => answer,
         }
     }

@@ -6,6 +6,7 @@
 mod convert;
 mod difference;
 mod read;
+mod serialize;
 mod texts;
 mod values;
 mod write;
@@ -18,6 +19,7 @@ pub use convert::TOO_DEEP;
 pub use difference::{Difference, differences, same};
 pub(crate) use read::escaped;
 pub use read::{JsonError, parse};
+pub use serialize::to_json;
 pub(crate) use values::parse_value;
 pub(crate) use write::write_string;
 
@@ -103,6 +105,46 @@ impl Json {
             list.push(Member { key: key.into(), key_span: Span::default(), value });
         }
         Node::Object(list.finish()).into()
+    }
+
+    /// An object without members.
+    pub fn empty() -> Self {
+        Node::Object(Vec::new()).into()
+    }
+
+    /// The object with this member: in the place of the one with the same key, or at the end.
+    #[must_use]
+    pub fn with(self, key: &str, value: Self) -> Self {
+        let mut members = self.into_members();
+        match members.iter_mut().find(|member| member.key == key) {
+            Some(member) => member.value = value,
+            None => members.push(Member { key: key.to_owned(), key_span: Span::default(), value }),
+        }
+        Node::Object(members).into()
+    }
+
+    /// The object without the member with this key.
+    #[must_use]
+    pub fn without(self, key: &str) -> Self {
+        let mut members = self.into_members();
+        members.retain(|member| member.key != key);
+        Node::Object(members).into()
+    }
+
+    /// The object with every value replaced by what `change` makes of its key and value; anything else as it is.
+    #[must_use]
+    pub fn map_members(&self, mut change: impl FnMut(&str, &Self) -> Self) -> Self {
+        let Some(members) = self.members() else { return self.clone() };
+        let members =
+            members.iter().map(|member| Member { value: change(&member.key, &member.value), ..member.clone() });
+        Node::Object(members.collect()).into()
+    }
+
+    fn into_members(self) -> Vec<Member> {
+        match self.node {
+            Node::Object(members) => members,
+            _ => Vec::new(),
+        }
     }
 
     /// The member of an object with this key.

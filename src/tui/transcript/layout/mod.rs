@@ -124,7 +124,7 @@ pub(super) fn lay<'a>(card: &'a Card, frame: &Frame<'_>) -> Laid<'a> {
         Card::End(card) => end::rows(card, frame).into(),
         Card::Reasoning(text) => folded("Reasoning shown by the provider", text, frame).into(),
         Card::Feedback(text) => folded("Feedback sent to the model", text, frame).into(),
-        Card::Notice(card) => notice(&card.level, &card.text, frame.columns).into(),
+        Card::Notice(card) => notice(card.level.name(), &card.text, frame.columns).into(),
         Card::Unknown(card) => unknown(&card.kind, card.data.get(), frame).into(),
     }
 }

@@ -5,7 +5,7 @@ use ptc_core::value::Json;
 
 use super::block::{error, indent, prose};
 use super::{Frame, Laid, Shown, What, repair, wire, work};
-use crate::event::{Check, Extract, IssueRecord, ModelRecord, ReplyStatus};
+use crate::event::{Check, Extract, ExtractKind, IssueRecord, IssueSeverity, ModelRecord, ReplyStatus};
 use crate::model::OtherModel;
 use crate::record::{Attempt, QuestionRecord, Retry};
 use crate::tui::colours::Language;
@@ -72,9 +72,9 @@ fn body<'a>(card: &'a TurnCard, frame: &Frame<'_>, head: &mut Vec<Row>) -> Optio
     }
     if let Some((extract, text)) = found
         .and_then(|extract| Some((extract, extract.found_in(card.reply())?)))
-        .filter(|(extract, _)| extract.kind != "text")
+        .filter(|(extract, _)| extract.kind != ExtractKind::Text)
     {
-        let control = extract.kind == "control";
+        let control = extract.kind == ExtractKind::Control;
         let scope = if control { Scope::Control } else { Scope::All };
         if control {
             let object = ptc_core::value::json::parse(text).unwrap_or_default();
@@ -122,7 +122,7 @@ fn header(card: &TurnCard, frame: &Frame<'_>) -> Row {
         right.push(Piece::new(Role::Dim, &format!("{told}  ")));
     }
     right.push(Piece::new(role, &format!("{state:<12}")));
-    let kind = match card.record.kind.as_str() {
+    let kind = match card.record.kind_name() {
         "must_return" => " · must return",
         "retry" => " · retry",
         _ => "",
@@ -259,7 +259,7 @@ fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
         rows.extend(error(record, columns));
     }
     for interrupt in &card.record.interrupts {
-        let text = format!("{} by {}", interrupt.reason.replace('_', " "), interrupt.by);
+        let text = format!("{} by {}", interrupt.reason.name().replace('_', " "), interrupt.by);
         rows.extend(prose(vec![Piece::literal(Role::Bad, "✗ ")], &text, Role::Text, columns));
     }
     // A reply that a person changed is one more attempt.
@@ -268,7 +268,7 @@ fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
         rows.extend(super::notice("warning", &other.to_string(), columns));
     }
     for notice in &card.record.notices {
-        rows.extend(super::notice(&notice.level, &notice.text, columns));
+        rows.extend(super::notice(notice.level.name(), &notice.text, columns));
     }
     for unknown in &card.record.unknown {
         let text = format!("{}  {}", unknown.kind, unknown.data.get());
@@ -329,7 +329,7 @@ fn attempt(card: &TurnCard) -> String {
 /// What the reply said beside what was read from it, when it had to be repaired.
 fn repaired(card: &TurnCard, extract: &Extract, columns: usize) -> Option<Vec<Row>> {
     let (start, end) = extract.span.filter(|_| !extract.fixes.is_empty())?;
-    let language = if extract.kind == "program" { Language::Lisp } else { Language::Json };
+    let language = if extract.kind == ExtractKind::Program { Language::Lisp } else { Language::Json };
     Some(repair::rows(card.reply().get(start..end)?, extract.repaired.as_ref()?.text(), language, columns))
 }
 
@@ -345,7 +345,7 @@ fn read_from(extract: &Extract, reply: &str, columns: usize) -> Vec<Row> {
         }
         return error(&record, columns);
     }
-    if extract.kind == "text" {
+    if extract.kind == ExtractKind::Text {
         return Vec::new();
     }
     let rule = match extract.rule.as_deref() {
@@ -377,13 +377,13 @@ fn read_from(extract: &Extract, reply: &str, columns: usize) -> Vec<Row> {
 fn issues(check: &Check, columns: usize) -> Vec<Row> {
     let path = |issue: &IssueRecord| if issue.path.is_empty() { "(answer)".to_owned() } else { issue.path.clone() };
     let widest = check.issues.iter().map(|issue| width(&path(issue))).max().unwrap_or(0).min(columns / 3);
-    let layer = match check.layer.as_str() {
+    let layer = match check.layer.name() {
         "return" | "schema" => String::new(),
         other => format!("{other}: "),
     };
     let mut rows = Vec::new();
     for issue in &check.issues {
-        let warning = issue.severity == "warning";
+        let warning = issue.severity == IssueSeverity::Warning;
         let mark = if warning { Piece::literal(Role::Warn, "! ") } else { Piece::literal(Role::Bad, "✗ ") };
         let path = Piece::new(Role::JsonKey, &format!("{:<widest$}  ", path(issue)));
         let text = if issue.expected.is_empty() || issue.got.is_empty() {

@@ -55,7 +55,7 @@ pub(super) fn compaction(done: &CompactionDone, columns: usize) -> Vec<Row> {
     let text = format!(
         "history shortened ({}, {}): {} → {} messages, ~{} → ~{} tok{counts}",
         done.strategy,
-        done.reason.replace('_', " "),
+        done.reason.name().replace('_', " "),
         done.messages_before,
         done.messages_after,
         count(done.tokens_before),
@@ -124,7 +124,7 @@ pub(super) fn edits(edits: &[Edit], columns: usize) -> Vec<Row> {
 /// A question to a person, and the answer; `over` = its turn has ended.
 pub(super) fn question(question: &QuestionAsked, answer: Option<&AnswerGiven>, over: bool, columns: usize) -> Vec<Row> {
     let room = columns.saturating_sub(LABEL).max(1);
-    if let Some(met) = Gate::ALL.into_iter().find(|gate| gate.name() == question.kind) {
+    if let Some(met) = Gate::ALL.into_iter().find(|gate| gate.question_kind() == question.kind) {
         return gate(met, answer, over);
     }
     let options =
@@ -149,7 +149,7 @@ pub(super) fn program(end: &ProgramEnd, text: Option<&str>, columns: usize) -> V
         rows.extend(labelled("prints", some_rows(&end.prints.join("\n"), columns, Language::Plain)));
     }
     if let Some(value) = &end.value {
-        let label = match end.status.as_str() {
+        let label = match end.status.name() {
             "return" => "return",
             "fail" => "fail",
             _ => "value",

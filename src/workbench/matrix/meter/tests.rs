@@ -1,7 +1,9 @@
 //! Measures of hand-made events: what is time, what is waiting, what is an error, what was shown.
 
 use super::*;
-use crate::event::{Class, ErrorRecord, IssueRecord, RequestMade, RunEnd, RunStart, UsageRecord};
+use crate::event::{
+    CheckLayer, Class, ErrorRecord, IssueRecord, ProgramStatus, RequestMade, RunEnd, RunStart, UsageRecord, Want,
+};
 
 /// Reads events as they stand in a session: time, address, kind, data.
 fn measured(lines: &[(i64, &str, &str, &str)]) -> Measures {
@@ -28,7 +30,7 @@ fn start() -> String {
 fn request(last: u32) -> String {
     let made = RequestMade {
         messages: vec![(0, last)],
-        want: "json".to_owned(),
+        want: Want::Json,
         schema: None,
         tools: Vec::new(),
         tool_names: Vec::new(),
@@ -90,17 +92,17 @@ fn waits_of_branches_count_once() {
 fn errors_are_grouped_by_kind_and_path() {
     let issue = |path: &str, severity: &str| IssueRecord {
         path: path.to_owned(),
-        severity: severity.to_owned(),
+        severity: severity.into(),
         expected: "int".to_owned(),
         got: "string".to_owned(),
         message: "expected int, got string".to_owned(),
     };
     let issues =
         vec![issue("items.0.n", "error"), issue("items.12.n", "error"), issue("n", "warning"), issue("", "error")];
-    let check = data(&Check { layer: "return".to_owned(), ok: false, issues });
+    let check = data(&Check { layer: CheckLayer::Return, ok: false, issues });
     let error = ErrorRecord { reason: "type_error".to_owned(), ..ErrorRecord::default() };
     let program =
-        data(&crate::event::ProgramEnd { status: "error".to_owned(), error: Some(error), ..Default::default() });
+        data(&crate::event::ProgramEnd { status: ProgramStatus::Error, error: Some(error), ..Default::default() });
     let extract = r#"{"kind":"json","candidates":0,"sha":"","error":{"reason":"json_parse_error","message":"m"}}"#;
     let (start, end) = (start(), end());
     let measures = measured(&[

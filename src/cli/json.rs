@@ -1,3 +1,0 @@
-//! JSON on stdout: what `--json` prints.
-
-pub(super) use crate::export::{printable, step};
