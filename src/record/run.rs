@@ -137,7 +137,7 @@ impl RunRecord {
         self.waits_for = None;
     }
 
-    /// A turn that a budget does not allow does not begin: the end of the run says why.
+    /// A turn that a budget does not allow does not begin: the end of the run gives the reason.
     fn begin_turn(&mut self, start: &TurnStart, envelope: &Envelope) {
         let Some(number) = self.number_of(&envelope.address).filter(|_| start.is_allowed()) else { return };
         let mut turn = TurnRecord::new(envelope.address.clone());

@@ -309,7 +309,7 @@ impl TurnRecord {
         self.attempts.iter().rfind(|attempt| attempt.sent.is_some() && attempt.end.is_some())
     }
 
-    /// A wait for the next attempt that is going on.
+    /// The wait for the next attempt, while it lasts.
     pub fn pending_retry(&self) -> Option<&Retry> {
         self.retries.last().filter(|retry| retry.is_pending)
     }
