@@ -158,10 +158,12 @@ mod tests {
         let found =
             told("(do (tool/region-nam {:a 1}) (undefined-fn 3) (reduce) (return (tool/region-name {:id \"x\"})))");
         assert_eq!(found.len(), 3, "{found:#?}");
-        assert!(found[0].starts_with(
-            "✗ unknown_tool tool/region-nam: there is no tool `region-nam`. Did you mean tool/region-name?"
-        ));
-        assert!(found[1].starts_with("✗ unbound_var undefined-fn: nothing is called `undefined-fn`"), "{}", found[1]);
+        assert!(
+            found[0].starts_with(
+                "✗ unknown_tool tool/region-nam: unknown tool `region-nam`. Did you mean tool/region-name?"
+            )
+        );
+        assert!(found[1].starts_with("✗ unbound_var undefined-fn: unknown name `undefined-fn`"), "{}", found[1]);
         assert!(found[2].starts_with("✗ arity_error (reduce): reduce: needs "), "{}", found[2]);
     }
 

@@ -27,7 +27,7 @@ pub struct Plan {
     /// What the answer must be: the signature's output. For a raw schema that a signature could express, that type;
     /// for any other, and without a signature, `:any`.
     pub output: Type,
-    /// The schema that goes to the model, in the modes that send one; `None` when anything may come out.
+    /// The schema that goes to the model, in the modes that send one; `None` for any output.
     pub schema: Option<Schema>,
     /// The developer's own schema: it decides about answers instead of `output`.
     pub raw_schema: Option<RawSchema>,

@@ -35,7 +35,7 @@ pub struct NoTools;
 
 impl Tools for NoTools {
     fn call(&self, _: &CallAddress, tool: &str, _: &Value) -> Result<Value, Failure> {
-        Err(Failure::Tool(format!("there is no tool `{tool}`")))
+        Err(Failure::Tool(format!("unknown tool `{tool}`")))
     }
 }
 

@@ -122,7 +122,7 @@ pub(super) fn expected(plan: &Plan) -> String {
             let key = plan.wrap().key().unwrap_or_default();
             let kind = signature::json_type_name(&plan.output);
             let end = if none { "." } else { " with these fields:" };
-            format!("Reply with a JSON object whose only field {key} holds the answer ({kind}){end}\n")
+            format!("Reply with a JSON object whose only field {key} contains the answer ({kind}){end}\n")
         }
     };
     let fields = fields.iter().flat_map(|line| [line.as_str(), "\n"]).collect::<String>();

@@ -58,11 +58,13 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
 fn tools(plan: &Plan) -> String {
     let names = names(plan);
     if names.is_empty() {
-        return "\n# Tools\n\nThere are none: tool_call stays null.\n".to_owned();
+        return "\n# Tools\n\nNo tools are available: set tool_call to null.\n".to_owned();
     }
     if plan.settings.native_tools {
         let names = plan.native_tools().map(Tool::provider_name).collect::<Vec<_>>().join(", ");
-        return format!("\n# Tools\n\nThis request describes them. Name one of them in tool_call: {names}\n");
+        return format!(
+            "\n# Tools\n\nThe tool definitions of this request describe them. Use one of these names in tool_call: {names}\n"
+        );
     }
     let lines = plan.native_tools().map(|tool| {
         let about = tool.description.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
@@ -144,7 +146,7 @@ pub fn said_wrongly(at: &Address, reply: &str) -> Vec<MessagePart> {
         (Some(name), None, None) => called(name, ""),
         (None, Some(answer), None) => answer_text(answer),
         (None, None, Some(question)) => question.to_owned(),
-        _ => "(a reply that was no control object)".to_owned(),
+        _ => "(a reply that was not a control object)".to_owned(),
     };
     spoken(thought, &action)
 }

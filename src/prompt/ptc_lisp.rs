@@ -53,7 +53,7 @@ pub fn lisp_eval() -> ToolSchema {
     const PARAMETERS: &str = r#"{"type":"object","properties":{"program":{"type":"string","minLength":1,"description":"a PTC-Lisp program"}},"required":["program"],"additionalProperties":false}"#;
     ToolSchema {
         name: LISP_EVAL.to_owned(),
-        description: Some("Runs a PTC-Lisp program and gives its result".to_owned()),
+        description: Some("Runs a PTC-Lisp program and returns its result".to_owned()),
         parameters: JsonText::of(&json::parse(PARAMETERS).unwrap_or_default()),
     }
 }
@@ -231,7 +231,7 @@ fn expected(plan: &Plan) -> String {
     } else if single {
         "\n# Expected output\n\nThe value of the program".to_owned()
     } else {
-        "\n# Expected output\n\nWhat (return …) gets".to_owned()
+        "\n# Expected output\n\nThe argument of (return …)".to_owned()
     };
     let Some(output) = &plan.signature.output else { return format!("{end}: any value.\n") };
     let fields = signature::field_lines(output, &plan.agent.field_descriptions);

@@ -103,7 +103,7 @@ fn what_cannot_be_a_case_is_told_at_its_place() {
         ("name = \"a\"\nexpect = \"(= result 1\"", ":4:10: `cases.0.expect` is no predicate at line 1, column "),
         (
             "name = \"a\"\nexpect = \"(= (cuont result) 1)\"",
-            ":4:10: `cases.0.expect` is no predicate at line 1, column 5: nothing is called `cuont`",
+            ":4:10: `cases.0.expect` is no predicate at line 1, column 5: unknown name `cuont`",
         ),
         ("name = \"a\"\nexpect = { schema = { type = \"objct\" } }", ":4:21: the schema is not a JSON Schema"),
         (

@@ -27,7 +27,7 @@ fn a_pinned_program_whose_tool_was_not_allowed_is_not_what_is_wrong() {
     program.file("wrong.toml", WRONG);
     let refused = program.run(["run", "wrong.toml"]);
     let last = refused.exits(1).stderr.lines().rfind(|line| line.starts_with("  ")).unwrap().to_owned();
-    assert_eq!(last, "  Allow it when you are asked, or start the program with --allow-tools.", "{}", refused.stderr);
+    assert_eq!(last, "  Allow it when asked, or start the program with --allow-tools.", "{}", refused.stderr);
     assert_eq!(left(&program), 0);
 }
 

@@ -162,8 +162,8 @@ fn a_run_stops_at_its_breakpoints_and_a_replay_knows_them() {
     let reply = "```clojure\n(def total (tool/find {:id 1})) (return total)\n```\n.\ng\ngo on\n";
     let done = program.fed(["run", "a.toml", "--stop", "tool:find,def:total"], reply);
     assert_eq!(done.exits(0).stdout, "7\n");
-    done.tells("The run stops before it calls (tool/find {\"id\" 1})");
-    done.tells("The run stops behind its program:");
+    done.tells("The run stopped before calling (tool/find {\"id\" 1})");
+    done.tells("The run stopped after its program:");
     done.tells("total = 7");
     program.run(["replay", "last", "--check"]).exits(0);
     // Where nobody is, the run waits, and only what the breakpoint takes lets it go on.

@@ -267,7 +267,7 @@ async fn tokens_of_agents_below_whose_model_counts_none_are_estimated() {
         replays(&ran.events).await;
         assert_eq!(ran.outcome(), "budget_callback_exceeded", "{mode}: {:?}", ran.step.fail);
         let message = ran.step.fail.unwrap().message;
-        assert!(message.contains("by estimate (the model of an agent below counts none)"), "{message}");
+        assert!(message.contains("by estimate (the model of a child run reports none)"), "{message}");
         assert_eq!(
             ran.step.usage.tokens.map(|tokens| tokens.total()),
             Some(10),

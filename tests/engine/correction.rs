@@ -142,7 +142,7 @@ async fn a_number_that_json_cannot_hold_is_named_where_it_stood() {
         let ran = run(&agent, "{}", &model).await;
         assert_eq!(ran.turns(), ["validation_error", "ok"]);
         let told = requests.lock().unwrap()[1].messages[2].joined();
-        let line = format!("rows.1.score: expected float, got {named}, which JSON cannot hold");
+        let line = format!("rows.1.score: expected float, got {named}, which JSON cannot represent");
         assert!(told.contains(&line) && told.contains("label: expected string, got int"), "{told}");
     }
     let quoted = recorded_script(&[r#"{"rows":[{"score":"NaN"}],"label":"x"}"#, good]).0;
@@ -173,6 +173,6 @@ async fn a_number_that_json_cannot_hold_is_named_in_a_final_answer_too() {
         replays(&ran.events).await;
         assert_eq!(ran.turns(), ["validation_error", "ok"], "{level} {wrong}");
         let said = requests.lock().unwrap()[1].messages.last().unwrap().joined();
-        assert!(said.contains(&format!("{told}, which JSON cannot hold")), "{said}");
+        assert!(said.contains(&format!("{told}, which JSON cannot represent")), "{said}");
     }
 }

@@ -160,7 +160,7 @@ async fn without_a_signature_the_whole_context_is_listed() {
     assert!(user.contains("<data>\n[1,2]\n</data>"), "{user}");
     assert_eq!(user.matches("</data>").count(), 2, "data cannot close its tag: {user}");
     assert!(!user.contains("- title"), "what the prompt shows is not repeated: {user}");
-    assert!(requests[0].system.as_ref().unwrap().contains("There are none"));
+    assert!(requests[0].system.as_ref().unwrap().contains("No tools are available"));
 }
 
 #[tokio::test]
@@ -202,7 +202,7 @@ async fn an_unknown_tool_and_unusable_arguments_are_protocol_errors_that_list_th
     let replies = [call("pric", "{}"), call("price", "[1]"), answer(r#""x""#)];
     let (ran, requests) = ran(TOOLS, replies).await;
     assert_eq!(ran.turns(), ["protocol_error", "protocol_error", "ok"]);
-    assert!(last(&requests[1]).contains("there is no tool `pric` (tools: price, look-up)"), "{}", last(&requests[1]));
+    assert!(last(&requests[1]).contains("unknown tool `pric` (tools: price, look-up)"), "{}", last(&requests[1]));
     let second = last(&requests[2]);
     assert!(
         second.contains("arguments of tool_call must be an object") && second.contains("Tools: price, look-up"),
@@ -238,7 +238,7 @@ async fn a_reply_that_breaks_the_protocol_goes_back_with_its_beginning_as_data()
     assert!(feedback.contains("Error: unknown keys in the control object: `x`"), "{feedback}");
     assert!(feedback.contains("cut after 400 characters"), "{feedback}");
     assert_eq!(feedback.matches("</reply>").count(), 1, "{feedback}");
-    assert_eq!(requests[1].messages[1].joined(), "t\n\n(a reply that was no control object)");
+    assert_eq!(requests[1].messages[1].joined(), "t\n\n(a reply that was not a control object)");
     assert_no_envelope(&ran, &requests);
 }
 
@@ -246,7 +246,7 @@ async fn a_reply_that_breaks_the_protocol_goes_back_with_its_beginning_as_data()
 async fn prose_stays_in_the_history_as_it_was() {
     let (_, requests) = ran("", ["I would rather talk.".to_owned(), String::new(), answer(r#""x""#)]).await;
     assert_eq!(requests[1].messages[1].joined(), "I would rather talk.");
-    assert_eq!(requests[2].messages[3].joined(), "(a reply that was no control object)");
+    assert_eq!(requests[2].messages[3].joined(), "(a reply that was not a control object)");
     assert!(last(&requests[2]).contains("Error: the reply is empty"));
 }
 
@@ -258,7 +258,7 @@ async fn three_failures_in_a_row_end_the_run_and_a_good_reply_forgives() {
     assert_eq!(over.turns(), ["protocol_error"; 3]);
     assert_eq!(requests.len(), 3);
     let fail = over.step.fail.unwrap();
-    assert_eq!(fail.message, "3 replies in a row were no control object; the last: the reply holds no JSON object");
+    assert_eq!(fail.message, "3 consecutive replies were invalid; the last error: the reply contains no JSON object");
     let good = call("look_up", "{}");
     let mixed = [bad.clone(), bad.clone(), good, bad.clone(), bad.clone(), answer(r#""x""#)];
     let (ran_on, _) = ran(&format!("max_turns = 9\n{TOOLS}"), mixed).await;
@@ -374,7 +374,7 @@ async fn recovery_levels() {
     let (usual, _) = ran("max_protocol_failures = 1", [fenced.as_str()]).await;
     assert_eq!(usual.outcome(), "protocol_error", "strict is the default");
     let (noted, _) = ran("recovery = \"standard\"", [bare]).await;
-    assert_eq!(notices(&noted), ["unknown keys in the control object were passed over: `mood`"]);
+    assert_eq!(notices(&noted), ["unknown keys in the control object were ignored: `mood`"]);
     let (prosaic, _) = ran("recovery = \"lenient\"", [prose]).await;
     assert_eq!(rules(&prosaic), ["control prose"]);
     let (mended, _) = ran("recovery = \"standard\"", [r#"{"thought":"t",'final_answer':"x",}"#]).await;
@@ -467,7 +467,7 @@ async fn a_run_that_is_out_of_turns_says_so_and_names_the_last_error() {
     assert_eq!(ran.turns(), ["protocol_error"; 2]);
     assert_eq!(
         ran.step.fail.as_ref().unwrap().message,
-        "2 turns were used without a final answer; max_turns is 2; the last reply: the reply holds no JSON object"
+        "2 turns were used without a final answer; max_turns is 2; the last reply: the reply contains no JSON object"
     );
     assert_eq!(ran.step.turns[1].feedback, None, "no feedback after the final turn");
 }

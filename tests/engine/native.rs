@@ -122,7 +122,7 @@ async fn a_point_in_time_may_be_the_answer_as_it_is() {
 }
 
 #[tokio::test]
-async fn the_card_of_combined_mode_says_that_the_run_goes_on() {
+async fn the_card_of_combined_mode_says_that_the_run_continues() {
     let toml = "prompt = \"go\"\ntransport = \"tool_call\"\nmax_turns = 3\nmode = ";
     for (mode, reply) in [("\"text\"", Reply::from("done")), ("\"ptc_lisp\"", eval("(return 1)"))] {
         let (model, requests) = recorded_replies(vec![reply]);
@@ -131,7 +131,7 @@ async fn the_card_of_combined_mode_says_that_the_run_goes_on() {
         let system = requests.lock().unwrap()[0].system.clone().unwrap();
         let ends = system.contains("ends the run") || system.contains("Ends the whole run");
         assert_eq!(ends, mode.contains("ptc_lisp"), "{system}");
-        assert_eq!(system.contains("The run goes on."), mode.contains("text"), "{system}");
+        assert_eq!(system.contains("The run continues."), mode.contains("text"), "{system}");
     }
 }
 
@@ -149,7 +149,7 @@ async fn the_advice_about_arguments_holds_for_calls_as_well() {
 
 #[tokio::test]
 async fn what_return_does_is_told_as_it_is_in_the_mode() {
-    for (mode, ends) in [("ptc_lisp", "Ends the whole run"), ("text", "the run goes on")] {
+    for (mode, ends) in [("ptc_lisp", "Ends the whole run"), ("text", "the run continues")] {
         let asked = "(doc return) (doc fail) (println (:description (meta return))) (println (apropos \"return\"))";
         let done = if mode == "text" { Reply::from("done") } else { eval("(return 1)") };
         let (ran, results) = results(&format!("mode = \"{mode}\""), vec![eval(asked), done]).await;
@@ -157,7 +157,7 @@ async fn what_return_does_is_told_as_it_is_in_the_mode() {
         let prints = results[0].get("prints").and_then(Json::items).unwrap();
         assert_eq!(prints.len(), 4);
         for print in prints {
-            let others = if mode == "text" { "Ends the whole run" } else { "the run goes on" };
+            let others = if mode == "text" { "Ends the whole run" } else { "the run continues" };
             let text = print.as_str().unwrap();
             assert!(text.contains(ends) && !text.contains(others), "{mode}: {text}");
         }

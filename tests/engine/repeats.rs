@@ -57,6 +57,6 @@ async fn a_number_that_json_cannot_hold_is_named_in_what_the_tool_says() {
     .await;
     assert_eq!(ran.outcome(), r#""x""#);
     let said = &ran.step.calls[0].error.as_ref().unwrap().message;
-    assert!(said.contains("day: expected a number that JSON can hold, got NaN"), "{said}");
+    assert!(said.contains("day: expected a number that JSON can represent, got NaN"), "{said}");
     assert_eq!(ran.step.calls[1].error, None, "as a text it fits");
 }

@@ -142,7 +142,7 @@ async fn scenario_25_tools_then_a_typed_answer_with_correction() {
     assert_eq!(ran.outcome(), r#"{"n":3}"#);
     assert_eq!(ran.turns(), ["ok", "json_parse_error", "ok"]);
     let feedback = requests[2].messages.last().unwrap().joined();
-    assert!(feedback.contains("the reply holds no JSON") && feedback.contains("not json"), "{feedback}");
+    assert!(feedback.contains("the reply contains no JSON") && feedback.contains("not json"), "{feedback}");
     assert!(!ran.step.usage.schema_used);
     assert_eq!(requests[0].schema, None, "with tools no schema is sent");
 }
@@ -399,7 +399,7 @@ async fn missing_refs_are_asked_for_in_json_with_the_format_where_the_answer_is_
         let (_, closing) = feedback.split_once("Reply again, only with JSON in this format:\n").unwrap();
         assert!(closing.starts_with("{\"a\":{"), "{feedback}");
         let message = ran.step.fail.unwrap().message;
-        assert!(message.starts_with("the answer lacks: b, sum (its expression failed: "), "{message}");
+        assert!(message.starts_with("the answer is missing: b, sum (its expression failed: "), "{message}");
     }
 }
 

@@ -463,6 +463,6 @@ async fn an_answer_that_is_no_decision_denies_the_call_and_says_so_in_a_replay_t
     let ports = Ports { person: &person, tools: &TwoSeconds, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
     let step = engine::run(&plan, Input::new(parsed("{}")), &ports).await;
     let error = step.calls[0].error.clone().unwrap_or_default();
-    assert!(error.message.ends_with("(`maybe` is none of once, run, always, deny)"), "{}", error.message);
+    assert!(error.message.ends_with("(`maybe` is not one of once, run, always, deny)"), "{}", error.message);
     super::replays(&sink.events()).await;
 }

@@ -16,8 +16,8 @@ async fn what_is_said_about_turns_counts_those_of_the_whole_tree() {
     let (own, texts) = ran("turn_budget = 3\nmax_turns = 5", "{}", &[&p("1")]).await;
     assert_eq!(own.outcome(), "turn_budget_exhausted");
     let told: Vec<String> = texts.iter().map(|text| turns_told(text)).collect();
-    let last = "Turn 3, the last one: all agents together have no turn behind it, end with (return value).";
-    let left = |turn: u32, left: u32| format!("Turn {turn}: all agents together have {left} turns left.");
+    let last = "Turn 3, the last one: the turn budget shared by all agents ends after it, end with (return value).";
+    let left = |turn: u32, left: u32| format!("Turn {turn}: {left} turns are left in the budget shared by all agents.");
     assert_eq!(told, [left(1, 3), left(2, 2), last.to_owned()]);
 
     // The child uses one turn of the five, and may use no more than the four that are left.

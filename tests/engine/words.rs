@@ -54,7 +54,7 @@ async fn a_value_that_does_not_fit_is_corrected_in_the_words_of_its_policy() {
         "{}",
         texts[0]
     );
-    assert!(texts[2].contains("reply with your answer in words") && !texts[2].contains("return again"), "{}", texts[2]);
+    assert!(texts[2].contains("reply with your answer as text") && !texts[2].contains("return again"), "{}", texts[2]);
     let toml = "signature = \"{r :int}\"\nmax_turns = 3";
     let (_, texts) = super::ptc::ran(toml, "{}", &[&p("(return 1)"), &p("(return {:r 2})")]).await;
     assert!(texts[1].contains("Expected: {r :int}") && texts[1].contains("return again"), "{}", texts[1]);
@@ -64,7 +64,7 @@ async fn a_value_that_does_not_fit_is_corrected_in_the_words_of_its_policy() {
 async fn what_json_cannot_hold_is_named_where_any_value_may_be_returned() {
     let (ran, texts) = ran("max_turns = 3", "{}", &[&p("(return ##NaN)"), &p("(return 1)")]).await;
     assert_eq!(ran.turns(), ["return_validation_failed", "ok"]);
-    assert!(texts[1].contains("Expected: any value that JSON can hold\n"), "{}", texts[1]);
+    assert!(texts[1].contains("Expected: any value that JSON can represent\n"), "{}", texts[1]);
 }
 
 #[tokio::test]

@@ -104,7 +104,7 @@ fn doc_knows_operators_namespaces_surroundings_and_patterns() {
     assert!(says("*1").contains("last program") && says("*3").contains("before *2"));
     let parsers = says("parse-*");
     assert!(parsers.lines().count() >= 3 && parsers.lines().all(|line| line.starts_with("parse-")), "{parsers}");
-    program.run(["lisp", "doc", "nonsensical-word"]).exits(1).tells("nothing is called `nonsensical-word`");
+    program.run(["lisp", "doc", "nonsensical-word"]).exits(1).tells("unknown name `nonsensical-word`");
     program.run(["lisp", "doc", "str/jion"]).exits(1).tells("`join`");
 }
 

@@ -398,7 +398,7 @@ fn a_definition_without_a_value_is_refused_before_a_session_is_made() {
     refused("r0/t2", &["x=(/ 1 0)"]).tells(divided);
     refused("r0/t2", &["a=1", "x=(/ a 0)", "b=2"]).tells(divided);
     refused("r0/t1:after", &["x=(foo)"])
-        .tells("nothing can begin at r0/t1:after: the edit of memory.x: nothing is called `foo`");
+        .tells("nothing can begin at r0/t1:after: the edit of memory.x: unknown name `foo`");
     refused("r0/t2", &["=1"]).tells("--memory =1: write it as NAME=VALUE");
     let unnamed = |flag: &str| program.run(["fork", parent.to_str().unwrap(), "--at", "r0/t2", flag, "=1"]);
     unnamed("--option").exits(2).tells("--option =1: write it as NAME=VALUE");

@@ -17,7 +17,6 @@ const LISP_LIMIT: usize = 10;
 const ALLOWED: &[(&str, &str)] = &[
     ("src/agent/", "settings.rs and settings/: the table of keys names the types of the settings that it reads"),
     ("src/cli/", "mod.rs holds the arguments' dispatch and also the helpers that all commands use"),
-    ("src/engine/", "modes and the turn cycle call each other"),
     ("src/tui/", "update, view, model and the compare screen import each other"),
 ];
 

@@ -177,7 +177,7 @@ fn println_reports_once_what_it_omits_of_a_deep_value() {
         outcome.warnings
     };
     assert_eq!(warnings(512), [""; 0]);
-    assert_eq!(warnings(513), ["println: what lies deeper than 512 levels in a value was printed as `...`"]);
+    assert_eq!(warnings(513), ["println: values nested deeper than 512 levels were printed as `...`"]);
 }
 
 #[test]

@@ -186,10 +186,7 @@ fn references_are_written_for_names_that_have_values() {
     let refused = |source| write(source).expect_err("it is refused").message;
     assert_eq!(refused("{{txet}}"), "`txet` has no value in the context; there is `text`");
     assert_eq!(refused("{{#rows}}x{{/rows}}"), "sections cannot be used in a program's prompt; write variables only");
-    assert_eq!(
-        refused("{{.}}"),
-        "`{{.}}` stands for the element of a section; outside of sections write a parameter's name"
-    );
+    assert_eq!(refused("{{.}}"), "`{{.}}` is the element of a section; outside of sections write a parameter's name");
 }
 
 fn nested(levels: usize) -> String {
@@ -212,7 +209,7 @@ fn sections_nest_to_the_limit_and_no_deeper() {
 fn sections_in_sections_end_at_the_size_limit() {
     let context = Value::record([("a", Value::list(std::iter::repeat_n(Value::Int(1), 1_000)))]);
     let error = filled(&nested(20), &context, Missing::Refuse).expect_err("a thousand to the power of twenty");
-    assert_eq!(error.message, "the filled template is larger than 16777216 bytes; give it less data");
+    assert_eq!(error.message, "the rendered template is larger than 16777216 bytes; use less data");
 
     let large = "x".repeat(usize::try_from(TEMPLATE_OUTPUT.max).expect("a number of bytes"));
     let context = Value::record([("a", Value::from(large))]);

@@ -201,15 +201,15 @@ pub(super) fn compare_int_float(int: i64, float: f64) -> Ordering {
     if float < -BEYOND_I64 {
         return Ordering::Greater;
     }
-    #[expect(clippy::cast_possible_truncation, reason = "whole and within the range of i64, so exact")]
-    let whole = float.trunc() as i64;
-    int.cmp(&whole).then_with(|| compare_whole(float))
+    #[expect(clippy::cast_possible_truncation, reason = "integral and within the range of i64, so exact")]
+    let integral = float.trunc() as i64;
+    int.cmp(&integral).then_with(|| compare_whole(float))
 }
 
 /// Compares a big integer with a float; every integer is less than NaN.
 pub(super) fn compare_big_float(big: &BigInt, float: f64) -> Ordering {
     match BigInt::from_f64(float.trunc()) {
-        Some(whole) => big.cmp(&whole).then_with(|| compare_whole(float)),
+        Some(integral) => big.cmp(&integral).then_with(|| compare_whole(float)),
         None if float == f64::NEG_INFINITY => Ordering::Greater,
         None => Ordering::Less,
     }

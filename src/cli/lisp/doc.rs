@@ -33,7 +33,7 @@ pub(super) fn doc(word: &str) -> u8 {
     if fitting.is_empty() {
         let plain = word.rsplit_once('/').map_or(word, |(_, plain)| plain);
         let near = did_you_mean(plain, builtins::rows().map(|row| row.name));
-        tell(&format!("nothing is called `{}`{near}", safe_line(word)));
+        tell(&format!("unknown name `{}`{near}", safe_line(word)));
         return exit::FAILED;
     }
     for row in fitting {

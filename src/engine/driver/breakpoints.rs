@@ -27,7 +27,7 @@ impl Driver<'_> {
         if !self.breaks(&asked, &[Breakpoint::Tool(tool.name.clone())]) {
             return Ok(());
         }
-        let text = format!("The run stops before it calls (tool/{} {})", tool.name, printed(args));
+        let text = format!("The run stopped before calling (tool/{} {})", tool.name, printed(args));
         self.wait_at(at, asked, text).await
     }
 
@@ -54,7 +54,7 @@ impl Driver<'_> {
         self.questions.fetch_add(1, Ordering::Relaxed);
         let lines = defined.iter().map(|(name, value)| format!("\n{name} = {}", printed(value)));
         let lines: String = lines.chain(failed.map(|words| format!("\n{words}"))).collect();
-        self.wait_at(at, asked, format!("The run stops behind its program:{lines}")).await
+        self.wait_at(at, asked, format!("The run stopped after its program:{lines}")).await
     }
 
     /// Does the run stop because it has come to one of these?

@@ -206,7 +206,7 @@ impl Driver<'_> {
 fn through_json(tool: &Tool, value: &Value) -> ToolResult {
     match signature::check_json(value).first() {
         Some(issue) => {
-            let message = format!("the tool {} answered with what JSON cannot hold: {issue}", tool.name);
+            let message = format!("the result of the tool {} cannot be represented as JSON: {issue}", tool.name);
             Err(ErrorRecord::new(Reason::ToolError, message))
         }
         None => Ok(Json::from(value).to_value()),

@@ -26,7 +26,7 @@ pub(super) async fn shaped(tool: &Tool, table: &Json, result: ToolResult) -> Too
     let issues = output.filter(|_| is_told).map(|ty| signature::check(ty, &result));
     match issues.unwrap_or_default().iter().find(|issue| issue.is_error()) {
         Some(issue) => {
-            let message = format!("response_template gives what does not fit the signature: {issue}");
+            let message = format!("the result of response_template does not match the signature: {issue}");
             Err(ErrorRecord::new(Reason::ToolError, message))
         }
         None => Ok(result),

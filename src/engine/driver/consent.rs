@@ -43,7 +43,7 @@ impl Driver<'_> {
             if decision == Some(Decision::Always) && !is_recorded {
                 self.ports.tools.keep(&definition);
             }
-            let unread = decision.is_none().then(|| format!(" (`{answer}` is none of once, run, always, deny)"));
+            let unread = decision.is_none().then(|| format!(" (`{answer}` is not one of once, run, always, deny)"));
             (Ruling::new(Answerer::Person, decision.unwrap_or(Decision::Deny)), unread.unwrap_or_default())
         };
         match ruling.decision {
@@ -56,7 +56,7 @@ impl Driver<'_> {
                 let name = &tool.name;
                 let message = if ruling.by == Answerer::Nobody {
                     format!(
-                        "the tool {name} was not called: nobody is there to allow it; start with {ALLOW_FLAG} to allow such tools"
+                        "the tool {name} was not called: no user is present to allow it; start with {ALLOW_FLAG} to allow such tools"
                     )
                 } else {
                     format!("the tool {name} was not called: it was not allowed{unread}")
@@ -90,7 +90,7 @@ impl Driver<'_> {
         let asked = at.question(1);
         let name = &tool.name;
         let text = format!(
-            "The call of the tool {name} was begun before, and what came of it is not in this session: it may have taken effect. Make it again (repeat), or go on without its result (skip)?"
+            "The call of the tool {name} was started before, and its result is not in this session: it may have taken effect. Repeat the call (repeat) or continue without its result (skip)?"
         );
         let options = AGAIN.map(ToOwned::to_owned).to_vec();
         let (kind, shown, offered) = (QuestionKind::Outcome, text.clone(), options.clone());
@@ -100,7 +100,7 @@ impl Driver<'_> {
             return Ok(None);
         }
         let message = format!(
-            "the outcome of this call is unknown: {name} was called, what came of it is not in this session, and it was not repeated"
+            "the outcome of this call is unknown: {name} was called, its result is not in this session, and it was not repeated"
         );
         Ok(Some(ErrorRecord::new(Reason::ToolError, message)))
     }

@@ -63,7 +63,7 @@ impl Driver<'_> {
         };
         self.emit(run, start).await?;
         if plan.settings.cost_limit.is_some() && !has_price {
-            let text = "cost_limit cannot stop this run: what the model costs is not known (give it a `price` in the configuration)";
+            let text = "cost_limit cannot stop this run: the price of the model is unknown (set its `price` in the configuration)";
             self.warn(run, text).await?;
         }
         for text in &input.notices {

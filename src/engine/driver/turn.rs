@@ -46,7 +46,7 @@ impl Driver<'_> {
         self.emit(&address, start).await?;
         match stop {
             Some(Reason::MissionTimeout) => Err(Halt::Fail(self.mission_over())),
-            Some(reason) => Err(Halt::fail(reason, "the turns of the whole tree of agents (turn_budget) are used up")),
+            Some(reason) => Err(Halt::fail(reason, "the turn budget shared by all agents (turn_budget) is exhausted")),
             None => Ok(address),
         }
     }

@@ -138,8 +138,8 @@ impl Usage {
         if let Some(limit) = plan.agent.token_limit.filter(|limit| spent > *limit) {
             let by = match (self.estimated.total(), self.estimated_in_all().total()) {
                 (_, 0) => "",
-                (0, _) => " by estimate (the model of an agent below counts none)",
-                _ => " by estimate (the model counts none)",
+                (0, _) => " by estimate (the model of a child run reports none)",
+                _ => " by estimate (the model reports none)",
             };
             let message = format!("{spent} tokens were used{by}, token_limit is {limit}");
             let whole = |tokens: u64| Node::Int(i64::try_from(tokens).unwrap_or(i64::MAX));

@@ -57,7 +57,7 @@ fn with_numbers(plan: &Plan, extracted: &Extracted, json: &Json, mut issues: Vec
         let was_number = numbers.iter().any(|at| (part.span.start..part.span.end).contains(at));
         if let Some(number) = part.as_str().filter(|_| was_number) {
             number.clone_into(&mut issue.got);
-            issue.message = format!("expected {}, got {number}, which JSON cannot hold", issue.expected);
+            issue.message = format!("expected {}, got {number}, which JSON cannot represent", issue.expected);
         }
     }
     issues

@@ -217,7 +217,7 @@ impl JsonLoopMachine {
             return effects.finish(value.into());
         }
         effects.end_turn(Some(&record.reason));
-        let message = format!("{failures} replies in a row were no control object; the last: {}", record.message);
+        let message = format!("{failures} consecutive replies were invalid; the last error: {}", record.message);
         effects.then(Next::Fail(ErrorRecord::new(Reason::ProtocolError, message)))
     }
 }
@@ -272,7 +272,7 @@ impl Machine for JsonLoopMachine {
                 let value = answer::arguments(plan, &read.extracted, &name, &args);
                 call_judged(plan, &name, &value).doing(format!("calls {name}"))
             }
-            Action::Ask { .. } => Judged::fine(Standing::Fits).doing("asks a person"),
+            Action::Ask { .. } => Judged::fine(Standing::Fits).doing("asks the user"),
             Action::Answer(json) => {
                 let (issues, _) = answer::fit(plan, &json);
                 Judged::of(Standing::Fits, issues.iter().map(within_answer).collect()).doing("answers")
@@ -339,7 +339,7 @@ fn native(plan: &Plan, call: &NativeCall) -> Result<(String, Json), ErrorRecord>
 fn no_tool(plan: &Plan, name: &str) -> String {
     let names: Vec<_> = plan.native_tools().map(|tool| tool.name.as_str()).collect();
     let known = if names.is_empty() { "there are no tools".to_owned() } else { format!("tools: {}", names.join(", ")) };
-    format!("there is no tool `{name}` ({known})")
+    format!("unknown tool `{name}` ({known})")
 }
 
 fn control_extract(read: &ControlReply, reply: &Reply) -> Extract {

@@ -101,8 +101,8 @@ pub(super) fn written_out() -> ErrorRecord {
 /// The same failure in the words of a run's end: until then they are those for the model.
 pub(super) fn at_the_end(record: ErrorRecord) -> ErrorRecord {
     let message = match Reason::from_name(&record.reason) {
-        Some(Reason::NoCodeFound) => "the reply held no program to run",
-        Some(Reason::MultipleCodeBlocks) => "the reply held several programs, so none was run",
+        Some(Reason::NoCodeFound) => "the reply contained no program to run",
+        Some(Reason::MultipleCodeBlocks) => "the reply contained several programs, so none was run",
         Some(Reason::ReplyTruncated) => "the output limit cut the reply, so its program was not run",
         _ => return record,
     };
@@ -168,11 +168,11 @@ pub(super) fn program_of(calls: &[NativeCall]) -> Result<String, ErrorRecord> {
         [only] if only.name == LISP_EVAL => argument(only),
         [only] => Err(ErrorRecord::new(
             Reason::UnknownTool,
-            format!("`{}` is no tool here; call {LISP_EVAL} with a program that uses (tool/…)", only.name),
+            format!("`{}` is not a tool here; call {LISP_EVAL} with a program that uses (tool/…)", only.name),
         )),
         several => Err(ErrorRecord::new(
             Reason::MultipleToolCalls,
-            format!("the reply holds {} calls and none was made; send one {LISP_EVAL} call", several.len()),
+            format!("the reply contains {} calls and none was made; send one {LISP_EVAL} call", several.len()),
         )),
     }
 }
@@ -185,11 +185,11 @@ pub(super) fn program_among(calls: &[NativeCall]) -> Result<Option<String>, Erro
         (1, [only]) => argument(only).map(Some),
         (1, _) => Err(ErrorRecord::new(
             Reason::MixedWithLispEval,
-            format!("{LISP_EVAL} came together with other calls and none was made; send it alone"),
+            format!("{LISP_EVAL} was sent with other calls and none was made; send it alone"),
         )),
         (several, _) => Err(ErrorRecord::new(
             Reason::MultipleToolCalls,
-            format!("the reply holds {several} {LISP_EVAL} calls and none was made; send one"),
+            format!("the reply contains {several} {LISP_EVAL} calls and none was made; send one"),
         )),
     }
 }
@@ -205,7 +205,7 @@ fn argument(call: &NativeCall) -> Result<String, ErrorRecord> {
     }
     match args.get("program").and_then(Json::as_str) {
         Some(program) if !program.trim().is_empty() => Ok(program.to_owned()),
-        _ => Err(wrong("`program` must be a text that is not empty".to_owned())),
+        _ => Err(wrong("`program` must be a non-empty string".to_owned())),
     }
 }
 

@@ -81,6 +81,6 @@ fn account(outcome: Outcome) -> Result<(String, Option<Value>), String> {
     match (&value, value.as_list()) {
         (Value::Str(text), _) => Ok((text.to_string(), None)),
         (_, Some([Value::Str(text), next])) => Ok((text.to_string(), Some(next.clone()))),
-        _ => Err("it must give a text, or [text state]".to_owned()),
+        _ => Err("it must return a string or [string state]".to_owned()),
     }
 }

@@ -444,7 +444,7 @@ impl Machine for PtcMachine {
         match program_in(plan, text, Ending::Complete) {
             Ok(_) | Err(NoProgram::Several(_)) if is_native(plan) => Judged::wrong("", &written_out()),
             Err(_) if is_native(plan) && matches!(plan.output, Type::String | Type::Any) => {
-                Judged::fine(ReplyStanding::Fits).doing("answers in words")
+                Judged::fine(ReplyStanding::Fits).doing("answers as text")
             }
             Err(_) if is_native(plan) => answer_judged(plan, text),
             Ok(found) => {
@@ -453,7 +453,7 @@ impl Machine for PtcMachine {
                 program_judged(&found.text, whole, at, given)
             }
             Err(NoProgram::Absent) if ends_by_words(plan) => {
-                Judged::fine(ReplyStanding::Fits).doing("ends the run in words")
+                Judged::fine(ReplyStanding::Fits).doing("ends the run with text")
             }
             Err(NoProgram::Absent) => Judged::default(),
             Err(why) => Judged::wrong("", &no_program(plan, why)),

@@ -84,7 +84,7 @@ impl Refs {
             }
             return Ok(Answered { refs: Some(Json::object(values)), ..answer });
         }
-        let record = ErrorRecord::new(Reason::MissingRefs, format!("the answer lacks: {}", names.join(", ")));
+        let record = ErrorRecord::new(Reason::MissingRefs, format!("the answer is missing: {}", names.join(", ")));
         let parts = (self.retries > 0).then(|| texts::ask_again(plan, &missing, &answer.value));
         self.retries = self.retries.saturating_sub(1);
         Err(Box::new((record, parts)))

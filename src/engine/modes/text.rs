@@ -73,11 +73,11 @@ impl TextMachine {
                 misfit(truncated(&reply.text), Some(texts::cut_short()))
             }
             Variant::Plain if is_empty && !reply.calls.is_empty() => {
-                let message = "the reply holds only tool calls, and this agent has no tools";
+                let message = "the reply contains only tool calls, and this agent has no tools";
                 misfit(ErrorRecord::new(Reason::EmptyResponse, message), None)
             }
             Variant::ToolsText | Variant::ToolsJson if is_empty && !cut => {
-                let message = "the reply holds neither text nor tool calls";
+                let message = "the reply contains neither text nor tool calls";
                 misfit(ErrorRecord::new(Reason::EmptyResponse, message), Some(texts::nothing_said(plan)))
             }
             Variant::Plain | Variant::ToolsText => {

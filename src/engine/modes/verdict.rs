@@ -76,15 +76,12 @@ pub(super) fn failure_of(answer: &Answer, cut: bool, reply: &str) -> Option<Erro
         }
         ExtractOutcome::Malformed { error } => {
             let place = error.line_col(reply);
-            Some(ErrorRecord::new(
-                Reason::JsonParseError,
-                format!("the JSON cannot be read: {place}: {}", error.message),
-            ))
+            Some(ErrorRecord::new(Reason::JsonParseError, format!("the JSON is invalid: {place}: {}", error.message)))
         }
         ExtractOutcome::NotFound if reply.trim().is_empty() => {
             Some(ErrorRecord::new(Reason::JsonParseError, "the reply is empty, expected JSON"))
         }
-        ExtractOutcome::NotFound => Some(ErrorRecord::new(Reason::JsonParseError, "the reply holds no JSON")),
+        ExtractOutcome::NotFound => Some(ErrorRecord::new(Reason::JsonParseError, "the reply contains no JSON")),
     }
 }
 

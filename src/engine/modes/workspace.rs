@@ -337,7 +337,8 @@ fn tasks_change(before: Option<&Map>, after: Option<&Map>) -> TasksKept {
 /// The failure of a program that defined too much.
 pub(super) fn too_large(plan: &Plan) -> ErrorRecord {
     let limit = plan.settings.memory_bytes;
-    let message = format!("what the programs defined is larger than memory_bytes = {limit}; its changes were dropped");
+    let message =
+        format!("the definitions are larger than memory_bytes = {limit}; the changes of this program were dropped");
     ErrorRecord::new(Reason::MemoryLimitExceeded, message)
 }
 

@@ -75,7 +75,7 @@ pub const SCENES: &[Scene] = &[
     scene("gate-result", "a run that stands before a tool's result goes on", SALES, &[Keys(&["alt-f7"]), Asked]),
     scene("breakpoints", "where runs stop because of their programs", SALES, &[Keys(&["ctrl-f7"]), Type("def:total, error")]),
     scene("breakpoint", "a run that stands where its program defined a name", SALES, &[Keys(&["ctrl-f7"]), Type("def:names"), Keys(&["f5"]), Asked]),
-    scene("question", "an agent that asks a person", BOOKING, &[Asked]),
+    scene("question", "an agent that asks the user", BOOKING, &[Asked]),
     scene("consent", "a tool that asks before it starts a program", WORDS, &[Asked]),
 
     scene("sessions", "saved sessions, forks below what they began as", SENTIMENT, &[Keys(&["f3", "down"])]),

@@ -149,7 +149,7 @@ pub(in crate::tui) mod tests {
         let agent = "mode = 'json_loop'\nprompt = 'go'\nsignature = '() -> {n :int}'\n[tools.find]\nkind = 'table'\nsignature = '(q :string) -> :any'\ndescription = 'finds'\ndefault = 1\n";
         let told = |text: &str| told(agent, "control_json", text);
         for (text, words) in [
-            (r#"{"thought": "t", "tool_call": {"name": "nope", "arguments": {}}}"#, "there is no tool `nope`"),
+            (r#"{"thought": "t", "tool_call": {"name": "nope", "arguments": {}}}"#, "unknown tool `nope`"),
             (r#"{"thought": "t", "tool_call": {"name": "find", "arguments": {"q": 7}}}"#, "invalid_tool_args"),
             (r#"{"thought": "t", "final_answer": {"n": "x"}}"#, "final_answer.n: expected int"),
             (
@@ -178,7 +178,7 @@ pub(in crate::tui) mod tests {
         assert_eq!(told("(count [1])"), (Standing::Reads, "a whole program | ".to_owned()));
         assert_eq!(told("(count [1)").0, Standing::Wrong);
         let (standing, said) = told("I count:\n```clojure\n(return (cuont [1]))\n```\n");
-        assert!(standing == Standing::Wrong && said.contains("3:10: unbound_var: nothing is called `cuont`"), "{said}");
+        assert!(standing == Standing::Wrong && said.contains("3:10: unbound_var: unknown name `cuont`"), "{said}");
         let (standing, said) = told("```clojure\n1\n```\n```clojure\n2\n```\n");
         assert!(standing == Standing::Wrong && said.contains("multiple_code_blocks"), "{said}");
     }

@@ -44,7 +44,7 @@ fn a_misfit_of_the_last_turn_ends_the_run_within_the_budget() {
         "emit extract json json_parse_error",
         "end turn: json_parse_error",
         "check budget",
-        "fail json_parse_error: the reply holds no JSON",
+        "fail json_parse_error: the reply contains no JSON",
     ];
     assert_eq!(lines, expected);
 }
@@ -78,13 +78,13 @@ fn missing_refs_are_asked_for_once() {
     let lines = play.reply(r#"{"n": 4}"#);
     assert_eq!(
         lines[2..4],
-        ["say assistant (Reply): the reply of r0/t1", "say user (Feedback): The answer lacks values that are needed:"]
+        ["say assistant (Reply): the reply of r0/t1", "say user (Feedback): The answer is missing required values: -"]
     );
     assert_eq!(lines[4..], ["end turn: missing_refs", "check budget", "next turn"]);
     let lines = Play::of(&toml).reply(r#"{"n": 4, "id": 7}"#);
     assert_eq!(lines.last().unwrap(), r#"finish {"n":4,"id":7} refs {"id":7}"#);
     let lines = play.reply(r#"{"n": 4}"#);
-    assert_eq!(lines[2..], ["end turn: missing_refs", "check budget", "fail missing_refs: the answer lacks: id"]);
+    assert_eq!(lines[2..], ["end turn: missing_refs", "check budget", "fail missing_refs: the answer is missing: id"]);
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn too_many_broken_replies_in_a_row_end_the_run() {
     play.reply("{\"thought\":\"hm\"}");
     let lines = play.reply("{\"thought\":\"hm\"}");
     assert_eq!(lines[1], "end turn: protocol_error");
-    assert!(lines[2].starts_with("fail protocol_error: 2 replies in a row were no control object"), "{lines:?}");
+    assert!(lines[2].starts_with("fail protocol_error: 2 consecutive replies were invalid"), "{lines:?}");
     let mut play = Play::of(&toml);
     play.reply("{\"thought\":\"hm\"}");
     play.reply(CALL);
@@ -140,6 +140,6 @@ fn cut_and_refused_replies() {
 fn missing_refs_go_back() {
     let toml = format!("{}[refs]\nid = \"id\"\n", agent(""));
     let lines = Play::of(&toml).reply(done(r#"{"n":4}"#));
-    assert_eq!(lines[3], "say user (Feedback): The answer lacks values that are needed:");
+    assert_eq!(lines[3], "say user (Feedback): The answer is missing required values: -");
     assert_eq!(lines[4..], ["end turn: missing_refs", "check budget", "next turn"]);
 }

@@ -130,7 +130,7 @@ fn a_single_turn_takes_the_value_as_the_answer_and_has_no_second_try() {
     let lines = ran(&mut Play::of(toml), broken(Reason::UnboundVar, "no foo"));
     assert_eq!(lines, ["end turn: unbound_var", "fail unbound_var: no foo"]);
     let lines = Play::of(toml).reply("words");
-    assert_eq!(lines[3], "fail no_code_found: the reply held no program to run");
+    assert_eq!(lines[3], "fail no_code_found: the reply contained no program to run");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn definitions_and_progress_are_evaluated_before_the_run_opens() {
     // What goes back tells the progress, too.
     assert_eq!(ran(&mut play, ended(Signal::Value, "5")), ["evaluate 1"]);
     let lines = play.evaluated(vec![ended(Signal::Value, "7")]);
-    let warning = "emit notice warning: `progress` cannot be used: it must give a text, or [text state]";
+    let warning = "emit notice warning: `progress` cannot be used: it must return a string or [string state]";
     assert_eq!(lines[1], warning);
     assert_eq!(lines[3..], ["end turn", "check budget", "next turn"]);
 }
@@ -191,7 +191,7 @@ fn missing_refs_go_back_once() {
     let lines = ran(&mut play, ended(Signal::Return, r#"{"n":4}"#));
     assert_eq!(lines[3..], ["end turn: missing_refs", "check budget", "next turn"]);
     let lines = ran(&mut play, ended(Signal::Return, r#"{"n":4}"#));
-    assert_eq!(lines[1..], ["end turn: missing_refs", "fail missing_refs: the answer lacks: id"]);
+    assert_eq!(lines[1..], ["end turn: missing_refs", "fail missing_refs: the answer is missing: id"]);
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(super) fn description(row: &Builtin, scope: ReturnScope) -> &'static str {
         (ReturnScope::Call, "return") => {
             "Ends the program with this value as its result, from anywhere; the run continues."
         }
-        (ReturnScope::Call, "fail") => "Ends the program as failed, with this value as the error; the run goes on.",
+        (ReturnScope::Call, "fail") => "Ends the program as failed, with this value as the error; the run continues.",
         _ => row.about,
     }
 }

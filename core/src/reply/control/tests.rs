@@ -85,10 +85,10 @@ fn a_thought_is_needed_in_strict_only_and_is_always_text() {
 fn unknown_keys_are_an_error_in_strict_and_a_note_above() {
     let reply = r#"{"thought":"t","final_answer":"x","mood":1,"b":2}"#;
     assert_eq!(strict(reply), "! unknown keys in the control object: `mood`, `b`");
-    assert_eq!(standard(reply), r#"t: answer "x" (unknown keys in the control object were passed over: `mood`, `b`)"#);
+    assert_eq!(standard(reply), r#"t: answer "x" (unknown keys in the control object were ignored: `mood`, `b`)"#);
     let inner = r#"{"thought":"t","tool_call":{"name":"a","arguments":{},"id":1}}"#;
     assert_eq!(strict(inner), "! unknown keys in tool_call: `id`");
-    assert_eq!(standard(inner), "t: call a {} (unknown keys in tool_call were passed over: `id`)");
+    assert_eq!(standard(inner), "t: call a {} (unknown keys in tool_call were ignored: `id`)");
 }
 
 #[test]
@@ -148,21 +148,21 @@ fn a_text_answer_is_text_and_a_typed_answer_is_any_json() {
 fn strict_wants_the_object_alone_and_standard_finds_and_mends_it() {
     let object = r#"{"thought":"t","final_answer":"x"}"#;
     let fenced = format!("```json\n{object}\n```");
-    assert_eq!(strict(&fenced), "! text or a code fence stands around the object; it must stand alone");
+    assert_eq!(strict(&fenced), "! text or a code fence surrounds the object; reply with the object only");
     assert_eq!(standard(&fenced), r#"t: answer "x""#);
-    assert!(strict(&format!("Sure: {object}")).starts_with("! the JSON cannot be read"));
+    assert!(strict(&format!("Sure: {object}")).starts_with("! the JSON is invalid"));
     assert_eq!(standard(&format!("Sure: {object} Bye.")), r#"t: answer "x""#);
-    assert!(strict(r#"{"thought":"t","final_answer":"x",}"#).starts_with("! the JSON cannot be read: line 1"));
+    assert!(strict(r#"{"thought":"t","final_answer":"x",}"#).starts_with("! the JSON is invalid: line 1"));
     assert_eq!(standard(r#"{'thought':"t","final_answer":"x",}"#), r#"t: answer "x""#);
     assert_eq!(strict(r#"[{"a":1}]"#), "! expected one JSON object, found a list");
     assert_eq!(strict(""), "! the reply is empty");
-    assert_eq!(standard("no object at all"), "! the reply holds no JSON object");
+    assert_eq!(standard("no object at all"), "! the reply contains no JSON object");
 }
 
 #[test]
 fn line_breaks_in_strings_survive_their_repair() {
     let reply = "{\"thought\":\"a\nb\",\"final_answer\":\"one\n\ttwo\u{1}\"}";
-    assert!(strict(reply).starts_with("! the JSON cannot be read"));
+    assert!(strict(reply).starts_with("! the JSON is invalid"));
     assert_eq!(standard(reply), "a\nb: answer \"one\\n\\ttwo\"");
 }
 
@@ -175,10 +175,10 @@ fn the_first_object_that_keeps_the_rules_wins() {
 #[test]
 fn prose_is_an_answer_in_lenient_only_and_only_for_text() {
     let prose = "The capital of France is Paris, of course.";
-    assert_eq!(standard(prose), "! the reply holds no JSON object");
+    assert_eq!(standard(prose), "! the reply contains no JSON object");
     assert_eq!(
         lenient(prose),
-        format!("{:?}: answer {prose:?} (the reply was prose and was taken as the final answer)", "")
+        format!("{:?}: answer {prose:?} (the reply was prose and was used as the final answer)", "")
             .replacen("\"\"", "", 1)
     );
     assert!(shown(prose, AnswerType::Json, Recovery::Lenient).starts_with("! "));

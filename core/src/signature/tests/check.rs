@@ -81,8 +81,8 @@ fn special_floats_are_refused_at_the_json_boundary() {
     ]);
     assert_eq!(
         joined(&check_json(&value), Issue::to_string),
-        "a.1: expected a number that JSON can hold, got NaN; b.c: expected a number that JSON can hold, got -Infinity; \
-         d: expected a number that JSON can hold, got Infinity"
+        "a.1: expected a number that JSON can represent, got NaN; b.c: expected a number that JSON can represent, got -Infinity; \
+         d: expected a number that JSON can represent, got Infinity"
     );
     assert_eq!(check_json(&Value::list([Value::Nil, Value::Int(1)])), []);
 }

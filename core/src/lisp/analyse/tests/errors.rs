@@ -103,22 +103,16 @@ fn malformed_programs_are_refused_with_their_reason() {
 #[test]
 fn unknown_names_are_reported_together_with_suggestions() {
     let cases = [
-        ("(nope-one 1) nope-two", "nothing is called `nope-one`, `nope-two`"),
-        ("(fitler 1)", "nothing is called `fitler`. Instead of `fitler` did you mean `filter`?"),
-        (
-            "(let [user-name 1] user_name)",
-            "nothing is called `user_name`. Instead of `user_name` did you mean `user-name`?",
-        ),
-        ("(dotimes [i 3] (f i))", "nothing is called `dotimes`. dotimes: use (doseq [i (range n)] …)"),
-        (
-            "(f when)",
-            "nothing is called `when`. `when` is a special form: it can be called, but is no value; wrap it in (fn […] …)",
-        ),
+        ("(nope-one 1) nope-two", "unknown names `nope-one`, `nope-two`"),
+        ("(fitler 1)", "unknown name `fitler`. Did you mean `filter` instead of `fitler`?"),
+        ("(let [user-name 1] user_name)", "unknown name `user_name`. Did you mean `user-name` instead of `user_name`?"),
+        ("(dotimes [i 3] (f i))", "unknown name `dotimes`. dotimes: use (doseq [i (range n)] …)"),
+        ("(f when)", "unknown name `when`. `when` is a special form, not a value; wrap it in (fn […] …)"),
         (
             "(fitler 1) (redcue 2) (f when)",
-            "nothing is called `fitler`, `redcue`, `when`. Instead of `fitler` did you mean `filter`? Instead of `redcue` did you mean `reduce`? `when` is a special form: it can be called, but is no value; wrap it in (fn […] …)",
+            "unknown names `fitler`, `redcue`, `when`. Did you mean `filter` instead of `fitler`? Did you mean `reduce` instead of `redcue`? `when` is a special form, not a value; wrap it in (fn […] …)",
         ),
-        ("(tool/ecko)", "there is no tool `ecko`. Did you mean tool/echo? There are tool/echo, tool/get-user"),
+        ("(tool/ecko)", "unknown tool `ecko`. Did you mean tool/echo? Available: tool/echo, tool/get-user"),
     ];
     for (source, expected) in cases {
         let got = analysed(source).err().map(|error| error.message());

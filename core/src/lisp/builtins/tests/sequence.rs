@@ -53,7 +53,7 @@ fn arguments_in_the_wrong_order_are_noticed() {
     ] {
         let error = value(program, &Value::Nil).map_err(|error| (error.reason, error.message()));
         match error {
-            Err((Reason::TypeError, message)) => assert!(message.contains("look swapped"), "{program}: {message}"),
+            Err((Reason::TypeError, message)) => assert!(message.contains("seem swapped"), "{program}: {message}"),
             other => panic!("{program}: {other:?}"),
         }
     }

@@ -55,7 +55,7 @@ fn the_error_of_an_exceeded_limit_names_its_value() {
         (LOOP_JUMPS, "(loop [] (recur))", r#"{"loop_limit": 70}"#, "70", "jumped"),
         (PROGRAM_BYTES, "[1 2 3 4 5]", r#"{"max_program_bytes": 7}"#, "7", "bytes"),
         (PROGRAM_SYMBOLS, "[:a :b :c :d]", r#"{"max_symbols": 3}"#, "3", "symbols"),
-        (TOOL_CALLS, "(tool/echo {}) (tool/echo {})", r#"{"max_tool_calls": 1}"#, "1", "call tools"),
+        (TOOL_CALLS, "(tool/echo {}) (tool/echo {})", r#"{"max_tool_calls": 1}"#, "1", "tool calls"),
         (
             PARALLEL_TIMEOUT,
             "(pmap (fn [x] (reduce + (range 100000))) [1 2])",
