@@ -38,6 +38,8 @@
 //! ```
 
 pub mod agent;
+#[doc(hidden)]
+pub mod app;
 pub mod cli;
 pub mod config;
 pub mod engine;

@@ -4,6 +4,7 @@
 
 mod broken;
 mod circles;
+mod dependencies;
 mod source;
 
 use std::fmt::Write as _;
@@ -17,6 +18,7 @@ const LONGEST: usize = 500;
 
 /// Modules of the package from the top; each row may use the rows below it, and nothing beside or above.
 const PACKAGE: &[&[&str]] = &[
+    &["app"],
     &["tui", "cli"],
     &["workbench", "library"],
     &["replay", "export"],

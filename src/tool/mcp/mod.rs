@@ -7,6 +7,7 @@ mod connect;
 mod kept;
 mod listing;
 mod log;
+mod notifications;
 mod reduce;
 mod result;
 mod servers;

@@ -13,7 +13,7 @@ use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, PaginatedRequestParams,
     RequestId, ServerResult, Tool,
 };
-use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
+use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RoleClient, ServiceError};
 use tokio::sync::mpsc;
 
 use super::connect::{Open, open};
@@ -24,8 +24,6 @@ use crate::tool::text::scrubbed;
 
 /// Pages of a list that are read: a server may list for ever.
 const PAGES: usize = 50;
-/// How often a call lets others go first before it stops listening.
-const YIELDS: u32 = 8;
 /// How long it takes at the most to write that a call is cancelled, on a busy machine too: the end of the conversation would outrun it.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 /// Tools of a server that are read.
@@ -44,6 +42,8 @@ pub(super) struct Session {
 impl Session {
     pub(super) async fn begin(server: &str, connection: &Connection, log: &Arc<Log>) -> Result<Self, String> {
         let open = open(server, connection, log).await?;
+        // The list of tools is cached here, and read again as soon as a notification says that it changed.
+        open.service.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
         let (log, tools) = (Arc::clone(log), Mutex::default());
         Ok(Self { server: server.to_owned(), open, log, tools, was_left: AtomicBool::new(false) })
     }
@@ -94,8 +94,6 @@ impl Session {
     /// Says that it is over, and waits for the end of its process.
     pub(super) async fn close(self) {
         let Open { service, process } = self.open;
-        // What was said last is on its way by tasks of its own.
-        breathe().await;
         if self.was_left.into_inner() {
             tokio::time::sleep(LAST_WORDS).await;
         }
@@ -133,8 +131,6 @@ impl Session {
         let mut waiting = Waiting { peer, id: Some(sent.id.clone()), was_left: &self.was_left };
         let answer = sent.await_response().await;
         waiting.id = None;
-        // What the server said before its answer is on its way here by tasks of its own.
-        breathe().await;
         match answer.map_err(|error| self.said(&error))? {
             ServerResult::CallToolResult(complete) => {
                 result::value(&complete, tool.output_schema.is_some()).map(|value| scrubbed(value, self.log.scrub()))
@@ -180,13 +176,6 @@ impl Drop for Waiting<'_> {
         if self.peer.notify_cancelled(param).now_or_never().is_some_and(|told| told.is_err()) {
             tracing::debug!("a server could not be told that a call is cancelled");
         }
-    }
-}
-
-/// Lets other tasks go first.
-async fn breathe() {
-    for _ in 0..YIELDS {
-        tokio::task::yield_now().await;
     }
 }
 

@@ -1,6 +1,6 @@
-//! Times the programs of a folder: `perf FOLDER [NAME…]` prints the median time of each `*.clj`, once from its text
-//! (reading, analysis, compilation, execution) and once prepared. Programs whose names contain `500` read
-//! `rows500.json` as data, all others `rows10k.json`.
+//! Times the programs of a folder: `cargo bench -p ptc-core --bench perf -- [FOLDER [NAME…]]` prints the median time of
+//! each `*.clj`, once from its text (reading, analysis, compilation, execution) and once prepared. Programs whose names
+//! contain `500` read `rows500.json` as data, all others `rows10k.json`. The default folder is `benches/perf`.
 
 #![expect(clippy::print_stdout, reason = "it reports to whoever called it")]
 
@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 use ptc_core::lisp::Limits;
 use ptc_core::lisp::{CallAddress, Error, Failure, Host, Input, Memory, Stack, prepare};
 use ptc_core::value::{Value, json};
+
+/// The default folder.
+const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../benches/perf");
 
 struct Nobody;
 
@@ -40,8 +43,9 @@ fn median(mut once: impl FnMut()) -> Duration {
 }
 
 fn main() {
-    let mut args = std::env::args().skip(1);
-    let folder = args.next().unwrap_or_else(|| ".".to_owned());
+    // `cargo bench` adds `--bench`.
+    let mut args = std::env::args().skip(1).filter(|word| word != "--bench");
+    let folder = args.next().unwrap_or_else(|| PROGRAMS.to_owned());
     let wanted: Vec<String> = args.collect();
     let read = |name: &str| std::fs::read_to_string(Path::new(&folder).join(name)).unwrap_or_default();
     let rows = |name: &str| json::parse(&read(name)).unwrap_or_default().to_value();

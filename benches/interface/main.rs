@@ -1,7 +1,7 @@
 //! What the interface costs: a transcript of 100,000 lines with a reply streaming at 2,000 deltas a second, keys meanwhile, then nothing; typing in a
 //! prompt of 1 MB, in lines and in one; the start with 1,000 saved sessions.
 //!
-//! `cargo run --release --example interface [SECONDS]` runs the real loop on a screen of 120×40 in memory, prints its figures beside what they
+//! `cargo bench --bench interface -- [SECONDS]` runs the real loop on a screen of 120×40 in memory, prints its figures beside what they
 //! may be, and fails when what was told was not drawn, or when a figure is half as large again as it may be.
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
@@ -53,8 +53,13 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1_000.0
 }
 
+/// Returns the arguments without the `--bench` that `cargo bench` adds.
+fn arguments() -> impl Iterator<Item = String> {
+    std::env::args().skip(1).filter(|word| word != "--bench")
+}
+
 fn main() -> Result<(), Failure> {
-    let seconds = std::env::args().nth(1).map_or(Ok(10), |text| text.parse::<u64>())?;
+    let seconds = arguments().next().map_or(Ok(10), |text| text.parse::<u64>())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let folder = tempfile::tempdir()?;
     let mut figures = Figures::default();

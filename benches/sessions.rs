@@ -1,6 +1,6 @@
 //! How sessions scale: large ones opened at their end, many listed and searched, long ones replayed.
 //!
-//! `cargo run --release --example sessions [COUNT]` makes them in a folder for temporary files (about 1.6 GB), prints time and memory, and
+//! `cargo bench --bench sessions -- [COUNT]` makes them in a folder for temporary files (about 1.6 GB), prints time and memory, and
 //! removes them. `… sessions make DIR COUNT` only makes a folder of small ones, `… sessions large FILE MB TURN_BYTES` one large one.
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
@@ -30,7 +30,8 @@ use serde_json::json;
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Result<()> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo bench` adds `--bench`.
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["open", file] => open(Path::new(file)),

@@ -1,7 +1,7 @@
-//! Measures how fast programs end once they must. `breach hostile [MILLISECONDS] [TEXT…]` runs each program of the
-//! hostile set with this deadline and no limit on steps; `breach long [MILLISECONDS] [TEXT…]` stops each long builtin
-//! in the middle of its call, at several points of its running time. TEXT selects programs that contain it; a TEXT that
-//! begins with `(` is a program itself.
+//! Measures how fast programs end once they must:
+//! `cargo bench -p ptc-core --bench breach -- hostile|long [MILLISECONDS] [TEXT|PROGRAM…]`. `hostile` runs each program of
+//! the hostile set with this deadline and no limit on steps; `long` stops each long builtin in the middle of its call, at
+//! several points of its running time. TEXT selects programs that contain it; a word that begins with `(` is a program.
 //!
 //! Out: the longest time between two checks of the limits by the machine; the time from the check that ends the program
 //! until it has ended and everything is dropped (both as processor time of the thread); the elapsed time; and the bytes
@@ -164,7 +164,8 @@ fn long(header: &str, program: &str, limit: Duration, stack: &Stack) -> Option<b
 type Trial = fn(&str, &str, Duration, &Stack) -> Option<bool>;
 
 fn main() {
-    let mut args = std::env::args().skip(1).peekable();
+    // `cargo bench` adds `--bench`.
+    let mut args = std::env::args().skip(1).filter(|word| word != "--bench").peekable();
     let (programs, trial, usual_ms): (_, Trial, _) = match args.next().as_deref() {
         Some("hostile") => (HOSTILE, hostile, 200),
         Some("long") => (LONG, long, 2_000),

@@ -1,6 +1,6 @@
 //! What the engine itself costs: runs of many turns with a scripted model, recorded to a file.
 //!
-//! `cargo run --release --example overhead [TURNS]` prints time, memory and size of the session for each mode.
+//! `cargo bench --bench overhead -- [TURNS]` prints time, memory and size of the session for each mode.
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
@@ -31,7 +31,7 @@ const CASES: [(&str, &str, &str); 3] = [
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let turns = std::env::args().nth(1).map_or(Ok(1_000), |text| text.parse::<u32>())?;
+    let turns = arguments().next().map_or(Ok(1_000), |text| text.parse::<u32>())?;
     let runtime = tokio::runtime::Runtime::new()?;
     println!("{turns} turns            run ms   per turn us   resident kB   session kB   replay ms");
     for (name, toml, reply) in CASES {
@@ -63,6 +63,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
     }
     Ok(())
+}
+
+/// Returns the arguments without the `--bench` that `cargo bench` adds.
+fn arguments() -> impl Iterator<Item = String> {
+    std::env::args().skip(1).filter(|word| word != "--bench")
 }
 
 fn per_turn_us(ms: u128, turns: u32) -> u128 {

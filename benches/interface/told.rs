@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use ptc_core::value::json;
 use ptc_workbench::event::{
     Address, Envelope, Event, JsonText, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RequestMade, RunEnd, RunStart,
-    TurnEnd, TurnStart,
+    TurnEnd, TurnStart, Want,
 };
 use ptc_workbench::tui::backend::{Ended, Happening, Run};
 use tokio::sync::Notify;
@@ -34,11 +34,11 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
-    fn want(self) -> &'static str {
+    fn want(self) -> Want {
         match self {
-            Self::Text => "text",
-            Self::Json => "json",
-            Self::Program => "program",
+            Self::Text => Want::Text,
+            Self::Json => Want::Json,
+            Self::Program => Want::Program,
         }
     }
 
@@ -95,7 +95,7 @@ impl Reply {
         let schema = r#"{"type": "object", "properties": {"rows": {"type": "array"}}}"#;
         RequestMade {
             messages: Vec::new(),
-            want: self.want().to_owned(),
+            want: self.want(),
             schema: (self == Self::Json).then(|| JsonText::of(&json::parse(schema).unwrap_or_default())),
             tools: Vec::new(),
             tool_names: Vec::new(),
@@ -125,7 +125,7 @@ fn part(turn: &str, text: String) -> Envelope {
 }
 
 fn turn_start() -> TurnStart {
-    TurnStart { now: 0, kind: String::new(), left: ptc_workbench::event::Left::default(), waited: 0, stop: None }
+    TurnStart { now: 0, kind: None, left: ptc_workbench::event::Left::default(), waited: 0, stop: None }
 }
 
 /// A run that tells what it is given.

@@ -1,7 +1,7 @@
 //! What streaming costs: 10,000 deltas of 20 bytes from a server on loopback through reader, engine and recorder, alone and with the
 //! real loop of the interface, which merges them and draws a screen of 120×40 in memory up to sixty times a second.
 //!
-//! `cargo run --release --example streaming [DELTAS]` prints processor time and what arrived, for each protocol, and fails when a
+//! `cargo bench --bench streaming -- [DELTAS]` prints processor time and what arrived, for each protocol, and fails when a
 //! delta is lost in the session or on the screen, or when the time is larger than it may be (optimised builds only).
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
@@ -42,8 +42,13 @@ const SIZE: (u16, u16) = (120, 40);
 /// What 10,000 deltas may cost from the reader to the screen, in ms of processor time.
 const MOST_MS: u64 = 300;
 
+/// Returns the arguments without the `--bench` that `cargo bench` adds.
+fn arguments() -> impl Iterator<Item = String> {
+    std::env::args().skip(1).filter(|word| word != "--bench")
+}
+
 fn main() -> Result<(), Failure> {
-    let deltas = std::env::args().nth(1).map_or(Ok(10_000), |text| text.parse::<usize>())?;
+    let deltas = arguments().next().map_or(Ok(10_000), |text| text.parse::<usize>())?;
     println!("{deltas} deltas of {} bytes        processor ms    wall ms    parts   frames   session kB", PIECE.len());
     let mut slow = Vec::new();
     for protocol in [Protocol::OpenAi, Protocol::Anthropic, Protocol::Gemini, Protocol::Ollama] {

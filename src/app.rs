@@ -1,0 +1,143 @@
+//! The program: arguments → configuration → workbench or command; error → exit code. Nothing else.
+//!
+//! It is part of the library so that the code of the commands is generated once, and not in each binary that runs them.
+
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use crate::agent::BUNDLED;
+use crate::cli::{self, Arguments, Drawing};
+use crate::config::{Config, Folders, process_env};
+use crate::export::Content;
+use crate::session::LAST;
+use crate::tool::Policy;
+use crate::tui::live::Live;
+use crate::tui::scenes::scene;
+use crate::tui::{self, Colours, Setup};
+use crate::workbench::{SessionKey, Workbench};
+use futures::FutureExt as _;
+
+/// Runs the program and returns its exit code.
+#[must_use]
+pub fn main() -> ExitCode {
+    cli::hook_panics();
+    match start(Arguments::from_process()) {
+        Ok(code) => ExitCode::from(code),
+        Err(message) => {
+            cli::tell_error(&message);
+            ExitCode::from(cli::exit::USAGE)
+        }
+    }
+}
+
+fn start(mut arguments: Arguments) -> Result<u8, String> {
+    if let (Some(open), Some(_)) = (&arguments.open, &arguments.command) {
+        return Err(format!(
+            "`{open}` stands before a command: write the command first (`ptc-workbench --help` lists them)"
+        ));
+    }
+    if let Some(file) = &arguments.log {
+        cli::log_to(file).map_err(|error| format!("{}: cannot be written: {error}", file.display()))?;
+    }
+    if let Some(code) = cli::run_at_once(&arguments) {
+        return Ok(code);
+    }
+    let folders = Folders::new(arguments.sessions.as_deref()).with_spare(arguments.spare_sessions.as_deref());
+    let config =
+        Config::load(arguments.config.as_deref(), &folders, &process_env).map_err(|error| error.to_string())?;
+    arguments.plain |= config.interface.plain.unwrap_or_else(|| cli::is_spoken(&process_env));
+    cli::keep_secret(&config.providers);
+    let workbench = Workbench::new(config, folders).with_policy(policy(&arguments));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| format!("the runtime cannot be started: {error}"))?;
+    let code = match &arguments.command {
+        Some(command) => {
+            let screen = |name: String, size| {
+                // The same picture whatever is configured here.
+                let config = Config::built_in().map_err(|error| error.to_string());
+                let drawn = async move { Ok(tui::screenshot(&mut scene(&config?, &name, size).await?, size)) };
+                drawn.boxed()
+            };
+            let session = |content: &Content, size| tui::session_screenshot(&content.session, &content.events, size);
+            let drawing = Drawing { screen: &screen, session: &session };
+            runtime.block_on(cli::run(command, &arguments, &workbench, drawing))
+        }
+        None if arguments.plain => tell(&arguments, &workbench)?,
+        None => open(&arguments, workbench, &runtime)?,
+    };
+    // A thread that waits for the keyboard must not keep the program alive.
+    runtime.shutdown_background();
+    Ok(code)
+}
+
+/// Who decides about tools that start a process or leave the machine: the flag, else the person, if there is one.
+fn policy(arguments: &Arguments) -> Policy {
+    let is_attended = arguments.command.is_none() || std::io::stdin().is_terminal();
+    match (arguments.allow_tools, is_attended) {
+        (true, _) => Policy::Allow,
+        (false, true) => Policy::Ask,
+        (false, false) => Policy::Refuse,
+    }
+}
+
+/// Tells line by line what the workbench would open.
+fn tell(arguments: &Arguments, workbench: &Workbench) -> Result<u8, String> {
+    let told = match arguments.open.as_deref() {
+        Some(name) if session_named(name, workbench)?.is_some() => cli::tell_session(name, workbench),
+        opened => cli::tell_opened(opened),
+    };
+    told.map_err(|error| error.0)
+}
+
+/// Opens the workbench with an agent file, an example or a session.
+fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::Runtime) -> Result<u8, String> {
+    let colours = if arguments.no_color { Colours::Off } else { Colours::On };
+    let mut setup = Setup::new(&workbench.config, &workbench.folders.config_dir, colours)?;
+    let example = BUNDLED[0].name;
+    let mut agent = cli::agent_source(example).map_err(|error| error.0)?;
+    let mut file = None;
+    let mut pipeline = None;
+    if let Some(name) = arguments.open.as_deref() {
+        setup.session = session_named(name, &workbench)?;
+        if setup.session.is_none() {
+            pipeline = cli::pipeline_source(name).map_err(|error| error.0)?;
+        }
+        if setup.session.is_none() && pipeline.is_none() {
+            agent = cli::agent_source(name).map_err(|error| format!("{}{}", error.0, cli::meant_command(name)))?;
+            file = Some(Path::new(name)).filter(|path| path.exists());
+        }
+    }
+    let live = match pipeline {
+        Some(pipeline) => Live::of_pipeline(workbench, pipeline),
+        None => Live::new(workbench, &agent, file),
+    };
+    let live = live.drawing_lines(cli::pieces);
+    let left = runtime.block_on(tui::run(Arc::new(live), setup)).map_err(|error| error.to_string())?;
+    if let Some(session) = &left.waiting {
+        cli::tell_waiting(session);
+    }
+    Ok(left.code)
+}
+
+/// The session that a name means; `None` when it means an agent.
+///
+/// Errors: it can only mean a session, and there is none that can be read.
+fn session_named(name: &str, workbench: &Workbench) -> Result<Option<SessionKey>, String> {
+    let ending = Path::new(name).extension();
+    if ending.is_some_and(|ending| ending == "toml") {
+        return Ok(None);
+    }
+    let begins_an_id = name.starts_with(|c: char| c.is_ascii_digit()) && !Path::new(name).exists();
+    let only_session = name == LAST || begins_an_id || ending.is_some_and(|ending| ending == "jsonl");
+    let found = workbench.find_session(name).and_then(|key| workbench.open_found(&key).map(|_| key));
+    match found {
+        Ok(key) => Ok(Some(key)),
+        Err(error) if only_session => Err(error.to_string()),
+        Err(_) => Ok(None),
+    }
+}
