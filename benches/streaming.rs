@@ -169,7 +169,7 @@ impl Stage for Screen {
         self.frames += 1;
         let Some(run) = model.workbench.run.as_ref().filter(|run| run.ended.is_some()) else { return Ok(()) };
         let turn = run.transcript.turn_card(&"r0/t1".into());
-        self.said = turn.and_then(|card| card.attempts.last()).map_or(0, |attempt| attempt.text.len());
+        self.said = turn.and_then(|card| card.record.attempts.last()).map_or(0, |attempt| attempt.text.len());
         if let Some(leave) = self.leave.take() {
             self.inputs.send(leave).map_err(io::Error::other)?;
         }

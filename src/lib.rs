@@ -50,6 +50,8 @@ pub mod model;
 pub mod port;
 pub mod program;
 pub mod prompt;
+#[doc(hidden)]
+pub mod record;
 pub mod replay;
 pub mod session;
 pub mod tool;

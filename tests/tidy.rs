@@ -30,6 +30,7 @@ const PACKAGE: &[&[&str]] = &[
     &["program"],
     &["port"],
     &["config"],
+    &["record"],
     &["event"],
 ];
 

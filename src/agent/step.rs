@@ -7,6 +7,8 @@ use serde_with::skip_serializing_none;
 use crate::event::{
     Address, CallStatus, Edit, ErrorRecord, JsonText, SentMessage, StructuredBy, Tokens, Totals, in_order,
 };
+use crate::model::OtherModel;
+use crate::record::{CallRecord, QuestionRecord, RunRecord, TurnRecord};
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -177,7 +179,7 @@ pub struct Turn {
     /// The model that was asked, where it is not the one that the run began with.
     pub by: Option<Box<crate::event::ModelRecord>>,
     /// Another model answered than the one that was asked.
-    pub other_model: Option<crate::model::OtherModel>,
+    pub other_model: Option<OtherModel>,
     /// Finish reason.
     pub finish_reason: Option<String>,
     /// From the turn's start to its end.
@@ -186,6 +188,73 @@ pub struct Turn {
     pub first_ms: Option<u64>,
     /// Attempts made.
     pub attempts: u32,
+}
+
+impl CallEntry {
+    /// The entry of a call.
+    pub(super) fn of(call: &CallRecord) -> Self {
+        Self {
+            address: Some(call.address.clone()),
+            name: call.name.clone(),
+            kind: call.kind.clone(),
+            args: call.args.clone(),
+            status: call.status,
+            result: call.result.clone(),
+            error: call.error.clone(),
+            cached: call.cached,
+            ms: call.ms,
+        }
+    }
+}
+
+impl QuestionEntry {
+    /// The entry of a question.
+    pub(super) fn of(question: &QuestionRecord) -> Self {
+        Self {
+            address: Some(question.address.clone()),
+            kind: question.asked.kind.name().to_owned(),
+            text: question.asked.text.clone(),
+            answer: question.answer.as_ref().map(|answer| answer.value.clone()),
+        }
+    }
+}
+
+impl Turn {
+    /// The entry of a turn of this run.
+    pub(super) fn of(turn: &TurnRecord, run: &RunRecord) -> Self {
+        let last = turn.last_end();
+        let ended = turn.end.as_ref();
+        let other_model =
+            turn.last_sent().and_then(|attempt| OtherModel::of(attempt.sent.as_ref()?, attempt.end.as_ref()?));
+        Self {
+            number: turn.number(),
+            address: Some(turn.address.clone()),
+            kind: turn.kind.as_ref().map(ToString::to_string),
+            success: turn.success(),
+            reason: turn.reason().map(ToOwned::to_owned),
+            request: turn.sent.clone(),
+            raw_response: turn.reply().to_owned(),
+            json: turn.json(),
+            program: turn.program().map(ToOwned::to_owned),
+            result: turn.value().map(ToOwned::to_owned),
+            prints: turn.prints().to_vec(),
+            compaction: turn.compaction.clone(),
+            fixes: turn.fixes().map(ToOwned::to_owned).collect(),
+            issues: turn.issues().cloned().collect(),
+            feedback: turn.feedback.clone(),
+            error: turn.error().cloned(),
+            tokens: turn.tokens(),
+            cost: ended.map_or_else(|| run.bill.cost_of(turn.tokens()), |_| turn.cost),
+            model: last.and_then(|end| end.model.clone()),
+            edits: turn.edits.clone(),
+            by: last.and_then(|end| end.by.clone()),
+            other_model,
+            finish_reason: last.and_then(|end| end.finish.clone()),
+            latency_ms: turn.latency_ms(),
+            first_ms: last.and_then(|end| end.first_ms),
+            attempts: turn.attempts.made(),
+        }
+    }
 }
 
 impl Step {

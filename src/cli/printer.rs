@@ -3,7 +3,7 @@
 mod thought;
 mod work;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io::Write;
 
 use ptc_core::reasons::Reason;
@@ -11,10 +11,11 @@ use ptc_core::text::{SafeText, width};
 
 use crate::agent::{Agent, Mode, Plan, Step, edited_start};
 use crate::event::{
-    Address, Bill, Envelope, ErrorRecord, Event, Gaps, IssueRecord, IssueSeverity, PartKind, ReplyEnd, ReplyPart,
-    ReplyStatus, RunEnd, RunStart, RunText, Sent, Source, Tokens, TurnEnd, elapsed_ms,
+    Address, Envelope, Event, Gaps, IssueRecord, IssueSeverity, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd,
+    RunStart, Source, Tokens, TurnEnd,
 };
 use crate::model::OtherModel;
+use crate::record::{Records, RunRecord, TurnRecord};
 
 use crate::workbench::format::{Marks, cached, cost, plural};
 use crate::workbench::{Definitions, next_step};
@@ -27,30 +28,14 @@ const EDIT_COLUMNS: usize = 60;
 pub(super) struct Printer<W: Write> {
     out: W,
     marks: &'static Marks,
-    /// When each run that has not ended began, Unix time in ms.
-    started_ms: HashMap<Address, i64>,
-    /// Who answers each of them, and what it costs.
-    bills: HashMap<Address, Bill>,
-    /// What each turn that has not ended sent last.
-    sent: HashMap<Address, Sent>,
+    /// Runs and open turns so far.
+    records: Records,
+    gaps: Gaps,
     /// The other model that answers a run, as it was told last.
     others: HashMap<Address, OtherModel>,
-    /// How the root run started.
-    start: RunStart,
-    gaps: Gaps,
-    /// The reply of each turn that has not ended.
-    replies: RunText,
-    /// The program of each turn that has not ended.
-    programs: HashMap<Address, String>,
-    /// Runs whose replies are control objects.
-    controlled: HashSet<Address>,
     /// The control object that arrives, and its attempt.
     thought: Option<(Address, u32, Thought)>,
     definitions: Definitions,
-    /// Turns that have not ended and whose failure was told.
-    failed: HashSet<Address>,
-    /// Turns that have not ended and to which something was answered: feedback, or only results of tools.
-    answered: HashMap<Address, Source>,
     /// Native calls of the reply were shown as they arrived.
     calling: bool,
     in_reply: Option<(Address, u32, PartKind)>,
@@ -59,8 +44,6 @@ pub(super) struct Printer<W: Write> {
     indent: usize,
     /// What stands before the address of a run, turn, call or question; `None` where addresses are not told.
     before_address: Option<&'static str>,
-    /// Why the last tool call of the root run that failed did.
-    refused: Option<ErrorRecord>,
     ended: bool,
 }
 
@@ -83,25 +66,16 @@ impl<W: Write> Printer<W> {
         Self {
             out,
             marks,
-            started_ms: HashMap::new(),
-            bills: HashMap::new(),
-            sent: HashMap::new(),
-            others: HashMap::new(),
-            start: RunStart::default(),
+            records: Records::default(),
             gaps: Gaps::default(),
-            replies: RunText::new(),
-            programs: HashMap::new(),
-            controlled: HashSet::new(),
+            others: HashMap::new(),
             thought: None,
             definitions: Definitions::default(),
-            failed: HashSet::new(),
-            answered: HashMap::new(),
             calling: false,
             in_reply: None,
             at_line_start: true,
             indent: 0,
             before_address: None,
-            refused: None,
             ended: false,
         }
     }
@@ -152,24 +126,20 @@ impl<W: Write> Printer<W> {
 
     /// Prints one event.
     pub(super) fn print(&mut self, envelope: &Envelope) {
-        // Time in which nobody ran does not count.
-        let gap_ms = self.gaps.before(envelope);
-        self.started_ms.values_mut().for_each(|started_ms| *started_ms = started_ms.saturating_add(gap_ms));
+        // Durations exclude pauses.
+        self.records.exclude(&envelope.address.root(), self.gaps.before(envelope).unsigned_abs());
+        self.records.apply(envelope);
         if !matches!(envelope.event, Event::ReplyPart(_)) {
             self.end_reply();
         }
         self.indent = envelope.run().depth().min(MOST_LEVELS) * DEPTH_COLUMNS;
-        self.keep(envelope);
         let at = &envelope.address;
         match &envelope.event {
             Event::RunStart(start) => {
                 self.definitions.apply(envelope);
-                if Mode::from_name(&start.mode) == Some(Mode::JsonLoop) {
-                    self.controlled.insert(at.clone());
-                }
                 self.run_start(start, envelope);
             }
-            Event::TurnStart(start) if start.stop.is_none() => {
+            Event::TurnStart(start) if start.is_allowed() => {
                 let kind = match start.kind_name() {
                     "" | "normal" => String::new(),
                     kind => format!(" ({})", kind.replace('_', " ")),
@@ -195,8 +165,7 @@ impl<W: Write> Printer<W> {
                 if let Some(error) = &extract.error {
                     self.marked(self.marks.bad, &format!("{}: {}", error.reason, error.message));
                 }
-                self.keep_program(at, extract);
-                self.program(at, extract);
+                self.program(at);
             }
             Event::ToolCall(call) => self.call(at, call),
             Event::ToolEnd(end) => self.call_end(at, end),
@@ -224,50 +193,16 @@ impl<W: Write> Printer<W> {
             Event::Check(check) => check.issues.iter().for_each(|issue| self.issue(issue)),
             Event::Notice(notice) => self.marked(self.marks.warning, &notice.text),
             Event::TurnEnd(end) => {
-                self.replies.remove(at);
-                self.programs.remove(at);
-                self.sent.remove(at);
                 self.turn_end(at, end);
+                self.records.forget(at);
             }
             Event::RunEnd(end) => self.run_end(end, envelope),
             Event::Unknown(unknown) => {
                 let said = format!("an event of the kind {:?}, which this program does not know", unknown.kind);
                 self.marked(self.marks.warning, &said);
             }
-            _ => {}
-        }
-    }
-
-    /// What later events are told with.
-    fn keep(&mut self, envelope: &Envelope) {
-        let at = &envelope.address;
-        if let Some(bill) = self.bills.get_mut(&envelope.run()) {
-            bill.apply(&envelope.event);
-        }
-        match &envelope.event {
-            Event::ReplyPart(_) | Event::ReplyEnd(_) => {
-                self.replies.entry(at.clone()).or_default().apply(&envelope.event);
-            }
-            Event::Sent(sent) => _ = self.sent.insert(at.clone(), sent.clone()),
-            Event::ToolEnd(end) if !at.run_part().is_call() && end.error.is_some() => {
-                self.refused.clone_from(&end.error);
-            }
-            Event::Edit(edit) if !envelope.run().is_call() => {
-                self.start = edited_start(&self.start, edit).unwrap_or_else(|| std::mem::take(&mut self.start));
-            }
-            Event::Message(message) if matches!(message.source, Source::Feedback | Source::Tool) => {
-                self.answered.insert(at.clone(), message.source);
-            }
-            _ => {}
-        }
-        let has_failed = match &envelope.event {
-            Event::Extract(extract) => extract.error.is_some(),
-            Event::ProgramEnd(end) => end.error.is_some(),
-            Event::Check(check) => !check.ok,
-            _ => false,
-        };
-        if has_failed {
-            self.failed.insert(at.clone());
+            // The end of the run says why a turn does not begin; what was sent and received is printed by other commands.
+            Event::TurnStart(_) | Event::Message(_) | Event::RequestMade(_) | Event::Sent(_) | Event::Wire(_) => {}
         }
     }
 
@@ -279,11 +214,9 @@ impl<W: Write> Printer<W> {
     }
 
     fn run_start(&mut self, start: &RunStart, envelope: &Envelope) {
-        self.started_ms.insert(envelope.address.clone(), envelope.at_ms);
-        self.bills.insert(envelope.address.clone(), Bill::new(start.model.clone()));
         let who = if envelope.address.is_call() { "agent " } else { "" };
         if !envelope.address.is_call() {
-            (self.ended, self.start) = (false, start.clone());
+            self.ended = false;
         }
         let dot = self.marks.dot;
         let at = self.told(&envelope.address);
@@ -298,7 +231,7 @@ impl<W: Write> Printer<W> {
             self.in_reply = now;
         }
         self.calling |= part.kind == PartKind::Call;
-        if part.kind == PartKind::Text && self.controlled.contains(&at.run_part()) {
+        if part.kind == PartKind::Text && self.is_controlled(&at.run_part()) {
             return self.control(at, part);
         }
         let bar = match part.kind {
@@ -307,6 +240,11 @@ impl<W: Write> Printer<W> {
             PartKind::Call => "  > ",
         };
         self.behind(bar, &part.text);
+    }
+
+    /// Are the replies of a run control objects?
+    fn is_controlled(&self, run: &Address) -> bool {
+        self.records.run(run).is_some_and(|run| Mode::from_name(&run.start.mode) == Some(Mode::JsonLoop))
     }
 
     /// A control object as it arrives: its thought.
@@ -370,7 +308,9 @@ impl<W: Write> Printer<W> {
 
     /// Another model than the one that was asked is told when it answers for the first time.
     fn answered_by(&mut self, turn: &Address, end: &ReplyEnd) {
-        let other = self.sent.get(turn).and_then(|sent| OtherModel::of(sent, end));
+        let record = self.records.turn(turn);
+        let attempt = record.and_then(|record| record.attempts.iter().find(|attempt| attempt.number == end.attempt));
+        let other = attempt.and_then(|attempt| OtherModel::of(attempt.sent.as_ref()?, end));
         let run = turn.run_part();
         let before = match other.clone() {
             Some(other) => self.others.insert(run, other),
@@ -388,10 +328,13 @@ impl<W: Write> Printer<W> {
     }
 
     fn turn_end(&mut self, at: &Address, end: &TurnEnd) {
-        let was_told = self.failed.remove(at);
+        let record = self.records.turn(at);
+        let is_reported = record.is_some_and(TurnRecord::has_failure);
+        let answered = record.and_then(|record| record.answered);
+        let amount = record.and_then(|record| record.cost);
         // A turn that nothing is answered to ends the run, which says why.
-        if let Some(source) = self.answered.remove(at) {
-            if let Some(reason) = end.reason.as_deref().filter(|_| !was_told) {
+        if let Some(source) = answered {
+            if let Some(reason) = end.reason.as_deref().filter(|_| !is_reported) {
                 let about = Reason::from_name(reason).map(|reason| format!(": {}", reason.row().meaning));
                 self.marked(self.marks.bad, &format!("{reason}{}", about.unwrap_or_default()));
             }
@@ -400,7 +343,6 @@ impl<W: Write> Printer<W> {
             }
         }
         if let Some(tokens) = &end.usage {
-            let amount = self.bills.get(&at.run_part()).and_then(|bill| bill.cost_of(end.usage));
             self.line(&format!("  tokens {} in, {} out{}", tokens.input, tokens.output, spent(*tokens, amount)));
         }
     }
@@ -408,10 +350,12 @@ impl<W: Write> Printer<W> {
     fn run_end(&mut self, end: &RunEnd, envelope: &Envelope) {
         let root = !envelope.address.is_call();
         self.ended |= root;
-        let started_ms = self.started_ms.remove(&envelope.address).unwrap_or(envelope.at_ms);
-        let seconds = std::time::Duration::from_millis(elapsed_ms(started_ms, envelope.at_ms)).as_secs_f64();
+        let Some(run) = self.records.run(&envelope.address) else { return };
+        let seconds = std::time::Duration::from_millis(run.elapsed_ms()).as_secs_f64();
         let turns = plural(end.usage.totals.turns.into(), "turn");
-        let amount = self.bills.remove(&envelope.address).and_then(|bill| bill.cost(None));
+        let amount = run.bill.cost(None);
+        let next =
+            end.fail.as_ref().filter(|_| root).and_then(|_| next_step(&edited(run), end, run.last_call_error.as_ref()));
         let spent = end.usage.totals.tokens.map(|tokens| spent(tokens, amount)).unwrap_or_default();
         match &end.fail {
             None => {
@@ -421,12 +365,17 @@ impl<W: Write> Printer<W> {
             }
             Some(fail) => {
                 let said = format!("{} after {turns}, {seconds:.1} s{spent}: {}", fail.reason, fail.message);
-                let next = root.then(|| next_step(&self.start, end, self.refused.as_ref())).flatten();
                 self.failure(&said, next.as_deref());
             }
         }
         self.extras(end);
     }
+}
+
+/// The start of a run with the edits of a fork.
+fn edited(run: &RunRecord) -> RunStart {
+    let edit = |start: RunStart, edit| edited_start(&start, edit).unwrap_or(start);
+    run.edits.iter().fold(run.start.clone(), edit)
 }
 
 /// What of these tokens came from the cache, and what they cost.

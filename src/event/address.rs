@@ -8,7 +8,7 @@ use compact_str::{CompactString, format_compact};
 use serde::{Deserialize, Serialize};
 
 /// An address such as `r0/t3`. Runs, calls and questions count from 0, turns from 1.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Address(#[cfg_attr(test, schemars(with = "String"))] CompactString);

@@ -1,9 +1,8 @@
 //! Messages as sent: stored once and numbered, rebuilt byte for byte from the ranges that a request names.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
-use super::{Address, Envelope, Event, Message, MessagePart, NativeCall, Role, RunText, Source};
+use super::{Message, MessagePart, NativeCall, Replies, Role, Source};
 
 /// A message of a run with its whole text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,54 +22,21 @@ pub struct SentMessage {
 }
 
 impl SentMessage {
-    /// Its text as sent.
-    pub fn text(&self) -> String {
-        self.parts.iter().map(|(_, text)| text.as_str()).collect()
-    }
-}
-
-/// Collects the messages of one run, each once, and which of them each turn sent.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct MessageLog {
-    messages: Vec<SentMessage>,
-    requests: HashMap<Address, Vec<(u32, u32)>>,
-    replies: RunText,
-}
-
-impl MessageLog {
-    pub(crate) fn apply(&mut self, envelope: &Envelope) {
-        match &envelope.event {
-            Event::Message(message) => self.messages.push(SentMessage {
-                m: message.m,
-                role: message.role,
-                source: message.source,
-                parts: message.sections(&self.replies),
-                calls: message.calls(&self.replies),
-                answers: message.answers().map(ToOwned::to_owned),
-            }),
-            Event::RequestMade(request) => {
-                self.requests.insert(envelope.address.clone(), request.messages.clone());
-            }
-            event @ (Event::ReplyPart(_) | Event::ReplyEnd(_)) => {
-                self.replies.entry(envelope.address.clone()).or_default().apply(event);
-            }
-            _ => {}
+    /// A message with the replies that it repeats.
+    pub fn of(message: &Message, replies: &impl Replies) -> Self {
+        Self {
+            m: message.m,
+            role: message.role,
+            source: message.source,
+            parts: message.sections(replies),
+            calls: message.calls(replies),
+            answers: message.answers().map(ToOwned::to_owned),
         }
     }
 
-    /// All messages so far.
-    pub(crate) fn messages(&self) -> &[SentMessage] {
-        &self.messages
-    }
-
-    /// The messages of these inclusive ranges.
-    pub(crate) fn expand(&self, ranges: &[(u32, u32)]) -> Vec<SentMessage> {
-        in_order(&self.messages, ranges).cloned().collect()
-    }
-
-    /// The messages that were sent at a turn.
-    pub(crate) fn request(&self, turn: &Address) -> Option<Vec<SentMessage>> {
-        self.requests.get(turn).map(|ranges| self.expand(ranges))
+    /// Its text as sent.
+    pub fn text(&self) -> String {
+        self.parts.iter().map(|(_, text)| text.as_str()).collect()
     }
 }
 
@@ -92,20 +58,20 @@ pub(crate) fn slice(messages: &[SentMessage], (first, last): (u32, u32)) -> &[Se
 
 impl Message {
     /// The text as sent, given the reply texts of the run.
-    pub fn plain_text(&self, replies: &RunText) -> String {
+    pub fn plain_text(&self, replies: &impl Replies) -> String {
         self.pieces(replies).into_iter().map(|(_, text)| text).collect()
     }
 
     /// Section name and text of each part.
-    pub fn sections(&self, replies: &RunText) -> Vec<(String, String)> {
+    pub fn sections(&self, replies: &impl Replies) -> Vec<(String, String)> {
         self.pieces(replies).into_iter().map(|(name, text)| (name.to_owned(), text.into_owned())).collect()
     }
 
     /// The native calls in it, given the replies of the run.
-    fn calls(&self, replies: &RunText) -> Vec<NativeCall> {
+    fn calls(&self, replies: &impl Replies) -> Vec<NativeCall> {
         let of = |part: &MessagePart| match part {
             MessagePart::Call { call } => vec![call.clone()],
-            MessagePart::Reply { reply } => replies.get(reply).map(|said| said.calls.clone()).unwrap_or_default(),
+            MessagePart::Reply { reply } => replies.reply(reply).map(|(_, calls)| calls.to_vec()).unwrap_or_default(),
             MessagePart::Text { .. } | MessagePart::Result { .. } => Vec::new(),
         };
         self.parts.iter().flat_map(of).collect()
@@ -119,7 +85,7 @@ impl Message {
         })
     }
 
-    fn pieces<'a>(&'a self, replies: &'a RunText) -> Vec<(&'a str, Cow<'a, str>)> {
+    fn pieces<'a>(&'a self, replies: &'a impl Replies) -> Vec<(&'a str, Cow<'a, str>)> {
         let mut out = Vec::new();
         for part in &self.parts {
             match part {
@@ -127,9 +93,9 @@ impl Message {
                 MessagePart::Call { call } => out.push(("call", call.to_string().into())),
                 MessagePart::Result { result, .. } => out.push(("result", result.into())),
                 MessagePart::Reply { reply } => {
-                    let Some(said) = replies.get(reply) else { continue };
-                    out.push(("reply", Cow::from(&said.text)));
-                    out.extend(said.calls.iter().map(|call| ("call", call.to_string().into())));
+                    let Some((text, calls)) = replies.reply(reply) else { continue };
+                    out.push(("reply", Cow::from(text)));
+                    out.extend(calls.iter().map(|call| ("call", call.to_string().into())));
                 }
             }
         }

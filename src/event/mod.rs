@@ -25,9 +25,9 @@ pub use bill::Bill;
 pub use gaps::Gaps;
 pub use kinds::*;
 pub use messages::SentMessage;
-pub(crate) use messages::{MessageLog, in_order, slice};
+pub(crate) use messages::{in_order, slice};
 pub use raw::JsonText;
-pub use said::{RunText, Said};
+pub use said::{Replies, RunText, Said};
 pub use waits::Waits;
 pub(crate) use words::words;
 

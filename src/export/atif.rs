@@ -12,10 +12,11 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use super::iso;
-use super::story::{Content, Run, Told, below, roots, runs};
+use super::story::{Content, Run, below, roots, runs};
 use super::text::{printable, visible_json};
 use crate::agent::{CallEntry, Turn};
 use crate::event::{Address, CallStatus, JsonText, ModelRecord, Role, SentMessage, Source, Tokens};
+use crate::record::TurnRecord;
 
 const SCHEMA: &str = "ATIF-v1.7";
 
@@ -234,7 +235,7 @@ fn trajectory<'a>(content: &'a Content, all: &'a [Run], told: &[&'a Run], id: St
 }
 
 fn id_of(content: &Content, run: &Run) -> String {
-    format!("{}/{}", content.session, run.address)
+    format!("{}/{}", content.session, run.record().address)
 }
 
 fn agent<'a>(content: &'a Content, run: Option<&'a Run>) -> AgentJson<'a> {
@@ -242,13 +243,13 @@ fn agent<'a>(content: &'a Content, run: Option<&'a Run>) -> AgentJson<'a> {
     let Some(run) = run else {
         return AgentJson { name, version, model_name: None, tool_definitions: Vec::new(), extra: None };
     };
-    let first = run.step.turns.first().map(|turn| run.told(turn)).unwrap_or_default();
-    let tools = first.tools.into_iter().map(|tool| ToolDefinition {
+    let request = run.turns().next().and_then(|(_, record)| record.request.as_ref());
+    let tools = request.iter().flat_map(|request| &request.tools).map(|tool| ToolDefinition {
         r#type: "function",
         function: ToolFunction {
-            name: tool.name,
-            description: tool.description.unwrap_or_default(),
-            parameters: tool.parameters,
+            name: tool.name.clone(),
+            description: tool.description.clone().unwrap_or_default(),
+            parameters: tool.parameters.clone(),
         },
     });
     let signature = run.step.signature.as_deref();
@@ -257,7 +258,7 @@ fn agent<'a>(content: &'a Content, run: Option<&'a Run>) -> AgentJson<'a> {
         version,
         model_name: model(run.last_model()),
         tool_definitions: tools.collect(),
-        extra: Some(AgentExtra { system: &content.program, mode: &run.start.mode, signature }),
+        extra: Some(AgentExtra { system: &content.program, mode: &run.record().start.mode, signature }),
     }
 }
 
@@ -269,7 +270,7 @@ fn model(model: &ModelRecord) -> Option<&str> {
 fn outcome(run: &Run) -> RunJson<'_> {
     let fail = run.step.fail.as_ref();
     RunJson {
-        address: &run.address,
+        address: &run.record().address,
         context: run.context(),
         answer: run.step.answer.as_ref(),
         fail: fail.map(|fail| ErrorJson { reason: &fail.reason, message: &fail.message, details: None }),
@@ -314,27 +315,31 @@ impl<'a> Steps<'a> {
         // What a continued run carries from the one before has its own steps already.
         let new = |message: &&SentMessage| matches!(message.source, Source::Prompt | Source::Person);
         let last = run.step.messages.iter().filter(new).map(|message| message.m).max();
-        let carried = |message: &SentMessage| run.start.continues.is_some() && Some(message.m) != last;
-        for turn in &run.step.turns {
-            let told = run.told(turn);
+        let carried = |message: &SentMessage| run.record().start.continues.is_some() && Some(message.m) != last;
+        for (turn, record) in run.turns() {
             for message in run.step.sent(turn).filter(new).filter(|message| !carried(message)) {
                 if sent.insert(message.m) {
                     let source = if message.role == Role::System { "system" } else { "user" };
-                    self.add(told.turn.from_ms, source, message.text(), None);
+                    self.add(record.first_ms, source, message.text(), None);
                 }
             }
-            let at_ms = told.turn.from_ms;
-            self.add(at_ms, "agent", turn.raw_response.clone(), Some(turn_json(content, all, run, turn, told)));
+            let more = turn_json(content, all, run, (turn, record));
+            self.add(record.first_ms, "agent", turn.raw_response.clone(), Some(more));
         }
     }
 }
 
-fn turn_json<'a>(content: &Content, all: &[Run], run: &'a Run, turn: &'a Turn, told: Told) -> TurnJson<'a> {
+fn turn_json<'a>(
+    content: &Content,
+    all: &[Run],
+    run: &'a Run,
+    (turn, record): (&'a Turn, &TurnRecord),
+) -> TurnJson<'a> {
     let calls: Vec<&CallEntry> = run.calls_of(turn).collect();
     let mut tool_calls: Vec<CallJson> = calls.iter().map(|call| tool_call(call)).collect();
     let made: HashSet<String> = calls.iter().map(|call| call.name.replace('-', "_")).collect();
     // A call that started nothing of its own (a program) is told by its effects, but it was asked for.
-    let only_asked = told.asked.iter().filter(|call| !made.contains(&call.name.replace('-', "_")));
+    let only_asked = record.native_calls().iter().filter(|call| !made.contains(&call.name.replace('-', "_")));
     tool_calls.extend(only_asked.map(|call| call_json(call.id.clone(), &call.name, call.json_args(), None)));
     let mut results: Vec<ResultJson> = calls.iter().map(|call| result(content, all, call)).collect();
     results.extend(turn.feedback.clone().map(|content| ResultJson {
@@ -345,8 +350,8 @@ fn turn_json<'a>(content: &Content, all: &[Run], run: &'a Run, turn: &'a Turn, t
     }));
     TurnJson {
         model_name: turn.model.as_deref().or_else(|| model(run.asked(turn))),
-        reasoning_effort: told.options.reasoning,
-        reasoning_content: Some(told.reasoning).filter(|text| !text.is_empty()),
+        reasoning_effort: record.request.as_ref().and_then(|request| request.options.reasoning.clone()),
+        reasoning_content: Some(record.attempts.reasoning()).filter(|text| !text.is_empty()),
         tool_calls,
         observation: (!results.is_empty()).then_some(Observation { results }),
         metrics: turn.tokens.as_ref().map(|tokens| metrics(turn, tokens)),
@@ -377,7 +382,7 @@ fn result(content: &Content, all: &[Run], call: &CallEntry) -> ResultJson {
         (Some(result), None) => result.as_str().to_owned(),
         (None, None) => String::new(),
     };
-    let child = all.iter().find(|run| Some(&run.address) == call.address.as_ref());
+    let child = all.iter().find(|run| Some(&run.record().address) == call.address.as_ref());
     ResultJson {
         source_call_id: Some(call_id(call)),
         content: text,
@@ -399,7 +404,7 @@ fn metrics(turn: &Turn, tokens: &Tokens) -> Metrics {
 
 fn extra<'a>(run: &'a Run, turn: &'a Turn) -> TurnExtra<'a> {
     TurnExtra {
-        run: &run.address,
+        run: &run.record().address,
         turn: turn.number,
         success: turn.success,
         reason: turn.reason.as_deref(),

@@ -13,10 +13,11 @@ use ptc_core::value::Json;
 use sha2::Digest as _;
 
 use super::iso;
-use super::story::{Content, Run, Told, below, roots, runs};
+use super::story::{Content, Run, below, definitions, notices, roots, runs};
 use super::text::visible;
 use crate::agent::{CallEntry, Turn};
 use crate::event::{CallStatus, IssueSeverity, Source};
+use crate::record::{QuestionRecord, TurnRecord};
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -167,12 +168,12 @@ impl Page {
         self.raw("<section class=\"run\">\n");
         self.heading(level, &format!("{} {}", if level > 2 { "Agent" } else { "Run" }, step.name));
         self.facts(run);
-        self.json("context", &run.start.context.json());
-        for notice in &run.notices {
-            self.paragraph("warn", &format!("! {notice}"));
+        self.json("context", &run.record().start.context.json());
+        for notice in &run.record().notices {
+            self.paragraph("warn", &format!("! {}", notice.text));
         }
         let mut shown = 0;
-        for turn in &step.turns {
+        for turn in run.turns() {
             self.turn(all, run, turn, level + 1, &mut shown);
         }
         match (&step.answer, &step.fail) {
@@ -198,10 +199,10 @@ impl Page {
     fn facts(&mut self, run: &Run) {
         let step = &run.step;
         let mut facts = vec![
-            ("address", run.address.to_string()),
-            ("mode", run.start.mode.clone()),
+            ("address", run.record().address.to_string()),
+            ("mode", run.record().start.mode.clone()),
             ("model", run.models()),
-            ("started", iso(run.started_ms)),
+            ("started", iso(run.record().started_ms)),
             ("took", format!("{} ms", run.took_ms())),
             ("turns", step.turns.len().to_string()),
         ];
@@ -215,8 +216,7 @@ impl Page {
         self.raw("</dl>\n");
     }
 
-    fn turn(&mut self, all: &[Run], run: &Run, turn: &Turn, level: usize, shown: &mut u32) {
-        let told = run.told(turn);
+    fn turn(&mut self, all: &[Run], run: &Run, (turn, record): (&Turn, &TurnRecord), level: usize, shown: &mut u32) {
         self.raw("<section class=\"turn\">\n");
         let mark = if turn.success { "✓" } else { "✗" };
         self.heading(level, &format!("{mark} Turn {}", turn.number));
@@ -229,18 +229,19 @@ impl Page {
         for edit in &turn.edits {
             self.block(&format!("✎ {} edited by {}", edit.target, edit.by), Language::Text, &edit.text());
         }
-        if !told.reasoning.is_empty() {
-            self.folded("reasoning", &told.reasoning);
+        let reasoning = record.attempts.reasoning();
+        if !reasoning.is_empty() {
+            self.folded("reasoning", &reasoning);
         }
         let language = if turn.json.is_some() { Language::Json } else { Language::Text };
         self.block("reply", language, &turn.raw_response);
-        for call in &told.asked {
+        for call in record.native_calls() {
             self.block(&format!("asks for {}", call.name), Language::Json, &call.args);
         }
-        self.outcome(turn, &told);
+        self.outcome(turn, record);
         for call in run.calls_of(turn) {
             self.call(call);
-            let child = below(all, run).find(|child| Some(&child.address) == call.address.as_ref());
+            let child = below(all, run).find(|child| Some(&child.record().address) == call.address.as_ref());
             if let Some(child) = child {
                 self.raw(&format!("<details><summary>run of {}</summary>\n", escape(&child.step.name)));
                 self.run(all, child, level + 1);
@@ -251,7 +252,7 @@ impl Page {
     }
 
     /// What came of the reply.
-    fn outcome(&mut self, turn: &Turn, told: &Told) {
+    fn outcome(&mut self, turn: &Turn, record: &TurnRecord) {
         if !turn.fixes.is_empty() {
             self.paragraph("warn", &format!("repaired: {}", turn.fixes.join(", ")));
         }
@@ -265,7 +266,7 @@ impl Page {
         if let Some(value) = &turn.result {
             self.block("value", Language::Lisp, value);
         }
-        for (name, value) in &told.memory {
+        for (name, value) in definitions(record) {
             self.block(&format!("defined {name}"), Language::Lisp, value);
         }
         for issue in &turn.issues {
@@ -276,14 +277,13 @@ impl Page {
         if let Some(error) = &turn.error {
             self.paragraph("bad", &format!("{}: {}", error.reason, error.message));
         }
-        for (question, answer) in &told.questions {
-            self.block("asked a person", Language::Text, &question.text);
+        for QuestionRecord { asked, answer, .. } in &record.questions {
+            self.block("asked a person", Language::Text, &asked.text);
             if let Some(answer) = answer {
                 self.block(&format!("answered by {}", answer.by), Language::Json, answer.value.as_str());
             }
         }
-        let other = turn.other_model.as_ref().map(ToString::to_string);
-        for notice in other.iter().chain(&told.notices) {
+        for notice in &notices(turn, record) {
             self.paragraph("warn", notice);
         }
     }

@@ -51,10 +51,10 @@ pub(super) fn json(content: &Content) -> String {
     let runs = runs(content);
     let roots: Vec<(&Run, Step)> = roots(&runs).map(|run| (run, whole(&runs, run))).collect();
     let rows = roots.iter().map(|(run, step)| RunJson {
-        address: &run.address,
-        mode: &run.start.mode,
+        address: &run.record().address,
+        mode: &run.record().start.mode,
         model: run.models(),
-        started: iso(run.started_ms),
+        started: iso(run.record().started_ms),
         context: run.context(),
         step: self::step(step),
     });

@@ -7,10 +7,11 @@ use ptc_core::lisp::format;
 use ptc_core::value::Json;
 
 use super::iso;
-use super::story::{Content, Run, Told, below, roots, runs};
+use super::story::{Content, Run, below, definitions, notices, roots, runs};
 use super::text::{one_line, visible};
 use crate::agent::{CallEntry, Turn};
 use crate::event::{CallStatus, Source};
+use crate::record::{QuestionRecord, TurnRecord};
 
 /// Columns that programs are laid out within.
 const COLUMNS: usize = 96;
@@ -86,14 +87,14 @@ impl Page {
     fn run(&mut self, all: &[Run], run: &Run, level: usize) {
         let step = &run.step;
         let what = if level > 2 { "Agent" } else { "Run" };
-        self.heading(level, &format!("{what} {}: {}", span(run.address.as_str()), span(&step.name)));
+        self.heading(level, &format!("{what} {}: {}", span(run.record().address.as_str()), span(&step.name)));
         self.line(&facts(run).join("\n"));
-        self.json("Context", &run.start.context.json());
-        for notice in &run.notices {
-            self.block("Notice", "text", notice);
+        self.json("Context", &run.record().start.context.json());
+        for notice in &run.record().notices {
+            self.block("Notice", "text", &notice.text);
         }
         let mut shown = 0;
-        for turn in &step.turns {
+        for turn in run.turns() {
             self.turn(all, run, turn, level + 1, &mut shown);
         }
         match (&step.answer, &step.fail) {
@@ -115,8 +116,7 @@ impl Page {
         }
     }
 
-    fn turn(&mut self, all: &[Run], run: &Run, turn: &Turn, level: usize, shown: &mut u32) {
-        let told = run.told(turn);
+    fn turn(&mut self, all: &[Run], run: &Run, (turn, record): (&Turn, &TurnRecord), level: usize, shown: &mut u32) {
         let state = if turn.success { "ok" } else { "no answer yet" };
         self.heading(level, &format!("Turn {} ({state})", turn.number));
         let new = run.step.sent(turn).filter(|message| message.m >= *shown && message.source != Source::Reply);
@@ -129,17 +129,18 @@ impl Page {
             let language = if edit.after.json().as_str().is_some() { "text" } else { "json" };
             self.block(&format!("Edited by {}, {}", span(edit.by.name()), span(&edit.target)), language, &edit.text());
         }
-        if !told.reasoning.is_empty() {
-            self.block("Reasoning", "text", &told.reasoning);
+        let reasoning = record.attempts.reasoning();
+        if !reasoning.is_empty() {
+            self.block("Reasoning", "text", &reasoning);
         }
         self.block("Reply", "text", &turn.raw_response);
-        for call in &told.asked {
+        for call in record.native_calls() {
             self.block(&format!("Asks for {}", span(&call.name)), "json", &call.args);
         }
-        self.outcome(turn, &told);
+        self.outcome(turn, record);
         for call in run.calls_of(turn) {
             self.call(call);
-            let child = below(all, run).find(|child| Some(&child.address) == call.address.as_ref());
+            let child = below(all, run).find(|child| Some(&child.record().address) == call.address.as_ref());
             if let Some(child) = child {
                 self.run(all, child, level + 1);
             }
@@ -147,7 +148,7 @@ impl Page {
     }
 
     /// What came of the reply.
-    fn outcome(&mut self, turn: &Turn, told: &Told) {
+    fn outcome(&mut self, turn: &Turn, record: &TurnRecord) {
         if !turn.fixes.is_empty() {
             self.line(&format!("Repaired: {}", turn.fixes.iter().map(|fix| span(fix)).collect::<Vec<_>>().join(", ")));
         }
@@ -160,7 +161,7 @@ impl Page {
         if let Some(value) = &turn.result {
             self.block("Value", "clojure", value);
         }
-        for (name, value) in &told.memory {
+        for (name, value) in definitions(record) {
             self.block(&format!("Defined {}", span(name)), "clojure", value);
         }
         for issue in &turn.issues {
@@ -170,14 +171,13 @@ impl Page {
         if let Some(error) = &turn.error {
             self.block(&format!("Error {}", span(&error.reason)), "text", &error.message);
         }
-        for (question, answer) in &told.questions {
-            self.block("Asked a person", "text", &question.text);
+        for QuestionRecord { asked, answer, .. } in &record.questions {
+            self.block("Asked a person", "text", &asked.text);
             if let Some(answer) = answer {
                 self.block(&format!("Answered by {}", span(answer.by.name())), "json", answer.value.as_str());
             }
         }
-        let other = turn.other_model.as_ref().map(ToString::to_string);
-        for notice in other.iter().chain(&told.notices) {
+        for notice in &notices(turn, record) {
             self.block("Notice", "text", notice);
         }
     }
@@ -200,9 +200,9 @@ impl Page {
 fn facts(run: &Run) -> Vec<String> {
     let step = &run.step;
     let mut facts = vec![
-        format!("- mode {}", span(&run.start.mode)),
+        format!("- mode {}", span(&run.record().start.mode)),
         format!("- model {}", span(&run.models())),
-        format!("- started {}, {} ms", iso(run.started_ms), run.took_ms()),
+        format!("- started {}, {} ms", iso(run.record().started_ms), run.took_ms()),
         format!("- turns {}", step.turns.len()),
     ];
     facts.extend(step.usage.tokens.map(|tokens| format!("- tokens {} in, {} out", tokens.input, tokens.output)));

@@ -8,10 +8,11 @@ use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
 use serde_json::{Value, json};
 
-use super::story::{Content, Run, Span, roots, runs};
+use super::story::{Content, Run, Span, call_span, reply_span, roots, runs};
 use super::text::{escaped, one_line, visible};
 use crate::agent::{CallEntry, Turn};
 use crate::event::{CallStatus, ErrorRecord, ModelRecord, Role, SentMessage, hex_sha};
+use crate::record::TurnRecord;
 
 /// `SPAN_KIND_INTERNAL` and `SPAN_KIND_CLIENT`.
 const INTERNAL: u8 = 1;
@@ -156,22 +157,22 @@ fn span(content: &Content, frame: Frame<'_>, mut attributes: Attributes) -> Valu
 }
 
 fn of_run(content: &Content, all: &[Run], run: &Run) -> Vec<Value> {
-    let own = span_id(content, "run", run.address.as_str());
-    let is_root = roots(all).any(|root| root.address == run.address);
-    let parent = (!is_root).then(|| span_id(content, "tool", run.address.as_str()));
+    let own = span_id(content, "run", run.record().address.as_str());
+    let is_root = roots(all).any(|root| root.record().address == run.record().address);
+    let parent = (!is_root).then(|| span_id(content, "tool", run.record().address.as_str()));
     let mut attributes = Attributes::default();
     attributes.text("gen_ai.operation.name", "invoke_agent");
     attributes.text("gen_ai.provider.name", &run.last_model().provider);
     attributes.text("gen_ai.agent.name", &run.step.name);
-    attributes.text("gen_ai.agent.id", &run.start.agent.sha);
+    attributes.text("gen_ai.agent.id", &run.record().start.agent.sha);
     attributes.text("gen_ai.conversation.id", &content.session);
     attributes.text("gen_ai.request.model", model(run.last_model()));
-    attributes.text("gen_ai.output.type", if run.start.mode == "text" { "text" } else { "json" });
+    attributes.text("gen_ai.output.type", if run.record().start.mode == "text" { "text" } else { "json" });
     let tokens = run.step.usage.tokens;
     attributes.count("gen_ai.usage.input_tokens", tokens.map(|tokens| tokens.input));
     attributes.count("gen_ai.usage.output_tokens", tokens.map(|tokens| tokens.output));
-    attributes.text("ptc_workbench.address", run.address.as_str());
-    attributes.text("ptc_workbench.mode", &run.start.mode);
+    attributes.text("ptc_workbench.address", run.record().address.as_str());
+    attributes.text("ptc_workbench.mode", &run.record().start.mode);
     attributes.put("ptc_workbench.context", &any(&run.context()));
     if let Some(answer) = &run.step.answer {
         attributes.put("ptc_workbench.return", &any(answer));
@@ -182,13 +183,14 @@ fn of_run(content: &Content, all: &[Run], run: &Run) -> Vec<Value> {
         parent,
         name: name.trim_end().to_owned(),
         kind: INTERNAL,
-        time: Span { from_ms: run.started_ms, to_ms: run.ended_ms },
+        time: run.span(),
         error: run.step.fail.as_ref(),
     };
     let mut spans = vec![span(content, frame, attributes)];
-    for turn in &run.step.turns {
-        spans.push(chat(content, run, turn, &own));
-        spans.extend(run.calls_of(turn).map(|call| tool(content, run, call, &own)));
+    for (turn, record) in run.turns() {
+        spans.push(chat(content, run, (turn, record), &own));
+        let tools = run.calls_of(turn).map(|call| tool(content, run, (call, call_span(record, call)), &own));
+        spans.extend(tools);
     }
     spans
 }
@@ -197,8 +199,9 @@ fn model(model: &ModelRecord) -> &str {
     if model.id.is_empty() { &model.alias } else { &model.id }
 }
 
-fn chat(content: &Content, run: &Run, turn: &Turn, parent: &str) -> Value {
-    let told = run.told(turn);
+fn chat(content: &Content, run: &Run, (turn, record): (&Turn, &TurnRecord), parent: &str) -> Value {
+    let want = record.want();
+    let options = record.request.as_ref().map(|request| request.options.clone()).unwrap_or_default();
     let address = turn.address.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut attributes = Attributes::default();
     attributes.text("gen_ai.operation.name", "chat");
@@ -207,13 +210,12 @@ fn chat(content: &Content, run: &Run, turn: &Turn, parent: &str) -> Value {
     attributes.text("gen_ai.agent.name", &run.step.name);
     attributes.text("gen_ai.request.model", model(run.asked(turn)));
     attributes.text("gen_ai.response.model", turn.model.as_deref().unwrap_or_default());
-    attributes.text("gen_ai.output.type", if told.want == "text" || told.want == "program" { "text" } else { "json" });
-    attributes.real("gen_ai.request.temperature", told.options.temperature);
-    attributes.real("gen_ai.request.top_p", told.options.top_p);
-    attributes.count("gen_ai.request.max_tokens", told.options.max_tokens);
-    attributes.count("gen_ai.request.seed", told.options.seed);
-    attributes
-        .list("gen_ai.request.stop_sequences", &told.options.stop.iter().map(|stop| string(stop)).collect::<Vec<_>>());
+    attributes.text("gen_ai.output.type", if want == "text" || want == "program" { "text" } else { "json" });
+    attributes.real("gen_ai.request.temperature", options.temperature);
+    attributes.real("gen_ai.request.top_p", options.top_p);
+    attributes.count("gen_ai.request.max_tokens", options.max_tokens);
+    attributes.count("gen_ai.request.seed", options.seed);
+    attributes.list("gen_ai.request.stop_sequences", &options.stop.iter().map(|stop| string(stop)).collect::<Vec<_>>());
     let finish = finish(turn.finish_reason.as_deref(), turn.error.is_some());
     attributes.list("gen_ai.response.finish_reasons", &[string(finish)]);
     if let Some(tokens) = &turn.tokens {
@@ -234,13 +236,14 @@ fn chat(content: &Content, run: &Run, turn: &Turn, parent: &str) -> Value {
     );
     attributes.list("gen_ai.input.messages", &others.iter().map(|message| input(message)).collect::<Vec<_>>());
     let mut parts = Vec::new();
-    if !told.reasoning.is_empty() {
-        parts.push(object(vec![("type", string("reasoning")), ("content", string(&told.reasoning))]));
+    let reasoning = record.attempts.reasoning();
+    if !reasoning.is_empty() {
+        parts.push(object(vec![("type", string("reasoning")), ("content", string(&reasoning))]));
     }
     if !turn.raw_response.is_empty() {
         parts.push(text_part(&turn.raw_response));
     }
-    parts.extend(told.asked.iter().map(|call| {
+    parts.extend(record.native_calls().iter().map(|call| {
         let args = json::parse(&call.args).map_or_else(|_| string(&call.args), |args| any(&args));
         object(vec![
             ("type", string("tool_call")),
@@ -253,14 +256,15 @@ fn chat(content: &Content, run: &Run, turn: &Turn, parent: &str) -> Value {
     attributes.list("gen_ai.output.messages", &[said]);
     attributes.text("ptc_workbench.address", &address);
     attributes.text("ptc_workbench.program", turn.program.as_deref().unwrap_or_default());
-    attributes.text("url.full", &told.url);
+    let sent = record.attempts.iter().rev().find_map(|attempt| attempt.sent.as_ref());
+    attributes.text("url.full", sent.map_or("", |sent| &sent.url));
     let name = format!("chat {}", model(run.asked(turn)));
     let frame = Frame {
         id: span_id(content, "chat", &address),
         parent: Some(parent.to_owned()),
         name: name.trim_end().to_owned(),
         kind: CLIENT,
-        time: if told.reply == Span::default() { told.turn } else { told.reply },
+        time: reply_span(record),
         error: turn.error.as_ref().filter(|error| error.class.is_some()),
     };
     span(content, frame, attributes)
@@ -289,7 +293,7 @@ fn input(message: &SentMessage) -> Value {
     object(vec![("role", string(message.role.name())), ("parts", array(&parts.collect::<Vec<_>>()))])
 }
 
-fn tool(content: &Content, run: &Run, call: &CallEntry, parent: &str) -> Value {
+fn tool(content: &Content, run: &Run, (call, time): (&CallEntry, Span), parent: &str) -> Value {
     let address = call.address.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut attributes = Attributes::default();
     attributes.text("gen_ai.operation.name", "execute_tool");
@@ -310,7 +314,7 @@ fn tool(content: &Content, run: &Run, call: &CallEntry, parent: &str) -> Value {
         parent: Some(parent.to_owned()),
         name: format!("execute_tool {}", call.name),
         kind: INTERNAL,
-        time: run.span(call),
+        time,
         error: call.error.as_ref().or_else(|| failed.then_some(&unknown)),
     };
     span(content, frame, attributes)

@@ -68,7 +68,25 @@ impl Layer {
             Event::ProgramEnd(_) | Event::MemoryChange(_) | Event::PlanState(_) => Self::Program,
             Event::ToolCall(_) | Event::QuestionAsked(_) => Self::ToolArguments,
             Event::Check(_) => Self::Check,
-            _ => Self::Step,
+            // The ends of a turn and of a run, then inputs and notes: a replay takes or skips those and finds no difference in them.
+            Event::RunStart(_)
+            | Event::TurnStart(_)
+            | Event::TurnEnd(_)
+            | Event::RunEnd(_)
+            | Event::Sent(_)
+            | Event::Wire(_)
+            | Event::RetryWait(_)
+            | Event::ReplyPart(_)
+            | Event::ReplyEnd(_)
+            | Event::ToolEnd(_)
+            | Event::AnswerGiven(_)
+            | Event::TasksKept(_)
+            | Event::Edit(_)
+            | Event::Interrupt(_)
+            | Event::RunWait(_)
+            | Event::Resume(_)
+            | Event::Notice(_)
+            | Event::Unknown(_) => Self::Step,
         }
     }
 }

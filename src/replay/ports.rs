@@ -11,11 +11,12 @@ use super::compare::Comparer;
 use super::{RecordedEdits, Recording};
 use crate::engine::{Edited, History, InterruptedProgram, Models, Ports, RecordedCall, RecordedTurn, Settled};
 use crate::event::{
-    Address, AnswerGiven, Edit, Event, Interrupt, ModelRecord, QuestionKind, ReplyEnd, ReplyPart, ReplyStatus, Said,
+    Address, AnswerGiven, Edit, Event, Interrupt, ModelRecord, QuestionKind, ReplyEnd, ReplyPart, ReplyStatus,
 };
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Clock, Nobody, Sink, SinkError, Stop};
 use crate::program::Job;
+use crate::record::Attempts;
 use crate::tool::{Failure, Invocation, Tools};
 
 /// Sees the turn and the program of every turn that runs one.
@@ -190,12 +191,12 @@ pub(super) enum Telling {
 
 /// Tells the reply recorded at a turn again, attempts and waits included, and ends as it ended.
 pub(super) async fn tell(recording: &Recording, at: &Address, call: &Call, how: Telling) -> Result<Reply, ModelError> {
-    let mut said = Said::default();
+    let mut attempts = Attempts::default();
     let mut attempt_start = Instant::now();
     // A person was asked for this reply by a question: the engine makes it from the answer.
     let asked = how == Telling::Replay && recording.asks_for_reply(at);
     for envelope in recording.at(at) {
-        said.apply(&envelope.event);
+        attempts.apply(&envelope.event);
         match &envelope.event {
             Event::ReplyPart(_) if asked => {}
             Event::ReplyEnd(end) if asked && end.status != ReplyStatus::Discarded => {
@@ -213,7 +214,7 @@ pub(super) async fn tell(recording: &Recording, at: &Address, call: &Call, how: 
             Event::ReplyEnd(end) if end.status == ReplyStatus::Discarded => {
                 call.tell(ModelEvent::Discarded(Box::new(end.clone()))).await;
             }
-            Event::ReplyEnd(end) => return ended(end, said.text),
+            Event::ReplyEnd(end) => return ended(end, attempts.text().to_owned()),
             _ => {}
         }
     }

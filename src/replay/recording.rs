@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use crate::engine::{InterruptedProgram, RecordedTurn};
 use crate::event::{
-    Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, MessageLog, NoticeLevel, ProgramEnd,
-    QuestionAsked, QuestionKind, ReplyStatus, RunStart, Said, SentMessage, ToolEnd, TurnStart, elapsed_ms,
+    Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, NoticeLevel, ProgramEnd, QuestionAsked,
+    QuestionKind, ReplyStatus, RunStart, Said, SentMessage, ToolEnd, TurnStart, elapsed_ms,
 };
+use crate::record::{Attempts, MessageLog};
 use crate::session::Session;
 
 /// The events of a session, by address and in order.
@@ -361,11 +362,11 @@ impl Recording {
         self.events.iter().filter(|(_, events)| hold(events)).map(|(address, _)| address.clone()).collect()
     }
 
-    /// What the model said at a turn.
+    /// The reply of a turn.
     pub fn said(&self, turn: &Address) -> Said {
-        let mut said = Said::default();
-        self.at(turn).iter().for_each(|envelope| said.apply(&envelope.event));
-        said
+        let mut attempts = Attempts::default();
+        self.at(turn).iter().for_each(|envelope| attempts.apply(&envelope.event));
+        attempts.repeated()
     }
 
     /// The model that a fork of a root run named last.

@@ -21,6 +21,7 @@ mod shell;
 mod skeleton;
 mod whole;
 
+pub use crate::record::TurnState;
 pub use branch::Prefix;
 pub use header::{Group, Header, Imported, Parent, ParentKind, SessionId};
 pub use journal::{Medium, Unwritten};
@@ -31,5 +32,5 @@ pub use read::{Damage, ReadError, Session};
 pub use record::{Keeping, Recorder, RecorderError};
 pub use recover::{Recovered, recover};
 pub use shell::shell_word;
-pub use skeleton::{Places, RunEntry, RunState, Skeleton, TurnEntry, TurnState};
+pub use skeleton::{Places, RunEntry, RunState, Skeleton, TurnEntry};
 pub use whole::write_whole;

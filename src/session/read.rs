@@ -14,7 +14,8 @@ use super::header::{FORMAT, Header, VERSION};
 use super::lines::Lines;
 use super::numbers::{Numbers, Place};
 use super::shell::shell_word;
-use crate::event::{Address, Envelope, Event, Line, MessageLog, MessagePart, SentMessage};
+use crate::event::{Address, Envelope, Event, Line, MessagePart, SentMessage};
+use crate::record::MessageLog;
 
 /// Bytes that are read from a file at once.
 const CHUNK_BYTES: usize = 1 << 20;

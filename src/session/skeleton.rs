@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Address, Bill, Envelope, Event, Gaps, Line, ReplyStatus, Role, RunText, Tokens, elapsed_ms};
+use crate::event::{Address, Bill, Envelope, Event, Gaps, Line, Role, RunText, Tokens, elapsed_ms};
+use crate::record::TurnState;
 
 /// Kinds whose data the skeleton never looks at: their lines are placed unread, and they are most of a file.
 const UNREAD: &[&str] = &["reply.part", "wire", "sent", "request", "tool.call", "tool.end", "program.end", "memory"];
@@ -37,21 +38,6 @@ impl RunState {
             Self::Failed => "failed",
         }
     }
-}
-
-/// How far a turn is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TurnState {
-    /// The request was made, nothing came yet.
-    Waiting,
-    /// The reply is arriving.
-    Streaming,
-    /// The reply is whole and being checked.
-    Checking,
-    /// It gave what was wanted.
-    Succeeded,
-    /// It did not.
-    Failed,
 }
 
 /// All runs of a session.
@@ -229,7 +215,7 @@ impl Skeleton {
     fn leave_out(&mut self, gap_ms: i64) {
         for run in self.runs.iter_mut().filter(|run| gap_ms > 0 && run.state == RunState::Open) {
             run.gap_ms = run.gap_ms.saturating_add(gap_ms);
-            let open = |turn: &&mut Arc<TurnEntry>| !matches!(turn.state, TurnState::Succeeded | TurnState::Failed);
+            let open = |turn: &&mut Arc<TurnEntry>| !turn.state.is_end();
             if let Some(turn) = run.turns.last_mut().filter(open) {
                 let turn = Arc::make_mut(turn);
                 turn.started_ms = turn.started_ms.saturating_add(gap_ms);
@@ -319,15 +305,6 @@ impl RunEntry {
 }
 
 impl TurnEntry {
-    /// Did it give what was wanted? `None` when it has no end.
-    pub fn success(&self) -> Option<bool> {
-        match self.state {
-            TurnState::Succeeded => Some(true),
-            TurnState::Failed => Some(false),
-            TurnState::Waiting | TurnState::Streaming | TurnState::Checking => None,
-        }
-    }
-
     /// A part of the reply.
     fn hear(&mut self, place: usize) {
         self.state = TurnState::Streaming;
@@ -345,13 +322,10 @@ impl TurnEntry {
             Event::ReplyPart(_) => self.hear(place),
             Event::ReplyEnd(end) => {
                 self.reply.reach(place);
-                self.state = match end.status {
-                    ReplyStatus::Discarded => TurnState::Waiting,
-                    _ => TurnState::Checking,
-                };
+                self.state = TurnState::after_reply(end);
             }
             Event::TurnEnd(end) => {
-                self.state = if end.success { TurnState::Succeeded } else { TurnState::Failed };
+                self.state = TurnState::after_turn(end);
                 self.reason = end.reason.as_deref().map(Box::from);
                 self.tokens = end.usage;
             }

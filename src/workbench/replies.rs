@@ -5,7 +5,6 @@
 
 use ptc_core::value::{Json, json};
 
-use super::wording;
 use crate::event::{Address, Event, Extract, ExtractKind, Kept, RequestMade, Said};
 use crate::model::Written;
 use crate::prompt::ptc_lisp::LISP_EVAL;
@@ -51,7 +50,7 @@ impl<'r> Told<'r> {
         }
         let extract = self.extract()?;
         extract.span?;
-        wording::program(extract, &reply.text).map(ToOwned::to_owned)
+        extract.program_in(&reply.text).map(ToOwned::to_owned)
     }
 
     /// The reply with another program in the place of the one that was found in it.

@@ -7,7 +7,7 @@ use ptc_core::text::LineCol;
 use ptc_core::value::json::Node;
 
 use super::format::{plural, size};
-use crate::event::{ErrorRecord, Extract, ExtractKind, JsonText, Kept, ToolEnd};
+use crate::event::{ErrorRecord, JsonText, ToolEnd};
 
 /// Members and items that are named before the rest is counted.
 const NAMED: usize = 3;
@@ -54,18 +54,6 @@ pub fn outcome(end: &ToolEnd, bytes: usize) -> String {
         (_, Some(error)) => format!("{}: {}", error.reason, error.message),
         (Some(result), None) => in_short(result, bytes),
         (None, None) => String::new(),
-    }
-}
-
-/// The program that was found in a reply, as it was run.
-pub fn program<'a>(extract: &'a Extract, reply: &'a str) -> Option<&'a str> {
-    if extract.kind != ExtractKind::Program {
-        return None;
-    }
-    match (&extract.repaired, extract.span) {
-        (Some(Kept::Whole(text) | Kept::Head { head: text, .. }), _) => Some(text),
-        (None, Some((start, end))) => reply.get(start..end),
-        (None, None) => None,
     }
 }
 

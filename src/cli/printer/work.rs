@@ -8,8 +8,8 @@ use ptc_core::text::width::width;
 
 use super::Printer;
 use crate::event::{
-    Address, AnswerGiven, CallStatus, CompactionDone, Extract, JsonText, MemoryChange, PlanState, ProgramEnd,
-    ProgramStatus, QuestionAsked, RunEnd, TasksKept, ToolCall, ToolEnd,
+    Address, AnswerGiven, CallStatus, CompactionDone, JsonText, MemoryChange, PlanState, ProgramEnd, ProgramStatus,
+    QuestionAsked, RunEnd, TasksKept, ToolCall, ToolEnd,
 };
 use crate::workbench::format::plural;
 use crate::workbench::wording::{self, Excerpt, cut};
@@ -27,12 +27,12 @@ pub(super) fn short(text: &str) -> String {
 }
 
 impl<W: Write> Printer<W> {
-    /// The program laid out, unless it stands above in the same way.
-    pub(super) fn program(&mut self, at: &Address, extract: &Extract) {
-        let reply = self.replies.get(at).map(|said| said.text.as_str()).unwrap_or_default();
-        let Some(program) = wording::program(extract, reply) else { return };
+    /// The program laid out, unless the reply contains it in the same layout.
+    pub(super) fn program(&mut self, at: &Address) {
+        let Some(turn) = self.records.turn(at) else { return };
+        let Some(program) = turn.program() else { return };
         let laid = format::program(program, COLUMNS).unwrap_or_else(|| program.to_owned());
-        if reply.contains(laid.trim()) {
+        if turn.reply().contains(laid.trim()) {
             return;
         }
         let lines: Vec<String> = laid.trim_end().lines().map(|line| format!("    {line}")).collect();
@@ -87,7 +87,7 @@ impl<W: Write> Printer<W> {
             self.line(&format!("  {word} {}", short(value.text())));
         }
         if let Some(error) = &end.error {
-            let excerpt = end.span.and_then(|span| Excerpt::of(self.programs.get(at)?, span));
+            let excerpt = end.span.and_then(|span| Excerpt::of(self.records.turn(at)?.program()?, span));
             let place = excerpt.as_ref().map(|found| format!(" ({})", found.place));
             let place = place.filter(|_| !error.message.contains("line ")).unwrap_or_default();
             self.marked(self.marks.bad, &format!("{}: {}{place}", error.reason, error.message));
@@ -183,14 +183,6 @@ impl<W: Write> Printer<W> {
             let tokens = below.tokens.map(|tokens| format!(", {} tokens", tokens.total())).unwrap_or_default();
             let turns = plural(below.turns.into(), "turn");
             self.line(&format!("  agents below: {turns}{tokens}"));
-        }
-    }
-
-    /// Keeps the program of a turn for the place of its error.
-    pub(super) fn keep_program(&mut self, at: &Address, extract: &Extract) {
-        let reply = self.replies.get(at).map(|said| said.text.as_str()).unwrap_or_default();
-        if let Some(program) = wording::program(extract, reply).map(str::to_owned) {
-            self.programs.insert(at.clone(), program);
         }
     }
 }

@@ -178,7 +178,7 @@ impl<'a> Driver<'a> {
 
     /// What the run's own replies cost as far as prices are known, with these tokens of the turn that has not ended.
     pub(super) fn own_cost(&self, open: Tokens) -> f64 {
-        self.fold.lock().unwrap_or_else(PoisonError::into_inner).bill().known_cost(open)
+        self.fold.lock().unwrap_or_else(PoisonError::into_inner).record().bill.known_cost(open)
     }
 
     /// Takes the Step of a child agent, which was called at this address.

@@ -59,6 +59,22 @@ pub struct Extract {
     pub error_at: Option<usize>,
 }
 
+impl Extract {
+    /// The program that was found in this reply, as it was run.
+    pub fn program_in<'a>(&'a self, reply: &'a str) -> Option<&'a str> {
+        if self.kind == ExtractKind::Program { self.found_in(reply) } else { None }
+    }
+
+    /// The text that was found in this reply, as it was read: after repairs, and only its head where that is too long.
+    pub fn found_in<'a>(&'a self, reply: &'a str) -> Option<&'a str> {
+        match (&self.repaired, self.span) {
+            (Some(repaired), _) => Some(repaired.text()),
+            (None, Some((start, end))) => reply.get(start..end),
+            (None, None) => None,
+        }
+    }
+}
+
 /// A derived text, cut over 64 KB to its head, length and hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -309,6 +309,13 @@ pub struct PlanState {
     pub items: Vec<(String, String, Option<String>)>,
 }
 
+impl PlanState {
+    /// Ids and summaries of the finished items.
+    pub fn finished(&self) -> impl Iterator<Item = (String, String)> {
+        self.items.iter().filter_map(|(id, _, summary)| Some((id.clone(), summary.clone()?)))
+    }
+}
+
 /// `run.wait`: the run waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

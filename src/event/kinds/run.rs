@@ -206,6 +206,11 @@ pub struct TurnStart {
 }
 
 impl TurnStart {
+    /// Does the turn begin? When a budget does not allow it, nothing is asked and the end of the run says why.
+    pub fn is_allowed(&self) -> bool {
+        self.stop.is_none()
+    }
+
     /// The name of its kind; empty where the mode does not distinguish.
     pub fn kind_name(&self) -> &str {
         self.kind.as_ref().map_or("", TurnKind::name)

@@ -1,7 +1,7 @@
-//! Where content stands in events: the one table of what came from prompts, models, tools and people. Everything else in an event
-//! (numbers, addresses, states) is its shape and is never changed.
+//! The content of events: the one table of what comes from prompts, models, tools and the user. Everything else in an event (numbers,
+//! addresses, states) is its shape and is never changed.
 
-use crate::event::{Edit, Event, KINDS};
+use crate::event::{Edit, Event};
 
 /// What a piece of content is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,129 +44,210 @@ pub(super) const BODIES: &[Group] = &[
     Group::Notes,
 ];
 
-/// Kind of event ([`kind`]), path in its data (`*` is any step), group. What lies below a path belongs to it.
-const CONTENT: &[(&str, &[&str], Group)] = &[
-    ("run.start", &["agent", "name"], Group::Names),
-    ("run.start", &["agent", "toml"], Group::Agent),
-    ("run.start", &["model", "alias"], Group::Names),
-    ("run.start", &["model", "id"], Group::Names),
-    ("run.start", &["context"], Group::Context),
-    ("run.start", &["context_descriptions", "*", "1"], Group::Context),
-    ("run.start", &["journal"], Group::Memory),
-    ("run.start", &["consents", "*", "what"], Group::Messages),
-    ("run.start", &["consents", "*", "failed"], Group::Errors),
-    ("run.start", &["pipeline", "name"], Group::Names),
-    ("run.start", &["pipeline", "then", "*", "agent", "name"], Group::Names),
-    ("run.start", &["pipeline", "then", "*", "agent", "toml"], Group::Agent),
-    ("run.start", &["pipeline", "then", "*", "model"], Group::Names),
-    ("message", &["parts", "*", "text"], Group::Messages),
-    ("message", &["parts", "*", "result"], Group::Results),
-    ("message", &["parts", "*", "call", "args"], Group::Arguments),
-    ("request", &["schema"], Group::Agent),
-    ("request", &["tools", "*", "description"], Group::Agent),
-    ("request", &["tools", "*", "parameters"], Group::Agent),
-    ("request", &["options", "stop", "*"], Group::Agent),
-    ("sent", &["url"], Group::Names),
-    ("retry.wait", &["message"], Group::Errors),
-    ("reply.part", &["text"], Group::Replies),
-    ("reply.end", &["calls", "*", "args"], Group::Arguments),
-    ("reply.end", &["error", "message"], Group::Errors),
-    ("reply.end", &["error", "hint"], Group::Errors),
-    ("reply.end", &["error", "details"], Group::Errors),
-    ("extract", &["repaired"], Group::Replies),
-    ("extract", &["error", "message"], Group::Errors),
-    ("extract", &["error", "details"], Group::Errors),
-    ("check", &["issues", "*", "path"], Group::Names),
-    ("check", &["issues", "*", "expected"], Group::Errors),
-    ("check", &["issues", "*", "got"], Group::Errors),
-    ("check", &["issues", "*", "message"], Group::Errors),
-    ("program.end", &["value"], Group::Values),
-    ("program.end", &["prints", "*"], Group::Values),
-    ("program.end", &["summaries", "*", "1"], Group::Values),
-    ("program.end", &["error", "message"], Group::Errors),
-    ("program.end", &["error", "hint"], Group::Errors),
-    ("program.end", &["error", "details"], Group::Errors),
-    ("program.end", &["warnings", "*"], Group::Notes),
-    ("tool.call", &["args"], Group::Arguments),
-    ("tool.end", &["result"], Group::Results),
-    ("tool.end", &["error", "message"], Group::Errors),
-    ("tool.end", &["error", "hint"], Group::Errors),
-    ("tool.end", &["error", "details"], Group::Errors),
-    ("question", &["text"], Group::Messages),
-    ("question", &["options", "*"], Group::Messages),
-    ("answer", &["value"], Group::Messages),
-    ("memory", &["set", "*", "1"], Group::Memory),
-    ("tasks", &["set", "*", "1"], Group::Memory),
-    ("plan", &["items", "*", "1"], Group::Messages),
-    ("plan", &["items", "*", "2"], Group::Messages),
-    ("edit agent", &["after"], Group::Agent),
-    ("edit context", &["after"], Group::Context),
-    ("edit memory", &["after"], Group::Memory),
-    ("edit reply", &["after"], Group::Replies),
-    ("edit result", &["after"], Group::Results),
-    ("edit model", &["after"], Group::Names),
-    ("run.end", &["return"], Group::Values),
-    ("run.end", &["summary"], Group::Values),
-    ("run.end", &["journal"], Group::Memory),
-    ("run.end", &["refs"], Group::Values),
-    ("run.end", &["fail", "message"], Group::Errors),
-    ("run.end", &["fail", "hint"], Group::Errors),
-    ("run.end", &["fail", "details"], Group::Errors),
-    ("notice", &["text"], Group::Notes),
-];
-
-/// Texts that are kept as head, length and hash when they are long: only the head is content then.
-const KEPT: &[(&str, &str)] = &[("extract", "repaired"), ("program.end", "value"), ("memory", "set"), ("tasks", "set")];
-
-/// The kind of an event as the table names it: what an edit holds depends on what was edited.
-pub(super) fn kind(event: &Event) -> String {
-    let Event::Edit(edit) = event else { return event.kind().to_owned() };
-    let target = edit.target.split('.').next().unwrap_or_default();
-    let of =
-        if ["context", "memory", Edit::REPLY, Edit::RESULT, Edit::MODEL].contains(&target) { target } else { "agent" };
-    format!("edit {of}")
+/// A field of an event that holds content. What lies below its path belongs to it.
+#[derive(Debug)]
+pub(super) struct Field {
+    /// Its path in the data; `*` is any step.
+    path: &'static [&'static str],
+    group: Group,
+    /// Texts of it are kept as head, length and hash when they are long: only the head is content then.
+    is_kept: bool,
 }
 
-/// What stands at a path of an event.
+const fn field(path: &'static [&'static str], group: Group) -> Field {
+    Field { path, group, is_kept: false }
+}
+
+const fn kept(path: &'static [&'static str], group: Group) -> Field {
+    Field { path, group, is_kept: true }
+}
+
+/// The content of `run.start`.
+const RUN_START: &[Field] = &[
+    field(&["agent", "name"], Group::Names),
+    field(&["agent", "toml"], Group::Agent),
+    field(&["model", "alias"], Group::Names),
+    field(&["model", "id"], Group::Names),
+    field(&["context"], Group::Context),
+    field(&["context_descriptions", "*", "1"], Group::Context),
+    field(&["journal"], Group::Memory),
+    field(&["consents", "*", "what"], Group::Messages),
+    field(&["consents", "*", "failed"], Group::Errors),
+    field(&["pipeline", "name"], Group::Names),
+    field(&["pipeline", "then", "*", "agent", "name"], Group::Names),
+    field(&["pipeline", "then", "*", "agent", "toml"], Group::Agent),
+    field(&["pipeline", "then", "*", "model"], Group::Names),
+];
+
+/// Which fields of an event hold content. A kind of event that is added does not compile before it has a place here.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Fields {
+    /// These; everything else is shape.
+    Of(&'static [Field]),
+    /// The same for a piece of a text that is searched as a whole elsewhere.
+    Pieces(&'static [Field]),
+    /// All of it: the kind is unknown.
+    All,
+}
+
+impl Fields {
+    /// The fields of an event.
+    #[rustfmt::skip]
+    pub(super) fn of(event: &Event) -> Self {
+        match event {
+            Event::RunStart(_) => Self::Of(RUN_START),
+            Event::Message(_) => Self::Of(const { &[
+                field(&["parts", "*", "text"], Group::Messages),
+                field(&["parts", "*", "result"], Group::Results),
+                field(&["parts", "*", "call", "args"], Group::Arguments),
+            ] }),
+            Event::RequestMade(_) => Self::Of(const { &[
+                field(&["schema"], Group::Agent),
+                field(&["tools", "*", "description"], Group::Agent),
+                field(&["tools", "*", "parameters"], Group::Agent),
+                field(&["options", "stop", "*"], Group::Agent),
+            ] }),
+            Event::Sent(_) => Self::Of(const { &[
+                field(&["url"], Group::Names),
+            ] }),
+            Event::RetryWait(_) => Self::Of(const { &[
+                field(&["message"], Group::Errors),
+            ] }),
+            Event::ReplyPart(_) => Self::Pieces(const { &[
+                field(&["text"], Group::Replies),
+            ] }),
+            Event::ReplyEnd(_) => Self::Of(const { &[
+                field(&["calls", "*", "args"], Group::Arguments),
+                field(&["error", "message"], Group::Errors),
+                field(&["error", "hint"], Group::Errors),
+                field(&["error", "details"], Group::Errors),
+            ] }),
+            Event::Extract(_) => Self::Of(const { &[
+                kept(&["repaired"], Group::Replies),
+                field(&["error", "message"], Group::Errors),
+                field(&["error", "details"], Group::Errors),
+            ] }),
+            Event::Check(_) => Self::Of(const { &[
+                field(&["issues", "*", "path"], Group::Names),
+                field(&["issues", "*", "expected"], Group::Errors),
+                field(&["issues", "*", "got"], Group::Errors),
+                field(&["issues", "*", "message"], Group::Errors),
+            ] }),
+            Event::ProgramEnd(_) => Self::Of(const { &[
+                kept(&["value"], Group::Values),
+                field(&["prints", "*"], Group::Values),
+                field(&["summaries", "*", "1"], Group::Values),
+                field(&["error", "message"], Group::Errors),
+                field(&["error", "hint"], Group::Errors),
+                field(&["error", "details"], Group::Errors),
+                field(&["warnings", "*"], Group::Notes),
+            ] }),
+            Event::ToolCall(_) => Self::Of(const { &[
+                field(&["args"], Group::Arguments),
+            ] }),
+            Event::ToolEnd(_) => Self::Of(const { &[
+                field(&["result"], Group::Results),
+                field(&["error", "message"], Group::Errors),
+                field(&["error", "hint"], Group::Errors),
+                field(&["error", "details"], Group::Errors),
+            ] }),
+            Event::QuestionAsked(_) => Self::Of(const { &[
+                field(&["text"], Group::Messages),
+                field(&["options", "*"], Group::Messages),
+            ] }),
+            Event::AnswerGiven(_) => Self::Of(const { &[
+                field(&["value"], Group::Messages),
+            ] }),
+            Event::MemoryChange(_) | Event::TasksKept(_) => Self::Of(const { &[
+                kept(&["set", "*", "1"], Group::Memory),
+            ] }),
+            Event::PlanState(_) => Self::Of(const { &[
+                field(&["items", "*", "1"], Group::Messages),
+                field(&["items", "*", "2"], Group::Messages),
+            ] }),
+            Event::RunEnd(_) => Self::Of(const { &[
+                field(&["return"], Group::Values),
+                field(&["summary"], Group::Values),
+                field(&["journal"], Group::Memory),
+                field(&["refs"], Group::Values),
+                field(&["fail", "message"], Group::Errors),
+                field(&["fail", "hint"], Group::Errors),
+                field(&["fail", "details"], Group::Errors),
+            ] }),
+            Event::Notice(_) => Self::Of(const { &[
+                field(&["text"], Group::Notes),
+            ] }),
+            Event::Edit(edit) => Self::Of(of_edit(edit)),
+            Event::TurnStart(_) | Event::Wire(_) | Event::CompactionDone(_) | Event::Interrupt(_) | Event::TurnEnd(_) | Event::RunWait(_) | Event::Resume(_) => Self::Of(&[]),
+            Event::Unknown(_) => Self::All,
+        }
+    }
+
+    /// Is the event a piece of a longer text?
+    pub(super) fn is_piece(self) -> bool {
+        matches!(self, Self::Pieces(_))
+    }
+
+    /// The content at this path; `None` for the shape of the event.
+    pub(super) fn place(self, path: &[String]) -> Option<Place> {
+        let fields = match self {
+            Self::Of(fields) | Self::Pieces(fields) => fields,
+            Self::All => return Some(Place { group: Group::Notes, own: 0 }),
+        };
+        let fits = |steps: &[&str]| {
+            path.len() >= steps.len() && steps.iter().zip(path).all(|(step, at)| *step == "*" || *step == at.as_str())
+        };
+        let field = fields.iter().find(|field| fits(field.path))?;
+        let own = field.path.len();
+        let is_shape = field.is_kept && path.get(own).is_some_and(|step| step != "head");
+        (!is_shape).then_some(Place { group: field.group, own })
+    }
+}
+
+/// The content of an edit depends on its target.
+fn of_edit(edit: &Edit) -> &'static [Field] {
+    match edit.target.split('.').next().unwrap_or_default() {
+        "context" => const { &[field(&["after"], Group::Context)] },
+        "memory" => const { &[field(&["after"], Group::Memory)] },
+        Edit::REPLY => const { &[field(&["after"], Group::Replies)] },
+        Edit::RESULT => const { &[field(&["after"], Group::Results)] },
+        Edit::MODEL => const { &[field(&["after"], Group::Names)] },
+        _ => const { &[field(&["after"], Group::Agent)] },
+    }
+}
+
+/// The content at a path of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) group: Group,
-    /// How many steps of the path belong to the event; those behind them belong to the data of agents and tools.
+    /// How many steps of the path belong to the event; those that follow belong to the data of agents and tools.
     pub(super) own: usize,
-}
-
-/// What stands at this path of an event; `None` for its shape. In events of unknown kinds everything is content.
-pub(super) fn place(kind: &str, path: &[String]) -> Option<Place> {
-    let stored = kind.split(' ').next().unwrap_or_default();
-    if KINDS.iter().all(|(known, ..)| *known != stored) {
-        return Some(Place { group: Group::Notes, own: 0 });
-    }
-    let fits = |steps: &[&str]| {
-        path.len() >= steps.len() && steps.iter().zip(path).all(|(step, at)| *step == "*" || *step == at.as_str())
-    };
-    let (_, steps, group) = CONTENT.iter().find(|(of, steps, _)| *of == kind && fits(steps))?;
-    let kept = KEPT.contains(&(kind, steps[0]));
-    let shape = kept && path.get(steps.len()).is_some_and(|step| step != "head");
-    (!shape).then_some(Place { group: *group, own: steps.len() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::value::RawValue;
+
+    use crate::event::{Extract, ToolEnd};
 
     #[test]
-    fn every_row_names_a_kind_and_the_shape_is_no_content() {
-        for (kind, ..) in CONTENT {
-            let stored = kind.split(' ').next().unwrap();
-            assert!(KINDS.iter().any(|(known, ..)| *known == stored), "{kind}");
-        }
-        let at = |kind: &str, path: &str| {
-            place(kind, &path.split('.').map(str::to_owned).collect::<Vec<_>>()).map(|place| place.group)
+    fn the_shape_of_an_event_is_no_content() {
+        let at = |event: &Event, path: &str| {
+            let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+            Fields::of(event).place(&path).map(|place| place.group)
         };
-        assert_eq!(at("tool.end", "result.user.email"), Some(Group::Results));
-        assert_eq!((at("extract", "repaired.head"), at("extract", "repaired.bytes")), (Some(Group::Replies), None));
-        assert_eq!(at("tool.end", "status"), None);
-        assert_eq!(at("message", "parts.0.section"), None);
-        assert_eq!(at("of.tomorrow", "any"), Some(Group::Notes));
+        let event =
+            |kind: &str, data: &str| Event::read(kind, &RawValue::from_string(data.to_owned()).unwrap()).unwrap();
+        let end = Event::from(ToolEnd::default());
+        let found = Event::from(Extract::default());
+        assert_eq!(at(&end, "result.user.email"), Some(Group::Results));
+        assert_eq!((at(&found, "repaired.head"), at(&found, "repaired.bytes")), (Some(Group::Replies), None));
+        assert_eq!(at(&end, "status"), None);
+        assert_eq!(
+            at(&event("message", r#"{"m":0,"role":"user","source":"prompt","parts":[]}"#), "parts.0.section"),
+            None
+        );
+        assert_eq!(at(&event("of.tomorrow", "{}"), "any"), Some(Group::Notes));
     }
 }

@@ -14,8 +14,9 @@ use ptc_core::value::json::{self, Node};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::event::{Address, Envelope, Event, JsonText, Kept, PartKind, ReplyPart, RunText};
+use crate::event::{Address, Envelope, Event, JsonText, Kept, PartKind, ReplyPart};
 use crate::model::Scrub;
+use crate::record::{Attempts, TurnAttempts};
 
 pub use rules::{REDACTIONS, Redaction, Rules};
 use walk::{Echoes, Hit, Walk};
@@ -129,14 +130,14 @@ impl Found {
 
 /// What was read from a reply is named by its bytes there; it is written out, because those bytes may change.
 fn with_what_was_read(mut events: Vec<Envelope>) -> Vec<Envelope> {
-    let mut replies = RunText::new();
+    let mut replies = TurnAttempts::new();
     for envelope in &mut events {
         match &mut envelope.event {
             event @ (Event::ReplyPart(_) | Event::ReplyEnd(_)) => {
                 replies.entry(envelope.address.clone()).or_default().apply(event);
             }
             Event::Extract(extract) => {
-                let text = replies.get(&envelope.address).map(|said| said.text.as_str()).unwrap_or_default();
+                let text = replies.get(&envelope.address).map(Attempts::text).unwrap_or_default();
                 if let (None, Some((start, end))) = (&extract.repaired, extract.span) {
                     extract.repaired = text.get(start..end).map(|text| Kept::of(text.to_owned()));
                 }
@@ -174,8 +175,7 @@ fn replies(events: &mut [Envelope], walk: &Walk<'_>, found: &mut Found) {
     for (key, places) in whole {
         let parts: Vec<String> =
             places.iter().map(|place| said(&events[*place]).unwrap_or_default().to_owned()).collect();
-        let group = content::place("reply.part", &["text".to_owned()]).map(|place| place.group);
-        let cut = walk.text(&parts.concat(), group, None);
+        let cut = walk.text(&parts.concat(), Some(content::Group::Replies), None);
         if cut.is_empty() {
             continue;
         }
@@ -228,7 +228,7 @@ fn redact_event(address: &Address, event: Event, walk: &Walk<'_>, found: &mut Fo
     let kind = event.kind().to_owned();
     let failed = |why: String| format!("{kind} at {address} cannot be redacted: {why}");
     let mut tree = self::tree(&event).map_err(failed)?;
-    let hits = walk.tree(&content::kind(&event), &mut tree);
+    let hits = walk.tree(content::Fields::of(&event), &mut tree);
     let name = edited_name(&event).map(str::to_owned);
     let event = match event {
         // The frame repeats tools and options in the provider's words.

@@ -7,7 +7,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 use regex::Regex;
 
-use super::content::{self, Group};
+use super::content::{Fields, Group};
 use super::rules::{Body, Rules, SUMMARY_CHARS};
 use crate::event::Envelope;
 
@@ -62,8 +62,7 @@ impl Echoes {
         }
         for envelope in events {
             let tree = super::tree(&envelope.event)?;
-            let kind = content::kind(&envelope.event);
-            collect(&kind, &tree, &mut Vec::new(), false, rules, &mut texts);
+            collect(Fields::of(&envelope.event), &tree, &mut Vec::new(), false, rules, &mut texts);
         }
         if texts.is_empty() {
             return Ok(Self::default());
@@ -84,12 +83,18 @@ impl Echoes {
     }
 }
 
-fn collect(kind: &str, json: &Json, path: &mut Vec<String>, inside: bool, rules: &Rules, out: &mut HashSet<String>) {
+fn collect(
+    fields: Fields,
+    json: &Json,
+    path: &mut Vec<String>,
+    inside: bool,
+    rules: &Rules,
+    out: &mut HashSet<String>,
+) {
     let inside = inside
-        || content::place(kind, path)
-            .is_some_and(|place| rules.spreads(place.group) || rules.field(path, place.own).is_some());
+        || fields.place(path).is_some_and(|place| rules.spreads(place.group) || rules.field(path, place.own).is_some());
     // A secret that was found once is known from then on. A reply is looked at as a whole, not in its parts.
-    let is_content = kind != "reply.part" && content::place(kind, path).is_some();
+    let is_content = !fields.is_piece() && fields.place(path).is_some();
     let secrets = |text: &str, name: Option<&str>, out: &mut HashSet<String>| {
         if is_content {
             rules.secrets_in(text, name).iter().for_each(|secret| keep(secret, out));
@@ -107,7 +112,7 @@ fn collect(kind: &str, json: &Json, path: &mut Vec<String>, inside: bool, rules:
         Node::List(items) => {
             for (place, item) in items.iter().enumerate() {
                 path.push(place.to_string());
-                collect(kind, item, path, inside, rules, out);
+                collect(fields, item, path, inside, rules, out);
                 path.pop();
             }
         }
@@ -115,7 +120,7 @@ fn collect(kind: &str, json: &Json, path: &mut Vec<String>, inside: bool, rules:
             for member in members {
                 secrets(&member.key, None, out);
                 path.push(member.key.clone());
-                collect(kind, &member.value, path, inside, rules, out);
+                collect(fields, &member.value, path, inside, rules, out);
                 path.pop();
             }
         }
@@ -141,14 +146,14 @@ pub(super) struct Walk<'a> {
 
 impl Walk<'_> {
     /// Takes out of the data of an event what must go.
-    pub(super) fn tree(&self, kind: &str, tree: &mut Json) -> Vec<Hit> {
+    pub(super) fn tree(&self, fields: Fields, tree: &mut Json) -> Vec<Hit> {
         let mut hits = Vec::new();
-        self.node(kind, tree, &mut Vec::new(), &mut hits);
+        self.node(fields, tree, &mut Vec::new(), &mut hits);
         hits
     }
 
-    fn node(&self, kind: &str, json: &mut Json, path: &mut Vec<String>, hits: &mut Vec<Hit>) {
-        let place = content::place(kind, path);
+    fn node(&self, fields: Fields, json: &mut Json, path: &mut Vec<String>, hits: &mut Vec<Hit>) {
+        let place = fields.place(path);
         let group = place.map(|place| place.group);
         if let Some(rule) = place.and_then(|place| self.rules.field(path, place.own))
             && !matches!(json.node, Node::Null)
@@ -176,7 +181,7 @@ impl Walk<'_> {
             Node::List(items) => {
                 for (place, item) in items.iter_mut().enumerate() {
                     path.push(place.to_string());
-                    self.node(kind, item, path, hits);
+                    self.node(fields, item, path, hits);
                     path.pop();
                 }
             }
@@ -184,9 +189,9 @@ impl Walk<'_> {
                 for member in members {
                     let key = member.key.clone();
                     path.push(key.clone());
-                    self.node(kind, &mut member.value, path, hits);
+                    self.node(fields, &mut member.value, path, hits);
                     // The names of members are content where they stand inside content: an address book has people as keys.
-                    if content::place(kind, &path[..path.len() - 1]).is_some() {
+                    if fields.place(&path[..path.len() - 1]).is_some() {
                         let cuts = self.found(&key, None);
                         hits.extend(cuts.iter().map(|cut| Hit::of(path, cut, &key)));
                         member.key = without(&key, &cuts);

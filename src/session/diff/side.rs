@@ -1,8 +1,7 @@
 //! One side of a comparison: the runs of a session with their turns, as far as a comparison looks at them.
 //!
-//! In: events. Out: a [`Side`]. It must never show anything of a turn that its Step does not hold.
+//! In: events. Out: a [`Side`]. It must never show anything of a turn that its record does not hold.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use ptc_core::lisp::format;
@@ -10,8 +9,9 @@ use ptc_core::value::Json;
 use ptc_core::value::json::to_json;
 
 use super::object;
-use crate::agent::{CallEntry, Step, StepFold, Turn};
-use crate::event::{Address, Edit, Envelope, ErrorRecord, Event, IssueRecord, JsonText, RequestMade, RunStart};
+use crate::agent::{Step, StepFold, Turn};
+use crate::event::{Address, Edit, Envelope, ErrorRecord, Event, IssueRecord, JsonText, RequestMade};
+use crate::record::{CallRecord, TurnRecord};
 use crate::session::Ledger;
 
 /// Columns that programs are laid out in before they are compared.
@@ -73,7 +73,7 @@ pub struct SideTurn {
 impl Side {
     /// The root runs of a session. With `only`, that run alone, root or below.
     pub fn of(name: &str, events: impl IntoIterator<Item = Envelope>, only: Option<&Address>) -> Self {
-        let mut runs: Vec<Folding> = Vec::new();
+        let mut runs: Vec<(Address, StepFold)> = Vec::new();
         let mut ledger = Ledger::default();
         for envelope in events {
             let starts = matches!(envelope.event, Event::RunStart(_));
@@ -87,84 +87,49 @@ impl Side {
                 continue;
             }
             let run = only.cloned().unwrap_or_else(|| envelope.address.root());
-            let known = runs.iter().position(|folding| folding.address == run);
+            let known = runs.iter().position(|(known, _)| *known == run);
             let place = match known {
                 Some(place) => place,
                 None if starts => {
-                    runs.push(Folding::new(run));
+                    runs.push((run, StepFold::default()));
                     runs.len() - 1
                 }
                 None => continue,
             };
             ledger.apply(&envelope);
-            runs[place].apply(&envelope);
+            runs[place].1.apply(&envelope);
         }
         let data = (ledger.data_bytes(), ledger.kept_out_bytes());
-        Self { name: name.to_owned(), runs: runs.into_iter().map(Folding::done).collect(), data }
+        Self { name: name.to_owned(), runs: runs.iter().map(|(_, fold)| side_run(fold)).collect(), data }
     }
 }
 
-/// A run while its events are read.
-struct Folding {
-    address: Address,
-    start: RunStart,
-    fold: StepFold,
-    requests: HashMap<Address, Arc<Json>>,
-    /// The last request without its messages.
-    last: Option<(RequestMade, Arc<Json>)>,
-}
-
-impl Folding {
-    fn new(address: Address) -> Self {
-        let (start, fold) = (RunStart::default(), StepFold::default());
-        Self { address, start, fold, requests: HashMap::new(), last: None }
+/// The comparison's view of a run.
+fn side_run(fold: &StepFold) -> SideRun {
+    let run = fold.record();
+    let mut step = fold.step();
+    let was_edited = run.begun_turns().any(|turn| turn.edits.iter().any(Edit::is_of_the_turn));
+    let (last, has_returned) = (step.turns.len(), step.is_ok() && fold.is_complete());
+    let mut turns: Vec<SideTurn> = Vec::with_capacity(last);
+    let mut shared: Option<(&Arc<RequestMade>, Arc<Json>)> = None;
+    for (turn, record) in std::mem::take(&mut step.turns).into_iter().zip(run.begun_turns()) {
+        // Records of equal requests share one.
+        let known =
+            shared.take().filter(|(known, _)| record.request.as_ref().is_some_and(|made| Arc::ptr_eq(made, known)));
+        shared = known.or_else(|| record.request.as_ref().map(|made| (made, Arc::new(request(made)))));
+        let request = shared.as_ref().map(|(_, json)| Arc::clone(json)).unwrap_or_default();
+        turns.push(SideTurn::of(turn, record, request, has_returned && turns.len() + 1 == last));
     }
-
-    fn apply(&mut self, envelope: &Envelope) {
-        match &envelope.event {
-            // A run that went on after waiting starts once more.
-            Event::RunStart(start) if envelope.address == self.address => self.start = start.clone(),
-            Event::RequestMade(request) if envelope.run() == self.address => {
-                self.keep(envelope.address.clone(), RequestMade { messages: Vec::new(), ..request.clone() });
-            }
-            _ => {}
-        }
-        self.fold.apply(envelope);
-    }
-
-    fn keep(&mut self, turn: Address, bare: RequestMade) {
-        let known = self.last.as_ref().filter(|(last, _)| *last == bare).map(|(_, json)| Arc::clone(json));
-        let json = known.unwrap_or_else(|| Arc::new(request(&bare)));
-        self.requests.insert(turn, Arc::clone(&json));
-        self.last = Some((bare, json));
-    }
-
-    fn done(mut self) -> SideRun {
-        let mut step = self.fold.step();
-        let mut calls: HashMap<Address, Vec<Json>> = HashMap::new();
-        for entry in &step.calls {
-            let Some(turn) = entry.address.as_ref().map(Address::turn_part) else { continue };
-            calls.entry(turn).or_default().push(call(entry));
-        }
-        let was_edited = step.turns.iter().any(|turn| turn.edits.iter().any(Edit::is_of_the_turn));
-        let (last, has_returned) = (step.turns.len(), step.is_ok() && self.fold.is_complete());
-        let turns = std::mem::take(&mut step.turns).into_iter().enumerate().filter_map(|(place, turn)| {
-            let address = turn.address.clone()?;
-            let request = self.requests.remove(&address).unwrap_or_default();
-            let calls = Json::list(calls.remove(&address).unwrap_or_default());
-            Some(SideTurn::of(turn, address, request, calls, has_returned && place + 1 == last))
-        });
-        let edited = self.fold.inputs().filter(|_| was_edited).cloned();
-        SideRun {
-            turns: turns.collect(),
-            address: self.address,
-            mode: self.start.mode,
-            model: self.fold.bill().names(),
-            definition: edited.as_ref().map_or(self.start.agent.toml, |inputs| inputs.agent.to_toml()),
-            context: edited.map_or_else(|| self.start.context.json(), |inputs| inputs.context),
-            is_complete: self.fold.is_complete(),
-            step,
-        }
+    let edited = fold.inputs().filter(|_| was_edited).cloned();
+    SideRun {
+        turns,
+        address: run.address.clone(),
+        mode: run.start.mode.clone(),
+        model: run.bill.names(),
+        definition: edited.as_ref().map_or_else(|| run.start.agent.toml.clone(), |inputs| inputs.agent.to_toml()),
+        context: edited.map_or_else(|| run.start.context.json(), |inputs| inputs.context),
+        is_complete: fold.is_complete(),
+        step,
     }
 }
 
@@ -181,19 +146,22 @@ impl SideRun {
 }
 
 impl SideTurn {
-    fn of(turn: Turn, address: Address, request: Arc<Json>, calls: Json, is_answer: bool) -> Self {
+    fn of(turn: Turn, record: &TurnRecord, request: Arc<Json>, is_answer: bool) -> Self {
+        let mut calls: Vec<&CallRecord> = record.calls.iter().collect();
+        // Branches end in any order.
+        calls.sort_by(|one, other| one.address.cmp(&other.address));
         let prints = turn.prints.iter().map(String::as_str);
         let value: Vec<&str> = prints.chain(turn.result.as_deref()).collect();
         let laid_out = |text: &String| format::program(text, PROGRAM_COLUMNS).unwrap_or_else(|| text.clone());
         Self {
             request,
             program: turn.program.as_ref().map(laid_out),
-            calls,
+            calls: Json::list(calls.into_iter().map(call)),
             value: value.join("\n"),
             error: error_of(&turn),
             is_answer,
             turn,
-            address,
+            address: record.address.clone(),
         }
     }
 
@@ -203,7 +171,7 @@ impl SideTurn {
     }
 }
 
-fn call(entry: &CallEntry) -> Json {
+fn call(entry: &CallRecord) -> Json {
     object([
         ("name", Some(Json::str(entry.name.as_str()))),
         ("args", Some(entry.args.json())),

@@ -8,8 +8,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{
-    Address, Envelope, ErrorRecord, Event, ExtractKind, IssueSeverity, Line, MessagePart, ReplyEnd, Said, Source,
+    Address, Envelope, ErrorRecord, Event, ExtractKind, IssueSeverity, Line, MessagePart, ReplyEnd, Source,
 };
+use crate::record::Attempts;
 use crate::session::{ReadError, Session, Summary, summarize};
 
 /// Bytes of text that are kept of one session.
@@ -180,11 +181,11 @@ impl Digester {
             summary.result.push('…');
         }
         facts.agents = session.skeleton().roots().map(|run| run.agent.clone()).collect();
-        let replies = replies.into_iter().filter(|(_, reply)| !reply.said.text.is_empty());
+        let replies = replies.into_iter().filter(|(_, reply)| !reply.attempts.text().is_empty());
         texts.extend(replies.map(|(at, reply)| Text {
             field: Field::Reply,
             at,
-            body: reply.said.text,
+            body: reply.attempts.text().to_owned(),
             program: reply.program,
         }));
         for names in [&mut facts.agents, &mut facts.tools, &mut facts.reasons] {
@@ -250,7 +251,7 @@ impl Digester {
                 }
             }
             ref event @ (Event::ReplyPart(_) | Event::ReplyEnd(_)) => {
-                self.replies.entry(at.clone()).or_default().said.apply(event);
+                self.replies.entry(at.clone()).or_default().attempts.apply(event);
                 if let Event::ReplyEnd(ReplyEnd { error: Some(error), .. }) = event {
                     self.fail(at, error);
                 }
@@ -318,6 +319,6 @@ fn any_item(path: &str) -> String {
 /// A reply as its parts come.
 #[derive(Debug, Default)]
 struct Reply {
-    said: Said,
+    attempts: Attempts,
     program: Option<(usize, usize)>,
 }

@@ -2,7 +2,7 @@
 //!
 //! In: event data. Out: plain data that the layout files turn into rows. Nothing here is laid out or drawn.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use ptc_core::text::estimate_tokens;
@@ -10,11 +10,10 @@ use ptc_core::text::estimate_tokens;
 use super::partial::Reading;
 use crate::engine::Reader;
 use crate::event::{
-    Address, AnswerGiven, CallStatus, Check, CompactionDone, Edit, ErrorRecord, Extract, ExtractKind, Interrupt,
-    JsonText, MemoryChange, NativeCall, Notice, Options, PlanState, ProgramEnd, QuestionAsked, ReplyEnd, ReplyStatus,
-    RetryWait, Role, RunEnd, RunStart, Said, Sent, StructuredBy, TasksKept, Tokens, ToolCall, ToolEnd, ToolSchema,
-    TurnEnd, Unknown, Wire,
+    Address, CallStatus, ErrorRecord, ExtractKind, JsonText, NativeCall, Notice, Options, ReplyStatus, Role, RunEnd,
+    RunStart, Said, StructuredBy, Tokens, ToolCall, ToolEnd, ToolSchema, Unknown,
 };
+use crate::record::{Attempt, TurnRecord};
 use crate::session::TurnEntry;
 use crate::tui::backend::SentMessage;
 use crate::workbench::wording;
@@ -125,60 +124,22 @@ pub fn sizes<'a>(messages: impl IntoIterator<Item = &'a SentMessage>) -> Vec<(St
     sizes
 }
 
-/// A turn.
+/// A turn: its record, and what only the transcript knows of it.
 #[derive(Debug, Clone, Default)]
 pub struct TurnCard {
-    /// From 1.
-    pub number: u32,
-    /// Unix time in ms.
-    pub started_ms: i64,
-    /// Unix time in ms of its last event.
-    pub last_ms: i64,
-    /// normal, `must_return` or retry, where the mode knows them.
-    pub kind: String,
-    /// Which part of it stands here: agents below stand between its call and what came of it.
+    /// What its events recorded, without the calls: those are in `calls`.
+    pub record: TurnRecord,
+    /// Which part of it this card shows: child runs are between its call and what came of it.
     pub part: Part,
-    /// What the model is asked for: program, json, text, `control_json`.
-    pub want: String,
-    /// JSON Schema of the answer.
-    pub schema: Option<JsonText>,
     /// Judges the reply while it arrives or is written; only turns that were seen as they ran have one.
     pub reader: Option<Arc<Reader>>,
-    /// What the request leaves out of the history.
-    pub compaction: Option<CompactionDone>,
-    /// Attempts in order.
-    pub attempts: Vec<Attempt>,
-    /// What was found in the reply.
-    pub extract: Option<Extract>,
-    /// Tool calls in the order they began.
+    /// Replies as far as they can be read, by attempt.
+    pub(super) readings: BTreeMap<u32, Reading>,
+    /// Tool calls in the order in which they began.
     pub calls: Vec<CallLine>,
-    /// Questions to a person, with their answers.
-    pub questions: Vec<(Address, QuestionAsked, Option<AnswerGiven>)>,
-    /// What was edited here where the session was forked.
-    pub edits: Vec<Edit>,
-    /// How the program ended.
-    pub program: Option<ProgramEnd>,
-    /// What it defined.
-    pub memory: Option<MemoryChange>,
-    /// The values in short that this replaced, by name.
+    /// The values in short that its definitions replaced, by name.
     pub replaced: Vec<(String, String)>,
-    /// What it changed in the journal of finished tasks.
-    pub tasks: Option<TasksKept>,
-    /// The checklist after the turn.
-    pub plan: Option<PlanState>,
-    /// Checks in order.
-    pub checks: Vec<Check>,
-    /// A wait that is going on: it and when it ends (Unix time in ms).
-    pub wait: Option<(RetryWait, i64)>,
-    /// Interrupts.
-    pub interrupts: Vec<Interrupt>,
-    /// Notices: level and text.
-    pub notices: Vec<(String, String)>,
-    /// Unknown events: kind and data.
-    pub unknown: Vec<(String, String)>,
-    /// How it ended.
-    pub end: Option<TurnEnd>,
-    /// What a person is asked.
+    /// The user is asked for the reply.
     pub asked: bool,
     /// For a turn of a saved session whose events were not read yet.
     pub outline: Option<Arc<TurnEntry>>,
@@ -247,25 +208,6 @@ impl CallLine {
     }
 }
 
-/// One network try inside a turn.
-#[derive(Debug, Clone, Default)]
-pub struct Attempt {
-    /// From 1.
-    pub number: u32,
-    /// What left the machine.
-    pub sent: Option<Sent>,
-    /// The answer's text so far.
-    pub text: String,
-    /// A native tool call as it arrives: its name and what there is of its arguments.
-    pub calling: String,
-    /// What the text is so far; `None` before its first piece.
-    pub reading: Option<Reading>,
-    /// How it ended.
-    pub end: Option<ReplyEnd>,
-    /// The raw frames.
-    pub wire: Option<Wire>,
-}
-
 /// How a run ended.
 #[derive(Debug, Clone)]
 pub struct EndCard {
@@ -302,18 +244,11 @@ pub enum Progress {
     Stopped,
 }
 
-impl Attempt {
-    /// Does it not count?
-    pub fn is_discarded(&self) -> bool {
-        self.end.as_ref().is_some_and(|end| end.status == ReplyStatus::Discarded)
-    }
-}
-
 impl TurnCard {
     /// A turn that begins.
     pub fn begun(turn: &Address, started_ms: i64) -> Self {
-        let number = turn.turn_number().unwrap_or_default();
-        Self { number, started_ms, last_ms: started_ms, ..Self::default() }
+        let record = TurnRecord { started_ms, last_ms: started_ms, ..TurnRecord::new(turn.clone()) };
+        Self { record, ..Self::default() }
     }
 
     /// What is shown of a turn that stands in its file.
@@ -321,18 +256,9 @@ impl TurnCard {
         Self { part, outline: Some(outline.clone()), ..Self::begun(&outline.address, 0) }
     }
 
-    /// The attempt of this number, made when it is new.
-    pub fn attempt(&mut self, number: u32) -> &mut Attempt {
-        let at = self.attempts.iter().position(|attempt| attempt.number == number).unwrap_or_else(|| {
-            self.attempts.push(Attempt { number, ..Attempt::default() });
-            self.attempts.len() - 1
-        });
-        &mut self.attempts[at]
-    }
-
     /// The attempt that counts: the last one.
     pub fn last_attempt(&self) -> Option<&Attempt> {
-        self.attempts.last()
+        self.record.attempts.last()
     }
 
     /// The reply text of the attempt that counts.
@@ -348,10 +274,8 @@ impl TurnCard {
 
     /// How far it is; `over` = its run has ended.
     pub fn progress(&self, over: bool) -> Progress {
-        if let Some(end) = &self.end {
-            return if end.success { Progress::Succeeded } else { Progress::Failed };
-        }
-        if let Some(success) = self.outline.as_ref().and_then(|outline| outline.success()) {
+        let outlined = || self.outline.as_ref().and_then(|outline| outline.state.success());
+        if let Some(success) = self.record.state.success().or_else(outlined) {
             return if success { Progress::Succeeded } else { Progress::Failed };
         }
         if over {
@@ -359,13 +283,14 @@ impl TurnCard {
         }
         let calls = self.calls.iter().any(|call| call.status.is_none());
         let computes = self
+            .record
             .extract
             .as_ref()
             .is_some_and(|extract| extract.kind == ExtractKind::Program && extract.error.is_none());
         match self.last_attempt() {
-            _ if self.wait.is_some() => Progress::Retrying,
+            _ if self.record.pending_retry().is_some() => Progress::Retrying,
             _ if self.asked => Progress::Asked,
-            _ if calls || computes && self.program.is_none() => Progress::Running,
+            _ if calls || computes && self.record.program_end.is_none() => Progress::Running,
             Some(Attempt { end: Some(end), .. }) if end.status != ReplyStatus::Discarded => Progress::Checking,
             Some(attempt) if attempt.end.is_none() && !(attempt.text.is_empty() && attempt.calling.is_empty()) => {
                 Progress::Streaming
@@ -376,7 +301,7 @@ impl TurnCard {
 
     /// The program that was run.
     pub fn program_text(&self) -> Option<&str> {
-        wording::program(self.extract.as_ref()?, self.reply())
+        self.record.extract.as_ref()?.program_in(self.reply())
     }
 
     /// Native calls of the reply that are not among the calls made.
@@ -388,23 +313,23 @@ impl TurnCard {
     /// Why it failed.
     pub fn reason(&self) -> Option<&str> {
         let outlined = self.outline.as_ref().and_then(|outline| outline.reason.as_deref());
-        self.end.as_ref().map_or(outlined, |end| end.reason.as_deref())
+        self.record.end.as_ref().map_or(outlined, |end| end.reason.as_deref())
     }
 
     /// Its tokens, when counted.
     pub fn tokens(&self) -> Option<Tokens> {
         let outlined = self.outline.as_ref().and_then(|outline| outline.tokens);
         let replied = self.last_attempt().and_then(|attempt| attempt.end.as_ref()?.usage);
-        self.end.as_ref().and_then(|end| end.usage).or(replied).or(outlined)
+        self.record.end.as_ref().and_then(|end| end.usage).or(replied).or(outlined)
     }
 
     /// From its start to its last event, or to `now_ms` while it runs.
     pub fn elapsed_ms(&self, now_ms: Option<i64>) -> u64 {
-        if let (None, Some(outline)) = (&self.end, &self.outline) {
+        if let (None, Some(outline)) = (&self.record.end, &self.outline) {
             return outline.elapsed_ms();
         }
-        let until = now_ms.map_or(self.last_ms, |now| now.max(self.last_ms));
-        u64::try_from(until - self.started_ms).unwrap_or_default()
+        let last_ms = self.record.last_ms;
+        self.record.elapsed_until_ms(now_ms.map_or(last_ms, |now| now.max(last_ms)))
     }
 
     /// The error of the attempt that counts; `over` = its run has ended.
@@ -414,7 +339,7 @@ impl TurnCard {
 
     /// The last attempt, unless it was discarded and another is to come; `over` = its run has ended.
     pub fn counted_attempt(&self, over: bool) -> Option<&Attempt> {
-        let last = over || self.end.is_some();
+        let last = over || self.record.end.is_some();
         self.last_attempt().filter(|attempt| last || !attempt.is_discarded())
     }
 

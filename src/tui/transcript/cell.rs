@@ -105,7 +105,7 @@ impl Cell {
     /// Can nothing change it but a person?
     pub fn finished(&self) -> bool {
         match &self.card {
-            Card::Turn(turn) => self.over || turn.end.is_some(),
+            Card::Turn(turn) => self.over || turn.record.end.is_some(),
             _ => true,
         }
     }

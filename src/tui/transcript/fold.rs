@@ -9,7 +9,7 @@ use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
 use crate::agent::edited_start;
 use crate::event::{
-    Address, Bill, Edit, Envelope, Event, Gaps, Message, MessagePart, Notice, NoticeLevel, PartKind, ReplyStatus,
+    Address, Bill, Edit, Envelope, Event, Message, MessagePart, Notice, NoticeLevel, PartKind, ReplyStatus,
     RequestMade, RunEnd, RunStart, RunText, Source, ToolEnd,
 };
 use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage};
@@ -78,7 +78,8 @@ impl Transcript {
         if gap_ms > 0 {
             self.leave_out(&envelope.address.root(), gap_ms);
             for turn in self.moving.clone() {
-                self.cards_of(&turn).for_each(|card| card.started_ms = card.started_ms.saturating_add(gap_ms));
+                self.cards_of(&turn)
+                    .for_each(|card| card.record.started_ms = card.record.started_ms.saturating_add(gap_ms));
             }
         }
         self.take(envelope);
@@ -129,7 +130,7 @@ impl Transcript {
         }
         let asked = crate::engine::Turn {
             want: made.want.name().to_owned(),
-            kind: self.turn_card(turn).map(|card| card.kind.clone()).unwrap_or_default(),
+            kind: self.turn_card(turn).map(|card| card.record.kind_name().to_owned()).unwrap_or_default(),
             offers: made.tools.iter().map(|tool| tool.name.clone()).collect(),
             memory: self.definitions.names(&run),
         };
@@ -146,7 +147,7 @@ impl Transcript {
         }
     }
 
-    fn take(&mut self, envelope: &Envelope) {
+    pub(super) fn take(&mut self, envelope: &Envelope) {
         let at = &envelope.address;
         let turn = at.turn_part();
         self.facts.last_ms = envelope.at_ms;
@@ -160,7 +161,7 @@ impl Transcript {
                     self.facts.turn = at.turn_number().unwrap_or_default();
                 }
                 self.start_turn(at, envelope.at_ms);
-                self.cards_of(at).for_each(|card| start.kind_name().clone_into(&mut card.kind));
+                self.cards_of(at).for_each(|card| card.record.kind.clone_from(&start.kind));
             }
             Event::RunEnd(end) => self.end_run(envelope, end),
             Event::Message(message) => self.message(at, message),
@@ -178,7 +179,7 @@ impl Transcript {
             Event::Unknown(unknown) if !self.turns.contains(&turn) => {
                 self.push(at, Card::Unknown(Box::new(unknown.clone())), false);
             }
-            event => self.turn_event(&turn, at, envelope.at_ms, event),
+            _ => self.turn_event(&turn, envelope),
         }
         if !replaced.is_empty() {
             self.set_replaced(&turn, &replaced);
@@ -217,60 +218,6 @@ impl Transcript {
         self.push(at, Card::Start(Box::new(start.clone())), true);
     }
 
-    /// The events of an unread turn, and what was sent in it.
-    pub fn read_turn(&mut self, turn: &Address, events: &[Envelope], request: Option<Vec<SentMessage>>) {
-        self.hold(turn);
-        let Some(cells) = self.open_out(turn) else { return };
-        let mut gaps = Gaps::default();
-        let gap_ms: i64 = events.iter().map(|envelope| gaps.before(envelope)).sum();
-        let began =
-            events.iter().find(|envelope| envelope.address == *turn && matches!(envelope.event, Event::TurnStart(_)));
-        let started_ms = began.map_or(0, |envelope| envelope.at_ms.saturating_add(gap_ms));
-        self.keep(cells);
-        self.renew(cells, |part| Card::Turn(Box::new(TurnCard { part, ..TurnCard::begun(turn, started_ms) })));
-        let facts = self.facts.clone();
-        let of_turn = |envelope: &&Envelope| envelope.address.turn_part() == *turn && envelope.run() == turn.run_part();
-        for envelope in events.iter().filter(of_turn).filter(|e| !matches!(e.event, Event::TurnStart(_))) {
-            self.take(envelope);
-        }
-        // Another model is named at the run, in front of the turn that it answers first.
-        let of_run = |envelope: &&Envelope| envelope.address == turn.run_part();
-        for envelope in events.iter().filter(of_run).filter(|e| matches!(e.event, Event::Edit(_))) {
-            self.turn_event(turn, turn, envelope.at_ms, &envelope.event);
-        }
-        self.facts = facts;
-        if let Some(Event::TurnStart(start)) = began.map(|envelope| &envelope.event) {
-            self.cards_of(turn).for_each(|card| start.kind_name().clone_into(&mut card.kind));
-        }
-        let last_ms = events.last().map_or(0, |envelope| envelope.at_ms);
-        self.cards_of(turn).for_each(|card| card.last_ms = last_ms);
-        if let (Some(messages), Some(card)) = (request, self.request_mut(turn)) {
-            card.sizes = card::sizes(&messages);
-            card.messages = Messages::Read(messages);
-        }
-        self.see_all();
-    }
-
-    /// A turn alone, from its events.
-    pub(super) fn take_turn(&mut self, turn: &Address, events: &[Envelope]) {
-        self.start_turn(turn, 0);
-        let of_turn = |envelope: &&Envelope| envelope.address.turn_part() == *turn && envelope.run() == turn.run_part();
-        for envelope in events.iter().filter(of_turn).filter(|e| !matches!(e.event, Event::TurnStart(_))) {
-            self.apply(envelope);
-        }
-    }
-
-    /// What came of reading a turn that could not be read.
-    pub fn fail_turn(&mut self, turn: &Address, message: &str) {
-        let Some(index) = self.turn_index(turn) else { return };
-        if let Card::Unread(_, part) = self.cells[index].card {
-            self.cells[index].card = Card::Turn(Box::new(TurnCard { part, ..TurnCard::begun(turn, 0) }));
-        }
-        if let Some(card) = self.turn_mut(turn) {
-            card.notices.push(("warning".to_owned(), message.to_owned()));
-        }
-    }
-
     /// Names of the tools that the model could call natively in a turn.
     pub fn tools_of(&self, turn: &Address) -> Vec<String> {
         let request = self.turns.get(turn).and_then(TurnCells::request).and_then(|request| self.cells.get(request));
@@ -286,7 +233,7 @@ impl Transcript {
     }
 
     /// What was sent in a turn, to be changed.
-    fn request_mut(&mut self, turn: &Address) -> Option<&mut RequestCard> {
+    pub(super) fn request_mut(&mut self, turn: &Address) -> Option<&mut RequestCard> {
         let index = self.turns.get(turn)?.request()?;
         self.touch(index);
         match &mut self.cells.get_mut(index)?.card {
@@ -356,7 +303,7 @@ impl Transcript {
         }
     }
 
-    fn start_turn(&mut self, at: &Address, started_ms: i64) {
+    pub(super) fn start_turn(&mut self, at: &Address, started_ms: i64) {
         let first = self.place_of(at);
         self.moving.push(at.clone());
         for card in turn_cards(Card::Turn(Box::new(TurnCard::begun(at, started_ms)))) {
@@ -453,11 +400,11 @@ impl Transcript {
         }
     }
 
-    fn turn_event(&mut self, turn: &Address, at: &Address, at_ms: i64, event: &Event) {
+    pub(super) fn turn_event(&mut self, turn: &Address, envelope: &Envelope) {
         if !self.turns.contains(turn) {
             return;
         }
-        match event {
+        match &envelope.event {
             Event::RequestMade(made) => {
                 let sizes = card::sizes(self.store.ranges(&turn.run_part(), &made.messages));
                 if let Some(card) = self.request_mut(turn) {
@@ -487,10 +434,33 @@ impl Transcript {
             Event::ReplyEnd(end) if end.status == ReplyStatus::Discarded => {
                 self.reasoning_mut(turn).into_iter().for_each(String::clear);
             }
-            _ => {}
+            // Only the turn's card shows these, or `take` has shown them.
+            Event::RunStart(_)
+            | Event::TurnStart(_)
+            | Event::Message(_)
+            | Event::Sent(_)
+            | Event::Wire(_)
+            | Event::RetryWait(_)
+            | Event::ReplyPart(_)
+            | Event::ReplyEnd(_)
+            | Event::Extract(_)
+            | Event::ToolCall(_)
+            | Event::ToolEnd(_)
+            | Event::QuestionAsked(_)
+            | Event::AnswerGiven(_)
+            | Event::MemoryChange(_)
+            | Event::TasksKept(_)
+            | Event::CompactionDone(_)
+            | Event::PlanState(_)
+            | Event::Edit(_)
+            | Event::RunEnd(_)
+            | Event::RunWait(_)
+            | Event::Resume(_)
+            | Event::Notice(_)
+            | Event::Unknown(_) => {}
         }
         for card in self.cards_of(turn) {
-            card.apply(at, at_ms, event);
+            card.apply(envelope);
         }
     }
 }

@@ -56,7 +56,7 @@ impl<'a> Iterator for Pieces<'a> {
         }));
         if let Piece::Turn(turn) = piece {
             let entry = &run.turns[turn];
-            let parted = entry.success().is_some() && self.callers.contains(&entry.address);
+            let parted = entry.state.is_end() && self.callers.contains(&entry.address);
             let end = entry.events.range().end.saturating_sub(1);
             self.next.extend(parted.then_some(Reverse((end, at, Piece::After(turn)))));
         }

@@ -1,7 +1,8 @@
 //! The texts of a card: what search looks through and what copying gives. Exact texts, never rows.
 
-use super::card::{Attempt, Card, MessageStore, Messages, RequestCard, TurnCard};
+use super::card::{Card, MessageStore, Messages, RequestCard, TurnCard};
 use crate::event::{Address, JsonText};
+use crate::record::{Attempt, QuestionRecord};
 use crate::tui::backend::SentMessage;
 
 /// Tells each text of a card, in the order in which the card shows them.
@@ -38,7 +39,7 @@ fn messages(card: &RequestCard, at: &Address, store: &MessageStore, told: &mut d
 }
 
 fn turn(card: &TurnCard, told: &mut dyn FnMut(&str)) {
-    card.attempts.iter().for_each(|attempt| told(&attempt.text));
+    card.record.attempts.iter().for_each(|attempt| told(&attempt.text));
     for call in &card.calls {
         told(&call.name);
         told(&call.args);
@@ -47,27 +48,27 @@ fn turn(card: &TurnCard, told: &mut dyn FnMut(&str)) {
     for call in card.asked_calls() {
         told(&call.args);
     }
-    for (_, question, answer) in &card.questions {
-        told(&question.text);
+    for QuestionRecord { asked, answer, .. } in &card.record.questions {
+        told(&asked.text);
         if let Some(answer) = answer {
             told(answer.value.as_str());
         }
     }
-    if let Some(end) = &card.program {
+    if let Some(end) = &card.record.program_end {
         end.prints.iter().for_each(|print| told(print));
         end.value.iter().for_each(|value| told(value.text()));
         end.error.iter().for_each(|error| told(&error.message));
     }
-    for (name, value) in card.memory.iter().flat_map(|change| &change.set) {
+    for (name, value) in card.record.memory.iter().flat_map(|change| &change.set) {
         told(name);
         told(value.text());
     }
-    for issue in card.checks.iter().flat_map(|check| &check.issues) {
+    for issue in card.record.checks.iter().flat_map(|check| &check.issues) {
         told(&issue.path);
         told(&issue.message);
     }
-    card.notices.iter().for_each(|(_, text)| told(text));
-    card.extract.iter().filter_map(|extract| extract.error.as_ref()).for_each(|error| told(&error.message));
+    card.record.notices.iter().for_each(|notice| told(&notice.text));
+    card.record.extract.iter().filter_map(|extract| extract.error.as_ref()).for_each(|error| told(&error.message));
 }
 
 /// What copying a card gives: the exact text of what it is about.

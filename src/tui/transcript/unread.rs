@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use super::Transcript;
-use super::card::{Card, Part, turn_cards};
+use super::card::{self, Card, Messages, Part, TurnCard, turn_cards};
 use super::places::TurnCells;
-use crate::event::Address;
+use crate::event::{Address, Envelope, Event, Gaps, Notice, NoticeLevel};
 use crate::session::TurnEntry;
+use crate::tui::backend::SentMessage;
 
 /// Turns of a saved session whose bodies are kept beside those that are seen.
 const KEPT_TURNS: usize = 256;
@@ -20,6 +21,60 @@ impl Transcript {
         let place = self.place_of(at);
         self.push(at, Card::Unread(Arc::clone(outline), Part::Whole), true);
         self.turns.insert(at, TurnCells::alone(place));
+    }
+
+    /// The events of an unread turn, and what was sent in it.
+    pub fn read_turn(&mut self, turn: &Address, events: &[Envelope], request: Option<Vec<SentMessage>>) {
+        self.hold(turn);
+        let Some(cells) = self.open_out(turn) else { return };
+        let mut gaps = Gaps::default();
+        let gap_ms: i64 = events.iter().map(|envelope| gaps.before(envelope)).sum();
+        let began =
+            events.iter().find(|envelope| envelope.address == *turn && matches!(envelope.event, Event::TurnStart(_)));
+        let started_ms = began.map_or(0, |envelope| envelope.at_ms.saturating_add(gap_ms));
+        self.keep(cells);
+        self.renew(cells, |part| Card::Turn(Box::new(TurnCard { part, ..TurnCard::begun(turn, started_ms) })));
+        let facts = self.facts.clone();
+        let of_turn = |envelope: &&Envelope| envelope.address.turn_part() == *turn && envelope.run() == turn.run_part();
+        for envelope in events.iter().filter(of_turn).filter(|e| !matches!(e.event, Event::TurnStart(_))) {
+            self.take(envelope);
+        }
+        // Another model is named at the run, in front of the turn that it answers first.
+        let of_run = |envelope: &&Envelope| envelope.address == turn.run_part();
+        for envelope in events.iter().filter(of_run).filter(|e| matches!(e.event, Event::Edit(_))) {
+            self.turn_event(turn, envelope);
+        }
+        self.facts = facts;
+        if let Some(Event::TurnStart(start)) = began.map(|envelope| &envelope.event) {
+            self.cards_of(turn).for_each(|card| card.record.kind.clone_from(&start.kind));
+        }
+        let last_ms = events.last().map_or(0, |envelope| envelope.at_ms);
+        self.cards_of(turn).for_each(|card| card.record.last_ms = last_ms);
+        if let (Some(messages), Some(card)) = (request, self.request_mut(turn)) {
+            card.sizes = card::sizes(&messages);
+            card.messages = Messages::Read(messages);
+        }
+        self.see_all();
+    }
+
+    /// A turn alone, from its events.
+    pub(super) fn take_turn(&mut self, turn: &Address, events: &[Envelope]) {
+        self.start_turn(turn, 0);
+        let of_turn = |envelope: &&Envelope| envelope.address.turn_part() == *turn && envelope.run() == turn.run_part();
+        for envelope in events.iter().filter(of_turn).filter(|e| !matches!(e.event, Event::TurnStart(_))) {
+            self.apply(envelope);
+        }
+    }
+
+    /// What came of reading a turn that could not be read.
+    pub fn fail_turn(&mut self, turn: &Address, message: &str) {
+        let Some(index) = self.turn_index(turn) else { return };
+        if let Card::Unread(_, part) = self.cells[index].card {
+            self.cells[index].card = Card::Turn(Box::new(TurnCard { part, ..TurnCard::begun(turn, 0) }));
+        }
+        if let Some(card) = self.turn_mut(turn) {
+            card.record.notices.push(Notice { level: NoticeLevel::Warning, text: message.to_owned() });
+        }
     }
 
     /// The cells of a turn that is being read: those of its other parts come beside its own. What is seen and selected stays.

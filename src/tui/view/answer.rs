@@ -138,7 +138,8 @@ fn typed(model: &Model, question: &Question, text: &str) -> Option<Typed> {
     let card = transcript.turn_card(&turn)?;
     let tools = transcript.tools_of(&turn);
     let reader = card.reader.clone();
-    Some(Asked { want: card.want.clone(), schema: card.schema.clone(), tools, reader }.reply(text))
+    let schema = card.record.request.as_ref().and_then(|request| request.schema.clone());
+    Some(Asked { want: card.record.want().to_owned(), schema, tools, reader }.reply(text))
 }
 
 /// Its state as a mark and words.

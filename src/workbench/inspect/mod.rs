@@ -20,6 +20,7 @@ use ptc_core::text::estimate_tokens;
 use ptc_core::value::Json;
 
 use crate::event::{Address, Envelope, Event, Tokens};
+use crate::record::Attempts;
 use crate::session::Session;
 
 pub use bench::{Bench, Said};
@@ -269,9 +270,9 @@ impl Turn<'_> {
 
     /// The reply text of the attempt that counts.
     fn reply(&self) -> String {
-        let mut said = crate::event::Said::default();
-        self.events.iter().for_each(|envelope| said.apply(&envelope.event));
-        said.text
+        let mut attempts = Attempts::default();
+        self.events.iter().for_each(|envelope| attempts.apply(&envelope.event));
+        attempts.text().to_owned()
     }
 }
 

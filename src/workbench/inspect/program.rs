@@ -4,7 +4,6 @@ use ptc_core::lisp::format;
 
 use super::{Body, Line, Mark, Part, Turn};
 use crate::event::{Event, ProgramEnd, ProgramStatus};
-use crate::workbench::wording;
 
 /// Columns that a formatted program is given.
 const COLUMNS: usize = 80;
@@ -15,7 +14,7 @@ pub(super) fn text(turn: &Turn<'_>) -> Option<String> {
         Event::Extract(extract) => Some(extract),
         _ => None,
     })?;
-    wording::program(extract, &turn.reply()).map(str::to_owned)
+    extract.program_in(&turn.reply()).map(str::to_owned)
 }
 
 pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {

@@ -4,7 +4,8 @@
 
 use std::collections::HashMap;
 
-use crate::event::{Address, Event, Message, MessagePart, RequestMade, Role, RunText, Source};
+use crate::event::{Address, Event, Message, MessagePart, Replies, RequestMade, Role, Source};
+use crate::record::TurnAttempts;
 use crate::session::Session;
 
 /// A request of more bytes is not read whole.
@@ -78,9 +79,9 @@ pub(super) fn sent(session: &Session, turn: &Address) -> Option<Sent> {
     Some(Sent { made, sections, left_out, too_large: None })
 }
 
-/// What the model said in the turns that the request repeats.
-fn replies(session: &Session, places: &[usize]) -> RunText {
-    let mut replies = RunText::new();
+/// The replies that the request repeats, by turn.
+fn replies(session: &Session, places: &[usize]) -> TurnAttempts {
+    let mut replies = TurnAttempts::new();
     for envelope in places.iter().filter_map(|place| session.event(*place)) {
         replies.entry(envelope.address).or_default().apply(&envelope.event);
     }
@@ -88,7 +89,7 @@ fn replies(session: &Session, places: &[usize]) -> RunText {
 }
 
 /// The sections of a message that was said at this address.
-fn sections(message: &Message, at: &Address, replies: &RunText) -> Vec<Section> {
+fn sections(message: &Message, at: &Address, replies: &TurnAttempts) -> Vec<Section> {
     let turn = |address: &Address| address.turn_number().map_or_else(String::new, |number| format!(" of t{number}"));
     let origin = match message.source {
         Source::Prompt => "agent".to_owned(),
@@ -110,10 +111,10 @@ fn sections(message: &Message, at: &Address, replies: &RunText) -> Vec<Section> 
                 push("result", result.clone(), format!("{name}{}", turn(at)), true);
             }
             MessagePart::Reply { reply } => {
-                let Some(said) = replies.get(reply) else { continue };
+                let Some((text, calls)) = replies.reply(reply) else { continue };
                 let origin = format!("reply{}", turn(reply));
-                push("reply", said.text.clone(), origin.clone(), true);
-                for call in &said.calls {
+                push("reply", text.to_owned(), origin.clone(), true);
+                for call in calls {
                     push("call", call.to_string(), origin.clone(), true);
                 }
             }

@@ -5,12 +5,13 @@ use ptc_core::value::Json;
 
 use super::block::{error, indent, prose};
 use super::{Frame, Laid, Shown, What, repair, wire, work};
-use crate::event::{Check, Extract, ExtractKind, IssueRecord, IssueSeverity, Kept, ModelRecord, ReplyEnd, ReplyStatus};
+use crate::event::{Check, Extract, ExtractKind, IssueRecord, IssueSeverity, ModelRecord, ReplyStatus};
 use crate::model::OtherModel;
+use crate::record::{Attempt, QuestionRecord, Retry};
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::transcript::card::{Attempt, Part, Progress, TurnCard};
+use crate::tui::transcript::card::{Part, Progress, TurnCard};
 use crate::tui::transcript::cell::View;
 use crate::tui::transcript::format::{cached, cost, count, duration, plural, running};
 use crate::tui::transcript::outline::Scope;
@@ -41,13 +42,13 @@ pub(super) fn lay<'a>(card: &'a TurnCard, frame: &Frame<'_>) -> Laid<'a> {
         head.extend(wire::rows(card, frame));
         return head.into();
     }
-    head.extend(indent(work::edits(&card.edits, frame.body()), 3));
-    if let Some(done) = &card.compaction {
+    head.extend(indent(work::edits(&card.record.edits, frame.body()), 3));
+    if let Some(done) = &card.record.compaction {
         head.extend(indent(work::compaction(done, frame.body()), 3));
     }
     let counted = card.counted_attempt(frame.over);
-    let earlier = card.attempts.len() - usize::from(counted.is_some());
-    head.extend(card.attempts.iter().take(earlier).flat_map(|attempt| given_up(attempt, frame)));
+    let earlier = card.record.attempts.len() - usize::from(counted.is_some());
+    head.extend(card.record.attempts.iter().take(earlier).flat_map(|attempt| given_up(attempt, frame)));
     let body = body(card, frame, &mut head);
     let mut tail = before(card, frame);
     if card.part == Part::Whole {
@@ -63,24 +64,27 @@ fn body<'a>(card: &'a TurnCard, frame: &Frame<'_>, head: &mut Vec<Row>) -> Optio
         let attempt = counted.map_or(0, |attempt| attempt.number);
         Shown { what, columns: frame.body(), look: frame.look(look), attempt }
     };
-    let found = card.extract.as_ref().filter(|extract| frame.view == View::Rich && extract.error.is_none());
+    let found = card.record.extract.as_ref().filter(|extract| frame.view == View::Rich && extract.error.is_none());
     if found.is_some()
         && let Some(program) = card.program_text()
     {
         return Some(shown(What::Whole(program.trim_end()), Language::Lisp));
     }
-    if let Some((extract, text)) = found.and_then(|extract| Some((extract, json_text(extract, card.reply())?))) {
+    if let Some((extract, text)) = found
+        .and_then(|extract| Some((extract, extract.found_in(card.reply())?)))
+        .filter(|(extract, _)| extract.kind != ExtractKind::Text)
+    {
         let control = extract.kind == ExtractKind::Control;
         let scope = if control { Scope::Control } else { Scope::All };
         if control {
             let object = ptc_core::value::json::parse(text).unwrap_or_default();
             head.extend(thought(object.get("thought").and_then(Json::as_str).unwrap_or_default(), frame));
         }
-        return Some(shown(What::Value(text.to_owned(), &card.checks, scope), Language::Json));
+        return Some(shown(What::Value(text.to_owned(), &card.record.checks, scope), Language::Json));
     }
     let attempt = counted.filter(|attempt| !attempt.text.is_empty())?;
-    let reading = attempt.reading.as_ref().filter(|_| frame.view == View::Rich);
-    let what = match (card.want.as_str(), reading) {
+    let reading = card.reading(attempt.number).filter(|_| frame.view == View::Rich);
+    let what = match (card.record.want(), reading) {
         ("json", Some(reading)) => What::Reply(&attempt.text, reading, Scope::All),
         ("control_json", Some(reading)) => {
             head.extend(thought(reading.thought().unwrap_or_default(), frame));
@@ -118,12 +122,12 @@ fn header(card: &TurnCard, frame: &Frame<'_>) -> Row {
         right.push(Piece::new(Role::Dim, &format!("{told}  ")));
     }
     right.push(Piece::new(role, &format!("{state:<12}")));
-    let kind = match card.kind.as_str() {
+    let kind = match card.record.kind_name() {
         "must_return" => " · must return",
         "retry" => " · retry",
         _ => "",
     };
-    frame.header(&format!("Turn {}{kind}", card.number)).ending(right)
+    frame.header(&format!("Turn {}{kind}", card.record.number())).ending(right)
 }
 
 /// What the turn cost and how much of it came from the cache, each with the columns from which on the header tells it: below, it
@@ -138,14 +142,12 @@ fn spent(card: &TurnCard, frame: &Frame<'_>) -> Vec<(usize, String)> {
 
 /// The model that was asked at the turn.
 fn asked<'a>(card: &'a TurnCard, frame: &Frame<'a>) -> Option<&'a ModelRecord> {
-    let ends = card.attempts.iter().rev().filter_map(|attempt| attempt.end.as_ref());
-    let by = ends.filter(|end| end.model.as_deref() != Some(ReplyEnd::EDITOR)).find_map(|end| end.by.as_deref());
-    by.or(frame.start.map(|start| &start.model))
+    card.record.other_asked().or(frame.start.map(|start| &start.model))
 }
 
 /// What the reply is written in.
 fn language(card: &TurnCard) -> Language {
-    match card.want.as_str() {
+    match card.record.want() {
         "program" => Language::Lisp,
         "text" => Language::Plain,
         _ => Language::Json,
@@ -207,19 +209,6 @@ fn dimmed(pieces: Vec<Piece>) -> Vec<Piece> {
     pieces.into_iter().map(|piece| Piece::safe(Role::Dim, piece.text)).collect()
 }
 
-/// The JSON that was read, when some was.
-fn json_text<'a>(extract: &'a Extract, reply: &'a str) -> Option<&'a str> {
-    match &extract.repaired {
-        _ if extract.kind == ExtractKind::Text => None,
-        Some(Kept::Whole(text)) => Some(text),
-        Some(Kept::Head { head, .. }) => Some(head),
-        None => {
-            let (start, end) = extract.span?;
-            reply.get(start..end)
-        }
-    }
-}
-
 /// Behind the reply: what the turn is doing, how the reply was read, the calls that were made.
 fn before(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     let columns = frame.body();
@@ -228,18 +217,18 @@ fn before(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     if let Some(line) = going_on(card, progress, frame.now_ms) {
         rows.extend(prose(vec![Piece::literal(Role::Accent, "● ")], &line, Role::Dim, columns));
     }
-    let reading = card.last_attempt().and_then(|attempt| attempt.reading.as_ref());
+    let reading = card.last_attempt().and_then(|attempt| card.reading(attempt.number));
     for remark in reading.filter(|_| progress == Progress::Streaming).map(Reading::remarks).unwrap_or_default() {
         let pieces = vec![Piece::literal(Role::Bad, "✗ "), Piece::new(Role::JsonKey, &format!("{}  ", remark.place))];
         rows.extend(prose(pieces, &remark.message, Role::Text, columns));
     }
-    if let Some(extract) = &card.extract {
+    if let Some(extract) = &card.record.extract {
         rows.extend(read_from(extract, card.reply(), columns));
         rows.extend(repaired(card, extract, columns).filter(|_| frame.view == View::Rich).unwrap_or_default());
     }
     rows.extend(work::calls(card, frame.over, frame.now_ms, columns));
-    for (_, question, answer) in &card.questions {
-        rows.extend(work::question(question, answer.as_ref(), card.end.is_some(), columns));
+    for QuestionRecord { asked, answer, .. } in &card.record.questions {
+        rows.extend(work::question(asked, answer.as_ref(), card.record.end.is_some(), columns));
     }
     rows
 }
@@ -248,41 +237,41 @@ fn before(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
 fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     let columns = frame.body();
     let mut rows = Vec::new();
-    if let Some(end) = &card.program {
+    if let Some(end) = &card.record.program_end {
         rows.extend(work::program(end, card.program_text(), columns));
     }
-    if let Some(change) = &card.memory {
+    if let Some(change) = &card.record.memory {
         rows.extend(work::memory(change, &card.replaced, columns));
     }
-    if let Some(tasks) = &card.tasks {
+    if let Some(tasks) = &card.record.tasks {
         rows.extend(work::tasks(tasks, columns));
     }
-    if let Some(plan) = &card.plan {
+    if let Some(plan) = &card.record.plan {
         rows.extend(work::plan(plan, columns));
     }
-    for check in &card.checks {
+    for check in &card.record.checks {
         rows.extend(issues(check, columns));
     }
     // A stop is told by who stopped it.
     let ended = card.last_attempt().and_then(|attempt| attempt.end.as_ref());
-    let stopped = !card.interrupts.is_empty() && ended.is_some_and(|end| end.status == ReplyStatus::Cancelled);
+    let stopped = !card.record.interrupts.is_empty() && ended.is_some_and(|end| end.status == ReplyStatus::Cancelled);
     if let Some(record) = card.error(frame.over).filter(|_| !stopped) {
         rows.extend(error(record, columns));
     }
-    for interrupt in &card.interrupts {
+    for interrupt in &card.record.interrupts {
         let text = format!("{} by {}", interrupt.reason.name().replace('_', " "), interrupt.by);
         rows.extend(prose(vec![Piece::literal(Role::Bad, "✗ ")], &text, Role::Text, columns));
     }
     // A reply that a person changed is one more attempt.
-    let sent = card.attempts.iter().rev().find_map(|attempt| Some((attempt.sent.as_ref()?, attempt.end.as_ref()?)));
-    if let Some(other) = sent.and_then(|(sent, end)| OtherModel::of(sent, end)) {
+    let sent = card.record.last_sent();
+    if let Some(other) = sent.and_then(|attempt| OtherModel::of(attempt.sent.as_ref()?, attempt.end.as_ref()?)) {
         rows.extend(super::notice("warning", &other.to_string(), columns));
     }
-    for (level, text) in &card.notices {
-        rows.extend(super::notice(level, text, columns));
+    for notice in &card.record.notices {
+        rows.extend(super::notice(notice.level.name(), &notice.text, columns));
     }
-    for (kind, data) in &card.unknown {
-        let text = format!("{kind}  {data}");
+    for unknown in &card.record.unknown {
+        let text = format!("{}  {}", unknown.kind, unknown.data.get());
         rows.extend(prose(vec![Piece::literal(Role::Dim, "? ")], &text, Role::Dim, columns));
     }
     let below: Vec<String> =
@@ -297,7 +286,7 @@ fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
 fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> {
     match progress {
         Progress::Waiting => Some(format!("{}waiting for the model", attempt(card))),
-        Progress::Asked if card.questions.iter().any(|(.., answer)| answer.is_none()) => None,
+        Progress::Asked if card.record.questions.iter().any(|question| question.answer.is_none()) => None,
         Progress::Asked => Some("waiting for you: you are the model".to_owned()),
         Progress::Streaming => {
             let which = attempt(card);
@@ -305,12 +294,12 @@ fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> 
             if attempt.text.is_empty() {
                 return Some(format!("{which}calling {}", wording::cut(&attempt.calling, 120)));
             }
-            let said = match card.want.as_str() {
+            let said = match card.record.want() {
                 "program" => {
                     partial::program(&attempt.text).map_or_else(|| "no program yet".to_owned(), partial::program_state)
                 }
                 "text" => "text".to_owned(),
-                _ => attempt.reading.as_ref().map(|reading| reading.describe(&attempt.text)).unwrap_or_default(),
+                _ => card.reading(attempt.number).map(|reading| reading.describe(&attempt.text)).unwrap_or_default(),
             };
             Some(format!("{which}{} so far, {said}", plural(attempt.text.len() as u64, "byte")))
         }
@@ -320,7 +309,7 @@ fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> 
             calls => Some(format!("{calls} calls at the same time")),
         },
         Progress::Retrying => {
-            let (wait, until_ms) = card.wait.as_ref()?;
+            let Retry { wait, until_ms, .. } = card.record.pending_retry()?;
             let left = crate::event::elapsed_ms(now_ms, *until_ms);
             let asked = if wait.retry_after { ", as the server asked" } else { "" };
             let of = wait.of.map(|of| format!(" of {of}")).unwrap_or_default();

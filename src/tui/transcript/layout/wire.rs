@@ -9,17 +9,18 @@ use super::Frame;
 use super::block::indent;
 use super::block::json_rows;
 use crate::event::Wire;
+use crate::record::Attempt;
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::transcript::card::{Attempt, TurnCard};
+use crate::tui::transcript::card::TurnCard;
 use crate::tui::transcript::format::{duration, plural, size};
 
 /// Decoded bytes of one attempt that are shown; a compressed note may claim to hold more.
 const MOST_BYTES: u64 = 4 << 20;
 
 pub(super) fn rows(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
-    let mut rows: Vec<Row> = card.attempts.iter().flat_map(|attempt| attempt_rows(attempt, frame)).collect();
+    let mut rows: Vec<Row> = card.record.attempts.iter().flat_map(|attempt| attempt_rows(attempt, frame)).collect();
     if rows.is_empty() {
         let text = "nothing went over a wire: this model answers inside the program";
         rows.push(Row::new([Piece::literal(Role::Dim, text)]).indented(3));
