@@ -12,7 +12,7 @@ use ptc_workbench::agent::{Agent, Plan};
 use ptc_workbench::engine::{self, Input, Ports};
 use ptc_workbench::model::{ClosureModel, Request};
 use ptc_workbench::port::{Stop, SystemClock};
-use ptc_workbench::replay::{Outcome, Recording, replay};
+use ptc_workbench::replay::{Recording, ReplayOutcome, replay};
 use ptc_workbench::session::{Header, Recorder, Session, SessionId};
 
 /// An agent that needs all its turns, and the reply that never ends it.
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let recording = Arc::new(Recording::of(&session)?);
         let started = Instant::now();
         let report = runtime.block_on(replay(&recording, None))?;
-        assert_eq!(report.outcome, Outcome::Identical);
+        assert_eq!(report.outcome, ReplayOutcome::Identical);
         println!(
             "{name:<18} {ms:>12} {:>13} {:>13} {:>12} {:>11}",
             per_turn_us(ms, turns),

@@ -18,8 +18,8 @@ use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::engine::{self, Input, Ports};
 use ptc_workbench::model::{ClosureModel, Request};
 use ptc_workbench::port::{Stop, SystemClock};
-use ptc_workbench::replay::{Outcome, Recording, replay};
-use ptc_workbench::session::index::{Catalogue, Query, Reading};
+use ptc_workbench::replay::{Recording, ReplayOutcome, replay};
+use ptc_workbench::session::index::{Catalogue, Query, TermSyntax};
 use ptc_workbench::session::{Header, Marks, Recorder, Session, SessionId};
 use ptc_workbench::tui::backend::{Backend as _, SessionKey};
 use ptc_workbench::tui::live::Live;
@@ -133,7 +133,7 @@ fn list(dir: &Path) {
 
 fn search(dir: &Path, query: &str) -> Result<()> {
     let started = Instant::now();
-    let query = Query::parse(query, Reading::Plain, SystemClock.now())?;
+    let query = Query::parse(query, TermSyntax::Plain, SystemClock.now())?;
     let found = Catalogue::open(dir).find(&query, &Marks::read(dir)?);
     let places: usize = found.iter().map(|found| found.count).sum();
     println!("{:>6} {:>9}   ({} sessions, {places} places)", started.elapsed().as_millis(), peak_mb(), found.len());
@@ -155,7 +155,7 @@ fn replayed(what: &str, turns: u32, mode: &str, reply: String) -> Result<()> {
     let started = Instant::now();
     let recording = Arc::new(Recording::of(&Session::open(&path)?)?);
     let report = runtime.block_on(replay(&recording, None))?;
-    assert_eq!(report.outcome, Outcome::Identical);
+    assert_eq!(report.outcome, ReplayOutcome::Identical);
     println!(
         "  {what:<32}{:>6}   (file {} KB)",
         started.elapsed().as_millis(),

@@ -10,7 +10,7 @@ use super::run::watch;
 use super::{UsageError, exit, out, out_json, safe, safe_line, tell};
 use crate::event::Address;
 use crate::port::Human;
-use crate::replay::{Change, Divergence, Ignored, Outcome, Policy, Report, Rules};
+use crate::replay::{Divergence, EventChange, IgnoreRule, Policy, ReplayOutcome, Report, Rules};
 use crate::session::Session;
 use crate::workbench::{Desk, Missing, Workbench};
 
@@ -22,7 +22,7 @@ pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workben
         return accept(flags, &missing, &session, plain, workbench).await;
     }
     let policy = if flags.lenient { Policy::Lenient } else { Policy::Strict };
-    let ignored = flags.ignore.iter().map(|text| Ignored::parse(text)).collect::<Result<_, _>>();
+    let ignored = flags.ignore.iter().map(|text| IgnoreRule::parse(text)).collect::<Result<_, _>>();
     let ignored = ignored.map_err(|error| UsageError(format!("--ignore: {error}")))?;
     let report = workbench.replay_by(&session, &Rules { policy, ignored }).await?;
     if let Some(damage) = session.damage_report() {
@@ -37,7 +37,7 @@ pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workben
     } else {
         out(&safe(&said(&report, policy)));
     }
-    let differs = matches!(report.outcome, Outcome::Diverged(_));
+    let differs = matches!(report.outcome, ReplayOutcome::Diverged(_));
     Ok(if differs && policy == Policy::Strict { exit::DIVERGED } else { exit::OK })
 }
 
@@ -46,12 +46,12 @@ fn said(report: &Report, policy: Policy) -> String {
     let ignored = if report.ignored > 0 { format!(", {} left out", report.ignored) } else { String::new() };
     let compared = format!("{} derived events compared{ignored}", report.compared);
     match &report.outcome {
-        Outcome::Identical => format!("identical: {compared}"),
-        Outcome::Unfinished { at } => format!("identical up to {at}, where the recording ends: {compared}"),
-        Outcome::Diverged(first) if policy == Policy::Strict => {
+        ReplayOutcome::Identical => format!("identical: {compared}"),
+        ReplayOutcome::Unfinished { at } => format!("identical up to {at}, where the recording ends: {compared}"),
+        ReplayOutcome::Diverged(first) if policy == Policy::Strict => {
             format!("first difference at {first}{}", missed(report))
         }
-        Outcome::Diverged(_) => {
+        ReplayOutcome::Diverged(_) => {
             let count = report.differences.len();
             let all: Vec<_> = report.differences.iter().map(ToString::to_string).collect();
             let missing = missed(report);
@@ -90,7 +90,7 @@ struct DivergenceJson<'a> {
     layer: &'static str,
     event: &'a str,
     difference: String,
-    changes: &'a [Change],
+    changes: &'a [EventChange],
     more: usize,
 }
 
@@ -104,7 +104,7 @@ struct AcceptJson<'a> {
 }
 
 fn replay_json<'a>(session: &'a Session, report: &'a Report) -> ReplayJson<'a> {
-    let first = if let Outcome::Diverged(first) = &report.outcome { Some(first.as_ref()) } else { None };
+    let first = if let ReplayOutcome::Diverged(first) = &report.outcome { Some(first.as_ref()) } else { None };
     let mut differences: Vec<_> = report.differences.iter().map(divergence).collect();
     if differences.is_empty() {
         differences.extend(first.map(divergence));
@@ -121,11 +121,11 @@ fn replay_json<'a>(session: &'a Session, report: &'a Report) -> ReplayJson<'a> {
 }
 
 /// What `--json` calls an outcome.
-fn name(outcome: &Outcome) -> &'static str {
+fn name(outcome: &ReplayOutcome) -> &'static str {
     match outcome {
-        Outcome::Identical => "identical",
-        Outcome::Unfinished { .. } => "unfinished",
-        Outcome::Diverged(_) => "diverged",
+        ReplayOutcome::Identical => "identical",
+        ReplayOutcome::Unfinished { .. } => "unfinished",
+        ReplayOutcome::Diverged(_) => "diverged",
     }
 }
 
@@ -161,9 +161,9 @@ async fn accept(
     workbench: &Workbench,
 ) -> Result<u8, UsageError> {
     let before = workbench.replay(session).await?;
-    let Outcome::Diverged(first) = &before.outcome else {
+    let ReplayOutcome::Diverged(first) = &before.outcome else {
         let said = match &before.outcome {
-            Outcome::Unfinished { at } => format!(
+            ReplayOutcome::Unfinished { at } => format!(
                 "identical up to {at}, where the recording ends: there is nothing to accept; \
                  `ptc-workbench resume {}` goes on from there",
                 safe_line(&flags.session)

@@ -14,7 +14,7 @@ use crate::agent::Step;
 use crate::event::Address;
 use crate::port::Human;
 use crate::session::Session;
-use crate::session::diff::{Divergence, Part};
+use crate::session::diff::{Divergence, TurnPart};
 use crate::workbench::format::plural;
 use crate::workbench::{Desk, Repeats, RerunSpec, Running, Workbench};
 
@@ -148,7 +148,7 @@ struct RerunJson<'a> {
 #[derive(Serialize)]
 struct DivergenceJson<'a> {
     address: &'a Address,
-    part: Option<Part>,
+    part: Option<TurnPart>,
 }
 
 impl<'a> From<&'a Divergence> for DivergenceJson<'a> {

@@ -7,7 +7,7 @@ use super::run::{Doors, Ready};
 use crate::agent::Step;
 use crate::engine;
 use crate::event::{Envelope, Event, QuestionAsked};
-use crate::replay::{Answers, Recording, Resumed};
+use crate::replay::{Answers, Recording, ResumePorts};
 
 /// How a run that may wait came out.
 pub enum Held {
@@ -77,7 +77,7 @@ impl Waiting {
         let step = {
             let input = ready.input();
             let live = doors.ports(&*ready.model);
-            let resumed = Resumed::new(recording, input.address.clone(), live, answers).appending();
+            let resumed = ResumePorts::new(recording, input.address.clone(), live, answers).appending();
             engine::run(&ready.plan, input, &resumed.ports(&doors.told, stop)).await
         };
         held(step, ready, doors, self.events)

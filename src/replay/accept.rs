@@ -1,44 +1,44 @@
-//! A recording made anew: what is computed as it comes out today, what came from outside as it was recorded.
+//! Regenerates a recording: derived events as computed now, inputs as recorded.
 //!
-//! In: the events of a replay. Out: the events of a new session. Times are those of the recording.
+//! In: the events of a replay. Out: the events of a new session, with the recorded times.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 
-use super::{RecordedEdits, RecordedPorts, Recording, ReplayError, carried, input_of, plan_of};
+use super::{RecordedEdits, RecordedPorts, Recording, ReplayError, carry_of, input_of, plan_of};
 use crate::engine::{self, Input};
 use crate::event::{Address, Class, Envelope, Event};
 use crate::port::{Sink, SinkError};
 
-/// Takes an event with a time of its own.
-pub trait Stamped: Send + Sync {
-    /// Numbers and takes it.
-    fn take(&self, at_ms: i64, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>>;
+/// A sink for events with explicit times.
+pub trait TimedSink: Send + Sync {
+    /// Numbers and stores an event.
+    fn store(&self, at_ms: i64, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>>;
 }
 
 /// A sink that writes the new recording.
-pub struct Accepting<'a> {
+pub struct AcceptSink<'a> {
     recording: &'a Recording,
     state: Mutex<State>,
-    sink: &'a dyn Stamped,
+    sink: &'a dyn TimedSink,
     now_ms: fn() -> i64,
 }
 
 struct State {
-    left: HashMap<Address, Vec<Envelope>>,
+    remaining: HashMap<Address, Vec<Envelope>>,
     at_ms: i64,
 }
 
-impl<'a> Accepting<'a> {
-    /// Writes to this sink; `now_ms` tells the time of what is not recorded.
-    pub fn new(recording: &'a Recording, sink: &'a dyn Stamped, now_ms: fn() -> i64) -> Self {
-        Self { recording, state: Mutex::new(State { left: recording.all(), at_ms: 0 }), sink, now_ms }
+impl<'a> AcceptSink<'a> {
+    /// Writes to this sink; `now_ms` returns the time of events that are not recorded.
+    pub fn new(recording: &'a Recording, sink: &'a dyn TimedSink, now_ms: fn() -> i64) -> Self {
+        Self { recording, state: Mutex::new(State { remaining: recording.all(), at_ms: 0 }), sink, now_ms }
     }
 
-    /// What is written for an event, and whether that repeats the recording.
-    fn written(&self, address: &Address, event: &Event) -> Vec<(i64, Address, Event)> {
+    /// Returns the events to write for an event of the replay.
+    fn events_to_write(&self, address: &Address, event: &Event) -> Vec<(i64, Address, Event)> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let recorded = state.take(address, event);
         if let Some(last) = recorded.last() {
@@ -52,8 +52,8 @@ impl<'a> Accepting<'a> {
         if let Event::ProgramEnd(end) = event
             && end.interrupted
         {
-            // What happened inside is not made again.
-            let inside = self.recording.below(address).into_iter();
+            // Events inside an interrupted program are copied.
+            let inside = self.recording.events_within(address).into_iter();
             all.extend(inside.map(|envelope| (envelope.at_ms, envelope.address, envelope.event)));
         }
         match event.class() {
@@ -68,51 +68,51 @@ impl<'a> Accepting<'a> {
         all
     }
 
-    /// Is it a part of an attempt that is recorded? All of its parts were written with the first one.
+    /// Returns whether this is a part of a recorded attempt; all of its parts were written with the first one.
     fn repeats_part(&self, address: &Address, event: &Event) -> bool {
         let Event::ReplyPart(part) = event else { return false };
         let same = |known: &Envelope| matches!(&known.event, Event::ReplyPart(other) if other.attempt == part.attempt);
         self.recording.at(address).iter().any(same)
     }
 
-    /// Is nothing recorded at the turn of this address?
+    /// Returns whether nothing is recorded for the turn of this address.
     fn is_new(&self, address: &Address) -> bool {
         self.recording.at(&address.turn_part()).is_empty()
     }
 }
 
 impl State {
-    /// The recorded events that this one stands for: one of its kind; of the parts of a reply all of the attempt.
+    /// Removes the recorded events that correspond to this one: one of its kind, or all reply parts of the attempt.
     fn take(&mut self, address: &Address, event: &Event) -> Vec<Envelope> {
-        let Some(left) = self.left.get_mut(address) else { return Vec::new() };
+        let Some(remaining) = self.remaining.get_mut(address) else { return Vec::new() };
         if let Event::ReplyPart(part) = event {
             let same =
                 |known: &Envelope| matches!(&known.event, Event::ReplyPart(other) if other.attempt == part.attempt);
-            return left.extract_if(.., |known| same(known)).collect();
+            return remaining.extract_if(.., |known| same(known)).collect();
         }
-        let place = left.iter().position(|known| known.event.kind() == event.kind());
-        place.map(|place| left.remove(place)).into_iter().collect()
+        let index = remaining.iter().position(|known| known.event.kind() == event.kind());
+        index.map(|index| remaining.remove(index)).into_iter().collect()
     }
 }
 
-impl Sink for Accepting<'_> {
+impl Sink for AcceptSink<'_> {
     fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
         Box::pin(async move {
-            let mut told = Envelope { seq: 0, at_ms: 0, address: address.clone(), event: event.clone() };
-            for (at_ms, at, written) in self.written(&address, &event) {
-                told = self.sink.take(at_ms, at, written).await?;
+            let mut last = Envelope { seq: 0, at_ms: 0, address: address.clone(), event: event.clone() };
+            for (at_ms, at, written) in self.events_to_write(&address, &event) {
+                last = self.sink.store(at_ms, at, written).await?;
             }
-            Ok(Envelope { address, event, ..told })
+            Ok(Envelope { address, event, ..last })
         })
     }
 }
 
-/// Takes events into memory.
+/// A sink that collects events in memory.
 #[derive(Default)]
-struct Collected(Mutex<Vec<Envelope>>);
+struct MemorySink(Mutex<Vec<Envelope>>);
 
-impl Stamped for Collected {
-    fn take(&self, at_ms: i64, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
+impl TimedSink for MemorySink {
+    fn store(&self, at_ms: i64, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let envelope = Envelope { seq: all.len() as u64 + 1, at_ms, address, event };
         all.push(envelope.clone());
@@ -120,16 +120,16 @@ impl Stamped for Collected {
     }
 }
 
-/// The events of a recording with what is computed as it comes out today, by nothing but what is recorded.
-pub async fn made_anew(recording: &Arc<Recording>) -> Result<Vec<Envelope>, ReplayError> {
+/// Regenerates the events of a recording, using nothing but the recording.
+pub async fn regenerate(recording: &Arc<Recording>) -> Result<Vec<Envelope>, ReplayError> {
     let edits = RecordedEdits::of(recording).map_err(|message| ReplayError { message })?;
-    let collected = Collected::default();
-    let sink = Accepting::new(recording, &collected, || 0);
+    let collected = MemorySink::default();
+    let sink = AcceptSink::new(recording, &collected, || 0);
     let mut carries = HashMap::new();
     for run in recording.runs() {
         let plan = plan_of(recording, &run)?;
         let Some(start) = recording.run_start(&run) else { continue };
-        let input = Input { continues: carried(start, &carries), ..input_of(&run, start) };
+        let input = Input { continues: carry_of(start, &carries), ..input_of(&run, start) };
         let ports = RecordedPorts::new(Arc::clone(recording), run.clone(), &edits);
         let (_, carry) = engine::run_carrying(&plan, input, &ports.with_sink(&sink)).await;
         carries.insert(run, carry);

@@ -1,7 +1,9 @@
-//! Adopting a recording: going on from it although the program computes something in it differently today, after an upgrade say.
+//! Adopts a recording: continues it although this version computes some events differently, for example after an
+//! upgrade.
 //!
-//! In: a recording. Out: what its runs left, with everything recorded as the truth, and the differences, to be told; or the first place
-//! where the run itself takes another course, so that the recorded answers do not fit any more. It must never write anything.
+//! In: a recording. Out: what its runs pass on, based on the recorded events, and the differences to report; or the
+//! first difference that changes the course of the run, so that the recorded answers no longer apply. It must never
+//! write anything.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,26 +14,26 @@ use super::{Recording, ReplayError, replay_by};
 use crate::engine::Carry;
 use crate::event::Address;
 
-/// Places that a notice names.
+/// Maximum number of differences in a notice.
 const NAMED: usize = 3;
 
-/// A recording from which somebody may go on.
+/// A recording that can be continued.
 #[derive(Debug, Default)]
-pub struct Adopted {
-    /// What comes out differently today, in the order in which it came up; what is recorded counts.
+pub struct AdoptedRecording {
+    /// Events that are computed differently now, in order; the recorded ones are used.
     pub differences: Vec<Divergence>,
-    /// What each root run left for one that continues it.
+    /// What each root run passes on to a continuing run.
     pub carries: HashMap<Address, Carry>,
 }
 
-/// Why nobody can go on from a recording.
+/// Reason why a recording cannot be continued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AdoptError {
     /// It cannot be replayed at all.
     Replay(ReplayError),
-    /// From here on the run takes another course than the recorded one.
+    /// The run takes another course than the recorded one from here on.
     Course(Box<Divergence>),
-    /// Events of this run are lost; the text says which.
+    /// Events of this run are lost, as described.
     Lost(Address, String),
     /// The recorded answer at this address is lost.
     Unanswered(Address),
@@ -43,32 +45,33 @@ impl std::fmt::Display for AdoptError {
             Self::Replay(error) => error.fmt(f),
             Self::Course(divergence) => write!(f, "first difference at {divergence}"),
             Self::Lost(run, text) => write!(f, "{run}: {text}"),
-            Self::Unanswered(at) => write!(f, "the recording holds no answer at {at}"),
+            Self::Unanswered(at) => write!(f, "the recording has no answer at {at}"),
         }
     }
 }
 
 impl std::error::Error for AdoptError {}
 
-impl Adopted {
-    /// What is told about the differences; `None` when there are none. `session` is what they are listed of.
+impl AdoptedRecording {
+    /// Returns a notice about the differences; `None` when there are none. `session` is the name for the suggested
+    /// command.
     pub fn notice(&self, session: &str) -> Option<String> {
-        let places: Vec<String> = self.differences.iter().take(NAMED).map(Divergence::place).collect();
+        let addresses: Vec<String> = self.differences.iter().take(NAMED).map(Divergence::describe_location).collect();
         let more = self.differences.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        (!places.is_empty()).then(|| {
+        (!addresses.is_empty()).then(|| {
             format!(
-                "not everything up to here comes out today as it is recorded, and what is recorded counts: {}{more}; `ptc-workbench replay {session} --lenient` shows the differences",
-                places.join(", ")
+                "this version computes some recorded events differently and uses the recorded ones: {}{more}; `ptc-workbench replay {session} --lenient` shows the differences",
+                addresses.join(", ")
             )
         })
     }
 }
 
-/// Replays a recording with what is recorded as the truth.
+/// Replays a recording and uses the recorded events where they differ.
 ///
-/// Errors: going on would not go on with what is recorded.
-pub async fn adopt(recording: &Arc<Recording>) -> Result<Adopted, AdoptError> {
+/// Errors: the continued run would not follow the recording.
+pub async fn adopt(recording: &Arc<Recording>) -> Result<AdoptedRecording, AdoptError> {
     let rules = Rules { policy: Policy::Lenient, ..Rules::strict() };
     let (report, carries) = replay_by(&rules, recording, None).await.map_err(AdoptError::Replay)?;
     for run in recording.runs() {
@@ -76,15 +79,15 @@ pub async fn adopt(recording: &Arc<Recording>) -> Result<Adopted, AdoptError> {
             return Err(AdoptError::Lost(run.clone(), text.to_owned()));
         }
     }
-    // What is read from the last reply decides what is done next: nothing that follows is recorded yet.
-    let read_otherwise =
+    // Extraction from the last reply decides what happens next, and nothing after it is recorded.
+    let extracts_differently =
         |found: &Divergence| found.layer == Layer::Extraction && !recording.is_turn_over(&found.address);
-    let leads_elsewhere = |found: &&Divergence| found.is_of_course() || read_otherwise(found);
-    if let Some(elsewhere) = report.differences.iter().find(leads_elsewhere) {
-        return Err(AdoptError::Course(Box::new(elsewhere.clone())));
+    let changes_run = |found: &&Divergence| found.changes_course() || extracts_differently(found);
+    if let Some(divergence) = report.differences.iter().find(changes_run) {
+        return Err(AdoptError::Course(Box::new(divergence.clone())));
     }
     if let Some(at) = report.missing.iter().find(|at| recording.is_turn_over(at)) {
         return Err(AdoptError::Unanswered(at.clone()));
     }
-    Ok(Adopted { differences: report.differences, carries })
+    Ok(AdoptedRecording { differences: report.differences, carries })
 }

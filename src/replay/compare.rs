@@ -1,43 +1,43 @@
 //! The comparer: compares every derived event with the recorded one at the same address.
 //!
-//! In: events as they are computed now. Out: the event that counts for each, and what differs. By a lenient rule the recorded event counts,
-//! so that the engine continues with the recorded messages.
+//! In: computed events. Out: the event to use for each, and the differences. With lenient rules the recorded event is
+//! used, so that the engine continues with the recorded messages.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-use super::difference::{Change, Difference, differences};
+use super::difference::{EventChange, EventDifference, differences};
 use super::layer::{Layer, Policy, Rules};
 use super::recording::is_of_begun_turn;
-use super::{Outcome, Recording};
+use super::{Recording, ReplayOutcome};
 use crate::event::{Address, Class, Envelope, Event, ReplyStatus, RunEnd};
 use crate::port::SinkError;
 
-/// A derived event that came out differently.
+/// A derived event that differs from the recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
-    /// Where.
+    /// Its address.
     pub address: Address,
-    /// Which layer.
+    /// Its layer.
     pub layer: Layer,
-    /// Kind of the event.
+    /// Its kind.
     pub kind: String,
-    /// Where inside the event's data, and both sides there.
-    pub difference: Difference,
+    /// The differing paths with both values.
+    pub difference: EventDifference,
 }
 
 impl Divergence {
-    /// Where it is, in one line: `r0/t1 (turn 1, layer check, event check)`.
-    pub fn place(&self) -> String {
+    /// Describes its location in one line: `r0/t1 (turn 1, layer check, event check)`.
+    pub fn describe_location(&self) -> String {
         let turn = self.address.turn_number().map(|number| format!("turn {number}, ")).unwrap_or_default();
         format!("{} ({turn}layer {}, event {})", self.address, self.layer, self.kind)
     }
 }
 
 impl Divergence {
-    /// Does the run itself take another course: did something happen on one side only, or is another tool called?
-    pub(super) fn is_of_course(&self) -> bool {
+    /// Returns whether the run takes another course: an event exists on one side only, or another tool is called.
+    pub(super) fn changes_course(&self) -> bool {
         let another_tool = |path: &str| self.kind == "tool.call" && path == "name";
         self.difference.changes.iter().any(|change| change.path.is_empty() || another_tool(&change.path))
     }
@@ -45,34 +45,34 @@ impl Divergence {
 
 impl std::fmt::Display for Divergence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:\n{}", self.place(), self.difference)
+        write!(f, "{}:\n{}", self.describe_location(), self.difference)
     }
 }
 
 struct State {
     recorded: HashMap<Address, VecDeque<Event>>,
-    /// What ended a replay before its run did.
-    ended: Option<Outcome>,
-    /// The first answer that the recording does not have: where all that follows from it came out as recorded, its line is lost.
+    /// The outcome of a replay that ended before its run.
+    ended: Option<ReplayOutcome>,
+    /// The first reply or result that is not recorded. If all events after it are as recorded, its line is lost.
     unrecorded: Option<Divergence>,
-    found: Found,
+    found: RunComparison,
     seq: u64,
 }
 
-/// What a comparison found.
+/// Result of a comparison.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    /// Derived events compared.
+pub(super) struct RunComparison {
+    /// Number of compared derived events.
     pub(super) compared: usize,
-    /// The differences, in the order in which they came up.
+    /// Differences in the order of occurrence.
     pub(super) differences: Vec<Divergence>,
-    /// Events whose differences were left out by a rule.
+    /// Number of events with ignored differences.
     pub(super) ignored: usize,
-    /// Replies and results that were wanted now and are not recorded.
+    /// Replies and results that were needed and are not recorded.
     pub(super) missing: Vec<Address>,
 }
 
-/// Sees the events of a replay as they count.
+/// Callback for the effective events of a replay.
 pub type Watch<'w> = &'w (dyn Fn(&Envelope) + Send + Sync);
 
 /// Compares one run.
@@ -85,46 +85,46 @@ pub(super) struct Comparer<'a> {
     recording: &'a Recording,
 }
 
-/// What follows from one event.
+/// Result for one event.
 enum Verdict {
-    /// It is as recorded, or nobody cares.
+    /// Equal or ignored.
     Same,
-    /// It differs; the recorded one counts.
-    Adopted,
+    /// Different; the recorded event is used.
+    Recorded,
     /// The replay ends here.
-    End(Outcome),
+    End(ReplayOutcome),
 }
 
 impl<'a> Comparer<'a> {
     pub(super) fn new(recording: &'a Recording, run: &Address, rules: &'a Rules, watch: Option<Watch<'a>>) -> Self {
         let recorded = recording.derived(run).into_iter().map(|(address, events)| (address, events.into())).collect();
-        let state = State { recorded, ended: None, unrecorded: None, found: Found::default(), seq: 0 };
+        let state = State { recorded, ended: None, unrecorded: None, found: RunComparison::default(), seq: 0 };
         let (run, is_over) = (run.clone(), recording.is_over(run));
         Self { state: Mutex::new(state), run, is_over, rules, watch, recording }
     }
 
-    /// Compares an event and returns the one that counts, with the recorded time. Errors: the replay ends here.
+    /// Compares an event and returns the effective one with the recorded time. Fails when the replay ends here.
     pub(super) fn settle(&self, address: &Address, event: Event) -> Result<Envelope, SinkError> {
-        let envelope = self.judged(address, event)?;
+        let envelope = self.compare_event(address, event)?;
         if let Some(watch) = self.watch {
             watch(&envelope);
         }
         Ok(envelope)
     }
 
-    fn judged(&self, address: &Address, mut event: Event) -> Result<Envelope, SinkError> {
+    fn compare_event(&self, address: &Address, mut event: Event) -> Result<Envelope, SinkError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        // What parallel branches still tell while they are stopped says nothing about the recording.
+        // Events of parallel branches that are being stopped are not compared.
         if state.ended.is_some() {
             return Err(SinkError::Diverged);
         }
         if event.class() == Class::Derived {
             let recorded = state.recorded.get_mut(address).and_then(|left| self.counterpart(left, &event));
             state.found.compared += usize::from(recorded.is_some());
-            let is_behind = recorded.is_none() && self.is_behind(address, &event, &state.recorded);
-            match self.judge(address, recorded.as_ref(), &event, is_behind, &mut state.found) {
+            let is_passed = recorded.is_none() && self.is_passed(address, &event, &state.recorded);
+            match self.verdict(address, recorded.as_ref(), &event, is_passed, &mut state.found) {
                 Verdict::Same => {}
-                Verdict::Adopted => event = recorded.filter(|old| old.kind() == event.kind()).unwrap_or(event),
+                Verdict::Recorded => event = recorded.filter(|old| old.kind() == event.kind()).unwrap_or(event),
                 Verdict::End(outcome) => {
                     state.ended = Some(outcome);
                     return Err(SinkError::Diverged);
@@ -132,12 +132,12 @@ impl<'a> Comparer<'a> {
             }
         } else if self.is_missing(address, &event) {
             state.found.missing.push(address.clone());
-            state.unrecorded.get_or_insert_with(|| lost(address, &event));
-        } else if self.has_lost(address, &event) {
-            let divergence = lost(address, &event);
+            state.unrecorded.get_or_insert_with(|| lost_event(address, &event));
+        } else if self.is_lost_start(address, &event) {
+            let divergence = lost_event(address, &event);
             state.found.differences.push(divergence.clone());
             if self.rules.policy == Policy::Strict {
-                state.ended = Some(Outcome::Diverged(Box::new(divergence)));
+                state.ended = Some(ReplayOutcome::Diverged(Box::new(divergence)));
                 return Err(SinkError::Diverged);
             }
         }
@@ -146,25 +146,25 @@ impl<'a> Comparer<'a> {
         Ok(Envelope { seq: state.seq, at_ms, address: address.clone(), event })
     }
 
-    /// The recorded event that this one is held against.
+    /// Takes the recorded event to compare this one with.
     fn counterpart(&self, left: &mut VecDeque<Event>, now: &Event) -> Option<Event> {
         let same = |event: &Event| event.kind() == now.kind() && Layer::of(event) == Layer::of(now);
         if self.rules.policy == Policy::Lenient {
-            return left.iter().position(same).and_then(|place| left.remove(place));
+            return left.iter().position(same).and_then(|index| left.remove(index));
         }
         if left.front().is_some_and(same) {
             return left.pop_front();
         }
-        if self.rules.leaves_out_all(Layer::of(now)) {
+        if self.rules.ignores_layer(Layer::of(now)) {
             return None;
         }
-        while left.front().is_some_and(|event| !same(event) && self.rules.leaves_out_all(Layer::of(event))) {
+        while left.front().is_some_and(|event| !same(event) && self.rules.ignores_layer(Layer::of(event))) {
             left.pop_front();
         }
         left.pop_front()
     }
 
-    /// Is it an answer that the recording does not have?
+    /// Returns whether this is a reply or result that the recording does not have.
     fn is_missing(&self, address: &Address, event: &Event) -> bool {
         let holds = |kind: &str| self.recording.at(address).iter().any(|known| known.event.kind() == kind);
         match event {
@@ -174,8 +174,8 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// Is it the start of something that the recording holds without its start?
-    fn has_lost(&self, address: &Address, event: &Event) -> bool {
+    /// Returns whether this is a start event whose line is missing in the recording.
+    fn is_lost_start(&self, address: &Address, event: &Event) -> bool {
         let known = self.recording.at(address);
         match event {
             Event::TurnStart(_) => self.recording.turn_start(address).is_none() && known.iter().any(is_of_begun_turn),
@@ -186,71 +186,72 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// Does the event come at a place that the recording had left behind: in a turn that ended, or as the end of a run that went on?
-    fn is_behind(&self, address: &Address, now: &Event, left: &HashMap<Address, VecDeque<Event>>) -> bool {
-        let goes_on = || {
-            // How far parallel branches came when a run was stopped is chance.
+    /// Returns whether the recording had already passed this point: in a turn that ended, or at the end of a run that
+    /// continued.
+    fn is_passed(&self, address: &Address, now: &Event, left: &HashMap<Address, VecDeque<Event>>) -> bool {
+        let continues = || {
+            // The progress of parallel branches of a stopped run is not deterministic.
             let of_run = |at: &Address| at.turn_number().is_some() && !at.is_in_branch() && at.run_part() == *address;
             left.iter().any(|(at, events)| !events.is_empty() && of_run(at))
         };
-        self.recording.is_turn_over(address) || matches!(now, Event::RunEnd(_)) && goes_on()
+        self.recording.is_turn_over(address) || matches!(now, Event::RunEnd(_)) && continues()
     }
 
-    fn judge(
+    fn verdict(
         &self,
         address: &Address,
         recorded: Option<&Event>,
         now: &Event,
-        is_behind: bool,
-        found: &mut Found,
+        is_passed: bool,
+        found: &mut RunComparison,
     ) -> Verdict {
-        let now = &*as_recorded_then(recorded, now);
+        let now = &*as_older_version(recorded, now);
         if recorded == Some(now) {
             return Verdict::Same;
         }
-        if recorded.is_none() && !self.is_over && !is_behind {
-            return Verdict::End(Outcome::Unfinished { at: address.clone() });
+        if recorded.is_none() && !self.is_over && !is_passed {
+            return Verdict::End(ReplayOutcome::Unfinished { at: address.clone() });
         }
         match (self.divergence(address, recorded, Some(now)), self.rules.policy) {
             (None, _) => {
                 found.ignored += 1;
-                Verdict::Adopted
+                Verdict::Recorded
             }
             (Some(divergence), Policy::Strict) => {
                 found.differences.push(divergence.clone());
-                Verdict::End(Outcome::Diverged(Box::new(divergence)))
+                Verdict::End(ReplayOutcome::Diverged(Box::new(divergence)))
             }
             (Some(divergence), Policy::Lenient) => {
                 found.differences.push(divergence);
-                Verdict::Adopted
+                Verdict::Recorded
             }
         }
     }
 
-    /// What differs; `None` when the rules leave all of it out.
+    /// Returns the difference of two events; `None` when the rules ignore all of it.
     fn divergence(&self, address: &Address, recorded: Option<&Event>, now: Option<&Event>) -> Option<Divergence> {
         let other = recorded.filter(|old| now.is_none_or(|now| old.kind() != now.kind()));
         let event = other.or(now)?;
         let layer = Layer::of(event);
-        let difference = differences(recorded, now, &|path| !self.rules.leaves_out(layer, path))?;
+        let difference = differences(recorded, now, &|path| !self.rules.ignores(layer, path))?;
         let is_alone = recorded.is_none() || now.is_none();
-        if is_alone && self.rules.leaves_out_all(layer) {
+        if is_alone && self.rules.ignores_layer(layer) {
             return None;
         }
         let kind = now.unwrap_or(event).kind().to_owned();
         Some(Divergence { address: address.clone(), layer, kind, difference })
     }
 
-    /// The first place of the run where events are missing from a session that was recovered.
+    /// Returns the first gap of a recovered session in this run.
     fn gap(&self) -> Option<Divergence> {
         let text = self.recording.gap(&self.run)?.to_owned();
-        let change = Change { path: String::new(), recorded: Some(text), now: None, diff: None };
-        let difference = Difference { changes: vec![change], more: 0 };
+        let change = EventChange { path: String::new(), recorded: Some(text), now: None, diff: None };
+        let difference = EventDifference { changes: vec![change], more: 0 };
         Some(Divergence { address: self.run.clone(), layer: Layer::Step, kind: "notice".to_owned(), difference })
     }
 
-    /// How the run came out, and what was found.
-    pub(super) fn finish(self) -> (Outcome, Found) {
+    /// Returns the outcome and the result of the comparison.
+    pub(super) fn finish(self) -> (ReplayOutcome, RunComparison) {
         let (over, recorded, unrecorded) = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             (state.ended.take(), std::mem::take(&mut state.recorded), state.unrecorded.take())
@@ -261,48 +262,48 @@ impl<'a> Comparer<'a> {
             .collect();
         left.sort_by(|one, other| one.0.cmp(&other.0));
         let gap = self.gap();
-        // What a turn holds that has ended had to come out; what one holds that had not ended may not.
-        let had_to = |at: &Address| match &over {
+        // Events of an ended turn must be computed; those of an open turn need not.
+        let is_required = |at: &Address| match &over {
             None if self.is_over => true,
-            None | Some(Outcome::Unfinished { .. }) => self.recording.is_root_turn_over(at),
+            None | Some(ReplayOutcome::Unfinished { .. }) => self.recording.is_root_turn_over(at),
             Some(_) => false,
         };
-        let unmade = left.iter().filter(|(at, _)| had_to(at));
-        let mut unmade: Vec<_> = unmade.filter_map(|(at, event)| self.divergence(at, Some(event), None)).collect();
+        let missing = left.iter().filter(|(at, _)| is_required(at));
+        let mut missing: Vec<_> = missing.filter_map(|(at, event)| self.divergence(at, Some(event), None)).collect();
         let mut state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         if self.rules.policy == Policy::Strict {
-            unmade.truncate(1);
+            missing.truncate(1);
         }
-        state.found.differences.extend(unmade);
+        state.found.differences.extend(missing);
         if state.found.differences.is_empty() {
-            let unrecorded = unrecorded.filter(|lost| had_to(&lost.address));
+            let unrecorded = unrecorded.filter(|lost| is_required(&lost.address));
             state.found.differences.extend(unrecorded.or(gap));
         }
         let outcome = match (over, state.found.differences.first(), left.first()) {
             (Some(outcome), ..) if state.found.differences.is_empty() => outcome,
-            (_, Some(first), _) => Outcome::Diverged(Box::new(first.clone())),
-            // Which calls parallel branches still made when one began to wait is chance.
-            (_, None, Some((address, _))) if !self.is_over => Outcome::Unfinished { at: address.clone() },
-            (_, None, _) => Outcome::Identical,
+            (_, Some(first), _) => ReplayOutcome::Diverged(Box::new(first.clone())),
+            // How many calls parallel branches still made before waiting is not deterministic.
+            (_, None, Some((address, _))) if !self.is_over => ReplayOutcome::Unfinished { at: address.clone() },
+            (_, None, _) => ReplayOutcome::Identical,
         };
         (outcome, state.found)
     }
 }
 
-/// An event that came out and is not in the recording.
-fn lost(address: &Address, event: &Event) -> Divergence {
-    let change = Change {
+/// Returns the difference for a computed event that is not recorded.
+fn lost_event(address: &Address, event: &Event) -> Divergence {
+    let change = EventChange {
         path: String::new(),
-        recorded: Some(format!("what follows from the event {}, and not the event: its line is lost", event.kind())),
+        recorded: Some(format!("events that follow from {}, but not that event: its line is lost", event.kind())),
         now: Some(format!("the event {}", event.kind())),
         diff: None,
     };
-    let difference = Difference { changes: vec![change], more: 0 };
+    let difference = EventDifference { changes: vec![change], more: 0 };
     Divergence { address: address.clone(), layer: Layer::of(event), kind: event.kind().to_owned(), difference }
 }
 
-/// The event of now without what a recording of an earlier version does not say: the journal that a run leaves.
-fn as_recorded_then<'e>(recorded: Option<&Event>, now: &'e Event) -> Cow<'e, Event> {
+/// Removes from a computed event what older recordings do not contain: the journal of a run's end.
+fn as_older_version<'e>(recorded: Option<&Event>, now: &'e Event) -> Cow<'e, Event> {
     match (recorded, now) {
         (Some(Event::RunEnd(old)), Event::RunEnd(end)) if old.journal.is_none() && end.journal.is_some() => {
             Cow::Owned(RunEnd { journal: None, ..end.clone() }.into())

@@ -1,6 +1,7 @@
-//! The model `demo`: answers from the example recordings by agent, mode, turn and attempt, with their timing.
+//! The model `demo`: replies from the example recordings by agent, mode, turn and attempt, with their timing.
 //!
-//! In: a request, also of an agent below. Out: the recorded reply, tool calls included. It must never look for exactly the same request.
+//! In: a request of a root or child run. Out: the recorded reply, tool calls included. It must not require an identical
+//! request.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,29 +9,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::future::BoxFuture;
 
 use super::Recording;
-use super::ports::{Telling, tell};
-use super::recorded::{sent, spoken};
+use super::exact::{request_texts, sent_texts};
+use super::ports::{ReplyPace, play_reply};
 use crate::event::{Address, ModelRecord, Role, RunStart};
 use crate::model::{Call, ErrorClass, Model, ModelError, ModelEvent, Reply, Request};
 
-/// Answers from a set of recordings, also when the prompt was edited; it says so.
-pub struct Demo {
+/// Replies from a set of recordings, also to edited prompts, which it reports.
+pub struct DemoModel {
     recordings: Vec<Arc<Recording>>,
-    /// Which recorded run answers for each run that was asked for.
-    taken: Mutex<HashMap<Address, Place>>,
+    /// The recorded run that answers for each requested run.
+    chosen: Mutex<HashMap<Address, RunLocation>>,
 }
 
-/// A recorded run: the recording's number and the run's address in it.
-type Place = (usize, Address);
+/// A recorded run: the index of its recording and its address there.
+type RunLocation = (usize, Address);
 
-impl Demo {
-    /// Answers from these recordings. Of several runs that fit, the one with the same opening counts, then one in the recording
-    /// that answers for the agent above, then one at the same address, then the last.
+impl DemoModel {
+    /// Creates a model that replies from these recordings. Of several matching runs it prefers one with the same
+    /// opening messages, then one in the recording of the parent run, then one at the same address, then the last.
     pub fn new(recordings: Vec<Arc<Recording>>) -> Self {
-        Self { recordings, taken: Mutex::default() }
+        Self { recordings, chosen: Mutex::default() }
     }
 
-    /// Agents and modes that can be answered.
+    /// Returns the recorded agents and modes.
     pub fn known(&self) -> Vec<(String, String)> {
         let mut known: Vec<_> =
             self.starts().map(|(_, start)| (start.agent.name.clone(), start.mode.clone())).collect();
@@ -39,8 +40,8 @@ impl Demo {
         known
     }
 
-    /// Every recorded run and how it started.
-    fn starts(&self) -> impl Iterator<Item = (Place, &RunStart)> {
+    /// Returns every recorded run with its start event.
+    fn starts(&self) -> impl Iterator<Item = (RunLocation, &RunStart)> {
         self.recordings.iter().enumerate().flat_map(|(number, recording)| {
             let runs = recording.all_runs().iter();
             runs.filter_map(move |run| Some(((number, run.clone()), recording.run_start(run)?)))
@@ -49,39 +50,39 @@ impl Demo {
 
     fn find(&self, request: &Request) -> Result<(&Arc<Recording>, Address), ModelError> {
         let run = request.address.run_part();
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
         let again = taken.get(&run).filter(|_| request.turn() > 1).cloned();
         let above = if run.is_call() { taken.get(&run.run_part()).map(|(number, _)| *number) } else { None };
         let place = again
             .or_else(|| self.best(request, above))
-            .or_else(|| self.below(&run, above))
-            .ok_or_else(|| self.nothing(request))?;
+            .or_else(|| self.child_run(&run, above))
+            .ok_or_else(|| self.no_recording(request))?;
         taken.insert(run, place.clone());
-        let recording = self.recordings.get(place.0).ok_or_else(|| self.nothing(request))?;
+        let recording = self.recordings.get(place.0).ok_or_else(|| self.no_recording(request))?;
         Ok((recording, place.1))
     }
 
-    /// The best of the runs of that agent in that mode.
-    fn best(&self, request: &Request, above: Option<usize>) -> Option<Place> {
+    /// Returns the best match among the runs of this agent and mode.
+    fn best(&self, request: &Request, above: Option<usize>) -> Option<RunLocation> {
         let run = request.address.run_part();
-        let opening = opening(spoken(request));
+        let opening = opening(request_texts(request));
         let fits = |start: &RunStart| start.agent.name == request.agent && start.mode == request.mode;
-        let rank = |place: &Place| {
+        let rank = |place: &RunLocation| {
             let recording = self.recordings.get(place.0);
             let was = recording.and_then(|recording| recording.request(&place.1.turn(1)));
-            (was.is_some_and(|was| sent(&was) == opening), above == Some(place.0), place.1 == run)
+            (was.is_some_and(|was| sent_texts(&was) == opening), above == Some(place.0), place.1 == run)
         };
         self.starts().filter(|(_, start)| fits(start)).map(|(place, _)| place).max_by_key(rank)
     }
 
-    /// What the recording of the agent above holds at this address.
-    fn below(&self, run: &Address, above: Option<usize>) -> Option<Place> {
+    /// Returns the run at this address in the parent's recording.
+    fn child_run(&self, run: &Address, above: Option<usize>) -> Option<RunLocation> {
         let number = above?;
         let holds = self.recordings.get(number)?.run_start(run).is_some();
         holds.then(|| (number, run.clone()))
     }
 
-    fn nothing(&self, request: &Request) -> ModelError {
+    fn no_recording(&self, request: &Request) -> ModelError {
         let all = self.known();
         let modes =
             |agents: &[(String, String)]| agents.iter().map(|(_, mode)| mode.as_str()).collect::<Vec<_>>().join(", ");
@@ -97,12 +98,12 @@ impl Demo {
     }
 }
 
-/// The messages before the first reply: what a run begins with.
+/// Returns the messages before the first reply.
 fn opening(messages: Vec<(String, String)>) -> Vec<(String, String)> {
     messages.into_iter().take_while(|(role, _)| role != Role::Assistant.name()).collect()
 }
 
-impl Model for Demo {
+impl Model for DemoModel {
     fn info(&self) -> ModelRecord {
         ModelRecord { alias: "demo".into(), provider: "demo".into(), id: "demo".into(), price: None }
     }
@@ -115,11 +116,13 @@ impl Model for Demo {
             if request.turn() > turns {
                 let text = format!("the recording ends after turn {turns}: its last reply is repeated");
                 call.tell(ModelEvent::Notice(text)).await;
-            } else if request.turn() == 1 && recording.request(&at).is_some_and(|was| sent(&was) != spoken(request)) {
-                // Later turns differ as soon as the first one does: once is enough.
+            } else if request.turn() == 1
+                && recording.request(&at).is_some_and(|was| sent_texts(&was) != request_texts(request))
+            {
+                // All later turns differ as well: report it once.
                 call.tell(ModelEvent::Notice("the demo answers from a recording with another prompt".to_owned())).await;
             }
-            let reply = tell(recording, &at, call, Telling::AsRecorded).await?;
+            let reply = play_reply(recording, &at, call, ReplyPace::AsRecorded).await?;
             Ok(Reply { structured_by: None, requests: 0, ..reply })
         })
     }

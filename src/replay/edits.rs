@@ -1,4 +1,4 @@
-//! The edits of a recording: a fork continues with them, and its replay meets them again.
+//! The edits of a recording, with which a fork continues and its replay is computed.
 
 use std::collections::HashMap;
 
@@ -11,12 +11,12 @@ use crate::event::{Address, Edit, Event};
 #[derive(Debug, Default)]
 pub struct RecordedEdits {
     turns: HashMap<Address, Edited>,
-    /// Of replies by turn, of results by call.
+    /// Replacements of replies by turn, and of results by call.
     replacements: HashMap<Address, Edit>,
 }
 
 impl RecordedEdits {
-    /// Reads them. Edits of later turns of a run come on top of those of earlier ones. Errors: what is wrong with an edit.
+    /// Collects the edits. Edits of later turns of a run are applied after earlier ones. Fails when an edit is invalid.
     pub fn of(recording: &Recording) -> Result<Self, String> {
         let mut found = Self::default();
         for (at, edits) in recording.edits() {
@@ -30,19 +30,19 @@ impl RecordedEdits {
         Ok(found)
     }
 
-    /// What the last edited turn of a run up to this one goes on with.
+    /// Returns the edits in effect at a turn: those of the last edited turn of the run up to it.
     pub fn until(&self, run: &Address, turn: u32) -> Option<&Edited> {
         let earlier = |at: &Address| at.run_part() == *run && at.turn_number().is_some_and(|number| number <= turn);
         let last = self.turns.keys().filter(|at| earlier(at)).max_by_key(|at| at.turn_number());
         last.and_then(|at| self.turns.get(at))
     }
 
-    /// What the turn at this address begins with instead.
+    /// Returns the edits that apply from this turn on.
     pub fn turn(&self, turn: &Address) -> Option<&Edited> {
         self.turns.get(turn)
     }
 
-    /// The edit that replaces the reply of this turn or the result of this call.
+    /// Returns the edit that replaces the reply of this turn or the result of this call.
     pub fn replacement(&self, at: &Address) -> Option<&Edit> {
         self.replacements.get(at)
     }
@@ -55,7 +55,7 @@ impl RecordedEdits {
             });
             edits.collect()
         };
-        // An edit stands before the start of its turn: the last one may not have started.
+        // An edit precedes the start of its turn: the last turn may not have started.
         let turns = (1..=recording.turns(run).saturating_add(1)).map(|number| run.turn(number));
         let edited: Vec<_> = turns.map(|at| (of_the_turn(&at), at)).filter(|(edits, _)| !edits.is_empty()).collect();
         if edited.is_empty() {

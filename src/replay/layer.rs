@@ -1,32 +1,32 @@
-//! Layers of the engine, and the rules of a replay: what is done about a difference, and what is left out of the comparison.
+//! Layers of the engine, and the rules of a replay: what to do about a difference, and what to ignore.
 
 use ptc_core::text::did_you_mean;
 
 use crate::event::{Event, Source};
 
-/// Which part of the engine a difference belongs to.
+/// The part of the engine that a difference belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Layer {
-    /// The text of a message built from the agent.
+    /// The text of a prompt message.
     Prompt,
-    /// Which messages, schema and options a request holds.
+    /// Messages, schema and options of a request.
     Request,
-    /// What was found in a reply.
+    /// Extraction from a reply.
     Extraction,
-    /// What a program gave: value, prints, error, definitions, checklist.
+    /// Result of a program: value, prints, error, definitions, checklist.
     Program,
-    /// What a tool is called with, and what a person is asked.
+    /// Arguments of a tool call, or a question to the user.
     ToolArguments,
-    /// The check of inputs or answers.
+    /// Validation of inputs or answers.
     Check,
-    /// What went back to the model.
+    /// Feedback to the model.
     Feedback,
-    /// The end of a turn or run.
+    /// End of a turn or run.
     Step,
 }
 
 impl Layer {
-    /// Every layer, in the order in which a turn passes them.
+    /// All layers, in the order in which a turn passes them.
     pub const ALL: [Self; 8] = [
         Self::Prompt,
         Self::Request,
@@ -38,7 +38,7 @@ impl Layer {
         Self::Step,
     ];
 
-    /// The name in reports.
+    /// Returns the name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Prompt => "prompt",
@@ -52,7 +52,7 @@ impl Layer {
         }
     }
 
-    /// The layer of a name; `-` and `_` count as spaces.
+    /// Parses a layer name; `-` and `_` count as spaces.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.replace(['-', '_'], " ");
         Self::ALL.into_iter().find(|layer| layer.name() == name)
@@ -60,7 +60,7 @@ impl Layer {
 
     pub(super) fn of(event: &Event) -> Self {
         match event {
-            // The reply quoted as a message goes back together with the feedback.
+            // The reply repeated as a message is sent together with the feedback.
             Event::Message(message) if message.source != Source::Prompt => Self::Feedback,
             Event::Message(_) => Self::Prompt,
             Event::RequestMade(_) | Event::CompactionDone(_) => Self::Request,
@@ -68,7 +68,7 @@ impl Layer {
             Event::ProgramEnd(_) | Event::MemoryChange(_) | Event::PlanState(_) => Self::Program,
             Event::ToolCall(_) | Event::QuestionAsked(_) => Self::ToolArguments,
             Event::Check(_) => Self::Check,
-            // The ends of a turn and of a run, then inputs and notes: a replay takes or skips those and finds no difference in them.
+            // The end of a turn or run. Inputs and notes are taken from the recording and never differ.
             Event::RunStart(_)
             | Event::TurnStart(_)
             | Event::TurnEnd(_)
@@ -97,25 +97,25 @@ impl std::fmt::Display for Layer {
     }
 }
 
-/// What a replay does about a difference.
+/// How a replay handles a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Policy {
-    /// It stops.
+    /// Stop.
     #[default]
     Strict,
-    /// It notes it, keeps the recorded messages and replies as truth, and goes on.
+    /// Record the difference and continue with the recorded messages and replies.
     Lenient,
 }
 
-/// A part of the comparison that is left out.
+/// A part of the comparison that is ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ignored {
+pub struct IgnoreRule {
     layer: Option<Layer>,
     path: Option<String>,
 }
 
-impl Ignored {
-    /// Reads `LAYER`, `LAYER:PATH` or `:PATH`; a `*` in a path stands for one key or number.
+impl IgnoreRule {
+    /// Parses `LAYER`, `LAYER:PATH` or `:PATH`; `*` in a path matches one key or index.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (layer, path) = text.split_once(':').unwrap_or((text, ""));
         let layer = match layer.trim() {
@@ -129,11 +129,11 @@ impl Ignored {
         Ok(Self { layer, path })
     }
 
-    fn is_of(&self, layer: Layer) -> bool {
+    fn matches_layer(&self, layer: Layer) -> bool {
         self.layer.is_none_or(|own| own == layer)
     }
 
-    fn leads_to(&self, path: &str) -> bool {
+    fn matches_path(&self, path: &str) -> bool {
         let Some(own) = &self.path else { return true };
         let mut steps = path.split('.');
         own.split('.').all(|wanted| steps.next().is_some_and(|step| wanted == "*" || wanted == step))
@@ -143,32 +143,32 @@ impl Ignored {
 fn unknown(name: &str) -> String {
     let names = || Layer::ALL.map(Layer::name);
     let near = did_you_mean(name, names());
-    format!("there is no layer {name:?}{near} (layers: {})", names().join(", "))
+    format!("unknown layer {name:?}{near} (layers: {})", names().join(", "))
 }
 
 /// The rules of a replay.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
-    /// What is done about a difference.
+    /// How differences are handled.
     pub policy: Policy,
-    /// What is left out of the comparison.
-    pub ignored: Vec<Ignored>,
+    /// IgnoreRule parts.
+    pub ignored: Vec<IgnoreRule>,
 }
 
 impl Rules {
-    /// Stops at the first difference of any kind.
+    /// Returns rules that stop at the first difference.
     pub fn strict() -> Self {
         Self::default()
     }
 
-    /// Is this place left out?
-    pub(super) fn leaves_out(&self, layer: Layer, path: &str) -> bool {
-        self.ignored.iter().any(|ignored| ignored.is_of(layer) && ignored.leads_to(path))
+    /// Returns whether this path is ignored.
+    pub(super) fn ignores(&self, layer: Layer, path: &str) -> bool {
+        self.ignored.iter().any(|ignored| ignored.matches_layer(layer) && ignored.matches_path(path))
     }
 
-    /// Is everything of this layer left out?
-    pub(super) fn leaves_out_all(&self, layer: Layer) -> bool {
-        self.ignored.iter().any(|ignored| ignored.is_of(layer) && ignored.path.is_none())
+    /// Returns whether the whole layer is ignored.
+    pub(super) fn ignores_layer(&self, layer: Layer) -> bool {
+        self.ignored.iter().any(|ignored| ignored.matches_layer(layer) && ignored.path.is_none())
     }
 }
 
@@ -178,14 +178,14 @@ mod tests {
 
     #[test]
     fn a_rule_names_a_layer_a_path_or_both() {
-        let rules = |text: &str| Rules { ignored: vec![Ignored::parse(text).unwrap()], ..Rules::strict() };
-        assert!(rules("request").leaves_out_all(Layer::Request));
-        assert!(rules("tool_arguments").leaves_out(Layer::ToolArguments, "args.x"));
+        let rules = |text: &str| Rules { ignored: vec![IgnoreRule::parse(text).unwrap()], ..Rules::strict() };
+        assert!(rules("request").ignores_layer(Layer::Request));
+        assert!(rules("tool_arguments").ignores(Layer::ToolArguments, "args.x"));
         let seed = rules("request:options.seed");
-        assert!(seed.leaves_out(Layer::Request, "options.seed") && !seed.leaves_out(Layer::Request, "options"));
-        assert!(!seed.leaves_out(Layer::Step, "options.seed") && !seed.leaves_out_all(Layer::Request));
-        assert!(rules(":issues.*.message").leaves_out(Layer::Check, "issues.3.message"));
-        assert!(Ignored::parse("feedbak").unwrap_err().contains("feedback"));
-        assert!(Ignored::parse(":").is_err());
+        assert!(seed.ignores(Layer::Request, "options.seed") && !seed.ignores(Layer::Request, "options"));
+        assert!(!seed.ignores(Layer::Step, "options.seed") && !seed.ignores_layer(Layer::Request));
+        assert!(rules(":issues.*.message").ignores(Layer::Check, "issues.3.message"));
+        assert!(IgnoreRule::parse("feedbak").unwrap_err().contains("feedback"));
+        assert!(IgnoreRule::parse(":").is_err());
     }
 }

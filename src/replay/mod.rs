@@ -1,6 +1,6 @@
-//! Replay: the same engine with its ports answered from a recording, and the models that answer from recordings.
+//! Replay: the engine with its ports answered from a recording, and the models that reply from recordings.
 //!
-//! In: a session. Out: whether everything that is computed came out as recorded, or the first difference by layer.
+//! In: a session. Out: whether all derived events are computed as recorded, or the first difference by layer.
 //! It must never open a socket, start a process or change the recording.
 
 mod accept;
@@ -10,14 +10,14 @@ mod compare;
 mod demo;
 mod difference;
 mod edits;
+mod exact;
 mod layer;
 mod opening;
 mod point;
 mod ports;
-mod recorded;
+mod program_context;
 mod recording;
 mod resume;
-mod workplace;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,29 +29,29 @@ use crate::engine::{self, Carry, Input};
 use crate::event::{Address, JsonText, RunStart};
 use crate::port::Unsaved;
 
-pub use accept::{Accepting, Stamped, made_anew};
-pub use adopt::{AdoptError, Adopted, adopt};
+pub use accept::{AcceptSink, TimedSink, regenerate};
+pub use adopt::{AdoptError, AdoptedRecording, adopt};
 pub use compare::{Divergence, Watch};
-pub use demo::Demo;
-pub use difference::{Change, Difference};
+pub use demo::DemoModel;
+pub use difference::{EventChange, EventDifference};
 pub use edits::RecordedEdits;
-pub use layer::{Ignored, Layer, Policy, Rules};
+pub use exact::ExactModel;
+pub use layer::{IgnoreRule, Layer, Policy, Rules};
 pub use opening::fails_before_request;
 pub use point::{Point, Stage};
 pub use ports::RecordedPorts;
-pub use recorded::Recorded;
+pub use program_context::{ProgramContext, program_context};
 pub use recording::Recording;
-pub use resume::{Answers, Resumed};
-pub use workplace::{Workplace, workplace};
+pub use resume::{Answers, ResumePorts};
 
 use compare::Comparer;
 
-/// How a replay came out.
+/// ReplayOutcome of a replay.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
-    /// Everything came out as recorded.
+pub enum ReplayOutcome {
+    /// All derived events are as recorded.
     Identical,
-    /// Everything up to the end of an unfinished recording came out as recorded.
+    /// All derived events up to the end of an unfinished recording are as recorded.
     Unfinished {
         /// Where the recording ends.
         at: Address,
@@ -63,24 +63,24 @@ pub enum Outcome {
 /// The report of a replay.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// How it came out: by lenient rules the first difference, if there is one.
-    pub outcome: Outcome,
-    /// Derived events compared.
+    /// The outcome; with lenient rules, the first difference.
+    pub outcome: ReplayOutcome,
+    /// Number of compared derived events.
     pub compared: usize,
-    /// Everything that differs, in the order in which it came up; by strict rules at most one.
+    /// All differences in the order of occurrence; with strict rules at most one.
     pub differences: Vec<Divergence>,
-    /// Events whose differences were left out by a rule.
+    /// Number of events with ignored differences.
     pub ignored: usize,
-    /// Replies and results that were wanted now and are not recorded.
+    /// Replies and results that were needed and are not recorded.
     pub missing: Vec<Address>,
-    /// The Step of each run that was replayed.
+    /// The result of each replayed run.
     pub steps: Vec<Step>,
 }
 
-/// Why a session cannot be replayed at all.
+/// Reason why a session cannot be replayed at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayError {
-    /// What is wrong and what to do.
+    /// The problem and what to do next.
     pub message: String,
 }
 
@@ -92,19 +92,19 @@ impl std::fmt::Display for ReplayError {
 
 impl std::error::Error for ReplayError {}
 
-/// Replays every root run of a recording and stops at the first difference. `watch` sees every event.
+/// Replays every root run of a recording and stops at the first difference. `watch` receives every event.
 pub async fn replay(recording: &Arc<Recording>, watch: Option<Watch<'_>>) -> Result<Report, ReplayError> {
     replay_by(&Rules::strict(), recording, watch).await.map(|(report, _)| report)
 }
 
-/// Replays every root run of a recording by these rules; also gives what each left for one that continues it.
+/// Replays every root run of a recording with these rules; also returns what each run passes on to a continuing run.
 pub async fn replay_by(
     rules: &Rules,
     recording: &Arc<Recording>,
     watch: Option<Watch<'_>>,
 ) -> Result<(Report, HashMap<Address, Carry>), ReplayError> {
     let mut report = Report {
-        outcome: Outcome::Identical,
+        outcome: ReplayOutcome::Identical,
         compared: 0,
         differences: Vec::new(),
         ignored: 0,
@@ -113,45 +113,45 @@ pub async fn replay_by(
     };
     let mut carries: HashMap<Address, Carry> = HashMap::new();
     let edits = RecordedEdits::of(recording).map_err(|message| ReplayError { message })?;
-    if let Some(run) = recording.without_start() {
-        return Err(cannot(&run, "its run.start is missing, so that nobody knows what it was given"));
+    if let Some(run) = recording.run_without_start() {
+        return Err(cannot_replay(&run, "its run.start is missing, and its inputs with it"));
     }
     for run in recording.runs() {
         let plan = plan_of(recording, &run)?;
-        let start = recording.run_start(&run).ok_or_else(|| cannot(&run, "its run.start is missing"))?;
+        let start = recording.run_start(&run).ok_or_else(|| cannot_replay(&run, "its run.start is missing"))?;
         let comparer = Comparer::new(recording, &run, rules, watch);
-        let input = Input { continues: carried(start, &carries), ..input_of(&run, start) };
+        let input = Input { continues: carry_of(start, &carries), ..input_of(&run, start) };
         let recorded = RecordedPorts::new(Arc::clone(recording), run.clone(), &edits).compared_by(&comparer);
         let (step, carry) = engine::run_carrying(&plan, input, &recorded.with_sink(&Unsaved::default())).await;
         drop(recorded);
         carries.insert(run.clone(), carry);
-        let (outcome, found) = comparer.finish();
-        report.compared += found.compared;
-        report.differences.extend(found.differences);
-        report.ignored += found.ignored;
-        report.missing.extend(found.missing);
+        let (outcome, comparison) = comparer.finish();
+        report.compared += comparison.compared;
+        report.differences.extend(comparison.differences);
+        report.ignored += comparison.ignored;
+        report.missing.extend(comparison.missing);
         report.steps.push(step);
-        if report.outcome == Outcome::Identical {
+        if report.outcome == ReplayOutcome::Identical {
             report.outcome = outcome;
         }
-        if rules.policy == Policy::Strict && report.outcome != Outcome::Identical {
+        if rules.policy == Policy::Strict && report.outcome != ReplayOutcome::Identical {
             break;
         }
     }
     if report.steps.is_empty() {
-        report.outcome = Outcome::Unfinished { at: Address::run(0) };
+        report.outcome = ReplayOutcome::Unfinished { at: Address::run(0) };
     }
     Ok((report, carries))
 }
 
-/// What a run that continues an earlier one gets.
-pub(crate) fn carried(start: &RunStart, carries: &HashMap<Address, Carry>) -> Option<(Address, Carry)> {
+/// Returns what a continuing run gets from the earlier run.
+pub(crate) fn carry_of(start: &RunStart, carries: &HashMap<Address, Carry>) -> Option<(Address, Carry)> {
     let earlier = Address::from(start.continues.as_deref()?);
     let carry = carries.get(&earlier).cloned().unwrap_or_default();
     Some((earlier, carry))
 }
 
-/// What a recorded run worked on, without what an earlier run left it.
+/// Returns the input of a recorded run, without what it got from an earlier run.
 pub fn input_of(run: &Address, start: &RunStart) -> Input {
     let journal = start.journal.as_ref().map(JsonText::value);
     Input {
@@ -167,16 +167,16 @@ pub fn input_of(run: &Address, start: &RunStart) -> Input {
     }
 }
 
-fn cannot(run: &Address, why: &str) -> ReplayError {
+fn cannot_replay(run: &Address, why: &str) -> ReplayError {
     ReplayError { message: format!("run {run} cannot be replayed: {why}") }
 }
 
-/// The checked agent of a recorded run.
+/// Validates the agent of a recorded run.
 pub fn plan_of(recording: &Recording, run: &Address) -> Result<Plan, ReplayError> {
-    let start = recording.run_start(run).ok_or_else(|| cannot(run, "its run.start is missing"))?;
-    let agent = Agent::recorded(&start.agent.toml).map_err(|error| cannot(run, &error.to_string()))?;
+    let start = recording.run_start(run).ok_or_else(|| cannot_replay(run, "its run.start is missing"))?;
+    let agent = Agent::recorded(&start.agent.toml).map_err(|error| cannot_replay(run, &error.to_string()))?;
     Plan::new(&agent).map_err(|findings: Vec<Diagnostic>| {
-        let said: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
-        cannot(run, &said.join("; "))
+        let messages: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
+        cannot_replay(run, &messages.join("; "))
     })
 }

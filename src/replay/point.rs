@@ -1,32 +1,32 @@
-//! Points of a session where another one can begin: an address and a stage.
+//! Points of a session at which another one can branch off: an address and a stage.
 //!
-//! In: `r0/t2:reply`. Out: the last event that stays, and the turn or call that meets what is edited.
+//! In: `r0/t2:reply`. Out: the last event to copy, and the turn or call that the edits apply to.
 
 use ptc_core::text::did_you_mean;
 
 use super::Recording;
 use crate::event::{Address, Envelope, Event};
 
-/// Where in a turn or call.
+/// Stage of a turn or call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// Before the turn begins.
+    /// Before the turn starts.
     Request,
-    /// When the request is made: the reply is open.
+    /// After the request: the reply is open.
     Reply,
-    /// When a call is made: its result is open.
+    /// After the start of a call: its result is open.
     Call,
-    /// When a person is asked: the answer is open.
+    /// After a question to the user: the answer is open.
     Answer,
-    /// When the turn is over: before the next one begins.
+    /// After the turn, before the next one starts.
     After,
 }
 
 impl Stage {
-    /// Every stage.
+    /// All stages.
     pub const ALL: [Self; 5] = [Self::Request, Self::Reply, Self::Call, Self::Answer, Self::After];
 
-    /// The name behind the address.
+    /// Returns the name that follows the address.
     pub fn name(self) -> &'static str {
         match self {
             Self::Request => "request",
@@ -43,12 +43,12 @@ impl Stage {
 pub struct Point {
     /// The turn, call or question.
     pub address: Address,
-    /// Where in it.
+    /// The stage.
     pub stage: Stage,
-    /// The last event that stays.
+    /// Sequence number of the last copied event.
     pub seq: u64,
-    /// The turn, call or question that meets the edits.
-    pub meets: Address,
+    /// The turn, call or question that the edits apply to.
+    pub target: Address,
 }
 
 impl std::fmt::Display for Point {
@@ -58,12 +58,12 @@ impl std::fmt::Display for Point {
 }
 
 impl Point {
-    /// The point of `ADDRESS[:STAGE]`. Without a stage, `usual` counts at a turn; calls and questions have one stage each.
+    /// Parses `ADDRESS[:STAGE]`. Without a stage, turns use `usual`; calls and questions have one stage each.
     ///
-    /// Errors: no such address (those that there are), no such stage there.
+    /// Errors: unknown address (with the known ones), or the stage does not exist there.
     pub fn find(recording: &Recording, text: &str, usual: Stage) -> Result<Self, String> {
         let (address, stage) = match text.split_once(':') {
-            Some((address, stage)) => (Address::from(address), Some(staged(stage)?)),
+            Some((address, stage)) => (Address::from(address), Some(parse_stage(stage)?)),
             None => (Address::from(text), None),
         };
         if address.is_call() {
@@ -82,20 +82,20 @@ impl Point {
         let start = seq(recording, &address, |event| matches!(event, Event::TurnStart(_)))
             .ok_or_else(|| missing(recording, &address))?;
         match stage {
-            Stage::Request => Ok(Self { stage, seq: start.saturating_sub(1), meets: address.clone(), address }),
+            Stage::Request => Ok(Self { stage, seq: start.saturating_sub(1), target: address.clone(), address }),
             Stage::Reply => match seq(recording, &address, |event| matches!(event, Event::RequestMade(_))) {
-                Some(seq) => Ok(Self { stage, seq, meets: address.clone(), address }),
+                Some(seq) => Ok(Self { stage, seq, target: address.clone(), address }),
                 None => Err(format!("no request was made at {address}")),
             },
             Stage::Call => match calls(recording, &address).as_slice() {
                 [call] => Self::at_call(recording, call),
                 [] => Err(format!("no tool was called at {address}")),
-                several => Err(which(&address, "calls", several)),
+                several => Err(ambiguous(&address, "calls", several)),
             },
             Stage::Answer => match questions(recording, &address).as_slice() {
                 [question] => Self::at_question(recording, question),
-                [] => Err(format!("nobody was asked anything at {address}")),
-                several => Err(which(&address, "questions", several)),
+                [] => Err(format!("no question was asked at {address}")),
+                several => Err(ambiguous(&address, "questions", several)),
             },
             Stage::After => Self::after(recording, address),
         }
@@ -104,13 +104,13 @@ impl Point {
     fn at_call(recording: &Recording, call: &Address) -> Result<Self, String> {
         let made = |event: &Event| matches!(event, Event::ToolCall(_));
         let seq = seq(recording, call, made).ok_or_else(|| missing(recording, call))?;
-        Ok(Self { address: call.clone(), stage: Stage::Call, seq, meets: call.clone() })
+        Ok(Self { address: call.clone(), stage: Stage::Call, seq, target: call.clone() })
     }
 
     fn at_question(recording: &Recording, question: &Address) -> Result<Self, String> {
         let asked = |event: &Event| matches!(event, Event::QuestionAsked(_));
         let seq = seq(recording, question, asked).ok_or_else(|| missing(recording, question))?;
-        Ok(Self { address: question.clone(), stage: Stage::Answer, seq, meets: question.clone() })
+        Ok(Self { address: question.clone(), stage: Stage::Answer, seq, target: question.clone() })
     }
 
     fn after(recording: &Recording, address: Address) -> Result<Self, String> {
@@ -120,18 +120,18 @@ impl Point {
         let next = run.turn(address.turn_number().unwrap_or_default() + 1);
         if recording.is_complete(&run) && recording.turn_start(&next).is_none() {
             return Err(format!(
-                "{run} ended with {address}: nothing follows it (`continue` goes on with a new message, {address}:reply asks for another reply)"
+                "{run} ended with {address}: nothing follows it (`continue` adds a new message, {address}:reply requests another reply)"
             ));
         }
-        Ok(Self { address, stage: Stage::After, seq: end, meets: next })
+        Ok(Self { address, stage: Stage::After, seq: end, target: next })
     }
 }
 
-fn staged(name: &str) -> Result<Stage, String> {
+fn parse_stage(name: &str) -> Result<Stage, String> {
     Stage::ALL.into_iter().find(|stage| stage.name() == name).ok_or_else(|| {
         let names = Stage::ALL.map(Stage::name);
         let near = did_you_mean(name, names);
-        format!("there is no stage {name:?}{near} (stages: {})", names.join(", "))
+        format!("unknown stage {name:?}{near} (stages: {})", names.join(", "))
     })
 }
 
@@ -147,20 +147,20 @@ fn questions(recording: &Recording, turn: &Address) -> Vec<Address> {
     all(recording, turn, |event| matches!(event, Event::QuestionAsked(_)))
 }
 
-/// Where such events of a turn stand.
+/// Returns the addresses of matching events of a turn.
 fn all(recording: &Recording, turn: &Address, wanted: fn(&Event) -> bool) -> Vec<Address> {
     let of_turn = |envelope: &Envelope| wanted(&envelope.event) && envelope.address.turn_part() == *turn;
-    recording.below(turn).into_iter().filter(of_turn).map(|envelope| envelope.address).collect()
+    recording.events_within(turn).into_iter().filter(of_turn).map(|envelope| envelope.address).collect()
 }
 
-/// The turn alone does not say which one.
-fn which(turn: &Address, what: &str, several: &[Address]) -> String {
+/// The turn alone is ambiguous.
+fn ambiguous(turn: &Address, what: &str, several: &[Address]) -> String {
     let more = if several.len() > NAMED { ", …" } else { "" };
     let names: Vec<_> = several.iter().take(NAMED).map(Address::as_str).collect();
     format!("{turn} has several {what}: name one of {}{more}", names.join(", "))
 }
 
-/// Addresses named when one does not exist.
+/// Maximum number of addresses in an error message.
 const NAMED: usize = 8;
 
 fn missing(recording: &Recording, address: &Address) -> String {
@@ -180,7 +180,7 @@ fn missing(recording: &Recording, address: &Address) -> String {
     let more = if shown.len() > NAMED { ", …" } else { "" };
     let names: Vec<_> = shown.iter().take(NAMED).map(|known| known.as_str()).collect();
     if names.is_empty() {
-        return format!("there is no {address}: the session holds no turns");
+        return format!("unknown address {address}: the session has no turns");
     }
-    format!("there is no turn, call or question {address}{near} (there are {}{more})", names.join(", "))
+    format!("no turn, call or question {address}{near} (known: {}{more})", names.join(", "))
 }

@@ -1,4 +1,4 @@
-//! The ports of a replay: the history is the recording, models answer with recorded replies, and nothing else answers.
+//! The ports of a replay: the history is the recording, and models reply with recorded replies; nothing else replies.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use crate::program::Job;
 use crate::record::Attempts;
 use crate::tool::{Failure, Invocation, Tools};
 
-/// Sees the turn and the program of every turn that runs one.
+/// Callback that receives the turn and job of every program before it runs.
 pub(super) type ProgramWatch = Arc<dyn Fn(&Address, &Job) + Send + Sync>;
 
-/// The ports of one root run of a recording, and of the runs below it.
+/// The ports of one root run of a recording and its child runs.
 pub struct RecordedPorts<'a> {
     recording: Arc<Recording>,
     edits: &'a RecordedEdits,
@@ -32,28 +32,28 @@ pub struct RecordedPorts<'a> {
 }
 
 impl<'a> RecordedPorts<'a> {
-    /// For the root run at this address. `edits`: those of the recording.
+    /// Creates the ports of the root run at this address. `edits` are those of the recording.
     pub fn new(recording: Arc<Recording>, run: Address, edits: &'a RecordedEdits) -> Self {
         let model = RecordedModel::new(Arc::clone(&recording), run);
         Self { recording, edits, model, comparer: None, watch: None }
     }
 
-    /// The same, comparing every derived event.
+    /// Compares every derived event with the recording.
     pub(super) fn compared_by(self, comparer: &'a Comparer<'a>) -> Self {
         Self { comparer: Some(comparer), ..self }
     }
 
-    /// The same, showing every program before it runs.
+    /// Passes every program to `watch` before it runs.
     pub(super) fn watched_by(self, watch: ProgramWatch) -> Self {
         Self { watch: Some(watch), ..self }
     }
 
-    /// All of them with this sink. Only the recording stops the run.
+    /// Returns the ports with this sink. Only the recording can stop the run.
     pub fn with_sink<'p>(&'p self, events: &'p dyn Sink) -> Ports<'p> {
         Ports {
             model: &self.model,
             models: &self.model,
-            tools: &NotRecorded,
+            tools: &UnrecordedTools,
             person: &Nobody,
             clock: self,
             history: self,
@@ -64,7 +64,7 @@ impl<'a> RecordedPorts<'a> {
 }
 
 impl Clock for RecordedPorts<'_> {
-    /// The time of the first event at this address.
+    /// Returns the time of the first event at this address.
     fn now_ms(&self, at: &Address) -> i64 {
         self.recording.at(at).first().map_or(0, |first| first.at_ms)
     }
@@ -125,24 +125,24 @@ impl History for RecordedPorts<'_> {
     }
 }
 
-/// The tools of a replay: the history knows the results.
-struct NotRecorded;
+/// Tools of a replay: fail, because the history returns all recorded results.
+struct UnrecordedTools;
 
-impl Tools for NotRecorded {
+impl Tools for UnrecordedTools {
     fn call<'a>(&'a self, call: &'a Invocation<'a>) -> BoxFuture<'a, Result<Value, Failure>> {
         let message = format!("the recording has no result of the call at {}", call.address);
         Box::pin(std::future::ready(Err(Failure::said(message))))
     }
 }
 
-/// Answers requests with the recorded replies.
+/// Replies to requests with the recorded replies.
 pub(super) struct RecordedModel {
     recording: Arc<Recording>,
     run: Address,
 }
 
 impl RecordedModel {
-    /// For the run at this address.
+    /// Creates the model of the run at this address.
     pub(super) fn new(recording: Arc<Recording>, run: Address) -> Self {
         Self { recording, run }
     }
@@ -151,15 +151,15 @@ impl RecordedModel {
         &self.run
     }
 
-    /// The model that the run began with; `None` for one that is not recorded.
-    pub(super) fn began_with(&self) -> Option<ModelRecord> {
+    /// Returns the first model of the run; `None` when its start is not recorded.
+    pub(super) fn first_model(&self) -> Option<ModelRecord> {
         self.recording.run_start(&self.run).map(|start| start.model.clone())
     }
 }
 
 impl Models for RecordedModel {
     fn model(&self, run: &Address, _: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
-        // A model that could not be had then cannot be had now.
+        // A model that could not be created in the recording fails here too.
         let refused = self.recording.tool_end(run).filter(|_| self.recording.run_start(run).is_none());
         if let Some(record) = refused.and_then(|end| end.error.clone()) {
             return Err(record.into());
@@ -170,31 +170,36 @@ impl Models for RecordedModel {
 
 impl Model for RecordedModel {
     fn info(&self) -> ModelRecord {
-        self.began_with().unwrap_or_default()
+        self.first_model().unwrap_or_default()
     }
 
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
-        Box::pin(tell(&self.recording, &request.address, call, Telling::Replay))
+        Box::pin(play_reply(&self.recording, &request.address, call, ReplyPace::Replay))
     }
 }
 
-/// How a recorded reply is told.
+/// Which events of a recorded reply are repeated, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Telling {
-    /// Everything that was recorded, without waiting.
+pub(super) enum ReplyPace {
+    /// All recorded events, without delay.
     Replay,
-    /// The reply, without waiting. Nothing leaves the machine, so nothing says that it did.
-    AtOnce,
-    /// The reply with the recorded times.
+    /// Only the reply, without delay and without transport events.
+    Immediate,
+    /// Only the reply, with the recorded timing.
     AsRecorded,
 }
 
-/// Tells the reply recorded at a turn again, attempts and waits included, and ends as it ended.
-pub(super) async fn tell(recording: &Recording, at: &Address, call: &Call, how: Telling) -> Result<Reply, ModelError> {
+/// Repeats the recorded reply of a turn, attempts and waits included, and ends as it ended.
+pub(super) async fn play_reply(
+    recording: &Recording,
+    at: &Address,
+    call: &Call,
+    pace: ReplyPace,
+) -> Result<Reply, ModelError> {
     let mut attempts = Attempts::default();
     let mut attempt_start = Instant::now();
-    // A person was asked for this reply by a question: the engine makes it from the answer.
-    let asked = how == Telling::Replay && recording.asks_for_reply(at);
+    // A question asked the user for this reply: the engine creates it from the answer.
+    let asked = pace == ReplyPace::Replay && recording.is_reply_asked(at);
     for envelope in recording.at(at) {
         attempts.apply(&envelope.event);
         match &envelope.event {
@@ -204,22 +209,22 @@ pub(super) async fn tell(recording: &Recording, at: &Address, call: &Call, how: 
             }
             Event::Sent(sent) => {
                 attempt_start = Instant::now();
-                if how == Telling::Replay {
+                if pace == ReplyPace::Replay {
                     call.tell(ModelEvent::Sent(sent.clone())).await;
                 }
             }
-            Event::Wire(wire) if how == Telling::Replay => call.tell(ModelEvent::Wire(wire.clone())).await,
+            Event::Wire(wire) if pace == ReplyPace::Replay => call.tell(ModelEvent::Wire(wire.clone())).await,
             Event::RetryWait(wait) => call.tell(ModelEvent::RetryWait(wait.clone())).await,
-            Event::ReplyPart(part) => deltas(part, attempt_start, call, how).await?,
+            Event::ReplyPart(part) => play_deltas(part, attempt_start, call, pace).await?,
             Event::ReplyEnd(end) if end.status == ReplyStatus::Discarded => {
                 call.tell(ModelEvent::Discarded(Box::new(end.clone()))).await;
             }
-            Event::ReplyEnd(end) => return ended(end, attempts.text().to_owned()),
+            Event::ReplyEnd(end) => return reply_result(end, attempts.text().to_owned()),
             _ => {}
         }
     }
     if asked {
-        let broken = recording.broken_attempt(at);
+        let broken = recording.interrupted_attempt(at);
         if broken > 0 {
             call.tell(ModelEvent::Discarded(Box::new(ReplyEnd::new(broken, ReplyStatus::Discarded)))).await;
         }
@@ -228,13 +233,13 @@ pub(super) async fn tell(recording: &Recording, at: &Address, call: &Call, how: 
     Err(ModelError::new(ErrorClass::Miss, format!("the recording {} has no reply for {at}", recording.id)))
 }
 
-async fn deltas(part: &ReplyPart, start: Instant, call: &Call, how: Telling) -> Result<(), ModelError> {
+async fn play_deltas(part: &ReplyPart, start: Instant, call: &Call, pace: ReplyPace) -> Result<(), ModelError> {
     let mut from = 0;
     for (length, ms) in part.lens.iter().zip(&part.ms) {
         let to = from + *length as usize;
         let Some(text) = part.text.get(from..to) else { break };
         from = to;
-        if how == Telling::AsRecorded {
+        if pace == ReplyPace::AsRecorded {
             tokio::select! {
                 () = sleep_until(start + Duration::from_millis(u64::from(*ms))) => {}
                 () = call.cancel.cancelled() => return Err(ModelError::cancelled()),
@@ -249,7 +254,7 @@ async fn deltas(part: &ReplyPart, start: Instant, call: &Call, how: Telling) -> 
     Ok(())
 }
 
-fn ended(end: &ReplyEnd, text: String) -> Result<Reply, ModelError> {
+fn reply_result(end: &ReplyEnd, text: String) -> Result<Reply, ModelError> {
     let failed = |error: ModelError| ModelError {
         attempt: end.attempt,
         requests: end.requests,

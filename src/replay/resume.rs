@@ -1,7 +1,8 @@
-//! Resuming a run that waits or broke off: the same engine answers from the recording as far as it goes, and from the live ports after it.
+//! Resumes a waiting or interrupted run: the same engine, answered by the recording as far as it goes and by the live
+//! ports after it.
 //!
-//! In: a recording that was adopted, live ports, answers to its questions. Out: ports. What the recording holds is computed again and
-//! counts as it is recorded, also where it comes out differently.
+//! In: an adopted recording, live ports, answers to its questions. Out: ports. Recorded events are computed again, but
+//! the recorded version is used where they differ.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,103 +22,103 @@ use crate::event::{
 use crate::model::{Call, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Checkpoint, Human, Question, Sink, SinkError, Stop};
 
-/// Events of a new reply that may wait.
+/// Queue length for events of a new reply.
 const QUEUE: usize = 256;
 
 /// Ports that answer from a recording first.
-pub struct Resumed<'a> {
+pub struct ResumePorts<'a> {
     recording: Arc<Recording>,
     recorded: RecordedModel,
     live: Ports<'a>,
     answers: Mutex<Answers>,
     edits: Option<&'a RecordedEdits>,
-    /// The recorded events that were not repeated yet, when only new ones are emitted.
-    left: Option<Mutex<HashMap<Address, Vec<Envelope>>>>,
+    /// Recorded events that have not been repeated yet; `None` when all events are emitted.
+    unrepeated: Option<Mutex<HashMap<Address, Vec<Envelope>>>>,
     watch: Option<RepeatWatch>,
-    /// What the recording says was waited for answers, and the time since its last event, in ms.
+    /// Recorded waiting time for answers, plus the time since the last event, in ms.
     waited_ms: u64,
 }
 
-/// Sees each recorded event when the run repeats it.
+/// Callback for each recorded event that the run repeats.
 type RepeatWatch = Box<dyn Fn(&Envelope) + Send + Sync>;
 
-/// Answers that were given before the run is resumed.
+/// Answers given before the run is resumed.
 #[derive(Debug, Clone, Default)]
 pub struct Answers {
-    /// Answers by the address of their question.
+    /// Answers by question address.
     pub by_address: HashMap<Address, String>,
-    /// Answers to the other questions, in the order in which they are asked.
+    /// Answers to all other questions, in the order of asking.
     pub in_order: VecDeque<String>,
 }
 
-impl<'a> Resumed<'a> {
-    /// For the run at this address. The sink gets every event.
+impl<'a> ResumePorts<'a> {
+    /// Creates the ports of the run at this address. The sink gets every event.
     pub fn new(recording: Arc<Recording>, run: Address, live: Ports<'a>, answers: Answers) -> Self {
         let waited_ms = recording.waited_ms().saturating_add(recording.age_ms(live.clock.now_ms(&run)));
         let recorded = RecordedModel::new(Arc::clone(&recording), run);
         let answers = Mutex::new(answers);
-        Self { recording, recorded, live, answers, edits: None, left: None, watch: None, waited_ms }
+        Self { recording, recorded, live, answers, edits: None, unrepeated: None, watch: None, waited_ms }
     }
 
-    /// The same for a sink that appends to the recording: it gets only new events.
+    /// For a sink that appends to the recording: it gets only new events.
     #[must_use]
     pub fn appending(self) -> Self {
-        Self { left: Some(Mutex::new(self.recording.all())), ..self }
+        Self { unrepeated: Some(Mutex::new(self.recording.all())), ..self }
     }
 
-    /// The same with the edits of the recording.
+    /// Applies the edits of the recording.
     #[must_use]
     pub fn edited_by(self, edits: &'a RecordedEdits) -> Self {
         Self { edits: Some(edits), ..self }
     }
 
-    /// The same; `watch` sees each recorded event when the run repeats it.
+    /// Passes each recorded event to `watch` when the run repeats it.
     #[must_use]
     pub fn watched_by(self, watch: impl Fn(&Envelope) + Send + Sync + 'static) -> Self {
         Self { watch: Some(Box::new(watch)), ..self }
     }
 
-    /// The ports of the run.
+    /// Returns the ports of the run.
     pub fn ports<'s>(&'s self, events: &'s dyn Sink, stop: Stop) -> Ports<'s> {
         Ports { model: self, models: self, person: self, history: self, events, stop, ..self.live.clone() }
     }
 
-    /// The recorded event that this one repeats, if there is one.
-    fn repeated(&self, address: &Address, event: &Event) -> Option<Envelope> {
+    /// Returns the recorded event that this one repeats.
+    fn take_repeated(&self, address: &Address, event: &Event) -> Option<Envelope> {
         if matches!(event, Event::RunWait(_)) {
-            // Waiting again is new, also for a question that was waited for before: the last line says for which.
+            // Waiting again is a new event, also for the same question: the last line names the current question.
             return None;
         }
-        let mut left = self.left.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-        let events = left.get_mut(address)?;
+        let mut unrepeated = self.unrepeated.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let events = unrepeated.get_mut(address)?;
         let of_reply = matches!(
             event,
             Event::ReplyPart(_) | Event::ReplyEnd(_) | Event::Sent(_) | Event::Wire(_) | Event::RetryWait(_)
         );
         match (event, has_reply(&self.recording, address)) {
-            (Event::ReplyPart(part), true) if self.recording.broken_attempt(address) >= part.attempt => {
+            (Event::ReplyPart(part), true) if self.recording.interrupted_attempt(address) >= part.attempt => {
                 let at_ms = events.first().map_or(0, |first| first.at_ms);
                 return Some(Envelope { seq: 0, at_ms, address: address.clone(), event: event.clone() });
             }
             (Event::ReplyPart(_), true) => return None,
-            // The reply broke off: everything of the new one is new.
+            // The reply was interrupted: all events of its replacement are new.
             (_, false) if of_reply => return None,
             _ => {}
         }
         let repeats = |known: &Envelope| match event.class() {
-            // A stop that ended nothing before the file broke off is not the one that ends the run now.
+            // An earlier stop that ended nothing is not the one that ends the run now.
             Class::Input if matches!(event, Event::Interrupt(_)) => known.event == *event,
             Class::Note => known.event == *event,
             Class::Input | Class::Derived => known.event.kind() == event.kind(),
         };
-        let place = events.iter().position(repeats)?;
-        Some(events.remove(place))
+        let index = events.iter().position(repeats)?;
+        Some(events.remove(index))
     }
 }
 
-impl History for Resumed<'_> {
+impl History for ResumePorts<'_> {
     fn settle(&self, address: &Address, event: Event) -> Result<Settled, SinkError> {
-        let Some(recorded) = self.repeated(address, &event) else { return Ok(Settled::New(event)) };
+        let Some(recorded) = self.take_repeated(address, &event) else { return Ok(Settled::New(event)) };
         if let Some(watch) = &self.watch {
             watch(&recorded);
         }
@@ -134,7 +135,7 @@ impl History for Resumed<'_> {
     }
 
     fn is_over(&self, at: &Address) -> bool {
-        // A program whose end is recorded ends so again; what is left of its turn waits for nothing.
+        // A recorded program ends as recorded; the rest of its turn does not wait.
         let is_end = |event: &Event| match event {
             Event::TurnEnd(_) | Event::RunEnd(_) => true,
             Event::ProgramEnd(end) => !end.interrupted,
@@ -152,18 +153,18 @@ impl History for Resumed<'_> {
     }
 
     fn call(&self, at: &Address) -> RecordedCall {
-        RecordedCall { begun: self.recording.holds_call(at), end: self.recording.tool_end(at).cloned() }
+        RecordedCall { begun: self.recording.has_call(at), end: self.recording.tool_end(at).cloned() }
     }
 
     fn asked(&self, question: &Address, kind: &QuestionKind) -> Option<bool> {
         let recording = &self.recording;
         let asker = question.asker();
         let holds = |is_one: fn(&Event) -> bool| recording.at(&asker).iter().any(|envelope| is_one(&envelope.event));
-        // What the recording holds after the moment of the question went on as it is recorded there.
+        // If later events are recorded, the recording decides.
         let is_past = match kind {
             QuestionKind::GateResult => recording.tool_end(&asker).is_some(),
             QuestionKind::GateSend | QuestionKind::GateApply => has_reply(recording, &question.turn_part()),
-            QuestionKind::Consent => recording.holds_call(&asker),
+            QuestionKind::Consent => recording.has_call(&asker),
             QuestionKind::Breakpoint => holds(|event| matches!(event, Event::ToolCall(_) | Event::ProgramEnd(_))),
             _ => false,
         };
@@ -187,7 +188,7 @@ impl History for Resumed<'_> {
     }
 }
 
-impl Model for Resumed<'_> {
+impl Model for ResumePorts<'_> {
     fn info(&self) -> ModelRecord {
         self.recorded.info()
     }
@@ -201,14 +202,14 @@ impl Model for Resumed<'_> {
     }
 }
 
-/// The model of an agent below that had not ended.
-struct Unended {
+/// The model of a child run that had not ended.
+struct ChildModel {
     recording: Arc<Recording>,
     recorded: RecordedModel,
     live: Arc<dyn Model>,
 }
 
-impl Model for Unended {
+impl Model for ChildModel {
     fn info(&self) -> ModelRecord {
         if self.recording.run_start(self.recorded.run()).is_some() { self.recorded.info() } else { self.live.info() }
     }
@@ -222,7 +223,7 @@ impl Model for Unended {
     }
 }
 
-/// The recorded reply, else a live one.
+/// Returns the recorded reply or a live one.
 fn answer<'a>(
     recording: &'a Recording,
     recorded: &'a RecordedModel,
@@ -230,74 +231,78 @@ fn answer<'a>(
     request: &'a Request,
     call: &'a Call,
 ) -> BoxFuture<'a, Result<Reply, ModelError>> {
-    match recording.broken_attempt(&request.address) {
-        _ if has_reply(recording, &request.address) || recording.asks_for_reply(&request.address) => {
+    match recording.interrupted_attempt(&request.address) {
+        _ if has_reply(recording, &request.address) || recording.is_reply_asked(&request.address) => {
             recorded.answer(request, call)
         }
-        broken => Box::pin(answered_live(recorded, live, request, call, broken)),
+        interrupted => Box::pin(answer_live(recorded, live, request, call, interrupted)),
     }
 }
 
-/// A live reply, which says who gave it where that is not the model that the run began with.
-async fn answered_live(
+/// Returns a live reply; names its model if that is not the first model of the run.
+async fn answer_live(
     recorded: &RecordedModel,
     live: &dyn Model,
     request: &Request,
     call: &Call,
-    broken: u32,
+    interrupted: u32,
 ) -> Result<Reply, ModelError> {
     let now = live.info();
-    // A run that begins now says itself who it asks.
-    let other = recorded.began_with().filter(|first| *first != now).map(|_| Box::new(now));
-    let answer = if broken == 0 { live.answer(request, call).await } else { anew(live, request, call, broken).await };
+    // The start event of a new run names its model.
+    let other = recorded.first_model().filter(|first| *first != now).map(|_| Box::new(now));
+    let answer = if interrupted == 0 {
+        live.answer(request, call).await
+    } else {
+        retry_reply(live, request, call, interrupted).await
+    };
     answer
         .map(|reply| Reply { by: reply.by.clone().or_else(|| other.clone()), ..reply })
         .map_err(|error| ModelError { by: error.by.clone().or(other), ..error })
 }
 
-/// Asks again where a reply broke off in the middle: what came of it is discarded, attempts are counted on.
-async fn anew(live: &dyn Model, request: &Request, call: &Call, broken: u32) -> Result<Reply, ModelError> {
-    call.tell(ModelEvent::Discarded(Box::new(ReplyEnd::new(broken, ReplyStatus::Discarded)))).await;
+/// Repeats the request of an interrupted reply: discards its events and continues counting attempts.
+async fn retry_reply(live: &dyn Model, request: &Request, call: &Call, interrupted: u32) -> Result<Reply, ModelError> {
+    call.tell(ModelEvent::Discarded(Box::new(ReplyEnd::new(interrupted, ReplyStatus::Discarded)))).await;
     let (sender, mut events) = mpsc::channel(QUEUE);
     let inner = Call { events: sender, cancel: call.cancel.clone() };
     let mut answer = live.answer(request, &inner);
     let result = loop {
         tokio::select! {
             biased;
-            Some(event) = events.recv() => call.tell(later(event, broken)).await,
+            Some(event) = events.recv() => call.tell(shift_attempt(event, interrupted)).await,
             result = &mut answer => break result,
         }
     };
     while let Ok(event) = events.try_recv() {
-        call.tell(later(event, broken)).await;
+        call.tell(shift_attempt(event, interrupted)).await;
     }
     match result {
-        Ok(reply) => Ok(Reply { attempt: reply.attempt + broken, ..reply }),
-        Err(error) => Err(ModelError { attempt: error.attempt + broken, ..error }),
+        Ok(reply) => Ok(Reply { attempt: reply.attempt + interrupted, ..reply }),
+        Err(error) => Err(ModelError { attempt: error.attempt + interrupted, ..error }),
     }
 }
 
-/// The event with its attempt counted on.
-fn later(mut event: ModelEvent, broken: u32) -> ModelEvent {
+/// Adds the earlier attempts to the attempt of an event.
+fn shift_attempt(mut event: ModelEvent, interrupted: u32) -> ModelEvent {
     match &mut event {
-        ModelEvent::Delta { attempt, .. } => *attempt += broken,
-        ModelEvent::Sent(sent) => sent.attempt += broken,
-        ModelEvent::Wire(wire) => wire.attempt += broken,
-        ModelEvent::RetryWait(wait) => wait.attempt += broken,
-        ModelEvent::Discarded(end) => end.attempt += broken,
+        ModelEvent::Delta { attempt, .. } => *attempt += interrupted,
+        ModelEvent::Sent(sent) => sent.attempt += interrupted,
+        ModelEvent::Wire(wire) => wire.attempt += interrupted,
+        ModelEvent::RetryWait(wait) => wait.attempt += interrupted,
+        ModelEvent::Discarded(end) => end.attempt += interrupted,
         ModelEvent::Notice(_) => {}
     }
     event
 }
 
-/// Does the recording hold the end of this turn's reply?
+/// Returns whether the end of this turn's reply is recorded.
 fn has_reply(recording: &Recording, turn: &Address) -> bool {
     let ended =
         |envelope: &Envelope| matches!(&envelope.event, Event::ReplyEnd(end) if end.status != ReplyStatus::Discarded);
     recording.at(turn).iter().any(ended)
 }
 
-impl Models for Resumed<'_> {
+impl Models for ResumePorts<'_> {
     fn model(&self, run: &Address, alias: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
         if self.recording.is_complete(run) {
             return self.recorded.model(run, alias);
@@ -305,13 +310,13 @@ impl Models for Resumed<'_> {
         let live = self.live.models.model(run, alias)?;
         Ok(live.map(|live| {
             let recorded = RecordedModel::new(Arc::clone(&self.recording), run.clone());
-            Arc::new(Unended { recording: Arc::clone(&self.recording), recorded, live }) as Arc<dyn Model>
+            Arc::new(ChildModel { recording: Arc::clone(&self.recording), recorded, live }) as Arc<dyn Model>
         }))
     }
 }
 
-/// Answers that were given beforehand come before the live ones.
-impl Human for Resumed<'_> {
+/// Given answers are used before live ones.
+impl Human for ResumePorts<'_> {
     fn ask<'a>(&'a self, question: &'a Question, cancel: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         match answers.by_address.remove(&question.address).or_else(|| answers.in_order.pop_front()) {

@@ -1,4 +1,4 @@
-//! The first line of a session file, and session ids: a UTC stamp plus eight random hexadecimal digits.
+//! The first line of a session file, and session ids: a UTC timestamp and eight random hexadecimal digits.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,9 +17,9 @@ pub struct Header {
     pub format: String,
     /// Version of the format.
     pub version: u32,
-    /// Oldest reader that understands the file.
+    /// Oldest version of a reader that can read the file.
     pub min_reader: u32,
-    /// The session's id; also the file's name.
+    /// The session's id, which is also the file name.
     pub id: SessionId,
     /// Unix time in ms.
     pub created_ms: i64,
@@ -28,33 +28,34 @@ pub struct Header {
     /// The session whose events this one starts with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
-    /// The comparison that the session is a trial of.
+    /// The matrix cell that this session is a trial of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<Group>,
-    /// The file of another program that this was made from. It is to be looked at: it cannot be replayed, resumed or continued.
+    /// The foreign file that this session was converted from. An imported session can be viewed, but not replayed,
+    /// resumed or continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
 }
 
-/// Which trial a session is.
+/// The matrix cell of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Group {
     /// Id of the matrix.
     pub id: String,
-    /// Its cell, in words.
+    /// Label of its cell.
     pub cell: String,
 }
 
-/// Where an imported session comes from.
+/// Origin of an imported session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Imported {
-    /// The other program's format: `ptc_runner trace 2`.
+    /// Format of the file: `ptc_runner trace 2`.
     pub format: String,
-    /// The id that the other program gave.
+    /// The id in the file.
     pub id: String,
-    /// The file's name.
+    /// File name.
     pub file: String,
     /// SHA-256 of the file, hexadecimal.
     pub sha: String,
@@ -62,46 +63,46 @@ pub struct Imported {
 
 impl std::fmt::Display for Imported {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // What the importer writes for a file that names no id.
+        // The importer writes "unknown" for files without an id.
         let id = if self.id == "unknown" { String::new() } else { format!(" {}", self.id) };
         write!(f, "{}{id} ({})", self.format, self.file)
     }
 }
 
-/// Where a session comes from.
+/// Origin of a session that was derived from another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Parent {
     /// The other session's id.
     pub session: String,
-    /// The turn or call where the two part.
+    /// The turn or call after which the two sessions differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// Where in it: request, reply, call, after.
+    /// The stage of that turn or call: request, reply, call, after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
-    /// Number of its last event that was copied.
+    /// Sequence number of the last copied event.
     pub seq: u64,
-    /// SHA-256 of the lines that were copied byte for byte, with their line ends, hexadecimal.
+    /// SHA-256 of the copied lines with their line ends, hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix_sha: Option<String>,
-    /// What this session is to it.
+    /// How this session was derived.
     pub kind: ParentKind,
 }
 
 words! {
-    /// What a session is to the one it comes from.
+    /// How a session was derived from its parent.
     ParentKind {
-        Continue "continue" "A new message to a run that had ended.";
-        Fork "fork" "The same up to a point, and another way from there.";
+        Continue "continue" "A new message to an ended run.";
+        Fork "fork" "The same events up to a point, then a different course.";
         Rerun "rerun" "A new run with the same inputs.";
-        Accept "accept" "The expected recording, updated to what the program does now.";
-        Recover "recover" "The readable part of a damaged session.";
+        Accept "accept" "The expected recording, updated to the program's current behaviour.";
+        Recover "recover" "The readable events of a damaged session.";
     }
 }
 
 impl ParentKind {
-    /// In words, before the place where the two part.
+    /// Returns the verb that lists print before the address of the parent.
     pub fn words(&self) -> &str {
         match self {
             Self::Continue => "goes on",
@@ -113,14 +114,14 @@ impl ParentKind {
 }
 
 impl Parent {
-    /// A session that nothing was copied from as it stands.
+    /// Returns the origin of a session that copies no lines of its parent.
     pub fn whole(session: impl Into<String>, kind: ParentKind) -> Self {
         Self { session: session.into(), at: None, stage: None, seq: 0, prefix_sha: None, kind }
     }
 }
 
 impl Header {
-    /// The header of a new session.
+    /// Creates the header of a new session.
     pub fn new(id: SessionId, created_ms: i64) -> Self {
         Self {
             format: FORMAT.to_owned(),
@@ -135,7 +136,7 @@ impl Header {
         }
     }
 
-    /// A newer program wrote it: it can be read, and what this program does not know in it is kept.
+    /// Returns whether a newer program wrote it. Such a session can be read; unknown fields and events are preserved.
     pub fn is_of_later_version(&self) -> bool {
         self.version > VERSION
     }
@@ -148,13 +149,13 @@ impl Header {
 pub struct SessionId(String);
 
 impl SessionId {
-    /// An id for this time (Unix ms) and this chance.
-    pub fn new(now_ms: i64, chance: u32) -> Self {
+    /// Creates an id from a time (Unix ms) and a random number.
+    pub fn new(now_ms: i64, random: u32) -> Self {
         let stamp = jiff::Timestamp::from_millisecond(now_ms).unwrap_or_default();
-        Self(format!("{}-{chance:08x}", stamp.strftime("%Y-%m-%dT%H-%M-%SZ")))
+        Self(format!("{}-{random:08x}", stamp.strftime("%Y-%m-%dT%H-%M-%SZ")))
     }
 
-    /// The id in a file name `<id>.jsonl`; `None` when the name has another shape.
+    /// Returns the id in a file name `<id>.jsonl`; `None` when the name has another form.
     pub fn from_file_name(name: &str) -> Option<Self> {
         let id = name.strip_suffix(".jsonl")?;
         let shape = "dddd-dd-ddTdd-dd-ddZ-xxxxxxxx";
@@ -167,17 +168,17 @@ impl SessionId {
         fits.then(|| Self(id.to_owned()))
     }
 
-    /// The UTC stamp, without the chance at the end.
+    /// Returns the UTC timestamp without the random part.
     pub fn stamp(&self) -> &str {
         self.0.rsplit_once('-').map_or(self.0.as_str(), |(stamp, _)| stamp)
     }
 
-    /// The text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The file's name.
+    /// Returns the file name.
     pub fn file_name(&self) -> String {
         format!("{}.jsonl", self.0)
     }
@@ -194,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_a_stamp_and_chance_and_names_its_file() {
+    fn an_id_is_a_timestamp_and_random_digits_and_names_its_file() {
         let id = SessionId::new(1_795_290_727_000, 0x3f9a_01bc);
         assert_eq!(id.as_str(), "2026-11-21T19-52-07Z-3f9a01bc");
         assert_eq!(SessionId::from_file_name(&id.file_name()), Some(id));

@@ -1,7 +1,8 @@
-//! The journal of one session: its file, and the lines that the file does not hold yet.
+//! The file of one session, and the lines that are not written to it yet.
 //!
-//! In: lines. Out: the file, whole lines only. After a failed write the lines stay in memory and are tried again; another folder
-//! can take the session over. It must never lose a line while the program lives, nor touch what stands in the file already.
+//! In: lines. Out: the file, complete lines only. After a failed write the lines stay in memory and the write is
+//! retried; the session can move to another folder. It must never lose a line while the program runs, nor change bytes
+//! that are already in the file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -11,18 +12,18 @@ use std::time::{Duration, Instant};
 use super::RecorderError;
 use crate::event::{Envelope, Event};
 
-/// After a failed write the next one is tried this much later, or at the end of a turn.
+/// Delay before the next attempt after a failed write; the end of a turn retries at once.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
-/// What a session is written to.
+/// Storage that a session is written to.
 pub trait Medium: Send {
-    /// Puts all bytes behind the others. After an error any part of them may be there.
+    /// Appends bytes. After an error any prefix of them may have been written.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Drops everything behind this place.
+    /// Truncates the storage to this length.
     fn cut(&mut self, end_bytes: u64) -> io::Result<()>;
 
-    /// Returns when the disk has everything.
+    /// Returns when all bytes are on disk.
     fn sync(&mut self) -> io::Result<()>;
 }
 
@@ -40,24 +41,24 @@ impl Medium for File {
     }
 }
 
-/// What the file lacks.
+/// Events that could not be written to the session's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unwritten {
     /// The file that could not be written.
     pub path: PathBuf,
-    /// What the system said.
+    /// The error of the operating system.
     pub error: String,
-    /// Events that are only in memory.
+    /// Number of events that are only in memory.
     pub events: u64,
-    /// Their size.
+    /// Size of these events in bytes.
     pub bytes: u64,
 }
 
 impl std::fmt::Display for Unwritten {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} cannot be written: {}; ", self.path.display(), self.error)?;
+        write!(f, "could not write {}: {}; ", self.path.display(), self.error)?;
         match self.events {
-            0 => f.write_str("what was written last may not have reached the disk"),
+            0 => f.write_str("the last events may not have reached the disk"),
             1 => write!(f, "1 event ({} bytes) is only in memory", self.bytes),
             events => write!(f, "{events} events ({} bytes) are only in memory", self.bytes),
         }
@@ -67,11 +68,11 @@ impl std::fmt::Display for Unwritten {
 pub(super) struct Journal {
     medium: Box<dyn Medium>,
     path: PathBuf,
-    /// Where the whole lines in the file end.
+    /// Length of the complete lines in the file.
     end: u64,
-    /// A write failed since: what stands behind `end` is no line.
+    /// The last write failed: bytes after `end` are not a complete line.
     torn: bool,
-    /// Where the last `turn.end` stands, or will stand.
+    /// Offset of the last `turn.end`, written or pending.
     last_turn_end: Option<u64>,
     pending: Vec<u8>,
     pending_events: u64,
@@ -79,7 +80,7 @@ pub(super) struct Journal {
     failed_at: Option<Instant>,
 }
 
-/// Creates a file that nobody had and nobody else may write.
+/// Creates a new file and locks it against other writers.
 pub(super) fn create(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().append(true).create_new(true).open(path)?;
     file.try_lock().map_err(io::Error::other)?;
@@ -96,8 +97,8 @@ impl Journal {
         &self.path
     }
 
-    /// Takes an event, and writes it unless a write failed a moment ago.
-    pub(super) fn take(&mut self, envelope: &Envelope) {
+    /// Appends an event and writes it, unless the retry delay is still running.
+    pub(super) fn append_event(&mut self, envelope: &Envelope) {
         let ends_turn = matches!(envelope.event, Event::TurnEnd(_));
         let here = self.end + self.pending.len() as u64;
         let back = if ends_turn { self.last_turn_end.map(|last| here - last) } else { None };
@@ -107,21 +108,21 @@ impl Journal {
                 self.pending.push(b'\n');
                 self.pending_events += 1;
             }
-            // Only a map with keys that are no texts cannot be written; no event has one.
-            Err(error) => self.fail(format!("event {} is no JSON: {error}", envelope.seq)),
+            // Serialization fails only for maps with keys that are not strings; no event contains one.
+            Err(error) => self.fail(format!("event {} cannot be serialized as JSON: {error}", envelope.seq)),
         }
         if ends_turn {
             self.last_turn_end = Some(here);
         }
-        if must_be_safe(&envelope.event) {
-            self.write_safely();
+        if requires_sync(&envelope.event) {
+            self.write_and_sync();
         } else if self.failed_at.is_none_or(|at| at.elapsed() >= TRY_AGAIN) {
             self.write();
         }
     }
 
-    /// Writes what is only in memory and waits for the disk. The outcome is what [`Self::unwritten`] tells.
-    pub(super) fn write_safely(&mut self) {
+    /// Writes the pending lines and syncs. [`Self::unwritten`] returns the result.
+    pub(super) fn write_and_sync(&mut self) {
         self.write();
         if self.pending.is_empty()
             && let Err(error) = self.medium.sync()
@@ -158,21 +159,22 @@ impl Journal {
         Some(Unwritten { path: self.path.clone(), error, events, bytes })
     }
 
-    /// Goes on in another folder: the new file gets the lines of the old one and those in memory. The old file stays as it is.
+    /// Moves the session to another folder: the new file gets the lines of the old one and the pending lines. The old
+    /// file is not changed.
     pub(super) fn move_to(&mut self, dir: &Path) -> Result<(), RecorderError> {
         let name = self.path.file_name().unwrap_or_default();
         let path = dir.join(name);
         let moved = || -> io::Result<File> {
             std::fs::create_dir_all(dir)?;
             let mut file = create(&path)?;
-            let filled = self.fill(&mut file);
+            let filled = self.copy_lines(&mut file);
             if filled.is_err() {
-                // Half a copy of a session would look like a session.
+                // A partial copy would be listed as a session.
                 std::fs::remove_file(&path)?;
             }
             filled.map(|()| file)
         };
-        let file = moved().map_err(|error| RecorderError { path: path.clone(), error, goes_on: false })?;
+        let file = moved().map_err(|error| RecorderError { path: path.clone(), error, is_append: false })?;
         self.medium = Box::new(file);
         self.path = path;
         self.end += self.pending.len() as u64;
@@ -182,19 +184,19 @@ impl Journal {
         Ok(())
     }
 
-    fn fill(&self, file: &mut File) -> io::Result<()> {
+    fn copy_lines(&self, file: &mut File) -> io::Result<()> {
         let mut old = File::open(&self.path)?;
         let copied = io::copy(&mut (&mut old).take(self.end), file)?;
         if copied != self.end {
-            return Err(io::Error::other(format!("{} lacks lines that were written", self.path.display())));
+            return Err(io::Error::other(format!("{} is shorter than what was written to it", self.path.display())));
         }
         file.write_all(&self.pending)?;
         file.sync_all()
     }
 }
 
-/// Events behind which a person or the outside world is asked, or a turn is done: the disk must have them.
-fn must_be_safe(event: &Event) -> bool {
+/// Returns whether the disk must have an event before the run continues: turn ends, questions and effects.
+fn requires_sync(event: &Event) -> bool {
     match event {
         Event::TurnEnd(_) | Event::RunEnd(_) | Event::RunWait(_) | Event::QuestionAsked(_) | Event::AnswerGiven(_) => {
             true
@@ -204,11 +206,11 @@ fn must_be_safe(event: &Event) -> bool {
     }
 }
 
-/// Opens a session's file to go on behind `end_bytes`: takes its lock and drops a torn last line.
+/// Opens a session's file to append after `end_bytes`: locks it and drops a torn last line.
 pub(super) fn reopen(path: &Path, end_bytes: u64) -> io::Result<File> {
     let mut file = OpenOptions::new().read(true).append(true).open(path)?;
-    let taken = "another program is writing this session: wait until it ends, then try again";
-    file.try_lock().map_err(|_| io::Error::other(taken))?;
+    let locked = "another program is writing to this session; try again when it has finished";
+    file.try_lock().map_err(|_| io::Error::other(locked))?;
     file.seek(SeekFrom::Start(end_bytes))?;
     let mut torn = Vec::new();
     file.read_to_end(&mut torn)?;

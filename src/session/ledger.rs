@@ -1,11 +1,11 @@
-//! The ledger of a run's data: how much of it the model was shown.
+//! Measures how much of a run's data entered the model's context.
 //!
-//! In: the events of a session, or of one of its runs. Out: bytes of the data it had, and bytes that never entered the context.
+//! In: the events of a session or of one run. Out: bytes of the run's data, and bytes of it that no request contained.
 //!
-//! The same value looks different in a template, in a sample of a program's data and in JSON. So the ledger counts *words*: runs of ASCII
-//! letters and digits, and every other letter on its own. Signs, spaces and the keys of objects belong to the form and do not count. A word
-//! that stands n times in the data and m times in what was sent has entered min(n, m) times. A chance hit (a `1` that meant something else)
-//! makes the figure smaller, never larger.
+//! The same value has different forms in a template, in a sample of a program's data and in JSON, so the ledger counts
+//! *words*: sequences of ASCII letters and digits, and every other letter separately. Punctuation, spaces and object
+//! keys are form and are not counted. A word that occurs n times in the data and m times in the requests has entered
+//! min(n, m) times. A coincidental match (a `1` with another meaning) makes the result smaller, never larger.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,43 +16,43 @@ use crate::event::{Address, Envelope, Event, Message, MessagePart, Source};
 
 type Words = HashMap<Box<str>, u32>;
 
-/// What a run had, and what of it was sent.
+/// Words of a run's data, and words that were sent.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
-    begun: HashSet<Address>,
-    /// The context of runs that have said nothing yet: it may still be edited.
-    fresh: HashMap<Address, Json>,
-    /// Messages of each run that no request has carried yet, by number.
+    started: HashSet<Address>,
+    /// Contexts of runs without messages yet: an edit can still replace them.
+    unsent_contexts: HashMap<Address, Json>,
+    /// Messages of each run that no request contains yet, by message number.
     unsent: HashMap<Address, BTreeMap<u32, Message>>,
-    /// Calls that are agents: what they answer is a model's, not data.
+    /// Calls that run an agent: their results are written by a model and are not data.
     agents: HashSet<Address>,
-    had: Words,
-    /// Words of what was sent, as it stands.
+    data: Words,
+    /// Words of the sent texts, unmodified.
     sent: Words,
-    /// The same with `\n` and its like read as JSON means them.
+    /// Words of the sent texts with JSON escapes such as `\n` decoded.
     sent_unescaped: Words,
 }
 
 impl Ledger {
-    /// Takes the next event.
+    /// Applies the next event.
     pub fn apply(&mut self, envelope: &Envelope) {
         let at = &envelope.address;
         match &envelope.event {
-            // What an agent below starts with was given by the run above it; a run that goes on starts once.
-            Event::RunStart(start) if (self.begun.is_empty() || !at.is_call()) && self.begun.insert(at.clone()) => {
-                self.fresh.insert(at.clone(), start.context.json());
+            // A child run's context comes from its parent and is not counted again; a resumed run starts once.
+            Event::RunStart(start) if (self.started.is_empty() || !at.is_call()) && self.started.insert(at.clone()) => {
+                self.unsent_contexts.insert(at.clone(), start.context.json());
             }
             Event::Edit(edit) => {
                 let run = envelope.run();
-                match self.fresh.get_mut(&run) {
+                match self.unsent_contexts.get_mut(&run) {
                     Some(context) => *context = edit.of_context(context).unwrap_or_else(|| std::mem::take(context)),
-                    None if edit.of_context(&Json::default()).is_some() => self.had(&edit.after.json()),
+                    None if edit.of_context(&Json::default()).is_some() => self.add_data(&edit.after.json()),
                     None => {}
                 }
             }
             Event::Message(message) => {
-                if let Some(context) = self.fresh.remove(&envelope.run()) {
-                    self.had(&context);
+                if let Some(context) = self.unsent_contexts.remove(&envelope.run()) {
+                    self.add_data(&context);
                 }
                 self.unsent.entry(envelope.run()).or_default().insert(message.m, message.clone());
             }
@@ -60,10 +60,10 @@ impl Ledger {
                 let Some(unsent) = self.unsent.get_mut(&envelope.run()) else { return };
                 let is_sent =
                     |m: &u32, _: &mut Message| request.messages.iter().any(|(first, last)| (first..=last).contains(&m));
-                // A request repeats what those before it sent: only what is new is looked at.
+                // A request repeats the messages of previous requests: only new ones are counted.
                 let sent: Vec<(u32, Message)> = unsent.extract_if(.., is_sent).collect();
                 for (_, message) in &sent {
-                    self.send(message);
+                    self.add_sent(message);
                 }
             }
             Event::ToolCall(call) if ["agent", "llm"].contains(&call.kind.as_str()) => {
@@ -71,67 +71,67 @@ impl Ledger {
             }
             Event::ToolEnd(end) if !self.agents.contains(at) => {
                 if let Some(result) = &end.result {
-                    self.had(&result.json());
+                    self.add_data(&result.json());
                 }
             }
             _ => {}
         }
     }
 
-    /// A request carries this message for the first time.
-    fn send(&mut self, message: &Message) {
-        // What the model wrote itself is no data that it was shown.
+    /// Counts a message that a request contains for the first time.
+    fn add_sent(&mut self, message: &Message) {
+        // The model wrote this text itself.
         if message.source == Source::Reply {
             return;
         }
         for part in &message.parts {
             match part {
-                MessagePart::Text { text, untrusted: true, .. } => self.sent_text(text),
+                MessagePart::Text { text, untrusted: true, .. } => self.add_sent_text(text),
                 MessagePart::Result { result, .. } => match json::parse(result) {
-                    Ok(result) => self.sent_json(&result),
-                    Err(_) => self.sent_text(result),
+                    Ok(result) => self.add_sent_json(&result),
+                    Err(_) => self.add_sent_text(result),
                 },
                 _ => {}
             }
         }
     }
 
-    /// Data that the run has: the scalars of a value.
-    fn had(&mut self, data: &Json) {
-        scalars(data, &mut |text| count(text, &mut self.had));
+    /// Counts the scalars of a value as data of the run.
+    fn add_data(&mut self, data: &Json) {
+        scalars(data, &mut |text| count_words(text, &mut self.data));
     }
 
-    /// Data that a request carried as text of any form.
-    fn sent_text(&mut self, text: &str) {
-        count(text, &mut self.sent);
-        count(&unescaped(text), &mut self.sent_unescaped);
+    /// Counts data that was sent as text in any form.
+    fn add_sent_text(&mut self, text: &str) {
+        count_words(text, &mut self.sent);
+        count_words(&unescaped(text), &mut self.sent_unescaped);
     }
 
-    /// Data that a request carried as JSON.
-    fn sent_json(&mut self, data: &Json) {
+    /// Counts data that was sent as JSON.
+    fn add_sent_json(&mut self, data: &Json) {
         scalars(data, &mut |text| {
-            count(text, &mut self.sent);
-            count(text, &mut self.sent_unescaped);
+            count_words(text, &mut self.sent);
+            count_words(text, &mut self.sent_unescaped);
         });
     }
 
-    /// Bytes of the data's words.
+    /// Returns the bytes of all words of the data.
     pub fn data_bytes(&self) -> u64 {
-        self.had.iter().map(|(word, times)| word.len() as u64 * u64::from(*times)).sum()
+        self.data.iter().map(|(word, times)| word.len() as u64 * u64::from(*times)).sum()
     }
 
-    /// Bytes of the words that were never sent.
+    /// Returns the bytes of the words that were never sent.
     pub fn kept_out_bytes(&self) -> u64 {
-        let times_sent = |word: &str| {
+        let sent_times = |word: &str| {
             let times = |words: &Words| words.get(word).copied().unwrap_or_default();
             times(&self.sent).max(times(&self.sent_unescaped))
         };
-        let kept_out = |word: &str, times: u32| u64::from(times.saturating_sub(times_sent(word)));
-        self.had.iter().map(|(word, times)| word.len() as u64 * kept_out(word, *times)).sum()
+        let kept_out = |word: &str, times: u32| u64::from(times.saturating_sub(sent_times(word)));
+        self.data.iter().map(|(word, times)| word.len() as u64 * kept_out(word, *times)).sum()
     }
 }
 
-/// Every scalar of a value as text; null says nothing. Values of runs are at most 512 levels deep.
+/// Passes every scalar of a value as text; null has no text. Values are at most 512 levels deep.
 fn scalars(json: &Json, take: &mut dyn FnMut(&str)) {
     match &json.node {
         Node::Null => {}
@@ -142,7 +142,7 @@ fn scalars(json: &Json, take: &mut dyn FnMut(&str)) {
     }
 }
 
-fn count(text: &str, words: &mut Words) {
+fn count_words(text: &str, words: &mut Words) {
     let mut add = |word: &str| {
         if let Some(times) = words.get_mut(word) {
             *times += 1;
@@ -161,7 +161,7 @@ fn count(text: &str, words: &mut Words) {
     }
 }
 
-/// The text with JSON's escapes of one letter as a space.
+/// Replaces each JSON escape (a backslash and one character) by a space.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -182,11 +182,11 @@ mod tests {
 
     use super::*;
 
-    fn ledger(had: &str, sent: &[&str]) -> (u64, u64) {
+    fn ledger(data: &str, sent: &[&str]) -> (u64, u64) {
         let mut ledger = Ledger::default();
-        ledger.had(&parse(had).unwrap());
+        ledger.add_data(&parse(data).unwrap());
         for text in sent {
-            ledger.sent_text(text);
+            ledger.add_sent_text(text);
         }
         (ledger.data_bytes(), ledger.kept_out_bytes())
     }
@@ -201,13 +201,13 @@ mod tests {
     }
 
     #[test]
-    fn each_time_counts() {
+    fn repeated_words_count_each_time() {
         assert_eq!(ledger(r#"["North","North","North"]"#, &["North, North"]), (15, 5));
         assert_eq!(ledger(r#"["North"]"#, &["North", "North", "North"]), (5, 0));
     }
 
     #[test]
-    fn escapes_and_other_scripts_are_read() {
+    fn escapes_and_other_scripts_are_decoded() {
         assert_eq!(ledger(r#"["one\ntwo"]"#, &[r#"{"text":"one\ntwo"}"#]), (6, 0));
         assert_eq!(ledger(r#"["C:\\new"]"#, &[r"C:\new"]), (4, 0));
         assert_eq!(ledger(r#"["Käse"]"#, &["Kä…"]), (5, 2));
@@ -216,11 +216,11 @@ mod tests {
     }
 
     #[test]
-    fn a_result_that_is_sent_as_json_has_entered() {
+    fn a_result_sent_as_json_is_counted_as_sent() {
         let mut ledger = Ledger::default();
         let data = parse(r#"{"name":"a\\nb \"quoted\"","id":7}"#).unwrap();
-        ledger.had(&data);
-        ledger.sent_json(&data);
+        ledger.add_data(&data);
+        ledger.add_sent_json(&data);
         assert_eq!(ledger.kept_out_bytes(), 0);
     }
 }

@@ -1,22 +1,23 @@
-//! Where the readable lines of a session stand in its file.
+//! Byte ranges of the readable lines of a session file.
 //!
-//! In: lines in order. Out: their bytes by number. A long session has many millions of them, so that each takes eight bytes.
+//! In: lines in order. Out: their byte ranges by index. A long session has millions of lines, so each takes eight
+//! bytes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The first byte of every readable line. A line ends where the next one begins, but before damage.
+/// Offset of every readable line. A line ends where the next one starts, except before damage.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     starts: Vec<u64>,
-    /// Ends of the lines behind which something stands that could not be read.
+    /// Ends of the lines that are followed by unreadable bytes.
     ends: BTreeMap<usize, u64>,
-    /// Where the last line ends.
+    /// End of the last line.
     end: u64,
 }
 
 impl Lines {
-    /// Takes the next line: its bytes, without the line end.
+    /// Adds the next line: its bytes without the line end.
     pub(super) fn push(&mut self, bytes: Range<u64>) {
         if let Some(last) = self.starts.len().checked_sub(1)
             && self.end + 1 != bytes.start
@@ -27,21 +28,21 @@ impl Lines {
         self.end = bytes.end;
     }
 
-    /// No more will come.
-    pub(super) fn close(&mut self) {
+    /// Releases spare memory after the last line.
+    pub(super) fn shrink(&mut self) {
         self.starts.shrink_to_fit();
     }
 
-    /// How many there are.
+    /// Returns the number of lines.
     pub(super) fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// The bytes of the line at this place, without the line end.
-    pub(super) fn get(&self, place: usize) -> Option<Range<u64>> {
-        let start = *self.starts.get(place)?;
-        let before_next = || self.starts.get(place + 1).map(|next| next - 1);
-        Some(start..self.ends.get(&place).copied().or_else(before_next).unwrap_or(self.end))
+    /// Returns the bytes of a line without its line end.
+    pub(super) fn get(&self, index: usize) -> Option<Range<u64>> {
+        let start = *self.starts.get(index)?;
+        let before_next = || self.starts.get(index + 1).map(|next| next - 1);
+        Some(start..self.ends.get(&index).copied().or_else(before_next).unwrap_or(self.end))
     }
 }
 
@@ -50,14 +51,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_line_keeps_its_bytes_whatever_stands_behind_it() {
+    fn byte_ranges_are_exact_before_unreadable_bytes() {
         let bytes = [10..15, 16..16, 17..40, 60..61, 62..99];
         let mut lines = Lines::default();
         for line in bytes.clone() {
             lines.push(line);
         }
-        lines.close();
-        assert_eq!((0..lines.len()).filter_map(|place| lines.get(place)).collect::<Vec<_>>(), bytes);
+        lines.shrink();
+        assert_eq!((0..lines.len()).filter_map(|index| lines.get(index)).collect::<Vec<_>>(), bytes);
         assert_eq!(lines.get(5), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Listing and finding sessions in a folder. Only files with the shape of a session id count.
+//! Lists and finds sessions in a folder. Only files named after a session id are considered.
 
 use std::path::{Path, PathBuf};
 
@@ -7,63 +7,63 @@ use serde::{Deserialize, Serialize};
 use super::{Parent, ReadError, RunState, Session, SessionId};
 use crate::event::Tokens;
 
-/// One line of the list.
+/// Summary of a session, as shown in lists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// The session's id: what the file is called, or what its header says when the name is no id.
+    /// The session's id: from the file name, or from the header when the file has another name.
     pub id: String,
-    /// The file; for an example only its name.
+    /// Path of the file; for an example only its name.
     #[serde(skip)]
     pub path: PathBuf,
-    /// It is an example that is part of the program.
+    /// Whether it is a built-in example.
     #[serde(skip)]
     pub example: bool,
     /// Unix time in ms.
     pub created_ms: i64,
-    /// The name of the pipeline that it began with, or of the agent that ran last.
+    /// Name of the first pipeline, or of the last agent.
     pub agent: String,
     /// Mode.
     pub mode: String,
-    /// The models that answered its last run, the last one at the end.
+    /// Models that answered its last run, the most recent one last.
     pub models: Vec<String>,
     /// Turns.
     pub turns: usize,
     /// Tokens, when counted.
     pub tokens: Option<Tokens>,
-    /// How far the last run is.
+    /// State of the last run.
     pub state: RunState,
     /// The answer as JSON text, or reason and message.
     pub result: String,
     /// The cost, when tokens and price are known.
     pub cost: Option<f64>,
-    /// The first words of the task as it was sent.
+    /// The first characters of the task.
     pub task: String,
-    /// What could not be read.
+    /// Description of the damage.
     pub damage: Option<String>,
-    /// The session that it began as.
+    /// The session it was derived from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
 }
 
-/// What names the newest session.
+/// The name that refers to the newest session.
 pub const LAST: &str = "last";
 
-/// Sessions named when a beginning is not unique, newest first.
+/// Maximum number of ids printed for an ambiguous prefix, newest first.
 const NAMED: usize = 5;
 
-/// Why no session was found.
+/// Reason why no session was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FindError {
-    /// None has this name.
+    /// No session matches.
     None {
-        /// What was looked for.
+        /// The given name.
         name: String,
-        /// Where.
+        /// The searched folder.
         dir: PathBuf,
     },
-    /// Several begin with it.
+    /// Several ids start with the name.
     Several {
-        /// What was looked for.
+        /// The given name.
         name: String,
         /// Their ids.
         ids: Vec<String>,
@@ -76,19 +76,19 @@ impl std::fmt::Display for FindError {
             Self::None { name, dir } if name == LAST => {
                 write!(
                     f,
-                    "there is no last session: {} holds none (`ptc-workbench run sentiment` makes one)",
+                    "no last session: {} contains no sessions (`ptc-workbench run sentiment` creates one)",
                     dir.display()
                 )
             }
             Self::None { name, dir } => write!(
                 f,
-                "no session {name:?}: it is neither a file nor the beginning of an id in {} (`ptc-workbench sessions list` shows them)",
+                "no session {name:?}: not a file, and no id in {} starts with it (`ptc-workbench sessions list` shows all ids)",
                 dir.display()
             ),
             Self::Several { name, ids } => {
                 let newest: Vec<_> = ids.iter().rev().take(NAMED).map(String::as_str).collect();
                 let more = if ids.len() > NAMED { ", …" } else { "" };
-                write!(f, "{name:?} is the beginning of {} sessions: {}{more}", ids.len(), newest.join(", "))
+                write!(f, "{name:?} is ambiguous: {} session ids start with it: {}{more}", ids.len(), newest.join(", "))
             }
         }
     }
@@ -96,7 +96,7 @@ impl std::fmt::Display for FindError {
 
 impl std::error::Error for FindError {}
 
-/// The ids in a folder, oldest first. Ids of the same second are ordered by the time in their headers.
+/// Returns the ids in a folder, oldest first. Ids of the same second are ordered by the time in their headers.
 fn ids(dir: &Path) -> Vec<SessionId> {
     let mut ids: Vec<_> = std::fs::read_dir(dir)
         .into_iter()
@@ -110,8 +110,8 @@ fn ids(dir: &Path) -> Vec<SessionId> {
     ids
 }
 
-/// The sessions of a folder, newest first, each file read. Unreadable files are listed with what is wrong.
-/// [`Catalogue`](super::index::Catalogue) gives the same without reading what it knows.
+/// Reads the sessions of a folder, newest first. Unreadable files are listed with their damage.
+/// [`Catalogue`](super::index::Catalogue) returns the same from its index.
 pub fn list(dir: &Path) -> Vec<Summary> {
     let all = ids(dir).into_iter().rev().map(|id| (dir.join(id.file_name()), id));
     all.map(|(path, id)| {
@@ -120,7 +120,7 @@ pub fn list(dir: &Path) -> Vec<Summary> {
     .collect()
 }
 
-/// The list line of a file that is no session.
+/// Returns the summary of an unreadable file.
 pub(super) fn unreadable(id: &SessionId, error: &ReadError) -> Summary {
     Summary {
         id: id.to_string(),
@@ -141,7 +141,7 @@ pub(super) fn unreadable(id: &SessionId, error: &ReadError) -> Summary {
     }
 }
 
-/// The list line of an open session.
+/// Returns the summary of an open session.
 pub fn summarize(session: &Session) -> Summary {
     let skeleton = session.skeleton();
     let last = skeleton.last();
@@ -152,7 +152,7 @@ pub fn summarize(session: &Session) -> Summary {
         (None, None) => run
             .waits_for
             .as_ref()
-            .map_or_else(|| "not finished".to_owned(), |at| format!("waits for the answer to {at}")),
+            .map_or_else(|| "not finished".to_owned(), |at| format!("waiting for the answer to {at}")),
     });
     let named = session.path.file_name().and_then(|name| SessionId::from_file_name(name.to_str()?));
     Summary {
@@ -169,12 +169,12 @@ pub fn summarize(session: &Session) -> Summary {
         result: result.unwrap_or_default(),
         cost: last.and_then(|run| run.bill.cost(None)),
         task: last.map(|run| run.task.clone()).unwrap_or_default(),
-        damage: session.damage_line(),
+        damage: session.damage_summary(),
         parent: session.header.parent.clone(),
     }
 }
 
-/// The file of a session given as a path, an id, a unique beginning of one, or `last`.
+/// Resolves a path, an id, a unique prefix of an id, or `last` to a session file.
 pub fn find(dir: &Path, name: &str) -> Result<PathBuf, FindError> {
     let path = Path::new(name);
     if path.is_file() {
@@ -185,8 +185,8 @@ pub fn find(dir: &Path, name: &str) -> Result<PathBuf, FindError> {
     if name == LAST {
         return all.last().map(|id| dir.join(id.file_name())).ok_or_else(none);
     }
-    let fits: Vec<_> = all.iter().filter(|id| !name.is_empty() && id.as_str().starts_with(name)).collect();
-    match fits.as_slice() {
+    let matches: Vec<_> = all.iter().filter(|id| !name.is_empty() && id.as_str().starts_with(name)).collect();
+    match matches.as_slice() {
         [] => Err(none()),
         [one] => Ok(dir.join(one.file_name())),
         several => {

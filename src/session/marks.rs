@@ -1,7 +1,7 @@
-//! What people wrote on sessions: tags, notes and marks, on a session or on a run or turn in it.
+//! Tags, notes and bookmarks that users attach to sessions, runs and turns.
 //!
-//! In: `marks.jsonl` beside the sessions. Out: what holds now; later lines win. The file is only ever appended to, a line at a time
-//! under a lock, so that two programs lose nothing to each other. Sessions are never touched.
+//! In: `marks.jsonl` next to the sessions. Out: the current marks; later lines win. The file is only appended to, one
+//! line at a time under a lock, so that concurrent programs lose nothing. Session files are not changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
@@ -12,17 +12,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Address;
 
-/// The file's name.
+/// File name.
 pub const MARKS_FILE: &str = "marks.jsonl";
 
-/// What holds for one place.
+/// Mark of one session, run or turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Mark {
     /// Its tags.
     pub tags: BTreeSet<String>,
     /// Its note.
     pub note: Option<String>,
-    /// It is marked.
+    /// Whether it is bookmarked.
     pub marked: bool,
 }
 
@@ -32,40 +32,40 @@ impl Mark {
     }
 }
 
-/// One change, as a line of the file. What is absent stays as it was.
+/// A change of a mark, stored as one line. Absent fields leave the mark as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct MarkChange {
     /// Unix time in ms.
     pub t: i64,
     /// The session's id.
     pub session: String,
-    /// The run or turn; the session as a whole when absent.
+    /// The run or turn; absent for the whole session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Address>,
-    /// Tags that it gets.
+    /// Tags to add.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub add: Vec<String>,
-    /// Tags that it loses.
+    /// Tags to remove.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub del: Vec<String>,
-    /// Its note; an empty one takes it away.
+    /// New note; an empty text removes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Marked or not.
+    /// New bookmark state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<bool>,
 }
 
-/// Everything that people wrote on sessions.
+/// All marks of a folder.
 #[derive(Debug, Clone, Default)]
 pub struct Marks {
     by_session: BTreeMap<String, BTreeMap<Option<Address>, Mark>>,
-    /// Lines that could not be read, from 1.
+    /// Numbers of unreadable lines, from 1.
     pub unreadable: Vec<usize>,
 }
 
 impl Marks {
-    /// Reads the file of a folder; one that does not exist holds nothing.
+    /// Reads the marks of a folder; a missing file is an empty list.
     pub fn read(dir: &Path) -> io::Result<Self> {
         let bytes = match std::fs::read(dir.join(MARKS_FILE)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
@@ -73,7 +73,7 @@ impl Marks {
         };
         let mut marks = Self::default();
         for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty()) {
-            match serde_json::from_slice::<Change>(line) {
+            match serde_json::from_slice::<MarkChange>(line) {
                 Ok(change) => marks.apply(change),
                 Err(_) => marks.unreadable.push(number + 1),
             }
@@ -81,9 +81,9 @@ impl Marks {
         Ok(marks)
     }
 
-    fn apply(&mut self, change: Change) {
-        let places = self.by_session.entry(change.session).or_default();
-        let mark = places.entry(change.at.clone()).or_default();
+    fn apply(&mut self, change: MarkChange) {
+        let by_address = self.by_session.entry(change.session).or_default();
+        let mark = by_address.entry(change.at.clone()).or_default();
         mark.tags.extend(change.add);
         change.del.iter().for_each(|tag| _ = mark.tags.remove(tag));
         if let Some(note) = change.note {
@@ -91,29 +91,29 @@ impl Marks {
         }
         mark.marked = change.mark.unwrap_or(mark.marked);
         if mark.is_empty() {
-            places.remove(&change.at);
+            by_address.remove(&change.at);
         }
     }
 
-    /// What is written on a session (`None`) and on the runs and turns in it.
+    /// Returns the marks of a session (`None`) and of its runs and turns.
     pub fn of_session(&self, id: &str) -> impl Iterator<Item = (Option<&Address>, &Mark)> {
         self.by_session.get(id).into_iter().flatten().map(|(at, mark)| (at.as_ref(), mark))
     }
 
-    /// What is written on one place.
+    /// Returns one mark.
     pub fn of(&self, id: &str, at: Option<&Address>) -> Mark {
-        let place = at.cloned();
-        self.by_session.get(id).and_then(|places| places.get(&place)).cloned().unwrap_or_default()
+        let address = at.cloned();
+        self.by_session.get(id).and_then(|by_address| by_address.get(&address)).cloned().unwrap_or_default()
     }
 
-    /// The sessions that something is written on.
+    /// Returns the sessions that have marks.
     pub fn sessions(&self) -> impl Iterator<Item = &str> {
-        self.by_session.iter().filter(|(_, places)| !places.is_empty()).map(|(id, _)| id.as_str())
+        self.by_session.iter().filter(|(_, by_address)| !by_address.is_empty()).map(|(id, _)| id.as_str())
     }
 }
 
-/// Appends a change to the file of a folder. Waits for other programs that write it; a line that one of them left torn stays alone.
-pub fn write_mark(dir: &Path, change: &Change) -> io::Result<()> {
+/// Appends a change to the marks of a folder. Waits for other writers; starts a new line after a torn one.
+pub fn write_mark(dir: &Path, change: &MarkChange) -> io::Result<()> {
     std::fs::create_dir_all(dir)?;
     let mut file = OpenOptions::new().read(true).append(true).create(true).open(dir.join(MARKS_FILE))?;
     file.lock()?;

@@ -1,4 +1,4 @@
-//! Sessions: append-only files of events. Written by one recorder, read back whole or torn, folded into Steps and skeletons.
+//! Sessions: append-only files of events, written by one recorder and read back even when torn or damaged.
 //!
 //! In: events. Out: files, and from files the same events again. A session file is never edited.
 
@@ -27,10 +27,10 @@ pub use header::{Group, Header, Imported, Parent, ParentKind, SessionId};
 pub use journal::{Medium, Unwritten};
 pub use ledger::Ledger;
 pub use list::{FindError, LAST, Summary, find, list, summarize};
-pub use marks::{Change, MARKS_FILE, Mark, Marks, write_mark};
+pub use marks::{MARKS_FILE, Mark, MarkChange, Marks, write_mark};
 pub use read::{Damage, ReadError, Session};
-pub use record::{Keeping, Recorder, RecorderError};
-pub use recover::{Recovered, recover};
+pub use record::{Recorder, RecorderError, RecorderStatus};
+pub use recover::{RecoveryReport, recover};
 pub use shell::shell_word;
-pub use skeleton::{Places, RunEntry, RunState, Skeleton, TurnEntry};
-pub use whole::write_whole;
+pub use skeleton::{EventRange, RunEntry, RunState, Skeleton, TurnEntry};
+pub use whole::write_session;

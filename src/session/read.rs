@@ -1,8 +1,8 @@
-//! Reading sessions: the header, the place of every line, the skeleton, and events on demand. Torn and damaged files are read as
-//! far as they go.
+//! Reads sessions: the header, the offset of every line, the skeleton, and events on demand. Torn and damaged files are
+//! read as far as possible.
 //!
-//! In: a file. Out: eight bytes of memory per event and the skeleton; texts stay in the file, so that a file may be larger than
-//! the memory. It must never write to a session, nor hold a body that nobody asked for.
+//! In: a file. Out: eight bytes of memory per event, and the skeleton. Bodies stay in the file, which may be larger
+//! than the memory. It must never write to a session, nor cache bodies.
 
 use std::fs::{File, TryLockError};
 use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
@@ -12,22 +12,22 @@ use std::sync::{Mutex, PoisonError};
 use super::Skeleton;
 use super::header::{FORMAT, Header, VERSION};
 use super::lines::Lines;
-use super::numbers::{Numbers, Place};
+use super::numbers::{SequenceCheck, SequenceNumbers};
 use super::shell::shell_word;
 use crate::event::{Address, Envelope, Event, Line, MessagePart, SentMessage};
 use crate::record::MessageLog;
 
-/// Bytes that are read from a file at once.
+/// Read buffer size in bytes.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Why a session cannot be read at all.
+/// Reason why a session cannot be read at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong and what to do.
+    /// The problem and what to do next.
     pub message: String,
-    /// Only a newer program can read it: nothing is damaged.
+    /// The file is intact but needs a newer version of the program.
     pub is_newer: bool,
 }
 
@@ -50,22 +50,22 @@ impl std::error::Error for ReadError {}
 pub struct Damage {
     /// Line of the file, from 1.
     pub line: usize,
-    /// The last line has no line end: the program stopped while writing it. Nothing else was lost.
+    /// The last line is incomplete because the program stopped while writing it. No earlier line is lost.
     pub torn: bool,
-    /// What is wrong, in words.
+    /// Description of the damage.
     pub message: String,
 }
 
-/// A session: its header and where its readable events stand; the events themselves stay in the file until asked for.
+/// An open session: its header and the offsets of its readable events; the events stay in the file.
 #[derive(Debug)]
 pub struct Session {
     /// The file.
     pub path: PathBuf,
     /// Its first line.
     pub header: Header,
-    /// What could not be read.
+    /// Parts that could not be read.
     pub damage: Vec<Damage>,
-    /// Where the whole lines end, in bytes from the start.
+    /// Length of the complete lines in bytes.
     pub end: u64,
     source: Mutex<Source>,
     lines: Lines,
@@ -95,47 +95,47 @@ impl Source {
     }
 }
 
-/// Opens a file to read. Anything else that has its name is refused: to open a pipe would wait for its writer.
+/// Opens a regular file. Other file types are refused: opening a named pipe would block until it has a writer.
 pub(super) fn open_file(path: &Path) -> std::io::Result<File> {
     let found = std::fs::metadata(path)?;
     if !found.is_file() {
-        return Err(std::io::Error::other(if found.is_dir() { "it is a folder" } else { "it is no regular file" }));
+        return Err(std::io::Error::other(if found.is_dir() { "it is a folder" } else { "it is not a regular file" }));
     }
     File::open(path)
 }
 
 impl Session {
-    /// Reads a file: its header, and the place of every line.
+    /// Opens a file: reads its header and the offset of every line.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        Self::open_seeing(path, |_, _| {})
+        Self::open_with(path, |_, _| {})
     }
 
-    /// The same; `see` is shown every readable line, with its event where that was read.
-    pub(super) fn open_seeing(path: &Path, see: impl FnMut(&Line<'_>, Option<Envelope>)) -> Result<Self, ReadError> {
-        let fail = |error: std::io::Error| ReadError::new(path, format!("cannot be read: {error}"));
+    /// Opens a file and passes every readable line to `visit`, with its event if the skeleton parsed it.
+    pub(super) fn open_with(path: &Path, visit: impl FnMut(&Line<'_>, Option<Envelope>)) -> Result<Self, ReadError> {
+        let fail = |error: std::io::Error| ReadError::new(path, format!("cannot read it: {error}"));
         let file = open_file(path).map_err(fail)?;
         let bytes = usize::try_from(file.metadata().map_err(fail)?.len()).unwrap_or(CHUNK_BYTES);
         let reader = BufReader::with_capacity(bytes.clamp(1, CHUNK_BYTES), file.try_clone().map_err(fail)?);
-        Self::index(path, reader, Source::File(file), see)
+        Self::index(path, reader, Source::File(file), visit)
     }
 
-    /// Reads the bytes of a file; `path` is only named in errors.
+    /// Opens a session from bytes; `path` is only used in errors.
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, ReadError> {
         let mut session = Self::index(path, &*bytes, Source::Bytes(Cursor::default()), |_, _| {})?;
         session.source = Mutex::new(Source::Bytes(Cursor::new(bytes)));
         Ok(session)
     }
 
-    /// The header of a file; nothing else of it is read.
+    /// Reads the header of a file and nothing else.
     pub fn header_of(path: &Path) -> Result<Header, ReadError> {
         let fail = |message: String| ReadError::new(path, message);
-        let file = open_file(path).map_err(|error| fail(format!("cannot be read: {error}")))?;
+        let file = open_file(path).map_err(|error| fail(format!("cannot read it: {error}")))?;
         let mut line = Vec::new();
-        BufReader::new(file).read_until(b'\n', &mut line).map_err(|error| fail(format!("cannot be read: {error}")))?;
+        BufReader::new(file).read_until(b'\n', &mut line).map_err(|error| fail(format!("cannot read it: {error}")))?;
         read_header(&line).map_err(fail)
     }
 
-    /// When the session of this file was made, in Unix ms; `None` when its header cannot be read.
+    /// Returns when the session of this file was created, in Unix ms; `None` when its header cannot be read.
     pub fn created_ms(path: &Path) -> Option<i64> {
         Self::header_of(path).ok().map(|header| header.created_ms)
     }
@@ -144,13 +144,13 @@ impl Session {
         path: &Path,
         mut reader: impl BufRead,
         source: Source,
-        mut see: impl FnMut(&Line<'_>, Option<Envelope>),
+        mut visit: impl FnMut(&Line<'_>, Option<Envelope>),
     ) -> Result<Self, ReadError> {
         let fail = |message: String| ReadError::new(path, message);
         let mut line = Vec::new();
         let mut next = |line: &mut Vec<u8>| {
             line.clear();
-            reader.read_until(b'\n', line).map_err(|error| fail(format!("cannot be read: {error}")))
+            reader.read_until(b'\n', line).map_err(|error| fail(format!("cannot read it: {error}")))
         };
         let mut at = next(&mut line)? as u64;
         let header = match read_header(&line) {
@@ -162,7 +162,7 @@ impl Session {
                         return Err(fail(format!("{why}; {}", recovery(path))));
                     }
                 }
-                return Err(fail(format!("{why}; nothing could be read")));
+                return Err(fail(format!("{why}; no readable event follows")));
             }
         };
         if header.min_reader > VERSION {
@@ -181,51 +181,51 @@ impl Session {
             lines: Lines::default(),
             skeleton: Skeleton::default(),
         };
-        let (mut number, mut numbers) = (1, Numbers::default());
+        let (mut number, mut numbers) = (1, SequenceNumbers::default());
         loop {
             let length = next(&mut line)?;
             if length == 0 {
-                session.lines.close();
+                session.lines.shrink();
                 return Ok(session);
             }
             number += 1;
-            session.take(&line, at, number, &mut numbers, &mut see);
+            session.add_line(&line, at, number, &mut numbers, &mut visit);
             at += length as u64;
         }
     }
 
-    fn take(
+    fn add_line(
         &mut self,
         line: &[u8],
         at: u64,
         number: usize,
-        numbers: &mut Numbers,
-        see: &mut impl FnMut(&Line<'_>, Option<Envelope>),
+        numbers: &mut SequenceNumbers,
+        visit: &mut impl FnMut(&Line<'_>, Option<Envelope>),
     ) {
         let Some(body) = line.strip_suffix(b"\n") else {
             let message = if self.is_being_written() {
-                "it is not whole, another program is writing it now; everything before it is read"
+                "it is incomplete because another program is writing it now; all events before it are read"
             } else {
-                "it is not whole, the program stopped while writing it; everything before it is kept"
+                "it is incomplete because the program stopped while writing it; all events before it are kept"
             };
             self.damage.push(Damage { line: number, torn: true, message: message.to_owned() });
             return;
         };
         self.end = at + line.len() as u64;
-        let read = serde_json::from_slice::<Line<'_>>(body).map_err(|error| words(&error));
+        let read = serde_json::from_slice::<Line<'_>>(body).map_err(|error| describe_json_error(&error));
         match read {
             Ok(read) => {
-                let misplaced = match numbers.take(read.s) {
-                    Place::Next { .. } => None,
-                    Place::Gap { last, .. } => Some((last, "what stood between them is missing")),
-                    Place::Back { last, .. } => Some((last, "it is repeated, or in the wrong place")),
+                let misplaced = match numbers.check(read.s) {
+                    SequenceCheck::Next { .. } => None,
+                    SequenceCheck::Gap { last, .. } => Some((last, "the events between them are missing")),
+                    SequenceCheck::Back { last, .. } => Some((last, "it is repeated or out of order")),
                 };
-                if let Some((last, what)) = misplaced {
-                    let message = format!("event {} follows event {last}: {what}", read.s);
+                if let Some((last, problem)) = misplaced {
+                    let message = format!("event {} follows event {last}: {problem}", read.s);
                     self.damage.push(Damage { line: number, torn: false, message });
                 }
-                let event = self.skeleton.take(self.lines.len(), &read);
-                see(&read, event);
+                let event = self.skeleton.apply_line(self.lines.len(), &read);
+                visit(&read, event);
                 self.lines.push(at..at + body.len() as u64);
             }
             Err(error) => {
@@ -235,7 +235,7 @@ impl Session {
         }
     }
 
-    /// Does another program hold the lock of the file? Systems that cannot say count as no.
+    /// Returns whether another program has locked the file; `false` on systems without such locks.
     pub fn is_being_written(&self) -> bool {
         match &*self.source.lock().unwrap_or_else(PoisonError::into_inner) {
             Source::File(file) => match file.try_lock_shared() {
@@ -247,74 +247,74 @@ impl Session {
         }
     }
 
-    /// Its runs and turns.
+    /// Returns its runs and turns.
     pub fn skeleton(&self) -> &Skeleton {
         &self.skeleton
     }
 
-    /// How many bytes of the file the events at these places take.
-    pub fn bytes_of(&self, places: impl IntoIterator<Item = usize>) -> u64 {
-        places.into_iter().filter_map(|place| self.lines.get(place)).map(|bytes| bytes.end - bytes.start).sum()
+    /// Returns the number of bytes that the events at these indexes occupy in the file.
+    pub fn bytes_of(&self, indexes: impl IntoIterator<Item = usize>) -> u64 {
+        indexes.into_iter().filter_map(|index| self.lines.get(index)).map(|bytes| bytes.end - bytes.start).sum()
     }
 
-    /// How many events could be read.
+    /// Returns the number of readable events.
     pub fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Are there none?
+    /// Returns whether it has no readable event.
     pub fn is_empty(&self) -> bool {
         self.lines.len() == 0
     }
 
-    /// The event at this place; `None` when there is none or its data is not readable.
-    pub fn event(&self, place: usize) -> Option<Envelope> {
-        Envelope::from_line(&self.line(place)?).ok()
+    /// Returns the event at this index; `None` when it does not exist or its data is invalid.
+    pub fn event(&self, index: usize) -> Option<Envelope> {
+        Envelope::from_line(&self.line(index)?).ok()
     }
 
-    /// The line of the event at this place as it stands in the file, without its line end; `None` when there is none or the file
-    /// can no longer be read.
-    pub fn line(&self, place: usize) -> Option<String> {
-        let bytes = self.lines.get(place)?;
+    /// Returns the line of the event at this index without its line end; `None` when it does not exist or the file can
+    /// no longer be read.
+    pub fn line(&self, index: usize) -> Option<String> {
+        let bytes = self.lines.get(index)?;
         let length = usize::try_from(bytes.end - bytes.start).ok()?;
         let line = self.source.lock().unwrap_or_else(PoisonError::into_inner).line(bytes.start, length).ok()?;
         String::from_utf8(line).ok()
     }
 
-    /// Where the last `turn.end` stands, in bytes from the start of the file.
+    /// Returns the offset of the last `turn.end` in bytes.
     pub(super) fn last_turn_end(&self) -> Option<u64> {
-        let ends_turn = |place: &usize| {
-            self.line(*place)
+        let ends_turn = |index: &usize| {
+            self.line(*index)
                 .is_some_and(|text| serde_json::from_str::<Line<'_>>(&text).is_ok_and(|line| line.k == "turn.end"))
         };
-        (0..self.len()).rev().find(ends_turn).and_then(|place| Some(self.lines.get(place)?.start))
+        (0..self.len()).rev().find(ends_turn).and_then(|index| Some(self.lines.get(index)?.start))
     }
 
-    /// The messages that were sent at a turn, rebuilt from the lines they stand in; `None` when no request was made there.
+    /// Returns the messages that a turn sent, rebuilt from their lines; `None` when the turn made no request.
     pub fn request(&self, turn: &Address) -> Option<Vec<SentMessage>> {
-        let (request, places) = self.places_of_request(turn)?;
+        let (request, indexes) = self.request_indexes(turn)?;
         let (mut log, run) = (MessageLog::default(), turn.run_part());
-        let events = places.into_iter().chain([request]).filter_map(|place| self.event(place));
-        // Between the parts of a reply other runs may have spoken.
+        let events = indexes.into_iter().chain([request]).filter_map(|index| self.event(index));
+        // Events of other runs may lie between the parts of a reply.
         events.filter(|event| event.run() == run).for_each(|event| log.apply(&event));
         log.request(turn)
     }
 
-    /// Places of a turn's request, and of everything it is rebuilt from, in order.
-    pub fn places_of_request(&self, turn: &Address) -> Option<(usize, Vec<usize>)> {
+    /// Returns the index of a turn's request, and the indexes of the events it is rebuilt from, in order.
+    pub fn request_indexes(&self, turn: &Address) -> Option<(usize, Vec<usize>)> {
         let run = self.skeleton.run(&turn.run_part())?;
         let of_turn = self.skeleton.turn(turn)?.events.range();
         let (request, ranges) =
-            of_turn.filter_map(|place| Some((place, self.event(place)?))).find_map(|(place, made)| {
+            of_turn.filter_map(|index| Some((index, self.event(index)?))).find_map(|(index, made)| {
                 match made.event {
-                    Event::RequestMade(request) if made.address == *turn => Some((place, request.messages)),
+                    Event::RequestMade(request) if made.address == *turn => Some((index, request.messages)),
                     _ => None,
                 }
             })?;
         let sent = run.messages.iter().enumerate().filter(|(m, _)| {
             u32::try_from(*m).is_ok_and(|m| ranges.iter().any(|(first, last)| (*first..=*last).contains(&m)))
         });
-        let mut places: Vec<usize> = Vec::new();
+        let mut indexes: Vec<usize> = Vec::new();
         for (_, message) in sent {
             let envelope = self.event(*message);
             if let Some(Envelope { event: Event::Message(message), .. }) = &envelope {
@@ -322,39 +322,39 @@ impl Session {
                     MessagePart::Reply { reply } => self.skeleton.turn(reply),
                     _ => None,
                 });
-                places.extend(replies.flat_map(|turn| turn.reply.range()));
+                indexes.extend(replies.flat_map(|turn| turn.reply.range()));
             }
-            places.push(*message);
+            indexes.push(*message);
         }
-        places.sort_unstable();
-        places.dedup();
-        Some((request, places))
+        indexes.sort_unstable();
+        indexes.dedup();
+        Some((request, indexes))
     }
 
-    /// Shows every line with its place, in order, its data unread.
-    pub fn visit(&self, mut see: impl FnMut(usize, &Line<'_>)) {
-        for place in 0..self.len() {
-            if let Some(text) = self.line(place)
+    /// Passes every line with its index, in order, without parsing its data.
+    pub fn visit(&self, mut visit: impl FnMut(usize, &Line<'_>)) {
+        for index in 0..self.len() {
+            if let Some(text) = self.line(index)
                 && let Ok(line) = serde_json::from_str(&text)
             {
-                see(place, &line);
+                visit(index, &line);
             }
         }
     }
 
-    /// All readable events in order.
+    /// Returns all readable events in order.
     pub fn events(&self) -> impl Iterator<Item = Envelope> + '_ {
-        (0..self.len()).filter_map(|place| self.event(place))
+        (0..self.len()).filter_map(|index| self.event(index))
     }
 
-    /// The bytes of the file up to the end of its last whole line.
-    pub fn whole_lines(&self) -> std::io::Result<Vec<u8>> {
+    /// Returns the bytes of the file up to the end of its last complete line.
+    pub fn complete_lines(&self) -> std::io::Result<Vec<u8>> {
         let length = usize::try_from(self.end).map_err(std::io::Error::other)?;
         self.source.lock().unwrap_or_else(PoisonError::into_inner).line(0, length)
     }
 
-    /// What could be read and what not, in one line; `None` when everything could.
-    pub fn damage_line(&self) -> Option<String> {
+    /// Summarizes in one line how much could be read and the first damage; `None` for an undamaged session.
+    pub fn damage_summary(&self) -> Option<String> {
         let first = self.damage.first()?;
         let more = match self.damage.len() {
             1 => String::new(),
@@ -367,38 +367,38 @@ impl Session {
         Some(format!("{read} could be read; line {}: {}{more}", first.line, first.message))
     }
 
-    /// The same and, where more than a torn last line is lost, the command that saves the rest.
+    /// Returns the same summary and, unless only a torn last line is lost, the command that recovers the rest.
     pub fn damage_report(&self) -> Option<String> {
-        let line = self.damage_line()?;
+        let summary = self.damage_summary()?;
         if self.damage.iter().all(|damage| damage.torn) {
-            return Some(line);
+            return Some(summary);
         }
-        Some(format!("{line}; {}", recovery(&self.path)))
+        Some(format!("{summary}; {}", recovery(&self.path)))
     }
 }
 
-/// The command that saves what can be read of a file.
+/// Returns the command that recovers a damaged file.
 fn recovery(path: &Path) -> String {
     let name = shell_word(&path.to_string_lossy());
-    format!("`ptc-workbench sessions recover {name}` saves what can be read as a new session")
+    format!("`ptc-workbench sessions recover {name}` saves the readable events as a new session")
 }
 
-/// What serde says about a line, without its own count of lines; a place only where it is one of the text.
-fn words(error: &serde_json::Error) -> String {
-    let said = error.to_string();
-    match said.split_once(" at line 1 column ") {
+/// Returns serde's message without its line number, and with a column only for syntax errors.
+fn describe_json_error(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" at line 1 column ") {
         Some((what, column)) if !error.is_data() => format!("{what} at column {column}"),
         Some((what, _)) => what.to_owned(),
-        None => said,
+        None => text,
     }
 }
 
 fn read_header(line: &[u8]) -> Result<Header, String> {
     if line.is_empty() {
-        return Err("the file is empty; there is no session in it".to_owned());
+        return Err("the file is empty and contains no session".to_owned());
     }
-    let header: Header =
-        serde_json::from_slice(line).map_err(|error| format!("line 1 is not a session header ({})", words(&error)))?;
+    let header: Header = serde_json::from_slice(line)
+        .map_err(|error| format!("line 1 is not a session header ({})", describe_json_error(&error)))?;
     if header.format != FORMAT {
         return Err(format!("line 1 names the format {:?}, expected {FORMAT:?}", header.format));
     }

@@ -1,8 +1,9 @@
-//! The recorder: the only writer of a session. One thread, one lock, one line per event.
+//! The recorder: the only writer of a session. It has one thread and one file lock, and writes one line per event.
 //!
-//! In: events in order. Out: the file. Every event reaches the operating system before the engine goes on past an input; the disk
-//! is synced at turn and run ends, before a person is waited for and before an effect. A disk that refuses does not end the run:
-//! the events stay in memory, and [`Keeping`] tells it and takes another folder.
+//! In: events in order. Out: the file. The operating system has every event before the engine acts on an input; the
+//! file is synced at the end of turns and runs, before questions to the user and before effects. A write error does not
+//! end the run: the events stay in memory, and [`RecorderStatus`] reports the error and can move the session to another
+//! folder.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,28 +18,28 @@ use super::{Header, Session};
 use crate::event::{Address, Class, Envelope, Event};
 use crate::port::{Clock, Sink, SinkError};
 
-/// Events that may wait for the disk before the engine does.
+/// Number of events that may be queued before `emit` waits.
 const QUEUE: usize = 256;
 
-/// Why a session file could not be opened for writing.
+/// Reason why a session file could not be opened for writing.
 #[derive(Debug)]
 pub struct RecorderError {
     /// The file.
     pub path: PathBuf,
-    /// What the system said.
+    /// The error of the operating system.
     pub error: std::io::Error,
-    /// The session exists and was to get more events: no other folder helps.
-    pub goes_on: bool,
+    /// An existing session was to be extended: choosing another folder does not help.
+    pub is_append: bool,
 }
 
 impl std::fmt::Display for RecorderError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.goes_on {
-            return write!(f, "cannot go on with {}: {}", self.path.display(), self.error);
+        if self.is_append {
+            return write!(f, "could not append to {}: {}", self.path.display(), self.error);
         }
         write!(
             f,
-            "cannot write sessions to {}: {} (choose another folder with --sessions)",
+            "could not create a session in {}: {} (choose another folder with --sessions)",
             self.path.display(),
             self.error
         )
@@ -49,199 +50,204 @@ impl std::error::Error for RecorderError {}
 
 struct Job {
     envelope: Envelope,
-    taken: Option<oneshot::Sender<()>>,
+    written: Option<oneshot::Sender<()>>,
 }
 
-/// How the writing of a session stands. Clones tell the same; they outlive the recorder, and so do events that are only in memory.
+/// State of a session's file. Clones share it; they outlive the recorder and own the events that are not written yet.
 #[derive(Clone)]
-pub struct Keeping {
-    /// Held while the disk works, which may take long.
+pub struct RecorderStatus {
+    /// Locked while the disk works, which may take long.
     journal: Arc<std::sync::Mutex<Journal>>,
-    /// How it stood after the last write: held for a moment only, so that a run can look at it after every event.
-    standing: Arc<std::sync::Mutex<Standing>>,
-    /// The trouble was told.
-    told: Arc<AtomicBool>,
+    /// State after the last write. Locked only briefly, so that a run can check it after every event.
+    state: Arc<std::sync::Mutex<FileState>>,
+    /// The current write error has been reported.
+    reported: Arc<AtomicBool>,
 }
 
-/// The file in use, and what it lacks.
-struct Standing {
+/// The current file and the events it lacks.
+struct FileState {
     path: PathBuf,
     unwritten: Option<Unwritten>,
 }
 
-impl Standing {
+impl FileState {
     fn of(journal: &Journal) -> Self {
         Self { path: journal.path().to_owned(), unwritten: journal.unwritten() }
     }
 }
 
-impl std::fmt::Debug for Keeping {
+impl std::fmt::Debug for RecorderStatus {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Keeping").field(&self.path()).finish()
+        f.debug_tuple("RecorderStatus").field(&self.path()).finish()
     }
 }
 
-impl Keeping {
-    fn on(journal: Journal) -> Self {
-        let standing = Arc::new(std::sync::Mutex::new(Standing::of(&journal)));
-        Self { journal: Arc::new(std::sync::Mutex::new(journal)), standing, told: Arc::default() }
+impl RecorderStatus {
+    fn new(journal: Journal) -> Self {
+        let state = Arc::new(std::sync::Mutex::new(FileState::of(&journal)));
+        Self { journal: Arc::new(std::sync::Mutex::new(journal)), state, reported: Arc::default() }
     }
 
-    fn standing(&self) -> std::sync::MutexGuard<'_, Standing> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> std::sync::MutexGuard<'_, FileState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works on the journal, then tells how it stands.
-    fn work<T>(&self, on: impl FnOnce(&mut Journal) -> T) -> T {
+    /// Runs an operation on the journal and updates the state.
+    fn with_journal<T>(&self, operation: impl FnOnce(&mut Journal) -> T) -> T {
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        let done = on(&mut journal);
-        *self.standing() = Standing::of(&journal);
-        done
+        let result = operation(&mut journal);
+        *self.state() = FileState::of(&journal);
+        result
     }
 
-    /// The file in use.
+    /// Returns the current file.
     pub fn path(&self) -> PathBuf {
-        self.standing().path.clone()
+        self.state().path.clone()
     }
 
-    /// What the file lacks; `None` when it has everything that was taken.
+    /// Returns the events that the file lacks; `None` when all are written.
     pub fn unwritten(&self) -> Option<Unwritten> {
-        self.standing().unwritten.clone()
+        self.state().unwritten.clone()
     }
 
-    /// What has changed about it since the last call, in words.
-    pub fn news(&self) -> Option<String> {
+    /// Returns a notice if writing has started to fail or to work again since the last call.
+    pub fn take_notice(&self) -> Option<String> {
         let unwritten = self.unwritten();
-        if self.told.swap(unwritten.is_some(), Ordering::Relaxed) == unwritten.is_some() {
+        if self.reported.swap(unwritten.is_some(), Ordering::Relaxed) == unwritten.is_some() {
             return None;
         }
         Some(match unwritten {
-            Some(unwritten) => format!("{unwritten}; the run goes on"),
-            None => format!("the session is written again: {}", self.path().display()),
+            Some(unwritten) => format!("{unwritten}; the run continues"),
+            None => format!("writing the session works again: {}", self.path().display()),
         })
     }
 
-    /// Tries the same place once more; what the file still lacks.
+    /// Retries the write. Returns the events that the file still lacks.
     pub fn retry(&self) -> Option<Unwritten> {
-        self.work(|journal| {
+        self.with_journal(|journal| {
             if journal.unwritten().is_some() {
-                journal.write_safely();
+                journal.write_and_sync();
             }
             journal.unwritten()
         })
     }
 
-    /// Goes on in another folder, under the same name: the new file has everything, the old one stays as it is.
+    /// Moves the session to another folder under the same name. The new file gets all events; the old file is not
+    /// changed.
     pub fn move_to(&self, dir: &Path) -> Result<PathBuf, RecorderError> {
-        self.work(|journal| {
+        self.with_journal(|journal| {
             journal.move_to(dir)?;
             Ok(journal.path().to_owned())
         })
     }
 }
 
-/// Writes one session. Dropping it closes the file after the last event was written.
+/// Writes one session. Dropping it writes the queued events and closes the file.
 pub struct Recorder {
     clock: Arc<dyn Clock>,
     next: Mutex<u64>,
     jobs: mpsc::Sender<Job>,
     thread: Option<std::thread::JoinHandle<()>>,
     path: PathBuf,
-    keeping: Keeping,
+    status: RecorderStatus,
 }
 
 impl Recorder {
-    /// Creates `<dir>/<id>.jsonl`, takes its lock and writes the header. The folder is made when it does not exist.
+    /// Creates and locks `<dir>/<id>.jsonl` and writes the header. Creates the folder if necessary.
     pub fn create(dir: &Path, header: &Header, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
-        let (journal, path) = begin(dir, header)?;
-        Self::on(journal, path, 1, clock)
+        let (journal, path) = create_file(dir, header)?;
+        Self::start(journal, path, 1, clock)
     }
 
-    /// Creates a session that starts with the events of another one, as they were.
+    /// Creates a session that starts with unmodified events of another one.
     pub fn create_from(
         dir: &Path,
         header: &Header,
         events: &[Envelope],
         clock: Arc<dyn Clock>,
     ) -> Result<Self, RecorderError> {
-        let (mut journal, path) = begin(dir, header)?;
+        let (mut journal, path) = create_file(dir, header)?;
         for envelope in events {
-            journal.take(envelope);
+            journal.append_event(envelope);
         }
         if let Some(unwritten) = journal.unwritten() {
-            // Half a copy would look like a session; that it cannot be removed changes nothing.
+            // A partial copy would be listed as a session. An error here changes nothing.
             _ = std::fs::remove_file(&path);
-            return Err(RecorderError { path, error: std::io::Error::other(unwritten.error), goes_on: false });
+            return Err(RecorderError { path, error: std::io::Error::other(unwritten.error), is_append: false });
         }
-        Self::on(journal, path, events.last().map_or(1, |last| last.seq + 1), clock)
+        Self::start(journal, path, events.last().map_or(1, |last| last.seq + 1), clock)
     }
 
-    /// Goes on with a session as it was read: takes its lock and drops a torn last line. Fails when another program writes it, has
-    /// written to it since, or a newer one made it.
+    /// Continues a session: locks its file and drops a torn last line. Fails when another program is writing it, has
+    /// written to it since it was read, or when a newer program created it.
     pub fn append(session: &Session, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
         let path = session.path.clone();
-        let last = (0..session.len()).rev().find_map(|place| session.event(place)).map_or(0, |last| last.seq);
-        let newer = || std::io::Error::other(format!("{} wrote it and goes on with it", session.header.program));
-        let file =
-            if session.header.is_of_later_version() { Err(newer()) } else { journal::reopen(&path, session.end) };
-        let file = file.map_err(|error| RecorderError { path: path.clone(), error, goes_on: true })?;
+        let last = (0..session.len()).rev().find_map(|index| session.event(index)).map_or(0, |last| last.seq);
+        let newer_version =
+            || std::io::Error::other(format!("it was written by {}, which can continue it", session.header.program));
+        let file = if session.header.is_of_later_version() {
+            Err(newer_version())
+        } else {
+            journal::reopen(&path, session.end)
+        };
+        let file = file.map_err(|error| RecorderError { path: path.clone(), error, is_append: true })?;
         let journal = Journal::new(Box::new(file), path.clone(), session.end, session.last_turn_end());
-        Self::on(journal, path, last + 1, clock)
+        Self::start(journal, path, last + 1, clock)
     }
 
-    /// Writes to a medium that holds `end_bytes` and events up to `last`: for media that are no files of this machine.
-    pub fn over(
+    /// Writes to a medium of length `end_bytes` whose last event is `last`.
+    pub fn with_medium(
         medium: Box<dyn Medium>,
         path: &Path,
         end_bytes: u64,
         last: u64,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, RecorderError> {
-        Self::on(Journal::new(medium, path.to_owned(), end_bytes, None), path.to_owned(), last + 1, clock)
+        Self::start(Journal::new(medium, path.to_owned(), end_bytes, None), path.to_owned(), last + 1, clock)
     }
 
-    fn on(journal: Journal, path: PathBuf, next: u64, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
+    fn start(journal: Journal, path: PathBuf, next: u64, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
         let (jobs, queue) = mpsc::channel(QUEUE);
-        let keeping = Keeping::on(journal);
-        let writer = keeping.clone();
+        let status = RecorderStatus::new(journal);
+        let writer = status.clone();
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())
-            .spawn(move || write_all(&writer, queue))
-            .map_err(|error| RecorderError { path: path.clone(), error, goes_on: false })?;
-        Ok(Self { clock, next: Mutex::new(next), jobs, thread: Some(thread), path, keeping })
+            .spawn(move || write_queue(&writer, queue))
+            .map_err(|error| RecorderError { path: path.clone(), error, is_append: false })?;
+        Ok(Self { clock, next: Mutex::new(next), jobs, thread: Some(thread), path, status })
     }
 
-    /// The file it began with.
+    /// Returns the file that was opened first.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How the writing stands, also after the recorder is gone.
-    pub fn keeping(&self) -> Keeping {
-        self.keeping.clone()
+    /// Returns the state of the file; it stays valid after the recorder is dropped.
+    pub fn status(&self) -> RecorderStatus {
+        self.status.clone()
     }
 }
 
-/// A new file with its header.
-fn begin(dir: &Path, header: &Header) -> Result<(Journal, PathBuf), RecorderError> {
+/// Creates a file with its header.
+fn create_file(dir: &Path, header: &Header) -> Result<(Journal, PathBuf), RecorderError> {
     let path = dir.join(header.id.file_name());
     let folder = || match std::fs::create_dir_all(dir) {
-        Err(_) if dir.exists() => Err(std::io::Error::other("this is no folder")),
+        Err(_) if dir.exists() => Err(std::io::Error::other("it is not a folder")),
         made => made,
     };
-    folder().map_err(|error| RecorderError { path: dir.to_owned(), error, goes_on: false })?;
+    folder().map_err(|error| RecorderError { path: dir.to_owned(), error, is_append: false })?;
     let open = || -> std::io::Result<Journal> {
         let mut file = journal::create(&path)?;
         let mut line = serde_json::to_string(header)?;
         line.push('\n');
         if let Err(error) = file.write_all(line.as_bytes()) {
-            // Nothing is in it yet, and a file without a header would be listed as damaged.
+            // A file without a header would be listed as damaged.
             std::fs::remove_file(&path)?;
             return Err(error);
         }
         Ok(Journal::new(Box::new(file), path.clone(), line.len() as u64, None))
     };
-    let journal = open().map_err(|error| RecorderError { path: path.clone(), error, goes_on: false })?;
+    let journal = open().map_err(|error| RecorderError { path: path.clone(), error, is_append: false })?;
     Ok((journal, path))
 }
 
@@ -250,34 +256,33 @@ impl Drop for Recorder {
         let (closed, _) = mpsc::channel(1);
         self.jobs = closed;
         if let Some(thread) = self.thread.take() {
-            // The writer only ends after its queue is empty; a panic there has already failed an emit.
+            // The thread ends when its queue is empty; if it panicked, an `emit` has already failed.
             _ = thread.join();
         }
     }
 }
 
 impl Recorder {
-    /// Numbers and writes an event of this time (Unix ms). What is waited for is in the file when it returns.
+    /// Numbers and writes an event with this time (Unix ms). Events that require it are in the file on return.
     pub async fn record(&self, at_ms: i64, address: Address, event: Event) -> Result<Envelope, SinkError> {
         let mut next = self.next.lock().await;
         let envelope = Envelope { seq: *next, at_ms, address, event };
-        let (taken, done) = oneshot::channel();
-        let waits = is_waited_for(&envelope.event);
-        let job = Job { envelope: envelope.clone(), taken: waits.then_some(taken) };
-        let gone = || SinkError::Storage(format!("the writer of {} has stopped", self.path.display()));
-        self.jobs.send(job).await.map_err(|_| gone())?;
+        let (written, done) = oneshot::channel();
+        let waits = must_wait_for(&envelope.event);
+        let job = Job { envelope: envelope.clone(), written: waits.then_some(written) };
+        let stopped = || SinkError::Storage(format!("the writer of {} has stopped", self.path.display()));
+        self.jobs.send(job).await.map_err(|_| stopped())?;
         *next += 1;
         drop(next);
         if waits {
-            done.await.map_err(|_| gone())?;
+            done.await.map_err(|_| stopped())?;
         }
         Ok(envelope)
     }
 }
 
-/// Does the engine wait until this event is written? Inputs are acted on, and what asks a person or has an effect must be known
-/// after a crash.
-fn is_waited_for(event: &Event) -> bool {
+/// Returns whether `emit` waits until an event is written: inputs, questions and effects must be known after a crash.
+fn must_wait_for(event: &Event) -> bool {
     match event {
         Event::ReplyPart(_) => false,
         Event::RunEnd(_) | Event::RunWait(_) | Event::QuestionAsked(_) => true,
@@ -292,13 +297,13 @@ impl Sink for Recorder {
     }
 }
 
-/// The writer's thread: what the journal cannot write it keeps.
-fn write_all(keeping: &Keeping, mut queue: mpsc::Receiver<Job>) {
+/// Thread function: passes queued events to the journal.
+fn write_queue(status: &RecorderStatus, mut queue: mpsc::Receiver<Job>) {
     while let Some(job) = queue.blocking_recv() {
-        keeping.work(|journal| journal.take(&job.envelope));
-        if let Some(taken) = job.taken {
-            // The engine may have gone away meanwhile; the line is taken all the same.
-            _ = taken.send(());
+        status.with_journal(|journal| journal.append_event(&job.envelope));
+        if let Some(written) = job.written {
+            // The receiver may have been dropped; the event is written anyway.
+            _ = written.send(());
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Names of files in commands that a message tells to type.
+//! Quotes file names for the shell commands that messages suggest.
 //!
-//! In: the name of a file. Out: the same as one word of a shell, quoted by the crate `shlex` where it has to be.
+//! In: a file name. Out: one shell word, quoted with the crate `shlex` where necessary.
 
-/// The name as one word that a shell passes on unchanged and a command does not take for a flag.
+/// Returns the name as one shell word that a command does not parse as a flag.
 pub fn shell_word(name: &str) -> String {
     let name = if name.starts_with('-') { format!("./{name}") } else { name.to_owned() };
-    // Only NUL cannot be quoted, and no file has it in its name.
+    // Only NUL cannot be quoted, and a file name cannot contain it.
     shlex::try_quote(&name.replace('\0', "")).map_or_else(|_| name, std::borrow::Cow::into_owned)
 }
 
@@ -14,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plain_name_stays_and_others_stand_in_quotes() {
+    fn plain_names_stay_and_others_are_quoted() {
         assert_eq!(shell_word("agents/size-2.toml"), "agents/size-2.toml");
         assert_eq!(shell_word("a gent.toml"), "'a gent.toml'");
         assert_eq!(shell_word("-x.toml"), "./-x.toml");
@@ -23,7 +23,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_shell_passes_every_name_on_as_it_is() {
+    fn a_shell_passes_every_name_unchanged() {
         let names = [
             "größe.toml",
             "it's $HOME",
@@ -45,8 +45,8 @@ mod tests {
         ];
         let words: Vec<String> = names.iter().map(|name| shell_word(name)).collect();
         let script = format!("printf '%s\\0' {}", words.join(" "));
-        let told = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
-        let told = String::from_utf8(told.stdout).unwrap();
-        assert_eq!(told.split_terminator('\0').collect::<Vec<_>>(), names);
+        let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+        let output = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.split_terminator('\0').collect::<Vec<_>>(), names);
     }
 }

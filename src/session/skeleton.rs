@@ -1,6 +1,6 @@
-//! The skeleton of a session: what lists, screens and navigation need of each run and turn, without the bodies.
+//! The outline of a session that lists, screens and navigation need: its runs and turns without message bodies.
 //!
-//! In: events with their place in the session. Out: sizes, states and the range of events that hold each turn's body.
+//! In: events with their index in the session. Out: states, usage, and the range of events of each turn.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 use crate::event::{Address, Bill, Envelope, Event, Gaps, Line, Role, RunText, Tokens, elapsed_ms};
 use crate::record::TurnState;
 
-/// Kinds whose data the skeleton never looks at: their lines are placed unread, and they are most of a file.
+/// Kinds whose data the skeleton does not parse; most lines of a file are of these kinds.
 const UNREAD: &[&str] = &["reply.part", "wire", "sent", "request", "tool.call", "tool.end", "program.end", "memory"];
 
-/// Characters of the task that a run keeps.
+/// Maximum number of characters stored of a run's task.
 const TASK_CHARS: usize = 400;
 
-/// How far a run is.
+/// State of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
-    /// It has not ended (or its end was not recorded).
+    /// It has not ended, or its end was not recorded.
     #[default]
     Open,
     /// It returned.
@@ -43,7 +43,7 @@ impl RunState {
 /// All runs of a session.
 #[derive(Debug, Clone, Default)]
 pub struct Skeleton {
-    /// The runs in the order they started, agents below others among them.
+    /// All runs in the order of their start, child runs included.
     pub runs: Vec<RunEntry>,
     gaps: Gaps,
 }
@@ -55,39 +55,39 @@ pub struct RunEntry {
     pub address: Address,
     /// The agent's name.
     pub agent: String,
-    /// The name of the pipeline that it begins.
+    /// Name of the pipeline that starts with this run.
     pub pipeline: Option<String>,
     /// Mode.
     pub mode: String,
-    /// Who answered, and what it cost.
+    /// The models that answered, and their cost.
     pub bill: Bill,
-    /// The first words of the task as it was sent.
+    /// The first characters of the task.
     pub task: String,
-    /// Limit of turns.
+    /// Turn limit.
     pub max_turns: Option<u64>,
     /// Unix time in ms.
     pub started_ms: i64,
     /// Unix time in ms of its end, or of its last event so far.
     pub last_ms: i64,
-    /// Time of it in which nobody ran, in ms: between what was recorded and who went on from there.
+    /// Time in ms during which the program did not run, between the last recorded event and resuming.
     pub gap_ms: i64,
-    /// How far it is.
+    /// State of the run.
     pub state: RunState,
     /// The answer as JSON text, when it returned.
     pub answer: Option<String>,
     /// Reason and message, when it failed.
     pub fail: Option<(String, String)>,
-    /// The question whose answer it waits for.
+    /// The question that the run is waiting for.
     pub waits_for: Option<String>,
     /// Tokens so far.
     pub tokens: Option<Tokens>,
     /// Its turns.
     pub turns: Vec<Arc<TurnEntry>>,
-    /// Places of the run's events in the session: first to one past the last.
+    /// Indexes of the run's events in the session.
     pub events: Range<usize>,
-    /// Places of its messages, in the order of their numbers.
+    /// Indexes of its messages, by message number.
     pub messages: Vec<usize>,
-    /// The place of the first edit of a turn that has not begun.
+    /// Index of the first edit of a turn that has not started.
     edited: Option<usize>,
 }
 
@@ -96,63 +96,62 @@ pub struct RunEntry {
 pub struct TurnEntry {
     /// Its address.
     pub address: Address,
-    /// How far it is.
+    /// State of the turn.
     pub state: TurnState,
-    /// Unix time in ms, moved on by the time of it in which nobody ran.
+    /// Start of the turn, Unix time in ms, shifted by the time during which the program did not run.
     pub started_ms: i64,
     /// Unix time in ms of its end, or of its last event so far.
     pub last_ms: i64,
     /// Tokens of the turn.
     pub tokens: Option<Tokens>,
-    /// Why it failed.
+    /// Reason of its failure.
     pub reason: Option<Box<str>>,
-    /// Places of its events in the session.
-    pub events: Places,
-    /// Places from the first part of its reply to the reply's end; events of others may stand between.
-    pub reply: Places,
+    /// Indexes of its events.
+    pub events: EventRange,
+    /// Indexes from the first part of its reply to the end of the reply; events of other runs may lie between them.
+    pub reply: EventRange,
 }
 
-/// Places of events that stand side by side in a session. Long sessions have two for each turn, so that they are small; events
-/// behind the first four thousand million are left out.
+/// A compact range of event indexes; long sessions store two per turn. Indexes above `u32::MAX` are clamped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Places {
+pub struct EventRange {
     start: u32,
     end: u32,
 }
 
-impl Places {
-    /// From the first to one past the last.
-    pub fn new(places: Range<usize>) -> Self {
-        let short = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
-        Self { start: short(places.start), end: short(places.end) }
+impl EventRange {
+    /// Creates a range.
+    pub fn new(indexes: Range<usize>) -> Self {
+        let short = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+        Self { start: short(indexes.start), end: short(indexes.end) }
     }
 
-    /// From the first to one past the last.
+    /// Returns the range.
     pub fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 
-    /// Up to this place, and from there where there were none.
-    fn reach(&mut self, place: usize) {
-        let start = if self.start == self.end { place } else { self.range().start };
-        *self = Self::new(start..place + 1);
+    /// Extends the range to this index; an empty range starts there.
+    fn extend_to(&mut self, index: usize) {
+        let start = if self.start == self.end { index } else { self.range().start };
+        *self = Self::new(start..index + 1);
     }
 }
 
 impl Skeleton {
-    /// Folds all events in order.
+    /// Builds the skeleton of a sequence of events.
     pub fn of(events: impl IntoIterator<Item = Envelope>) -> Self {
         let mut skeleton = Self::default();
-        for (place, envelope) in events.into_iter().enumerate() {
-            skeleton.apply(place, &envelope);
+        for (index, envelope) in events.into_iter().enumerate() {
+            skeleton.apply(index, &envelope);
         }
         skeleton
     }
 
-    /// Takes the event at this place of the session.
-    pub fn apply(&mut self, place: usize, envelope: &Envelope) {
+    /// Applies the event at this index.
+    pub fn apply(&mut self, index: usize, envelope: &Envelope) {
         let gap_ms = self.gaps.before(envelope);
-        self.leave_out(gap_ms);
+        self.exclude_gap(gap_ms);
         if let Event::RunStart(start) = &envelope.event {
             self.runs.push(RunEntry {
                 address: envelope.address.clone(),
@@ -171,48 +170,49 @@ impl Skeleton {
                 waits_for: None,
                 tokens: None,
                 turns: Vec::new(),
-                events: place..place + 1,
+                events: index..index + 1,
                 messages: Vec::new(),
                 edited: None,
             });
         }
         if let Some(entry) = self.entry_mut(envelope.run().as_str()) {
-            entry.apply(place, envelope);
+            entry.apply(index, envelope);
         }
     }
 
-    /// Takes the line at this place of the session; its data is only read where something of it is kept, and given back then. Data
-    /// that cannot be read leaves the skeleton as it is.
-    pub(super) fn take(&mut self, place: usize, line: &Line<'_>) -> Option<Envelope> {
+    /// Applies the line at this index. Its data is parsed, and returned, only for kinds that the skeleton stores. Lines
+    /// with invalid data are ignored.
+    pub(super) fn apply_line(&mut self, index: usize, line: &Line<'_>) -> Option<Envelope> {
         let kind = &*line.k;
-        let told = kind == "message" && self.entry_mut(line.run()).is_some_and(|entry| !entry.task.is_empty());
-        if !told && !UNREAD.contains(&kind) {
+        let is_repeated_message =
+            kind == "message" && self.entry_mut(line.run()).is_some_and(|entry| !entry.task.is_empty());
+        if !is_repeated_message && !UNREAD.contains(&kind) {
             let envelope = line.envelope().ok()?;
-            self.apply(place, &envelope);
+            self.apply(index, &envelope);
             return Some(envelope);
         }
         let gap_ms = self.gaps.before_line(line.t);
-        self.leave_out(gap_ms);
+        self.exclude_gap(gap_ms);
         let entry = self.entry_mut(line.run())?;
-        entry.reach(place, line.t);
-        if told {
-            entry.messages.push(place);
+        entry.extend_to(index, line.t);
+        if is_repeated_message {
+            entry.messages.push(index);
         }
         let turn = entry.turns.last_mut().filter(|turn| {
             let rest = line.r.strip_prefix(turn.address.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         });
         if let Some(turn) = turn.map(Arc::make_mut) {
-            turn.reach(place, line.t);
+            turn.extend_to(index, line.t);
             if kind == "reply.part" {
-                turn.hear(place);
+                turn.add_reply_part(index);
             }
         }
         None
     }
 
-    /// Time in which nobody ran belongs to no run and no turn that was open.
-    fn leave_out(&mut self, gap_ms: i64) {
+    /// Excludes time during which the program did not run from open runs and turns.
+    fn exclude_gap(&mut self, gap_ms: i64) {
         for run in self.runs.iter_mut().filter(|run| gap_ms > 0 && run.state == RunState::Open) {
             run.gap_ms = run.gap_ms.saturating_add(gap_ms);
             let open = |turn: &&mut Arc<TurnEntry>| !turn.state.is_end();
@@ -227,41 +227,41 @@ impl Skeleton {
         self.runs.iter_mut().rev().find(|entry| entry.address.as_str() == run)
     }
 
-    /// The run at this address.
+    /// Returns the run at this address.
     pub fn run(&self, run: &Address) -> Option<&RunEntry> {
         self.runs.iter().find(|entry| entry.address == *run)
     }
 
-    /// The turn at this address.
+    /// Returns the turn at this address.
     pub fn turn(&self, turn: &Address) -> Option<&TurnEntry> {
         self.run(&turn.run_part())?.turns.iter().map(|entry| &**entry).find(|entry| entry.address == *turn)
     }
 
-    /// The runs that no other run started.
+    /// Returns the root runs.
     pub fn roots(&self) -> impl DoubleEndedIterator<Item = &RunEntry> {
         self.runs.iter().filter(|run| !run.address.is_call())
     }
 
-    /// The last of the runs that no other run started.
+    /// Returns the last root run.
     pub fn last(&self) -> Option<&RunEntry> {
         self.roots().next_back()
     }
 }
 
 impl RunEntry {
-    fn reach(&mut self, place: usize, at_ms: i64) {
+    fn extend_to(&mut self, index: usize, at_ms: i64) {
         self.last_ms = at_ms;
-        self.events.end = place + 1;
+        self.events.end = index + 1;
     }
 
-    fn apply(&mut self, place: usize, envelope: &Envelope) {
-        self.reach(place, envelope.at_ms);
+    fn apply(&mut self, index: usize, envelope: &Envelope) {
+        self.extend_to(index, envelope.at_ms);
         if matches!(envelope.event, Event::Message(_)) {
-            self.messages.push(place);
+            self.messages.push(index);
         }
         match &envelope.event {
             Event::Edit(_) if !self.turns.iter().any(|turn| turn.address == envelope.address.turn_part()) => {
-                self.edited.get_or_insert(place);
+                self.edited.get_or_insert(index);
             }
             Event::TurnStart(start) if start.stop.is_none() => self.turns.push(Arc::new(TurnEntry {
                 address: envelope.address.clone(),
@@ -270,8 +270,8 @@ impl RunEntry {
                 last_ms: envelope.at_ms,
                 tokens: None,
                 reason: None,
-                events: Places::new(self.edited.take().unwrap_or(place)..place + 1),
-                reply: Places::default(),
+                events: EventRange::new(self.edited.take().unwrap_or(index)..index + 1),
+                reply: EventRange::default(),
             })),
             Event::Message(message) if message.role == Role::User && self.task.is_empty() => {
                 self.task = message.plain_text(&RunText::default()).chars().take(TASK_CHARS).collect();
@@ -294,34 +294,34 @@ impl RunEntry {
         if let Some(turn) = self.turns.last_mut()
             && turn.address == envelope.address.turn_part()
         {
-            Arc::make_mut(turn).apply(place, envelope);
+            Arc::make_mut(turn).apply(index, envelope);
         }
     }
 
-    /// From its start to its end, or to its last event so far.
+    /// Returns the time from its start to its end, or to its last event so far.
     pub fn elapsed_ms(&self) -> u64 {
         elapsed_ms(self.started_ms.saturating_add(self.gap_ms), self.last_ms)
     }
 }
 
 impl TurnEntry {
-    /// A part of the reply.
-    fn hear(&mut self, place: usize) {
+    /// Adds a part of the reply.
+    fn add_reply_part(&mut self, index: usize) {
         self.state = TurnState::Streaming;
-        self.reply.reach(place);
+        self.reply.extend_to(index);
     }
 
-    fn reach(&mut self, place: usize, at_ms: i64) {
+    fn extend_to(&mut self, index: usize, at_ms: i64) {
         self.last_ms = at_ms;
-        self.events.reach(place);
+        self.events.extend_to(index);
     }
 
-    fn apply(&mut self, place: usize, envelope: &Envelope) {
-        self.reach(place, envelope.at_ms);
+    fn apply(&mut self, index: usize, envelope: &Envelope) {
+        self.extend_to(index, envelope.at_ms);
         match &envelope.event {
-            Event::ReplyPart(_) => self.hear(place),
+            Event::ReplyPart(_) => self.add_reply_part(index),
             Event::ReplyEnd(end) => {
-                self.reply.reach(place);
+                self.reply.extend_to(index);
                 self.state = TurnState::after_reply(end);
             }
             Event::TurnEnd(end) => {
@@ -333,7 +333,7 @@ impl TurnEntry {
         }
     }
 
-    /// From its start to its end, or to its last event so far.
+    /// Returns the time from its start to its end, or to its last event so far.
     pub fn elapsed_ms(&self) -> u64 {
         elapsed_ms(self.started_ms, self.last_ms)
     }

@@ -1,4 +1,4 @@
-//! Session files that appear whole or not at all.
+//! Session files that write_atomically only when they are complete.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use super::{Header, RecorderError, SessionId};
 use crate::event::{Envelope, Event};
 
-/// Writes `<dir>/<id>.jsonl` with these events. The folder is made when it does not exist; a session of this id is never replaced.
-pub fn write_whole(dir: &Path, header: &Header, events: &[Envelope]) -> Result<PathBuf, RecorderError> {
-    appear(dir, &header.id, |file| file.write_all(text(header, events)?.as_bytes())).map(|(path, ())| path)
+/// Writes `<dir>/<id>.jsonl` with these events. Creates the folder if necessary; never replaces an existing session.
+pub fn write_session(dir: &Path, header: &Header, events: &[Envelope]) -> Result<PathBuf, RecorderError> {
+    write_atomically(dir, &header.id, |file| file.write_all(text(header, events)?.as_bytes())).map(|(path, ())| path)
 }
 
-/// Writes `<dir>/<id>.jsonl` with what `write` puts into it, and says what `write` did. The folder is made when it does not exist; a session of
-/// this id is never replaced.
-pub(super) fn appear<T>(
+/// Writes `<dir>/<id>.jsonl` with the bytes that `write` produces, and returns its result. Creates the folder if
+/// necessary; never replaces an existing session.
+pub(super) fn write_atomically<T>(
     dir: &Path,
     id: &SessionId,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<T>,
@@ -24,25 +24,25 @@ pub(super) fn appear<T>(
     let written = || -> io::Result<T> {
         std::fs::create_dir_all(dir)?;
         let mut file = BufWriter::new(File::create(&draft)?);
-        let told = write(&mut file)?;
+        let value = write(&mut file)?;
         file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-        take_name(&draft, &path)?;
-        Ok(told)
+        rename_new(&draft, &path)?;
+        Ok(value)
     };
     let result = written();
-    // Gone already when it has become the session, or when it could not be made.
+    // Already renamed, or not created: an error here changes nothing.
     _ = std::fs::remove_file(&draft);
     match result {
-        Ok(told) => Ok((path, told)),
-        Err(error) => Err(RecorderError { path, error, goes_on: false }),
+        Ok(value) => Ok((path, value)),
+        Err(error) => Err(RecorderError { path, error, is_append: false }),
     }
 }
 
-/// Gives the file its name, unless something has that name.
-fn take_name(draft: &Path, path: &Path) -> io::Result<()> {
+/// Renames the draft unless the path exists.
+fn rename_new(draft: &Path, path: &Path) -> io::Result<()> {
     match std::fs::hard_link(draft, path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            // A file system without links: nobody else makes this id in the same moment.
+            // File system without hard links: no other process creates this id at the same moment.
             File::create_new(path)?;
             std::fs::rename(draft, path)
         }

@@ -1,4 +1,4 @@
-//! Accepting what comes out today: a new session with the recorded inputs and today's derived events; and answers that the recording does not
+//! AcceptSink what comes out today: a new session with the recorded inputs and today's derived events; and answers that the recording does not
 //! have, from a live model or a person.
 //!
 //! In: a session. Out: a run in the background that writes another one.
@@ -18,7 +18,7 @@ use crate::event::{Address, Envelope, Event};
 use crate::model::{HumanModel, Model};
 use crate::port::{Human, Sink, SinkError, Stop, SystemClock};
 use crate::replay::{
-    Accepting, Answers, RecordedEdits, RecordedPorts, Recording, Resumed, Stamped, carried, input_of, plan_of,
+    AcceptSink, Answers, RecordedEdits, RecordedPorts, Recording, ResumePorts, TimedSink, carry_of, input_of, plan_of,
 };
 use crate::session::{Parent, ParentKind, Recorder, Session};
 
@@ -39,8 +39,8 @@ struct Written {
     feed: Feed,
 }
 
-impl Stamped for Written {
-    fn take(&self, at_ms: i64, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
+impl TimedSink for Written {
+    fn store(&self, at_ms: i64, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
         Box::pin(async move {
             let envelope = self.recorder.record(at_ms, address, event).await?;
             self.feed.push(envelope.clone());
@@ -76,10 +76,10 @@ impl Workbench {
         let task = tokio::spawn(async move {
             let mut carries = std::collections::HashMap::new();
             let mut last = Step::default();
-            let sink = Accepting::new(&recording, &written, now_ms);
+            let sink = AcceptSink::new(&recording, &written, now_ms);
             for (run, plan, live) in &runs {
                 let Some(start) = recording.run_start(run) else { continue };
-                let input = Input { continues: carried(start, &carries), ..input_of(run, start) };
+                let input = Input { continues: carry_of(start, &carries), ..input_of(run, start) };
                 let events: &dyn Sink = &sink;
                 let (step, carry) = match live {
                     None => {
@@ -89,7 +89,7 @@ impl Workbench {
                     Some(live) => {
                         let ports = Ports::new(&**live, &SystemClock, events, task_stop.clone());
                         let ports = Ports { models: &models, tools: &tools, person: &*person, ..ports };
-                        let resumed = Resumed::new(Arc::clone(&recording), run.clone(), ports, Answers::default());
+                        let resumed = ResumePorts::new(Arc::clone(&recording), run.clone(), ports, Answers::default());
                         let resumed = resumed.edited_by(&edits);
                         engine::run_carrying(plan, input, &resumed.ports(events, task_stop.clone())).await
                     }

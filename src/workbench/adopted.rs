@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use super::resume::unusable;
 use super::{StartError, Workbench};
-use crate::replay::{AdoptError, Adopted, Recording, adopt};
+use crate::replay::{AdoptError, AdoptedRecording, Recording, adopt};
 use crate::session::Session;
 
 /// A recording to go on from.
 #[derive(Default)]
 pub(super) struct Onto {
-    pub(super) adopted: Adopted,
+    pub(super) adopted: AdoptedRecording,
     /// Warnings for the run that goes on.
     pub(super) notices: Vec<String>,
 }

@@ -14,8 +14,8 @@ use super::export::{ExportError, Prepared, Secrets};
 use super::format::plural;
 use crate::event::{Envelope, Event, JsonText};
 use crate::export::{Removal, printable};
-use crate::replay::{Outcome, Recording, Report, adopt, made_anew};
-use crate::session::{Header, Session, shell_word, write_whole};
+use crate::replay::{Recording, ReplayOutcome, Report, adopt, regenerate};
+use crate::session::{Header, Session, shell_word, write_session};
 
 const AGENT: &str = "agent.toml";
 const DOCTOR: &str = "doctor.json";
@@ -63,7 +63,7 @@ impl Workbench {
         findings: &[Finding],
     ) -> Result<u64, String> {
         let path =
-            write_whole(folder, header, events).map_err(|error| format!("cannot be written: {}", error.error))?;
+            write_session(folder, header, events).map_err(|error| format!("cannot be written: {}", error.error))?;
         let written = Session::open(&path).map_err(|error| error.to_string())?;
         let agent = self.agent_of(&written).map_err(|error| error.to_string())?;
         let report = self.replay(&written).await.map_err(|error| error.to_string())?;
@@ -93,7 +93,7 @@ async fn shared(session: &Session, prepared: &Prepared) -> Result<Vec<Envelope>,
         return Err(refused(format!("the run {open} has not ended")));
     }
     adopt(&recording).await.map_err(|error| refused(error.to_string()))?;
-    made_anew(&recording).await.map_err(|error| refused(error.to_string()))
+    regenerate(&recording).await.map_err(|error| refused(error.to_string()))
 }
 
 fn without_frames(events: Vec<Envelope>) -> Vec<Envelope> {
@@ -118,9 +118,9 @@ fn beside(folder: &Path) -> Option<PathBuf> {
 fn page(header: &Header, report: &Report, removals: &[Removal]) -> String {
     let (id, file) = (&header.id, header.id.file_name());
     let replayed = match &report.outcome {
-        Outcome::Identical => format!("identical, {} derived events compared", report.compared),
-        Outcome::Unfinished { at } => format!("identical up to {at}, where the recording ends"),
-        Outcome::Diverged(first) => format!("first difference at {}", first.place()),
+        ReplayOutcome::Identical => format!("identical, {} derived events compared", report.compared),
+        ReplayOutcome::Unfinished { at } => format!("identical up to {at}, where the recording ends"),
+        ReplayOutcome::Diverged(first) => format!("first difference at {}", first.describe_location()),
     };
     let mut by_rule: BTreeMap<&str, usize> = BTreeMap::new();
     for removal in removals {

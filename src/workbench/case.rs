@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ptc_core::value::Json;
 
 use super::Workbench;
-use super::files::{check_folder, write_whole, write_whole_in_folder};
+use super::files::{check_folder, write_session, write_whole_in_folder};
 use super::fork::inputs_at;
 use crate::agent::{Agent, Bundled, Case, Expect, Inputs};
 use crate::event::{Address, Event, RunEnd};
@@ -98,7 +98,7 @@ impl Workbench {
         if let Some(cassette) = &cassette {
             copy(session, cassette).map_err(|error| unwritable(cassette, &error))?;
         }
-        write_whole(&file, text.as_bytes()).map_err(|error| unwritable(&file, &error))?;
+        write_session(&file, text.as_bytes()).map_err(|error| unwritable(&file, &error))?;
         Ok(MadeCase { name, is_new_file: original.is_none(), file, cassette })
     }
 }
@@ -222,7 +222,7 @@ fn copy(session: &Session, file: &Path) -> io::Result<()> {
     if file.exists() {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it exists already; give the case another --name"));
     }
-    write_whole_in_folder(file, &session.whole_lines()?)
+    write_whole_in_folder(file, &session.complete_lines()?)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::models::LOOPBACK_WAIT;
 use super::{Workbench, example_sessions};
 use crate::config::ServerEntry;
 use crate::model::{is_loopback, listens, shown_address};
-use crate::replay::Outcome;
+use crate::replay::ReplayOutcome;
 
 /// How a finding came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -122,7 +122,7 @@ impl Workbench {
         for session in &sessions {
             let id = &session.header.id;
             match self.replay(session).await.map(|report| report.outcome) {
-                Ok(Outcome::Identical) => {}
+                Ok(ReplayOutcome::Identical) => {}
                 Ok(other) => {
                     return finding(Health::Bad, "example sessions", format!("{id} does not replay: {other:?}"));
                 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::replay::{Demo, Recording};
+use crate::replay::{DemoModel, Recording};
 use crate::session::Session;
 
 /// File name and content of every example session.
@@ -20,8 +20,8 @@ pub fn example_sessions() -> Vec<Session> {
 }
 
 /// The model `demo` over the example sessions.
-pub(super) fn demo() -> Demo {
+pub(super) fn demo() -> DemoModel {
     let recordings =
         example_sessions().iter().filter_map(|session| Recording::of(session).ok().map(Arc::new)).collect();
-    Demo::new(recordings)
+    DemoModel::new(recordings)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Workbench;
-use super::files::write_whole;
+use super::files::write_session;
 use crate::export::{Content, Format, Removal, Rules, redact, render, secrets_left};
 use crate::model::known_secrets;
 use crate::session::Session;
@@ -97,7 +97,7 @@ impl Workbench {
             created_ms: session.header.created_ms,
             program: session.header.program.clone(),
             imported: session.header.imported.as_ref().map(ToString::to_string),
-            damage: session.damage_line().or(unread),
+            damage: session.damage_summary().or(unread),
             events: redacted.events,
         };
         Ok(Prepared { content, removals: redacted.removals, findings })
@@ -114,5 +114,5 @@ pub fn write_export(path: &Path, text: &str, session: &Session) -> Result<(), Ex
     if Session::header_of(path).is_ok() {
         return Err(fail("a session is there, and would be lost; choose another file".to_owned()));
     }
-    write_whole(path, text.as_bytes()).map_err(|error| fail(format!("cannot be written: {error}")))
+    write_session(path, text.as_bytes()).map_err(|error| fail(format!("cannot be written: {error}")))
 }

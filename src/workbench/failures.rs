@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::{OpenError, Workbench};
 use crate::event::Address;
 use crate::session::Summary;
-use crate::session::index::{Filter, Found, Query};
+use crate::session::index::{Filter, FoundSession, Query};
 
 /// Failures of one kind.
 #[derive(Debug, Clone)]
@@ -43,17 +43,17 @@ impl Workbench {
     pub fn failures(&self, query: &Query) -> Result<FailureReport, OpenError> {
         let report = self.search(query)?;
         let asked: Vec<_> = query.filters.iter().filter_map(Filter::reason).collect();
-        let counts = |reason: &str| asked.is_empty() || asked.iter().any(|words| words.fit(reason));
+        let counts = |reason: &str| asked.is_empty() || asked.iter().any(|words| words.matches(reason));
         let sessions = report.found.len();
         Ok(FailureReport { groups: grouped(report.found, counts), sessions, notices: report.notices })
     }
 }
 
 /// Groups the failures of sessions, newest first, whose reason counts.
-fn grouped(found: Vec<Found>, counts: impl Fn(&str) -> bool) -> Vec<FailureGroup> {
+fn grouped(found: Vec<FoundSession>, counts: impl Fn(&str) -> bool) -> Vec<FailureGroup> {
     let mut groups: Vec<FailureGroup> = Vec::new();
     let mut places: HashMap<(String, String), usize> = HashMap::new();
-    for Found { summary, failures, .. } in found {
+    for FoundSession { summary, failures, .. } in found {
         let mut here = HashSet::new();
         for failure in failures.into_iter().filter(|failure| counts(&failure.reason)) {
             let (reason, path, at) = (failure.reason, failure.path, failure.at);

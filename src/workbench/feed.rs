@@ -7,7 +7,7 @@ use tokio::sync::{Notify, OnceCell};
 
 use crate::event::{Address, Envelope, Event, Notice, NoticeLevel, Resume};
 use crate::port::{Sink, SinkError, Unsaved};
-use crate::session::{Keeping, Recorder};
+use crate::session::{Recorder, RecorderStatus};
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -40,13 +40,13 @@ impl Feed {
 /// written, or can again, a notice says so.
 pub(super) struct Tee {
     sink: Box<dyn Sink>,
-    keeping: Option<Keeping>,
+    keeping: Option<RecorderStatus>,
     feed: Feed,
 }
 
 impl Tee {
     pub(super) fn new(recorder: Option<Recorder>, feed: Feed) -> Self {
-        let keeping = recorder.as_ref().map(Recorder::keeping);
+        let keeping = recorder.as_ref().map(Recorder::status);
         let sink: Box<dyn Sink> = match recorder {
             Some(recorder) => Box::new(recorder),
             None => Box::new(Unsaved::default()),
@@ -55,12 +55,12 @@ impl Tee {
     }
 
     /// Hands what this sink takes to the feed; `keeping` is that of the recorder behind it.
-    pub(super) fn over(sink: Box<dyn Sink>, keeping: Keeping, feed: Feed) -> Self {
+    pub(super) fn over(sink: Box<dyn Sink>, keeping: RecorderStatus, feed: Feed) -> Self {
         Self { sink, keeping: Some(keeping), feed }
     }
 
     async fn tell_trouble(&self, at: Address) -> Result<(), SinkError> {
-        let Some(text) = self.keeping.as_ref().and_then(Keeping::news) else { return Ok(()) };
+        let Some(text) = self.keeping.as_ref().and_then(RecorderStatus::take_notice) else { return Ok(()) };
         let notice = Notice { level: NoticeLevel::Warning, text };
         let envelope = self.sink.emit(at, notice.into()).await?;
         self.feed.push(envelope);

@@ -62,7 +62,7 @@ impl Workbench {
             )));
         }
         let point = Point::find(&recording, &format!("{turn}:request"), Stage::Request).map_err(CaseError)?;
-        let there = inputs_at(&recording, &point.meets).map_err(|error| CaseError(error.to_string()))?;
+        let there = inputs_at(&recording, &point.target).map_err(|error| CaseError(error.to_string()))?;
         let given = there.context.members().is_some_and(|members| !members.is_empty());
         let input = given.then(|| there.context.to_text());
         Ok(addition(prompt, input.as_deref(), &reply))

@@ -96,7 +96,7 @@ pub(super) fn standing(there: &Inputs, recording: &Recording, target: &str, poin
         ("context", name) => there.context.get(name).map(|value| plain(value.clone())),
         ("reply", "") => Told::new(recording, &point.address).reply().map(|reply| reply.as_typed()),
         (PROGRAM, "") => Told::new(recording, &point.address).program(),
-        ("memory", name) => replies::definition(recording, &point.meets, name),
+        ("memory", name) => replies::definition(recording, &point.target, name),
         ("result", "") => {
             let result = recording.counted_end(&point.address)?.result.as_ref()?;
             Some(result.as_str().to_owned())
@@ -111,7 +111,7 @@ impl Workbench {
     pub fn agent_at(&self, session: &Session, at: &str) -> Result<Agent, StartError> {
         let recording = Recording::of(session).map_err(unusable)?;
         let point = Point::find(&recording, at, Stage::Request).map_err(unusable)?;
-        inputs_at(&recording, &point.meets).map(|there| there.agent)
+        inputs_at(&recording, &point.target).map(|there| there.agent)
     }
 
     /// Forks a session: the new one holds what the old one holds up to the point, then the edits, and goes on live.
@@ -124,7 +124,7 @@ impl Workbench {
         let told = Told::new(&recording, &point.address);
         let changes = spec.changes.into_iter().map(|change| settled(&told, change)).collect::<Result<Vec<_>, _>>();
         let prefix = Prefix::of(session, point.seq).map_err(unusable)?;
-        let there = inputs_at(&recording, &point.meets)?;
+        let there = inputs_at(&recording, &point.target)?;
         let now = SystemClock.now();
         let mut changes = changes.map_err(unusable)?;
         changes.extend(spec.model.map(|model| Changed::new(Edit::MODEL, Json::str(model))));
@@ -142,7 +142,7 @@ impl Workbench {
                     by: spec.by.clone(),
                 };
                 // Another model is met by whoever goes on with the run, at its address.
-                let meets = if change.target == Edit::MODEL { point.address.root() } else { point.meets.clone() };
+                let meets = if change.target == Edit::MODEL { point.address.root() } else { point.target.clone() };
                 Envelope { seq, at_ms, address: meets, event: edit.into() }
             })
             .collect();
@@ -176,12 +176,12 @@ impl Workbench {
     /// Are the edits usable: would the run open with them? `max_turns` is what it had before.
     fn check_edits(&self, begun: &Recording, point: &Point, max_turns: u32) -> Result<(), StartError> {
         let edits = RecordedEdits::of(begun).map_err(unusable)?;
-        let Some(edited) = edits.turn(&point.meets) else { return Ok(()) };
-        let (now, number) = (edited.plan.agent.max_turns, point.meets.turn_number().unwrap_or_default());
+        let Some(edited) = edits.turn(&point.target) else { return Ok(()) };
+        let (now, number) = (edited.plan.agent.max_turns, point.target.turn_number().unwrap_or_default());
         if now < max_turns && number > now.saturating_add(edited.plan.settings.retry_turns) {
             let message = format!(
                 "{} would be turn {number}, and max_turns is {now} with this edit: write at least {number}, or begin at an earlier turn",
-                point.meets
+                point.target
             );
             return Err(unusable(message));
         }
@@ -257,6 +257,6 @@ async fn opens(begun: &Arc<Recording>, point: &Point) -> Result<(), StartError> 
     if !matches!(point.stage, Stage::Request | Stage::After) {
         return Ok(());
     }
-    let failed = fails_before_request(begun, &point.meets).await.map_err(|error| unusable(error.to_string()))?;
+    let failed = fails_before_request(begun, &point.target).await.map_err(|error| unusable(error.to_string()))?;
     failed.map_or(Ok(()), |fail| Err(unusable(format!("nothing can begin at {point}: {}", fail.message))))
 }

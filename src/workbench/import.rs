@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Workbench;
 use crate::event::hex_sha;
 use crate::export::trace;
-use crate::session::{Header, Imported, SessionId, write_whole};
+use crate::session::{Header, Imported, SessionId, write_session};
 
 /// The format that can be imported.
 const FORMAT: &str = "ptc_runner trace 2";
@@ -49,7 +49,7 @@ impl Workbench {
         let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let imported = Imported { format: FORMAT.to_owned(), id: told.id, file: name, sha };
         let header = Header { imported: Some(imported), ..Header::new(id.clone(), told.started_ms) };
-        let path = write_whole(&self.folders.sessions_dir, &header, &told.events).map_err(|error| {
+        let path = write_session(&self.folders.sessions_dir, &header, &told.events).map_err(|error| {
             match error.error.kind() {
                 std::io::ErrorKind::AlreadyExists => fail(format!("was imported before, as session {id}")),
                 _ => ImportError(error.to_string()),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{OpenError, SessionKey, Workbench};
 use crate::event::Address;
 use crate::port::SystemClock;
-use crate::session::{Change, Mark, Marks, Session, write_mark};
+use crate::session::{Mark, MarkChange, Marks, Session, write_mark};
 
 /// Characters of a tag at most.
 const TAG_CHARS: usize = 64;
@@ -80,22 +80,23 @@ impl Workbench {
                 "{bad:?} is no tag: a tag has 1 to {TAG_CHARS} characters, no spaces and commas, and starts with a letter or digit"
             )));
         }
-        self.write(place, Change { add: add.to_vec(), del: del.to_vec(), ..Change::default() })
+        self.write(place, MarkChange { add: add.to_vec(), del: del.to_vec(), ..MarkChange::default() })
     }
 
     /// Replaces the note; an empty one takes it away.
     pub fn note(&self, place: &MarkPlace, text: &str) -> Result<Mark, OpenError> {
-        self.write(place, Change { note: Some(text.trim().to_owned()), ..Change::default() })
+        self.write(place, MarkChange { note: Some(text.trim().to_owned()), ..MarkChange::default() })
     }
 
     /// Marks it, or takes the mark away.
     pub fn mark(&self, place: &MarkPlace, marked: bool) -> Result<Mark, OpenError> {
-        self.write(place, Change { mark: Some(marked), ..Change::default() })
+        self.write(place, MarkChange { mark: Some(marked), ..MarkChange::default() })
     }
 
-    fn write(&self, place: &MarkPlace, change: Change) -> Result<Mark, OpenError> {
+    fn write(&self, place: &MarkPlace, change: MarkChange) -> Result<Mark, OpenError> {
         let dir = &place.dir;
-        let change = Change { t: SystemClock.now(), session: place.session.clone(), at: place.at.clone(), ..change };
+        let change =
+            MarkChange { t: SystemClock.now(), session: place.session.clone(), at: place.at.clone(), ..change };
         write_mark(dir, &change)
             .map_err(|error| OpenError(format!("the marks in {} cannot be written: {error}", dir.display())))?;
         self.mark_of(place)

@@ -12,7 +12,7 @@ use crate::agent::{Agent, Diagnostic, Place};
 use crate::config::{ConfigError, Facts, HttpModel, ModelChoice, Protocol, Provider, Timeouts};
 use crate::model::{Adapter, FAULTS, HumanModel, Model, ModelError, Sample, WithFallback, shown_address};
 use crate::port::Human;
-use crate::replay::{Recorded, Recording};
+use crate::replay::{ExactModel, Recording};
 
 /// Can a model be used now?
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -84,7 +84,7 @@ impl Workbench {
                 let session =
                     self.open_session(&name).map_err(|error| unusable(Reason::LlmNotFound, error.to_string()))?;
                 let recording = Recording::of(&session).map_err(|error| unusable(Reason::LlmNotFound, error))?;
-                Arc::new(Recorded::new(Arc::new(recording)))
+                Arc::new(ExactModel::new(Arc::new(recording)))
             }
             ModelChoice::Http(model) => {
                 let fallback = model.fallback.clone();

@@ -69,7 +69,7 @@ impl Workbench {
     pub fn stands_at(&self, session: &Session, at: &str, target: &str) -> Result<Standing, StartError> {
         let recording = Recording::of(session).map_err(unusable)?;
         let point = Point::find(&recording, at, Stage::Request).map_err(unusable)?;
-        let there = inputs_at(&recording, &point.meets)?;
+        let there = inputs_at(&recording, &point.target)?;
         let text = standing(&there, &recording, target, &point);
         let asked = Told::new(&recording, &point.address).request().map(|made| Standing {
             want: made.want.name().to_owned(),

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use super::run::chance;
 use super::{OpenError, SessionKey, Workbench};
 use crate::port::SystemClock;
-use crate::session::{Recovered, Session, SessionId, recover};
+use crate::session::{RecoveryReport, Session, SessionId, recover};
 
 impl Workbench {
     /// Writes what can be read of a damaged session into a new one in the folder of the sessions. The damaged file stays as it is.
-    pub fn recover(&self, name: &str) -> Result<Recovered, OpenError> {
+    pub fn recover(&self, name: &str) -> Result<RecoveryReport, OpenError> {
         let path: PathBuf = match self.find_session(name)? {
             SessionKey::File(path) => path,
             SessionKey::Example(id) => return Err(OpenError(format!("{id} is an example; nothing is damaged in it"))),

@@ -30,7 +30,7 @@ impl<'r> Told<'r> {
 
     /// The reply that counts.
     pub(super) fn reply(&self) -> Option<Written> {
-        let Said { text, calls, .. } = self.recording.said(&self.turn);
+        let Said { text, calls, .. } = self.recording.reply(&self.turn);
         (!text.is_empty() || !calls.is_empty()).then_some(Written { text, calls })
     }
 

@@ -21,7 +21,7 @@ use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Editor, JsonText, LaterStep, RunStart};
 use crate::model::Model;
 use crate::port::{Human, Stop, SystemClock};
-use crate::replay::{Recording, carried, input_of};
+use crate::replay::{Recording, carry_of, input_of};
 use crate::session::{Parent, ParentKind, Prefix, Recorder, Session};
 
 /// What is to be run again.
@@ -163,7 +163,7 @@ async fn in_a_row<'a>(all: &'a [Again], onto: Onto, ports: impl Fn(&'a dyn Model
     let (mut carries, mut notices) = (onto.adopted.carries, onto.notices);
     let mut last: Option<Step> = None;
     for Again { run, start, plan, model, .. } in all {
-        let (continues, notices) = (carried(start, &carries), std::mem::take(&mut notices));
+        let (continues, notices) = (carry_of(start, &carries), std::mem::take(&mut notices));
         let mut input = Input { continues, notices, ..input_of(run, start) };
         // What is to follow is what follows now.
         for (step, now) in input.pipeline.iter_mut().flat_map(|pipeline| &mut pipeline.then).zip(all.iter().skip(1)) {

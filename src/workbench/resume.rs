@@ -23,7 +23,7 @@ use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope, Event, QuestionKind, RunEnd};
 use crate::model::Model;
 use crate::port::{Human, Sink, Stop, SystemClock};
-use crate::replay::{Answers, RecordedEdits, Recording, Resumed, carried, input_of, plan_of};
+use crate::replay::{Answers, RecordedEdits, Recording, ResumePorts, carry_of, input_of, plan_of};
 use crate::session::{Parent, ParentKind, Recorder, Session};
 
 #[expect(clippy::needless_pass_by_value, reason = "errors of many types go through map_err")]
@@ -109,9 +109,9 @@ impl Workbench {
             let step = if let Some(step) = ended {
                 step
             } else {
-                let resumed = Resumed::new(Arc::clone(&recording), run.clone(), ports.clone(), answers);
+                let resumed = ResumePorts::new(Arc::clone(&recording), run.clone(), ports.clone(), answers);
                 let resumed = resumed.edited_by(&edits).appending().watched_by(repeats);
-                let continues = carried(&start, &onto.adopted.carries);
+                let continues = carry_of(&start, &onto.adopted.carries);
                 let input = Input { continues, notices: onto.notices, ..input_of(&run, &start) };
                 let step = engine::run(&plan, input, &resumed.ports(&tee, task_stop)).await;
                 if step.waits_for.is_some() { step } else { folded(&file, &run, step) }

@@ -6,13 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use super::Workbench;
-use crate::session::{Keeping, Recorder, RecorderError, Unwritten};
+use crate::session::{Recorder, RecorderError, RecorderStatus, Unwritten};
 
 /// How the session of a run is saved, and where it may go.
 #[derive(Debug, Clone)]
 pub struct Saving {
     /// How the writing stands.
-    pub keeping: Keeping,
+    pub keeping: RecorderStatus,
     /// The folder that takes the session when its own cannot.
     pub spare_dir: PathBuf,
 }
@@ -57,7 +57,7 @@ impl Saving {
 impl Workbench {
     /// How the session of this recorder is saved.
     pub(super) fn saving(&self, recorder: &Recorder) -> Saving {
-        Saving { keeping: recorder.keeping(), spare_dir: self.folders.spare_dir.clone() }
+        Saving { keeping: recorder.status(), spare_dir: self.folders.spare_dir.clone() }
     }
 }
 

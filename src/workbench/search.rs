@@ -5,13 +5,13 @@
 use super::{OpenError, Workbench, example_sessions};
 use crate::port::SystemClock;
 use crate::session::Summary;
-use crate::session::index::{Catalogue, Found, Query, QueryError, Reading};
+use crate::session::index::{Catalogue, FoundSession, Query, QueryError, TermSyntax};
 
 /// What a search gave.
 #[derive(Debug, Clone, Default)]
 pub struct SearchReport {
     /// The sessions, newest first; the examples behind the user's own.
-    pub found: Vec<Found>,
+    pub found: Vec<FoundSession>,
     /// Sessions that were looked at.
     pub searched: usize,
     /// What is worth knowing about the index and the marks, in words.
@@ -20,7 +20,7 @@ pub struct SearchReport {
 
 impl Workbench {
     /// Reads a query; days and `7d` count from now.
-    pub fn query(&self, text: &str, reading: Reading) -> Result<Query, QueryError> {
+    pub fn query(&self, text: &str, reading: TermSyntax) -> Result<Query, QueryError> {
         Query::parse(text, reading, SystemClock.now())
     }
 

@@ -37,7 +37,7 @@ use ptc_workbench::engine::{self, Input, Ports};
 use ptc_workbench::event::{Address, Envelope, Event, SentMessage};
 use ptc_workbench::model::{Model, Reply, Request};
 use ptc_workbench::port::{Clock, Sink, SinkError, Stop};
-use ptc_workbench::replay::{Outcome, Recording, replay};
+use ptc_workbench::replay::{Recording, ReplayOutcome, replay};
 use ptc_workbench::session::{Header, Session, SessionId};
 
 /// Keeps events in memory.
@@ -166,7 +166,7 @@ pub(crate) fn recorded(events: &[Envelope]) -> Arc<Recording> {
 /// Writes the events as a session and replays it: nothing may differ.
 pub(crate) async fn replays(events: &[Envelope]) {
     let report = replay(&recorded(events), None).await.unwrap();
-    assert_eq!(report.outcome, Outcome::Identical);
+    assert_eq!(report.outcome, ReplayOutcome::Identical);
 }
 
 /// The Step that the events fold to.

@@ -9,7 +9,7 @@ use ptc_workbench::agent::StepFold;
 use ptc_workbench::event::{ModelRecord, PartKind, ReplyEnd, ReplyStatus, RetryWait, Tokens};
 use ptc_workbench::model::{Call, ErrorClass, Finish, ModelError, ModelEvent, Reply};
 use ptc_workbench::port::{Checkpoint, Gate, Human, Question, SystemClock};
-use ptc_workbench::replay::{Outcome, Recording, replay};
+use ptc_workbench::replay::{Recording, ReplayOutcome, replay};
 use ptc_workbench::session::{Header, Recorder, Session, SessionId};
 
 use tokio_util::sync::CancellationToken;
@@ -199,7 +199,7 @@ async fn record_and_replay(agent: &Agent, acts: Vec<Act>, context: &str, person:
     let recording = Arc::new(Recording::of(&session).unwrap());
     shows_what_was_sent(&session, &recording, &step, &model.asked.lock().unwrap());
     let report = replay(&recording, None).await.unwrap();
-    assert_eq!(report.outcome, Outcome::Identical);
+    assert_eq!(report.outcome, ReplayOutcome::Identical);
     assert!(report.compared > 0);
     assert_eq!(std::fs::read(&path).unwrap(), before, "replay never changes the recording");
 }

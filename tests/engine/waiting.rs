@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ptc_workbench::agent::Agent;
 use ptc_workbench::model::Reply;
-use ptc_workbench::replay::Resumed;
+use ptc_workbench::replay::ResumePorts;
 
 use super::*;
 
@@ -67,7 +67,7 @@ pub(super) async fn resumed_with(
     let stop = Stop::default();
     let live = Ports { person, ..Ports::new(&model, &clock, &sink, stop.clone()) };
     let answers = HashMap::from([(question, answer.to_owned())]);
-    let ports = Resumed::new(
+    let ports = ResumePorts::new(
         recording,
         Address::run(0),
         live,
@@ -183,7 +183,7 @@ async fn replied(plan: &Plan, events: Vec<Envelope>, clock: &At, answer: Option<
     let live = Ports::new(&model, clock, &sink, stop.clone());
     let in_order = answer.map(ToOwned::to_owned).into_iter().collect();
     let answers = ptc_workbench::replay::Answers { in_order, ..ptc_workbench::replay::Answers::default() };
-    let ports = Resumed::new(recording, Address::run(0), live, answers).appending();
+    let ports = ResumePorts::new(recording, Address::run(0), live, answers).appending();
     let step = engine::run(plan, Input::new(parsed("{}")), &ports.ports(&sink, stop)).await;
     let mut all = events;
     for envelope in new.events() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ptc_workbench::agent::Agent;
 use ptc_workbench::model::{Reply, script};
-use ptc_workbench::replay::{Demo, Recorded, Recording};
+use ptc_workbench::replay::{DemoModel, ExactModel, Recording};
 
 use crate::engine::{Ran, recorded, run};
 
@@ -47,8 +47,8 @@ fn notices(ran: &Ran) -> usize {
 #[tokio::test(start_paused = true)]
 async fn both_repeat_calls_and_the_runs_below() {
     let recording = two_greetings().await;
-    let strict = run(&parent(), r#"{"place":"Oslo"}"#, &Recorded::new(Arc::clone(&recording))).await;
-    let demo = run(&parent(), r#"{"place":"Oslo"}"#, &Demo::new(vec![recording])).await;
+    let strict = run(&parent(), r#"{"place":"Oslo"}"#, &ExactModel::new(Arc::clone(&recording))).await;
+    let demo = run(&parent(), r#"{"place":"Oslo"}"#, &DemoModel::new(vec![recording])).await;
     for ran in [strict, demo] {
         assert_eq!(
             (ran.outcome().as_str(), below(&ran)),
@@ -61,17 +61,17 @@ async fn both_repeat_calls_and_the_runs_below() {
 #[tokio::test(start_paused = true)]
 async fn the_demo_answers_an_edited_tree_and_says_so() {
     let recording = two_greetings().await;
-    let ran = run(&parent(), r#"{"place":"Rome"}"#, &Demo::new(vec![Arc::clone(&recording)])).await;
+    let ran = run(&parent(), r#"{"place":"Rome"}"#, &DemoModel::new(vec![Arc::clone(&recording)])).await;
     assert_eq!((below(&ran), notices(&ran)), (vec![r#""Hello Ada""#.into(), r#""Hi Bo""#.into()], 1));
 
     // The agent below was recorded in another mode: what stands at its place in the parent's recording counts.
     let edited = PARENT.replace("agent = { mode = \"text\"", "agent = { mode = \"json\"");
     let edited = Agent::from_toml(&edited, "host.toml").unwrap();
-    let ran = run(&edited, r#"{"place":"Oslo"}"#, &Demo::new(vec![Arc::clone(&recording)])).await;
+    let ran = run(&edited, r#"{"place":"Oslo"}"#, &DemoModel::new(vec![Arc::clone(&recording)])).await;
     assert_eq!(ran.step.children[0].turns[0].raw_response, "Hello Ada");
 
     let stranger = Agent { name: "stranger".to_owned(), ..parent() };
-    let ran = run(&stranger, r#"{"place":"Oslo"}"#, &Demo::new(vec![recording])).await;
+    let ran = run(&stranger, r#"{"place":"Oslo"}"#, &DemoModel::new(vec![recording])).await;
     assert!(ran.step.fail.unwrap().message.contains("recorded: greet (text), host (text)"));
 }
 
@@ -80,7 +80,7 @@ async fn the_run_with_the_same_opening_counts_before_a_later_one() {
     let one = |text: &'static str| async move {
         recorded(&run(&plain(), &format!(r#"{{"x":"{text}"}}"#), &script([text])).await.events)
     };
-    let demo = Demo::new(vec![one("first").await, one("second").await]);
+    let demo = DemoModel::new(vec![one("first").await, one("second").await]);
     assert_eq!(run(&plain(), r#"{"x":"first"}"#, &demo).await.outcome(), r#""first""#);
     assert_eq!(run(&plain(), r#"{"x":"other"}"#, &demo).await.outcome(), r#""second""#);
 }

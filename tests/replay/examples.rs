@@ -10,7 +10,7 @@ use ptc_workbench::agent::{Agent, BUNDLED, BUNDLED_PIPELINES, Bundled, Context, 
 use ptc_workbench::engine::{self, Input, Ports};
 use ptc_workbench::event::Address;
 use ptc_workbench::port::{Human, Question, Stop};
-use ptc_workbench::replay::{Demo, Outcome, Recording, replay};
+use ptc_workbench::replay::{DemoModel, Recording, ReplayOutcome, replay};
 use ptc_workbench::session::Session;
 use ptc_workbench::workbench::{Pipeline, example_sessions};
 use tokio_util::sync::CancellationToken;
@@ -66,12 +66,12 @@ impl Human for Four {
 }
 
 /// Runs an agent with the model `demo`.
-async fn played(agent: &Agent, demo: &Demo) -> Ran {
+async fn played(agent: &Agent, demo: &DemoModel) -> Ran {
     played_at(Address::run(0), agent, agent.context.clone().into(), demo).await
 }
 
 /// The clock is not paused: programs that wait for agents below would make it stand still.
-async fn played_at(address: Address, agent: &Agent, context: Context, demo: &Demo) -> Ran {
+async fn played_at(address: Address, agent: &Agent, context: Context, demo: &DemoModel) -> Ran {
     let plan = Plan::new(agent).unwrap();
     let sink = Memory::default();
     let input = Input { descriptions: context.descriptions, ..Input::at(address, context.json) };
@@ -86,7 +86,7 @@ async fn every_example_session_replays_to_the_same_steps() {
         let session = Session::open(&file).unwrap();
         assert_eq!(session.damage, [], "{}", file.display());
         let report = replay(&recording(&file), None).await.unwrap();
-        assert_eq!(report.outcome, Outcome::Identical, "{}", file.display());
+        assert_eq!(report.outcome, ReplayOutcome::Identical, "{}", file.display());
         let mut folds: BTreeMap<Address, StepFold> = BTreeMap::new();
         session.events().for_each(|envelope| folds.entry(envelope.address.root()).or_default().apply(&envelope));
         assert_eq!(folds.len(), report.steps.len(), "{}", file.display());
@@ -152,7 +152,7 @@ fn each_example_is_recorded_once_in_each_mode_that_it_can_run_in() {
 
 #[tokio::test]
 async fn the_demo_plays_each_example_in_each_of_its_modes_and_events_fold_to_the_step() {
-    let demo = Demo::new(recordings());
+    let demo = DemoModel::new(recordings());
     for agent in agents() {
         let about = format!("{} in {}", agent.name, agent.mode);
         let plan = Plan::new(&agent).unwrap();
@@ -173,7 +173,7 @@ async fn sales_has_the_same_totals_in_every_mode() {
         let region = usize::try_from((sale * sale + sale / 5) % 4).unwrap();
         *totals.entry(names[region]).or_default() += 20 + sale * 137 % 481;
     }
-    let demo = Demo::new(recordings());
+    let demo = DemoModel::new(recordings());
     for agent in agents().filter(|agent| agent.name == "sales") {
         let ran = played(&agent, &demo).await;
         let rows = ran.step.answer.as_ref().and_then(|answer| answer.get("totals")?.items()).unwrap();
@@ -188,7 +188,7 @@ async fn sales_has_the_same_totals_in_every_mode() {
 
 #[tokio::test]
 async fn what_the_examples_are_for_can_be_seen_in_their_steps() {
-    let demo = Demo::new(recordings());
+    let demo = DemoModel::new(recordings());
     let mut seen = BTreeMap::new();
     for agent in agents().filter(|agent| agent.mode == Mode::PtcLisp) {
         seen.insert(agent.name.clone(), played(&agent, &demo).await);
@@ -212,7 +212,7 @@ async fn what_the_examples_are_for_can_be_seen_in_their_steps() {
 
 #[tokio::test]
 async fn the_mixed_pipeline_carries_each_answer_to_the_next_agent() {
-    let demo = Demo::new(recordings());
+    let demo = DemoModel::new(recordings());
     for bundled in BUNDLED_PIPELINES {
         let pipeline = Pipeline::bundled(bundled.name).unwrap().unwrap();
         let plans = pipeline.plans().unwrap();
@@ -234,7 +234,7 @@ async fn the_demo_answers_only_from_its_recordings() {
     for agent in agents().filter(|agent| agent.name != "sales") {
         // With its files hidden, its answers are gone; the others stay.
         let others = recordings().into_iter().filter(|other| !records(other, &agent));
-        let hidden = Demo::new(others.collect());
+        let hidden = DemoModel::new(others.collect());
         let fail = played(&agent, &hidden).await.step.fail.unwrap();
         assert_eq!(fail.reason, "llm_not_found");
         assert!(fail.message.contains(&format!("no recording of the agent {:?}", agent.name)), "{}", fail.message);
@@ -256,7 +256,7 @@ async fn past_the_end_of_its_recording_the_demo_repeats_the_last_reply_and_says_
         max_turns: 3,
         ..BUNDLED.iter().find(|bundled| bundled.name == "sentiment").unwrap().agent().unwrap()
     };
-    let demo = Demo::new(recordings());
+    let demo = DemoModel::new(recordings());
     let ran = run(&agent, r#"{"text": "x"}"#, &demo).await;
     let turns = &ran.step.turns;
     assert_eq!((turns.len(), &turns[1].raw_response), (3, &turns[2].raw_response));

@@ -5,16 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ptc_workbench::event::{Class, Envelope, Event, PartKind};
-use ptc_workbench::replay::{Outcome, Recording, replay};
+use ptc_workbench::replay::{Recording, ReplayOutcome, replay};
 use ptc_workbench::session::{Session, SessionId, recover};
 use ptc_workbench::workbench::example_sessions;
 
 /// The outcome of a replay in one word.
 async fn outcome(recording: Recording) -> &'static str {
     match replay(&Arc::new(recording), None).await.map(|report| report.outcome) {
-        Ok(Outcome::Identical) => "identical",
-        Ok(Outcome::Unfinished { .. }) => "unfinished",
-        Ok(Outcome::Diverged(_)) => "diverged",
+        Ok(ReplayOutcome::Identical) => "identical",
+        Ok(ReplayOutcome::Unfinished { .. }) => "unfinished",
+        Ok(ReplayOutcome::Diverged(_)) => "diverged",
         Err(_) => "refused",
     }
 }
@@ -28,7 +28,7 @@ fn without(events: &[Envelope], place: usize) -> Recording {
 #[test]
 fn a_file_without_one_of_its_lines_is_damaged_or_ends_before_its_run() {
     for session in example_sessions() {
-        let bytes = session.whole_lines().unwrap();
+        let bytes = session.complete_lines().unwrap();
         let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
         for place in 1..lines.len() {
             let kept = lines.iter().enumerate().filter(|(other, _)| *other != place).flat_map(|(_, line)| *line);
@@ -95,7 +95,7 @@ async fn what_was_recovered_without_a_line_is_not_identical_whatever_the_line_wa
     let dir = tempfile::tempdir().unwrap();
     let mut kinds = HashSet::new();
     for session in example_sessions() {
-        let bytes = session.whole_lines().unwrap();
+        let bytes = session.complete_lines().unwrap();
         let text = String::from_utf8(bytes).unwrap();
         for (place, lost) in session.events().enumerate() {
             let is_last = place + 1 == session.len();
@@ -124,7 +124,7 @@ async fn what_was_recovered_without_a_line_is_not_identical_whatever_the_line_wa
     }
     assert!(kinds.len() > 15, "{kinds:?}");
     // What has lost no event comes out as recorded.
-    let text = String::from_utf8(example_sessions()[0].whole_lines().unwrap()).unwrap();
+    let text = String::from_utf8(example_sessions()[0].complete_lines().unwrap()).unwrap();
     let file = dir.path().join("headless.jsonl");
     std::fs::write(&file, without_line(&text, 0, "")).unwrap();
     let path = recover(&file, dir.path(), SessionId::new(0, 0), 1).unwrap().path;

@@ -3,7 +3,7 @@
 use ptc_workbench::agent::Agent;
 use ptc_workbench::event::Envelope;
 use ptc_workbench::model::script;
-use ptc_workbench::session::diff::{Comparison, Part, Side, compare};
+use ptc_workbench::session::diff::{Comparison, Side, TurnPart, compare};
 use ptc_workbench::workbench::comparison::{Frame, against, totals, turns};
 use ptc_workbench::workbench::example_sessions;
 
@@ -64,17 +64,20 @@ async fn the_first_divergence_is_the_first_part_of_the_first_turn_that_differs()
     };
     let at = |turn: &str, part| (turn.to_owned(), Some(part));
     let other_prompt = AGENT.replace("Add", "Sum up");
-    assert_eq!(first(side("p", &other_prompt, r#"{"a":2}"#, &replies).await), at("r0/t1", Part::Request));
-    assert_eq!(first(side("c", AGENT, r#"{"a":3}"#, &replies).await), at("r0/t1", Part::Request));
-    assert_eq!(first(side("r", AGENT, r#"{"a":2}"#, &[replies[0], "{\"sum\": 3}"]).await), at("r0/t2", Part::Reply));
-    assert_eq!(first(side("s", AGENT, r#"{"a":2}"#, &["{\"sum\": 2}"]).await), at("r0/t1", Part::Reply));
+    assert_eq!(first(side("p", &other_prompt, r#"{"a":2}"#, &replies).await), at("r0/t1", TurnPart::Request));
+    assert_eq!(first(side("c", AGENT, r#"{"a":3}"#, &replies).await), at("r0/t1", TurnPart::Request));
+    assert_eq!(
+        first(side("r", AGENT, r#"{"a":2}"#, &[replies[0], "{\"sum\": 3}"]).await),
+        at("r0/t2", TurnPart::Reply)
+    );
+    assert_eq!(first(side("s", AGENT, r#"{"a":2}"#, &["{\"sum\": 2}"]).await), at("r0/t1", TurnPart::Reply));
     let program = |text: &str| format!("```clojure\n{text}\n```");
     let (one, other) = (program("(return {:sum 2})"), program("(return {:sum   3})"));
     let (one, other) =
         (side("1", PROGRAMS, r#"{"a":2}"#, &[&one]).await, side("2", PROGRAMS, r#"{"a":2}"#, &[&other]).await);
     let pair = compare(vec![one, other]).pairs.remove(0);
-    let parts: Vec<Part> = pair.turns[0].parts.iter().map(|part| part.part).collect();
-    assert_eq!(parts, [Part::Reply, Part::Program, Part::Value]);
+    let parts: Vec<TurnPart> = pair.turns[0].parts.iter().map(|part| part.part).collect();
+    assert_eq!(parts, [TurnPart::Reply, TurnPart::Program, TurnPart::Value]);
 }
 
 #[tokio::test]
@@ -113,8 +116,8 @@ async fn values_are_compared_by_path_and_programs_as_they_are_laid_out() {
     let one = side("1", PROGRAMS, r#"{"a":2}"#, &[&program("(return {:sum   2})")]).await;
     let other = side("2", PROGRAMS, r#"{"a":2}"#, &[&program("(return\n  {:sum 2})")]).await;
     let pair = compare(vec![one, other]).pairs.remove(0);
-    let parts: Vec<Part> = pair.turns[0].parts.iter().map(|part| part.part).collect();
-    assert_eq!(parts, [Part::Reply], "only the layout differs");
+    let parts: Vec<TurnPart> = pair.turns[0].parts.iter().map(|part| part.part).collect();
+    assert_eq!(parts, [TurnPart::Reply], "only the layout differs");
 }
 
 #[tokio::test]
@@ -142,12 +145,16 @@ fn totals_of_the_examples_add_up() {
         let id = &session.header.id;
         assert_eq!(sum.own.turns, total(|usage| usage.turns.into()), "{id}");
         assert_eq!(sum.own.requests, total(|usage| usage.llm_requests.into()), "{id}");
-        assert_eq!(sum.below.turns, total(|usage| usage.children.map_or(0, |below| below.turns.into())), "{id}");
-        assert_eq!(sum.below.requests, total(|usage| usage.children.map_or(0, |below| below.requests.into())), "{id}");
-        assert_eq!(sum.all.turns, sum.own.turns + sum.below.turns, "{id}");
+        assert_eq!(sum.children.turns, total(|usage| usage.children.map_or(0, |below| below.turns.into())), "{id}");
+        assert_eq!(
+            sum.children.requests,
+            total(|usage| usage.children.map_or(0, |below| below.requests.into())),
+            "{id}"
+        );
+        assert_eq!(sum.all.turns, sum.own.turns + sum.children.turns, "{id}");
         let tokens = |tokens: Option<ptc_workbench::event::Tokens>| tokens.map_or(0, |tokens| tokens.total());
         assert_eq!(tokens(sum.own.tokens), total(|usage| usage.tokens.map_or(0, |tokens| tokens.total())), "{id}");
-        assert_eq!(tokens(sum.all.tokens), tokens(sum.own.tokens) + tokens(sum.below.tokens), "{id}");
+        assert_eq!(tokens(sum.all.tokens), tokens(sum.own.tokens) + tokens(sum.children.tokens), "{id}");
     }
 }
 

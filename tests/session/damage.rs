@@ -459,7 +459,7 @@ fn of_unreadable_lines_any_number_may_have_been_events() {
 
 #[test]
 fn a_session_never_takes_the_place_of_another() {
-    use ptc_workbench::session::{Header, Prefix, SessionId, recover, write_whole};
+    use ptc_workbench::session::{Header, Prefix, SessionId, recover, write_session};
     let (program, lines) = lines();
     program.file("damaged.jsonl", lines.join("\n") + "\n}{");
     let dir = program.dir().join("folder");
@@ -470,7 +470,7 @@ fn a_session_never_takes_the_place_of_another() {
     std::fs::write(&file, "another").unwrap();
     let refused = [
         recover(&program.dir().join("damaged.jsonl"), &dir, id, 0).map(|_| ()).unwrap_err(),
-        write_whole(&dir, &header, &[]).unwrap_err().error,
+        write_session(&dir, &header, &[]).unwrap_err().error,
         Prefix::default().write(&dir, &header, &[]).unwrap_err().error,
     ];
     assert_eq!(refused.map(|error| error.kind()), [std::io::ErrorKind::AlreadyExists; 3]);

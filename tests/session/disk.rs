@@ -78,7 +78,7 @@ fn small(dir: &Path, room: u64) -> (Recorder, PathBuf, Arc<AtomicU64>) {
     let file = File::options().append(true).open(&path).unwrap();
     let (end, room) = (file.metadata().unwrap().len(), Arc::new(AtomicU64::new(room)));
     let medium = Box::new(Small { file, room: room.clone() });
-    (Recorder::over(medium, &path, end, 0, Arc::new(Ticks(10))).unwrap(), path, room)
+    (Recorder::with_medium(medium, &path, end, 0, Arc::new(Ticks(10))).unwrap(), path, room)
 }
 
 async fn run_on(recorder: &Recorder) {
@@ -109,7 +109,7 @@ async fn wherever_the_disk_is_full_another_folder_takes_the_whole_session() {
     for room in (0..whole.len() as u64).step_by(step) {
         let dir = tempfile::tempdir().unwrap();
         let (recorder, path, _) = small(dir.path(), room);
-        let keeping = recorder.keeping();
+        let keeping = recorder.status();
         run_on(&recorder).await;
         drop(recorder);
         let Some(unwritten) = keeping.unwritten() else { continue };
@@ -138,12 +138,12 @@ async fn how_the_writing_stands_is_known_while_the_disk_works() {
     let end = file.metadata().unwrap().len();
     let ((begun, has_begun), (allow, allowed)) = (mpsc::channel(), mpsc::channel());
     let medium = Box::new(Slow { file, begun, allowed });
-    let recorder = Recorder::over(medium, &path, end, 0, Arc::new(Ticks(10))).unwrap();
-    let keeping = recorder.keeping();
+    let recorder = Recorder::with_medium(medium, &path, end, 0, Arc::new(Ticks(10))).unwrap();
+    let keeping = recorder.status();
     // The end of a turn is on the disk before the next line is written; nobody waits for it.
     recorder.emit(Address::from("r0/t1"), TurnEnd::default().into()).await.unwrap();
     has_begun.recv().unwrap();
-    assert_eq!((keeping.news(), keeping.unwritten(), keeping.path()), (None, None, path.clone()));
+    assert_eq!((keeping.take_notice(), keeping.unwritten(), keeping.path()), (None, None, path.clone()));
     allow.send(()).unwrap();
     drop(recorder);
     assert_eq!(keeping.unwritten(), None, "the sync was allowed to end while it was asked for");
@@ -157,12 +157,12 @@ async fn a_disk_that_has_room_again_gets_what_it_lacked() {
         let dir = tempfile::tempdir().unwrap();
         let (recorder, path, left) = small(dir.path(), room);
         run_on(&recorder).await;
-        let keeping = recorder.keeping();
-        assert!(keeping.news().unwrap().contains("in memory; the run goes on"));
-        assert_eq!(keeping.news(), None, "told once");
+        let keeping = recorder.status();
+        assert!(keeping.take_notice().unwrap().contains("in memory; the run goes on"));
+        assert_eq!(keeping.take_notice(), None, "told once");
         left.store(u64::MAX, Ordering::SeqCst);
         assert_eq!(keeping.retry(), None);
-        assert_eq!(keeping.news(), Some(format!("the session is written again: {}", path.display())));
+        assert_eq!(keeping.take_notice(), Some(format!("the session is written again: {}", path.display())));
         assert_eq!(lasting(&std::fs::read(&path).unwrap()), lasting(&whole), "{room}");
     }
 }
@@ -173,8 +173,8 @@ async fn a_session_that_moved_goes_on_in_its_new_file() {
     let (recorder, _, _) = small(dir.path(), 10);
     let notice = |text: &str| Event::Notice(Notice { level: NoticeLevel::Info, text: text.to_owned() });
     recorder.emit(Address::run(0), notice("one")).await.unwrap();
-    let moved = recorder.keeping().move_to(&dir.path().join("new")).unwrap();
-    let again = recorder.keeping().move_to(&dir.path().join("new")).unwrap_err();
+    let moved = recorder.status().move_to(&dir.path().join("new")).unwrap();
+    let again = recorder.status().move_to(&dir.path().join("new")).unwrap_err();
     assert_eq!(again.error.kind(), io::ErrorKind::AlreadyExists);
     recorder.emit(Address::run(0), notice("two")).await.unwrap();
     drop(recorder);

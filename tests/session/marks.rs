@@ -1,6 +1,6 @@
 //! Tags, notes and marks: written beside the sessions, shown everywhere, lost to nobody.
 
-use ptc_workbench::session::{Change, MARKS_FILE, Marks, write_mark};
+use ptc_workbench::session::{MARKS_FILE, MarkChange, Marks, write_mark};
 
 use crate::cli::program::Program;
 
@@ -57,7 +57,7 @@ fn what_cannot_be_marked_is_refused() {
 #[test]
 fn a_line_that_cannot_be_read_hides_no_other() {
     let dir = tempfile::tempdir().unwrap();
-    let tag = |tag: &str| Change { session: "s".to_owned(), add: vec![tag.to_owned()], ..Change::default() };
+    let tag = |tag: &str| MarkChange { session: "s".to_owned(), add: vec![tag.to_owned()], ..MarkChange::default() };
     write_mark(dir.path(), &tag("one")).unwrap();
     let file = dir.path().join(MARKS_FILE);
     let mut text = std::fs::read_to_string(&file).unwrap();
@@ -78,7 +78,7 @@ fn two_programs_lose_nothing_to_each_other() {
             scope.spawn(move || {
                 for number in 0..25 {
                     let add = vec![format!("tag-{writer}-{number}")];
-                    write_mark(dir, &Change { session: "s".to_owned(), add, ..Change::default() }).unwrap();
+                    write_mark(dir, &MarkChange { session: "s".to_owned(), add, ..MarkChange::default() }).unwrap();
                 }
             });
         }

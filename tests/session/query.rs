@@ -1,13 +1,13 @@
 //! The language of searches: what is read, and what is said about what cannot be.
 
 use ptc_core::reasons::Reason;
-use ptc_workbench::session::index::{FILTERS, Field, FilterRow, Query, Reading};
+use ptc_workbench::session::index::{FILTERS, Field, FilterRow, Query, TermSyntax};
 
 /// 2026-11-21T19:52:07Z
 const NOW: i64 = 1_795_290_727_000;
 
 fn parse(text: &str) -> Query {
-    Query::parse(text, Reading::Plain, NOW).unwrap_or_else(|error| panic!("{text}: {error}"))
+    Query::parse(text, TermSyntax::Plain, NOW).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 fn terms(text: &str) -> Vec<(String, bool)> {
@@ -16,7 +16,7 @@ fn terms(text: &str) -> Vec<(String, bool)> {
 
 /// The text that an error points at, and what it says.
 fn wrong(text: &str) -> (String, String) {
-    let error = Query::parse(text, Reading::Plain, NOW).map(|_| ()).unwrap_err();
+    let error = Query::parse(text, TermSyntax::Plain, NOW).map(|_| ()).unwrap_err();
     (text[error.span.0..error.span.1].to_owned(), error.to_string())
 }
 
@@ -37,7 +37,7 @@ fn words_are_taken_as_they_are_written() {
         [r"https://x\.y/z", "std::fs", "10:30", "-", "a/b", "x>3", "turn->x", "Note:", "count=3"]
             .map(|t| (regex_of(t), false))
     );
-    let query = Query::parse("a.c", Reading::Patterns, NOW).unwrap();
+    let query = Query::parse("a.c", TermSyntax::Patterns, NOW).unwrap();
     assert!(query.terms[0].pattern.is_match("xABCx"));
     assert_eq!(terms("/usr/bin \"/lamp/i\""), [("/usr/bin".to_owned(), false), ("/lamp/i".to_owned(), false)]);
     assert_eq!(parse("mode:json*,Text in:reply lamp").filters.len(), 1);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::model::script;
-use ptc_workbench::session::index::{Catalogue, INDEX_FOLDER, Query, Reading};
+use ptc_workbench::session::index::{Catalogue, INDEX_FOLDER, Query, TermSyntax};
 use ptc_workbench::session::{Marks, list};
 use ptc_workbench::workbench::Workbench;
 
@@ -31,7 +31,7 @@ async fn session(dir: &Path, number: u32) -> PathBuf {
 
 /// Ids (their ends), addresses, fields and highlighted words of what a query finds in a folder.
 fn found(dir: &Path, query: &str) -> (Vec<String>, Vec<String>) {
-    let query = Query::parse(query, Reading::Plain, 0).unwrap();
+    let query = Query::parse(query, TermSyntax::Plain, 0).unwrap();
     let mut catalogue = Catalogue::open(dir);
     let found = catalogue.find(&query, &Marks::read(dir).unwrap());
     let told = found.iter().map(|found| {
@@ -168,7 +168,7 @@ fn programs_arguments_and_errors_are_found_in_the_examples() {
     let workbench =
         Workbench::new(Config::built_in().unwrap(), Folders::at(dir.path().into(), dir.path(), Some(dir.path())));
     let fields = |query: &str| {
-        let report = workbench.search(&workbench.query(query, Reading::Plain).unwrap()).unwrap();
+        let report = workbench.search(&workbench.query(query, TermSyntax::Plain).unwrap()).unwrap();
         let mut fields: Vec<&str> =
             report.found.iter().flat_map(|found| &found.matches).map(|found| found.field.name()).collect();
         fields.sort_unstable();

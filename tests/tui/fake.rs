@@ -10,7 +10,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Mode, Place};
 use ptc_workbench::event::{Address, Bill, Envelope, ErrorRecord};
-use ptc_workbench::session::{Places, TurnEntry, TurnState};
+use ptc_workbench::session::{EventRange, TurnEntry, TurnState};
 use ptc_workbench::tui::archive::{
     self, Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Points, QueryProblem, Removals, Rerunning,
     Source, Spot, Taken,
@@ -284,8 +284,8 @@ pub(crate) fn long_session(turns: usize) -> OpenSession {
         last_ms: super::story::NOW_MS + 300,
         tokens: None,
         reason: None,
-        events: Places::new(number * 10..number * 10 + 10),
-        reply: Places::default(),
+        events: EventRange::new(number * 10..number * 10 + 10),
+        reply: EventRange::default(),
     };
     OpenSession {
         summary: SessionSummary { id: "long".to_owned(), turns, ..SessionSummary::default() },

@@ -7,8 +7,8 @@ use serde_with::skip_serializing_none;
 
 use crate::event::{Address, Tokens};
 use crate::session::diff::{
-    Column, ColumnTotals, Comparison, DiffLine, Divergence, MessageDifference, Pair, Part, PartDifference, Place,
-    Shape, Share, TurnPair,
+    Column, ColumnTotals, Comparison, DiffLine, Divergence, MessageDifference, Pair, PartChange, PartDifference,
+    RunTotals, TurnPair, TurnPart, TurnPosition,
 };
 
 /// A comparison as `--json` prints it.
@@ -81,7 +81,7 @@ struct PairJson<'a> {
 #[derive(Serialize)]
 struct DivergenceJson<'a> {
     at: &'a Address,
-    part: Option<Part>,
+    part: Option<TurnPart>,
 }
 
 #[derive(Serialize)]
@@ -94,7 +94,7 @@ struct TurnJson<'a> {
 #[skip_serializing_none]
 #[derive(Serialize)]
 struct PartJson<'a> {
-    part: Part,
+    part: TurnPart,
     messages: Option<&'a [MessageDifference]>,
     lines: Option<&'a [DiffLine]>,
     values: Option<Vec<DifferenceJson<'a>>>,
@@ -145,7 +145,7 @@ fn column(column: &Column) -> ColumnJson<'_> {
 fn totals(totals: &ColumnTotals) -> TotalsJson {
     TotalsJson {
         own: share(&totals.own),
-        below: share(&totals.below),
+        below: share(&totals.children),
         all: share(&totals.all),
         duration_ms: totals.duration_ms,
         first_ms: totals.first_ms,
@@ -154,7 +154,7 @@ fn totals(totals: &ColumnTotals) -> TotalsJson {
     }
 }
 
-fn share(share: &Share) -> ShareJson {
+fn share(share: &RunTotals) -> ShareJson {
     let tokens = |read: fn(&Tokens) -> Option<u64>| share.tokens.as_ref().and_then(read);
     ShareJson {
         turns: share.turns,
@@ -192,10 +192,12 @@ fn turn<'a>(comparison: &'a Comparison, column: usize, pair: &'a TurnPair) -> Tu
 
 fn part(found: &PartDifference) -> PartJson<'_> {
     let none = PartJson { part: found.part, messages: None, lines: None, values: None };
-    match &found.shape {
-        Shape::Request { messages, rest } => PartJson { messages: Some(messages), values: Some(values(rest)), ..none },
-        Shape::Lines(lines) => PartJson { lines: Some(lines), ..none },
-        Shape::Values(found) => PartJson { values: Some(values(found)), ..none },
+    match &found.change {
+        PartChange::Request { messages, rest } => {
+            PartJson { messages: Some(messages), values: Some(values(rest)), ..none }
+        }
+        PartChange::Lines(lines) => PartJson { lines: Some(lines), ..none },
+        PartChange::Values(found) => PartJson { values: Some(values(found)), ..none },
     }
 }
 
@@ -209,6 +211,6 @@ fn values(values: &[Difference]) -> Vec<DifferenceJson<'_>> {
     values.collect()
 }
 
-fn address(comparison: &Comparison, column: usize, place: Option<Place>) -> Option<&Address> {
+fn address(comparison: &Comparison, column: usize, place: Option<TurnPosition>) -> Option<&Address> {
     place.and_then(|place| comparison.turn(column, place)).map(|turn| &turn.address)
 }

@@ -8,7 +8,7 @@ use super::search::with_place;
 use crate::cli::arguments::FailuresFlags;
 use crate::cli::{UsageError, exit, out, out_json, safe_line, tell};
 use crate::event::Address;
-use crate::session::index::{Query, Reading};
+use crate::session::index::{Query, TermSyntax};
 use crate::workbench::format::plural;
 use crate::workbench::{FailureGroup, FailureReport, Workbench};
 
@@ -16,7 +16,7 @@ pub(super) fn failures(flags: &FailuresFlags, plain: bool, workbench: &Workbench
     let text = flags.text.join(" ");
     let query = match text.trim() {
         "" => Query::default(),
-        _ => workbench.query(&text, Reading::Plain).map_err(|error| UsageError(with_place(&text, &error)))?,
+        _ => workbench.query(&text, TermSyntax::Plain).map_err(|error| UsageError(with_place(&text, &error)))?,
     };
     let report = workbench.failures(&query)?;
     report.notices.iter().for_each(|notice| tell(&format!("notice: {}", safe_line(notice))));

@@ -6,12 +6,12 @@ use super::{SummaryJson, line};
 use crate::cli::arguments::SearchFlags;
 use crate::cli::{UsageError, exit, out, out_json, safe_line, tell};
 use crate::event::Address;
-use crate::session::index::{FILTERS, Found, Match, QueryError, Reading};
+use crate::session::index::{FILTERS, FoundSession, QueryError, SearchMatch, TermSyntax};
 use crate::workbench::Workbench;
 
 pub(super) fn search(flags: &SearchFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let text = flags.text.join(" ");
-    let reading = if flags.regex { Reading::Patterns } else { Reading::Plain };
+    let reading = if flags.regex { TermSyntax::Patterns } else { TermSyntax::Plain };
     let query = workbench.query(&text, reading).map_err(|error| UsageError(with_place(&text, &error)))?;
     let report = workbench.search(&query)?;
     report.notices.iter().for_each(|notice| tell(&format!("notice: {}", safe_line(notice))));
@@ -51,7 +51,7 @@ fn taken_for_text(text: &str) -> Option<&str> {
     })
 }
 
-fn told(found: &[Found], searched: usize, limit: usize) -> String {
+fn told(found: &[FoundSession], searched: usize, limit: usize) -> String {
     let left = found.len().saturating_sub(limit);
     let more = if left > 0 { format!("; {left} of them are not shown (--limit)") } else { String::new() };
     format!("{} of {searched} sessions{more}", found.len())
@@ -82,7 +82,7 @@ struct MatchJson<'a> {
     highlight: [usize; 2],
 }
 
-fn match_json(found: &Match) -> MatchJson<'_> {
+fn match_json(found: &SearchMatch) -> MatchJson<'_> {
     let (start, end) = found.highlight;
     let chars = |end: usize| found.excerpt.get(..end).map_or(0, |text| text.chars().count());
     MatchJson {
@@ -93,7 +93,7 @@ fn match_json(found: &Match) -> MatchJson<'_> {
     }
 }
 
-fn of_line(found: &Match, plain: bool) -> String {
+fn of_line(found: &SearchMatch, plain: bool) -> String {
     let (start, end) = found.highlight;
     let part = |from: usize, to: usize| safe_line(found.excerpt.get(from..to).unwrap_or_default());
     let (open, close) = if plain { ("", "") } else { ("»", "«") };

@@ -1,26 +1,26 @@
-//! Texts line by line: what was removed and added, with a little of what stands around.
+//! Line diff of two texts with some unchanged lines around each change.
 
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
-/// Unchanged lines that are kept around a change.
-const AROUND: usize = 2;
-/// Lines of both texts together beyond which only the changed part as a whole is told: finding the smallest one may take long.
-const MOST_LINES: usize = 20_000;
+/// Unchanged lines printed around a change.
+const CONTEXT_LINES: usize = 2;
+/// For texts with more lines in total, the changed part is one block: computing the smallest diff may take long.
+const MAX_LINES: usize = 20_000;
 
-/// A line of a comparison; lines that are left out in between are seen by the numbers.
+/// A line of a diff; gaps in the numbers show omitted lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DiffLine {
     /// Its number on the left, from 1; `None` when it was added.
     pub left: Option<usize>,
     /// Its number on the right, from 1; `None` when it was removed.
     pub right: Option<usize>,
-    /// The line without its end.
+    /// The line without its line end.
     pub text: String,
 }
 
 impl DiffLine {
-    /// `-` removed, `+` added, a space for what both have.
+    /// Returns `-` for removed, `+` for added and a space for unchanged lines.
     pub fn sign(&self) -> char {
         match (self.left, self.right) {
             (Some(_), None) => '-',
@@ -29,24 +29,24 @@ impl DiffLine {
         }
     }
 
-    /// Does only one side have it?
+    /// Returns whether only one side has the line.
     pub fn is_change(&self) -> bool {
         self.left.is_none() || self.right.is_none()
     }
 }
 
-/// The changed lines of two texts, each with at most two unchanged ones before and after it; nothing when they are the same but for
-/// their line ends.
+/// Returns the changed lines of two texts, each with at most two unchanged lines before and after it; empty when the
+/// texts differ only in line ends.
 pub fn diff_lines(left: &str, right: &str) -> Vec<DiffLine> {
     if left == right {
         return Vec::new();
     }
     let all =
-        if left.lines().count() + right.lines().count() > MOST_LINES { coarse(left, right) } else { fine(left, right) };
+        if left.lines().count() + right.lines().count() > MAX_LINES { coarse(left, right) } else { fine(left, right) };
     let changed: Vec<usize> = all.iter().enumerate().filter(|(_, line)| line.is_change()).map(|(at, _)| at).collect();
     let is_near = |at: usize| {
         let next = changed.partition_point(|change| *change < at);
-        let near = |place: Option<&usize>| place.is_some_and(|change| change.abs_diff(at) <= AROUND);
+        let near = |line: Option<&usize>| line.is_some_and(|change| change.abs_diff(at) <= CONTEXT_LINES);
         near(changed.get(next)) || near(next.checked_sub(1).and_then(|before| changed.get(before)))
     };
     let keep: Vec<bool> = (0..all.len()).map(is_near).collect();
@@ -64,7 +64,7 @@ fn fine(left: &str, right: &str) -> Vec<DiffLine> {
     diff.iter_all_changes().map(line).collect()
 }
 
-/// What both texts start and end with, and everything between as removed and added.
+/// Treats everything between the common start and end as removed and added.
 fn coarse(left: &str, right: &str) -> Vec<DiffLine> {
     let (one, other): (Vec<&str>, Vec<&str>) = (left.lines().collect(), right.lines().collect());
     let most = one.len().min(other.len());
@@ -89,7 +89,7 @@ fn coarse(left: &str, right: &str) -> Vec<DiffLine> {
 mod tests {
     use super::*;
 
-    fn told(left: &str, right: &str) -> String {
+    fn format_diff(left: &str, right: &str) -> String {
         let number = |at: Option<usize>| at.map_or_else(|| "·".to_owned(), |at| at.to_string());
         let lines = diff_lines(left, right);
         let line = |line: &DiffLine| format!("{}{}{}{}", line.sign(), number(line.left), number(line.right), line.text);
@@ -97,15 +97,15 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_with_two_lines_around_it() {
-        assert_eq!(told("a\nb\nc\nd\ne\nf\ng", "a\nb\nc\nX\ne\nf\ng"), " 22b  33c -4·d +·4X  55e  66f");
-        assert_eq!(told("a", "a\nb"), " 11a +·2b");
-        assert_eq!(told("", "b"), "+·1b");
-        assert_eq!(told("a\r\nb\n", "a\nb"), "");
+    fn a_change_has_two_context_lines() {
+        assert_eq!(format_diff("a\nb\nc\nd\ne\nf\ng", "a\nb\nc\nX\ne\nf\ng"), " 22b  33c -4·d +·4X  55e  66f");
+        assert_eq!(format_diff("a", "a\nb"), " 11a +·2b");
+        assert_eq!(format_diff("", "b"), "+·1b");
+        assert_eq!(format_diff("a\r\nb\n", "a\nb"), "");
     }
 
     #[test]
-    fn of_very_long_texts_the_part_between_is_told() {
+    fn very_long_texts_are_compared_as_one_block() {
         let text = |changed: usize| {
             (0..15_000).map(|n| if n == changed { "X\n".to_owned() } else { format!("{n}\n") }).collect::<String>()
         };

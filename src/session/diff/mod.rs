@@ -1,8 +1,9 @@
-//! Sessions beside each other: what two or more runs have in common and where they part.
+//! Compares sessions: common parts and differences of two or more runs.
 //!
-//! In: the events of each session. Out: a [`Comparison`], every other session held against the first: turns aligned, the first
-//! divergence, differences of requests, replies, programs, values, errors and answers, and totals. Pure: the same events give the
-//! same comparison. It must never judge which side is right, and never call a difference of times or tokens a divergence.
+//! In: the events of each session. Out: a [`Comparison`] of every other session with the first: aligned turns, the
+//! first divergence, differences of requests, replies, programs, values, errors and answers, and totals. Pure: the same
+//! events give the same comparison. It must never judge which side is right, nor treat different times or token counts
+//! as a divergence.
 
 mod align;
 mod lines;
@@ -16,21 +17,21 @@ use ptc_core::value::json::{self, Difference};
 
 pub use lines::{DiffLine, diff_lines};
 pub use side::{Side, SideRun, SideTurn};
-pub use totals::{ColumnTotals, Share};
-pub use turn::{MessageDifference, Part, PartDifference, Shape};
+pub use totals::{ColumnTotals, RunTotals};
+pub use turn::{MessageDifference, PartChange, PartDifference, TurnPart};
 
 use crate::event::Address;
-use align::aligned;
-use turn::Told;
+use align::align_turns;
+use turn::DiffHistory;
 
-/// Sessions beside each other.
+/// A comparison of sessions.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// One per session, in the order they were named.
+    /// One column per session, in the given order.
     pub columns: Vec<Column>,
-    /// The turns of all columns side by side, in order.
+    /// The aligned turns of all columns, in order.
     pub rows: Vec<Row>,
-    /// Each other column against the first.
+    /// Each other column compared with the first.
     pub pairs: Vec<Pair>,
 }
 
@@ -39,49 +40,49 @@ pub struct Comparison {
 pub struct Column {
     /// Its runs.
     pub side: Side,
-    /// What they used together.
+    /// Their total usage.
     pub totals: ColumnTotals,
 }
 
-/// Turns that belong together.
+/// Aligned turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// For each column: which run and which of its turns; `None` where it has no counterpart.
-    pub cells: Vec<Option<Place>>,
-    /// Some column's turn differs from that of the first.
+    /// The turn of each column; `None` where a column has no counterpart.
+    pub cells: Vec<Option<TurnPosition>>,
+    /// Whether any turn differs from the first column's.
     pub differs: bool,
 }
 
-/// A turn of a side: its run's and its own index, from 0.
+/// Position of a turn in a column: index of its run and of the turn, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct TurnPosition {
     /// The run.
     pub run: usize,
     /// The turn.
     pub turn: usize,
 }
 
-/// A column against the first one.
+/// A column compared with the first one.
 #[derive(Debug, Clone)]
 pub struct Pair {
-    /// Which column, from 1.
+    /// Index of the column, from 1.
     pub column: usize,
-    /// Where they part: the first turn, counted in both alike, that differs.
+    /// The first turn that differs, counted from the start in both.
     pub first: Option<Divergence>,
-    /// The definition of the agents, line by line; empty when they are the same.
+    /// Line diff of the agent definitions; empty when they are equal.
     pub definition: Vec<DiffLine>,
-    /// The inputs of the runs, by path below the run's address.
+    /// Differences of the inputs, by path below the run's address.
     pub inputs: Vec<Difference>,
-    /// The turns, aligned.
+    /// The aligned turns.
     pub turns: Vec<TurnPair>,
-    /// The answers of the runs, by path below the run's address.
+    /// Differences of the answers, by path below the run's address.
     pub answers: Vec<Difference>,
-    /// How the runs ended, where that differs: run, left, right.
+    /// Runs that ended differently: run, left end, right end.
     pub ends: Vec<(String, String, String)>,
 }
 
 impl Pair {
-    /// Is there no difference at all?
+    /// Returns whether there is no difference.
     pub fn is_same(&self) -> bool {
         self.first.is_none()
             && self.definition.is_empty()
@@ -92,38 +93,38 @@ impl Pair {
     }
 }
 
-/// Where two runs part.
+/// The first difference of two runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
-    /// The turn, by the address that it has on the side that has it.
+    /// Address of the turn, on the side that has it.
     pub at: Address,
-    /// What differs there first; `None`: only one side has this turn.
-    pub part: Option<Part>,
+    /// The first part that differs; `None` when only one side has this turn.
+    pub part: Option<TurnPart>,
 }
 
-/// Two turns that belong together, or one without a counterpart.
+/// Two aligned turns, or one without a counterpart.
 #[derive(Debug, Clone)]
 pub struct TurnPair {
-    /// In the first column.
-    pub left: Option<Place>,
-    /// In the other one.
-    pub right: Option<Place>,
-    /// What differs, in the order of a turn; empty without a counterpart.
+    /// Turn of the first column.
+    pub left: Option<TurnPosition>,
+    /// Turn of the other column.
+    pub right: Option<TurnPosition>,
+    /// Differing parts, in the order of a turn; empty without a counterpart.
     pub parts: Vec<PartDifference>,
 }
 
 impl TurnPair {
-    /// Are both there, and the same?
+    /// Returns whether both turns exist and are equal.
     pub fn is_same(&self) -> bool {
         self.left.is_some() && self.right.is_some() && self.parts.is_empty()
     }
 }
 
-/// Holds every other side against the first one.
+/// Compares every other side with the first one.
 pub fn compare(sides: Vec<Side>) -> Comparison {
     let pairs: Vec<Pair> = match sides.split_first() {
         Some((first, others)) => {
-            others.iter().enumerate().map(|(place, other)| pair(place + 1, first, other)).collect()
+            others.iter().enumerate().map(|(index, other)| pair(index + 1, first, other)).collect()
         }
         None => Vec::new(),
     };
@@ -149,12 +150,12 @@ fn pair(column: usize, left: &Side, right: &Side) -> Pair {
                 pair.first.get_or_insert_with(|| Divergence { at: only.address.clone(), part: None });
                 let is_left = left.runs.get(run).is_some();
                 pair.turns.extend((0..only.turns.len()).map(|turn| {
-                    let place = Some(Place { run, turn });
+                    let place = Some(TurnPosition { run, turn });
                     let (left, right) = if is_left { (place, None) } else { (None, place) };
                     TurnPair { left, right, parts: Vec::new() }
                 }));
-                let (there, missing) = (only.end(), "no such run".to_owned());
-                let (one, other) = if is_left { (there, missing) } else { (missing, there) };
+                let (present, missing) = (only.end(), "no such run".to_owned());
+                let (one, other) = if is_left { (present, missing) } else { (missing, present) };
                 pair.ends.push((only.address.to_string(), one, other));
             }
             (None, None) => {}
@@ -164,42 +165,42 @@ fn pair(column: usize, left: &Side, right: &Side) -> Pair {
 }
 
 fn compare_runs(pair: &mut Pair, run: usize, one: &SideRun, other: &SideRun) {
-    let below = |found: Vec<Difference>| {
+    let with_run = |found: Vec<Difference>| {
         found.into_iter().map(|found| {
             let dot = if found.path.is_empty() { "" } else { "." };
             Difference { path: format!("{}{dot}{}", one.address, found.path), ..found }
         })
     };
     pair.definition.extend(diff_lines(&one.definition, &other.definition));
-    pair.inputs.extend(below(json::differences(&one.context, &other.context)));
+    pair.inputs.extend(with_run(json::differences(&one.context, &other.context)));
     if pair.first.is_none() {
         pair.first = first_divergence(one, other);
     }
-    let mut told = Told::new(one, other);
-    for (left, right) in aligned(&one.turns, &other.turns) {
+    let mut history = DiffHistory::new(one, other);
+    for (left, right) in align_turns(&one.turns, &other.turns) {
         let parts = match (left, right) {
-            (Some(i), Some(j)) => turn::differences(&one.turns[i], &other.turns[j], &mut told),
+            (Some(i), Some(j)) => turn::differences(&one.turns[i], &other.turns[j], &mut history),
             _ => Vec::new(),
         };
-        let place = |turn: Option<usize>| turn.map(|turn| Place { run, turn });
+        let place = |turn: Option<usize>| turn.map(|turn| TurnPosition { run, turn });
         pair.turns.push(TurnPair { left: place(left), right: place(right), parts });
     }
     let answer = |side: &SideRun| side.step.answer.clone().unwrap_or_default();
     if one.step.is_ok() && other.step.is_ok() {
-        pair.answers.extend(below(json::differences(&answer(one), &answer(other))));
+        pair.answers.extend(with_run(json::differences(&answer(one), &answer(other))));
     }
     if one.end() != other.end() {
         pair.ends.push((one.address.to_string(), one.end(), other.end()));
     }
 }
 
-/// The first turn in the order of both runs that is not the same.
+/// Returns the first turn that differs, in the order of both runs.
 fn first_divergence(one: &SideRun, other: &SideRun) -> Option<Divergence> {
-    // Up to the first difference nothing was told that could be left out later.
-    let mut told = Told::new(one, other);
-    (0..one.turns.len().max(other.turns.len())).find_map(|place| match (one.turns.get(place), other.turns.get(place)) {
+    // Until the first difference, the history is empty and hides nothing.
+    let mut history = DiffHistory::new(one, other);
+    (0..one.turns.len().max(other.turns.len())).find_map(|turn| match (one.turns.get(turn), other.turns.get(turn)) {
         (Some(left), Some(right)) => {
-            let found = turn::differences(left, right, &mut told);
+            let found = turn::differences(left, right, &mut history);
             found.first().map(|found| Divergence { at: left.address.clone(), part: Some(found.part) })
         }
         (Some(only), None) | (None, Some(only)) => Some(Divergence { at: only.address.clone(), part: None }),
@@ -207,8 +208,8 @@ fn first_divergence(one: &SideRun, other: &SideRun) -> Option<Divergence> {
     })
 }
 
-/// The rows of all columns: a turn of the first with its counterparts; turns of others without one stand before the next turn of the
-/// first, those of several columns beside each other.
+/// Builds the rows: each turn of the first column with its counterparts. Turns of other columns without a counterpart
+/// precede the next turn of the first column; those of several columns share rows.
 fn rows(first: Option<&Side>, pairs: &[Pair]) -> Vec<Row> {
     let Some(first) = first else { return Vec::new() };
     let width = pairs.len() + 1;
@@ -216,8 +217,8 @@ fn rows(first: Option<&Side>, pairs: &[Pair]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut at: Vec<usize> = vec![0; pairs.len()];
     let places = first.runs.iter().enumerate();
-    let places: Vec<Place> =
-        places.flat_map(|(run, side)| (0..side.turns.len()).map(move |turn| Place { run, turn })).collect();
+    let places: Vec<TurnPosition> =
+        places.flat_map(|(run, side)| (0..side.turns.len()).map(move |turn| TurnPosition { run, turn })).collect();
     for anchor in places.into_iter().map(Some).chain([None]) {
         let start = rows.len();
         let mut row = empty();
@@ -247,12 +248,12 @@ fn rows(first: Option<&Side>, pairs: &[Pair]) -> Vec<Row> {
 }
 
 impl Comparison {
-    /// The turn of a column.
-    pub fn turn(&self, column: usize, place: Place) -> Option<&SideTurn> {
+    /// Returns the turn of a column.
+    pub fn turn(&self, column: usize, place: TurnPosition) -> Option<&SideTurn> {
         self.columns.get(column)?.side.runs.get(place.run)?.turns.get(place.turn)
     }
 
-    /// The row of the first turn at which a column parts from the first one.
+    /// Returns the first row at which any column diverges from the first one.
     pub fn first_row(&self) -> Option<usize> {
         let rows = self.pairs.iter().filter_map(|pair| {
             let first = pair.first.as_ref()?;
@@ -260,20 +261,20 @@ impl Comparison {
                 let turn = row.cells.get(column).copied().flatten().and_then(|place| self.turn(column, place));
                 turn.is_some_and(|turn| turn.address.is_within(&first.at))
             };
-            // A turn of both is named by its address in the first column; only one side has the others.
+            // A turn of both sides has its address in the first column; other turns exist on one side only.
             let of_first = self.rows.iter().position(|row| is_there(row, 0));
             of_first.or_else(|| self.rows.iter().position(|row| is_there(row, pair.column)))
         });
         rows.min()
     }
 
-    /// Are all columns the same?
+    /// Returns whether all columns are equal.
     pub fn is_same(&self) -> bool {
         self.pairs.iter().all(Pair::is_same)
     }
 }
 
-/// An object of the members that are there.
+/// Builds an object of the members that have a value.
 fn object<const N: usize>(members: [(&str, Option<Json>); N]) -> Json {
     Json::object(members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect::<Vec<_>>())
 }

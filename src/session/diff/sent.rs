@@ -1,23 +1,24 @@
-//! The messages of requests side by side, without looking again at those that the requests before had at the same place.
+//! Pairs the messages of two requests, without the pairs that the previous requests had at the same position.
 //!
-//! In: the messages of two runs, and which of them a request carried. Out: pairs of messages. A request repeats most of the one before it:
-//! what is looked at anew is only what has come, so that a run is compared in the time of its messages, not of its requests.
+//! In: the messages of two runs, and the message numbers of a request. Out: pairs of messages. A request repeats most
+//! of the previous one; only new messages are paired, so that comparing a run takes time in the number of its messages,
+//! not of its requests.
 
 use crate::event::{Role, SentMessage, slice};
 
-/// The messages of a request, in the order of sending.
+/// The messages of a request, in sending order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sent<'r> {
+pub(super) struct RequestMessages<'r> {
     pieces: Vec<&'r [SentMessage]>,
     count: usize,
-    /// How many system texts stand in front.
+    /// Number of system texts at the start.
     systems: usize,
 }
 
 type Pair<'r> = (Option<&'r SentMessage>, Option<&'r SentMessage>);
 
-impl<'r> Sent<'r> {
-    /// Those of these inclusive ranges of a run's messages.
+impl<'r> RequestMessages<'r> {
+    /// Selects these inclusive ranges of a run's messages.
     pub(super) fn of(messages: &'r [SentMessage], ranges: &[(u32, u32)]) -> Self {
         let pieces: Vec<_> =
             ranges.iter().map(|range| slice(messages, *range)).filter(|piece| !piece.is_empty()).collect();
@@ -26,18 +27,18 @@ impl<'r> Sent<'r> {
         Self { pieces, count, systems }
     }
 
-    /// The message at this place.
-    fn get(&self, mut place: usize) -> Option<&'r SentMessage> {
+    /// Returns the message at this index.
+    fn get(&self, mut index: usize) -> Option<&'r SentMessage> {
         for piece in &self.pieces {
-            match piece.get(place) {
+            match piece.get(index) {
                 Some(message) => return Some(message),
-                None => place -= piece.len(),
+                None => index -= piece.len(),
             }
         }
         None
     }
 
-    /// How many messages are the same from the first on.
+    /// Returns the number of equal messages at the start.
     fn common(&self, before: &Self) -> usize {
         let mut common = 0;
         for (piece, known) in self.pieces.iter().zip(&before.pieces) {
@@ -54,21 +55,24 @@ impl<'r> Sent<'r> {
     }
 }
 
-/// The messages of two requests side by side, the system texts and the others each in order, without the pairs that the two requests
-/// before had already.
-pub(super) fn beside<'r>(now: (&Sent<'r>, &Sent<'r>), before: (&Sent<'r>, &Sent<'r>)) -> Vec<Pair<'r>> {
+/// Pairs the messages of two requests, system texts and others each in order, without the pairs of the previous two
+/// requests.
+pub(super) fn changed_pairs<'r>(
+    now: (&RequestMessages<'r>, &RequestMessages<'r>),
+    before: (&RequestMessages<'r>, &RequestMessages<'r>),
+) -> Vec<Pair<'r>> {
     let (left, right) = now;
-    let others = |sent: &Sent<'_>, known: &Sent<'_>| {
+    let others = |sent: &RequestMessages<'_>, known: &RequestMessages<'_>| {
         if sent.systems == known.systems { sent.common(known).saturating_sub(sent.systems) } else { 0 }
     };
     let known = others(left, before.0).min(others(right, before.1));
-    let of = |sent: &Sent<'r>, is_system: bool, place: usize| {
-        if is_system { sent.get(place).filter(|_| place < sent.systems) } else { sent.get(sent.systems + place) }
+    let of = |sent: &RequestMessages<'r>, is_system: bool, index: usize| {
+        if is_system { sent.get(index).filter(|_| index < sent.systems) } else { sent.get(sent.systems + index) }
     };
-    let systems = (0..left.systems.max(right.systems)).map(|place| (true, place));
+    let systems = (0..left.systems.max(right.systems)).map(|index| (true, index));
     let rest = (left.count - left.systems).max(right.count - right.systems);
-    let rest = (known..rest).map(|place| (false, place));
-    systems.chain(rest).map(|(is_system, place)| (of(left, is_system, place), of(right, is_system, place))).collect()
+    let rest = (known..rest).map(|index| (false, index));
+    systems.chain(rest).map(|(is_system, index)| (of(left, is_system, index), of(right, is_system, index))).collect()
 }
 
 #[cfg(test)]
@@ -98,17 +102,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_was_there_at_the_request_before() {
+    fn skipped_pairs_were_in_the_previous_request() {
         let (one, other) = (run(60), run(60));
-        // Requests that grow, lose their middle, and get another opening, in some order of chance.
-        let mut chance = 7_u32;
+        // Requests that grow, lose their middle, and get another start, in a pseudo-random order.
+        let mut random = 7_u32;
         let mut next = |below: u32| {
-            chance = chance.wrapping_mul(1_103_515_245).wrapping_add(12_345);
-            (chance >> 16) % below
+            random = random.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+            (random >> 16) % below
         };
-        let mut before = (Sent::default(), Sent::default());
+        let mut before = (RequestMessages::default(), RequestMessages::default());
         let (mut seen, mut all) = (HashSet::new(), HashSet::new());
-        let mut left_out = 0;
+        let mut skipped = 0;
         for turn in 1..400 {
             let mut ranges = |end: u32| match next(4) {
                 0 => vec![(0, 1), (end / 2 + 2, end)],
@@ -116,28 +120,28 @@ mod tests {
                 _ => vec![(0, end)],
             };
             let end = 5 + turn / 8;
-            let now = (Sent::of(&one, &ranges(end)), Sent::of(&other, &ranges(end + 1)));
-            let new = beside((&now.0, &now.1), (&before.0, &before.1));
-            let whole = beside((&now.0, &now.1), (&Sent::default(), &Sent::default()));
-            left_out += whole.len() - new.len();
+            let now = (RequestMessages::of(&one, &ranges(end)), RequestMessages::of(&other, &ranges(end + 1)));
+            let new = changed_pairs((&now.0, &now.1), (&before.0, &before.1));
+            let whole = changed_pairs((&now.0, &now.1), (&RequestMessages::default(), &RequestMessages::default()));
+            skipped += whole.len() - new.len();
             seen.extend(numbers(new));
             all.extend(numbers(whole));
             assert_eq!(seen, all, "turn {turn}");
             before = now;
         }
-        assert!(left_out > 1_000, "{left_out}");
+        assert!(skipped > 1_000, "{skipped}");
     }
 
     #[test]
-    fn requests_that_only_grow_are_looked_at_once() {
+    fn pairs_of_growing_requests_are_reported_once() {
         let messages = run(40);
-        let mut before = (Sent::default(), Sent::default());
-        let mut looked_at = 0;
+        let mut before = (RequestMessages::default(), RequestMessages::default());
+        let mut paired = 0;
         for end in 1..40 {
-            let now = (Sent::of(&messages, &[(0, end)]), Sent::of(&messages, &[(0, end)]));
-            looked_at += beside((&now.0, &now.1), (&before.0, &before.1)).len();
+            let now = (RequestMessages::of(&messages, &[(0, end)]), RequestMessages::of(&messages, &[(0, end)]));
+            paired += changed_pairs((&now.0, &now.1), (&before.0, &before.1)).len();
             before = now;
         }
-        assert!(looked_at <= 40 + 39, "each message once, and the system text each time: {looked_at}");
+        assert!(paired <= 40 + 39, "each message once, and the system text each time: {paired}");
     }
 }

@@ -1,29 +1,29 @@
-//! What a session used: its own runs, the agents below them, and both together. The parts add up to the whole.
+//! Totals of a session: its root runs, their child runs, and both together.
 
 use super::{Side, SideRun};
 use crate::agent::{Step, Turn};
 use crate::event::{IssueSeverity, Tokens};
 
-/// What runs used.
+/// Totals of some runs.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Share {
+pub struct RunTotals {
     /// Turns.
     pub turns: u64,
-    /// Requests (HTTP attempts where there are any).
+    /// Requests; HTTP attempts where recorded.
     pub requests: u64,
     /// Tokens, when at least one provider counted them.
     pub tokens: Option<Tokens>,
-    /// Cost in the price table's currency, as far as prices are known; `None` when none is.
+    /// Cost in the currency of the price table, as far as prices are known; `None` when none is.
     pub cost: Option<f64>,
     /// Tool calls.
     pub calls: u64,
     /// Validation errors of answers and inputs.
     pub validation_errors: u64,
-    /// Turns whose reply or program was wrong in another way.
+    /// Turns with another error in the reply or program.
     pub other_errors: u64,
 }
 
-impl Share {
+impl RunTotals {
     fn plus(self, more: Self) -> Self {
         Self {
             turns: self.turns + more.turns,
@@ -42,7 +42,7 @@ impl Share {
         }
     }
 
-    /// A run without those below it. What its end did not tell is added up from its turns.
+    /// Totals of a run without its child runs. Totals missing from its end event are summed from its turns.
     fn own<'t>(step: &Step, turns: impl Iterator<Item = &'t Turn> + Clone) -> Self {
         let of_turns = turns.clone().filter_map(|turn| turn.tokens);
         let attempts: u64 = turns.clone().map(|turn| u64::from(turn.attempts)).sum();
@@ -61,51 +61,56 @@ impl Share {
         }
     }
 
-    /// The runs below a run, at every level. (Agents nest a few levels deep.)
-    fn below(step: &Step) -> Self {
-        step.children
-            .iter()
-            .fold(Self::default(), |sum, child| sum.plus(Self::own(child, child.turns.iter())).plus(Self::below(child)))
+    /// Totals of the child runs at every depth.
+    fn of_children(step: &Step) -> Self {
+        step.children.iter().fold(Self::default(), |sum, child| {
+            sum.plus(Self::own(child, child.turns.iter())).plus(Self::of_children(child))
+        })
     }
 }
 
-/// The turns of a root run.
+/// Returns the turns of a root run.
 fn turns(run: &SideRun) -> impl Iterator<Item = &Turn> + Clone {
     run.turns.iter().map(|turn| &turn.turn)
 }
 
-/// What a session used.
+/// Totals of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ColumnTotals {
-    /// Its root runs.
-    pub own: Share,
-    /// The agents below them.
-    pub below: Share,
+    /// The root runs.
+    pub own: RunTotals,
+    /// Their child runs.
+    pub children: RunTotals,
     /// Both.
-    pub all: Share,
-    /// From the start of each root run to its end, added up, in ms.
+    pub all: RunTotals,
+    /// Sum of the durations of the root runs in ms.
     pub duration_ms: u64,
-    /// From sending the first request to its first delta.
+    /// Time from sending the first request to its first delta, in ms.
     pub first_ms: Option<u64>,
-    /// Bytes of the data that the runs had: contexts and what tools answered.
+    /// Bytes of the runs' data: contexts and tool results.
     pub data_bytes: u64,
-    /// Bytes of it that no request carried.
+    /// Bytes of data that no request contained.
     pub kept_out_bytes: u64,
 }
 
 impl ColumnTotals {
     /// Adds up the runs of a side.
     pub fn of(side: &Side) -> Self {
-        let own = side.runs.iter().map(|run| Share::own(&run.step, turns(run))).fold(Share::default(), Share::plus);
-        let below = side.runs.iter().map(|run| Share::below(&run.step)).fold(Share::default(), Share::plus);
+        let own = side
+            .runs
+            .iter()
+            .map(|run| RunTotals::own(&run.step, turns(run)))
+            .fold(RunTotals::default(), RunTotals::plus);
+        let children =
+            side.runs.iter().map(|run| RunTotals::of_children(&run.step)).fold(RunTotals::default(), RunTotals::plus);
         let duration_ms = |run: &SideRun| match &run.step.usage {
             usage if usage.turns > 0 => usage.duration_ms,
             _ => turns(run).map(|turn| turn.latency_ms).sum(),
         };
         Self {
             own,
-            below,
-            all: own.plus(below),
+            children,
+            all: own.plus(children),
             duration_ms: side.runs.iter().map(duration_ms).sum(),
             data_bytes: side.data.0,
             kept_out_bytes: side.data.1,

@@ -1,4 +1,4 @@
-//! What differs between two turns: request, reply, program, calls, value, error, in the order in which they come about.
+//! Differences of two turns: request, reply, program, calls, value and error, in this order.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,30 +7,30 @@ use ptc_core::value::Json;
 use ptc_core::value::json::{self, Difference};
 use serde::Serialize;
 
-use super::sent::{Sent, beside};
+use super::sent::{RequestMessages, changed_pairs};
 use super::{DiffLine, SideRun, SideTurn, diff_lines};
 use crate::event::SentMessage;
 
 /// A part of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Part {
-    /// What was sent.
+pub enum TurnPart {
+    /// Sent messages and options.
     Request,
-    /// What came back.
+    /// The model's reply.
     Reply,
-    /// The program in it, laid out by the language's formatter.
+    /// The program in it, formatted.
     Program,
-    /// The tool calls with what they gave.
+    /// The tool calls with their results.
     Calls,
-    /// The JSON read from the reply; of a program its prints and its value.
+    /// The JSON value of the reply; for a program its prints and its value.
     Value,
-    /// What was wrong.
+    /// The error.
     Error,
 }
 
-impl Part {
-    /// The stable name.
+impl TurnPart {
+    /// Returns the stable name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Request => "request",
@@ -43,58 +43,58 @@ impl Part {
     }
 }
 
-/// A part that differs.
+/// A differing part.
 #[derive(Debug, Clone)]
 pub struct PartDifference {
-    /// Which one.
-    pub part: Part,
-    /// How.
-    pub shape: Shape,
+    /// The part.
+    pub part: TurnPart,
+    /// Its change.
+    pub change: PartChange,
 }
 
-/// How a part differs.
+/// Change of a part.
 #[derive(Debug, Clone)]
-pub enum Shape {
-    /// Messages, and what else a request says, by path.
+pub enum PartChange {
+    /// Changed messages and options, by path.
     Request {
-        /// The messages that differ and were not told at an earlier turn.
+        /// Differing messages that were not reported for an earlier turn.
         messages: Vec<MessageDifference>,
         /// Schema, tools and options.
         rest: Vec<Difference>,
     },
-    /// Text; no lines when only line ends or the layout differ.
+    /// Text; without lines when only line ends or layout differ.
     Lines(Vec<DiffLine>),
     /// Data.
     Values(Vec<Difference>),
 }
 
-/// A message that differs.
+/// A differing message.
 #[derive(Debug, Clone, Serialize)]
 pub struct MessageDifference {
-    /// Who speaks.
+    /// Its role.
     pub role: &'static str,
     /// Its number on the left; `None` when only the right side sent it.
     pub left: Option<u32>,
     /// Its number on the right.
     pub right: Option<u32>,
-    /// Its lines.
+    /// Its line diff.
     pub lines: Vec<DiffLine>,
 }
 
-/// What was told at earlier turns of the same two runs: a request repeats the messages of those before it.
-pub(super) struct Told<'r> {
+/// Differences reported for earlier turns of the same two runs: a request repeats the messages of previous ones.
+pub(super) struct DiffHistory<'r> {
     /// The messages of both runs.
     runs: (&'r [SentMessage], &'r [SentMessage]),
-    /// The messages of the last two requests.
-    before: (Sent<'r>, Sent<'r>),
+    /// The messages of the previous two requests.
+    before: (RequestMessages<'r>, RequestMessages<'r>),
     messages: HashSet<(Option<u32>, Option<u32>)>,
-    /// What the last two requests said beside their messages.
+    /// The previous two requests without their messages.
     said: Option<(Arc<Json>, Arc<Json>)>,
     rest: HashSet<(String, Option<String>, Option<String>)>,
 }
 
-impl<'r> Told<'r> {
-    /// Nothing yet. The turns of these two runs follow in their order.
+impl<'r> DiffHistory<'r> {
+    /// Creates an empty history. The turns of these two runs follow in order.
     pub(super) fn new(one: &'r SideRun, other: &'r SideRun) -> Self {
         Self {
             runs: (&one.step.messages, &other.step.messages),
@@ -106,53 +106,53 @@ impl<'r> Told<'r> {
     }
 }
 
-/// What differs between two turns, in their order. Times and tokens are no difference.
-pub(super) fn differences(one: &SideTurn, other: &SideTurn, told: &mut Told<'_>) -> Vec<PartDifference> {
+/// Returns the differences of two turns in order. Times and tokens are ignored.
+pub(super) fn differences(one: &SideTurn, other: &SideTurn, history: &mut DiffHistory<'_>) -> Vec<PartDifference> {
     let values = |left: &Json, right: &Json| json::differences(left, right);
     let mut found = Vec::new();
-    let mut add = |part, shape| found.push(PartDifference { part, shape });
-    if let Some(shape) = request(one, other, told) {
-        add(Part::Request, shape);
+    let mut add = |part, change| found.push(PartDifference { part, change });
+    if let Some(change) = request(one, other, history) {
+        add(TurnPart::Request, change);
     }
     if one.reply() != other.reply() {
-        add(Part::Reply, Shape::Lines(diff_lines(one.reply(), other.reply())));
+        add(TurnPart::Reply, PartChange::Lines(diff_lines(one.reply(), other.reply())));
     }
     let program = |turn: &SideTurn| turn.program.clone().unwrap_or_default();
     if one.program != other.program {
-        add(Part::Program, Shape::Lines(diff_lines(&program(one), &program(other))));
+        add(TurnPart::Program, PartChange::Lines(diff_lines(&program(one), &program(other))));
     }
     let calls = values(&one.calls, &other.calls);
     if !calls.is_empty() {
-        add(Part::Calls, Shape::Values(calls));
+        add(TurnPart::Calls, PartChange::Values(calls));
     }
     match (&one.turn.json, &other.turn.json) {
         (Some(left), Some(right)) => {
             let found = values(left, right);
             if !found.is_empty() {
-                add(Part::Value, Shape::Values(found));
+                add(TurnPart::Value, PartChange::Values(found));
             }
         }
-        // A program's value beside JSON is compared where it counts: at the answer.
-        _ if one.value != other.value => add(Part::Value, Shape::Lines(diff_lines(&one.value, &other.value))),
+        // A program's value next to JSON is compared with the answer.
+        _ if one.value != other.value => add(TurnPart::Value, PartChange::Lines(diff_lines(&one.value, &other.value))),
         _ => {}
     }
     let errors = values(&one.error, &other.error);
     if !errors.is_empty() {
-        add(Part::Error, Shape::Values(errors));
+        add(TurnPart::Error, PartChange::Values(errors));
     }
     found
 }
 
-fn request(one: &SideTurn, other: &SideTurn, told: &mut Told<'_>) -> Option<Shape> {
-    let left = Sent::of(told.runs.0, &one.turn.request);
-    let right = Sent::of(told.runs.1, &other.turn.request);
+fn request(one: &SideTurn, other: &SideTurn, history: &mut DiffHistory<'_>) -> Option<PartChange> {
+    let left = RequestMessages::of(history.runs.0, &one.turn.request);
+    let right = RequestMessages::of(history.runs.1, &other.turn.request);
     let mut messages = Vec::new();
-    for (left, right) in beside((&left, &right), (&told.before.0, &told.before.1)) {
+    for (left, right) in changed_pairs((&left, &right), (&history.before.0, &history.before.1)) {
         let key = (left.map(|message| message.m), right.map(|message| message.m));
         let text = |message: Option<&SentMessage>| message.map(SentMessage::text).unwrap_or_default();
         let is_same =
             left.zip(right).is_some_and(|(left, right)| left.parts == right.parts || left.text() == right.text());
-        if is_same || !told.messages.insert(key) {
+        if is_same || !history.messages.insert(key) {
             continue;
         }
         messages.push(MessageDifference {
@@ -162,21 +162,21 @@ fn request(one: &SideTurn, other: &SideTurn, told: &mut Told<'_>) -> Option<Shap
             lines: diff_lines(&text(left), &text(right)),
         });
     }
-    told.before = (left, right);
-    let rest = rest(one, other, told);
-    (!messages.is_empty() || !rest.is_empty()).then_some(Shape::Request { messages, rest })
+    history.before = (left, right);
+    let rest = rest(one, other, history);
+    (!messages.is_empty() || !rest.is_empty()).then_some(PartChange::Request { messages, rest })
 }
 
-/// What differs in two requests beside their messages, and was not told yet.
-fn rest(one: &SideTurn, other: &SideTurn, told: &mut Told<'_>) -> Vec<Difference> {
+/// Returns unreported differences of two requests apart from their messages.
+fn rest(one: &SideTurn, other: &SideTurn, history: &mut DiffHistory<'_>) -> Vec<Difference> {
     let is_said =
         |(left, right): &(Arc<Json>, Arc<Json>)| Arc::ptr_eq(left, &one.request) && Arc::ptr_eq(right, &other.request);
-    if told.said.as_ref().is_some_and(is_said) {
+    if history.said.as_ref().is_some_and(is_said) {
         return Vec::new();
     }
-    told.said = Some((Arc::clone(&one.request), Arc::clone(&other.request)));
+    history.said = Some((Arc::clone(&one.request), Arc::clone(&other.request)));
     let mut rest = json::differences(&one.request, &other.request);
     let text = |side: &Option<Json>| side.as_ref().map(Json::to_text);
-    rest.retain(|found| told.rest.insert((found.path.clone(), text(&found.left), text(&found.right))));
+    rest.retain(|found| history.rest.insert((found.path.clone(), text(&found.left), text(&found.right))));
     rest
 }

@@ -1,8 +1,8 @@
-//! The catalogue of a folder: what the index knows, with what has changed since read anew.
+//! The catalogue of a folder: the index, brought up to date with the session files.
 //!
-//! In: a folder, a query. Out: summaries and matches, and notices about index files that had to be made again. A session counts as
-//! known while its size and time of change are what they were. Files of the index are written beside their place and moved there,
-//! and never changed, so that several programs can use one folder; what another program took away is read from the sessions.
+//! In: a folder, a query. Out: summaries and matches, and notices about rebuilt index files. A session stays indexed
+//! while its size and modification time are unchanged. Index files are renamed into place and never changed, so that
+//! several programs can share a folder; segments that another program deleted are rebuilt.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,62 +14,62 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::digest::{Digest, Facts, Failure, Field};
-use super::filter::{Filter, Words};
-use super::find::{Held, Match, excerpt, look};
+use super::filter::{Filter, WordList};
+use super::find::{SearchMatch, SessionMatches, excerpt, search_texts};
 use super::query::Query;
-use super::segment::{Builder, Entry, Head, Stamp, Texts};
+use super::segment::{FileStamp, IndexEntry, SegmentBuilder, SegmentHeader, SegmentTexts};
 use crate::session::list::unreadable;
 use crate::session::{Marks, Session, SessionId, Summary};
 
-/// The folder of the index, beside the sessions.
+/// The folder of the index, next to the sessions.
 pub const INDEX_FOLDER: &str = "index";
 
-/// How index files end.
-const ENDING: &str = "seg";
+/// Extension of index files.
+const EXTENSION: &str = "seg";
 
-/// A segment with fewer sessions is made into one with what comes next.
-const FEW: usize = 256;
+/// Segments with fewer sessions are merged with new ones.
+const SMALL_SEGMENT: usize = 256;
 
-/// Sessions, and bytes of text, that one index file holds at most.
-const MANY: usize = 512;
-const MUCH_TEXT: usize = 32 << 20;
+/// Maximum sessions, and bytes of text, per index file.
+const MAX_SEGMENT_SESSIONS: usize = 512;
+const MAX_SEGMENT_TEXT: usize = 32 << 20;
 
-/// Threads that read and search.
-const THREADS: usize = 4;
+/// Maximum number of threads for indexing and searching.
+const MAX_THREADS: usize = 4;
 
-/// What is known of the sessions of a folder.
+/// The indexed sessions of a folder.
 #[derive(Debug, Default)]
 pub struct Catalogue {
     dir: PathBuf,
     segments: Vec<Segment>,
-    /// Index files that were damaged or could not be written, in words.
+    /// Notices about index files that were damaged or could not be written.
     pub notices: Vec<String>,
 }
 
 #[derive(Debug)]
 struct Segment {
-    source: Source,
-    entries: Vec<Entry>,
-    /// Which of its sessions are still as it knows them.
+    source: SegmentSource,
+    entries: Vec<IndexEntry>,
+    /// Whether each session is still unchanged.
     live: Vec<bool>,
 }
 
 #[derive(Debug)]
-enum Source {
+enum SegmentSource {
     File(PathBuf),
     Memory(Vec<u8>),
 }
 
-/// A session that a query found.
+/// A session found by a query.
 #[derive(Debug, Clone)]
-pub struct Found {
-    /// Its line in the list.
+pub struct FoundSession {
+    /// Its summary.
     pub summary: Summary,
-    /// Where the words stand, in the order of the run; not more than some of each session.
-    pub matches: Vec<Match>,
-    /// All places, those that are left out included.
+    /// The first matches, in the order of the run.
+    pub matches: Vec<SearchMatch>,
+    /// Number of all matches.
     pub count: usize,
-    /// What failed in it.
+    /// Its failures.
     pub failures: Vec<Failure>,
 }
 
@@ -85,7 +85,7 @@ impl Catalogue {
         let mut catalogue = Self { dir: dir.to_owned(), ..Self::default() };
         let files = session_files(dir);
         catalogue.load();
-        let mut fresh: HashMap<&str, (&SessionId, Stamp)> =
+        let mut fresh: HashMap<&str, (&SessionId, FileStamp)> =
             files.iter().map(|(id, stamp)| (id.as_str(), (id, *stamp))).collect();
         for segment in &mut catalogue.segments {
             for (entry, live) in segment.entries.iter().zip(&mut segment.live) {
@@ -95,19 +95,19 @@ impl Catalogue {
                 }
             }
         }
-        let mut fresh: Vec<(&SessionId, Stamp)> = fresh.into_values().collect();
+        let mut fresh: Vec<(&SessionId, FileStamp)> = fresh.into_values().collect();
         fresh.sort();
-        catalogue.take(&fresh);
+        catalogue.index_new(&fresh);
         catalogue
     }
 
-    /// A catalogue of the examples that are part of the program, in memory.
+    /// Creates a catalogue of the built-in examples in memory.
     pub fn of_examples(sessions: &[Session]) -> Self {
-        let mut builder = Builder::default();
+        let mut builder = SegmentBuilder::default();
         for session in sessions {
             let digest = Digest::of(session);
             let summary = Summary { example: true, ..digest.summary };
-            builder.add(Stamp::default(), Digest { summary, ..digest });
+            builder.add(FileStamp::default(), Digest { summary, ..digest });
         }
         let mut catalogue = Self::default();
         catalogue.segments.extend(in_memory(builder));
@@ -118,7 +118,7 @@ impl Catalogue {
         self.dir.join(INDEX_FOLDER)
     }
 
-    /// Reads the entries of every index file; what is none goes.
+    /// Reads the entries of every index file and removes damaged files.
     fn load(&mut self) {
         let files =
             std::fs::read_dir(self.index_dir()).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
@@ -128,29 +128,29 @@ impl Catalogue {
             match entries_of(&path) {
                 Ok(Some(entries)) => {
                     let live = vec![false; entries.len()];
-                    self.segments.push(Segment { source: Source::File(path), entries, live });
+                    self.segments.push(Segment { source: SegmentSource::File(path), entries, live });
                 }
                 Ok(None) => self.drop_damaged(&path),
-                Err(error) => self.notices.push(format!("{} cannot be read: {error}", path.display())),
+                Err(error) => self.notices.push(format!("could not read {}: {error}", path.display())),
             }
         }
     }
 
     fn drop_damaged(&mut self, path: &Path) {
         self.notices
-            .push(format!("{} is damaged or of another version; it is made again from the sessions", path.display()));
+            .push(format!("{} is damaged or of another version; rebuilding it from the sessions", path.display()));
         remove(path);
     }
 
-    /// Reads what is not known, and brings small and mostly outdated index files together.
-    fn take(&mut self, fresh: &[(&SessionId, Stamp)]) {
-        if fresh.len() >= FEW {
-            self.take_many(fresh);
+    /// Indexes new sessions and merges small and mostly outdated index files.
+    fn index_new(&mut self, fresh: &[(&SessionId, FileStamp)]) {
+        if fresh.len() >= SMALL_SEGMENT {
+            self.index_many(fresh);
         } else if !fresh.is_empty() {
-            self.take_few(fresh);
+            self.index_few(fresh);
         }
         self.segments.retain(|segment| match &segment.source {
-            Source::File(path) if segment.live() == 0 => {
+            SegmentSource::File(path) if segment.live() == 0 => {
                 remove(path);
                 false
             }
@@ -158,37 +158,38 @@ impl Catalogue {
         });
     }
 
-    fn take_few(&mut self, fresh: &[(&SessionId, Stamp)]) {
-        let mut builder = Builder::default();
+    fn index_few(&mut self, fresh: &[(&SessionId, FileStamp)]) {
+        let mut builder = SegmentBuilder::default();
         for (id, stamp) in fresh {
             builder.add(*stamp, digest(&self.dir, id));
         }
         for segment in &mut self.segments {
             let (live, all) = (segment.live(), segment.entries.len());
-            let room = builder.len() + live <= MANY && builder.text_bytes() < MUCH_TEXT;
-            if room && live > 0 && (live < FEW || live * 2 < all) && adopt(&mut builder, segment).is_some() {
+            let has_room = builder.len() + live <= MAX_SEGMENT_SESSIONS && builder.text_bytes() < MAX_SEGMENT_TEXT;
+            let is_sparse = live < SMALL_SEGMENT || live * 2 < all;
+            if has_room && live > 0 && is_sparse && adopt(&mut builder, segment).is_some() {
                 segment.live.fill(false);
             }
         }
         match self.write(&builder) {
-            // What was taken over is in the new file; the old ones go when nothing of them is left.
+            // Adopted sessions are in the new file; the old files are removed when none of their sessions is live.
             Ok(segment) => self.segments.push(segment),
             Err(error) => {
                 self.notices.push(self.unwritable(&error));
                 self.segments.extend(in_memory(builder));
-                // On the disk the old files stay.
+                // The old files stay on disk.
                 for segment in self.segments.iter_mut().filter(|segment| segment.live() == 0) {
-                    segment.source = Source::Memory(Vec::new());
+                    segment.source = SegmentSource::Memory(Vec::new());
                 }
             }
         }
     }
 
-    fn take_many(&mut self, fresh: &[(&SessionId, Stamp)]) {
-        let chunks: Vec<_> = fresh.chunks(MANY).collect();
+    fn index_many(&mut self, fresh: &[(&SessionId, FileStamp)]) {
+        let chunks: Vec<_> = fresh.chunks(MAX_SEGMENT_SESSIONS).collect();
         let next = AtomicUsize::new(0);
         let made = Mutex::new((Vec::new(), None));
-        let finish = |builder: Builder| {
+        let finish = |builder: SegmentBuilder| {
             let written = self.write(&builder);
             let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
             match written {
@@ -203,10 +204,10 @@ impl Catalogue {
             for _ in 0..threads().min(chunks.len()) {
                 scope.spawn(|| {
                     while let Some(chunk) = chunks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let mut builder = Builder::default();
+                        let mut builder = SegmentBuilder::default();
                         for (id, stamp) in *chunk {
                             builder.add(*stamp, digest(&self.dir, id));
-                            if builder.text_bytes() > MUCH_TEXT {
+                            if builder.text_bytes() > MAX_SEGMENT_TEXT {
                                 finish(std::mem::take(&mut builder));
                             }
                         }
@@ -223,62 +224,62 @@ impl Catalogue {
     }
 
     fn unwritable(&self, error: &io::Error) -> String {
-        format!("{} cannot be written: {error}; searching works, and is slower", self.index_dir().display())
+        format!("{} could not be written: {error}; searching works but is slower", self.index_dir().display())
     }
 
-    fn write(&self, builder: &Builder) -> io::Result<Segment> {
+    fn write(&self, builder: &SegmentBuilder) -> io::Result<Segment> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let dir = self.index_dir();
         std::fs::create_dir_all(&dir)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let name = format!("{now:013}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let (beside, path) = (dir.join(format!("{name}.new")), dir.join(format!("{name}.{ENDING}")));
-        let moved = std::fs::write(&beside, builder.bytes()?).and_then(|()| std::fs::rename(&beside, &path));
+        let (draft, path) = (dir.join(format!("{name}.new")), dir.join(format!("{name}.{EXTENSION}")));
+        let moved = std::fs::write(&draft, builder.bytes()?).and_then(|()| std::fs::rename(&draft, &path));
         if let Err(error) = moved {
-            remove(&beside);
+            remove(&draft);
             return Err(error);
         }
         let entries = builder.entries().to_vec();
-        Ok(Segment { source: Source::File(path), live: vec![true; entries.len()], entries })
+        Ok(Segment { source: SegmentSource::File(path), live: vec![true; entries.len()], entries })
     }
 
-    /// The line of every session, newest first.
+    /// Returns the summaries of all sessions, newest first.
     pub fn summaries(&self) -> Vec<Summary> {
         let mut all: Vec<Summary> = self
             .segments
             .iter()
             .flat_map(|segment| segment.entries.iter().zip(&segment.live))
             .filter(|(_, live)| **live)
-            .map(|(entry, _)| self.placed(&entry.summary))
+            .map(|(entry, _)| self.with_path(&entry.summary))
             .collect();
         newest_first(&mut all, |summary| summary);
         all
     }
 
-    fn placed(&self, summary: &Summary) -> Summary {
+    fn with_path(&self, summary: &Summary) -> Summary {
         Summary { path: self.dir.join(format!("{}.jsonl", summary.id)), ..summary.clone() }
     }
 
-    /// The sessions that a query finds, newest first. Index files that turn out to be damaged are made again.
-    pub fn find(&mut self, query: &Query, marks: &Marks) -> Vec<Found> {
+    /// Returns the sessions that match a query, newest first. Rebuilds damaged index files.
+    pub fn find(&mut self, query: &Query, marks: &Marks) -> Vec<FoundSession> {
         let wanted: Vec<Vec<bool>> = self.segments.iter().map(|segment| wanted(segment, query, marks)).collect();
-        let mut held = self.look(query, &wanted);
+        let mut hits = self.search(query, &wanted);
         let mut found = Vec::new();
         for index in 0..self.segments.len() {
             let wanted = &wanted[index];
-            let held = match held[index].take() {
-                Some(held) => held,
-                None => self.look_again(index, query, wanted),
+            let hits = match hits[index].take() {
+                Some(hits) => hits,
+                None => self.search_rebuilt(index, query, wanted),
             };
-            for (place, held) in held.into_iter().enumerate().filter(|(place, _)| wanted.get(*place) == Some(&true)) {
+            for (place, hits) in hits.into_iter().enumerate().filter(|(place, _)| wanted.get(*place) == Some(&true)) {
                 let Some(entry) = self.segments[index].entries.get(place) else { continue };
-                let mut held = held;
-                look_at_notes(query, marks, &entry.summary.id, &mut held);
-                look_at_failures(query, &entry.facts.failures, &mut held);
-                if held.suits(query) {
-                    held.matches.sort_by(|one, other| one.at.cmp(&other.at));
-                    let (summary, failures) = (self.placed(&entry.summary), entry.facts.failures.clone());
-                    found.push(Found { summary, matches: held.matches, count: held.count, failures });
+                let mut hits = hits;
+                search_notes(query, marks, &entry.summary.id, &mut hits);
+                add_failures(query, &entry.facts.failures, &mut hits);
+                if hits.satisfies(query) {
+                    hits.matches.sort_by(|one, other| one.at.cmp(&other.at));
+                    let (summary, failures) = (self.with_path(&entry.summary), entry.facts.failures.clone());
+                    found.push(FoundSession { summary, matches: hits.matches, count: hits.count, failures });
                 }
             }
         }
@@ -286,55 +287,55 @@ impl Catalogue {
         found
     }
 
-    /// Looks through all segments at the same time; `None` for one that is damaged or gone.
-    fn look(&self, query: &Query, wanted: &[Vec<bool>]) -> Vec<Option<Vec<Held>>> {
+    /// Searches all segments in parallel; `None` for damaged or deleted ones.
+    fn search(&self, query: &Query, wanted: &[Vec<bool>]) -> Vec<Option<Vec<SessionMatches>>> {
         let next = AtomicUsize::new(0);
-        let held = Mutex::new(Vec::new());
+        let hits = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for _ in 0..threads().min(self.segments.len()) {
                 scope.spawn(|| {
                     loop {
                         let index = next.fetch_add(1, Ordering::Relaxed);
                         let Some((segment, wanted)) = self.segments.get(index).zip(wanted.get(index)) else { return };
-                        let seen = look_in(segment, query, wanted);
-                        held.lock().unwrap_or_else(PoisonError::into_inner).push((index, seen));
+                        let seen = search_segment(segment, query, wanted);
+                        hits.lock().unwrap_or_else(PoisonError::into_inner).push((index, seen));
                     }
                 });
             }
         });
-        let mut held = held.into_inner().unwrap_or_else(PoisonError::into_inner);
-        held.sort_by_key(|(index, _)| *index);
-        held.into_iter().map(|(_, seen)| seen).collect()
+        let mut hits = hits.into_inner().unwrap_or_else(PoisonError::into_inner);
+        hits.sort_by_key(|(index, _)| *index);
+        hits.into_iter().map(|(_, seen)| seen).collect()
     }
 
-    /// The same for one segment, made again from its sessions.
-    fn look_again(&mut self, index: usize, query: &Query, wanted: &[bool]) -> Vec<Held> {
-        if let Source::File(path) = &self.segments[index].source
+    /// Rebuilds one segment from its sessions and searches it.
+    fn search_rebuilt(&mut self, index: usize, query: &Query, wanted: &[bool]) -> Vec<SessionMatches> {
+        if let SegmentSource::File(path) = &self.segments[index].source
             && path.exists()
         {
             let path = path.clone();
             self.drop_damaged(&path);
         }
-        let mut builder = Builder::default();
+        let mut builder = SegmentBuilder::default();
         for entry in &self.segments[index].entries {
             match SessionId::from_file_name(&format!("{}.jsonl", entry.summary.id)) {
                 Some(id) => builder.add(entry.stamp, digest(&self.dir, &id)),
-                None => _ = builder.adopt(entry.clone()),
+                None => _ = builder.add_entry(entry.clone()),
             }
         }
         let bytes = builder.bytes().unwrap_or_default();
-        let held = Texts::read(&bytes).and_then(|texts| look(query, &texts, wanted)).unwrap_or_default();
+        let hits = SegmentTexts::read(&bytes).and_then(|texts| search_texts(query, &texts, wanted)).unwrap_or_default();
         match self.write(&builder) {
             Ok(segment) => self.segments[index].source = segment.source,
             Err(error) => {
                 self.notices.push(self.unwritable(&error));
-                self.segments[index].source = Source::Memory(bytes);
+                self.segments[index].source = SegmentSource::Memory(bytes);
             }
         }
-        held
+        hits
     }
 
-    /// How many sessions are known, and of how many not all text.
+    /// Returns the number of sessions, and of those whose text is only partly indexed.
     pub fn counts(&self) -> (usize, usize) {
         let live = || {
             let entries = self.segments.iter().flat_map(|segment| segment.entries.iter().zip(&segment.live));
@@ -345,11 +346,11 @@ impl Catalogue {
 }
 
 fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from).min(THREADS)
+    std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
 }
 
-/// The session files of a folder with their sizes and times.
-fn session_files(dir: &Path) -> Vec<(SessionId, Stamp)> {
+/// Returns the session files of a folder with their stamps.
+fn session_files(dir: &Path) -> Vec<(SessionId, FileStamp)> {
     let entries = std::fs::read_dir(dir).into_iter().flatten();
     entries
         .filter_map(|entry| {
@@ -358,33 +359,35 @@ fn session_files(dir: &Path) -> Vec<(SessionId, Stamp)> {
             let found = entry.metadata().ok()?;
             let changed = found.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
             let changed_ns = u64::try_from(changed.as_nanos()).unwrap_or_default();
-            Some((id, Stamp { bytes: found.len(), changed_ns }))
+            Some((id, FileStamp { bytes: found.len(), changed_ns }))
         })
         .collect()
 }
 
-/// Does the file have a name that [`Catalogue::write`] gives? Others are not read, and never removed.
+/// Returns whether [`Catalogue::write`] could have created the file. Other files are ignored.
 fn is_own(path: &Path) -> bool {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let numbers: Vec<&str> = stem.split('-').collect();
     let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    path.extension().is_some_and(|ending| ending == ENDING)
+    path.extension().is_some_and(|ending| ending == EXTENSION)
         && numbers.len() == 3
         && numbers[0].len() >= 13
         && numbers.iter().all(is_number)
 }
 
-/// The entries of an index file; `None` when it is damaged or of another version.
-fn entries_of(path: &Path) -> io::Result<Option<Vec<Entry>>> {
+/// Reads the entries of an index file; `None` when it is damaged or of another version.
+fn entries_of(path: &Path) -> io::Result<Option<Vec<IndexEntry>>> {
     let mut file = match File::open(path) {
-        // Another program has put it together with others.
+        // Another program has merged it.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(Vec::new())),
         file => file?,
     };
     let length = file.metadata()?.len();
     let mut bytes = Vec::new();
-    (&mut file).take(Head::BYTES as u64).read_to_end(&mut bytes)?;
-    let Some(head) = Head::read(&bytes).filter(|head| head.file_bytes() == Some(length)) else { return Ok(None) };
+    (&mut file).take(SegmentHeader::BYTES as u64).read_to_end(&mut bytes)?;
+    let Some(head) = SegmentHeader::read(&bytes).filter(|head| head.file_bytes() == Some(length)) else {
+        return Ok(None);
+    };
     bytes.clear();
     file.take(head.entries_bytes()).read_to_end(&mut bytes)?;
     Ok(head.entries(&bytes))
@@ -398,29 +401,29 @@ fn digest(dir: &Path, id: &SessionId) -> Digest {
     })
 }
 
-fn in_memory(builder: Builder) -> Option<Segment> {
+fn in_memory(builder: SegmentBuilder) -> Option<Segment> {
     let bytes = builder.bytes().ok()?;
     let entries = builder.into_entries();
-    Some(Segment { source: Source::Memory(bytes), live: vec![true; entries.len()], entries })
+    Some(Segment { source: SegmentSource::Memory(bytes), live: vec![true; entries.len()], entries })
 }
 
-/// Takes the living sessions of a segment over, texts and all; `None` when it is damaged.
-fn adopt(builder: &mut Builder, segment: &Segment) -> Option<()> {
+/// Copies the live sessions of a segment with their texts; `None` when it is damaged.
+fn adopt(builder: &mut SegmentBuilder, segment: &Segment) -> Option<()> {
     let bytes = bytes_of(segment)?;
-    let texts = Texts::read(&bytes)?;
-    // Looked through once before anything is taken over: half a segment would be worse than none.
-    texts.each(|_, _| ())?;
-    let places: Vec<Option<usize>> = segment
+    let texts = SegmentTexts::read(&bytes)?;
+    // Check the whole segment before copying any of it.
+    texts.for_each(|_, _| ())?;
+    let new_sessions: Vec<Option<usize>> = segment
         .entries
         .iter()
         .zip(&segment.live)
-        .map(|(entry, live)| live.then(|| builder.adopt(entry.clone())))
+        .map(|(entry, live)| live.then(|| builder.add_entry(entry.clone())))
         .collect();
-    texts.each(|text, at| {
-        for mut place in at {
-            if let Some(Some(session)) = places.get(place.session) {
-                place.session = *session;
-                builder.place(text.as_bytes(), &place);
+    texts.for_each(|text, locations| {
+        for mut location in locations {
+            if let Some(Some(session)) = new_sessions.get(location.session) {
+                location.session = *session;
+                builder.add_text(text.as_bytes(), &location);
             }
         }
     })
@@ -428,27 +431,28 @@ fn adopt(builder: &mut Builder, segment: &Segment) -> Option<()> {
 
 fn bytes_of(segment: &Segment) -> Option<std::borrow::Cow<'_, [u8]>> {
     match &segment.source {
-        Source::File(path) => std::fs::read(path).ok().map(Into::into),
-        Source::Memory(bytes) => Some(bytes.into()),
+        SegmentSource::File(path) => std::fs::read(path).ok().map(Into::into),
+        SegmentSource::Memory(bytes) => Some(bytes.into()),
     }
 }
 
-fn look_in(segment: &Segment, query: &Query, wanted: &[bool]) -> Option<Vec<Held>> {
+fn search_segment(segment: &Segment, query: &Query, wanted: &[bool]) -> Option<Vec<SessionMatches>> {
     if query.terms.is_empty() || !wanted.contains(&true) {
-        return Some(vec![Held::default(); wanted.len()]);
+        return Some(vec![SessionMatches::default(); wanted.len()]);
     }
     let bytes = bytes_of(segment)?;
-    look(query, &Texts::read(&bytes)?, wanted)
+    search_texts(query, &SegmentTexts::read(&bytes)?, wanted)
 }
 
-/// Which sessions of a segment are what the query's filters ask for.
+/// Returns which sessions of a segment satisfy the filters of the query.
 fn wanted(segment: &Segment, query: &Query, marks: &Marks) -> Vec<bool> {
-    let suits = |entry: &Entry| query.filters.iter().all(|filter| filter.holds(&entry.summary, &entry.facts, marks));
-    segment.entries.iter().zip(&segment.live).map(|(entry, live)| *live && suits(entry)).collect()
+    let is_match =
+        |entry: &IndexEntry| query.filters.iter().all(|filter| filter.holds(&entry.summary, &entry.facts, marks));
+    segment.entries.iter().zip(&segment.live).map(|(entry, live)| *live && is_match(entry)).collect()
 }
 
-/// Notes are in no index: they are few, and change without the session.
-fn look_at_notes(query: &Query, marks: &Marks, id: &str, held: &mut Held) {
+/// Searches notes, which are not indexed: they are few and change independently of the session.
+fn search_notes(query: &Query, marks: &Marks, id: &str, hits: &mut SessionMatches) {
     if !(query.fields.is_empty() || query.fields.contains(&Field::Note)) {
         return;
     }
@@ -459,26 +463,26 @@ fn look_at_notes(query: &Query, marks: &Marks, id: &str, held: &mut Held) {
             };
             let at = at.cloned().unwrap_or_else(|| "".into());
             let span = (found.start(), found.end());
-            held.see(bit, || (!term.absent).then(|| excerpt(note, span, Field::Note, at)));
+            hits.add_term(bit, || (!term.absent).then(|| excerpt(note, span, Field::Note, at)));
         }
     }
 }
 
-/// Where a reason that is asked for made something fail, when no words are looked for.
-fn look_at_failures(query: &Query, failures: &[Failure], held: &mut Held) {
+/// Adds the failures that a reason filter selects, if the query has no terms.
+fn add_failures(query: &Query, failures: &[Failure], hits: &mut SessionMatches) {
     if !query.terms.is_empty() {
         return;
     }
-    let asked: Vec<&Words> = query.filters.iter().filter_map(Filter::reason).collect();
-    for failure in failures.iter().filter(|failure| asked.iter().any(|words| words.fit(&failure.reason))) {
+    let wanted: Vec<&WordList> = query.filters.iter().filter_map(Filter::reason).collect();
+    for failure in failures.iter().filter(|failure| wanted.iter().any(|words| words.matches(&failure.reason))) {
         let gap = if failure.path.is_empty() { "" } else { ": " };
         let excerpt = format!("{}{gap}{}", failure.reason, failure.path);
         let highlight = (0, failure.reason.len());
-        held.count(|| Some(Match { at: failure.at.clone(), field: Field::Error, excerpt, highlight }));
+        hits.add_match(|| Some(SearchMatch { at: failure.at.clone(), field: Field::Error, excerpt, highlight }));
     }
 }
 
-/// Orders by the time in the ids, and within one second by the time in the headers.
+/// Sorts by the time in the ids, and within one second by the time in the headers.
 fn newest_first<T>(all: &mut [T], summary: impl Fn(&T) -> &Summary) {
     all.sort_by(|one, other| {
         let (one, other) = (summary(one), summary(other));

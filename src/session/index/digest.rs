@@ -1,6 +1,7 @@
-//! What the index keeps of a session: its line in the list, what was called and what failed, and every text that can be searched.
+//! Digest of a session for the index: its summary, tool calls, failures, and all searchable texts.
 //!
-//! In: an open session. Out: a digest. It must never keep more text than [`MOST_TEXT`]; what is left out is told.
+//! In: an open session. Out: a digest. It must never store more text than [`MAX_TEXT`]; [`Facts::partial`] reports
+//! truncation.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,13 +14,13 @@ use crate::event::{
 use crate::record::Attempts;
 use crate::session::{ReadError, Session, Summary, summarize};
 
-/// Bytes of text that are kept of one session.
-pub(super) const MOST_TEXT: usize = 16 << 20;
+/// Maximum bytes of text stored per session.
+pub(super) const MAX_TEXT: usize = 16 << 20;
 
-/// Characters of the answer that the index keeps for the list.
+/// Maximum characters of the answer in the summary.
 const RESULT_CHARS: usize = 1_000;
 
-/// Kinds of events that hold text to be searched.
+/// Kinds of events that contain searchable text.
 const KINDS: &[&str] = &[
     "run.end",
     "turn.end",
@@ -33,24 +34,24 @@ const KINDS: &[&str] = &[
     "tool.end",
 ];
 
-/// Where a text stands in a session.
+/// Kind of a searchable text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
-    /// A message built from the agent's definition, or of a person.
+    /// A message from the agent's prompt or from the user.
     Prompt,
-    /// What the model said.
+    /// A reply of the model.
     Reply,
     /// The program in a reply.
     Program,
     /// The arguments of a tool call.
     Args,
-    /// What a tool answered.
+    /// The result of a tool call.
     Result,
-    /// What was wrong: in a reply, a program, a tool, an answer, a run.
+    /// An error in a reply, program, tool, answer or run.
     Error,
-    /// What was told to the model about its turn.
+    /// Feedback to the model about its turn.
     Feedback,
-    /// A person's note.
+    /// A user's note.
     Note,
 }
 
@@ -74,35 +75,35 @@ impl Field {
     }
 }
 
-/// Failures that are kept of one session.
-const MOST_FAILURES: usize = 1_000;
+/// Maximum number of failures stored per session.
+const MAX_FAILURES: usize = 1_000;
 
-/// Something that failed in a session.
+/// A failure in a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The stable reason.
     pub reason: String,
-    /// What of: the path in an answer with `*` for numbers of items, or the name of a tool; empty where it is of the whole.
+    /// What failed: the path in an answer, with `*` for item numbers, or the name of a tool; empty for the whole.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
-    /// The turn or call; of a run that failed by itself its last turn.
+    /// The turn or call; for a run that failed by itself, its last turn.
     pub at: Address,
 }
 
-/// What filters ask of a session beside its summary.
+/// Facts that filters need in addition to the summary.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Names of the agents that ran, those below others left out.
+    /// Names of the root agents.
     #[serde(default)]
     pub agents: Vec<String>,
     /// Names of the tools that were called.
     pub tools: Vec<String>,
-    /// Reasons that something failed with.
+    /// Reasons of failures.
     pub reasons: Vec<String>,
-    /// What failed, turn by turn; each once, however often it was told.
+    /// Failures in order; each is listed once, even if it was recorded several times.
     #[serde(default)]
     pub failures: Vec<Failure>,
-    /// Not all text was kept.
+    /// Not all text was stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
 }
@@ -113,11 +114,11 @@ pub(super) struct Text {
     pub(super) field: Field,
     pub(super) at: Address,
     pub(super) body: String,
-    /// Bytes of a reply that are a program.
+    /// Byte range of the program in a reply.
     pub(super) program: Option<(usize, usize)>,
 }
 
-/// What the index keeps of a session.
+/// What the index stores of a session.
 #[derive(Debug)]
 pub(super) struct Digest {
     pub(super) summary: Summary,
@@ -126,54 +127,54 @@ pub(super) struct Digest {
 }
 
 impl Digest {
-    /// Of an open session.
+    /// Creates the digest of an open session.
     pub(super) fn of(session: &Session) -> Self {
         let mut digester = Digester::default();
-        session.visit(|_, line| digester.see(line, None));
-        digester.digest(session)
+        session.visit(|_, line| digester.add_line(line, None));
+        digester.finish(session)
     }
 
-    /// Of a file, read once.
+    /// Reads a file once and creates its digest.
     pub(super) fn read(path: &Path) -> Result<Self, ReadError> {
         let mut digester = Digester::default();
-        let session = Session::open_seeing(path, |line, event| digester.see(line, event))?;
-        Ok(digester.digest(&session))
+        let session = Session::open_with(path, |line, event| digester.add_line(line, event))?;
+        Ok(digester.finish(&session))
     }
 }
 
-/// What there is of a digest while lines are read.
+/// State while lines are read.
 #[derive(Debug, Default)]
 struct Digester {
     facts: Facts,
     texts: Vec<Text>,
     replies: HashMap<Address, Reply>,
-    /// Paths that did not fit, of turns and runs that have not ended.
-    unfit: HashMap<Address, Vec<String>>,
-    /// Tools by the address of their call, until it ends.
+    /// Invalid paths of turns and runs that have not ended.
+    invalid_paths: HashMap<Address, Vec<String>>,
+    /// Tool names by call address, until the call ends.
     called: HashMap<Address, String>,
     /// The last turn of each run.
     last: HashMap<Address, Address>,
-    /// Bytes of data that were taken.
-    taken: usize,
+    /// Bytes of event data so far.
+    data_bytes: usize,
 }
 
 impl Digester {
-    /// Takes a line; its event is read here unless it was read before.
-    fn see(&mut self, line: &Line<'_>, event: Option<Envelope>) {
+    /// Adds a line; parses its event unless that was done before.
+    fn add_line(&mut self, line: &Line<'_>, event: Option<Envelope>) {
         if !KINDS.contains(&&*line.k) {
             return;
         }
         let Some(envelope) = event.or_else(|| line.envelope().ok()) else { return };
-        let taken = self.taken + line.d.get().len();
-        if taken > MOST_TEXT {
+        let data_bytes = self.data_bytes + line.d.get().len();
+        if data_bytes > MAX_TEXT {
             self.facts.partial = true;
             return;
         }
-        self.taken = taken;
-        self.take(envelope);
+        self.data_bytes = data_bytes;
+        self.add_event(envelope);
     }
 
-    fn digest(self, session: &Session) -> Digest {
+    fn finish(self, session: &Session) -> Digest {
         let Self { mut facts, mut texts, replies, .. } = self;
         let mut summary = summarize(session);
         if let Some((end, _)) = summary.result.char_indices().nth(RESULT_CHARS) {
@@ -195,43 +196,43 @@ impl Digester {
         Digest { summary, facts, texts }
     }
 
-    fn say(&mut self, field: Field, at: &Address, text: impl Into<String>) {
+    fn add_text(&mut self, field: Field, at: &Address, text: impl Into<String>) {
         let text = text.into();
         if !text.trim().is_empty() {
             self.texts.push(Text { field, at: at.clone(), body: text, program: None });
         }
     }
 
-    fn fail(&mut self, at: &Address, error: &ErrorRecord) {
+    fn add_error(&mut self, at: &Address, error: &ErrorRecord) {
         self.facts.reasons.push(error.reason.clone());
-        self.say(Field::Error, at, format!("{}: {}", error.reason, error.message));
+        self.add_text(Field::Error, at, format!("{}: {}", error.reason, error.message));
     }
 
-    /// Keeps a failure. What a turn or a run ends with was mostly told before, where it happened.
-    fn keep_failure(&mut self, reason: &str, path: &str, at: &Address) {
-        if self.facts.failures.len() < MOST_FAILURES {
+    /// Adds a failure.
+    fn add_failure(&mut self, reason: &str, path: &str, at: &Address) {
+        if self.facts.failures.len() < MAX_FAILURES {
             let (reason, path) = (reason.to_owned(), path.to_owned());
             self.facts.failures.push(Failure { reason, path, at: at.clone() });
         }
     }
 
-    /// The same for the end of a turn or run, with the paths that did not fit there.
-    fn end(&mut self, reason: &str, told: &Address, at: &Address) {
-        let unfit = self.unfit.remove(told).unwrap_or_default();
+    /// Adds the failure of a turn or run with its invalid paths, unless it was recorded where it happened.
+    fn add_end(&mut self, reason: &str, scope: &Address, at: &Address) {
+        let invalid_paths = self.invalid_paths.remove(scope).unwrap_or_default();
         let turn = at.turn_part();
         let known = |failure: &Failure| failure.reason == reason && failure.at.turn_part() == turn;
         if self.facts.failures.iter().rev().any(known) {
             return;
         }
-        if unfit.is_empty() {
-            self.keep_failure(reason, "", at);
+        if invalid_paths.is_empty() {
+            self.add_failure(reason, "", at);
         }
-        for path in &unfit {
-            self.keep_failure(reason, path, at);
+        for path in &invalid_paths {
+            self.add_failure(reason, path, at);
         }
     }
 
-    fn take(&mut self, envelope: Envelope) {
+    fn add_event(&mut self, envelope: Envelope) {
         if envelope.address.turn_number().is_some() {
             self.last.insert(envelope.run(), envelope.address.turn_part());
         }
@@ -241,67 +242,67 @@ impl Digester {
                 let field = match message.source {
                     Source::Prompt | Source::Person => Field::Prompt,
                     Source::Feedback => Field::Feedback,
-                    // Said and told already, where they happened.
+                    // Recorded with the reply or the tool call.
                     Source::Reply | Source::Tool => return,
                 };
                 for part in message.parts {
                     if let MessagePart::Text { text, .. } = part {
-                        self.say(field, at, text);
+                        self.add_text(field, at, text);
                     }
                 }
             }
             ref event @ (Event::ReplyPart(_) | Event::ReplyEnd(_)) => {
                 self.replies.entry(at.clone()).or_default().attempts.apply(event);
                 if let Event::ReplyEnd(ReplyEnd { error: Some(error), .. }) = event {
-                    self.fail(at, error);
+                    self.add_error(at, error);
                 }
             }
             Event::Extract(extract) => {
                 if extract.kind == ExtractKind::Program {
                     match &extract.repaired {
-                        Some(program) => self.say(Field::Program, at, program.text()),
+                        Some(program) => self.add_text(Field::Program, at, program.text()),
                         None => self.replies.entry(at.clone()).or_default().program = extract.span,
                     }
                 }
-                extract.error.iter().for_each(|error| self.fail(at, error));
+                extract.error.iter().for_each(|error| self.add_error(at, error));
             }
             Event::Check(check) => {
                 for issue in check.issues.iter().filter(|issue| issue.severity == IssueSeverity::Error) {
-                    let place = if issue.path.is_empty() { String::new() } else { format!("{}: ", issue.path) };
-                    self.say(Field::Error, at, format!("{place}{}", issue.message));
-                    let unfit = self.unfit.entry(at.turn_part()).or_default();
-                    let path = any_item(&issue.path);
-                    if !unfit.contains(&path) {
-                        unfit.push(path);
+                    let path = if issue.path.is_empty() { String::new() } else { format!("{}: ", issue.path) };
+                    self.add_text(Field::Error, at, format!("{path}{}", issue.message));
+                    let invalid_paths = self.invalid_paths.entry(at.turn_part()).or_default();
+                    let path = wildcard_items(&issue.path);
+                    if !invalid_paths.contains(&path) {
+                        invalid_paths.push(path);
                     }
                 }
             }
-            Event::ProgramEnd(end) => end.error.iter().for_each(|error| self.fail(at, error)),
+            Event::ProgramEnd(end) => end.error.iter().for_each(|error| self.add_error(at, error)),
             Event::ToolCall(call) => {
                 self.called.insert(at.clone(), call.name.clone());
                 self.facts.tools.push(call.name);
-                self.say(Field::Args, at, call.args.as_str());
+                self.add_text(Field::Args, at, call.args.as_str());
             }
             Event::ToolEnd(end) => {
-                end.result.iter().for_each(|result| self.say(Field::Result, at, result.as_str()));
+                end.result.iter().for_each(|result| self.add_text(Field::Result, at, result.as_str()));
                 let tool = self.called.remove(at).unwrap_or_default();
                 if let Some(error) = &end.error {
-                    self.fail(at, error);
-                    self.keep_failure(&error.reason, &tool, at);
+                    self.add_error(at, error);
+                    self.add_failure(&error.reason, &tool, at);
                 }
             }
             Event::TurnEnd(end) => {
                 if let Some(reason) = end.reason {
-                    self.end(&reason, at, at);
+                    self.add_end(&reason, at, at);
                     self.facts.reasons.push(reason);
                 }
-                self.unfit.remove(at);
+                self.invalid_paths.remove(at);
             }
             Event::RunEnd(end) => {
                 if let Some(error) = &end.fail {
-                    self.fail(at, error);
+                    self.add_error(at, error);
                     let last = self.last.get(at).unwrap_or(at).clone();
-                    self.end(&error.reason, at, &last);
+                    self.add_end(&error.reason, at, &last);
                 }
             }
             _ => {}
@@ -309,14 +310,14 @@ impl Digester {
     }
 }
 
-/// A path with `*` for the numbers of items, so that what is wrong with every item is one thing.
-fn any_item(path: &str) -> String {
+/// Replaces item numbers in a path by `*`, so that the same error in several items counts as one failure.
+fn wildcard_items(path: &str) -> String {
     let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let parts: Vec<&str> = path.split('.').map(|part| if is_number(&part) { "*" } else { part }).collect();
     parts.join(".")
 }
 
-/// A reply as its parts come.
+/// A reply under construction.
 #[derive(Debug, Default)]
 struct Reply {
     attempts: Attempts,

@@ -1,4 +1,4 @@
-//! What a session must be to be found: one kind of filter per fact of its summary, marks and texts.
+//! Filters of the search language: conditions on the summary, marks and facts of a session.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -12,43 +12,43 @@ use crate::session::{Marks, RunState, Summary};
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filter {
     /// The mode of its last run.
-    Mode(Words),
+    Mode(WordList),
     /// A model that answered its last run.
-    Model(Words),
+    Model(WordList),
     /// One of its agents, or its pipeline.
-    Agent(Words),
-    /// How far it is.
+    Agent(WordList),
+    /// State of its last run.
     Status(Vec<RunState>),
-    /// A reason that something in it failed with.
-    Reason(Words),
+    /// A failure reason that occurred in it.
+    Reason(WordList),
     /// A tool that was called in it.
-    Tool(Words),
-    /// A tag of it, or of a run or turn in it.
-    Tag(Words),
-    /// Its id.
-    Id(Words),
-    /// Something it is.
+    Tool(WordList),
+    /// A tag of the session, or of a run or turn in it.
+    Tag(WordList),
+    /// A prefix of its id.
+    Id(WordList),
+    /// A property of the session.
     Is(Flag),
     /// Its cost, where known.
-    Cost(Number),
+    Cost(NumberCondition),
     /// Its tokens, where counted.
-    Tokens(Number),
+    Tokens(NumberCondition),
     /// Its turns.
-    Turns(Number),
-    /// When it was made: from, and before; Unix ms.
-    Made(i64, i64),
-    /// The opposite.
+    Turns(NumberCondition),
+    /// Creation time: from (inclusive), until (exclusive), in Unix ms.
+    Created(i64, i64),
+    /// Negation.
     Not(Box<Filter>),
 }
 
-/// Something a session is.
+/// A property of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flag {
-    /// A person marked it, or a run or turn in it.
+    /// The session, or a run or turn in it, is bookmarked.
     Marked,
-    /// Not all of it could be read.
+    /// Part of it could not be read.
     Damaged,
-    /// It is part of the program.
+    /// It is a built-in example.
     Example,
 }
 
@@ -59,19 +59,19 @@ impl Flag {
 
 /// A comparison with a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Number {
-    /// How.
-    pub sign: Sign,
+pub struct NumberCondition {
+    /// The operator.
+    pub operator: Operator,
     /// The number.
     pub value: f64,
 }
 
-/// What stands between a filter and its value.
+/// The operator between the name of a filter and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sign {
+pub enum Operator {
     /// `:`, for words and numbers.
     Colon,
-    /// `=`, for numbers the same as a colon.
+    /// `=`; for numbers the same as a colon.
     Equal,
     /// `>`
     Above,
@@ -83,8 +83,8 @@ pub enum Sign {
     AtMost,
 }
 
-impl Sign {
-    /// How they are written; the longer ones come before what they begin with.
+impl Operator {
+    /// All operators; longer ones come before their prefixes.
     pub(super) const ALL: [(&str, Self); 6] = [
         (">=", Self::AtLeast),
         ("<=", Self::AtMost),
@@ -95,62 +95,64 @@ impl Sign {
     ];
 }
 
-impl Number {
+impl NumberCondition {
     fn holds(self, number: f64) -> bool {
-        match self.sign {
-            Sign::Above => number > self.value,
-            Sign::AtLeast => number >= self.value,
-            Sign::Below => number < self.value,
-            Sign::AtMost => number <= self.value,
-            Sign::Colon | Sign::Equal => (number - self.value).abs() < f64::EPSILON,
+        match self.operator {
+            Operator::Above => number > self.value,
+            Operator::AtLeast => number >= self.value,
+            Operator::Below => number < self.value,
+            Operator::AtMost => number <= self.value,
+            Operator::Colon | Operator::Equal => (number - self.value).abs() < f64::EPSILON,
         }
     }
 }
 
-/// Words of which one must be a text, in any case; `*` in them stands for anything.
+/// Alternatives, compared without case; `*` matches any text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Words(Vec<String>);
+pub struct WordList(Vec<String>);
 
-impl Words {
-    /// Words with commas between them.
+impl WordList {
+    /// Splits a text at commas.
     pub(super) fn of(text: &str) -> Self {
         Self(text.split(',').map(str::to_lowercase).collect())
     }
 
-    /// Does the text begin with one of the words?
-    fn begin(&self, text: &str) -> bool {
+    /// Returns whether the text starts with one of the words.
+    fn matches_start(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         self.0.iter().any(|word| text.starts_with(word.as_str()) || matches_wildcard(word, &text))
     }
 
-    /// Is the text one of the words?
-    pub fn fit(&self, text: &str) -> bool {
+    /// Returns whether the text matches one of the words.
+    pub fn matches(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         self.0.iter().any(|word| matches_wildcard(word, &text))
     }
 }
 
 impl Filter {
-    /// The reasons that it asks for.
-    pub fn reason(&self) -> Option<&Words> {
+    /// Returns the reasons of a reason filter.
+    pub fn reason(&self) -> Option<&WordList> {
         match self {
             Self::Reason(words) => Some(words),
             _ => None,
         }
     }
 
-    /// Is the session so?
+    /// Returns whether the session satisfies the condition.
     pub fn holds(&self, summary: &Summary, facts: &Facts, marks: &Marks) -> bool {
         let marked = || marks.of_session(&summary.id);
         match self {
-            Self::Mode(words) => words.fit(&summary.mode),
-            Self::Model(words) => summary.models.iter().any(|model| words.fit(model)),
-            Self::Agent(words) => words.fit(&summary.agent) || facts.agents.iter().any(|agent| words.fit(agent)),
+            Self::Mode(words) => words.matches(&summary.mode),
+            Self::Model(words) => summary.models.iter().any(|model| words.matches(model)),
+            Self::Agent(words) => {
+                words.matches(&summary.agent) || facts.agents.iter().any(|agent| words.matches(agent))
+            }
             Self::Status(states) => states.contains(&summary.state),
-            Self::Reason(words) => facts.reasons.iter().any(|reason| words.fit(reason)),
-            Self::Tool(words) => facts.tools.iter().any(|tool| words.fit(tool)),
-            Self::Tag(words) => marked().any(|(_, mark)| mark.tags.iter().any(|tag| words.fit(tag))),
-            Self::Id(words) => words.begin(&summary.id),
+            Self::Reason(words) => facts.reasons.iter().any(|reason| words.matches(reason)),
+            Self::Tool(words) => facts.tools.iter().any(|tool| words.matches(tool)),
+            Self::Tag(words) => marked().any(|(_, mark)| mark.tags.iter().any(|tag| words.matches(tag))),
+            Self::Id(words) => words.matches_start(&summary.id),
             Self::Is(Flag::Marked) => marked().any(|(_, mark)| mark.marked),
             Self::Is(Flag::Damaged) => summary.damage.is_some(),
             Self::Is(Flag::Example) => summary.example,
@@ -159,14 +161,14 @@ impl Filter {
             Self::Tokens(number) => summary.tokens.is_some_and(|tokens| number.holds(tokens.total() as f64)),
             #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
             Self::Turns(number) => number.holds(summary.turns as f64),
-            Self::Made(from, before) => (*from..*before).contains(&summary.created_ms),
+            Self::Created(from, before) => (*from..*before).contains(&summary.created_ms),
             Self::Not(filter) => !filter.holds(summary, facts, marks),
         }
     }
 }
 
-/// The time that a date means, from and before, in Unix ms: a day, a minute, or the time since `7d` and `12h` ago.
-pub(super) fn day(text: &str, now_ms: i64) -> Option<(i64, i64)> {
+/// Parses a date as a time range in Unix ms: a day, a minute, or the time since `7d` or `12h` ago.
+pub(super) fn parse_date(text: &str, now_ms: i64) -> Option<(i64, i64)> {
     const HOUR_MS: i64 = 3_600_000;
     let of_day = |date: Date| {
         let start = |date: Date| Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond());
@@ -196,22 +198,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_of_the_words_is_enough_in_any_case() {
-        let fit = |words: &str, text: &str| Words::of(words).fit(text);
-        assert!(fit("JSON,text", "text") && fit("json*", "Json_loop") && !fit("json,text", "json_loop"));
+    fn one_matching_word_is_enough_and_case_is_ignored() {
+        let matches = |words: &str, text: &str| WordList::of(words).matches(text);
+        assert!(matches("JSON,text", "text") && matches("json*", "Json_loop") && !matches("json,text", "json_loop"));
     }
 
     #[test]
-    fn a_day_has_a_beginning_and_an_end() {
+    fn dates_are_parsed_as_time_ranges() {
         let now = 1_795_290_727_000; // 2026-11-21T19:52:07Z
-        let (from, before) = day("2026-11-21", now).unwrap();
+        let (from, before) = parse_date("2026-11-21", now).unwrap();
         assert_eq!((from, before), (1_795_219_200_000, 1_795_305_600_000));
-        assert_eq!(day("today", now), Some((from, before)));
-        assert_eq!(day("yesterday", now).unwrap().1, from);
-        assert_eq!(day("2d", now), Some((now - 2 * 86_400_000, now)));
-        assert_eq!(day("2026-11-21T19:52", now).unwrap().0, 1_795_290_720_000);
+        assert_eq!(parse_date("today", now), Some((from, before)));
+        assert_eq!(parse_date("yesterday", now).unwrap().1, from);
+        assert_eq!(parse_date("2d", now), Some((now - 2 * 86_400_000, now)));
+        assert_eq!(parse_date("2026-11-21T19:52", now).unwrap().0, 1_795_290_720_000);
         for wrong in ["", "2026-13-01", "d", "-1d", "9999999999d", "morning"] {
-            assert_eq!(day(wrong, now), None, "{wrong}");
+            assert_eq!(parse_date(wrong, now), None, "{wrong}");
         }
     }
 }

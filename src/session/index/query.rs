@@ -1,60 +1,60 @@
-//! The language of searches: words, "words together", /patterns/, and filters such as `mode:json`, `turns>3`, `-tag:slow`.
+//! The search language: words, "phrases", /patterns/, and filters such as `mode:json`, `turns>3`, `-tag:slow`.
 //!
-//! In: one line of text and the time. Out: a query, or what is wrong with its place and the nearest name. Pure: it reads no clock
-//! and no file.
+//! In: one line of text and the current time. Out: a query, or an error with its position and the nearest known name.
+//! Pure: it reads neither the clock nor files.
 
 use regex::{Regex, RegexBuilder};
 
 use super::digest::Field;
-use super::filter::{Filter, Flag, Number, Sign, Words};
+use super::filter::{Filter, Flag, NumberCondition, Operator, WordList};
 use crate::agent::Mode;
 use crate::session::RunState;
 use ptc_core::reasons::{REASONS, Reason};
 use ptc_core::text::nearest;
 
-/// Terms of one query; what each session holds of them is counted in bits.
-const MOST_TERMS: usize = 32;
+/// Maximum number of terms per query; the terms of a session are stored as bits.
+const MAX_TERMS: usize = 32;
 
-/// Bytes that a pattern may take when it is compiled.
+/// Maximum size of a compiled pattern in bytes.
 const PATTERN_BYTES: usize = 4 << 20;
 
-/// What is looked for.
+/// A parsed query.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// Texts: each must occur in a session, or must not.
+    /// Texts that a session must, or must not, contain.
     pub terms: Vec<Term>,
-    /// What a session must be.
+    /// Conditions on the session.
     pub filters: Vec<Filter>,
-    /// Where the terms are looked for; everywhere when empty.
+    /// The fields to search; all when empty.
     pub fields: Vec<Field>,
 }
 
-/// A text that is looked for.
+/// A text to search for.
 #[derive(Debug, Clone)]
 pub struct Term {
-    /// Upper and lower case count as equal unless the pattern says otherwise.
+    /// Ignores case unless the pattern says otherwise.
     pub pattern: Regex,
-    /// It must not occur.
+    /// The text must not occur.
     pub absent: bool,
 }
 
-/// How the bare words of a query are read.
+/// Syntax of unquoted words in a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reading {
-    /// As they are.
+pub enum TermSyntax {
+    /// Literal text.
     Plain,
-    /// As regular expressions.
+    /// Regular expressions.
     Patterns,
 }
 
-/// What is wrong with a query.
+/// An error in a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryError {
-    /// First and one-past-last byte of the query.
+    /// Byte range in the query.
     pub span: (usize, usize),
-    /// What is wrong and what would be right.
+    /// The problem and its correction.
     pub message: String,
-    /// The known name that may have been meant.
+    /// The nearest known name.
     pub near: Option<String>,
 }
 
@@ -67,132 +67,134 @@ impl std::fmt::Display for QueryError {
 
 impl std::error::Error for QueryError {}
 
-/// A filter of the language.
+/// A filter of the search language.
 pub struct FilterRow {
     /// Its name.
     pub name: &'static str,
-    /// What stands behind it.
+    /// Example with its operator and value.
     pub example: &'static str,
-    takes: Takes,
+    value_type: ValueType,
 }
 
-/// What a filter is made of.
+/// The type of a filter's value.
 #[derive(Clone, Copy)]
-enum Takes {
-    /// Words, any of which fits.
-    Words(fn(Words) -> Filter),
-    /// Names of modes, likewise.
+enum ValueType {
+    /// WordList, any of which matches.
+    Words(fn(WordList) -> Filter),
+    /// Names of modes.
     Modes,
-    /// Reasons, likewise; in quotes also those that only another program has.
+    /// Failure reasons; quoted, also those that only another program uses.
     Reasons,
-    /// A comparison with a number.
-    Number(fn(Number) -> Filter),
-    /// A date: when it begins, and what comes behind it, in Unix ms.
+    /// A number with an operator.
+    Number(fn(NumberCondition) -> Filter),
+    /// A date: start and end of its range, in Unix ms.
     Date(fn(i64, i64) -> Filter),
-    /// How far a session is.
+    /// Session states.
     States,
-    /// What a session is.
+    /// A property of a session.
     Flag,
-    /// Where words are looked for.
-    Places,
+    /// Fields to search.
+    Fields,
 }
 
-const fn row(name: &'static str, example: &'static str, takes: Takes) -> FilterRow {
-    FilterRow { name, example, takes }
+const fn row(name: &'static str, example: &'static str, value_type: ValueType) -> FilterRow {
+    FilterRow { name, example, value_type }
 }
 
-/// Every filter. Help and error messages are made from this table.
+/// All filters. Help and error messages are generated from this table.
 pub const FILTERS: &[FilterRow] = &[
-    row("mode", "mode:json,text", Takes::Modes),
-    row("model", "model:demo, model:gpt* (a * stands for anything)", Takes::Words(Filter::Model)),
-    row("agent", "agent:sentiment", Takes::Words(Filter::Agent)),
-    row("status", "status:ok, status:error, status:open", Takes::States),
-    row("reason", "reason:validation_error: a reason that a run, turn, program or tool failed with", Takes::Reasons),
-    row("tool", "tool:search: a tool that was called", Takes::Words(Filter::Tool)),
-    row("tag", "tag:slow: a tag of the session, or of a run or turn in it", Takes::Words(Filter::Tag)),
-    row("id", "id:2026-11-21: a beginning of the id", Takes::Words(Filter::Id)),
-    row("in", "in:reply,program: where words are looked for", Takes::Places),
-    row("is", "is:marked, is:damaged, is:example", Takes::Flag),
-    row("cost", "cost>0.1", Takes::Number(Filter::Cost)),
-    row("tokens", "tokens>=2000", Takes::Number(Filter::Tokens)),
-    row("turns", "turns>3", Takes::Number(Filter::Turns)),
+    row("mode", "mode:json,text", ValueType::Modes),
+    row("model", "model:demo, model:gpt* (* matches any text)", ValueType::Words(Filter::Model)),
+    row("agent", "agent:sentiment", ValueType::Words(Filter::Agent)),
+    row("status", "status:ok, status:error, status:open", ValueType::States),
+    row("reason", "reason:validation_error: failure reason of a run, turn, program or tool", ValueType::Reasons),
+    row("tool", "tool:search: a called tool", ValueType::Words(Filter::Tool)),
+    row("tag", "tag:slow: a tag of the session, or of a run or turn in it", ValueType::Words(Filter::Tag)),
+    row("id", "id:2026-11-21: a prefix of the id", ValueType::Words(Filter::Id)),
+    row("in", "in:reply,program: fields to search", ValueType::Fields),
+    row("is", "is:marked, is:damaged, is:example", ValueType::Flag),
+    row("cost", "cost>0.1", ValueType::Number(Filter::Cost)),
+    row("tokens", "tokens>=2000", ValueType::Number(Filter::Tokens)),
+    row("turns", "turns>3", ValueType::Number(Filter::Turns)),
     row(
         "since",
         "since:2026-11-01, since:7d, since:12h, since:today",
-        Takes::Date(|from, _| Filter::Made(from, i64::MAX)),
+        ValueType::Date(|from, _| Filter::Created(from, i64::MAX)),
     ),
-    row("until", "until:2026-11-30", Takes::Date(|_, behind| Filter::Made(i64::MIN, behind))),
-    row("date", "date:2026-11-21", Takes::Date(Filter::Made)),
+    row("until", "until:2026-11-30", ValueType::Date(|_, before| Filter::Created(i64::MIN, before))),
+    row("date", "date:2026-11-21", ValueType::Date(Filter::Created)),
 ];
 
 fn names() -> impl Iterator<Item = &'static str> {
     FILTERS.iter().map(|known| known.name)
 }
 
-/// The filters that compare a number.
+/// Returns the filters that compare numbers.
 fn names_of_numbers() -> impl Iterator<Item = &'static str> {
-    FILTERS.iter().filter(|known| matches!(known.takes, Takes::Number(_))).map(|known| known.name)
+    FILTERS.iter().filter(|known| matches!(known.value_type, ValueType::Number(_))).map(|known| known.name)
 }
 
 impl Query {
-    /// Reads a query. `now_ms` is the time that `7d` and `today` count from, in Unix ms; days are those of UTC.
-    pub fn parse(text: &str, reading: Reading, now_ms: i64) -> Result<Self, QueryError> {
+    /// Parses a query. `now_ms` is the time that `7d` and `today` refer to, in Unix ms; days are in UTC.
+    pub fn parse(text: &str, syntax: TermSyntax, now_ms: i64) -> Result<Self, QueryError> {
         let mut query = Self::default();
         let items = items(text)?;
         for item in &items {
-            query.take(item, reading, now_ms)?;
+            query.add_item(item, syntax, now_ms)?;
         }
-        if let Some(places) = items
+        if let Some(fields) = items
             .iter()
-            .find(|item| item.head.is_some_and(|(known, _)| matches!(known.takes, Takes::Places)))
+            .find(|item| item.head.is_some_and(|(known, _)| matches!(known.value_type, ValueType::Fields)))
             .filter(|_| query.terms.is_empty())
         {
-            let message = "`in` says where words are looked for, and there is no word: in:reply lamp".to_owned();
-            return Err(QueryError { span: places.span, message, near: None });
+            let message = "`in` needs a word to search for: in:reply lamp".to_owned();
+            return Err(QueryError { span: fields.span, message, near: None });
         }
-        if query.terms.len() > MOST_TERMS {
-            let message = format!("{} words are too many: {MOST_TERMS} can be looked for at once", query.terms.len());
+        if query.terms.len() > MAX_TERMS {
+            let message = format!("{} words are too many: at most {MAX_TERMS} are allowed", query.terms.len());
             return Err(QueryError { span: (0, text.len()), message, near: None });
         }
         Ok(query)
     }
 
-    fn take(&mut self, item: &Item<'_>, reading: Reading, now_ms: i64) -> Result<(), QueryError> {
-        let Some((known, sign)) = item.head else {
-            let pattern = match (item.kind, reading) {
-                (Kind::Pattern, _) | (Kind::Bare, Reading::Patterns) => item.text.to_owned(),
+    fn add_item(&mut self, item: &Item<'_>, syntax: TermSyntax, now_ms: i64) -> Result<(), QueryError> {
+        let Some((known, operator)) = item.head else {
+            let pattern = match (item.kind, syntax) {
+                (ItemKind::Pattern, _) | (ItemKind::Bare, TermSyntax::Patterns) => item.text.to_owned(),
                 _ => regex::escape(item.text),
             };
             self.terms.push(Term { pattern: compile(&pattern, item)?, absent: item.negated });
             return Ok(());
         };
-        if sign != Sign::Colon && !matches!(known.takes, Takes::Number(_)) {
-            return Err(item.wrong(format!("`{}` takes a colon: {}", known.name, known.example)));
+        if operator != Operator::Colon && !matches!(known.value_type, ValueType::Number(_)) {
+            return Err(item.error(format!("`{}` takes a colon: {}", known.name, known.example)));
         }
         let value = item.text;
-        let filter = match known.takes {
-            Takes::Words(make) => make(Words::of(value)),
-            Takes::Modes => modes(item)?,
-            Takes::Reasons => reasons(item)?,
-            Takes::Number(make) => {
-                let number = value.parse().map_err(|_| item.wrong(format!("`{value}` is no number")))?;
-                make(Number { sign, value: number })
+        let filter = match known.value_type {
+            ValueType::Words(make) => make(WordList::of(value)),
+            ValueType::Modes => modes(item)?,
+            ValueType::Reasons => reasons(item)?,
+            ValueType::Number(make) => {
+                let number = value.parse().map_err(|_| item.error(format!("`{value}` is not a number")))?;
+                make(NumberCondition { operator, value: number })
             }
-            Takes::Date(make) => {
-                let (from, behind) = super::filter::day(value, now_ms).ok_or_else(|| {
-                    item.wrong(format!("`{value}` is no date: write 2026-11-21, 2026-11-21T18:00, 7d, 12h or today"))
+            ValueType::Date(make) => {
+                let (from, before) = super::filter::parse_date(value, now_ms).ok_or_else(|| {
+                    item.error(format!("`{value}` is not a date: write 2026-11-21, 2026-11-21T18:00, 7d, 12h or today"))
                 })?;
-                make(from, behind)
+                make(from, before)
             }
-            Takes::States => Filter::Status(value.split(',').map(|word| state(word, item)).collect::<Result<_, _>>()?),
-            Takes::Flag => {
+            ValueType::States => {
+                Filter::Status(value.split(',').map(|word| state(word, item)).collect::<Result<_, _>>()?)
+            }
+            ValueType::Flag => {
                 let named = Flag::ALL.into_iter().find(|(name, _)| *name == value);
                 let names = Flag::ALL.map(|(name, _)| name);
-                let unknown = || item.unknown(value, "nothing a session is", &names);
+                let unknown = || item.unknown_name(value, "not a property of sessions", &names);
                 Filter::Is(named.ok_or_else(unknown)?.1)
             }
-            Takes::Places => {
-                self.fields.extend(places(item)?);
+            ValueType::Fields => {
+                self.fields.extend(fields(item)?);
                 return Ok(());
             }
         };
@@ -200,7 +202,7 @@ impl Query {
         Ok(())
     }
 
-    /// Is nothing asked for?
+    /// Returns whether the query has no conditions.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty() && self.filters.is_empty()
     }
@@ -209,9 +211,13 @@ impl Query {
 fn compile(pattern: &str, item: &Item<'_>) -> Result<Regex, QueryError> {
     RegexBuilder::new(pattern).case_insensitive(true).multi_line(true).size_limit(PATTERN_BYTES).build().map_err(
         |error| {
-            let said = error.to_string();
-            let what = said.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            QueryError { span: item.span, message: format!("`{pattern}` is no regular expression: {what}"), near: None }
+            let text = error.to_string();
+            let problem = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            QueryError {
+                span: item.span,
+                message: format!("`{pattern}` is not a regular expression: {problem}"),
+                near: None,
+            }
         },
     )
 }
@@ -219,21 +225,22 @@ fn compile(pattern: &str, item: &Item<'_>) -> Result<Regex, QueryError> {
 fn modes(item: &Item<'_>) -> Result<Filter, QueryError> {
     let known = |name: &&str| name.contains('*') || Mode::from_name(&name.to_lowercase()).is_some();
     match item.text.split(',').find(|name| !known(name)) {
-        Some(name) => Err(item.unknown(name, "no mode", &Mode::ALL.map(Mode::name))),
-        None => Ok(Filter::Mode(Words::of(item.text))),
+        Some(name) => Err(item.unknown_name(name, "not a mode", &Mode::ALL.map(Mode::name))),
+        None => Ok(Filter::Mode(WordList::of(item.text))),
     }
 }
 
 fn reasons(item: &Item<'_>) -> Result<Filter, QueryError> {
     let known = |name: &&str| name.contains('*') || Reason::from_name(&name.to_lowercase()).is_some();
-    match item.text.split(',').find(|name| !known(name)).filter(|_| item.kind != Kind::Quoted) {
+    match item.text.split(',').find(|name| !known(name)).filter(|_| item.kind != ItemKind::Quoted) {
         Some(name) => {
             let near = nearest(name, REASONS.iter().map(|row| row.name)).map(ToOwned::to_owned);
-            let message =
-                format!("`{name}` is no reason of this program; those of others stand in quotes: reason:\"{name}\"");
-            Err(QueryError { near, ..item.wrong(message) })
+            let message = format!(
+                "`{name}` is not a reason of this program; put reasons of other programs in quotes: reason:\"{name}\""
+            );
+            Err(QueryError { near, ..item.error(message) })
         }
-        None => Ok(Filter::Reason(Words::of(item.text))),
+        None => Ok(Filter::Reason(WordList::of(item.text))),
     }
 }
 
@@ -244,54 +251,54 @@ fn state(word: &str, item: &Item<'_>) -> Result<RunState, QueryError> {
         "open" => Ok(RunState::Open),
         other => {
             let near = nearest(other, ["ok", "error", "open", "returned", "failed"]).map(ToOwned::to_owned);
-            Err(QueryError { near, ..item.wrong(format!("`{other}` is no status: ok, error, open")) })
+            Err(QueryError { near, ..item.error(format!("`{other}` is not a status: ok, error, open")) })
         }
     }
 }
 
-fn places(item: &Item<'_>) -> Result<Vec<Field>, QueryError> {
+fn fields(item: &Item<'_>) -> Result<Vec<Field>, QueryError> {
     if item.negated {
-        return Err(item.wrong("`in` names the places to look at and cannot be turned around".to_owned()));
+        return Err(item.error("`in` selects the fields to search and cannot be negated".to_owned()));
     }
     let names: Vec<&str> = Field::ALL.iter().map(|field| field.name()).collect();
-    let place = |name: &str| {
+    let field = |name: &str| {
         let field = Field::ALL.iter().find(|field| field.name() == name).copied();
-        field.ok_or_else(|| item.unknown(name, "no place", &names))
+        field.ok_or_else(|| item.unknown_name(name, "not a field", &names))
     };
-    item.text.split(',').map(place).collect()
+    item.text.split(',').map(field).collect()
 }
 
-/// How a piece of a query is written.
+/// Syntax of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ItemKind {
     Bare,
     Quoted,
     Pattern,
 }
 
-/// A filter and what stands between it and its value.
-type Head = (&'static FilterRow, Sign);
+/// A filter and its operator.
+type FilterHead = (&'static FilterRow, Operator);
 
-/// A piece of a query.
+/// An item of a query.
 struct Item<'q> {
-    kind: Kind,
+    kind: ItemKind,
     negated: bool,
-    /// Without sign, quotes and slashes; of a filter only the value.
+    /// Text without operator, quotes and slashes; for a filter, only its value.
     text: &'q str,
-    /// The beginning of a filter.
-    head: Option<Head>,
+    /// Name and operator of a filter.
+    head: Option<FilterHead>,
     span: (usize, usize),
 }
 
 impl Item<'_> {
-    fn wrong(&self, message: String) -> QueryError {
+    fn error(&self, message: String) -> QueryError {
         QueryError { span: self.span, message, near: None }
     }
 
-    /// The name is `what`: none of these.
-    fn unknown(&self, name: &str, what: &str, known: &[&str]) -> QueryError {
+    /// Returns the error for an unknown name, described by `what`, with all known names.
+    fn unknown_name(&self, name: &str, what: &str, known: &[&str]) -> QueryError {
         let near = nearest(name, known.iter().copied()).map(ToOwned::to_owned);
-        QueryError { near, ..self.wrong(format!("`{name}` is {what}: {}", known.join(", "))) }
+        QueryError { near, ..self.error(format!("`{name}` is {what}: {}", known.join(", "))) }
     }
 }
 
@@ -316,32 +323,33 @@ fn items(text: &str) -> Result<Vec<Item<'_>>, QueryError> {
     Ok(items)
 }
 
-/// The beginning of a filter at the beginning of a text, and its bytes.
-fn head(text: &str, start: usize) -> Result<Option<(Head, usize)>, QueryError> {
+/// Parses the name and operator of a filter at the start of a text; returns them with their length in bytes.
+fn head(text: &str, start: usize) -> Result<Option<(FilterHead, usize)>, QueryError> {
     let key_end = text.find(|c: char| !(c.is_ascii_alphabetic() || c == '_')).unwrap_or(text.len());
     let (key, rest) = text.split_at(key_end);
-    let sign = Sign::ALL.into_iter().find(|(written, _)| rest.starts_with(written)).filter(|_| !key.is_empty());
-    let Some((written, sign)) = sign else { return Ok(None) };
+    let operator = Operator::ALL.into_iter().find(|(written, _)| rest.starts_with(written)).filter(|_| !key.is_empty());
+    let Some((written, operator)) = operator else { return Ok(None) };
     let end = key.len() + written.len();
     if let Some(known) = FILTERS.iter().find(|known| known.name == key) {
-        return Ok(Some(((known, sign), end)));
+        return Ok(Some(((known, operator), end)));
     }
-    // Links and code hold colons and signs too: only what looks like a filter is taken for a mistyped one.
+    // URLs and code contain colons and operators too: only what looks like a filter is reported as a misspelled one.
     let value = text[end..].split(char::is_whitespace).next().unwrap_or_default();
-    let known: Vec<&str> = match sign {
-        Sign::Colon if !value.is_empty() && !value.starts_with([':', '/']) => names().collect(),
-        Sign::Above | Sign::AtLeast | Sign::Below | Sign::AtMost if value.parse::<f64>().is_ok() => {
+    let known: Vec<&str> = match operator {
+        Operator::Colon if !value.is_empty() && !value.starts_with([':', '/']) => names().collect(),
+        Operator::Above | Operator::AtLeast | Operator::Below | Operator::AtMost if value.parse::<f64>().is_ok() => {
             names_of_numbers().collect()
         }
         _ => return Ok(None),
     };
     let Some(near) = nearest(key, known.iter().copied()) else { return Ok(None) };
     let message =
-        format!("`{key}{written}` is no filter ({}); to look for the text, put it in quotes", known.join(", "));
+        format!("`{key}{written}` is not a filter ({}); to search for the text, put it in quotes", known.join(", "));
     Err(QueryError { span: (start, start + end), message, near: Some(near.to_owned()) })
 }
 
-/// Where the pattern at the beginning of a text ends: its second slash. One behind a backslash belongs to the pattern, and an empty one is none.
+/// Returns the end of the pattern at the start of a text: its second slash. Slashes after a backslash belong to the
+/// pattern; an empty pattern is not one.
 fn pattern_end(text: &str) -> Option<usize> {
     let pattern = text.strip_prefix('/')?;
     let mut is_escaped = false;
@@ -353,14 +361,14 @@ fn pattern_end(text: &str) -> Option<usize> {
     (end > 0).then_some(end + 1)
 }
 
-/// Is this a pattern with flags behind it, as other programs write it (`/lamp/i`)?
+/// Returns whether this is a pattern followed by flags, as in other programs (`/lamp/i`).
 fn has_pattern_flags(word: &str) -> bool {
     let flags = pattern_end(word).map(|end| &word[end + 1..]).unwrap_or_default();
     !flags.is_empty() && flags.len() < 4 && flags.chars().all(|flag| "gimsux".contains(flag))
 }
 
-/// The value or text at this place: what it is, without its marks, and where it ends.
-fn value_of(text: &str, at: usize, of_filter: bool) -> Result<(Kind, &str, usize), QueryError> {
+/// Parses the value or text at this offset: its syntax, its content without quotes, and its end.
+fn value_of(text: &str, at: usize, of_filter: bool) -> Result<(ItemKind, &str, usize), QueryError> {
     let rest = &text[at..];
     if let Some(quoted) = rest.strip_prefix('"') {
         let end = quoted.find('"').ok_or_else(|| QueryError {
@@ -368,17 +376,17 @@ fn value_of(text: &str, at: usize, of_filter: bool) -> Result<(Kind, &str, usize
             message: "the closing \" is missing".to_owned(),
             near: None,
         })?;
-        return Ok((Kind::Quoted, &quoted[..end], at + end + 2));
+        return Ok((ItemKind::Quoted, &quoted[..end], at + end + 2));
     }
     let pattern = pattern_end(rest).filter(|_| !of_filter);
     if let Some(end) = pattern.filter(|end| rest[end + 1..].chars().next().is_none_or(char::is_whitespace)) {
-        return Ok((Kind::Pattern, &rest[1..end], at + end + 1));
+        return Ok((ItemKind::Pattern, &rest[1..end], at + end + 1));
     }
     let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
     if !of_filter && has_pattern_flags(&rest[..end]) {
-        let message = "a pattern ends with its second slash: upper and lower case count as equal, and there are no flags; \
-                       to look for the text, put it in quotes";
+        let message = "a pattern ends with its second slash and has no flags: case is always ignored; \
+                       to search for the text, put it in quotes";
         return Err(QueryError { span: (at, at + end), message: message.to_owned(), near: None });
     }
-    Ok((Kind::Bare, &rest[..end], at + end))
+    Ok((ItemKind::Bare, &rest[..end], at + end))
 }

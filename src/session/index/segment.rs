@@ -1,14 +1,15 @@
-//! One file of the index: the lines of some sessions for the list, and their texts, equal ones once.
+//! One file of the index: summaries of some sessions, and their texts, each distinct text stored once.
 //!
 //! ```text
 //! ptc-workbench-index 4\n
-//! six numbers of 8 bytes: lengths and checksums of the three parts
+//! six 8-byte numbers: lengths and checksums of the three parts
 //! entries   JSON lines, one per session
-//! refs      per text: its length, and where it stands (session, field, program, address)
-//! texts     one behind the other
+//! refs      per text: its length and its locations (session, field, program, address)
+//! texts     concatenated
 //! ```
 //!
-//! In: digests. Out: bytes, and from bytes the same again. It must never trust them: what does not add up is no segment.
+//! In: digests. Out: bytes, and the digests parsed from such bytes. The bytes are untrusted: a file with a wrong
+//! checksum or structure is rejected.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,100 +21,100 @@ use crate::event::Address;
 use crate::session::Summary;
 
 const MAGIC: &[u8] = b"ptc-workbench-index 4\n";
-const HEAD: usize = MAGIC.len() + 6 * 8;
+const HEADER_BYTES: usize = MAGIC.len() + 6 * 8;
 
-/// A file as it was when it was read.
+/// Size and modification time of a file when it was indexed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) struct Stamp {
-    /// Its size.
+pub(super) struct FileStamp {
+    /// Size in bytes.
     pub(super) bytes: u64,
-    /// When it was changed, in ns since 1970.
+    /// Modification time in ns since 1970.
     pub(super) changed_ns: u64,
 }
 
-/// A session in the index.
+/// An indexed session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Entry {
-    pub(super) stamp: Stamp,
+pub(super) struct IndexEntry {
+    pub(super) stamp: FileStamp,
     pub(super) summary: Summary,
     pub(super) facts: Facts,
 }
 
-/// Where a text stands.
+/// Location of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place<'b> {
+pub(super) struct TextLocation<'b> {
     pub(super) session: usize,
     pub(super) field: Field,
     pub(super) program: Option<(usize, usize)>,
     pub(super) at: &'b str,
 }
 
-/// Collects digests for one file.
+/// Builds one segment file from digests.
 #[derive(Debug, Default)]
-pub(super) struct Builder {
-    entries: Vec<Entry>,
+pub(super) struct SegmentBuilder {
+    entries: Vec<IndexEntry>,
     texts: Vec<u8>,
-    refs: Vec<Ref>,
-    /// Which texts have this length and checksum.
+    refs: Vec<StoredText>,
+    /// Indexes of the texts with this length and checksum.
     known: HashMap<(usize, u32), Vec<usize>>,
 }
 
-/// A text of a [`Builder`].
+/// A text of a [`SegmentBuilder`].
 #[derive(Debug)]
-struct Ref {
-    /// Its bytes in the texts.
+struct StoredText {
+    /// Its byte range in the texts.
     bytes: Range<usize>,
-    /// Number of its places.
+    /// Number of its locations.
     count: usize,
-    /// Its places, written already.
-    places: Vec<u8>,
+    /// Its locations, serialized.
+    locations: Vec<u8>,
 }
 
-impl Builder {
-    pub(super) fn add(&mut self, stamp: Stamp, digest: Digest) {
+impl SegmentBuilder {
+    pub(super) fn add(&mut self, stamp: FileStamp, digest: Digest) {
         let session = self.entries.len();
-        self.entries.push(Entry { stamp, summary: digest.summary, facts: digest.facts });
+        self.entries.push(IndexEntry { stamp, summary: digest.summary, facts: digest.facts });
         for text in digest.texts {
-            self.place(
+            self.add_text(
                 text.body.as_bytes(),
-                &Place { session, field: text.field, program: text.program, at: text.at.as_str() },
+                &TextLocation { session, field: text.field, program: text.program, at: text.at.as_str() },
             );
         }
     }
 
-    /// Takes over a session of another segment.
-    pub(super) fn adopt(&mut self, entry: Entry) -> usize {
+    /// Adds a session of another segment without its texts; returns its number.
+    pub(super) fn add_entry(&mut self, entry: IndexEntry) -> usize {
         self.entries.push(entry);
         self.entries.len() - 1
     }
 
-    pub(super) fn place(&mut self, text: &[u8], place: &Place<'_>) {
-        let alike = self.known.entry((text.len(), crc32fast::hash(text))).or_default();
-        let known = alike.iter().copied().find(|index| self.texts[self.refs[*index].bytes.clone()] == *text);
+    pub(super) fn add_text(&mut self, text: &[u8], location: &TextLocation<'_>) {
+        let candidates = self.known.entry((text.len(), crc32fast::hash(text))).or_default();
+        let known = candidates.iter().copied().find(|index| self.texts[self.refs[*index].bytes.clone()] == *text);
         let index = known.unwrap_or_else(|| {
-            alike.push(self.refs.len());
+            candidates.push(self.refs.len());
             let start = self.texts.len();
             self.texts.extend_from_slice(text);
-            self.refs.push(Ref { bytes: start..self.texts.len(), count: 0, places: Vec::new() });
+            self.refs.push(StoredText { bytes: start..self.texts.len(), count: 0, locations: Vec::new() });
             self.refs.len() - 1
         });
-        let Ref { count, places: out, .. } = &mut self.refs[index];
+        let StoredText { count, locations: out, .. } = &mut self.refs[index];
         *count += 1;
-        write_number(out, place.session);
-        let field = Field::ALL.iter().position(|field| *field == place.field).unwrap_or_default();
+        write_number(out, location.session);
+        let field = Field::ALL.iter().position(|field| *field == location.field).unwrap_or_default();
         write_number(out, field);
-        let (start, end) = place.program.unwrap_or_default();
+        let (start, end) = location.program.unwrap_or_default();
         write_number(out, start);
         write_number(out, end);
-        write_number(out, place.at.len());
-        out.extend_from_slice(place.at.as_bytes());
+        write_number(out, location.at.len());
+        out.extend_from_slice(location.at.as_bytes());
     }
 
-    pub(super) fn entries(&self) -> &[Entry] {
+    pub(super) fn entries(&self) -> &[IndexEntry] {
         &self.entries
     }
 
-    pub(super) fn into_entries(self) -> Vec<Entry> {
+    pub(super) fn into_entries(self) -> Vec<IndexEntry> {
         self.entries
     }
 
@@ -121,12 +122,12 @@ impl Builder {
         self.entries.len()
     }
 
-    /// Bytes of text so far.
+    /// Returns the bytes of text so far.
     pub(super) fn text_bytes(&self) -> usize {
         self.texts.len()
     }
 
-    /// The file.
+    /// Returns the bytes of the file.
     pub(super) fn bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
         let mut entries = Vec::new();
         for entry in &self.entries {
@@ -134,10 +135,10 @@ impl Builder {
             entries.push(b'\n');
         }
         let mut refs = Vec::new();
-        for Ref { bytes, count, places } in &self.refs {
+        for StoredText { bytes, count, locations } in &self.refs {
             write_number(&mut refs, bytes.len());
             write_number(&mut refs, *count);
-            refs.extend_from_slice(places);
+            refs.extend_from_slice(locations);
         }
         let mut out = MAGIC.to_vec();
         for part in [&entries, &refs, &self.texts] {
@@ -151,15 +152,15 @@ impl Builder {
     }
 }
 
-/// Where the parts of a file stand, and what they add up to.
+/// Lengths and checksums of the parts of a file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Head {
+pub(super) struct SegmentHeader {
     parts: [(u64, u64); 3],
 }
 
-impl Head {
-    /// Bytes at the start of the file that [`Self::read`] and [`entries`] need.
-    pub(super) const BYTES: usize = HEAD;
+impl SegmentHeader {
+    /// Number of bytes that [`Self::read`] needs.
+    pub(super) const BYTES: usize = HEADER_BYTES;
 
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let mut numbers = bytes.strip_prefix(MAGIC)?.get(..6 * 8)?.chunks_exact(8);
@@ -171,18 +172,18 @@ impl Head {
         Some(Self { parts })
     }
 
-    /// Bytes of the entries, right behind the head.
+    /// Returns the length of the entries, which follow the header.
     pub(super) fn entries_bytes(&self) -> u64 {
         self.parts[0].0
     }
 
-    /// How long the whole file is.
+    /// Returns the length of the whole file.
     pub(super) fn file_bytes(&self) -> Option<u64> {
-        self.parts.iter().try_fold(HEAD as u64, |sum, (length, _)| sum.checked_add(*length))
+        self.parts.iter().try_fold(HEADER_BYTES as u64, |sum, (length, _)| sum.checked_add(*length))
     }
 
-    /// The entries, when they are as they were written.
-    pub(super) fn entries(&self, bytes: &[u8]) -> Option<Vec<Entry>> {
+    /// Parses the entries; `None` when the checksum is wrong.
+    pub(super) fn entries(&self, bytes: &[u8]) -> Option<Vec<IndexEntry>> {
         if u64::from(crc32fast::hash(bytes)) != self.parts[0].1 {
             return None;
         }
@@ -192,18 +193,18 @@ impl Head {
 
 /// The texts of a file.
 #[derive(Debug)]
-pub(super) struct Texts<'b> {
+pub(super) struct SegmentTexts<'b> {
     refs: &'b [u8],
     texts: &'b [u8],
 }
 
-impl<'b> Texts<'b> {
-    /// The texts in the bytes of a file, when they are as they were written.
+impl<'b> SegmentTexts<'b> {
+    /// Parses the texts of a file; `None` when a checksum or length is wrong.
     pub(super) fn read(bytes: &'b [u8]) -> Option<Self> {
-        let head = Head::read(bytes)?;
-        let mut rest = bytes.get(HEAD..)?;
+        let header = SegmentHeader::read(bytes)?;
+        let mut rest = bytes.get(HEADER_BYTES..)?;
         let mut parts = [&[][..]; 3];
-        for (part, (length, crc)) in parts.iter_mut().zip(head.parts) {
+        for (part, (length, crc)) in parts.iter_mut().zip(header.parts) {
             let (this, after) = rest.split_at_checked(usize::try_from(length).ok()?)?;
             if u64::from(crc32fast::hash(this)) != crc {
                 return None;
@@ -214,36 +215,36 @@ impl<'b> Texts<'b> {
         rest.is_empty().then_some(Self { refs, texts })
     }
 
-    /// Shows each text with its places; `None` when the parts do not fit together.
-    pub(super) fn each(&self, mut see: impl FnMut(&'b str, Places<'b>)) -> Option<()> {
+    /// Passes each text with its locations to `visit`; `None` when the data is inconsistent.
+    pub(super) fn for_each(&self, mut visit: impl FnMut(&'b str, TextLocations<'b>)) -> Option<()> {
         let (mut refs, mut texts) = (self.refs, self.texts);
         while !refs.is_empty() {
             let length = read_number(&mut refs)?;
             let count = read_number(&mut refs)?;
             let (text, rest) = texts.split_at_checked(length)?;
             texts = rest;
-            let places = Places { refs, left: count };
+            let locations = TextLocations { refs, remaining: count };
             for _ in 0..count {
-                skip_place(&mut refs)?;
+                skip_location(&mut refs)?;
             }
-            see(std::str::from_utf8(text).ok()?, places);
+            visit(std::str::from_utf8(text).ok()?, locations);
         }
         texts.is_empty().then_some(())
     }
 }
 
-/// The places of one text.
+/// Iterator over the locations of one text.
 #[derive(Debug, Clone)]
-pub(super) struct Places<'b> {
+pub(super) struct TextLocations<'b> {
     refs: &'b [u8],
-    left: usize,
+    remaining: usize,
 }
 
-impl<'b> Iterator for Places<'b> {
-    type Item = Place<'b>;
+impl<'b> Iterator for TextLocations<'b> {
+    type Item = TextLocation<'b>;
 
-    fn next(&mut self) -> Option<Place<'b>> {
-        self.left = self.left.checked_sub(1)?;
+    fn next(&mut self) -> Option<TextLocation<'b>> {
+        self.remaining = self.remaining.checked_sub(1)?;
         let session = read_number(&mut self.refs)?;
         let field = *Field::ALL.get(read_number(&mut self.refs)?)?;
         let (start, end) = (read_number(&mut self.refs)?, read_number(&mut self.refs)?);
@@ -251,17 +252,17 @@ impl<'b> Iterator for Places<'b> {
         let (at, rest) = self.refs.split_at_checked(length)?;
         self.refs = rest;
         let program = (end > start).then_some((start, end));
-        Some(Place { session, field, program, at: std::str::from_utf8(at).ok()? })
+        Some(TextLocation { session, field, program, at: std::str::from_utf8(at).ok()? })
     }
 }
 
-impl Place<'_> {
+impl TextLocation<'_> {
     pub(super) fn address(&self) -> Address {
         Address::from(self.at)
     }
 }
 
-fn skip_place(refs: &mut &[u8]) -> Option<()> {
+fn skip_location(refs: &mut &[u8]) -> Option<()> {
     for _ in 0..4 {
         read_number(refs)?;
     }
@@ -270,7 +271,7 @@ fn skip_place(refs: &mut &[u8]) -> Option<()> {
     Some(())
 }
 
-/// Seven bits a byte, the lowest first; the highest bit says that more follow.
+/// Writes a number as LEB128: seven bits per byte, lowest first; the highest bit marks continuation.
 fn write_number(out: &mut Vec<u8>, mut number: usize) {
     while number >= 0x80 {
         out.push(0x80 | u8::try_from(number & 0x7f).unwrap_or_default());

@@ -20,7 +20,7 @@ pub use matrix::{MatrixView, TrialMark};
 use self::backend::MatrixLine;
 use super::direction::Direction;
 use super::model::{Phase, RunView};
-use crate::session::diff::{Comparison, Place};
+use crate::session::diff::{Comparison, TurnPosition};
 use crate::workbench::comparison::Line;
 
 /// Most runs side by side.
@@ -199,7 +199,7 @@ impl Compare {
     pub fn turn(&self) -> Option<crate::event::Address> {
         let comparison = self.compared.as_ref()?;
         let Target::Turns(row) = self.items.get(self.selected)?.target else { return None };
-        let place: Place = (*comparison.rows.get(row)?.cells.get(self.column)?)?;
+        let place: TurnPosition = (*comparison.rows.get(row)?.cells.get(self.column)?)?;
         comparison.turn(self.column, place).map(|turn| turn.address.clone())
     }
 

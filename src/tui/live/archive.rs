@@ -10,7 +10,7 @@ use super::{Live, files, run, steps, unreadable};
 use crate::agent::{Agent, DraftTexts, Mode};
 use crate::event::{Address, Edit, Editor, Envelope, ErrorRecord};
 use crate::export::{Format, Piece, Removal, asciicast};
-use crate::session::index::{Query, Reading};
+use crate::session::index::{Query, TermSyntax};
 use crate::session::{ParentKind, Session};
 use crate::tui::archive::{
     Archive, CaseWanted, ExportRefusal, Exporting, Failing, Forking, Hit, Matched, Place, Points, QueryProblem,
@@ -77,7 +77,7 @@ fn begun(running: Result<Running, StartError>, desk: Arc<Desk>) -> Result<Arc<dy
 
 impl Archive for Live {
     fn search(&self, query: &str) -> Result<Vec<Hit>, QueryProblem> {
-        let query = self.workbench.query(query, Reading::Plain).map_err(|error| {
+        let query = self.workbench.query(query, TermSyntax::Plain).map_err(|error| {
             // What is nearest comes first: a narrow screen shows only the beginning.
             let near = error.near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
             QueryProblem { span: Some(error.span.0..error.span.1), message: format!("{near}{}", error.message) }
@@ -85,7 +85,7 @@ impl Archive for Live {
         let report = self.workbench.search(&query);
         let report = report.map_err(|error| QueryProblem { span: None, message: error.to_string() })?;
         report.notices.iter().for_each(|notice| tracing::warn!(notice, "a search"));
-        let hit = |found: crate::session::index::Found| Hit {
+        let hit = |found: crate::session::index::FoundSession| Hit {
             key: super::sessions::summary(found.summary).key(),
             count: found.count,
             matches: found
@@ -106,7 +106,7 @@ impl Archive for Live {
         let failed = |message: String| spoken(Reason::SessionUnreadable, message);
         let query = match query.trim() {
             "" => Query::default(),
-            text => self.workbench.query(text, Reading::Plain).map_err(|error| failed(error.to_string()))?,
+            text => self.workbench.query(text, TermSyntax::Plain).map_err(|error| failed(error.to_string()))?,
         };
         let report = self.workbench.failures(&query).map_err(|error| failed(error.to_string()))?;
         report.notices.iter().for_each(|notice| tracing::warn!(notice, "a search for failures"));

@@ -9,7 +9,7 @@ use ptc_core::reasons::Reason;
 
 use crate::event::{ErrorRecord, hex_sha};
 use crate::tui::backend::{AgentFile, Overwrite, Recovery, SaveError};
-use crate::workbench::files::write_whole;
+use crate::workbench::files::write_session;
 
 /// A file with the state it has now; `None` when it cannot be read.
 pub(super) fn stamp(path: &Path) -> Option<AgentFile> {
@@ -49,7 +49,7 @@ pub(super) fn save(
     }
     let sha = hex_sha(text.as_bytes());
     if stamp(path).is_none_or(|file| file.sha != sha) {
-        write_whole(path, text.as_bytes()).map_err(|error| SaveError::Failed(failure(path, &error)))?;
+        write_session(path, text.as_bytes()).map_err(|error| SaveError::Failed(failure(path, &error)))?;
     }
     Ok(AgentFile { path: path.to_owned(), sha })
 }
@@ -74,7 +74,7 @@ pub(super) fn tour_mark(state_dir: &Path) -> PathBuf {
 /// Notes that the tour was seen.
 pub(super) fn mark_tour(state_dir: &Path) -> Result<(), ErrorRecord> {
     let path = tour_mark(state_dir);
-    let written = fs::create_dir_all(state_dir).and_then(|()| write_whole(&path, b"seen\n"));
+    let written = fs::create_dir_all(state_dir).and_then(|()| write_session(&path, b"seen\n"));
     written.map_err(|error| failure(&path, &error))
 }
 
@@ -116,7 +116,7 @@ impl Drafts {
         let text = serde_json::to_vec(recovery).map_err(|error| failure(&self.own, &io::Error::other(error)))?;
         fs::create_dir_all(&self.dir)
             .and_then(|()| self.hold())
-            .and_then(|()| write_whole(&self.own, &text))
+            .and_then(|()| write_session(&self.own, &text))
             .map_err(|error| failure(&self.own, &error))
     }
 

@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::event::{Address, Envelope, ErrorRecord};
 use crate::port::SystemClock;
-use crate::replay::{Divergence, Layer, Outcome, Policy, Recording, Report, Rules, replay_by};
+use crate::replay::{Divergence, Layer, Policy, Recording, ReplayOutcome, Report, Rules, replay_by};
 use crate::session::Session;
 use crate::tui::backend::{Ended, Happening, Question, Run};
 use crate::workbench::{Asked, Desk, Feed, Running, Saving};
@@ -207,7 +207,7 @@ impl Shared {
 
 /// Every divergence with its heading; of each layer those in the order of the run.
 fn divergences(first: &Divergence, report: &Report) -> Vec<(String, String)> {
-    let told = |one: &Divergence| (one.place(), one.difference.to_string());
+    let told = |one: &Divergence| (one.describe_location(), one.difference.to_string());
     if report.differences.is_empty() {
         return vec![told(first)];
     }
@@ -237,9 +237,9 @@ impl Replay {
             let rules = Rules { policy, ..Rules::strict() };
             let ended = match replay_by(&rules, &recording, Some(&watch)).await {
                 Ok((report, _)) => match &report.outcome {
-                    Outcome::Identical => Ended::Identical(None),
-                    Outcome::Unfinished { at } => Ended::Identical(Some(at.clone())),
-                    Outcome::Diverged(first) => {
+                    ReplayOutcome::Identical => Ended::Identical(None),
+                    ReplayOutcome::Unfinished { at } => Ended::Identical(Some(at.clone())),
+                    ReplayOutcome::Diverged(first) => {
                         Ended::Diverged { at: first.address.clone(), parts: divergences(first, &report) }
                     }
                 },
@@ -324,10 +324,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("2026-01-01T00-00-00Z-00000001.jsonl");
         std::fs::write(&path, "").unwrap();
-        let recorder = Recorder::over(Box::new(Full), &path, 0, 0, Arc::new(SystemClock)).unwrap();
+        let recorder = Recorder::with_medium(Box::new(Full), &path, 0, 0, Arc::new(SystemClock)).unwrap();
         let notice = Event::Notice(Notice { level: NoticeLevel::Info, text: "said".to_owned() });
         recorder.emit(Address::run(0), notice).await.unwrap();
-        let saving = Saving { keeping: recorder.keeping(), spare_dir: dir.path().join("spare") };
+        let saving = Saving { keeping: recorder.status(), spare_dir: dir.path().join("spare") };
         drop(recorder);
         let running = Running {
             session: None,

@@ -117,7 +117,7 @@ impl Bodies for Bodied {
     }
 
     fn request(&self, turn: &Address) -> Result<Vec<SentMessage>, ErrorRecord> {
-        let Some((_, places)) = self.session.places_of_request(turn) else { return Ok(Vec::new()) };
+        let Some((_, places)) = self.session.request_indexes(turn) else { return Ok(Vec::new()) };
         let bytes = self.session.bytes_of(places.iter().copied());
         if bytes > REQUEST_BYTES {
             let text = format!("{} in {}: too large to show", plural(places.len() as u64, "event"), size(bytes));

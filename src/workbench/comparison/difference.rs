@@ -5,7 +5,9 @@ use ptc_core::value::json::Difference;
 
 use super::table::address;
 use super::{Frame, Line, Tone};
-use crate::session::diff::{Comparison, DiffLine, Pair, Part, PartDifference, Place, Row, Shape, TurnPair};
+use crate::session::diff::{
+    Comparison, DiffLine, Pair, PartChange, PartDifference, Row, TurnPair, TurnPart, TurnPosition,
+};
 use crate::workbench::format::plural;
 use crate::workbench::wording::cut;
 
@@ -134,7 +136,7 @@ impl Told<'_> {
         self.values("  answer", &pair.answers);
     }
 
-    fn name(&self, column: usize, place: Place) -> String {
+    fn name(&self, column: usize, place: TurnPosition) -> String {
         let several = self.several();
         self.comparison.turn(column, place).map(|turn| address(turn, several)).unwrap_or_default()
     }
@@ -153,13 +155,13 @@ impl Told<'_> {
         let explained = turn.parts.iter().any(is_explanation);
         for part in &turn.parts {
             // A program or JSON that differs tells more than the reply around it.
-            if part.part != Part::Reply || !explained || self.frame.whole {
+            if part.part != TurnPart::Reply || !explained || self.frame.whole {
                 self.part(part);
             }
         }
     }
 
-    fn only(&mut self, column: usize, place: Place) {
+    fn only(&mut self, column: usize, place: TurnPosition) {
         let name = self.name(column, place);
         // Turns of the same number may both be there: this one has another place among those of the other side.
         self.title(&format!("  {name} of {}: no turn beside it", column + 1));
@@ -167,8 +169,8 @@ impl Told<'_> {
 
     fn part(&mut self, part: &PartDifference) {
         let name = part.part.name();
-        match &part.shape {
-            Shape::Request { messages, rest } => {
+        match &part.change {
+            PartChange::Request { messages, rest } => {
                 for message in messages {
                     let which = match (message.left, message.right) {
                         (Some(_), Some(_)) => "",
@@ -180,11 +182,11 @@ impl Told<'_> {
                 }
                 self.values(&format!("    {name}"), rest);
             }
-            Shape::Lines(lines) => {
+            PartChange::Lines(lines) => {
                 self.title(&format!("    {name}"));
                 self.text(lines);
             }
-            Shape::Values(values) => self.values(&format!("    {name}"), values),
+            PartChange::Values(values) => self.values(&format!("    {name}"), values),
         }
     }
 
@@ -246,11 +248,11 @@ impl Told<'_> {
 
 /// Does it tell what the reply was about?
 fn is_explanation(part: &PartDifference) -> bool {
-    match (&part.part, &part.shape) {
-        (Part::Program, Shape::Lines(lines)) => {
+    match (&part.part, &part.change) {
+        (TurnPart::Program, PartChange::Lines(lines)) => {
             lines.iter().any(|line| line.left.is_some()) && lines.iter().any(|line| line.right.is_some())
         }
-        (Part::Value, Shape::Values(_)) => true,
+        (TurnPart::Value, PartChange::Values(_)) => true,
         _ => false,
     }
 }

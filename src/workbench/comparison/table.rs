@@ -3,7 +3,7 @@
 use ptc_core::text::{SafeText, width};
 
 use super::{Frame, Line, Tone};
-use crate::session::diff::{Column, Comparison, Place, Share, SideTurn};
+use crate::session::diff::{Column, Comparison, RunTotals, SideTurn, TurnPosition};
 use crate::workbench::format::{cost, count, distinct, duration, inflected, size};
 
 /// Columns of the labels in front.
@@ -195,10 +195,10 @@ fn measures() -> Vec<Row> {
         Row { label, is_fact: false, read: Box::new(read) }
     }
     /// A number of all runs, and the part of those below.
-    fn number(label: &'static str, read: fn(&Share) -> Option<u64>) -> Row {
+    fn number(label: &'static str, read: fn(&RunTotals) -> Option<u64>) -> Row {
         measure(label, move |column| {
             let all = read(&column.totals.all)?;
-            let below = read(&column.totals.below).filter(|below| *below > 0);
+            let below = read(&column.totals.children).filter(|below| *below > 0);
             let below = below.map(|below| format!("  {} below", count(below))).unwrap_or_default();
             Some(format!("{}{below}", width::pad_left(&count(all), NUMBER)))
         })
@@ -264,7 +264,7 @@ pub fn turns(comparison: &Comparison, frame: Frame) -> Vec<Line> {
 }
 
 /// A turn in short: which, how it went, how long it took, what the model said.
-pub fn told(comparison: &Comparison, column: usize, place: Place, frame: Frame) -> Option<String> {
+pub fn told(comparison: &Comparison, column: usize, place: TurnPosition, frame: Frame) -> Option<String> {
     let turn = comparison.turn(column, place)?;
     let mark = if turn.turn.success { frame.good() } else { frame.bad() };
     let several = comparison.columns.iter().any(|column| column.side.runs.len() > 1);

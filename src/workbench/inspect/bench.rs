@@ -16,7 +16,7 @@ use super::probe::{Probe, probe};
 use super::{Line, Mark};
 use crate::event::Address;
 use crate::program::Job;
-use crate::replay::{Recording, Workplace, workplace};
+use crate::replay::{ProgramContext, Recording, program_context};
 use crate::session::Session;
 
 /// Milliseconds a program may compute here.
@@ -33,8 +33,8 @@ const ITEMS: usize = 200;
 #[derive(Debug, Clone)]
 pub struct Bench {
     /// With the program; `None` when the turn ran none.
-    before: Option<(Workplace, Outcome)>,
-    after: Workplace,
+    before: Option<(ProgramContext, Outcome)>,
+    after: ProgramContext,
     memory: Memory,
     history: Vec<Value>,
 }
@@ -52,7 +52,7 @@ impl Bench {
     /// Errors: why the session cannot be replayed that far.
     pub async fn of(session: &Session, turn: &Address) -> Result<Self, String> {
         let recording = Arc::new(Recording::of(session)?);
-        let found = workplace(&recording, turn).await.map_err(|error| error.to_string())?;
+        let found = program_context(&recording, turn).await.map_err(|error| error.to_string())?;
         let mut place = match found {
             Some(place) => place,
             None => data_only(&recording, turn)?,
@@ -125,7 +125,7 @@ impl Bench {
 }
 
 /// The workplace of a turn whose run has run no program by then: its data.
-fn data_only(recording: &Arc<Recording>, turn: &Address) -> Result<Workplace, String> {
+fn data_only(recording: &Arc<Recording>, turn: &Address) -> Result<ProgramContext, String> {
     let inputs = inputs_at(recording, turn).map_err(|error| error.to_string())?;
     let job = Job {
         source: String::new(),
@@ -143,5 +143,5 @@ fn data_only(recording: &Arc<Recording>, turn: &Address) -> Result<Workplace, St
         compile_timeout_ms: TIMEOUT_MS,
         now_ms: recording.now_ms(turn).unwrap_or_default(),
     };
-    Ok(Workplace::of_data(recording, turn, job))
+    Ok(ProgramContext::of_data(recording, turn, job))
 }

@@ -41,7 +41,7 @@ pub(super) struct Sent {
 /// The request of a turn; `None` when none was made there.
 pub(super) fn sent(session: &Session, turn: &Address) -> Option<Sent> {
     let run = session.skeleton().run(&turn.run_part())?;
-    let (place, places) = session.places_of_request(turn)?;
+    let (place, places) = session.request_indexes(turn)?;
     let Event::RequestMade(made) = session.event(place)?.event else { return None };
     let bytes = session.bytes_of(places.iter().copied());
     if bytes > MOST_BYTES {

@@ -8,7 +8,7 @@ use super::{AgentReport, CaseReport, Suite, SuiteAgent, SuiteReport, TrialReport
 use crate::agent::{Case, Context, Mismatch, Step, Verdict};
 use crate::event::{Totals, elapsed_ms};
 use crate::port::{Nobody, Stop, SystemClock};
-use crate::replay::{Outcome, cassette, replay_by};
+use crate::replay::{ReplayOutcome, cassette, replay_by};
 use crate::session::Session;
 use crate::workbench::trial::{judged_by, settled};
 use crate::workbench::{RunSpec, Running, StartError, Workbench};
@@ -187,9 +187,9 @@ async fn play(agent: &SuiteAgent, case: &Case, name: &str, trial: TrialReport) -
     };
     let trial = TrialReport { session: Some(session.header.id.to_string()), ..trial };
     match (report.outcome, report.steps.into_iter().next_back()) {
-        (Outcome::Identical, Some(step)) if case.expect.is_some() => judged(case.clone(), step, trial).await,
-        (Outcome::Identical, Some(step)) => used(trial, &step),
-        (Outcome::Diverged(found), _) => {
+        (ReplayOutcome::Identical, Some(step)) if case.expect.is_some() => judged(case.clone(), step, trial).await,
+        (ReplayOutcome::Identical, Some(step)) => used(trial, &step),
+        (ReplayOutcome::Diverged(found), _) => {
             let mismatch = Mismatch { path: String::new(), why: format!("not as recorded: {found}") };
             TrialReport { verdict: Verdict::Fail(vec![mismatch]), ..trial }
         }

@@ -14,7 +14,7 @@ use ptc_workbench::agent::{Step, StepFold};
 use ptc_workbench::event::{CallStatus, Edit, Editor, JsonText, ReplyStatus};
 use ptc_workbench::port::SystemClock;
 use ptc_workbench::replay::{
-    Answers, Outcome, Point, RecordedEdits, Recording, Resumed, Stage, adopt, input_of, replay,
+    Answers, Point, RecordedEdits, Recording, ReplayOutcome, ResumePorts, Stage, adopt, input_of, replay,
 };
 use ptc_workbench::session::{Header, Prefix, Recorder, Session, SessionId};
 
@@ -75,7 +75,7 @@ async fn resume(play: &Play, path: &Path) -> Played {
     let edits = RecordedEdits::of(&recording).unwrap();
     let live = Ports { tools: &tools, person: &person, ..Ports::new(&model, &SystemClock, &recorder, stop.clone()) };
     let answers = Answers { in_order: [String::from("blue")].into(), ..Answers::default() };
-    let resumed = Resumed::new(Arc::clone(&recording), run.clone(), live, answers).edited_by(&edits).appending();
+    let resumed = ResumePorts::new(Arc::clone(&recording), run.clone(), live, answers).edited_by(&edits).appending();
     let step = engine::run(&plan, input_of(&run, &start), &resumed.ports(&recorder, stop)).await;
     let asked = model.asked();
     for at in asked.iter().map(|request| &request.address).chain(&tools.called()) {
@@ -132,9 +132,9 @@ async fn holds(play: &Play, played: &Played, path: &Path, whole: Told) {
     shows_what_was_sent(&session, &recording, &told, &played.asked);
     let report = replay(&recording, None).await.unwrap();
     let fits = match &report.outcome {
-        Outcome::Identical => true,
-        Outcome::Unfinished { .. } => step.waits_for.is_some(),
-        Outcome::Diverged(_) => false,
+        ReplayOutcome::Identical => true,
+        ReplayOutcome::Unfinished { .. } => step.waits_for.is_some(),
+        ReplayOutcome::Diverged(_) => false,
     };
     assert!(fits, "{}\n{}\n{}", told_of(&report.outcome), play.toml, String::from_utf8_lossy(&before));
     assert_eq!(std::fs::read(path).unwrap(), before, "replay never changes the recording");
@@ -148,9 +148,9 @@ fn parting(told: &Step, live: &Step) -> String {
     format!("\nfile {}\nlive {}", around(&(told + &" ".repeat(400))), around(&(live + &" ".repeat(400))))
 }
 
-fn told_of(outcome: &Outcome) -> String {
+fn told_of(outcome: &ReplayOutcome) -> String {
     match outcome {
-        Outcome::Diverged(divergence) => divergence.to_string(),
+        ReplayOutcome::Diverged(divergence) => divergence.to_string(),
         other => format!("{other:?}"),
     }
 }
@@ -220,7 +220,7 @@ fn points(session: &Session, recording: &Recording) -> Vec<Point> {
 
 /// What is edited at a point: another prompt and system text, a reply, a result.
 fn edits_at(point: &Point, recording: &Recording, play: &Play, after: u64) -> Vec<Envelope> {
-    let start = recording.run_start(&point.meets.turn_part().run_part()).unwrap();
+    let start = recording.run_start(&point.target.turn_part().run_part()).unwrap();
     let prompt = Agent::from_toml(&start.agent.toml, "recorded").unwrap().prompt + " Anew.";
     let edits: Vec<(&str, &str)> = match point.stage {
         _ if play.cut.is_multiple_of(3) => Vec::new(),
@@ -233,7 +233,7 @@ fn edits_at(point: &Point, recording: &Recording, play: &Play, after: u64) -> Ve
         let after = JsonText::of(&Json::str(after));
         let (target, by) = (target.to_owned(), Editor::Command);
         let edit = Edit { target, at: point.to_string(), after, by, before_sha: None };
-        Envelope { seq, at_ms: 0, address: point.meets.clone(), event: edit.into() }
+        Envelope { seq, at_ms: 0, address: point.target.clone(), event: edit.into() }
     };
     (after + 1..).zip(edits).map(edit).collect()
 }

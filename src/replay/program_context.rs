@@ -1,7 +1,7 @@
-//! What the program of a recorded turn worked on: definitions, results, data, tools, made again by replaying up to it.
+//! Rebuilds the context of a recorded turn's program (definitions, results, data, tools) by replaying up to it.
 //!
-//! In: a recording and a turn. Out: a [`Workplace`], on which other programs can be run in a copy. Nothing leaves it: tools answer from
-//! the recording or not at all. It must never change the recording.
+//! In: a recording and a turn. Out: a [`ProgramContext`], on copies of which other programs can run. It has no effects:
+//! tools return recorded results or fail. It must never change the recording.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -13,24 +13,28 @@ use ptc_core::value::{Json, Value};
 use tokio::sync::Notify;
 
 use super::ports::ProgramWatch;
-use super::{RecordedEdits, RecordedPorts, Recording, ReplayError, carried, input_of, plan_of};
+use super::{RecordedEdits, RecordedPorts, Recording, ReplayError, carry_of, input_of, plan_of};
 use crate::engine::{self, Carry, Input};
 use crate::event::{Address, Envelope, Event};
 use crate::port::{Sink, SinkError};
 use crate::program::{Job, Tools};
 
-/// What a turn's program works on, and what it left.
+/// The context of a turn's program.
 #[derive(Debug, Clone)]
-pub struct Workplace {
+pub struct ProgramContext {
     recording: Arc<Recording>,
-    /// The turn whose program this is; an earlier one when the turn asked for ran none.
+    /// The turn of the program: the given turn or, if that ran none, an earlier one.
     pub turn: Address,
-    /// The program and what it works on.
+    /// The program and its context.
     pub job: Job,
 }
 
-/// The workplace of the last program up to this turn; `None` when its run has run none by then. Replays the session up to it.
-pub async fn workplace(recording: &Arc<Recording>, turn: &Address) -> Result<Option<Workplace>, ReplayError> {
+/// Replays the session up to this turn and returns the context of the last program; `None` when its run has run none so
+/// far.
+pub async fn program_context(
+    recording: &Arc<Recording>,
+    turn: &Address,
+) -> Result<Option<ProgramContext>, ReplayError> {
     let run = turn.run_part();
     let wanted = turn.turn_number().unwrap_or(u32::MAX);
     let found: Arc<Mutex<Option<(Address, Job)>>> = Arc::default();
@@ -46,17 +50,17 @@ pub async fn workplace(recording: &Arc<Recording>, turn: &Address) -> Result<Opt
             }
         }
     });
-    let unheard = Unheard::default();
-    let replayed = replay_until(recording, turn, Some(seen), &unheard);
+    let sink = DiscardSink::default();
+    let replayed = replay_until(recording, turn, Some(seen), &sink);
     tokio::select! {
         result = replayed => result?,
         () = over.notified() => {}
     }
     let found = found.lock().unwrap_or_else(PoisonError::into_inner).take();
-    Ok(found.map(|(turn, job)| Workplace { recording: Arc::clone(recording), turn, job }))
+    Ok(found.map(|(turn, job)| ProgramContext { recording: Arc::clone(recording), turn, job }))
 }
 
-/// Replays the root runs in order, up to the one that holds the turn. Nothing is compared.
+/// Replays the root runs in order up to the one that contains the turn, without comparing events.
 pub(super) async fn replay_until(
     recording: &Arc<Recording>,
     turn: &Address,
@@ -70,7 +74,7 @@ pub(super) async fn replay_until(
         let plan = plan_of(recording, &run)?;
         let ports = RecordedPorts::new(Arc::clone(recording), run.clone(), &edits);
         let ports = watch.iter().fold(ports, |ports, watch| ports.watched_by(Arc::clone(watch)));
-        let input = Input { continues: carried(start, &carries), ..input_of(&run, start) };
+        let input = Input { continues: carry_of(start, &carries), ..input_of(&run, start) };
         let (_, carry) = engine::run_carrying(&plan, input, &ports.with_sink(events)).await;
         if run == turn.root() {
             break;
@@ -80,11 +84,11 @@ pub(super) async fn replay_until(
     Ok(())
 }
 
-/// Nobody compares: the events of the recording are the ones that count.
+/// Sink that discards events; nothing is compared.
 #[derive(Default)]
-pub(super) struct Unheard(Mutex<u64>);
+pub(super) struct DiscardSink(Mutex<u64>);
 
-impl Sink for Unheard {
+impl Sink for DiscardSink {
     fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *last += 1;
@@ -93,18 +97,19 @@ impl Sink for Unheard {
     }
 }
 
-impl Workplace {
-    /// A workplace without a program: data only.
+impl ProgramContext {
+    /// Creates a context without a program.
     pub fn of_data(recording: &Arc<Recording>, turn: &Address, job: Job) -> Self {
         Self { recording: Arc::clone(recording), turn: turn.clone(), job }
     }
 
-    /// Runs another text in the place of the turn's program: the tools answer as they answered the program. Blocks.
+    /// Runs another program in place of the turn's program: tools return the recorded results of the same calls.
+    /// Blocks.
     pub fn run_instead(&self, source: String, stop: &AtomicBool) -> Outcome {
-        Job { source, ..self.job.clone() }.run(&AsThen(self), stop)
+        Job { source, ..self.job.clone() }.run(&ToolsByAddress(self), stop)
     }
 
-    /// What the turn's program left: its definitions and results when it ended well, else what it began with.
+    /// Returns the context after the turn's program: with its definitions and results if it succeeded.
     #[must_use]
     pub fn after(&self, stop: &AtomicBool) -> Self {
         let mut after = self.clone();
@@ -123,27 +128,27 @@ impl Workplace {
         after
     }
 
-    /// Runs a text on this memory and these results: the tools answer what they answered to equal calls of the session. Blocks.
+    /// Runs a program with this memory and history: tools return the recorded results of equal calls. Blocks.
     pub fn run_after(&self, source: String, memory: Memory, history: Vec<Value>, stop: &AtomicBool) -> Outcome {
-        Job { source, memory, history, ..self.job.clone() }.run(&AsEver(&self.recording), stop)
+        Job { source, memory, history, ..self.job.clone() }.run(&ToolsByArguments(&self.recording), stop)
     }
 }
 
-/// Answers of the recording by the place of the call.
-struct AsThen<'a>(&'a Workplace);
+/// Tools that look up recorded results by call address.
+struct ToolsByAddress<'a>(&'a ProgramContext);
 
-impl Tools for AsThen<'_> {
+impl Tools for ToolsByAddress<'_> {
     fn call(&self, at: &CallAddress, tool: &str, _: &Value) -> Result<Value, Failure> {
         let turn = self.0.turn.clone();
         let branch = at.branches.iter().fold(turn, |address, (form, branch)| address.branch(*form, *branch));
-        answer(&self.0.recording, &branch.call(at.call), tool)
+        recorded_result(&self.0.recording, &branch.call(at.call), tool)
     }
 }
 
-/// Answers of the recording by tool and arguments.
-struct AsEver<'a>(&'a Recording);
+/// Tools that look up recorded results by tool and arguments.
+struct ToolsByArguments<'a>(&'a Recording);
 
-impl Tools for AsEver<'_> {
+impl Tools for ToolsByArguments<'_> {
     fn call(&self, _: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
         let args = Json::from(args).to_text();
         let mut calls = self.0.calls_and_questions();
@@ -155,7 +160,7 @@ impl Tools for AsEver<'_> {
             })
         };
         match calls.iter().rev().find(|at| same(at)) {
-            Some(at) => answer(self.0, at, tool),
+            Some(at) => recorded_result(self.0, at, tool),
             None => Err(Failure::Tool(format!(
                 "nothing is called here: tools answer from the recording, and it holds no call of `{tool}` with these arguments"
             ))),
@@ -163,8 +168,8 @@ impl Tools for AsEver<'_> {
     }
 }
 
-/// What the call at this address answered.
-fn answer(recording: &Recording, at: &Address, tool: &str) -> Result<Value, Failure> {
+/// Returns the recorded result of the call at this address.
+fn recorded_result(recording: &Recording, at: &Address, tool: &str) -> Result<Value, Failure> {
     let known = recording.at(at).iter().any(|envelope| match &envelope.event {
         Event::ToolCall(call) => call.name == tool,
         _ => false,
