@@ -12,7 +12,7 @@ use crate::cli::{self, Arguments, Drawing};
 use crate::config::{Config, Folders, process_env};
 use crate::export::Content;
 use crate::session::LAST;
-use crate::tool::Policy;
+use crate::tool::ConsentPolicy;
 use crate::tui::live::Live;
 use crate::tui::scenes::scene;
 use crate::tui::{self, Colours, Setup};
@@ -76,12 +76,12 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
 }
 
 /// Who decides about tools that start a process or leave the machine: the flag, else the person, if there is one.
-fn policy(arguments: &Arguments) -> Policy {
+fn policy(arguments: &Arguments) -> ConsentPolicy {
     let is_attended = arguments.command.is_none() || std::io::stdin().is_terminal();
     match (arguments.allow_tools, is_attended) {
-        (true, _) => Policy::Allow,
-        (false, true) => Policy::Ask,
-        (false, false) => Policy::Refuse,
+        (true, _) => ConsentPolicy::Allow,
+        (false, true) => ConsentPolicy::Ask,
+        (false, false) => ConsentPolicy::Refuse,
     }
 }
 

@@ -1,8 +1,8 @@
-//! Running agents from Rust code: a prompt or a built agent, a model, data, and what came out.
+//! Runs agents from Rust code: a prompt or an agent, a model, data, and the result.
 //!
-//! In: an agent ([`Agent::builder`](crate::agent::Agent::builder), or only its prompt), a model (a closure, a script, an adapter),
-//! a context. Out: a [`Step`](crate::agent::Step), its events while it runs, its view in the words of the core specification. Nothing
-//! here decides about a run: it is the engine's.
+//! In: an agent ([`Agent::builder`](crate::agent::Agent::builder), or only its prompt), a model (a closure, a script,
+//! an adapter), a context. Out: a [`Step`](crate::agent::Step), its events during the run, or its result as
+//! [`Delegated`](crate::agent::Delegated). All decisions about a run are made by the engine.
 //!
 //! ```
 //! use ptc_workbench::agent::{Agent, Mode};
@@ -22,33 +22,34 @@
 
 mod chat;
 mod client;
-mod given;
+mod fanout;
 mod run;
+mod run_data;
 mod stream;
-mod told;
 mod wait;
 
 pub use chat::Chat;
 pub use client::{Object, Question, complete, generate_object, model, model_of};
-pub use given::Given;
 pub use run::Run;
+pub use run_data::RunData;
 pub use stream::Events;
-pub use wait::{Held, Waiting};
+pub use wait::{RunOutcome, WaitingRun};
 
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use crate::agent::{Builder, Mode};
 
-/// A run of an agent, or of a prompt alone: mode `text` then, so that a signature decides between text and JSON.
+/// Creates a run of an agent, or of a prompt alone, which has mode `text` with text or JSON output depending on its
+/// signature.
 ///
-/// The Step that it is awaited for always comes: a failure is in it, also one that kept the run from starting.
+/// Awaiting the run always returns a `Step`: it contains the failure, also of a run that could not start.
 pub fn run(agent: impl Into<Builder>) -> Run {
     Run::of(agent.into())
 }
 
-/// An agent for a task in the form of the core specification: it writes programs until a reply without one answers. The text is no
-/// template. As a tool it stands before the tasks that it gets ([`Builder::delegated`]).
+/// Creates an agent for a task: it writes programs until a reply without a program is the answer. The text is not a
+/// template. As a tool, the agent gets it before each delegated task ([`Builder::delegated`]).
 pub fn task(text: impl Into<String>) -> Builder {
     Builder::default()
         .name("task")

@@ -153,10 +153,10 @@ fn case(entry: &Entry<'_>) -> Result<Case, Problem> {
     let mut case = Case::default();
     for entry in entry.entries()? {
         match entry.key {
-            "name" => case.name = entry.words()?,
+            "name" => case.name = entry.non_blank_text()?,
             "context" => case.context = Some(context(&entry)?),
             "expect" => case.expect = Some(expect(&entry)?),
-            "cassette" => case.cassette = Some(entry.words()?),
+            "cassette" => case.cassette = Some(entry.non_blank_text()?),
             "lenient" => case.lenient = entry.flag()?,
             _ => return Err(entry.unknown(&KEYS)),
         }
@@ -238,7 +238,7 @@ fn expect(entry: &Entry<'_>) -> Result<Expect, Problem> {
 
 /// A reason that runs fail with.
 fn reason(entry: &Entry<'_>) -> Result<String, Problem> {
-    let name = entry.words()?;
+    let name = entry.non_blank_text()?;
     if Reason::from_name(&name).is_some() {
         return Ok(name);
     }

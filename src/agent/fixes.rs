@@ -10,7 +10,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::{Agent, Diagnostic, DraftTexts, Mode, Place};
-use crate::config::document::{self, advised};
+use crate::config::document::{self, suggested_name};
 
 /// One correction: a part of one text that is replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -227,7 +227,7 @@ impl Draft<'_> {
 
     /// The name that the message advises, in the place of the one that is there.
     fn near(&self, finding: &Diagnostic) -> Option<Fix> {
-        let near = advised(&finding.message)?;
+        let near = suggested_name(&finding.message)?;
         let span = finding.span?;
         let text = self.text(finding.place);
         let there = text.get(span.start..span.end)?;

@@ -13,7 +13,7 @@ use ptc_core::value::json::{self, to_json};
 use super::inline::{Source, with_agent};
 use super::{Agent, Mode, SystemPrompt, Tool};
 use crate::config::OPTIONS;
-use crate::config::document::{About, Entry, Key, Names, Problem, Problems, read_table, set};
+use crate::config::document::{Entry, Key, KeyDoc, Names, Problem, Problems, read_table, set};
 use crate::event::Options;
 
 /// Names of the ways to check inputs.
@@ -32,7 +32,7 @@ pub(super) struct Row {
     /// Its name.
     pub(super) name: &'static str,
     /// What the reference says of it.
-    pub(super) about: About,
+    pub(super) about: KeyDoc,
     /// Reads it, replacing what was there.
     read: Read,
     /// Its value in this agent; `None` when there is nothing to write.
@@ -43,19 +43,19 @@ pub(super) struct Row {
 pub(super) const ROWS: &[Row] = &[
     Row {
         name: "name",
-        about: About::Said("text", "the name of the file", "What it is called in sessions and lists."),
-        read: |entry, target, problems| set(&mut target.agent.name, entry.words(), problems),
+        about: KeyDoc::Text("text", "the name of the file", "What it is called in sessions and lists."),
+        read: |entry, target, problems| set(&mut target.agent.name, entry.non_blank_text(), problems),
         write: |agent| Some(Json::str(&agent.name)),
     },
     Row {
         name: "description",
-        about: About::Said("text", "", "What it is for; an agent that calls it as a tool is told so."),
-        read: |entry, target, problems| set(&mut target.agent.description, entry.words().map(Some), problems),
+        about: KeyDoc::Text("text", "", "What it is for; an agent that calls it as a tool is told so."),
+        read: |entry, target, problems| set(&mut target.agent.description, entry.non_blank_text().map(Some), problems),
         write: |agent| agent.description.as_ref().map(Json::str),
     },
     Row {
         name: "mode",
-        about: About::Said(
+        about: KeyDoc::Text(
             "ptc_lisp, json, text, json_loop",
             "ptc_lisp",
             "How the model gets to the answer (docs/modes.md).",
@@ -65,29 +65,29 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "model",
-        about: About::Said(
+        about: KeyDoc::Text(
             "a model",
             "`default_model` of config.toml",
             "An alias, `provider:model`, or `demo`, `sample`, `human`, `recorded:SESSION`.",
         ),
-        read: |entry, target, problems| set(&mut target.agent.model, entry.words().map(Some), problems),
+        read: |entry, target, problems| set(&mut target.agent.model, entry.non_blank_text().map(Some), problems),
         write: |agent| agent.model.as_ref().map(Json::str),
     },
     Row {
         name: "prompt",
-        about: About::Said("template", "", "What the model is to do, with `{{name}}` for inputs."),
+        about: KeyDoc::Text("template", "", "What the model is to do, with `{{name}}` for inputs."),
         read: |entry, target, problems| set(&mut target.agent.prompt, entry.text(), problems),
         write: |agent| Some(Json::str(&agent.prompt)),
     },
     Row {
         name: "signature",
-        about: About::Said("signature", "", "What goes in and out; json mode needs one, or a `schema`."),
+        about: KeyDoc::Text("signature", "", "What goes in and out; json mode needs one, or a `schema`."),
         read: |entry, target, problems| set(&mut target.agent.signature, entry.text().map(Some), problems),
         write: |agent| agent.signature.as_ref().map(Json::str),
     },
     Row {
         name: "schema",
-        about: About::Said(
+        about: KeyDoc::Text(
             "JSON Schema",
             "",
             "A schema of its own for the answer, in the place of the signature's output: a table, JSON text, or `\"@file\"`.",
@@ -99,7 +99,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "max_turns",
-        about: About::Limit(&limits::MAX_TURNS),
+        about: KeyDoc::Limit(&limits::MAX_TURNS),
         read: |entry, target, problems| {
             let turns = entry.limit(&limits::MAX_TURNS);
             set(&mut target.agent.max_turns, turns.map(|turns| u32::try_from(turns).unwrap_or(u32::MAX)), problems);
@@ -108,7 +108,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "mission_timeout_ms",
-        about: About::Limit(&limits::MISSION_TIMEOUT),
+        about: KeyDoc::Limit(&limits::MISSION_TIMEOUT),
         read: |entry, target, problems| {
             let limit = entry.limit(&limits::MISSION_TIMEOUT);
             set(&mut target.agent.mission_timeout_ms, limit.map(Some), problems);
@@ -117,7 +117,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "token_limit",
-        about: About::Limit(&limits::TOKEN_LIMIT),
+        about: KeyDoc::Limit(&limits::TOKEN_LIMIT),
         read: |entry, target, problems| {
             set(&mut target.agent.token_limit, entry.limit(&limits::TOKEN_LIMIT).map(Some), problems);
         },
@@ -125,7 +125,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "recovery",
-        about: About::Said(
+        about: KeyDoc::Text(
             "strict, standard, lenient",
             "standard; strict in json_loop",
             "How far broken JSON of a reply may be repaired (docs/reference.md lists the repairs).",
@@ -141,7 +141,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "signature_validation",
-        about: About::Said(
+        about: KeyDoc::Text(
             "enabled, warn_only, strict, disabled",
             "enabled",
             "How the context is checked against the parameters: `warn_only` runs in spite of errors, `strict` converts nothing, `disabled` checks nothing.",
@@ -153,7 +153,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "cache",
-        about: About::Said(
+        about: KeyDoc::Text(
             "true or false",
             "false",
             "Asks the service to keep the beginning of the prompt in its cache.",
@@ -163,13 +163,13 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "system_prompt",
-        about: About::Said("text or table", "", "Text in the place of the mode's own, or a table of parts."),
+        about: KeyDoc::Text("text or table", "", "Text in the place of the mode's own, or a table of parts."),
         read: read_system_prompt,
         write: write_system_prompt,
     },
     Row {
         name: "model_options",
-        about: About::Said("table", "", "Options that are sent to the model."),
+        about: KeyDoc::Text("table", "", "Options that are sent to the model."),
         read: |entry, target, problems| {
             target.agent.model_options = Options::default();
             read_table(entry, OPTIONS, &mut target.agent.model_options, problems);
@@ -178,7 +178,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "context",
-        about: About::Said(
+        about: KeyDoc::Text(
             "table or JSON text",
             "",
             "The inputs by the names of the parameters; JSON text for what TOML cannot say (null, integers beyond 64 bits).",
@@ -188,25 +188,25 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "field_descriptions",
-        about: About::Said("table of texts", "", "What fields of the answer mean; they stand in the schema."),
+        about: KeyDoc::Text("table of texts", "", "What fields of the answer mean; they stand in the schema."),
         read: |entry, target, problems| set(&mut target.agent.field_descriptions, entry.text_table(), problems),
         write: |agent| text_table(&agent.field_descriptions),
     },
     Row {
         name: "context_descriptions",
-        about: About::Said("table of texts", "", "What inputs mean, for programs."),
+        about: KeyDoc::Text("table of texts", "", "What inputs mean, for programs."),
         read: |entry, target, problems| set(&mut target.agent.context_descriptions, entry.text_table(), problems),
         write: |agent| text_table(&agent.context_descriptions),
     },
     Row {
         name: "tools",
-        about: About::Said("tables", "", "Its tools, one section `[tools.NAME]` each."),
+        about: KeyDoc::Text("tables", "", "Its tools, one section `[tools.NAME]` each."),
         read: read_tools,
         write: write_tools,
     },
     Row {
         name: "modes",
-        about: About::Said(
+        about: KeyDoc::Text(
             "tables",
             "",
             "What is different in another mode: sections `[modes.NAME]` with any of these keys but `mode` and `modes`.",
@@ -291,7 +291,7 @@ fn text_table(rows: &[(String, String)]) -> Option<Json> {
 pub(super) const SYSTEM_PROMPT: &[Key<SystemPrompt>] = &[
     Key {
         name: "replace",
-        about: About::Said(
+        about: KeyDoc::Text(
             "text",
             "",
             "In the place of the whole text of the mode; `system_prompt = \"…\"` is the same.",
@@ -300,22 +300,22 @@ pub(super) const SYSTEM_PROMPT: &[Key<SystemPrompt>] = &[
     },
     Key {
         name: "prefix",
-        about: About::Said("text", "", "Before the text of the mode."),
+        about: KeyDoc::Text("text", "", "Before the text of the mode."),
         read: |entry, prompt, problems| set(&mut prompt.prefix, entry.text().map(Some), problems),
     },
     Key {
         name: "language_spec",
-        about: About::Said("full, none, or any text", "full", "In the place of the card of PTC-Lisp."),
+        about: KeyDoc::Text("full, none, or any text", "full", "In the place of the card of PTC-Lisp."),
         read: |entry, prompt, problems| set(&mut prompt.language_spec, entry.text().map(Some), problems),
     },
     Key {
         name: "output_format",
-        about: About::Said("text", "", "In `ptc_lisp`: in the place of what is said about the format of a reply."),
+        about: KeyDoc::Text("text", "", "In `ptc_lisp`: in the place of what is said about the format of a reply."),
         read: |entry, prompt, problems| set(&mut prompt.output_format, entry.text().map(Some), problems),
     },
     Key {
         name: "suffix",
-        about: About::Said("text", "", "Behind the text of the mode."),
+        about: KeyDoc::Text("text", "", "Behind the text of the mode."),
         read: |entry, prompt, problems| set(&mut prompt.suffix, entry.text().map(Some), problems),
     },
 ];

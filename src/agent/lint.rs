@@ -89,7 +89,7 @@ fn finding(reason: Reason, span: Option<Span>, message: String, certain: bool) -
 /// Arguments that do not fit the parameters of their tool.
 fn misfit(call: &ToolUse, tools: &[Tool]) -> Option<Diagnostic> {
     let tool = tools.iter().find(|tool| *tool.name == *call.tool)?;
-    let wrong = tool.fits(call.args.as_deref()?).err()?;
+    let wrong = tool.check_known_args(call.args.as_deref()?).err()?;
     let reason = Reason::from_name(&wrong.reason).unwrap_or(Reason::InvalidToolArgs);
     Some(finding(reason, Some(call.span), wrong.message, call.certain))
 }

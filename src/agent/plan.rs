@@ -144,7 +144,7 @@ impl Plan {
     /// Does the agent behind a tool keep names that start with `_` from models?
     pub fn hides_results_of(&self, tool: &Tool) -> bool {
         match tool.kind {
-            Kind::Itself => self.hides(),
+            Kind::SelfAgent => self.hides(),
             _ => self.child(&tool.name).is_some_and(|child| child.hides()),
         }
     }

@@ -11,7 +11,7 @@ use super::settings::wrong;
 use super::{Agent, Diagnostic};
 use crate::config::document::advice;
 use crate::program::expression;
-use crate::program::path::{self, Step};
+use crate::program::path::{self, PathStep};
 
 /// A reference to a part of the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,12 +85,12 @@ fn key(name: &str) -> String {
 }
 
 /// Why a path leads out of a type; nothing where the type does not say what is inside. (The depth is that of the path.)
-fn outside(ty: &Type, steps: &[Step<'_>]) -> Option<String> {
+fn outside(ty: &Type, steps: &[PathStep<'_>]) -> Option<String> {
     let (step, rest) = steps.split_first()?;
     match (step, ty.base()) {
         (_, Type::Any | Type::Map) => None,
         (_, Type::Record { fields, .. }) if fields.is_empty() => None,
-        (Step::Key(name), Type::Record { fields, .. }) => {
+        (PathStep::Key(name), Type::Record { fields, .. }) => {
             let same = |field: &&ptc_core::signature::Field| underscored(&field.name) == underscored(name);
             if let Some(field) = fields.iter().find(same) {
                 return outside(&field.ty, rest);
@@ -98,12 +98,14 @@ fn outside(ty: &Type, steps: &[Step<'_>]) -> Option<String> {
             let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
             Some(format!("the answer declares no `{name}` there{}", advice(name, &known)))
         }
-        (Step::Index(_) | Step::Every, Type::List(item)) => outside(item, rest),
-        (Step::Key(name), Type::List(_)) => {
+        (PathStep::Index(_) | PathStep::Every, Type::List(item)) => outside(item, rest),
+        (PathStep::Key(name), Type::List(_)) => {
             Some(format!("a list stands before `{name}`; write [0] or [*] between them"))
         }
-        (Step::Index(_) | Step::Every, _) => Some("there is no list for its [ ]".to_owned()),
-        (Step::Key(name), other) => Some(format!("nothing is inside {}, where `{name}` is looked for", other.render())),
+        (PathStep::Index(_) | PathStep::Every, _) => Some("there is no list for its [ ]".to_owned()),
+        (PathStep::Key(name), other) => {
+            Some(format!("nothing is inside {}, where `{name}` is looked for", other.render()))
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use ptc_core::value::Json;
 
 use super::file::from_table;
 use super::{Agent, Diagnostic, Mode, Place, Plan, Tool as Declared};
-use crate::tool::{Builtin, DELEGATE, Kind, LLM_QUERY, Returns, Tool, answered_by};
+use crate::tool::{Builtin, DELEGATE, Kind, LLM_QUERY, Returns, Tool, answer_signature};
 
 type Children = Vec<(String, Arc<Plan>)>;
 
@@ -23,7 +23,7 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
     let mut tools: Vec<Tool> = Vec::new();
     // Declarations in json mode are refused as a whole.
     for declared in agent.tools.iter().filter(|_| agent.mode != Mode::Json) {
-        match Tool::declared(&declared.name, &declared.definition) {
+        match Tool::from_table(&declared.name, &declared.definition) {
             Ok(tool) => tools.push(completed(tool)),
             Err(wrong) => findings.extend(wrong.into_iter().map(|(key, message)| {
                 let key = if key.is_empty() { String::new() } else { format!(".{key}") };
@@ -37,7 +37,7 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
     check_names(agent, &tools, findings);
     let mut children = Children::new();
     for tool in &mut tools {
-        if matches!(tool.kind, Kind::Itself) {
+        if matches!(tool.kind, Kind::SelfAgent) {
             if agent.signature.is_none() {
                 let message = format!("the agent calls itself as `{}`, so that it needs a signature", tool.name);
                 findings.push(note(&format!("tools.{}", tool.name), message));
@@ -114,7 +114,7 @@ fn added(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<Tool> {
         match item.as_str() {
             // One word of the source documents stands for both.
             Some("grep") => names.extend(["grep".to_owned(), "grep-n".to_owned()]),
-            Some(name) if Builtin::named(name).is_some() => names.push(name.to_owned()),
+            Some(name) if Builtin::from_name(name).is_some() => names.push(name.to_owned()),
             _ => {
                 let near = crate::config::document::advice(
                     item.as_str().unwrap_or_default(),
@@ -127,7 +127,7 @@ fn added(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<Tool> {
     if agent.asks("llm_query") {
         names.push(LLM_QUERY.to_owned());
     }
-    let declared = |name: &str| Tool::declared(name, &Json::empty().with("kind", Json::str("builtin"))).ok();
+    let declared = |name: &str| Tool::from_table(name, &Json::empty().with("kind", Json::str("builtin"))).ok();
     names.iter().filter_map(|name| declared(name)).map(completed).collect()
 }
 
@@ -182,7 +182,8 @@ fn asked(agent: &Agent, tool: &Tool, table: &Json) -> Agent {
         model: text("model").filter(|model| model != "caller"),
         prompt: text("prompt").unwrap_or_default(),
         // What was wrong with it was said when the tool was read.
-        signature: answered_by(tool.signature_text.as_deref(), text("json_signature").as_deref()).unwrap_or_default(),
+        signature: answer_signature(tool.signature_text.as_deref(), text("json_signature").as_deref())
+            .unwrap_or_default(),
         field_descriptions: descriptions(table),
         max_turns,
         tools,

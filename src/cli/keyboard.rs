@@ -20,7 +20,7 @@ pub(super) fn ask(asked: Asked) {
     match asked.question.gate {
         None => tell(&format!("[your reply for {at}; end it with a line that holds only {END}]")),
         Some(gate) => {
-            tell(&format!("[{}]", gate.says()));
+            tell(&format!("[{}]", gate.prompt()));
             tell(&format!(
                 "[at {at}: write the text that goes on, ended by a line that holds only {END}; that line alone changes nothing]"
             ));

@@ -6,7 +6,7 @@ use serde_with::skip_serializing_none;
 
 use super::arguments::ModelsFlags;
 use super::{UsageError, exit, out, out_json, safe_line};
-use crate::config::{Catalog, Facts};
+use crate::config::{Catalog, ModelFacts};
 use crate::workbench::format::{Marks, SIGNS, WORDS, plural};
 use crate::workbench::{ModelLine, ModelState, ProviderLine, ServerLine, Workbench};
 
@@ -147,7 +147,7 @@ fn said(server: &ServerLine) -> String {
 }
 
 /// Context and price where they are known, as in `1000000 tokens, 2/10 per million · `.
-fn sizes(facts: &Facts) -> String {
+fn sizes(facts: &ModelFacts) -> String {
     let context = facts.context.map(|tokens| format!("{tokens} tokens"));
     let price = facts.price.map(|price| format!("{}/{} per million", price.input, price.output));
     let known: Vec<String> = context.into_iter().chain(price).collect();

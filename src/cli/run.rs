@@ -180,18 +180,18 @@ pub(super) async fn stop_on_signal(stop: Stop) {
         use tokio::signal::unix::{SignalKind, signal};
         match signal(SignalKind::terminate()) {
             Ok(mut terminated) => tokio::select! {
-                _ = interrupted => stop.by_person(),
+                _ = interrupted => stop.by_user(),
                 _ = terminated.recv() => stop.now(Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::Signal }),
             },
             Err(_) => {
                 if interrupted.await.is_ok() {
-                    stop.by_person();
+                    stop.by_user();
                 }
             }
         }
     }
     #[cfg(not(unix))]
     if interrupted.await.is_ok() {
-        stop.by_person();
+        stop.by_user();
     }
 }

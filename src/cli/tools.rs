@@ -214,7 +214,7 @@ fn notes(plan: &Plan, tool: &Tool) -> String {
         child.map(|child| format!("an agent in mode {} of at most {} turns", child.agent.mode, child.agent.max_turns)),
         tool.cache.then(|| "equal calls are answered from memory".to_owned()),
         tool.is_effectful().then(|| "may change something outside".to_owned()),
-        tool.most_ms().map(|ms| format!("{ms} ms at most")),
+        tool.max_ms().map(|ms| format!("{ms} ms at most")),
     ];
     notes.into_iter().flatten().fold(String::new(), |all, note| all + " · " + &note)
 }
@@ -230,7 +230,7 @@ fn tool_json<'a>(plan: &'a Plan, state: &'a ToolState) -> ToolJson<'a> {
         native: tool.is_native(),
         cache: tool.cache,
         effectful: tool.is_effectful(),
-        timeout_ms: tool.most_ms(),
+        timeout_ms: tool.max_ms(),
         provider: ToolSchema { description: None, ..tool.schema() },
         definition: state.definition.as_deref(),
         allowed: state.definition.as_ref().map(|_| state.allowed),

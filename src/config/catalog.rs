@@ -1,6 +1,7 @@
-//! What is known of models before they are asked: sizes, prices, how schemas travel. One dated table in `assets/catalog.toml`.
+//! Known properties of models: sizes, prices, schema methods. A dated table in `assets/catalog.toml`.
 //!
-//! In: a provider's name and a model's id there. Out: what the table says. What it does not say is unknown, never guessed.
+//! In: a provider's name and a model's id there. Out: the properties in the table. Missing ones are unknown, never
+//! guessed.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -13,17 +14,17 @@ use crate::event::{Price, StructuredBy};
 
 const TABLE: &str = include_str!("../../assets/catalog.toml");
 
-/// What is known of a model.
+/// Known properties of a model.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-pub struct Facts {
-    /// Tokens that fit into its context.
+pub struct ModelFacts {
+    /// Context size in tokens.
     pub context: Option<u64>,
-    /// The most tokens it may answer with.
+    /// Maximum output tokens.
     pub max_output: Option<u64>,
-    /// The strongest way in which it takes a schema, where it is not the strongest of its protocol.
+    /// The strongest schema method, if it is not the strongest of its protocol.
     pub structured_output: Option<StructuredBy>,
-    /// Schemas must be strict.
+    /// True if schemas must be strict.
     #[serde(skip)]
     pub strict: bool,
     /// Price per million tokens.
@@ -34,7 +35,7 @@ pub struct Facts {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalog {
-    /// The day of its prices.
+    /// Date of its prices.
     pub date: String,
     providers: HashMap<String, Service>,
     models: HashMap<String, HashMap<String, Row>>,
@@ -58,18 +59,18 @@ struct Row {
 }
 
 impl Catalog {
-    /// The shipped table.
+    /// Returns the shipped table.
     pub fn shipped() -> &'static Self {
         static READ: OnceLock<Catalog> = OnceLock::new();
-        // A test reads it: a table that cannot be read is never shipped.
+        // A test parses it, so the default is never used.
         READ.get_or_init(|| toml::from_str(TABLE).unwrap_or_default())
     }
 
-    /// What is known of a provider's model.
-    pub fn facts(&self, provider: &str, id: &str) -> Facts {
+    /// Returns the known properties of a provider's model.
+    pub fn facts(&self, provider: &str, id: &str) -> ModelFacts {
         let service = self.providers.get(provider).copied().unwrap_or_default();
         let row = self.models.get(provider).and_then(|models| models.get(id)).copied().unwrap_or_default();
-        Facts {
+        ModelFacts {
             structured_output: row.structured_output.or(service.structured_output),
             strict: service.strict,
             context: row.context,
@@ -80,11 +81,11 @@ impl Catalog {
 }
 
 impl Config {
-    /// What is known of a provider's model; the configuration's own words for it come first.
-    pub fn facts(&self, provider: &str, id: &str) -> Facts {
+    /// Returns the known properties of a provider's model; values of the configuration take precedence.
+    pub fn facts(&self, provider: &str, id: &str) -> ModelFacts {
         let facts = Catalog::shipped().facts(provider, id);
         let own = self.models.iter().filter(|model| model.provider == provider && model.id == id);
-        own.fold(facts, |facts, model| Facts {
+        own.fold(facts, |facts, model| ModelFacts {
             context: model.context.or(facts.context),
             price: model.price.or(facts.price),
             ..facts
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shipped_table_is_read_and_sensible() {
+    fn the_shipped_table_is_valid() {
         let table: Catalog = toml::from_str(TABLE).unwrap();
         assert!(table.date.parse::<jiff::civil::Date>().is_ok(), "{}", table.date);
         assert!(table.models.values().map(HashMap::len).sum::<usize>() > 100);
@@ -108,10 +109,10 @@ mod tests {
     }
 
     #[test]
-    fn what_the_table_does_not_say_is_unknown() {
+    fn missing_properties_are_unknown() {
         let table = Catalog::shipped();
-        assert_eq!(table.facts("local", "m"), Facts::default());
-        assert_eq!(table.facts("openai", "no-such-model"), Facts { strict: true, ..Facts::default() });
+        assert_eq!(table.facts("local", "m"), ModelFacts::default());
+        assert_eq!(table.facts("openai", "no-such-model"), ModelFacts { strict: true, ..ModelFacts::default() });
         assert_eq!(table.facts("deepseek", "any").structured_output, Some(StructuredBy::JsonObject));
     }
 

@@ -1,71 +1,72 @@
-//! Resolving what a developer wrote for a model: a built-in one, an alias, or `provider:model`.
+//! Resolves a model name: a built-in model, an alias, or `provider:model`.
 //!
-//! In: text. Out: a [`ModelChoice`] as plain data; nothing is opened, no key is read. Errors name the nearest known model.
+//! In: text. Out: a [`ModelChoice`] as plain data; no connection is opened and no key is read. Errors suggest the
+//! nearest known model.
 
 use ptc_core::reasons::Reason;
 
 use super::document::advice;
 use super::model::RESERVED;
-use super::{Config, ConfigError, Facts, KeySource, ModelEntry, Protocol, Timeouts};
+use super::{Config, ConfigError, KeySource, ModelEntry, ModelFacts, Protocol, Timeouts};
 use crate::event::{Options, Price, StructuredBy};
 
-/// A model that was asked for.
+/// A resolved model name.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelChoice {
     /// The shipped recordings.
     Demo,
-    /// Generated answers, with the settings after the colon (`missing_field,seed=7,every`), which the model itself reads.
+    /// Generated answers, with the settings after the colon (`missing_field,seed=7,every`), parsed by the model itself.
     Sample(String),
-    /// The developer.
+    /// The user.
     Human,
-    /// The recording of a session, by path, id, prefix or `last`.
+    /// A recorded session, by path, id, prefix or `last`.
     Recorded(String),
     /// A provider's model.
     Http(Box<HttpModel>),
 }
 
-/// Everything needed to reach a provider's model.
+/// Everything needed to call a provider's model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpModel {
-    /// What the developer wrote.
+    /// The name as given.
     pub alias: String,
     /// The provider's name.
     pub provider: String,
     /// The model's id there.
     pub id: String,
-    /// The protocol spoken there.
+    /// The protocol.
     pub kind: Protocol,
     /// The protocol's version.
     pub version: Option<String>,
-    /// What the table of models knows of it.
-    pub known: Facts,
-    /// Tokens that fit into its context, when the configuration says so.
+    /// Its known properties.
+    pub known: ModelFacts,
+    /// Context size in tokens, if configured.
     pub context: Option<u64>,
-    /// Where the protocol starts, without a slash at the end.
+    /// Base URL of the API, without a trailing slash.
     pub base_url: String,
-    /// Where the key comes from.
+    /// Source of the key.
     pub key: Option<KeySource>,
-    /// Headers sent with every request.
+    /// Headers of every request.
     pub headers: Vec<(String, String)>,
-    /// How a schema travels; `None` = found out.
+    /// Method for sending schemas; `None`: detected.
     pub structured_output: Option<StructuredBy>,
     /// Price per million tokens, when known.
     pub price: Option<Price>,
-    /// The model that is asked when this one cannot answer.
+    /// The model to use when this one fails.
     pub fallback: Option<String>,
-    /// Answers are read while they arrive.
+    /// True if replies are streamed.
     pub stream: bool,
-    /// Options sent unless the agent has others.
+    /// Options unless the agent sets them.
     pub options: Options,
-    /// How often a call is tried.
+    /// Maximum attempts per call.
     pub max_attempts: u32,
-    /// How long the provider may take.
+    /// Timeouts of the provider.
     pub timeouts: Timeouts,
 }
 
 impl Config {
-    /// The model that `text` names: `demo`, `sample[:fault,seed=7,every]`, `human`, `recorded:SESSION`, an alias, or
-    /// `provider:model`. Errors: `llm_required` for nothing, `llm_not_found` for anything else.
+    /// Resolves `demo`, `sample[:fault,seed=7,every]`, `human`, `recorded:SESSION`, an alias, or `provider:model`.
+    /// Errors: `llm_required` for an empty name, `llm_not_found` for an unknown one.
     pub fn resolve_model(&self, text: &str) -> Result<ModelChoice, ConfigError> {
         let text = text.trim();
         if text.is_empty() {
@@ -80,14 +81,14 @@ impl Config {
                 "demo" => Ok(ModelChoice::Demo),
                 "sample" => Ok(ModelChoice::Sample(String::new())),
                 "human" => Ok(ModelChoice::Human),
-                "recorded" => Err(not_found("write the recording's session, as in `recorded:last`")),
+                "recorded" => Err(not_found("write the session to use, as in `recorded:last`")),
                 _ => Err(self.unknown(text)),
             },
             Some(("sample", options)) => Ok(ModelChoice::Sample(options.trim().to_owned())),
             Some(("recorded", session)) if !session.trim().is_empty() => {
                 Ok(ModelChoice::Recorded(session.trim().to_owned()))
             }
-            Some(("recorded", _)) => Err(not_found("write the recording's session, as in `recorded:last`")),
+            Some(("recorded", _)) => Err(not_found("write the session to use, as in `recorded:last`")),
             Some((name @ ("demo" | "human"), _)) => Err(not_found(format!("`{name}` takes nothing after a colon"))),
             Some((provider, id)) => self.at_provider(text, provider, id),
         }
@@ -100,7 +101,7 @@ impl Config {
             near if near.contains("did you mean") => near,
             _ => "; write an alias or `provider:model`".to_owned(),
         };
-        not_found(format!("no model `{text}`{near} (`ptc-workbench models` lists what can be used)"))
+        not_found(format!("no model `{text}`{near} (`ptc-workbench models` lists usable models)"))
     }
 
     fn at_provider(&self, text: &str, provider: &str, id: &str) -> Result<ModelChoice, ConfigError> {
@@ -118,10 +119,7 @@ impl Config {
 
     fn http(&self, text: &str, model: ModelEntry) -> Result<ModelChoice, ConfigError> {
         let Some(provider) = self.provider(&model.provider) else {
-            return Err(not_found(format!(
-                "the model `{text}` names the provider `{}`, which is not known",
-                model.provider
-            )));
+            return Err(not_found(format!("the model `{text}` has the unknown provider `{}`", model.provider)));
         };
         let known = self.facts(&provider.name, &model.id);
         Ok(ModelChoice::Http(Box::new(HttpModel {

@@ -1,24 +1,24 @@
-//! How many colours a terminal shows.
+//! Number of colours of a terminal.
 //!
-//! In: the environment. Out: a level. It never asks the terminal.
+//! In: the environment. Out: a level. It does not query the terminal.
 
 use super::Env;
 
-/// How many colours there are.
+/// Number of colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColourLevel {
-    /// None: `NO_COLOR` or `--no-color`, or a terminal that only shows lines.
+    /// No colours: `NO_COLOR`, `--no-color` or a dumb terminal.
     None,
-    /// The sixteen named ones.
+    /// The sixteen named colours.
     Sixteen,
-    /// A table of 256.
+    /// A palette of 256.
     Table,
-    /// All of them.
+    /// 24-bit colours.
     True,
 }
 
 impl ColourLevel {
-    /// The level that the variables of a process tell. `NO_COLOR` counts when it is not empty.
+    /// Returns the level according to the environment. `NO_COLOR` counts when it is not empty.
     pub fn of(env: Env<'_>) -> Self {
         let value = |name| env(name).unwrap_or_default();
         let term = value("TERM");

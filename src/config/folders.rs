@@ -1,29 +1,30 @@
-//! Where files lie: configuration, sessions, drafts, logs. Only paths are made here; whoever writes creates the folder.
+//! Paths of the program's folders: configuration, sessions, drafts, logs. Folders are created by the code that writes
+//! to them.
 
 use std::path::{Path, PathBuf};
 
 /// The folders in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
-    /// `config.toml` lies here.
+    /// Folder of `config.toml`.
     pub config_dir: PathBuf,
-    /// Session files, and beside them folders for marks, matrix and drafts.
+    /// Session files, with subfolders for matrix and drafts.
     pub sessions_dir: PathBuf,
     /// Drafts.
     pub drafts_dir: PathBuf,
-    /// What is known of tools: definitions that may always be called, lists of servers.
+    /// Data about tools: granted definitions, lists of servers.
     pub tools_dir: PathBuf,
     /// Log files.
     pub logs_dir: PathBuf,
-    /// What the program remembers of its own use, such as that the tour was seen.
+    /// State of the program itself, for example whether the tour was shown.
     pub state_dir: PathBuf,
-    /// Where a session goes that can no longer be written where it began.
+    /// Fallback folder for sessions that can no longer be written to their own folder.
     pub spare_dir: PathBuf,
 }
 
 impl Folders {
-    /// The platform's folders; `sessions` replaces the one of the sessions. Where the platform has no home folder for this user,
-    /// everything lies in `.ptc-workbench` in the current one.
+    /// Returns the platform's folders; `sessions` replaces the session folder. Without a home folder, everything is in
+    /// `.ptc-workbench` in the current folder.
     pub fn new(sessions: Option<&Path>) -> Self {
         let (config, data) = directories::ProjectDirs::from("", "", "ptc-workbench").map_or_else(
             || (PathBuf::from(".ptc-workbench"), PathBuf::from(".ptc-workbench")),
@@ -32,13 +33,13 @@ impl Folders {
         Self::at(config, &data, sessions)
     }
 
-    /// The same with another folder for sessions that can no longer be written where they began.
+    /// Replaces the fallback folder for sessions.
     #[must_use]
     pub fn with_spare(self, spare: Option<&Path>) -> Self {
         Self { spare_dir: spare.map_or(self.spare_dir, Path::to_owned), ..self }
     }
 
-    /// The same below given folders.
+    /// Uses these base folders.
     pub fn at(config_dir: PathBuf, data_dir: &Path, sessions: Option<&Path>) -> Self {
         let sessions_dir = sessions.map_or_else(|| data_dir.join("sessions"), Path::to_owned);
         Self {

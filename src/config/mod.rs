@@ -1,7 +1,7 @@
-//! The configuration: built-in tables, then the developer's file; folders; and the reading of TOML documents that agent files share.
+//! The configuration: built-in tables and the user's file; folders; and the TOML documents that agent files share.
 //!
-//! In: `config.toml`, the environment. Out: one [`Config`] that resolves model names. It never holds the value of an API key: only
-//! the name of a variable or a file.
+//! In: `config.toml`, the environment. Out: a [`Config`] that resolves model names. It contains names of variables and
+//! files, never the value of an API key.
 
 mod catalog;
 mod choice;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use ptc_core::limits;
 use ptc_core::reasons::Reason;
 
-pub use catalog::{Catalog, Facts};
+pub use catalog::{Catalog, ModelFacts};
 pub use choice::{HttpModel, ModelChoice};
 pub use colours::ColourLevel;
 pub use folders::Folders;
@@ -28,11 +28,11 @@ pub use model::ModelEntry;
 pub use options::{OPTIONS, options_over};
 pub use provider::{KeySource, Protocol, Provider, Timeouts};
 pub(crate) use secret::is_plain_secret;
-pub use secret::speaks_of_a_secret;
+pub use secret::is_secret_name;
 pub use server::ServerEntry;
 
-use document::{About, Entry, FileError, Key, KeyTable, Problem, Problems, key_table, read_table, set};
-use provider::Start;
+use document::{Entry, FileError, Key, KeyDoc, KeyTable, Problem, Problems, key_table, read_table, set};
+use provider::BaseFolders;
 
 /// Looks up an environment variable.
 pub type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -42,35 +42,35 @@ pub fn process_env(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Everything that is configured.
+/// The configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The model of agents that name none.
+    /// The model of agents without one.
     pub default_model: String,
     /// Providers; built-in ones first.
     pub providers: Vec<Provider>,
     /// Aliases of models; built-in ones first.
     pub models: Vec<ModelEntry>,
-    /// How often a model call is tried: limit `max_attempts`.
+    /// Limit `max_attempts` of a model call.
     pub max_attempts: u32,
-    /// Servers of tools.
+    /// MCP servers.
     pub servers: Vec<ServerEntry>,
-    /// How the interface looks and is used.
+    /// Settings of the interface.
     pub interface: Interface,
-    /// Keys of the interface: action and its chords.
+    /// Key bindings: action and its chords.
     pub keys: Vec<(String, Vec<String>)>,
-    /// The file that was read.
+    /// The configuration file.
     pub file: Option<PathBuf>,
 }
 
-/// How the interface looks and is used: `[interface]`.
+/// Settings of the interface: `[interface]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// The name of the theme: a built-in one, or a file in the folder `themes` beside the configuration.
+    /// Name of the theme: a built-in one, or a file in the folder `themes` next to the configuration.
     pub theme: String,
-    /// Is the mouse taken from the terminal?
+    /// True if the program captures the mouse.
     pub mouse: bool,
-    /// Is everything told line by line (`--plain`)? `None` = when the environment says so.
+    /// True for line-by-line output (`--plain`); `None`: depends on the environment.
     pub plain: Option<bool>,
 }
 
@@ -80,16 +80,16 @@ impl Default for Interface {
     }
 }
 
-/// What is wrong with the configuration, or with a model's name.
+/// An error in the configuration, or in a model's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigError {
-    /// The file cannot be used.
+    /// Error in the file.
     File(FileError),
-    /// A model cannot be used.
+    /// Unusable model.
     Model {
         /// Stable reason.
         reason: Reason,
-        /// What is wrong and what to do.
+        /// The problem and what to do next.
         message: String,
     },
 }
@@ -111,10 +111,10 @@ impl From<FileError> for ConfigError {
     }
 }
 
-/// What a configuration file is read into.
+/// The target of reading a configuration file.
 struct Target {
     config: Config,
-    start: Start,
+    start: BaseFolders,
 }
 
 const BUILT_IN: &str = include_str!("../../assets/models.toml");
@@ -122,56 +122,56 @@ const BUILT_IN: &str = include_str!("../../assets/models.toml");
 const KEYS: &[Key<Target>] = &[
     Key {
         name: "default_model",
-        about: About::Said(
+        about: KeyDoc::Text(
             "a model",
             "demo",
-            "The model of agents that name none: an alias, `provider:model`, or a built-in one.",
+            "The model of agents without one: an alias, `provider:model`, or a built-in one.",
         ),
-        read: |entry, target, problems| set(&mut target.config.default_model, entry.words(), problems),
+        read: |entry, target, problems| set(&mut target.config.default_model, entry.non_blank_text(), problems),
     },
     Key {
         name: "providers",
-        about: About::Said(
+        about: KeyDoc::Text(
             "tables",
             "",
-            "Servers and services that have models, one section each; a section of a built-in name changes the keys that it has.",
+            "Model services, one section each; a section with the name of a built-in one overrides its keys.",
         ),
         read: read_providers,
     },
     Key {
         name: "models",
-        about: About::Said(
+        about: KeyDoc::Text(
             "tables",
             "",
-            "Aliases of models, one section each; built-in ones are changed in the same way.",
+            "Model aliases, one section each; built-in ones are overridden in the same way.",
         ),
         read: read_models,
     },
     Key {
         name: "retry",
-        about: About::Said("table", "", "How often a model is asked."),
+        about: KeyDoc::Text("table", "", "Retries of model calls."),
         read: |entry, target, problems| read_table(entry, RETRY, &mut target.config, problems),
     },
     Key {
         name: "interface",
-        about: About::Said("table", "", "How the workbench looks."),
+        about: KeyDoc::Text("table", "", "Appearance of the workbench."),
         read: |entry, target, problems| read_table(entry, INTERFACE, &mut target.config.interface, problems),
     },
     Key {
         name: "keys",
-        about: About::Said(
+        about: KeyDoc::Text(
             "table of lists of texts",
             "",
-            "Keys of the workbench, by the id of the action (docs/keys.md): `\"run.start\" = [\"f5\", \"alt-r\"]`.",
+            "Key bindings of the workbench, by action id (docs/keys.md): `\"run.start\" = [\"f5\", \"alt-r\"]`.",
         ),
         read: read_keys,
     },
-    Key { name: "mcp", about: About::Said("tables", "", "Servers of tools, one section each."), read: read_servers },
+    Key { name: "mcp", about: KeyDoc::Text("tables", "", "MCP servers, one section each."), read: read_servers },
 ];
 
 const RETRY: &[Key<Config>] = &[Key {
     name: "max_attempts",
-    about: About::Limit(&limits::MODEL_ATTEMPTS),
+    about: KeyDoc::Limit(&limits::MODEL_ATTEMPTS),
     read: |entry, config, problems| {
         let attempts = entry.limit(&limits::MODEL_ATTEMPTS).map(|attempts| u32::try_from(attempts).unwrap_or(u32::MAX));
         set(&mut config.max_attempts, attempts, problems);
@@ -181,30 +181,30 @@ const RETRY: &[Key<Config>] = &[Key {
 const INTERFACE: &[Key<Interface>] = &[
     Key {
         name: "theme",
-        about: About::Said(
+        about: KeyDoc::Text(
             "name of a theme",
             "ansi",
-            "A theme of docs/themes.md, or the name of a file in the folder `themes` beside `config.toml`.",
+            "A theme of docs/themes.md, or the name of a file in the folder `themes` next to `config.toml`.",
         ),
-        read: |entry, interface, problems| set(&mut interface.theme, entry.words(), problems),
+        read: |entry, interface, problems| set(&mut interface.theme, entry.non_blank_text(), problems),
     },
     Key {
         name: "mouse",
-        about: About::Said("true or false", "true", "The mouse is taken from the terminal."),
+        about: KeyDoc::Text("true or false", "true", "Whether the workbench captures the mouse."),
         read: |entry, interface, problems| set(&mut interface.mouse, entry.flag(), problems),
     },
     Key {
         name: "plain",
-        about: About::Said(
+        about: KeyDoc::Text(
             "true or false",
-            "as the environment says",
-            "The linear face: words and lines instead of a screen, as with `--plain`.",
+            "depends on the environment",
+            "Line-by-line output instead of a full screen, as with `--plain`.",
         ),
         read: |entry, interface, problems| set(&mut interface.plain, entry.flag().map(Some), problems),
     },
 ];
 
-/// Everything that can be written into the file, for the reference.
+/// Returns the documentation of the file.
 pub fn reference() -> Vec<KeyTable> {
     let [models, price] = model::tables();
     vec![
@@ -219,7 +219,8 @@ pub fn reference() -> Vec<KeyTable> {
 }
 
 impl Config {
-    /// The built-in tables and then the file at `path`; without a path the one in the configuration folder, if it is there.
+    /// Reads the built-in tables and the file at `path`; without a path, the file in the configuration folder if it
+    /// exists.
     pub fn load(path: Option<&Path>, folders: &Folders, env: Env<'_>) -> Result<Self, ConfigError> {
         let usual = folders.config_dir.join("config.toml");
         let path = match path {
@@ -232,7 +233,7 @@ impl Config {
         Ok(Self { file: Some(path.to_owned()), ..Self::from_toml(&text, &file, env)? })
     }
 
-    /// The built-in tables alone.
+    /// Reads the built-in tables only.
     pub fn built_in() -> Result<Self, FileError> {
         let empty = Self {
             default_model: "demo".to_owned(),
@@ -247,7 +248,8 @@ impl Config {
         empty.read_onto(BUILT_IN, "assets/models.toml", &|_| None)
     }
 
-    /// The built-in tables and then this text. `file` is its name for messages, and its folder is where key files start from.
+    /// Reads the built-in tables and this text. `file` is its name in messages; its folder is the base of relative key
+    /// files.
     pub fn from_toml(text: &str, file: &str, env: Env<'_>) -> Result<Self, FileError> {
         Self::built_in()?.read_onto(text, file, env)
     }
@@ -256,7 +258,7 @@ impl Config {
         let mut problems = Problems::default();
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
         let home = env("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        let mut target = Target { config: self, start: Start { folder: folder.to_owned(), home } };
+        let mut target = Target { config: self, start: BaseFolders { folder: folder.to_owned(), home } };
         if let Some(document) = problems.take(document::parse(text)) {
             read_table(&Entry::root(&document), KEYS, &mut target, &mut problems);
             target.config.check(&Entry::root(&document), &mut problems);
@@ -264,7 +266,7 @@ impl Config {
         problems.or_first(target.config, file, text)
     }
 
-    /// What can only be judged when everything is read: do the models' providers exist?
+    /// Checks that require the whole file: whether the providers of all models exist.
     fn check(&self, document: &Entry<'_>, problems: &mut Problems) {
         let Some(models) = document.json.get("models").and_then(|models| models.members()) else { return };
         for member in models {
@@ -276,12 +278,12 @@ impl Config {
         }
     }
 
-    /// The provider of this name.
+    /// Returns the provider of this name.
     pub fn provider(&self, name: &str) -> Option<&Provider> {
         self.providers.iter().find(|provider| provider.name == name)
     }
 
-    /// The model of this alias.
+    /// Returns the model of this alias.
     pub fn model(&self, alias: &str) -> Option<&ModelEntry> {
         self.models.iter().find(|model| model.alias == alias)
     }
@@ -291,7 +293,7 @@ fn read_providers(entry: &Entry<'_>, target: &mut Target, problems: &mut Problem
     for entry in problems.take(entry.entries()).unwrap_or_default() {
         let known = target.config.provider(entry.key).cloned();
         let provider = provider::read(&entry, known, &target.start, problems);
-        place(&mut target.config.providers, provider, |provider| &provider.name);
+        insert_or_replace(&mut target.config.providers, provider, |provider| &provider.name);
     }
 }
 
@@ -299,19 +301,19 @@ fn read_models(entry: &Entry<'_>, target: &mut Target, problems: &mut Problems) 
     for entry in problems.take(entry.entries()).unwrap_or_default() {
         let known = target.config.model(entry.key).cloned();
         let model = model::read(&entry, known, problems);
-        place(&mut target.config.models, model, |model| &model.alias);
+        insert_or_replace(&mut target.config.models, model, |model| &model.alias);
     }
 }
 
 fn read_servers(entry: &Entry<'_>, target: &mut Target, problems: &mut Problems) {
     for entry in problems.take(entry.entries()).unwrap_or_default() {
         let server = server::read(&entry, problems);
-        place(&mut target.config.servers, server, |server| &server.name);
+        insert_or_replace(&mut target.config.servers, server, |server| &server.name);
     }
 }
 
 /// Replaces the row of the same name, or adds one.
-fn place<T>(rows: &mut Vec<T>, row: T, name: fn(&T) -> &str) {
+fn insert_or_replace<T>(rows: &mut Vec<T>, row: T, name: fn(&T) -> &str) {
     match rows.iter_mut().find(|have| name(have) == name(&row)) {
         Some(have) => *have = row,
         None => rows.push(row),
@@ -321,7 +323,7 @@ fn place<T>(rows: &mut Vec<T>, row: T, name: fn(&T) -> &str) {
 fn read_keys(entry: &Entry<'_>, target: &mut Target, problems: &mut Problems) {
     for entry in problems.take(entry.entries()).unwrap_or_default() {
         if let Some(chords) = problems.take(entry.texts()) {
-            place(&mut target.config.keys, (entry.key.to_owned(), chords), |(action, _)| action);
+            insert_or_replace(&mut target.config.keys, (entry.key.to_owned(), chords), |(action, _)| action);
         }
     }
 }

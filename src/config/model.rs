@@ -1,34 +1,34 @@
-//! Aliases of models: which provider, which id there, how schemas travel, prices, options.
+//! Model aliases: provider, id there, schema method, prices, options.
 
 use super::OPTIONS;
-use super::document::{About, Entry, Key, KeyTable, Names, Problem, Problems, key_table, read_table, set};
+use super::document::{Entry, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
 use crate::event::{Options, Price, StructuredBy};
 
-/// A model with a short name.
+/// A model with an alias.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelEntry {
-    /// Its short name.
+    /// Its alias.
     pub alias: String,
     /// Its provider's name.
     pub provider: String,
     /// Its id at the provider.
     pub id: String,
-    /// How a schema travels to it; `None` = found out.
+    /// Method for sending schemas; `None`: detected.
     pub structured_output: Option<StructuredBy>,
     /// Price per million tokens, when known.
     pub price: Option<Price>,
-    /// Tokens that fit into its context.
+    /// Context size in tokens.
     pub context: Option<u64>,
-    /// The model that is asked when this one cannot answer.
+    /// The model to use when this one fails.
     pub fallback: Option<String>,
-    /// Answers are read while they arrive.
+    /// True if replies are streamed.
     pub stream: bool,
-    /// Options sent unless the agent has others.
+    /// Options unless the agent sets them.
     pub options: Options,
 }
 
 impl ModelEntry {
-    /// A model of which only the names are known.
+    /// Creates an entry with names only.
     pub(super) fn bare(alias: &str, provider: &str, id: &str) -> Self {
         Self {
             alias: alias.to_owned(),
@@ -44,7 +44,7 @@ impl ModelEntry {
     }
 }
 
-/// Names that are not aliases.
+/// Names that cannot be aliases.
 pub(super) const RESERVED: [&str; 4] = ["demo", "sample", "human", "recorded"];
 
 const STRUCTURED: [(&str, Option<StructuredBy>); 5] = [
@@ -58,77 +58,69 @@ const STRUCTURED: [(&str, Option<StructuredBy>); 5] = [
 const KEYS: &[Key<ModelEntry>] = &[
     Key {
         name: "provider",
-        about: About::Said(
-            "name of a provider",
-            "",
-            "Needed: where the model is, a built-in provider or a section `[providers.NAME]`.",
-        ),
-        read: |entry, model, problems| set(&mut model.provider, entry.words(), problems),
+        about: KeyDoc::Text("name of a provider", "", "Required: a built-in provider or a section `[providers.NAME]`."),
+        read: |entry, model, problems| set(&mut model.provider, entry.non_blank_text(), problems),
     },
     Key {
         name: "id",
-        about: About::Said("text", "", "Needed: what the provider calls it."),
-        read: |entry, model, problems| set(&mut model.id, entry.words(), problems),
+        about: KeyDoc::Text("text", "", "Required: its id at the provider."),
+        read: |entry, model, problems| set(&mut model.id, entry.non_blank_text(), problems),
     },
     Key {
         name: "structured_output",
-        about: About::Said(
+        about: KeyDoc::Text(
             "auto, json_schema, tool, json_object, prompt",
             "auto",
-            "How a schema travels (docs/structured-output.md); `auto` takes the strongest way that the server accepts.",
+            "How schemas are sent (docs/structured-output.md); `auto` uses the strongest method that the server accepts.",
         ),
         read: |entry, model, problems| set(&mut model.structured_output, structured(entry), problems),
     },
     Key {
         name: "price",
-        about: About::Said(
+        about: KeyDoc::Text(
             "{ input, output, cached_input, cache_write }",
             "",
-            "Price per million tokens, input and output needed; without it that of the shipped table, where the model is in it.",
+            "Price per million tokens, with at least input and output; the default is the price in the shipped table.",
         ),
         read: read_price,
     },
     Key {
         name: "context",
-        about: About::Said("whole number", "", "Tokens that fit into its context."),
+        about: KeyDoc::Text("whole number", "", "Context size in tokens."),
         read: |entry, model, problems| set(&mut model.context, entry.count().map(Some), problems),
     },
     Key {
         name: "fallback",
-        about: About::Said(
+        about: KeyDoc::Text(
             "a model",
             "",
-            "The model that is asked when this one cannot answer: an alias or `provider:model`. One that cannot be used is left out, with a warning.",
+            "The model to use when this one fails: an alias or `provider:model`. An unusable one is ignored with a warning.",
         ),
-        read: |entry, model, problems| set(&mut model.fallback, entry.words().map(Some), problems),
+        read: |entry, model, problems| set(&mut model.fallback, entry.non_blank_text().map(Some), problems),
     },
     Key {
         name: "stream",
-        about: About::Said("true or false", "true", "Replies are read while they arrive."),
+        about: KeyDoc::Text("true or false", "true", "Whether replies are streamed."),
         read: |entry, model, problems| set(&mut model.stream, entry.flag(), problems),
     },
     Key {
         name: "temperature",
-        about: About::Said(
-            "number from 0",
-            "",
-            "The model option of agent files, for agents that have none of their own.",
-        ),
+        about: KeyDoc::Text("number from 0", "", "The model option of agent files, for agents that do not set it."),
         read: read_option,
     },
-    Key { name: "max_tokens", about: About::Said("whole number from 1", "", "The same."), read: read_option },
-    Key { name: "top_p", about: About::Said("number from 0 to 1", "", "The same."), read: read_option },
-    Key { name: "stop", about: About::Said("list of texts", "", "The same."), read: read_option },
-    Key { name: "seed", about: About::Said("whole number", "", "The same."), read: read_option },
-    Key { name: "reasoning", about: About::Said("text", "", "The same."), read: read_option },
+    Key { name: "max_tokens", about: KeyDoc::Text("whole number from 1", "", "The same."), read: read_option },
+    Key { name: "top_p", about: KeyDoc::Text("number from 0 to 1", "", "The same."), read: read_option },
+    Key { name: "stop", about: KeyDoc::Text("list of texts", "", "The same."), read: read_option },
+    Key { name: "seed", about: KeyDoc::Text("whole number", "", "The same."), read: read_option },
+    Key { name: "reasoning", about: KeyDoc::Text("text", "", "The same."), read: read_option },
 ];
 
-/// The tables of a model for the reference.
+/// Returns the documentation of a model's tables.
 pub(super) fn tables() -> [KeyTable; 2] {
     [key_table("[models.NAME]", KEYS), key_table("price of [models.NAME]", PRICE)]
 }
 
-/// Reads a section `[models.x]`; keys that it does not name keep the values of `known`.
+/// Reads a section `[models.NAME]`; keys that it does not set keep the values of `known`.
 pub(super) fn read(entry: &Entry<'_>, known: Option<ModelEntry>, problems: &mut Problems) -> ModelEntry {
     if RESERVED.contains(&entry.key) || entry.key.contains(':') {
         let message = format!("`{}` cannot be an alias: it already names a model; choose another name", entry.key);
@@ -150,7 +142,7 @@ fn structured(entry: &Entry<'_>) -> Result<Option<StructuredBy>, Problem> {
     entry.named(&Names { what: "structured_output", rows: &STRUCTURED })
 }
 
-/// One of the model options; their own table knows how to read it.
+/// Reads one of the model options with the reader of their own table.
 fn read_option(entry: &Entry<'_>, model: &mut ModelEntry, problems: &mut Problems) {
     if let Some(key) = OPTIONS.iter().find(|key| key.name == entry.key) {
         (key.read)(entry, &mut model.options, problems);
@@ -160,22 +152,22 @@ fn read_option(entry: &Entry<'_>, model: &mut ModelEntry, problems: &mut Problem
 const PRICE: &[Key<Price>] = &[
     Key {
         name: "input",
-        about: About::Said("number from 0", "", "Needed: a million tokens that are sent."),
+        about: KeyDoc::Text("number from 0", "", "Required: a million input tokens."),
         read: |entry, price, problems| set(&mut price.input, entry.amount(), problems),
     },
     Key {
         name: "output",
-        about: About::Said("number from 0", "", "Needed: a million tokens of replies."),
+        about: KeyDoc::Text("number from 0", "", "Required: a million output tokens."),
         read: |entry, price, problems| set(&mut price.output, entry.amount(), problems),
     },
     Key {
         name: "cached_input",
-        about: About::Said("number from 0", "", "A million tokens that the service read from its cache."),
+        about: KeyDoc::Text("number from 0", "", "A million input tokens read from the cache."),
         read: |entry, price, problems| set(&mut price.cached_input, entry.amount().map(Some), problems),
     },
     Key {
         name: "cache_write",
-        about: About::Said("number from 0", "", "A million tokens that the service wrote into its cache."),
+        about: KeyDoc::Text("number from 0", "", "A million input tokens written to the cache."),
         read: |entry, price, problems| set(&mut price.cache_write, entry.amount().map(Some), problems),
     },
 ];

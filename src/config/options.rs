@@ -1,47 +1,39 @@
-//! The keys of model options: the same in `[model_options]` of an agent file and in `[models.x]` of the configuration.
+//! Model options: the same keys in `[model_options]` of an agent file and in `[models.NAME]` of the configuration.
 
-use super::document::{About, Entry, Key, Problem, set};
+use super::document::{Entry, Key, KeyDoc, Problem, set};
 use crate::event::Options;
 
 /// The options of a model: `[model_options]` of an agent, or keys of a model in the configuration.
 pub const OPTIONS: &[Key<Options>] = &[
     Key {
         name: "temperature",
-        about: About::Said(
-            "number from 0",
-            "",
-            "How freely the model chooses its words; what a service allows differs.",
-        ),
+        about: KeyDoc::Text("number from 0", "", "Sampling temperature; the allowed range depends on the service."),
         read: |entry, options, problems| set(&mut options.temperature, entry.amount().map(Some), problems),
     },
     Key {
         name: "max_tokens",
-        about: About::Said("whole number from 1", "", "Tokens that a reply may have at most."),
+        about: KeyDoc::Text("whole number from 1", "", "Maximum tokens of a reply."),
         read: |entry, options, problems| set(&mut options.max_tokens, at_least_one(entry).map(Some), problems),
     },
     Key {
         name: "top_p",
-        about: About::Said("number from 0 to 1", "", "The share of likely words that the model chooses among."),
+        about: KeyDoc::Text("number from 0 to 1", "", "Nucleus sampling: the probability mass to sample from."),
         read: |entry, options, problems| set(&mut options.top_p, share(entry).map(Some), problems),
     },
     Key {
         name: "stop",
-        about: About::Said("list of texts", "", "Texts at which a reply ends."),
+        about: KeyDoc::Text("list of texts", "", "Texts that end a reply."),
         read: |entry, options, problems| set(&mut options.stop, entry.texts(), problems),
     },
     Key {
         name: "seed",
-        about: About::Said("whole number", "", "For services that repeat themselves with the same seed."),
+        about: KeyDoc::Text("whole number", "", "Seed, for services with reproducible sampling."),
         read: |entry, options, problems| set(&mut options.seed, entry.count().map(Some), problems),
     },
     Key {
         name: "reasoning",
-        about: About::Said(
-            "text",
-            "",
-            "How much a reasoning model thinks, in the service's own words: `low`, `medium`, `high`.",
-        ),
-        read: |entry, options, problems| set(&mut options.reasoning, entry.words().map(Some), problems),
+        about: KeyDoc::Text("text", "", "Reasoning effort in the terms of the service: `low`, `medium`, `high`."),
+        read: |entry, options, problems| set(&mut options.reasoning, entry.non_blank_text().map(Some), problems),
     },
 ];
 
@@ -58,7 +50,7 @@ fn share(entry: &Entry<'_>) -> Result<f64, Problem> {
     Ok(share)
 }
 
-/// The options of an agent, and where it has none those of its model.
+/// Returns the options of an agent, with those of its model as defaults.
 pub fn options_over(agent: &Options, model: &Options) -> Options {
     Options {
         temperature: agent.temperature.or(model.temperature),

@@ -1,31 +1,32 @@
-//! Providers: where a model is reached, by which protocol, with which key.
+//! Providers: base URL, protocol and key of a model service.
 //!
-//! In: a section `[providers.x]`, which may change a built-in one. Out: a [`Provider`]. A key written out in the file is refused.
+//! In: a section `[providers.NAME]`, which may change a built-in one. Out: a [`Provider`]. A key in the file itself is
+//! refused.
 
 use std::path::PathBuf;
 
 use ptc_core::limits::{CONCURRENT_REQUESTS, CONNECT_TIME, FIRST_BYTE_TIME, Limit, SILENCE_TIME};
 
-use super::document::{About, Entry, Key, KeyTable, Names, Problem, Problems, key_table, read_table, set};
+use super::document::{Entry, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
 use super::is_plain_secret;
 
 /// A wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// Chat completions as `OpenAI` made them; many servers speak it.
+    /// Chat completions as defined by `OpenAI` and implemented by many servers.
     OpenAi,
-    /// Anthropic's messages.
+    /// Anthropic's Messages API.
     Anthropic,
-    /// Google's generateContent.
+    /// Google's generateContent API.
     Gemini,
-    /// Ollama's own.
+    /// Ollama's native API.
     Ollama,
 }
 
 impl Protocol {
     const ALL: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama];
 
-    /// The name in files.
+    /// Returns the name in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -41,23 +42,23 @@ impl Protocol {
 pub struct Provider {
     /// Its name.
     pub name: String,
-    /// The protocol it speaks.
+    /// Its protocol.
     pub kind: Protocol,
-    /// The protocol's version, for protocols that have several.
+    /// Version of the protocol, for protocols with several.
     pub version: Option<String>,
-    /// Where its protocol starts, without a slash at the end.
+    /// Base URL of the API, without a trailing slash.
     pub base_url: String,
-    /// Where its key comes from; `None` for servers without keys.
+    /// Source of its key; `None` for servers without keys.
     pub key: Option<KeySource>,
-    /// Headers sent with every request.
+    /// Headers of every request.
     pub headers: Vec<(String, String)>,
     /// Limit `concurrent_requests`.
     pub concurrent_requests: u32,
-    /// How long it may take.
+    /// Its timeouts.
     pub timeouts: Timeouts,
 }
 
-/// How long to wait for a provider, in ms.
+/// Timeouts in ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Timeouts {
     /// Limit `connect_ms`.
@@ -75,12 +76,12 @@ impl Default for Timeouts {
     }
 }
 
-/// Where an API key comes from; its value is read when a run needs it.
+/// Source of an API key; the value is read when a run needs it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum KeySource {
     /// An environment variable.
     Env(String),
-    /// A file that holds nothing else.
+    /// A file that contains nothing but the key.
     File(PathBuf),
 }
 
@@ -88,19 +89,19 @@ pub enum KeySource {
 struct Target {
     provider: Provider,
     keys: Vec<KeySource>,
-    start: Start,
+    start: BaseFolders,
 }
 
-/// Where the files that a configuration names start from.
+/// Base folders of the files named in a configuration.
 #[derive(Debug, Clone)]
-pub(super) struct Start {
-    /// The configuration's folder, for relative paths.
+pub(super) struct BaseFolders {
+    /// Folder of the configuration, for relative paths.
     pub(super) folder: PathBuf,
-    /// The home folder, for `~/`.
+    /// Home folder, for `~/`.
     pub(super) home: Option<PathBuf>,
 }
 
-impl Start {
+impl BaseFolders {
     fn place(&self, text: &str) -> PathBuf {
         match (text.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
@@ -112,56 +113,52 @@ impl Start {
 const KEYS: &[Key<Target>] = &[
     Key {
         name: "kind",
-        about: About::Said(
+        about: KeyDoc::Text(
             "openai, anthropic, gemini, ollama",
             "",
-            "Needed: the protocol that is spoken there. `openai` is chat completions, which many servers speak.",
+            "Required: the protocol. `openai` is chat completions, which many servers implement.",
         ),
         read: |entry, target, problems| set(&mut target.provider.kind, kind(entry), problems),
     },
     Key {
         name: "base_url",
-        about: About::Said("address", "", "Needed: where the protocol starts, as `http://127.0.0.1:8080/v1`."),
+        about: KeyDoc::Text("address", "", "Required: the base URL, such as `http://127.0.0.1:8080/v1`."),
         read: |entry, target, problems| set(&mut target.provider.base_url, url(entry), problems),
     },
     Key {
         name: "version",
-        about: About::Said("text", "", "The version of the protocol, where it has several."),
+        about: KeyDoc::Text("text", "", "Version of the protocol, if it has several."),
         read: |entry, target, problems| set(&mut target.provider.version, version(entry).map(Some), problems),
     },
     Key {
         name: "api_key_env",
-        about: About::Said(
+        about: KeyDoc::Text(
             "name of a variable",
             "",
-            "The variable of the environment that holds the key. Servers without keys have neither this nor `api_key_file`.",
+            "The environment variable that contains the key. Servers without keys need neither this nor `api_key_file`.",
         ),
-        read: |entry, target, problems| target.keys.extend(problems.take(entry.words()).map(KeySource::Env)),
+        read: |entry, target, problems| target.keys.extend(problems.take(entry.non_blank_text()).map(KeySource::Env)),
     },
     Key {
         name: "api_key_file",
-        about: About::Said(
+        about: KeyDoc::Text(
             "file",
             "",
-            "A file that holds the key and nothing else; relative names start at the folder of `config.toml`, `~/` at the home folder.",
+            "A file that contains nothing but the key; relative to the folder of `config.toml`, or to the home folder with `~/`.",
         ),
         read: |entry, target, problems| {
-            let file = problems.take(entry.words()).map(|text| target.start.place(&text));
+            let file = problems.take(entry.non_blank_text()).map(|text| target.start.place(&text));
             target.keys.extend(file.map(KeySource::File));
         },
     },
     Key {
         name: "headers",
-        about: About::Said(
-            "table of texts",
-            "",
-            "Headers of every request; `${NAME}` is a variable of the environment.",
-        ),
+        about: KeyDoc::Text("table of texts", "", "Headers of every request; `${NAME}` is an environment variable."),
         read: |entry, target, problems| set(&mut target.provider.headers, headers(entry), problems),
     },
     Key {
         name: CONCURRENT_REQUESTS.name,
-        about: About::Limit(&CONCURRENT_REQUESTS),
+        about: KeyDoc::Limit(&CONCURRENT_REQUESTS),
         read: |entry, target, problems| {
             let count = entry.limit(&CONCURRENT_REQUESTS).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
             set(&mut target.provider.concurrent_requests, count, problems);
@@ -169,34 +166,39 @@ const KEYS: &[Key<Target>] = &[
     },
     Key {
         name: CONNECT_TIME.name,
-        about: About::Limit(&CONNECT_TIME),
+        about: KeyDoc::Limit(&CONNECT_TIME),
         read: |entry, target, problems| {
             set(&mut target.provider.timeouts.connect_ms, entry.limit(&CONNECT_TIME), problems);
         },
     },
     Key {
         name: FIRST_BYTE_TIME.name,
-        about: About::Limit(&FIRST_BYTE_TIME),
+        about: KeyDoc::Limit(&FIRST_BYTE_TIME),
         read: |entry, target, problems| {
             set(&mut target.provider.timeouts.first_byte_ms, entry.limit(&FIRST_BYTE_TIME), problems);
         },
     },
     Key {
         name: SILENCE_TIME.name,
-        about: About::Limit(&SILENCE_TIME),
+        about: KeyDoc::Limit(&SILENCE_TIME),
         read: |entry, target, problems| {
             set(&mut target.provider.timeouts.silence_ms, entry.limit(&SILENCE_TIME), problems);
         },
     },
 ];
 
-/// The table of a provider for the reference.
+/// Returns the documentation of a provider's table.
 pub(super) fn table() -> KeyTable {
     key_table("[providers.NAME]", KEYS)
 }
 
-/// Reads a section; keys that it does not name keep the values of `known`.
-pub(super) fn read(entry: &Entry<'_>, known: Option<Provider>, start: &Start, problems: &mut Problems) -> Provider {
+/// Reads a section; keys that it does not set keep the values of `known`.
+pub(super) fn read(
+    entry: &Entry<'_>,
+    known: Option<Provider>,
+    start: &BaseFolders,
+    problems: &mut Problems,
+) -> Provider {
     if known.is_none() {
         for name in ["kind", "base_url"] {
             if entry.json.members().is_some() && entry.json.get(name).is_none() {
@@ -216,7 +218,7 @@ pub(super) fn read(entry: &Entry<'_>, known: Option<Provider>, start: &Start, pr
     });
     let mut target = Target { provider, keys: Vec::new(), start: start.clone() };
     match entry.json.get("api_key") {
-        Some(_) => problems.push(literal(entry)),
+        Some(_) => problems.push(refuse_literal_key(entry)),
         None => read_table(entry, KEYS, &mut target, problems),
     }
     if target.keys.len() > 1 {
@@ -229,13 +231,13 @@ pub(super) fn read(entry: &Entry<'_>, known: Option<Provider>, start: &Start, pr
     target.provider
 }
 
-/// The refusal of a key in the file; it must not repeat the key.
-fn literal(entry: &Entry<'_>) -> Problem {
+/// Returns the error for a key in the file; it must not contain the key.
+fn refuse_literal_key(entry: &Entry<'_>) -> Problem {
     let members = entry.json.members().unwrap_or_default();
     let span = members.iter().find(|member| member.key == "api_key").map_or(entry.key_span, |member| member.key_span);
     let variable = format!("{}_API_KEY", entry.key.to_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_"));
     let message = format!(
-        "keys do not stand in this file: set an environment variable and write `api_key_env = \"{variable}\"`, \
+        "keys must not be in this file: set an environment variable and write `api_key_env = \"{variable}\"`, \
          or keep the key in a file of its own and write `api_key_file = \"PATH\"`"
     );
     Problem { key: format!("{}.api_key", entry.path), span, message }
@@ -247,7 +249,7 @@ fn kind(entry: &Entry<'_>) -> Result<Protocol, Problem> {
 }
 
 fn url(entry: &Entry<'_>) -> Result<String, Problem> {
-    let text = entry.words()?;
+    let text = entry.non_blank_text()?;
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     match rest {
         Some(rest) if !rest.is_empty() && !rest.contains(char::is_whitespace) => {
@@ -257,9 +259,9 @@ fn url(entry: &Entry<'_>) -> Result<String, Problem> {
     }
 }
 
-/// A version goes into a header or an address as it is.
+/// The version becomes part of a header or URL, so only plain characters are valid.
 fn version(entry: &Entry<'_>) -> Result<String, Problem> {
-    let text = entry.words()?;
+    let text = entry.non_blank_text()?;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
     if text.chars().all(plain) { Ok(text) } else { Err(entry.expected("a version, such as \"2023-06-01\"")) }
 }

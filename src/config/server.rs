@@ -1,69 +1,57 @@
-//! Servers of tools: sections `[mcp.NAME]`.
+//! MCP servers: sections `[mcp.NAME]`.
 //!
-//! In: a section. Out: how the server is started or reached. Only names of variables stand here, never a key.
+//! In: a section. Out: how to start or reach the server. It contains names of variables, never keys.
 
 use ptc_core::value::Json;
 
-use super::document::{About, Entry, Key, KeyTable, Problem, Problems, key_table, read_table, set};
+use super::document::{Entry, Key, KeyDoc, KeyTable, Problem, Problems, key_table, read_table, set};
 
-/// A server whose tools agents may name.
+/// A server whose tools agents may use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServerEntry {
     /// Its name.
     pub name: String,
-    /// The program that is the server, and its arguments; empty for one that is reached by an address.
+    /// The server's program and its arguments; empty for a server with a URL.
     pub command: Vec<String>,
-    /// The folder of the program.
+    /// Working folder of the program.
     pub folder: Option<String>,
-    /// Names of variables of the environment that the program gets beside the usual ones.
+    /// Names of additional environment variables for the program.
     pub env: Vec<String>,
-    /// The address of a server over HTTP.
+    /// URL of an HTTP server.
     pub url: Option<String>,
-    /// Headers that are sent there; `${NAME}` stands for a variable of the environment.
+    /// Headers of its requests; `${NAME}` is an environment variable.
     pub headers: Vec<(String, String)>,
 }
 
 const KEYS: &[Key<ServerEntry>] = &[
     Key {
         name: "command",
-        about: About::Said(
-            "list of texts",
-            "",
-            "The program that is the server, and its arguments; either this or `url`.",
-        ),
+        about: KeyDoc::Text("list of texts", "", "The server's program and its arguments; either this or `url`."),
         read: |entry, server, problems| set(&mut server.command, entry.texts(), problems),
     },
     Key {
         name: "folder",
-        about: About::Said("folder", "", "Where the program runs; the workbench's own folder without it."),
-        read: |entry, server, problems| set(&mut server.folder, entry.words().map(Some), problems),
+        about: KeyDoc::Text("folder", "", "Working folder of the program; by default that of the workbench."),
+        read: |entry, server, problems| set(&mut server.folder, entry.non_blank_text().map(Some), problems),
     },
     Key {
         name: "env",
-        about: About::Said(
-            "list of names",
-            "",
-            "Variables of the environment that the program gets beside the usual ones.",
-        ),
+        about: KeyDoc::Text("list of names", "", "Additional environment variables that the program gets."),
         read: |entry, server, problems| set(&mut server.env, entry.texts(), problems),
     },
     Key {
         name: "url",
-        about: About::Said("address", "", "Where a server over HTTP is."),
-        read: |entry, server, problems| set(&mut server.url, entry.words().map(Some), problems),
+        about: KeyDoc::Text("address", "", "URL of an HTTP server."),
+        read: |entry, server, problems| set(&mut server.url, entry.non_blank_text().map(Some), problems),
     },
     Key {
         name: "headers",
-        about: About::Said(
-            "table of texts",
-            "",
-            "Headers that are sent there; `${NAME}` is a variable of the environment.",
-        ),
+        about: KeyDoc::Text("table of texts", "", "Headers of its requests; `${NAME}` is an environment variable."),
         read: |entry, server, problems| set(&mut server.headers, entry.text_table(), problems),
     },
 ];
 
-/// The table of a server for the reference.
+/// Returns the documentation of a server's table.
 pub(super) fn table() -> KeyTable {
     key_table("[mcp.NAME]", KEYS)
 }
@@ -72,14 +60,14 @@ pub(super) fn read(entry: &Entry<'_>, problems: &mut Problems) -> ServerEntry {
     let mut server = ServerEntry { name: entry.key.to_owned(), ..ServerEntry::default() };
     read_table(entry, KEYS, &mut server, problems);
     if server.command.is_empty() == server.url.is_none() {
-        let message = format!("[mcp.{}] needs either `command` (the program that is the server) or `url`", server.name);
+        let message = format!("[mcp.{}] needs either `command` (the server's program) or `url`", server.name);
         problems.push(Problem { message, ..entry.problem("") });
     }
     server
 }
 
 impl ServerEntry {
-    /// How it is started or reached, as the keys of a tool.
+    /// Returns how to start or reach it, as keys of a tool.
     pub fn keys(&self) -> Vec<(&'static str, Json)> {
         let texts = |texts: &[String]| Json::list(texts.iter().map(Json::str));
         let mut keys = Vec::new();

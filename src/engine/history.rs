@@ -151,7 +151,7 @@ impl RecordedCall {
             (CallStatus::Cancelled, ..) => Err(Failure::Cancelled),
             (_, Some(result), _) => Ok(result.value()),
             (_, None, Some(error)) => Err(Failure::Error(error.clone())),
-            (_, None, None) => Err(Failure::said("the recording does not say how the call ended")),
+            (_, None, None) => Err(Failure::from_message("the recording does not say how the call ended")),
         })
     }
 }

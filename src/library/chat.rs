@@ -1,32 +1,32 @@
-//! A conversation: an agent that is told message after message and knows what was said and defined before.
+//! A conversation: an agent that receives message after message and keeps history and definitions.
 
 use super::Run;
 use crate::agent::{Builder, Step};
 use crate::engine::Carry;
 use crate::event::Address;
 
-/// An agent in a conversation.
+/// A conversation with an agent.
 #[derive(Clone)]
 pub struct Chat {
     run: Run,
-    said: usize,
+    count: usize,
     last: Option<(Address, Carry)>,
 }
 
 impl Chat {
-    /// A conversation with the agent of this run; its model and everything else stay the same.
+    /// Starts a conversation with the agent of this run, which also determines the model and all settings.
     pub fn new(run: Run) -> Self {
-        Self { run, said: 0, last: None }
+        Self { run, count: 0, last: None }
     }
 
-    /// Says a message: a run whose mission it is. A failed run is forgotten: the next message continues the one before it.
+    /// Sends a message as a new run. After a failed run, the next message continues the last successful one.
     pub async fn say(&mut self, message: impl Into<String>) -> Step {
         let mut run = self.run.clone().with(|agent: Builder| agent.message(message));
-        run.address = Address::run(self.said);
+        run.address = Address::run(self.count);
         run.continues.clone_from(&self.last);
         let address = run.address.clone();
         let (step, carry) = run.carrying().await;
-        self.said += 1;
+        self.count += 1;
         if step.is_ok() {
             self.last = Some((address, carry));
         }

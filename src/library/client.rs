@@ -1,6 +1,7 @@
-//! Models without agents: one from its alias in one line, a text from it, an object that fits a schema.
+//! Models without agents: a model from its alias, a text from it, or an object that conforms to a schema.
 //!
-//! In: a name as in `--model`, messages, a schema. Out: a model, its reply, a checked object. One question each; no turns, no feedback.
+//! In: a name as for `--model`, messages, a schema. Out: a model, its reply, a validated object. One request each; no
+//! turns, no feedback.
 
 use std::sync::Arc;
 
@@ -16,11 +17,11 @@ use crate::model::{
     self, Adapter, Call, ErrorClass, Finish, Message, Model, ModelError, Reply, Request, Sample, WithFallback,
 };
 
-/// Events of a reply that may wait until they are thrown away.
+/// Queue length for reply events, which are discarded.
 const QUEUE: usize = 64;
 
-/// The model of a name: an alias of the configuration, `provider:model`, or `sample`. The configuration is the one of the program:
-/// the built-in tables and the user's own file. Errors: an unknown name, a key that is missing.
+/// Returns the model of a name: an alias of the configuration, `provider:model`, or `sample`. Uses the built-in tables
+/// and the user's configuration file. Errors: an unknown name, a missing key.
 ///
 /// ```
 /// use ptc_workbench::library::{model, run};
@@ -38,7 +39,7 @@ pub fn model(name: &str) -> Result<Arc<dyn Model>, ModelError> {
     model_of(&config, name)
 }
 
-/// The same with a configuration of its own.
+/// The same with another configuration.
 pub fn model_of(config: &Config, name: &str) -> Result<Arc<dyn Model>, ModelError> {
     let not_found = |message: String| ModelError::new(ErrorClass::NotFound, message);
     match config.resolve_model(name).map_err(|error| not_found(error.to_string()))? {
@@ -48,13 +49,13 @@ pub fn model_of(config: &Config, name: &str) -> Result<Arc<dyn Model>, ModelErro
             let Some(second) = fallback else { return Ok(first) };
             let second = match config.resolve_model(&second).map_err(|error| not_found(error.to_string()))? {
                 ModelChoice::Http(model) => adapter(*model)?,
-                _ => return Err(not_found(format!("the fallback `{second}` is no model of a provider"))),
+                _ => return Err(not_found(format!("the fallback `{second}` is not a provider's model"))),
             };
             Ok(Arc::new(WithFallback::new(first, second)))
         }
         ModelChoice::Sample(settings) => Ok(Arc::new(Sample::parse(&settings).map_err(not_found)?)),
         ModelChoice::Demo | ModelChoice::Human | ModelChoice::Recorded(_) => Err(not_found(format!(
-            "`{name}` needs the workbench around it; give a model of a provider, `sample`, a closure or a script"
+            "`{name}` is only available in the workbench; use a provider's model, `sample`, a closure or a script"
         ))),
     }
 }
@@ -66,7 +67,7 @@ fn adapter(model: HttpModel) -> Result<Arc<dyn Model>, ModelError> {
     Ok(if options == Options::default() { Arc::new(adapter) } else { Arc::new(WithOptions { adapter, options }) })
 }
 
-/// A model whose alias has options of its own.
+/// A model whose alias has options.
 struct WithOptions {
     adapter: Adapter,
     options: Options,
@@ -89,10 +90,10 @@ impl Model for WithOptions {
     }
 }
 
-/// What a question to a model holds.
+/// A request to a model.
 #[derive(Debug, Clone, Default)]
 pub struct Question {
-    /// The messages, oldest first; system texts among them stand before all others.
+    /// The messages, oldest first; system messages precede all others.
     pub messages: Vec<Message>,
     /// Options of the model.
     pub options: Options,
@@ -118,18 +119,18 @@ impl From<Vec<Message>> for Question {
     }
 }
 
-/// An object that fits, and what it cost.
+/// A valid object and its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Object {
-    /// The value, keys in the order of the reply.
+    /// The value, with keys in the order of the reply.
     pub object: Json,
-    /// Tokens as the provider counted them.
+    /// Tokens as counted by the provider.
     pub tokens: Option<Tokens>,
-    /// The reply that it was read from.
+    /// The reply that contains it.
     pub reply: Reply,
 }
 
-/// One answer to a text or to messages.
+/// Returns one reply to a text or to messages.
 ///
 /// ```
 /// use ptc_workbench::library::complete;
@@ -144,9 +145,9 @@ pub async fn complete(model: &dyn Model, question: impl Into<Question>) -> Resul
     ask(model, question.into(), None).await
 }
 
-/// An object that fits a JSON Schema: the schema travels in the strongest way that the model's server accepts, and the answer is checked.
-/// Errors: those of the model; class [`ErrorClass::Client`] for a schema that is none, [`ErrorClass::Stream`] for a reply without a
-/// fitting value.
+/// Returns an object that conforms to a JSON Schema: the schema is sent by the strongest method that the server
+/// accepts, and the answer is validated. Errors: those of the model; class [`ErrorClass::Client`] for an invalid
+/// schema, [`ErrorClass::Stream`] for a reply without a valid value.
 ///
 /// ```
 /// use ptc_workbench::library::generate_object;
@@ -181,16 +182,16 @@ pub async fn generate_object(
         }
         ExtractOutcome::Rejected { reject: Reject::Shape(why) | Reject::Invalid(why), .. } => why,
         ExtractOutcome::Malformed { error } => error.to_string(),
-        ExtractOutcome::NotFound => "there is no JSON in it".to_owned(),
+        ExtractOutcome::NotFound => "it contains no JSON".to_owned(),
     };
-    let cut = if finish == reply::Finish::Truncated { " (it was cut by its length limit)" } else { "" };
+    let cut = if finish == reply::Finish::Truncated { " (it was truncated by its length limit)" } else { "" };
     Err(ModelError {
         usage: reply.usage.map(Box::new),
         requests: reply.requests,
         attempt: reply.attempt,
-        ..ModelError::new(ErrorClass::Stream, format!("the reply holds no value that fits{cut}: {why}"))
+        ..ModelError::new(ErrorClass::Stream, format!("the reply contains no valid value{cut}: {why}"))
     }
-    .hint("run it as an agent of mode json: a wrong answer is then sent back with what is wrong"))
+    .hint("run it as an agent of mode json: it sends validation errors back to the model"))
 }
 
 async fn ask(model: &dyn Model, question: Question, schema: Option<Json>) -> Result<Reply, ModelError> {

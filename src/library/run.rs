@@ -1,4 +1,4 @@
-//! A run that is put together call by call and starts when it is awaited.
+//! A run that is configured by method calls and starts when it is awaited.
 
 use std::future::IntoFuture;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::Given;
-use super::told::{Listener, Told};
+use super::RunData;
+use super::fanout::{EventFanout, Listener};
 use crate::agent::{Builder, Context, Delegated, Diagnostic, Mode, Plan, Step, Undelegated};
 use crate::engine::{self, Carry, Input, ModelList, Models, Ports};
 use crate::event::{Address, Envelope, ErrorRecord};
 use crate::model::{Model, known_secrets};
 use crate::port::{Human, Question, Sink, Stop, SystemClock, Unsaved};
-use crate::tool::{Grants, Outside, Policy, Tools};
+use crate::tool::{ConsentPolicy, ExternalTools, Grants, Tools};
 
 /// A run that has not started.
 #[derive(Clone)]
@@ -24,24 +24,24 @@ pub struct Run {
     agent: Builder,
     model: Option<Arc<dyn Model>>,
     named: Option<String>,
-    pub(super) doors: Doors,
-    given: Given,
+    pub(super) ports: RunPorts,
+    given: RunData,
     seed: u64,
     pub(super) address: Address,
     pub(super) continues: Option<(Address, Carry)>,
 }
 
-/// What a run meets beside its model.
+/// The ports of a run, apart from its model.
 #[derive(Clone)]
-pub(super) struct Doors {
+pub(super) struct RunPorts {
     models: ModelList,
     person: Option<Arc<dyn Human>>,
-    outside: Option<Arc<Outside>>,
-    pub(super) told: Told,
+    outside: Option<Arc<ExternalTools>>,
+    pub(super) sink: EventFanout,
     pub(super) stop: Stop,
 }
 
-/// A run that may start: everything was found.
+/// A run with everything it needs.
 pub(super) struct Ready {
     pub(super) plan: Plan,
     pub(super) model: Arc<dyn Model>,
@@ -58,19 +58,19 @@ impl Ready {
     }
 }
 
-impl Doors {
-    pub(super) fn ports<'a>(&'a self, model: &'a dyn Model) -> Ports<'a> {
-        let ports = Ports::new(model, &SystemClock, &self.told, self.stop.clone());
+impl RunPorts {
+    pub(super) fn to_ports<'a>(&'a self, model: &'a dyn Model) -> Ports<'a> {
+        let ports = Ports::new(model, &SystemClock, &self.sink, self.stop.clone());
         let person = self.person.as_deref().unwrap_or(ports.person);
         let tools: &dyn Tools = self.outside.as_deref().map_or(ports.tools, |outside| outside);
         Ports { models: &self.models, person, tools, ..ports }
     }
 }
 
-/// A person who is a function.
-struct Answering<F>(F);
+/// A user implemented by a function.
+struct ClosureHuman<F>(F);
 
-impl<F: Fn(&Question) -> Option<String> + Send + Sync> Human for Answering<F> {
+impl<F: Fn(&Question) -> Option<String> + Send + Sync> Human for ClosureHuman<F> {
     fn ask<'a>(&'a self, question: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move { (self.0)(question) })
     }
@@ -78,60 +78,66 @@ impl<F: Fn(&Question) -> Option<String> + Send + Sync> Human for Answering<F> {
 
 impl Run {
     pub(super) fn of(agent: Builder) -> Self {
-        let told = Told { sink: Arc::new(Unsaved::default()), listeners: Vec::new() };
+        let fanout = EventFanout { sink: Arc::new(Unsaved::default()), listeners: Vec::new() };
         Self {
             agent,
             model: None,
             named: None,
-            doors: Doors { models: ModelList::default(), person: None, outside: None, told, stop: Stop::default() },
-            given: Given::Own,
+            ports: RunPorts {
+                models: ModelList::default(),
+                person: None,
+                outside: None,
+                sink: fanout,
+                stop: Stop::default(),
+            },
+            given: RunData::Own,
             seed: 0,
             address: Address::run(0),
             continues: None,
         }
     }
 
-    /// The model that answers: a closure, a script, an adapter.
+    /// Sets the model: a closure, a script, an adapter.
     pub fn model(mut self, model: impl Model + 'static) -> Self {
         self.model = Some(Arc::new(model));
         self
     }
 
-    /// The model of this name in the list of [`Run::models`].
+    /// Selects a model of [`Run::models`] by name.
     pub fn model_named(mut self, name: impl Into<String>) -> Self {
         self.named = Some(name.into());
         self
     }
 
-    /// Models by name, for this agent and for those below that name theirs.
+    /// Sets models by name, for this agent and for child agents that name theirs.
     pub fn models(mut self, models: ModelList) -> Self {
-        self.doors.models = models;
+        self.ports.models = models;
         self
     }
 
-    /// The data: JSON, or the Step of an earlier run.
-    pub fn context(mut self, given: impl Into<Given>) -> Self {
+    /// Sets the data: JSON, or the result of an earlier run.
+    pub fn context(mut self, given: impl Into<RunData>) -> Self {
         self.given = given.into();
         self
     }
 
-    /// Changes the agent: anything that its builder can do.
+    /// Changes the agent with any method of its builder.
     pub fn with(mut self, change: impl FnOnce(Builder) -> Builder) -> Self {
         self.agent = change(self.agent);
         self
     }
 
-    /// Output mode.
+    /// Sets the output mode.
     pub fn mode(self, mode: Mode) -> Self {
         self.with(|agent| agent.mode(mode))
     }
 
-    /// What goes in and out.
+    /// Sets the signature: inputs and output.
     pub fn signature(self, signature: impl Into<String>) -> Self {
         self.with(|agent| agent.signature(signature))
     }
 
-    /// Limit `max_turns`.
+    /// Sets the limit `max_turns`.
     pub fn max_turns(self, turns: u32) -> Self {
         self.with(|agent| agent.max_turns(turns))
     }
@@ -147,55 +153,56 @@ impl Run {
         self.with(|agent| agent.tool_fn(name, signature, description, function))
     }
 
-    /// Tells every event as it happens. The function is called on the run's own task: it must not block.
+    /// Passes every event to `listener` as it is emitted. It is called on the run's task and must not block.
     pub fn on_event(self, listener: impl Fn(&Envelope) + Send + Sync + 'static) -> Self {
         self.listening(Arc::new(listener))
     }
 
     pub(super) fn listening(mut self, listener: Listener) -> Self {
-        self.doors.told.listeners.push(listener);
+        self.ports.sink.listeners.push(listener);
         self
     }
 
-    /// Records the events, such as with a [`Recorder`](crate::session::Recorder).
+    /// Records the events, for example with a [`Recorder`](crate::session::Recorder).
     pub fn record(mut self, sink: impl Sink + 'static) -> Self {
-        self.doors.told.sink = Arc::new(sink);
+        self.ports.sink.sink = Arc::new(sink);
         self
     }
 
-    /// Answers what agents ask a person; `None` lets the run wait.
+    /// Answers questions of agents to the user; `None` lets the run wait.
     pub fn person(mut self, answer: impl Fn(&Question) -> Option<String> + Send + Sync + 'static) -> Self {
-        self.doors.person = Some(Arc::new(Answering(answer)));
+        self.ports.person = Some(Arc::new(ClosureHuman(answer)));
         self
     }
 
-    /// Allows all tools that start a process or leave the machine; without it their calls fail with `tool_denied`. Secrets of this
-    /// process's environment are taken out of what they answer.
+    /// Allows all tools with external effects; otherwise their calls fail with `tool_denied`. Secrets of this process's
+    /// environment are removed from their results.
     pub fn allow_tools(mut self) -> Self {
-        self.doors.outside = Some(Arc::new(Outside::new(Policy::Allow, Grants::default(), known_secrets(&[]))));
+        self.ports.outside =
+            Some(Arc::new(ExternalTools::new(ConsentPolicy::Allow, Grants::default(), known_secrets(&[]))));
         self
     }
 
-    /// What stops the run from outside.
+    /// Sets the handle that stops the run.
     pub fn stop(mut self, stop: Stop) -> Self {
-        self.doors.stop = stop;
+        self.ports.stop = stop;
         self
     }
 
-    /// Seed of the run's randomness.
+    /// Sets the seed of the run's randomness.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// Runs it and gives the Step in the words of the core specification.
+    /// Runs the agent and returns the result as `Delegated`: the names and reasons of the delegation interface.
     ///
-    /// Errors: why there is no result, under the source's name of the reason, with the turns and their cost.
+    /// Errors: the reason why there is no result, with the turns and their cost.
     pub async fn delegate(self) -> Result<Delegated, Box<Undelegated>> {
         self.await.delegated()
     }
 
-    /// Finds everything that the run needs. Errors: the Step of a run that could not start, no model asked.
+    /// Prepares the run. Fails with the result of a run that could not start; no request is made.
     pub(super) fn ready(&self) -> Result<Ready, Box<Step>> {
         let plan = self.agent.clone().plan().map_err(|findings| failed("", unusable(&findings)))?;
         let name = plan.agent.name.clone();
@@ -214,18 +221,18 @@ impl Run {
                 format!("no model was given for the agent `{}`; call `model` or `model_named`", plan.agent.name);
             return Err(ErrorRecord::new(Reason::LlmRequired, message));
         };
-        let found = self.doors.models.model(&self.address, Some(name)).map_err(|error| error.record())?;
-        found.ok_or_else(|| ErrorRecord::new(Reason::LlmNotFound, format!("there is no model `{name}`")))
+        let found = self.ports.models.model(&self.address, Some(name)).map_err(|error| error.record())?;
+        found.ok_or_else(|| ErrorRecord::new(Reason::LlmNotFound, format!("unknown model `{name}`")))
     }
 
-    /// Runs it; with what it leaves for one that continues it.
+    /// Runs the agent; also returns what it passes on to a continuing run.
     pub(super) async fn carrying(self) -> (Step, Carry) {
         let ready = match self.ready() {
             Ok(ready) => ready,
             Err(step) => return (*step, Carry::default()),
         };
         let input = Input { continues: self.continues, ..ready.input() };
-        engine::run_carrying(&ready.plan, input, &self.doors.ports(&*ready.model)).await
+        engine::run_carrying(&ready.plan, input, &self.ports.to_ports(&*ready.model)).await
     }
 }
 
@@ -239,13 +246,13 @@ impl IntoFuture for Run {
 }
 
 impl Step {
-    /// The next agent in a chain, on what this Step returned. When it failed, or lacks what that agent needs, the run does not start:
-    /// its Step has `chained_failure` or `chain_error`.
+    /// Creates a run of the next agent in a chain on the result of this one. If this one failed, or lacks data that the
+    /// agent needs, the run does not start: its result is `chained_failure` or `chain_error`.
     pub fn then(&self, agent: impl Into<Builder>) -> Run {
-        Run::of(agent.into()).context(Given::Aligned(Box::new(self.clone())))
+        Run::of(agent.into()).context(RunData::Aligned(Box::new(self.clone())))
     }
 
-    /// The answer alone. Errors: why there is none.
+    /// Returns the answer alone. Errors: the reason why there is none.
     pub fn into_answer(self) -> Result<Json, Box<ErrorRecord>> {
         match self.fail {
             None => Ok(self.answer.unwrap_or_default()),
@@ -254,15 +261,15 @@ impl Step {
     }
 }
 
-/// The Step of a run that could not start.
+/// Returns the result of a run that could not start.
 fn failed(name: &str, record: ErrorRecord) -> Box<Step> {
     Box::new(Step { name: name.to_owned(), fail: Some(record), ..Step::default() })
 }
 
-/// A definition that is not usable, as an error.
+/// Returns the error of an invalid definition.
 fn unusable(findings: &[Diagnostic]) -> ErrorRecord {
     let errors = || findings.iter().filter(|finding| finding.is_error());
     let reason = errors().next().map_or(Reason::InvalidAgent, |finding| finding.reason);
-    let said: Vec<&str> = errors().map(|finding| finding.message.as_str()).collect();
-    ErrorRecord::new(reason, said.join("; "))
+    let messages: Vec<&str> = errors().map(|finding| finding.message.as_str()).collect();
+    ErrorRecord::new(reason, messages.join("; "))
 }

@@ -1,4 +1,4 @@
-//! A run in the background, and its events one by one.
+//! A background run and its event stream.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::agent::Step;
 use crate::event::{Envelope, ErrorRecord};
 use crate::port::Stop;
 
-/// The events of a run in the background, in order and complete.
+/// The events of a background run, in order and complete.
 pub struct Events {
     queue: UnboundedReceiver<Envelope>,
     task: JoinHandle<Step>,
@@ -25,25 +25,25 @@ impl Run {
     /// Starts the run on the current runtime.
     pub fn stream(self) -> Events {
         let (sender, queue) = unbounded_channel();
-        let stop = self.doors.stop.clone();
-        // A reader that went away does not stop the run.
+        let stop = self.ports.stop.clone();
+        // Dropping the receiver does not stop the run.
         let run = self.listening(Arc::new(move |envelope: &Envelope| drop(sender.send(envelope.clone()))));
         Events { queue, task: tokio::spawn(run.into_future()), stop }
     }
 }
 
 impl Events {
-    /// The next event; `None` when the run is over.
+    /// Returns the next event; `None` when the run has ended.
     pub async fn next(&mut self) -> Option<Envelope> {
         self.queue.recv().await
     }
 
-    /// What stops the run.
+    /// Returns the handle that stops the run.
     pub fn stop(&self) -> &Stop {
         &self.stop
     }
 
-    /// The Step, when the run has ended.
+    /// Waits for the end of the run and returns its result.
     pub async fn step(self) -> Step {
         match self.task.await {
             Ok(step) => step,

@@ -1,59 +1,60 @@
-//! A run that may wait for a person, and goes on with the answer: what was done is made again from its events, nothing is asked twice.
+//! Runs that can wait for the user and continue with the answer. Earlier events are replayed; nothing is requested
+//! twice.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Run;
-use super::run::{Doors, Ready};
+use super::run::{Ready, RunPorts};
 use crate::agent::Step;
 use crate::engine;
 use crate::event::{Envelope, Event, QuestionAsked};
 use crate::replay::{Answers, Recording, ResumePorts};
 
-/// How a run that may wait came out.
-pub enum Held {
-    /// It is over.
+/// Result of a run that may wait.
+pub enum RunOutcome {
+    /// The run has ended.
     Ended(Box<Step>),
-    /// It waits for an answer.
-    Waits(Box<Waiting>),
+    /// The run waits for an answer.
+    Waits(Box<WaitingRun>),
 }
 
-type Kept = Arc<Mutex<Vec<Envelope>>>;
+type EventLog = Arc<Mutex<Vec<Envelope>>>;
 
-/// A run that waits for a person.
-pub struct Waiting {
-    /// The Step so far; its failure is `suspended`.
+/// A run that waits for the user.
+pub struct WaitingRun {
+    /// The result so far; its failure is `suspended`.
     pub step: Step,
     ready: Ready,
-    doors: Doors,
-    events: Kept,
+    ports: RunPorts,
+    events: EventLog,
 }
 
 impl Run {
-    /// Runs it until it is over or waits for a person.
-    pub async fn hold(self) -> Held {
-        let events = Kept::default();
-        let kept = Arc::clone(&events);
+    /// Runs until the end or until a question to the user.
+    pub async fn hold(self) -> RunOutcome {
+        let events = EventLog::default();
+        let log = Arc::clone(&events);
         let run = self.listening(Arc::new(move |envelope: &Envelope| {
-            kept.lock().unwrap_or_else(PoisonError::into_inner).push(envelope.clone());
+            log.lock().unwrap_or_else(PoisonError::into_inner).push(envelope.clone());
         }));
         let ready = match run.ready() {
             Ok(ready) => ready,
-            Err(step) => return Held::Ended(step),
+            Err(step) => return RunOutcome::Ended(step),
         };
-        let step = engine::run(&ready.plan, ready.input(), &run.doors.ports(&*ready.model)).await;
-        held(step, ready, run.doors, events)
+        let step = engine::run(&ready.plan, ready.input(), &run.ports.to_ports(&*ready.model)).await;
+        run_result(step, ready, run.ports, events)
     }
 }
 
-fn held(step: Step, ready: Ready, doors: Doors, events: Kept) -> Held {
+fn run_result(step: Step, ready: Ready, ports: RunPorts, events: EventLog) -> RunOutcome {
     if step.waits_for.is_none() {
-        return Held::Ended(Box::new(step));
+        return RunOutcome::Ended(Box::new(step));
     }
-    Held::Waits(Box::new(Waiting { step, ready, doors, events }))
+    RunOutcome::Waits(Box::new(WaitingRun { step, ready, ports, events }))
 }
 
-impl Waiting {
-    /// What is asked, with the answers that are offered.
+impl WaitingRun {
+    /// Returns the question with the offered answers.
     pub fn question(&self) -> Option<QuestionAsked> {
         self.events().into_iter().rev().find_map(|envelope| match envelope.event {
             Event::QuestionAsked(asked) if Some(&envelope.address) == self.step.waits_for.as_ref() => Some(asked),
@@ -61,25 +62,25 @@ impl Waiting {
         })
     }
 
-    /// The events so far.
+    /// Returns the events so far.
     pub fn events(&self) -> Vec<Envelope> {
         self.events.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Goes on with the answer.
-    pub async fn resume(self, answer: impl Into<String>) -> Held {
+    /// Continues with the answer.
+    pub async fn resume(self, answer: impl Into<String>) -> RunOutcome {
         let answer = answer.into();
         let recording = Arc::new(Recording::of_events(self.events()));
         let by_address = self.step.waits_for.iter().map(|question| (question.clone(), answer.clone())).collect();
         let answers = Answers { by_address, ..Answers::default() };
-        let (ready, doors) = (self.ready, self.doors);
-        let stop = doors.stop.clone();
+        let (ready, ports) = (self.ready, self.ports);
+        let stop = ports.stop.clone();
         let step = {
             let input = ready.input();
-            let live = doors.ports(&*ready.model);
+            let live = ports.to_ports(&*ready.model);
             let resumed = ResumePorts::new(recording, input.address.clone(), live, answers).appending();
-            engine::run(&ready.plan, input, &resumed.ports(&doors.told, stop)).await
+            engine::run(&ready.plan, input, &resumed.ports(&ports.sink, stop)).await
         };
-        held(step, ready, doors, self.events)
+        run_result(step, ready, ports, self.events)
     }
 }

@@ -12,7 +12,7 @@ use super::retry::RetryPolicy;
 use super::secret::{Scrub, Secret};
 use super::variables::{self, filled};
 use super::{ErrorClass, ModelError, proxy};
-use crate::config::{KeySource, Protocol, Timeouts, speaks_of_a_secret};
+use crate::config::{KeySource, Protocol, Timeouts, is_secret_name};
 use crate::event::{ModelRecord, Price, StructuredBy};
 
 /// A model at a provider.
@@ -148,7 +148,7 @@ impl Endpoint {
                 let (text, secrets) = filled(text).map_err(|problem| wrong(&format!("cannot be sent: {problem}")))?;
                 let key = HeaderName::try_from(name).map_err(|_| wrong("is no header name"))?;
                 let mut value = HeaderValue::try_from(&text).map_err(|_| wrong("holds a value that cannot be sent"))?;
-                value.set_sensitive(speaks_of_a_secret(name) || !secrets.is_empty());
+                value.set_sensitive(is_secret_name(name) || !secrets.is_empty());
                 Ok((key, value))
             })
             .collect()
@@ -157,7 +157,7 @@ impl Endpoint {
     /// What must not leave the port: the key, the secret headers, the passwords of proxies. In `url`, the values of its query.
     pub(super) fn scrub(&self, key: Option<&Secret>, url: &Url) -> Scrub {
         let headers = self.headers.iter().flat_map(|(name, text)| variables::secrets(name, text));
-        let query = url.query_pairs().filter(|(name, _)| speaks_of_a_secret(name)).map(|(_, value)| Secret::new(value));
+        let query = url.query_pairs().filter(|(name, _)| is_secret_name(name)).map(|(_, value)| Secret::new(value));
         Scrub::new(key.cloned().into_iter().chain(headers).chain(query).chain(proxy::secrets()))
     }
 }

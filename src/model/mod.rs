@@ -70,7 +70,7 @@ pub use secret::{MASK, SECRET_MIN_BYTES, Scrub, Secret, known_secrets};
 pub use tape::unpack;
 pub use written::{CALL, Written, typed};
 
-pub use crate::config::{Timeouts, speaks_of_a_secret};
+pub use crate::config::{Timeouts, is_secret_name};
 
 use crate::event::{ModelRecord, NativeCall, PartKind, ReplyEnd, RetryWait, Sent, Wire};
 

@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::{ErrorClass, ModelError, disguise, proxy, variables};
-use crate::config::{KeySource, Provider, speaks_of_a_secret};
+use crate::config::{KeySource, Provider, is_secret_name};
 
 /// What stands where a secret stood.
 pub const MASK: &str = "[secret]";
@@ -34,7 +34,7 @@ impl Secret {
 impl Secret {
     /// The values of environment variables whose names speak of a key, token, secret or password, and the passwords of proxies.
     fn of_environment() -> Vec<Self> {
-        let all = std::env::vars_os().filter(|(name, _)| speaks_of_a_secret(&name.to_string_lossy()));
+        let all = std::env::vars_os().filter(|(name, _)| is_secret_name(&name.to_string_lossy()));
         all.filter_map(|(_, value)| Some(Self::new(value.into_string().ok()?.trim()))).chain(proxy::secrets()).collect()
     }
 }

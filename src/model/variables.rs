@@ -3,7 +3,7 @@
 //! In: a text as it stands in a file. Out: the text to send and the secrets in it. A value never stands in a file or a message.
 
 use super::Secret;
-use crate::config::speaks_of_a_secret;
+use crate::config::is_secret_name;
 
 /// The text with its variables filled in. Errors name the variable and say what to do.
 pub(super) fn filled(text: &str) -> Result<(String, Vec<Secret>), String> {
@@ -40,7 +40,7 @@ pub fn headers(written: &[(String, String)]) -> Result<(Headers, Vec<Secret>), S
 /// be filled in is not sent, and holds nothing.
 pub(super) fn secrets(name: &str, text: &str) -> Vec<Secret> {
     let (value, mut secrets) = filled(text).unwrap_or_default();
-    if speaks_of_a_secret(name) {
+    if is_secret_name(name) {
         secrets.extend([value.as_str(), value.rsplit(' ').next().unwrap_or_default()].map(Secret::new));
     }
     secrets

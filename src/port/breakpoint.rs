@@ -1,35 +1,35 @@
-//! Breakpoints: where a run stops because of what its programs and its model do, so that the user can inspect it.
+//! Breakpoints: where a run stops so that the user can inspect it.
 //!
-//! In and out: the text `tool:NAME`, `def:NAME` or `error`.
+//! Text form: `tool:NAME`, `def:NAME` or `error`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use ptc_core::signature::underscored;
 
-/// What a run stops at.
+/// A breakpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Breakpoint {
     /// Before the tool of this name is called.
     Tool(String),
-    /// When a program has defined this name.
+    /// After a program defined this name.
     Def(String),
-    /// When a program has ended with an error or failed.
+    /// After a program failed.
     Error,
 }
 
 impl Breakpoint {
-    /// What can be written, for messages and hints.
-    pub const WRITTEN: &str = "tool:NAME, def:NAME or error";
+    /// The text forms, for messages and hints.
+    pub const SYNTAX: &str = "tool:NAME, def:NAME or error";
 
-    /// Breakpoints of a text, with commas or spaces between them; none of an empty one.
+    /// Parses breakpoints separated by commas or spaces.
     ///
-    /// Errors: one cannot be read.
+    /// Errors: one of them is invalid.
     pub fn all(text: &str) -> Result<Vec<Self>, String> {
         text.split([',', ' ']).filter(|word| !word.is_empty()).map(str::parse).collect()
     }
 
-    /// Does a run stop here when it stops at the other one? Names of tools may be written with `-` or `_`.
+    /// Returns whether both are the same point; in tool names `-` equals `_`.
     pub fn meets(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Tool(one), Self::Tool(other)) => underscored(one) == underscored(other),
@@ -47,7 +47,7 @@ impl FromStr for Breakpoint {
             (Some(name), ..) => Ok(Self::Tool(name.strip_prefix("tool/").unwrap_or(&name).to_owned())),
             (_, Some(name), _) => Ok(Self::Def(name)),
             (_, _, "error") => Ok(Self::Error),
-            _ => Err(format!("`{text}` is no breakpoint: write {}", Self::WRITTEN)),
+            _ => Err(format!("`{text}` is not a breakpoint: write {}", Self::SYNTAX)),
         }
     }
 }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_what_is_read() {
+    fn text_form_round_trips() {
         let all = Breakpoint::all("tool:look-up, def:total,error").unwrap();
         let written: Vec<String> = all.iter().map(ToString::to_string).collect();
         assert_eq!(written, ["tool:look-up", "def:total", "error"]);

@@ -6,16 +6,16 @@ use crate::event::Address;
 
 /// Reads the time.
 pub trait Clock: Send + Sync {
-    /// Unix time in ms for the turn (or run) at this address.
+    /// Returns the Unix time in ms for the turn (or run) at this address.
     fn now_ms(&self, at: &Address) -> i64;
 }
 
-/// The machine's clock.
+/// The system clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
 impl SystemClock {
-    /// Unix time in ms.
+    /// Returns the Unix time in ms.
     pub fn now(self) -> i64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

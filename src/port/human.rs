@@ -9,32 +9,32 @@ use crate::event::{Address, QuestionKind};
 /// A question to the user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// Where in the run it arose.
+    /// Address of the event that asks.
     pub address: Address,
-    /// The text to show: for the `human` model, everything that would be sent; at a gate, the text that may be changed.
+    /// The text to show: for the `human` model the whole request; at a gate the text to edit.
     pub text: String,
-    /// Answers to choose from, when only these are answers.
+    /// The allowed answers; empty for any.
     pub options: Vec<String>,
-    /// The gate at which the run stopped, when it is one: the answer is the text that is used.
+    /// The gate, if the run stopped at one: the answer is the text to use.
     pub gate: Option<Gate>,
 }
 
-/// Where a run can be intercepted.
+/// A point at which a run can be intercepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Gate {
     /// Before a request is sent.
     Send,
     /// Before a reply is applied.
     Apply,
-    /// Before the result of a tool call goes back to who called.
+    /// Before the result of a tool call is returned to the caller.
     Result,
 }
 
 impl Gate {
-    /// All of them, in the order in which a turn meets them.
+    /// All gates, in the order of a turn.
     pub const ALL: [Self; 3] = [Self::Send, Self::Apply, Self::Result];
 
-    /// The stored name, which is the kind of its question.
+    /// Returns the stored name, which is the kind of its question.
     pub fn name(self) -> &'static str {
         match self {
             Self::Send => "gate_send",
@@ -43,7 +43,7 @@ impl Gate {
         }
     }
 
-    /// The kind of its question.
+    /// Returns the kind of its question.
     pub fn question_kind(self) -> QuestionKind {
         match self {
             Self::Send => QuestionKind::GateSend,
@@ -52,8 +52,8 @@ impl Gate {
         }
     }
 
-    /// What it asks, in words.
-    pub fn says(self) -> &'static str {
+    /// Returns the text of its question.
+    pub fn prompt(self) -> &'static str {
         match self {
             Self::Send => "The request is ready. Change its messages, or send it as it is.",
             Self::Apply => "The reply is here. Change it, or apply it as it is.",
@@ -61,7 +61,7 @@ impl Gate {
         }
     }
 
-    /// What is stopped there, in a word.
+    /// Returns what is intercepted there, as one word.
     pub fn subject(self) -> &'static str {
         match self {
             Self::Send => "request",
@@ -70,7 +70,7 @@ impl Gate {
         }
     }
 
-    /// What lets it continue, in a word or two.
+    /// Returns the verb of the action that continues the run.
     pub fn verb(self) -> &'static str {
         match self {
             Self::Send => "send it",
@@ -79,12 +79,12 @@ impl Gate {
         }
     }
 
-    /// When runs stop there, in words.
+    /// Returns when runs stop there.
     pub fn moment(self) -> &'static str {
         match self {
             Self::Send => "before a request is sent",
             Self::Apply => "before a reply is applied",
-            Self::Result => "before a tool's result goes on",
+            Self::Result => "before a tool's result is returned",
         }
     }
 }
@@ -94,7 +94,7 @@ impl Gate {
 pub enum Checkpoint<'a> {
     /// A gate.
     Gate(Gate),
-    /// What the run has come to: it stops if a breakpoint is set for one of these.
+    /// Breakpoints that the run has reached: it stops if one of these is set.
     Breakpoints(&'a [Breakpoint]),
 }
 
@@ -103,20 +103,20 @@ pub trait Human: Send + Sync {
     /// Shows the question and returns the answer; returns `None` soon after a cancel.
     fn ask<'a>(&'a self, question: &'a Question, cancel: &'a CancellationToken) -> BoxFuture<'a, Option<String>>;
 
-    /// Was the answer to the question at this address given beforehand? Then no policy decides it.
+    /// Returns whether an answer was given beforehand, in which case no policy decides.
     fn has_answer(&self, question: &Address) -> bool {
         _ = question;
         false
     }
 
-    /// Does the run stop here?
+    /// Returns whether the run stops here.
     fn stops_at(&self, checkpoint: Checkpoint<'_>) -> bool {
         _ = checkpoint;
         false
     }
 }
 
-/// No user is there: every question waits.
+/// No user: every question waits.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nobody;
 

@@ -1,6 +1,7 @@
-//! The ports through which the engine meets the world, apart from models: the clock, the event sink, the user, and the stop.
+//! The ports between the engine and the outside, apart from models: the clock, the event sink, the user, and the stop
+//! signal.
 //!
-//! In and out: plain data. These traits must stay free of any implementation that screens, files or sockets would need.
+//! In and out: plain data. No trait may depend on screens, files or sockets.
 
 mod breakpoint;
 mod clock;

@@ -1,13 +1,13 @@
-//! Where events go. The engine awaits the acknowledgement of inputs before it acts on them.
+//! The event sink. The engine waits until inputs are stored before it acts on them.
 
 use futures::future::BoxFuture;
 
 use crate::event::{Address, Envelope, Event};
 
-/// Why an event was not taken.
+/// Reason why an event was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SinkError {
-    /// It could not be stored; the text says what and where.
+    /// It could not be stored, as described.
     Storage(String),
     /// Replay found a difference: the run ends here.
     Diverged,

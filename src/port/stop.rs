@@ -1,4 +1,4 @@
-//! The stop: ends a run from outside, once, with a reason.
+//! The stop signal: ends a run from outside, once, with a reason.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::event::{Interrupt, InterruptReason, InterruptSource};
 
-/// A handle that stops a run. Clones stop the same run; the first reason counts.
+/// A handle that stops a run. Clones stop the same run; the first reason is used.
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
     token: CancellationToken,
@@ -22,23 +22,23 @@ impl Stop {
         }
     }
 
-    /// The stop of a child agent: it stops with this one, and alone.
+    /// Creates the stop of a child agent, which also stops with this one.
     #[must_use]
-    pub fn below(&self) -> Self {
+    pub fn child(&self) -> Self {
         Self { token: self.token.child_token(), reason: Arc::default(), above: Some(Arc::new(self.clone())) }
     }
 
     /// Stops the run on behalf of the user.
-    pub fn by_person(&self) {
+    pub fn by_user(&self) {
         self.now(Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::Person });
     }
 
-    /// Why the run was stopped, if it was.
+    /// Returns why the run was stopped.
     pub fn reason(&self) -> Option<&Interrupt> {
         self.reason.get().or_else(|| self.above.as_ref()?.reason())
     }
 
-    /// The token that ports watch.
+    /// Returns the token that ports watch.
     pub fn token(&self) -> &CancellationToken {
         &self.token
     }

@@ -1,4 +1,4 @@
-//! A sink that keeps nothing: numbers and stamps events, for runs without a session.
+//! A sink for runs without a session: numbers and timestamps events without storing them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use super::{Clock, Sink, SinkError, SystemClock};
 use crate::event::{Address, Envelope, Event};
 
-/// Takes events and forgets them.
+/// Numbers events without storing them.
 #[derive(Debug, Default)]
 pub struct Unsaved {
     last: AtomicU64,

@@ -1,17 +1,17 @@
-//! How long a program has computed: waiting does not count (language contract §24, program clock).
+//! Measures the computing time of a program; waiting does not count.
 //!
-//! In: marks from any of its threads. Out: the time that lies between marks and was spent computing.
+//! In: marks from its threads. Out: the time between marks that was spent computing.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Counts the time before each mark of a thread that computed, and skips the time before the end of each wait. While
-/// some branches wait and others compute, the marks of the latter count.
+/// Counts the time before each mark of a computing thread, and skips the time before the end of each wait. While some
+/// branches wait and others compute, the marks of the latter count.
 pub(super) struct Stopwatch {
     started: Instant,
     /// Nanoseconds from the start to the last mark.
     last: AtomicU64,
-    /// Nanoseconds computed.
+    /// Nanoseconds of computing.
     spent: AtomicU64,
 }
 
@@ -20,18 +20,18 @@ impl Stopwatch {
         Self { started: Instant::now(), last: AtomicU64::new(0), spent: AtomicU64::new(0) }
     }
 
-    /// The calling thread has computed until now; answers the time computed in all.
+    /// Marks the end of a computing interval of the calling thread; returns the total computing time.
     pub(super) fn computed(&self) -> Duration {
         let passed = self.mark();
         Duration::from_nanos(self.spent.fetch_add(passed, Ordering::Relaxed).saturating_add(passed))
     }
 
-    /// The calling thread has waited until now.
+    /// Marks the end of a wait of the calling thread.
     pub(super) fn waited(&self) {
         self.mark();
     }
 
-    /// Nanoseconds since the last mark of any thread.
+    /// Returns the nanoseconds since the last mark of any thread.
     fn mark(&self) -> u64 {
         let now = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         now.saturating_sub(self.last.swap(now, Ordering::Relaxed))

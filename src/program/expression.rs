@@ -1,6 +1,6 @@
-//! PTC-Lisp expressions over `result`: what agent files say about an answer (refs, expectations of cases).
+//! PTC-Lisp expressions over `result` in agent files: refs and expectations of cases.
 //!
-//! In: the expression's text, the answer. Out: its value, or what is wrong. They call no tools and see no clock.
+//! In: the text of an expression, and an answer. Out: its value, or an error. Expressions have no tools and no clock.
 
 use ptc_core::lisp::Limits;
 use ptc_core::lisp::{Budget, Error, Input, Memory, Names, Outcome, Signal, analyse, boundary, read, survey};
@@ -9,27 +9,27 @@ use ptc_core::value::Value;
 
 use super::Job;
 
-/// What stands before the expression in the program that is run.
+/// Text before the expression in the executed program.
 const OPENING: &str = "(let [result data/result]\n";
 /// The only key of its data.
 const RESULT: &str = "result";
 
-/// What is wrong with an expression before it is run; places are bytes of its text.
+/// Checks an expression without running it; positions are bytes of its text.
 ///
-/// Errors: those of reading and analysing a program, `parse_error` for a blank text.
+/// Errors: those of reading and analysing a program, and `parse_error` for a blank text.
 pub fn check(expression: &str) -> Result<(), Error> {
-    // Read alone first: brackets must be in balance without those around it.
+    // Read it alone first: its brackets must be balanced without the added ones.
     if read(expression, Budget::default())?.is_empty() {
         return Err(Error::new(Reason::ParseError, "the expression is empty"));
     }
     let forms = read(&program(expression), Budget::default())?;
     let names = Names { memory: &Memory::new(), tools: &[] };
     analyse(&forms, &names).map_err(|error| inside(error, expression))?;
-    nothing_else(expression).map_err(|error| inside(error, expression))
+    check_names(expression).map_err(|error| inside(error, expression))
 }
 
-/// Names the data and the tools that an expression speaks of as if they were there. A program's missing data is nil: here that is a slip.
-fn nothing_else(expression: &str) -> Result<(), Error> {
+/// Rejects other data and tools. In programs missing data is nil, but here it is a mistake.
+fn check_names(expression: &str) -> Result<(), Error> {
     let (source, limits) = (program(expression), Limits::default());
     let found = survey(&Input::new(&source, &limits));
     let data = found.data.iter().filter(|(key, _)| **key != *RESULT).map(|(key, span)| (format!("data/{key}"), *span));
@@ -41,19 +41,19 @@ fn nothing_else(expression: &str) -> Result<(), Error> {
     Err(error)
 }
 
-/// The value of an expression for this answer, keywords as their names. It blocks until the program has ended; its time and
-/// memory are limited like those of any program.
+/// Returns the value of an expression for this answer, with keywords as strings. Blocks; time and memory are limited as
+/// for any program.
 pub fn evaluate(expression: &str, result: &Value) -> Result<Value, Error> {
     value(expression, job(expression, result).evaluate())
 }
 
-/// The program that evaluates an expression for this answer.
+/// Creates the program that evaluates an expression for this answer.
 pub fn job(expression: &str, result: &Value) -> Job {
     let context = Value::map(vec![(Value::str(RESULT), result.clone())]);
     Job { context, ..Job::alone(program(expression)) }
 }
 
-/// The value that this program gave.
+/// Returns the value of such a program.
 pub fn value(expression: &str, outcome: Outcome) -> Result<Value, Error> {
     match outcome.result {
         Ok((Signal::Value | Signal::Return, value)) => Ok(boundary::externalize(&value).0),
@@ -62,12 +62,12 @@ pub fn value(expression: &str, outcome: Outcome) -> Result<Value, Error> {
     }
 }
 
-/// The line end keeps a comment behind the expression from hiding the bracket.
+/// The line end prevents a comment in the expression from hiding the bracket.
 fn program(expression: &str) -> String {
     format!("{OPENING}{expression}\n)")
 }
 
-/// The error with its place counted from the start of the expression.
+/// Makes the position of an error relative to the expression.
 fn inside(mut error: Error, expression: &str) -> Error {
     if let Some(span) = &mut error.span {
         let place = |at: usize| at.saturating_sub(OPENING.len()).min(expression.len());
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_sees_the_result() {
+    fn an_expression_can_use_the_result() {
         assert_eq!(evaluate("(count result)", &parsed("[1,2,3]")).unwrap(), Value::Int(3));
         assert_eq!(evaluate("(:a result) ; the part", &parsed(r#"{"a":7}"#)).unwrap(), Value::Int(7));
         assert_eq!(evaluate("(/ 1 0)", &parsed("1")).unwrap_err().reason, Reason::ArithmeticError);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_before_it_is_run_has_its_place_in_the_expression() {
+    fn errors_have_their_position_in_the_expression() {
         assert!(check("(= (:a result) 1)").is_ok());
         assert!(check("(= data/result result)").is_ok());
         let error = check("(= (:a result) data/text)").unwrap_err();

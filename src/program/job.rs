@@ -1,6 +1,6 @@
-//! A program with everything it works on, as plain data: it can go to another thread, wait, and be run again.
+//! A program with all of its inputs as plain data, so that it can be sent to another thread, stored, and run again.
 //!
-//! In: what a turn gives its program. Out: the outcome, as often as one likes. It must never answer a tool call itself.
+//! In: the inputs of a turn's program. Out: the outcome, any number of times. It never answers tool calls itself.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,10 +12,10 @@ use ptc_core::value::{Map, Value};
 
 use super::{NoTools, Setting, Tools, run};
 
-/// A program and what it works on.
+/// A program and its inputs.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// Its text.
+    /// Its source text.
     pub source: String,
     /// The data.
     pub context: Value,
@@ -23,30 +23,30 @@ pub struct Job {
     pub memory: Memory,
     /// Results of earlier programs, oldest first.
     pub history: Vec<Value>,
-    /// Results of finished tasks, when a journal is kept.
+    /// Results of finished tasks, if a journal is used.
     pub journal: Option<Map>,
-    /// What `(budget/remaining)` gives.
+    /// Value of `(budget/remaining)`.
     pub budget: Value,
-    /// The tools that it may call.
+    /// The available tools.
     pub tools: Vec<ToolInfo>,
-    /// Which language it may be written in.
+    /// Its language dialect.
     pub dialect: Dialect,
-    /// What is printed leaves out names that start with `_`.
+    /// True if prints omit names that start with `_`.
     pub firewall: bool,
-    /// What `return` and `fail` end here.
+    /// Scope of `return` and `fail`.
     pub return_scope: ReturnScope,
     /// Limits of the machine.
     pub limits: Limits,
-    /// Milliseconds it may compute.
+    /// Maximum computing time in ms.
     pub timeout_ms: u64,
-    /// Milliseconds that reading, analysing and compiling may take.
+    /// Maximum time for reading, analysing and compiling in ms.
     pub compile_timeout_ms: u64,
-    /// The time it sees, in milliseconds since 1970.
+    /// The current time of the program, Unix ms.
     pub now_ms: i64,
 }
 
 impl Job {
-    /// A program alone: no data, memory, tools or history, in the current dialect, with the usual limits.
+    /// Creates a program without data, memory, tools and history, in the current dialect with default limits.
     pub fn alone(source: impl Into<String>) -> Self {
         let timeout_ms = COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max);
         Self {
@@ -67,12 +67,12 @@ impl Job {
         }
     }
 
-    /// Runs it without tools, to its end. Do not call it on a thread that must not block.
+    /// Runs it without tools. Blocks.
     pub fn evaluate(&self) -> Outcome {
         self.run(&NoTools, &AtomicBool::new(false))
     }
 
-    /// Runs it on a thread of its own and waits for it. Do not call it on a thread that must not block.
+    /// Runs it on a new thread and waits for it. Blocks.
     pub fn run(&self, tools: &dyn Tools, stop: &AtomicBool) -> Outcome {
         let input = lisp::Input {
             context: &self.context,

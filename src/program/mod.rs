@@ -1,7 +1,6 @@
-//! Running a PTC-Lisp program for the package: with a clock, a stop sign and tools.
+//! Runs PTC-Lisp programs with a clock, a stop signal and tools.
 //!
-//! In: what the program runs on ([`Input`]) and a [`Setting`]. Out: its [`Outcome`].
-//! It must never count the time that tools, people or child agents take.
+//! In: an [`Input`] and a [`Setting`]. Out: an [`Outcome`]. The time of tools, users and child agents does not count.
 
 mod clock;
 pub mod expression;
@@ -17,9 +16,9 @@ use ptc_core::value::Value;
 use clock::Stopwatch;
 pub use job::Job;
 
-/// What a program may call. It may block; its time does not count.
+/// The tools of a program. Calls may block; their time does not count.
 pub trait Tools: Sync {
-    /// Calls a tool and waits for its answer.
+    /// Calls a tool and waits for its result.
     fn call(&self, at: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure>;
 }
 
@@ -39,39 +38,39 @@ impl Tools for NoTools {
     }
 }
 
-/// The surroundings of a run.
+/// Environment of a program run.
 pub struct Setting<'s> {
-    /// What it may call.
+    /// The available tools.
     pub tools: &'s dyn Tools,
-    /// Milliseconds it may compute.
+    /// Maximum computing time in ms.
     pub timeout_ms: u64,
-    /// Milliseconds that reading, analysing and compiling may take.
+    /// Maximum time for reading, analysing and compiling in ms.
     pub compile_timeout_ms: u64,
-    /// The time it sees, in milliseconds since 1970.
+    /// The current time of the program, Unix ms.
     pub now_ms: i64,
-    /// Raised to stop it.
+    /// Set to stop the program.
     pub stop: &'s AtomicBool,
 }
 
-/// Runs a program on a thread of its own and waits for it. Do not call it on a thread that must not block.
+/// Runs a program on a new thread and waits for it. Blocks.
 pub fn run(input: &Input<'_>, setting: &Setting<'_>) -> Outcome {
-    lisp::run(input, &Surroundings::of(setting))
+    lisp::run(input, &RunEnvironment::of(setting))
 }
 
-/// Runs a program on this thread, whose stack it is.
+/// Runs a program on this thread with its stack.
 pub fn run_on(input: &Input<'_>, setting: &Setting<'_>, stack: &Stack) -> Outcome {
-    lisp::run_on(input, &Surroundings::of(setting), stack)
+    lisp::run_on(input, &RunEnvironment::of(setting), stack)
 }
 
-struct Surroundings<'s> {
+struct RunEnvironment<'s> {
     setting: &'s Setting<'s>,
     watch: Stopwatch,
-    /// Milliseconds computed when compiling was over.
+    /// Computing time at the end of compilation in ms.
     compiled_ms: AtomicU64,
 }
 
-impl<'s> Surroundings<'s> {
-    /// The clock starts now.
+impl<'s> RunEnvironment<'s> {
+    /// Starts the clock.
     fn of(setting: &'s Setting<'s>) -> Self {
         Self { setting, watch: Stopwatch::start(), compiled_ms: AtomicU64::new(0) }
     }
@@ -82,7 +81,7 @@ impl<'s> Surroundings<'s> {
     }
 }
 
-impl Host for Surroundings<'_> {
+impl Host for RunEnvironment<'_> {
     fn call(&self, at: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
         self.watch.computed();
         let answer = self.setting.tools.call(at, tool, args);
@@ -129,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// How a program ends that may jump without end.
+    /// Returns the error of a program that loops forever.
     fn ended(source: &str, timeout_ms: u64, compile_timeout_ms: u64, stop: bool) -> Error {
         let limits = Limits { loop_jumps: u64::MAX, steps: u64::MAX, ..Limits::default() };
         let input = Input::new(source, &limits);
@@ -139,14 +138,14 @@ mod tests {
     }
 
     #[test]
-    fn a_program_without_end_is_ended_by_the_clock() {
+    fn an_endless_program_is_ended_by_the_clock() {
         let error = ended("(loop [i 0] (recur (inc i)))", PROGRAM_TIMEOUT.min, u64::MAX, false);
         assert_eq!(error.reason, Reason::Timeout);
         assert!(error.message().contains("1 ms"), "{}", error.message());
     }
 
     #[test]
-    fn compiling_has_a_clock_of_its_own() {
+    fn compiling_has_its_own_clock() {
         let long = "(let [a 1 b 2] (str a b)) ".repeat(30_000);
         let error = ended(&long, u64::MAX, COMPILE_TIMEOUT.min - 1, false);
         assert_eq!(error.reason, Reason::CompileTimeout);

@@ -1,40 +1,41 @@
-//! Paths into values, as people write them: `items[0].id`, `[*].name`, `a.b`.
+//! Paths into values, as written by users: `items[0].id`, `[*].name`, `a.b`.
 
 use ptc_core::signature::underscored;
 use ptc_core::value::Value;
 
 /// One step of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step<'p> {
-    /// Into the entry of a map.
+pub enum PathStep<'p> {
+    /// An entry of a map.
     Key(&'p str),
-    /// To an item of a list, counted from 0.
+    /// An item of a list, from 0.
     Index(usize),
-    /// To every item of a list.
+    /// Every item of a list.
     Every,
 }
 
-/// The steps of a path such as `items[0].id`; none for an empty path. Errors: what is wrong with it, and where.
-pub fn steps(path: &str) -> Result<Vec<Step<'_>>, String> {
-    let place = |rest: &str| path[..path.len() - rest.len()].chars().count() + 1;
+/// Parses a path such as `items[0].id`; an empty path has no steps. Errors contain the position.
+pub fn steps(path: &str) -> Result<Vec<PathStep<'_>>, String> {
+    let position = |rest: &str| path[..path.len() - rest.len()].chars().count() + 1;
     let mut steps = Vec::new();
     let mut rest = path.strip_prefix('.').unwrap_or(path);
     while !rest.is_empty() {
         let (step, behind) = if let Some(inner) = rest.strip_prefix('[') {
             let end = inner.find(']').filter(|end| !inner[..*end].contains('['));
-            let end = end.ok_or_else(|| format!("`[` at character {} is not closed", place(rest)))?;
-            let step = inside(inner[..end].trim()).map_err(|what| format!("{what} at character {}", place(rest)))?;
+            let end = end.ok_or_else(|| format!("`[` at character {} is not closed", position(rest)))?;
+            let step = parse_brackets(inner[..end].trim())
+                .map_err(|problem| format!("{problem} at character {}", position(rest)))?;
             (step, &inner[end + 1..])
         } else {
             let end = rest.find(['.', '[', ']']).unwrap_or(rest.len());
             if end == 0 {
-                return Err(format!("a name is missing at character {}", place(rest)));
+                return Err(format!("a name is missing at character {}", position(rest)));
             }
-            (Step::Key(&rest[..end]), &rest[end..])
+            (PathStep::Key(&rest[..end]), &rest[end..])
         };
         steps.push(step);
         rest = match behind.strip_prefix('.') {
-            Some("") => return Err(format!("a name is missing at character {}", place(""))),
+            Some("") => return Err(format!("a name is missing at character {}", position(""))),
             Some(next) => next,
             None => behind,
         };
@@ -42,31 +43,31 @@ pub fn steps(path: &str) -> Result<Vec<Step<'_>>, String> {
     Ok(steps)
 }
 
-/// What stands in brackets.
-fn inside(text: &str) -> Result<Step<'_>, &'static str> {
+/// Parses the content of brackets.
+fn parse_brackets(text: &str) -> Result<PathStep<'_>, &'static str> {
     match text.parse() {
-        Ok(index) => Ok(Step::Index(index)),
-        Err(_) if text == "*" => Ok(Step::Every),
-        Err(_) if text.is_empty() => Err("nothing stands in [ ]"),
-        Err(_) if text.parse::<i64>().is_ok() => Err("an index below 0"),
-        Err(_) => Ok(Step::Key(text.trim_matches(['"', '\'']))),
+        Ok(index) => Ok(PathStep::Index(index)),
+        Err(_) if text == "*" => Ok(PathStep::Every),
+        Err(_) if text.is_empty() => Err("the brackets are empty"),
+        Err(_) if text.parse::<i64>().is_ok() => Err("a negative index"),
+        Err(_) => Ok(PathStep::Key(text.trim_matches(['"', '\'']))),
     }
 }
 
-/// The value at a path such as `items[0].id`, `[*].name` or `a.b`; nil where the path leads nowhere or cannot be read. Keys are
-/// flexible: `-` is `_`.
+/// Returns the value at a path such as `items[0].id`, `[*].name` or `a.b`; nil if the path is invalid or leads nowhere.
+/// In keys `-` equals `_`.
 pub fn at(value: &Value, path: &str) -> Value {
     steps(path).map(|steps| walk(value, &steps)).unwrap_or_default()
 }
 
-fn walk(value: &Value, steps: &[Step<'_>]) -> Value {
+fn walk(value: &Value, steps: &[PathStep<'_>]) -> Value {
     let Some((step, rest)) = steps.split_first() else { return value.clone() };
     match step {
-        Step::Key(name) => find(value, name).map(|inner| walk(inner, rest)).unwrap_or_default(),
-        Step::Index(index) => {
+        PathStep::Key(name) => find(value, name).map(|inner| walk(inner, rest)).unwrap_or_default(),
+        PathStep::Index(index) => {
             value.as_list().and_then(|items| items.get(*index)).map(|inner| walk(inner, rest)).unwrap_or_default()
         }
-        Step::Every => match value.as_list() {
+        PathStep::Every => match value.as_list() {
             Some(items) => Value::list(items.iter().map(|item| walk(item, rest)).collect::<Vec<_>>()),
             None => Value::Nil,
         },
@@ -103,12 +104,12 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_cannot_be_read_says_where() {
+    fn errors_of_paths_have_a_position() {
         let cases = [
             ("a[[", "`[` at character 2 is not closed"),
             ("é[0", "`[` at character 2 is not closed"),
-            ("a[]", "nothing stands in [ ] at character 2"),
-            ("a[-1]", "an index below 0 at character 2"),
+            ("a[]", "the brackets are empty at character 2"),
+            ("a[-1]", "a negative index at character 2"),
             ("a..b", "a name is missing at character 3"),
             ("a.", "a name is missing at character 3"),
             ("a]", "a name is missing at character 2"),

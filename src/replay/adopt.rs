@@ -22,7 +22,7 @@ const NAMED: usize = 3;
 pub struct AdoptedRecording {
     /// Events that are computed differently now, in order; the recorded ones are used.
     pub differences: Vec<Divergence>,
-    /// What each root run passes on to a continuing run.
+    /// The state that each root run passes on to a continuing run.
     pub carries: HashMap<Address, Carry>,
 }
 

@@ -97,7 +97,7 @@ impl std::fmt::Display for Layer {
     }
 }
 
-/// How a replay handles a difference.
+/// Reaction of a replay to a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Policy {
     /// Stop.
@@ -149,7 +149,7 @@ fn unknown(name: &str) -> String {
 /// The rules of a replay.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
-    /// How differences are handled.
+    /// Reaction to differences.
     pub policy: Policy,
     /// IgnoreRule parts.
     pub ignored: Vec<IgnoreRule>,

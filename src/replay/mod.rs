@@ -53,7 +53,7 @@ pub enum ReplayOutcome {
     Identical,
     /// All derived events up to the end of an unfinished recording are as recorded.
     Unfinished {
-        /// Where the recording ends.
+        /// The last recorded address.
         at: Address,
     },
     /// The first difference.

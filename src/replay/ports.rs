@@ -131,7 +131,7 @@ struct UnrecordedTools;
 impl Tools for UnrecordedTools {
     fn call<'a>(&'a self, call: &'a Invocation<'a>) -> BoxFuture<'a, Result<Value, Failure>> {
         let message = format!("the recording has no result of the call at {}", call.address);
-        Box::pin(std::future::ready(Err(Failure::said(message))))
+        Box::pin(std::future::ready(Err(Failure::from_message(message))))
     }
 }
 

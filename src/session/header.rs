@@ -86,12 +86,12 @@ pub struct Parent {
     /// SHA-256 of the copied lines with their line ends, hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix_sha: Option<String>,
-    /// How this session was derived.
+    /// Kind of derivation.
     pub kind: ParentKind,
 }
 
 words! {
-    /// How a session was derived from its parent.
+    /// Kind of derivation from the parent session.
     ParentKind {
         Continue "continue" "A new message to an ended run.";
         Fork "fork" "The same events up to a point, then a different course.";

@@ -56,7 +56,7 @@ pub struct Unwritten {
 
 impl std::fmt::Display for Unwritten {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "could not write {}: {}; ", self.path.display(), self.error)?;
+        write!(f, "{} cannot be written: {}; ", self.path.display(), self.error)?;
         match self.events {
             0 => f.write_str("the last events may not have reached the disk"),
             1 => write!(f, "1 event ({} bytes) is only in memory", self.bytes),

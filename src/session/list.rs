@@ -15,7 +15,7 @@ pub struct Summary {
     /// Path of the file; for an example only its name.
     #[serde(skip)]
     pub path: PathBuf,
-    /// Whether it is a built-in example.
+    /// True for a built-in example.
     #[serde(skip)]
     pub example: bool,
     /// Unix time in ms.
@@ -152,7 +152,7 @@ pub fn summarize(session: &Session) -> Summary {
         (None, None) => run
             .waits_for
             .as_ref()
-            .map_or_else(|| "not finished".to_owned(), |at| format!("waiting for the answer to {at}")),
+            .map_or_else(|| "not finished".to_owned(), |at| format!("waits for the answer to {at}")),
     });
     let named = session.path.file_name().and_then(|name| SessionId::from_file_name(name.to_str()?));
     Summary {

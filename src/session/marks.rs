@@ -22,7 +22,7 @@ pub struct Mark {
     pub tags: BTreeSet<String>,
     /// Its note.
     pub note: Option<String>,
-    /// Whether it is bookmarked.
+    /// True if it is bookmarked.
     pub marked: bool,
 }
 

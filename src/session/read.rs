@@ -112,7 +112,7 @@ impl Session {
 
     /// Opens a file and passes every readable line to `visit`, with its event if the skeleton parsed it.
     pub(super) fn open_with(path: &Path, visit: impl FnMut(&Line<'_>, Option<Envelope>)) -> Result<Self, ReadError> {
-        let fail = |error: std::io::Error| ReadError::new(path, format!("cannot read it: {error}"));
+        let fail = |error: std::io::Error| ReadError::new(path, format!("cannot be read: {error}"));
         let file = open_file(path).map_err(fail)?;
         let bytes = usize::try_from(file.metadata().map_err(fail)?.len()).unwrap_or(CHUNK_BYTES);
         let reader = BufReader::with_capacity(bytes.clamp(1, CHUNK_BYTES), file.try_clone().map_err(fail)?);
@@ -129,9 +129,9 @@ impl Session {
     /// Reads the header of a file and nothing else.
     pub fn header_of(path: &Path) -> Result<Header, ReadError> {
         let fail = |message: String| ReadError::new(path, message);
-        let file = open_file(path).map_err(|error| fail(format!("cannot read it: {error}")))?;
+        let file = open_file(path).map_err(|error| fail(format!("cannot be read: {error}")))?;
         let mut line = Vec::new();
-        BufReader::new(file).read_until(b'\n', &mut line).map_err(|error| fail(format!("cannot read it: {error}")))?;
+        BufReader::new(file).read_until(b'\n', &mut line).map_err(|error| fail(format!("cannot be read: {error}")))?;
         read_header(&line).map_err(fail)
     }
 
@@ -150,7 +150,7 @@ impl Session {
         let mut line = Vec::new();
         let mut next = |line: &mut Vec<u8>| {
             line.clear();
-            reader.read_until(b'\n', line).map_err(|error| fail(format!("cannot read it: {error}")))
+            reader.read_until(b'\n', line).map_err(|error| fail(format!("cannot be read: {error}")))
         };
         let mut at = next(&mut line)? as u64;
         let header = match read_header(&line) {

@@ -1,7 +1,7 @@
-//! The arguments of a call against the parameters of its tool.
+//! Converts and checks the arguments of a call against the parameters of its tool.
 //!
-//! In: a tool, arguments as a program or a model gave them. Out: them with the types of the parameters, or why they do not fit. Pure; the
-//! call is made elsewhere.
+//! In: a tool and arguments from a program or a model. Out: the converted arguments, or the reasons why they are
+//! invalid. Pure; calls are made elsewhere.
 
 use ptc_core::reasons::Reason;
 use ptc_core::signature::{self, Issue, Path, Segment, underscored};
@@ -12,31 +12,31 @@ use super::Tool;
 use crate::event::ErrorRecord;
 
 impl Tool {
-    /// The arguments with the types of the tool's parameters, and what was changed for that.
+    /// Converts the arguments to the parameter types and lists the conversions.
     ///
-    /// Errors: `invalid_tool_args`, with everything that does not fit.
-    pub fn converted(&self, args: &Value) -> Result<(Value, Vec<Issue>), ErrorRecord> {
+    /// Errors: `invalid_tool_args`, with every invalid argument.
+    pub fn convert_args(&self, args: &Value) -> Result<(Value, Vec<Issue>), ErrorRecord> {
         if !matches!(args, Value::Map(_)) {
-            return Err(self.misfit(&format!("expected named arguments, got {}", args.kind())));
+            return Err(self.invalid_args(&format!("expected named arguments, got {}", args.kind())));
         }
         let special = signature::check_json(args);
         if let Some(issue) = special.first() {
-            return Err(self.misfit(&issue.to_string()));
+            return Err(self.invalid_args(&issue.to_string()));
         }
         let (value, issues) = self.against_parameters(args);
         let errors: Vec<String> = issues.iter().filter(|issue| issue.is_error()).map(Issue::to_string).collect();
-        if errors.is_empty() { Ok((value, issues)) } else { Err(self.misfit(&errors.join("; "))) }
+        if errors.is_empty() { Ok((value, issues)) } else { Err(self.invalid_args(&errors.join("; "))) }
     }
 
-    /// What does not fit of arguments some of which are not known yet: `None`. Names that the tool does not have are told beside, because
-    /// they are often the ones that are missing.
+    /// Checks arguments of which some are not known yet (`None`). Unknown names are reported too, because they are
+    /// often misspelled required ones.
     ///
-    /// Errors: as [`Tool::converted`].
-    pub fn fits(&self, args: &[(Value, Option<Value>)]) -> Result<(), ErrorRecord> {
+    /// Errors: as [`Tool::convert_args`].
+    pub fn check_known_args(&self, args: &[(Value, Option<Value>)]) -> Result<(), ErrorRecord> {
         let known = args.iter().map(|(name, value)| (name.clone(), value.clone().unwrap_or_default()));
         let known = Value::map(known.collect::<Vec<_>>());
         if args.iter().all(|(_, value)| value.is_some()) {
-            return self.converted(&known).map(|_| ()).map_err(|record| self.with_unknown(record, &known));
+            return self.convert_args(&known).map(|_| ()).map_err(|record| self.with_unknown(record, &known));
         }
         let open: Vec<String> =
             args.iter().filter(|(_, value)| value.is_none()).filter_map(|(name, _)| name_of(name)).collect();
@@ -47,7 +47,7 @@ impl Tool {
         let (_, issues) = self.against_parameters(&known);
         let errors = issues.iter().filter(|issue| issue.is_error() && !is_open(&issue.path));
         let errors: Vec<String> = errors.map(Issue::to_string).collect();
-        if errors.is_empty() { Ok(()) } else { Err(self.with_unknown(self.misfit(&errors.join("; ")), &known)) }
+        if errors.is_empty() { Ok(()) } else { Err(self.with_unknown(self.invalid_args(&errors.join("; ")), &known)) }
     }
 
     fn against_parameters(&self, args: &Value) -> (Value, Vec<Issue>) {
@@ -57,11 +57,11 @@ impl Tool {
         }
     }
 
-    fn misfit(&self, message: &str) -> ErrorRecord {
+    fn invalid_args(&self, message: &str) -> ErrorRecord {
         ErrorRecord::new(Reason::InvalidToolArgs, format!("the arguments of {} do not fit: {message}", self.name))
     }
 
-    /// With the names of arguments that the tool does not have.
+    /// Adds the names of arguments that the tool does not have to an error.
     fn with_unknown(&self, record: ErrorRecord, args: &Value) -> ErrorRecord {
         let Some(params) = self.signature.as_ref().and_then(|signature| signature.params.as_ref()) else {
             return record;
@@ -80,7 +80,7 @@ impl Tool {
     }
 }
 
-/// The name of an argument, with `_`.
+/// Returns the name of an argument, with `_`.
 fn name_of(key: &Value) -> Option<String> {
     let name = match key {
         Value::Keyword(word) => word.name(),
@@ -89,13 +89,13 @@ fn name_of(key: &Value) -> Option<String> {
     Some(underscored(name))
 }
 
-/// Returns an argument as text: a string as it is, any other value as it is printed.
+/// Returns an argument as text: strings unchanged, other values as JSON.
 pub fn plain_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
-/// Returns arguments in the form in which equal calls are equal: keys sorted and with `_`, whole floats as integers. The JSON reader bounds
-/// the depth.
+/// Returns arguments in canonical form, in which equal calls are identical: keys sorted and with `_`, whole floats as
+/// integers. The depth is limited by the JSON reader.
 pub fn canonical(json: &Json) -> Json {
     match &json.node {
         Node::Object(members) => {
@@ -119,7 +119,8 @@ mod tests {
     use super::*;
 
     fn tool() -> Tool {
-        let mut tool = Tool::declared("lookup", &json::parse(r#"{"kind": "snippet", "code": "1"}"#).unwrap()).unwrap();
+        let mut tool =
+            Tool::from_table("lookup", &json::parse(r#"{"kind": "snippet", "code": "1"}"#).unwrap()).unwrap();
         tool.signature = ptc_core::signature::parse("(id :string, most :int?) -> :any").ok();
         tool
     }
@@ -130,8 +131,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_yet_may_fit() {
-        let fits = |args: &[(&str, Option<&str>)]| tool().fits(&named(args)).map_err(|record| record.message);
+    fn unknown_values_are_accepted() {
+        let fits =
+            |args: &[(&str, Option<&str>)]| tool().check_known_args(&named(args)).map_err(|record| record.message);
         assert_eq!(fits(&[("id", None)]), Ok(()));
         assert_eq!(fits(&[("id", None), ("most", Some("3"))]), Ok(()));
         assert!(fits(&[("id", None), ("most", Some("\"many\""))]).unwrap_err().contains("most"));
@@ -139,10 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_not_asked_for_stands_beside_the_missing_one() {
-        let wrong = tool().fits(&named(&[("idd", Some("\"x\""))])).unwrap_err();
+    fn an_unknown_name_is_reported_with_the_missing_one() {
+        let wrong = tool().check_known_args(&named(&[("idd", Some("\"x\""))])).unwrap_err();
         assert_eq!(wrong.reason, "invalid_tool_args");
         assert!(wrong.message.contains("not asked for: `idd` (it takes `id`, `most`)"), "{}", wrong.message);
-        assert_eq!(tool().fits(&named(&[("id", Some("\"x\"")), ("more", Some("1"))])), Ok(()), "more is allowed");
+        assert_eq!(
+            tool().check_known_args(&named(&[("id", Some("\"x\"")), ("more", Some("1"))])),
+            Ok(()),
+            "more is allowed"
+        );
     }
 }

@@ -1,30 +1,30 @@
-//! The tools that are part of the program: search in text, a question to a person, a question to a model.
+//! The builtin tools: text search, a question to the user, a query to a model.
 
-use super::search::{self, Show};
+use super::search::{self, ResultForm};
 use super::{Failure, Invocation};
 use ptc_core::value::Value;
 
-/// The name of the tool that asks a model.
+/// Name of the tool that queries a model.
 pub const LLM_QUERY: &str = "llm-query";
 
-/// One of them.
+/// A builtin tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Builtin {
-    /// Lines of a text that a pattern fits.
+    /// Matching lines of a text.
     Grep,
-    /// The same with line numbers and neighbours.
+    /// Matching lines with numbers and context.
     GrepLines,
-    /// Asks a person; the engine answers it.
+    /// A question to the user, answered by the engine.
     AskUser,
-    /// Asks a model; the engine answers it.
+    /// A query to a model, answered by the engine.
     LlmQuery,
 }
 
 impl Builtin {
-    /// All of them.
+    /// All builtin tools.
     pub const ALL: [Self; 4] = [Self::Grep, Self::GrepLines, Self::AskUser, Self::LlmQuery];
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Grep => "grep",
@@ -34,12 +34,12 @@ impl Builtin {
         }
     }
 
-    /// The tool of a name.
-    pub fn named(name: &str) -> Option<Self> {
+    /// Returns the tool of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
-    /// How it is called, and what it does.
+    /// Returns signature and description.
     pub fn card(self) -> (&'static str, &'static str) {
         match self {
             Self::Grep => ("(pattern :string, text :string) -> [:string]", "Lines of a text that fit a pattern"),
@@ -57,9 +57,9 @@ impl Builtin {
     /// Answers a call that needs no engine.
     pub(super) async fn answer(self, call: &Invocation<'_>) -> Result<Value, Failure> {
         match self {
-            Self::Grep => search::lines(call, Show::Matches).await,
-            Self::GrepLines => search::lines(call, Show::Places).await,
-            Self::AskUser | Self::LlmQuery => Err(Failure::said("this tool is answered by the engine")),
+            Self::Grep => search::lines(call, ResultForm::Matches).await,
+            Self::GrepLines => search::lines(call, ResultForm::WithContext).await,
+            Self::AskUser | Self::LlmQuery => Err(Failure::from_message("this tool is answered by the engine")),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Consent: who decides whether a tool may start a process or leave the machine, and what was decided for good.
+//! Consent: who decides whether a tool may have external effects, and the stored decisions.
 //!
-//! In: the definition of a tool in words. Out: a decision, or that a person is to be asked. A decision for good holds for the exact
-//! definition only: it is kept by the definition's hash.
+//! In: the description of a tool. Out: a decision, or that the user must be asked. A stored decision is only valid for
+//! exactly this definition; its hash is stored.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -10,14 +10,14 @@ use std::path::PathBuf;
 use crate::event::{Answerer, Decision, hex_sha};
 
 impl Decision {
-    /// The decision of an answer: its name, or the name's first letter.
+    /// Parses an answer: the name of a decision or its first letter.
     pub fn read(answer: &str) -> Option<Self> {
         let answer = answer.trim().to_ascii_lowercase();
         let is_meant = |name: &str| name == answer || (answer.len() == 1 && name.starts_with(&answer));
         Self::ALL.into_iter().find(|decision| is_meant(decision.name()))
     }
 
-    /// What it means, for whoever decides.
+    /// Returns the explanation for the user.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Once => "once: this call",
@@ -28,24 +28,24 @@ impl Decision {
     }
 }
 
-/// Who decides when nothing was decided for good.
+/// Decides about calls without a stored decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Policy {
-    /// Nobody: such calls are not made.
+pub enum ConsentPolicy {
+    /// Refuse all calls.
     #[default]
     Refuse,
-    /// The person at the interface.
+    /// Ask the user.
     Ask,
-    /// Whoever started the program has allowed all of them.
+    /// Allow all calls.
     Allow,
 }
 
-/// A decision that needed no question, and by whom it was made.
+/// A decision made without a question, and who made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruling {
-    /// Who decided.
+    /// The user, a policy or a stored grant.
     pub by: Answerer,
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
 }
 
@@ -53,38 +53,38 @@ pub struct Ruling {
 pub const ALLOW_FLAG: &str = "--allow-tools";
 
 impl Ruling {
-    /// A decision and who made it.
+    /// Creates a ruling.
     pub fn new(by: Answerer, decision: Decision) -> Self {
         Self { by, decision }
     }
 }
 
-/// The definitions that may always be called: one line each in a file of the user.
+/// The definitions that are always allowed, one line each in a file of the user.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Grants {
     file: Option<PathBuf>,
 }
 
 impl Grants {
-    /// Kept in this file.
+    /// Uses this file.
     pub fn at(file: PathBuf) -> Self {
         Self { file: Some(file) }
     }
 
-    /// May this definition always be called?
-    pub fn holds(&self, definition: &str) -> bool {
+    /// Returns whether this definition is always allowed.
+    pub fn is_granted(&self, definition: &str) -> bool {
         let text = self.file.as_ref().and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
         let wanted = hex_sha(definition.as_bytes());
         text.lines().any(|line| line.split_whitespace().next() == Some(wanted.as_str()))
     }
 
-    /// From now on it may. Without a file nothing is kept.
-    pub fn keep(&self, definition: &str) -> io::Result<()> {
-        let Some(file) = self.file.as_ref().filter(|_| !self.holds(definition)) else { return Ok(()) };
+    /// Always allows this definition. Without a file nothing is stored.
+    pub fn grant(&self, definition: &str) -> io::Result<()> {
+        let Some(file) = self.file.as_ref().filter(|_| !self.is_granted(definition)) else { return Ok(()) };
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        // The words behind the hash are for a person who looks into the file.
+        // The text after the hash is for users who read the file.
         let words = definition.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut file = OpenOptions::new().create(true).append(true).open(file)?;
         file.write_all(format!("{} {words}\n", hex_sha(definition.as_bytes())).as_bytes())
@@ -108,15 +108,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_holds_for_the_exact_definition() {
+    fn a_grant_is_valid_for_exactly_its_definition() {
         let dir = tempfile::tempdir().unwrap();
         let grants = Grants::at(dir.path().join("tools/allowed"));
-        assert!(!grants.holds("command \"wc\""));
-        grants.keep("command \"wc\"").unwrap();
-        grants.keep("command \"wc\"").unwrap();
-        assert!(grants.holds("command \"wc\"") && !grants.holds("command \"wc\" \"-l\""));
+        assert!(!grants.is_granted("command \"wc\""));
+        grants.grant("command \"wc\"").unwrap();
+        grants.grant("command \"wc\"").unwrap();
+        assert!(grants.is_granted("command \"wc\"") && !grants.is_granted("command \"wc\" \"-l\""));
         let text = std::fs::read_to_string(dir.path().join("tools/allowed")).unwrap();
         assert_eq!(text.lines().count(), 1);
-        Grants::default().keep("x").unwrap();
+        Grants::default().grant("x").unwrap();
     }
 }

@@ -1,65 +1,62 @@
-//! From the table `[tools.x]` of an agent file to a tool.
+//! Reads the table `[tools.NAME]` of an agent file as a tool.
 //!
-//! In: name and table. Out: the tool, or everything that is wrong with it, each with its key.
+//! In: name and table. Out: the tool, or all errors with their keys.
 
 use ptc_core::limits::{Limit, TOOL_OUTPUT, TOOL_TIMEOUT};
 use ptc_core::signature;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, json};
 
-use super::{Builtin, Expose, Kind, Returns, Shaping, Table, Tool, answered_by, declare_outside};
-use crate::config::document::{About, KeyTable, advice, out_of_range};
+use super::{Builtin, Expose, Kind, Returns, Shaping, Table, Tool, answer_signature, declare_external};
+use crate::config::document::{KeyDoc, KeyTable, advice, out_of_range};
 
-/// A key with what the reference says of it.
-type ToolKey = (&'static str, About);
+/// A key with its documentation.
+type ToolKey = (&'static str, KeyDoc);
 
 /// A kind of tools.
 struct KindRow {
     name: &'static str,
-    /// Who answers its calls.
+    /// Description of the kind.
     meaning: &'static str,
-    /// Its keys beside the common ones.
+    /// Its keys in addition to the common ones.
     keys: &'static [ToolKey],
-    /// Reads what it needs from the table of the tool of this name.
+    /// Reads its settings from the table of the tool of this name.
     read: fn(&str, &Json) -> Result<Kind, Wrong>,
 }
 
-/// Bytes that a call may answer.
-const OUTPUT: ToolKey = ("output_max_bytes", About::Limit(&TOOL_OUTPUT));
-/// Where a program runs.
-const FOLDER: ToolKey = ("folder", About::Said("folder", "", "Where it runs; the workbench's own folder without it."));
-/// What a program gets of the environment.
-const ENV: ToolKey =
-    ("env", About::Said("list of names", "", "Variables of the environment that it gets beside the usual ones."));
-/// What is sent with requests.
-const HEADERS: ToolKey = (
-    "headers",
-    About::Said("table of texts", "", "Headers of every request; `${NAME}` is a variable of the environment."),
-);
+/// Output limit of a call.
+const OUTPUT: ToolKey = ("output_max_bytes", KeyDoc::Limit(&TOOL_OUTPUT));
+/// Working folder of a program.
+const FOLDER: ToolKey = ("folder", KeyDoc::Text("folder", "", "Working folder; by default that of the workbench."));
+/// Environment variables of a program.
+const ENV: ToolKey = ("env", KeyDoc::Text("list of names", "", "Additional environment variables that it gets."));
+/// Headers of requests.
+const HEADERS: ToolKey =
+    ("headers", KeyDoc::Text("table of texts", "", "Headers of every request; `${NAME}` is an environment variable."));
 
 /// The kinds of tools.
 const KINDS: &[KindRow] = &[
     KindRow {
         name: "table",
-        meaning: "fixed answers: the first row that fits the arguments",
+        meaning: "fixed answers: the first row that matches the arguments",
         keys: &[
             (
                 "rows",
-                About::Said(
+                KeyDoc::Text(
                     "list of tables",
                     "",
-                    "Each with `result` or `error` (a text), and with `args`, the arguments that it fits; JSON text for what TOML cannot say.",
+                    "Each with `result` or `error` (a text), and with `args`, the arguments it matches; JSON text where TOML is not sufficient.",
                 ),
             ),
-            ("default", About::Said("any value", "", "The answer where no row fits; without it such a call fails.")),
-            ("delay_ms", About::Said("whole number", "0", "How long each call takes, in ms.")),
+            ("default", KeyDoc::Text("any value", "", "The answer when no row matches; without it such a call fails.")),
+            ("delay_ms", KeyDoc::Text("whole number", "0", "Duration of each call in ms.")),
         ],
         read: |name, table| Table::read(name, table).map(Kind::Table),
     },
     KindRow {
         name: "snippet",
         meaning: "a PTC-Lisp program",
-        keys: &[("code", About::Said("text", "", "Needed: a program; the arguments are under `data/`."))],
+        keys: &[("code", KeyDoc::Text("text", "", "Required: a program; the arguments are under `data/`."))],
         read: |name, table| {
             needed(name, table, ("snippet", "code"), "a PTC-Lisp program over `data/`").map(Kind::Snippet)
         },
@@ -70,15 +67,19 @@ const KINDS: &[KindRow] = &[
         keys: &[
             (
                 "file",
-                About::Said("file", "", "Its agent file, from the folder of this one; `\"self\"` is the agent itself."),
+                KeyDoc::Text(
+                    "file",
+                    "",
+                    "Its agent file, relative to the folder of this one; `\"self\"` is the agent itself.",
+                ),
             ),
-            ("agent", About::Said("table", "", "Its definition, in the place of `file`.")),
+            ("agent", KeyDoc::Text("table", "", "Its definition, instead of `file`.")),
             (
                 "returns",
-                About::Said(
+                KeyDoc::Text(
                     "answer, delegate",
                     "answer",
-                    "`delegate` takes a task in words and gives back more than the answer (docs/modes.md).",
+                    "`delegate` takes a task as text and returns more than the answer (docs/modes.md).",
                 ),
             ),
         ],
@@ -88,16 +89,19 @@ const KINDS: &[KindRow] = &[
         name: "llm",
         meaning: "one question to a model",
         keys: &[
-            ("prompt", About::Said("template", "", "Needed: the question, with `{{name}}` for the arguments.")),
-            ("model", About::Said("a model", "that of the run", "Who is asked; `caller` says the default.")),
-            ("mode", About::Said("a mode", "text", "How the answer is asked for.")),
-            ("field_descriptions", About::Said("table of texts", "", "What fields of the answer mean.")),
-            ("tools", About::Said("tables", "", "Tools that the model may call before it answers.")),
-            ("max_turns", About::Said("whole number", "1; 5 with tools", "Replies until there is an answer.")),
-            ("json_signature", About::Said("type", "", "What the model answers, where the tool gives something else.")),
+            ("prompt", KeyDoc::Text("template", "", "Required: the prompt, with `{{name}}` for the arguments.")),
+            ("model", KeyDoc::Text("a model", "that of the run", "The model; `caller` is the default.")),
+            ("mode", KeyDoc::Text("a mode", "text", "Output mode of the answer.")),
+            ("field_descriptions", KeyDoc::Text("table of texts", "", "Descriptions of the fields of the answer.")),
+            ("tools", KeyDoc::Text("tables", "", "Tools that the model may call before it answers.")),
+            ("max_turns", KeyDoc::Text("whole number", "1; 5 with tools", "Replies until there is an answer.")),
+            (
+                "json_signature",
+                KeyDoc::Text("type", "", "Type of the model's answer, if the tool returns something else."),
+            ),
             (
                 "response_template",
-                About::Said(
+                KeyDoc::Text(
                     "text",
                     "",
                     "A PTC-Lisp program with `{{name}}` for fields of the answer; its value is the result.",
@@ -105,10 +109,10 @@ const KINDS: &[KindRow] = &[
             ),
             (
                 "validator",
-                About::Said(
+                KeyDoc::Text(
                     "text",
                     "",
-                    "A PTC-Lisp expression over `result`: nil and false refuse it, a text says why.",
+                    "A PTC-Lisp expression over `result`: nil and false reject it, a text is the reason.",
                 ),
             ),
         ],
@@ -116,8 +120,8 @@ const KINDS: &[KindRow] = &[
     },
     KindRow {
         name: "builtin",
-        meaning: "a tool of the program itself: `grep`, `grep-n`, `ask_user`, `llm-query`",
-        keys: &[("name", About::Said("one of them", "the tool's name", "Which one it is."))],
+        meaning: "a builtin tool: `grep`, `grep-n`, `ask_user`, `llm-query`",
+        keys: &[("name", KeyDoc::Text("one of them", "the tool's name", "Name of the builtin tool."))],
         read: builtin,
     },
     KindRow {
@@ -132,67 +136,67 @@ const KINDS: &[KindRow] = &[
         keys: &[
             (
                 "command",
-                About::Said("list of texts", "", "Needed: the program and its arguments; no shell reads them."),
+                KeyDoc::Text("list of texts", "", "Required: the program and its arguments; no shell is used."),
             ),
             FOLDER,
             ENV,
             OUTPUT,
         ],
-        read: |name, table| declare_outside::command(name, table).map(Kind::Command),
+        read: |name, table| declare_external::command(name, table).map(Kind::Command),
     },
     KindRow {
         name: "http",
-        meaning: "a request",
+        meaning: "an HTTP request",
         keys: &[
-            ("method", About::Said("GET, HEAD, POST, PUT, PATCH, DELETE", "GET", "The method.")),
-            ("url", About::Said("address", "", "Needed: where it goes; `{{name}}` behind the host is an argument.")),
+            ("method", KeyDoc::Text("GET, HEAD, POST, PUT, PATCH, DELETE", "GET", "The method.")),
+            ("url", KeyDoc::Text("address", "", "Required: the URL; `{{name}}` after the host is an argument.")),
             HEADERS,
-            ("body", About::Said("any value", "", "What is sent as JSON; `{{name}}` is an argument.")),
-            ("response_path", About::Said("path", "", "The part of the answer that is the result, as `data.items`.")),
+            ("body", KeyDoc::Text("any value", "", "JSON body; `{{name}}` is an argument.")),
+            ("response_path", KeyDoc::Text("path", "", "Path of the result in the response, such as `data.items`.")),
             OUTPUT,
         ],
-        read: |name, table| declare_outside::http(name, table).map(Kind::Http),
+        read: |name, table| declare_external::http(name, table).map(Kind::Http),
     },
     KindRow {
         name: "mcp",
-        meaning: "a tool of a server that speaks the model context protocol",
+        meaning: "a tool of an MCP server",
         keys: &[
-            ("server", About::Said("name", "", "The section `[mcp.NAME]` of config.toml.")),
-            ("tool", About::Said("text", "the tool's name", "What the server calls it.")),
+            ("server", KeyDoc::Text("name", "", "The section `[mcp.NAME]` of config.toml.")),
+            ("tool", KeyDoc::Text("text", "the tool's name", "Its name on the server.")),
             (
                 "command",
-                About::Said("list of texts", "", "The server's program and its arguments, in the place of a section."),
+                KeyDoc::Text("list of texts", "", "The server's program and its arguments, instead of a section."),
             ),
             FOLDER,
             ENV,
-            ("url", About::Said("address", "", "The server's address, in the place of a section.")),
+            ("url", KeyDoc::Text("address", "", "The server's URL, instead of a section.")),
             HEADERS,
         ],
-        read: |name, table| declare_outside::mcp(name, table).map(Kind::Mcp),
+        read: |name, table| declare_external::mcp(name, table).map(Kind::Mcp),
     },
 ];
 
-/// Providers accept no longer names.
+/// Maximum length that providers accept.
 const NAME_MAX_CHARS: usize = 64;
-/// What `file` says for the agent that has the tool.
+/// Value of `file` for the agent itself.
 pub const SELF: &str = "self";
 
-/// What is wrong with a declaration: the key in its table (empty for the table itself) and the message.
+/// An error of a declaration: the key in its table (empty for the table itself) and the message.
 pub type Wrong = (String, String);
 
 const COMMON: &[ToolKey] = &[
-    ("kind", About::Said("a kind", "", "Needed: who answers its calls.")),
+    ("kind", KeyDoc::Text("a kind", "", "Required: the kind of tool.")),
     (
         "signature",
-        About::Said("signature", "", "Parameters and result: arguments are converted and checked before the call."),
+        KeyDoc::Text("signature", "", "Parameters and result: arguments are converted and checked before the call."),
     ),
-    ("description", About::Said("text", "", "What it does, for models.")),
-    ("cache", About::Said("true or false", "false", "An equal call of the same run is answered from memory.")),
-    ("expose", About::Said("native, ptc_lisp, both", "both", "Who may call it: models natively, programs, or both.")),
-    ("timeout_ms", About::Limit(&TOOL_TIMEOUT)),
+    ("description", KeyDoc::Text("text", "", "What it does, for models.")),
+    ("cache", KeyDoc::Text("true or false", "false", "An equal call of the same run is answered from memory.")),
+    ("expose", KeyDoc::Text("native, ptc_lisp, both", "both", "Who may call it: models natively, programs, or both.")),
+    ("timeout_ms", KeyDoc::Limit(&TOOL_TIMEOUT)),
 ];
 
-/// Everything that can be written into `[tools.NAME]`, for the reference: the common keys, then a table per kind.
+/// Returns the documentation of `[tools.NAME]`: the common keys, then a table per kind.
 pub fn reference() -> Vec<KeyTable> {
     let common = KeyTable::of("[tools.NAME]", COMMON.iter().copied());
     let kind =
@@ -202,7 +206,7 @@ pub fn reference() -> Vec<KeyTable> {
 
 impl Tool {
     /// Reads a declaration.
-    pub fn declared(name: &str, table: &Json) -> Result<Self, Vec<Wrong>> {
+    pub fn from_table(name: &str, table: &Json) -> Result<Self, Vec<Wrong>> {
         let mut wrong: Vec<Wrong> = Vec::new();
         let text = |key: &str| table.get(key).and_then(Json::as_str).map(str::to_owned);
         let kinds: Vec<&str> = KINDS.iter().map(|row| row.name).collect();
@@ -211,7 +215,7 @@ impl Tool {
         };
         if !is_name(name) {
             let message = format!(
-                "`{name}` is no name for a tool; use up to {NAME_MAX_CHARS} letters, digits, `_` and `-`, a letter first"
+                "`{name}` is not a valid tool name; use up to {NAME_MAX_CHARS} letters, digits, `_` and `-`, a letter first"
             );
             wrong.push((String::new(), message));
         }
@@ -272,7 +276,7 @@ const EXPOSES: [(&str, Expose); 3] =
     [("native", Expose::Native), ("ptc_lisp", Expose::PtcLisp), ("both", Expose::Both)];
 const RETURNS: [(&str, Returns); 2] = [("answer", Returns::Answer), ("delegate", Returns::Delegate)];
 
-/// What the word under a key stands for; `None` without the key.
+/// Returns what the word of a key refers to; `None` without the key.
 fn named<T: Copy>(tool: &str, table: &Json, key: &str, known: &[(&str, T)]) -> Result<Option<T>, Wrong> {
     let Some(word) = table.get(key).and_then(Json::as_str) else { return Ok(None) };
     let found = known.iter().find(|(name, _)| *name == word).map(|(_, thing)| Some(*thing));
@@ -282,7 +286,7 @@ fn named<T: Copy>(tool: &str, table: &Json, key: &str, known: &[(&str, T)]) -> R
     })
 }
 
-/// A number within a limit; without the key what the limit is by default.
+/// Reads a number within a limit; without the key, the default of the limit.
 pub(super) fn limited(table: &Json, key: &str, limit: &Limit) -> Result<u64, Wrong> {
     let Some(json) = table.get(key) else { return Ok(limit.default.unwrap_or(limit.max)) };
     let number = match json.node {
@@ -292,7 +296,7 @@ pub(super) fn limited(table: &Json, key: &str, limit: &Limit) -> Result<u64, Wro
     number.ok_or_else(|| (key.to_owned(), out_of_range(key, limit, json.to_text())))
 }
 
-/// The text under a key that a kind cannot do without.
+/// Reads a required text.
 fn needed(name: &str, table: &Json, (kind, key): (&str, &str), what: &str) -> Result<String, Wrong> {
     let text = table.get(key).and_then(Json::as_str).map(str::to_owned);
     text.ok_or_else(|| (key.to_owned(), format!("the tool `{name}` of kind `{kind}` needs `{key}`: {what}")))
@@ -301,11 +305,11 @@ fn needed(name: &str, table: &Json, (kind, key): (&str, &str), what: &str) -> Re
 fn agent(name: &str, table: &Json) -> Result<Kind, Wrong> {
     match table.get("agent") {
         Some(agent) if agent.members().is_some() => Ok(Kind::Agent(agent.clone())),
-        // A definition that is too deep for TOML travels as JSON text.
+        // A definition nested too deeply for TOML is stored as JSON text.
         Some(Json { node: Node::Str(text), .. }) if json::parse(text).is_ok_and(|json| json.members().is_some()) => {
             Ok(Kind::Agent(json::parse(text).unwrap_or_default()))
         }
-        None if table.get("file").and_then(Json::as_str) == Some(SELF) => Ok(Kind::Itself),
+        None if table.get("file").and_then(Json::as_str) == Some(SELF) => Ok(Kind::SelfAgent),
         _ => Err((
             "file".to_owned(),
             format!(
@@ -321,14 +325,15 @@ fn llm(name: &str, table: &Json) -> Result<Kind, Wrong> {
     let of_tool = |message: String| format!("the tool `{name}`: {message}");
     Shaping::read(text("response_template"), text("validator"))
         .map_err(|(key, message)| (key.to_owned(), of_tool(message)))?;
-    answered_by(None, text("json_signature")).map_err(|message| ("json_signature".to_owned(), of_tool(message)))?;
+    answer_signature(None, text("json_signature"))
+        .map_err(|message| ("json_signature".to_owned(), of_tool(message)))?;
     Ok(Kind::Llm(table.clone()))
 }
 
 fn builtin(name: &str, table: &Json) -> Result<Kind, Wrong> {
     let known = table.get("name").and_then(Json::as_str).unwrap_or(name);
-    Builtin::named(known).map(Kind::Builtin).ok_or_else(|| {
+    Builtin::from_name(known).map(Kind::Builtin).ok_or_else(|| {
         let near = advice(known, &Builtin::ALL.map(Builtin::name));
-        ("name".to_owned(), format!("there is no builtin tool `{known}`{near}"))
+        ("name".to_owned(), format!("unknown builtin tool `{known}`{near}"))
     })
 }

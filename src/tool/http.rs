@@ -1,80 +1,80 @@
-//! Tools that are requests: arguments go into the address and the body, a part of the answer comes out.
+//! Tools that are HTTP requests: arguments fill the URL and the body, a part of the response is the result.
 //!
-//! In: a request with places for arguments, and a call. Out: a value, or why there is none. An argument never changes the host or climbs
-//! out of the path; keys come from the environment, and nothing that comes back holds one.
+//! In: a request with placeholders, and a call. Out: a value, or an error. Arguments cannot change the host or leave
+//! the path; keys come from the environment and are removed from responses.
 
 use std::fmt::Write as _;
 
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
 
-use super::text::{scrubbed, value_of};
+use super::text::{parse_result, scrub_value};
 use super::{Failure, Invocation};
 use crate::model::{Incoming, Outgoing, Scrub, exchange, variables};
 use crate::program::path;
 
-/// Bytes of an error's body that a message shows.
+/// Maximum bytes of an error response in a message.
 const ERROR_BYTES: usize = 1_000;
 
-/// A tool that sends a request for each call.
+/// A tool that sends a request per call.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Http {
     /// GET, POST, …
     pub method: String,
-    /// The address; `{{name}}` behind the host stands for an argument.
+    /// The URL; `{{name}}` after the host is replaced by an argument.
     pub url: String,
-    /// Headers; `${NAME}` stands for a variable of the environment.
+    /// Headers; `${NAME}` is replaced by an environment variable.
     pub headers: Vec<(String, String)>,
-    /// The JSON body; a text that is only `{{name}}` stands for the argument's value.
+    /// The JSON body; a text that is only `{{name}}` is replaced by the argument's value.
     pub body: Option<Json>,
-    /// The part of the answer that is the result.
+    /// Path of the result in the response.
     pub response_path: Option<String>,
     /// Limit `output_max_bytes`.
     pub output_max_bytes: u64,
 }
 
 impl Http {
-    /// What it is, in words for a person: everything that decides where a request goes and what it says.
-    pub fn told(&self) -> String {
-        let mut told = format!("{} {}", self.method, self.url);
+    /// Describes everything that decides where a request goes and what it contains, for the user's consent.
+    pub fn describe(&self) -> String {
+        let mut text = format!("{} {}", self.method, self.url);
         for (name, value) in &self.headers {
-            _ = write!(told, "\n  {name}: {value}");
+            _ = write!(text, "\n  {name}: {value}");
         }
         if let Some(body) = &self.body {
-            _ = write!(told, "\n  {}", body.to_text());
+            _ = write!(text, "\n  {}", body.to_text());
         }
-        told
+        text
     }
 
-    /// Does a request change nothing at the server, by the meaning of its method?
+    /// Returns whether the method is safe, that is, changes nothing on the server.
     pub fn is_safe(&self) -> bool {
         matches!(self.method.as_str(), "GET" | "HEAD")
     }
 
-    /// What is wrong with the address, if anything: an argument may stand behind the host only.
+    /// Returns the error of a URL: arguments are only allowed after the host.
     pub(super) fn check_url(url: &str) -> Option<String> {
         let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-        let Some(rest) = rest else { return Some("must begin with http:// or https://".to_owned()) };
+        let Some(rest) = rest else { return Some("must start with http:// or https://".to_owned()) };
         let host = rest.find(['/', '?', '#']).map_or(rest, |end| &rest[..end]);
         if host.is_empty() {
             return Some("names no host".to_owned());
         }
         if host.contains('@') {
-            return Some("holds a name and password; send them in a header with `${NAME}`".to_owned());
+            return Some("contains a user name or password; send them in a header with `${NAME}`".to_owned());
         }
-        host.contains("{{").then(|| "has an argument in its host; arguments stand behind it".to_owned())
+        host.contains("{{").then(|| "has an argument in its host; write arguments after the host".to_owned())
     }
 
-    /// The request of one call. Errors: the argument that does not fit.
+    /// Builds the request of one call. Fails on an invalid argument.
     fn request(&self, args: &Value, headers: Vec<(String, String)>) -> Result<Outgoing, String> {
         let mut used = Vec::new();
-        let mut url = fill(&self.url, args, &mut used, |text| encoded(&text))?;
+        let mut url = fill(&self.url, args, &mut used, |text| percent_encode(&text))?;
         let path = url.split(['?', '#']).next().unwrap_or_default();
         if path.split('/').any(|part| matches!(part, "." | "..")) {
-            return Err("an argument makes a step `.` or `..` of the path".to_owned());
+            return Err("an argument would add `.` or `..` to the path".to_owned());
         }
         let body = match &self.body {
-            Some(template) => Some(filled_in(template, args, &mut used)?),
+            Some(template) => Some(fill_body(template, args, &mut used)?),
             None => None,
         };
         let given = args.as_map().into_iter().flat_map(|map| map.iter());
@@ -90,7 +90,7 @@ impl Http {
             None => {
                 for (name, value) in &left {
                     let mark = if url.contains('?') { '&' } else { '?' };
-                    _ = write!(url, "{mark}{}={}", encoded(name), encoded(&text_of(value)));
+                    _ = write!(url, "{mark}{}={}", percent_encode(name), percent_encode(&text_of(value)));
                 }
                 None
             }
@@ -108,9 +108,9 @@ impl Http {
 
 /// Sends the request of one call.
 pub(super) async fn run(http: &Http, call: &Invocation<'_>) -> Result<Value, Failure> {
-    let (headers, secrets) = variables::headers(&http.headers).map_err(Failure::said)?;
+    let (headers, secrets) = variables::headers(&http.headers).map_err(Failure::from_message)?;
     let scrub = Scrub::new(secrets);
-    let said = |message: String| Failure::said(scrub.text(&message));
+    let said = |message: String| Failure::from_message(scrub.text(&message));
     let out = http.request(call.args, headers).map_err(said)?;
     let got = tokio::select! {
         biased;
@@ -135,7 +135,7 @@ pub(super) async fn run(http: &Http, call: &Invocation<'_>) -> Result<Value, Fai
         let json = ptc_core::value::json::parse(&text);
         json.map(|json| json.to_value()).map_err(|error| said(format!("the answer is no JSON: {}", error.message)))?
     } else {
-        value_of(&text, call.tool).map_err(|problem| said(format!("the answer {problem}")))?
+        parse_result(&text, call.tool).map_err(|problem| said(format!("the answer {problem}")))?
     };
     let part = http.response_path.as_ref().map(|place| path::at(&whole, place));
     if part.as_ref().is_some_and(Value::is_nil) {
@@ -143,10 +143,10 @@ pub(super) async fn run(http: &Http, call: &Invocation<'_>) -> Result<Value, Fai
         let start: String = text.chars().take(ERROR_BYTES).collect();
         return Err(said(format!("the answer has nothing at response_path = {place}: {start}")));
     }
-    Ok(scrubbed(part.unwrap_or(whole), &scrub))
+    Ok(scrub_value(part.unwrap_or(whole), &scrub))
 }
 
-/// The text with `{{name}}` filled in.
+/// Replaces `{{name}}` in a text.
 fn fill(
     template: &str,
     args: &Value,
@@ -168,7 +168,7 @@ fn fill(
     Ok(out)
 }
 
-/// The argument of a name, marked as used; `None` when it is absent or nil.
+/// Returns an argument and marks it as used; `None` when it is absent or nil.
 fn argument<'v>(name: &str, args: &'v Value, used: &mut Vec<String>) -> Option<&'v Value> {
     let map = args.as_map()?;
     let is_same = |key: &&Value| key.as_str().is_some_and(|key| key.replace('-', "_") == name.replace('-', "_"));
@@ -177,22 +177,22 @@ fn argument<'v>(name: &str, args: &'v Value, used: &mut Vec<String>) -> Option<&
     (!value.is_nil()).then_some(value)
 }
 
-/// The body with its places filled in; a member whose argument is absent is left out.
-fn filled_in(template: &Json, args: &Value, used: &mut Vec<String>) -> Result<Json, String> {
+/// Fills the placeholders of the body; members with absent arguments are omitted.
+fn fill_body(template: &Json, args: &Value, used: &mut Vec<String>) -> Result<Json, String> {
     match &template.node {
-        Node::Str(text) => match alone(text) {
+        Node::Str(text) => match placeholder_name(text) {
             Some(name) => Ok(argument(name, args, used).map(Json::from).unwrap_or_default()),
             None => fill(text, args, used, |text| text).map(Json::str),
         },
         Node::List(items) => {
-            let items: Result<Vec<_>, _> = items.iter().map(|item| filled_in(item, args, used)).collect();
+            let items: Result<Vec<_>, _> = items.iter().map(|item| fill_body(item, args, used)).collect();
             items.map(Json::list)
         }
         Node::Object(members) => {
             let mut filled = Vec::new();
             for member in members {
-                let value = filled_in(&member.value, args, used)?;
-                let is_absent = value.node == Node::Null && member.value.as_str().and_then(alone).is_some();
+                let value = fill_body(&member.value, args, used)?;
+                let is_absent = value.node == Node::Null && member.value.as_str().and_then(placeholder_name).is_some();
                 if !is_absent {
                     filled.push((member.key.clone(), value));
                 }
@@ -203,8 +203,8 @@ fn filled_in(template: &Json, args: &Value, used: &mut Vec<String>) -> Result<Js
     }
 }
 
-/// The name in a text that is only `{{name}}`.
-fn alone(text: &str) -> Option<&str> {
+/// Returns the name in a text that is only `{{name}}`.
+fn placeholder_name(text: &str) -> Option<&str> {
     let name = text.trim().strip_prefix("{{")?.strip_suffix("}}")?.trim();
     (!name.contains(['{', '}'])).then_some(name)
 }
@@ -213,8 +213,8 @@ fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| Json::from(value).to_text(), ToOwned::to_owned)
 }
 
-/// The text as a part of an address: everything but letters, digits and `-_.~` is escaped.
-fn encoded(text: &str) -> String {
+/// Percent-encodes everything but letters, digits and `-_.~`.
+fn percent_encode(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_stand_behind_the_host_and_what_is_left_goes_along() {
+    fn arguments_follow_the_host_and_unused_ones_become_the_query_or_body() {
         let args = r#"{"id":"a/b?c","q":"x y","none":null}"#;
         let url = "https://h.example/items/{{id}}";
         assert_eq!(
@@ -254,10 +254,10 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_climbs_nowhere() {
+    fn an_argument_cannot_leave_the_path() {
         for id in ["..", "."] {
             let refused = sent("GET", "https://h.example/items/{{id}}/x", None, &format!(r#"{{"id":"{id}"}}"#));
-            assert!(refused.unwrap_err().contains("of the path"));
+            assert!(refused.unwrap_err().contains("to the path"));
         }
         assert_eq!(sent("GET", "https://h.example/{{id}}", None, "{}").unwrap_err(), "the argument `id` is missing");
         for (url, said) in [

@@ -1,4 +1,4 @@
-//! The tools of a live run that stay within the program.
+//! The tools of a live run without external effects.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use ptc_core::value::Value;
 
 use super::{Failure, Invocation, Kind, Tools, snippet};
 
-/// Calls what stands behind each tool.
+/// Calls tools without external effects.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LiveTools;
 
@@ -31,20 +31,20 @@ impl Tools for LiveTools {
                     let task = tokio::task::spawn_blocking(move || closure(&args));
                     tokio::select! {
                         answer = task => match answer {
-                            Ok(answer) => answer.map_err(Failure::said),
-                            Err(_) => Err(Failure::said("the tool broke off")),
+                            Ok(answer) => answer.map_err(Failure::from_message),
+                            Err(_) => Err(Failure::from_message("the tool broke off")),
                         },
                         () = call.cancel.cancelled() => Err(Failure::Cancelled),
                     }
                 }
                 Kind::Command(_) | Kind::Http(_) | Kind::Mcp(_) => {
                     let name = &call.tool.name;
-                    Err(Failure::said(format!(
+                    Err(Failure::from_message(format!(
                         "the tool {name} starts a process or leaves the machine; this run has no way out"
                     )))
                 }
-                Kind::Closure(None) | Kind::Agent(_) | Kind::Itself | Kind::Llm(_) => {
-                    Err(Failure::said(format!("the tool {} cannot be called here", call.tool.name)))
+                Kind::Closure(None) | Kind::Agent(_) | Kind::SelfAgent | Kind::Llm(_) => {
+                    Err(Failure::from_message(format!("the tool {} cannot be called here", call.tool.name)))
                 }
             }
         })

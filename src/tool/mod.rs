@@ -1,7 +1,7 @@
 //! Tools: their declarations, and the port through which they are called.
 //!
-//! In: a table of an agent file, and calls with checked arguments. Out: a [`Tool`] or what is wrong with it; values or failures.
-//! Tools that need the engine (agents, models, people) are declared here and run there. This folder is the only place that starts
+//! In: a table of an agent file, and calls with checked arguments. Out: a [`Tool`] or its errors; values or failures.
+//! Tools that need the engine (agents, models, users) are declared here and run there. Only this folder starts
 //! processes for a run.
 
 mod arguments;
@@ -9,11 +9,11 @@ mod builtin;
 mod command;
 mod consent;
 mod declare;
-mod declare_outside;
+mod declare_external;
+mod external;
 mod http;
 mod live;
 mod mcp;
-mod outside;
 mod process;
 mod search;
 mod shaping;
@@ -34,42 +34,42 @@ use tokio_util::sync::CancellationToken;
 pub use arguments::{canonical, plain_text};
 pub use builtin::{Builtin, LLM_QUERY};
 pub use command::Command;
-pub use consent::{ALLOW_FLAG, Grants, Policy, Ruling};
+pub use consent::{ALLOW_FLAG, ConsentPolicy, Grants, Ruling};
 pub use declare::{SELF, Wrong, reference};
+pub use external::ExternalTools;
 pub use http::Http;
 pub use live::LiveTools;
 pub use mcp::{Connection, Listing, Mcp, ServerState, Servers, log_file};
-pub use outside::Outside;
-pub use process::{Program, USUAL_VARIABLES};
-pub use shaping::{SHAPING_KEYS, Shaping, answered_by};
-pub use table::{Row, Table};
+pub use process::{DEFAULT_VARIABLES, Program};
+pub use shaping::{SHAPING_KEYS, Shaping, answer_signature};
+pub use table::{Table, TableRow};
 
 use crate::event::{Address, Answerer, Decision, ErrorRecord, JsonText, ToolSchema};
 
-/// A tool that an agent may use.
+/// A tool of an agent.
 #[derive(Clone)]
 pub struct Tool {
     /// Its name.
     pub name: String,
-    /// How it is called and what it answers, as written.
+    /// Its signature as written.
     pub signature_text: Option<String>,
-    /// The same, read.
+    /// Its parsed signature.
     pub signature: Option<Signature>,
-    /// What it does.
+    /// Its description for models and users.
     pub description: Option<String>,
-    /// An equal call in the same run is answered from memory.
+    /// True if equal calls in the same run are answered from a cache.
     pub cache: bool,
-    /// Who may call it.
+    /// Its permitted callers.
     pub expose: Option<Expose>,
-    /// Time for one call.
+    /// Time limit per call.
     pub timeout_ms: u64,
-    /// What an agent behind it answers with.
+    /// Result form of an agent tool.
     pub returns: Returns,
-    /// What stands behind it.
+    /// Its kind with its settings.
     pub kind: Kind,
 }
 
-/// Who may call a tool.
+/// Callers of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Expose {
     /// The model.
@@ -80,51 +80,51 @@ pub enum Expose {
     Both,
 }
 
-/// What a call of an agent takes and gives.
+/// Input and result of an agent tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Returns {
-    /// The agent's parameters, and its answer.
+    /// The agent's parameters and its answer.
     #[default]
     Answer,
-    /// A task in words, and `{result, summary, refs, trace}` (core specification, agent contract §25).
+    /// A task as text, and `{result, summary, refs, trace}`.
     Delegate,
 }
 
-/// The signature of a tool that takes a task.
+/// Signature of a tool that takes a task.
 pub const DELEGATE: &str = "(task :string) -> {result :any, summary :string?, refs :map, trace [:map]}";
 
-/// What stands behind a tool.
+/// The kinds of tools.
 #[derive(Clone)]
 pub enum Kind {
     /// Fixed answers.
     Table(Table),
     /// A PTC-Lisp program over `data/`.
     Snippet(String),
-    /// Another agent: its definition as a table of an agent file.
+    /// Another agent: its definition in the form of an agent file.
     Agent(Json),
-    /// The agent that has the tool.
-    Itself,
+    /// The agent itself, called recursively.
+    SelfAgent,
     /// A prompt for a model: an agent of one turn.
     Llm(Json),
-    /// One of ours.
+    /// A builtin tool.
     Builtin(Builtin),
     /// A function of the program that uses the library.
     Closure(Option<Closure>),
     /// A process.
     Command(Command),
-    /// A request.
+    /// An HTTP request.
     Http(Http),
-    /// A tool of a server that speaks the model context protocol.
+    /// A tool of an MCP server.
     Mcp(Mcp),
 }
 
-/// A tool that is a function: arguments in, value or error text out.
+/// A tool that is a function: returns a value or an error text.
 pub type Closure = Arc<dyn Fn(&Value) -> Result<Value, String> + Send + Sync>;
 
 /// A call with checked arguments.
 #[derive(Clone)]
 pub struct Invocation<'a> {
-    /// Where it is made.
+    /// Address of the call.
     pub address: &'a Address,
     /// The tool.
     pub tool: &'a Tool,
@@ -132,24 +132,24 @@ pub struct Invocation<'a> {
     pub args: &'a Value,
     /// The time of the turn, Unix ms.
     pub now_ms: i64,
-    /// Stops it.
+    /// Cancels the call.
     pub cancel: &'a CancellationToken,
-    /// Takes what is worth knowing while it lasts.
+    /// Receives progress notes during the call.
     pub notes: &'a mpsc::UnboundedSender<String>,
 }
 
-/// Why a call gave no value.
+/// Reason why a call returned no value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Failure {
-    /// It failed; the record says how.
+    /// It failed.
     Error(ErrorRecord),
-    /// It was stopped.
+    /// It was cancelled.
     Cancelled,
 }
 
 impl Failure {
-    /// A failure in the tool's own words.
-    pub fn said(message: impl Into<String>) -> Self {
+    /// Creates a failure with this message.
+    pub fn from_message(message: impl Into<String>) -> Self {
         Self::Error(ErrorRecord::new(Reason::ToolError, message))
     }
 }
@@ -171,13 +171,13 @@ pub trait Tools: Send + Sync {
     }
 }
 
-/// The form that a tool's name has at providers.
+/// Returns a tool's name in the form that providers accept.
 pub fn provider_name(name: &str) -> String {
     name.replace(|c: char| !c.is_ascii_alphanumeric(), "_")
 }
 
 impl Tool {
-    /// The tool as programs see it.
+    /// Returns the tool as programs see it.
     pub fn info(&self) -> ToolInfo {
         ToolInfo {
             name: self.name.clone(),
@@ -186,7 +186,7 @@ impl Tool {
         }
     }
 
-    /// The tool as providers see it: names with `_`.
+    /// Returns the tool as providers see it: names with `_`.
     pub fn schema(&self) -> ToolSchema {
         let params = self.signature.as_ref().and_then(|signature| signature.params.as_deref()).unwrap_or_default();
         ToolSchema {
@@ -196,22 +196,22 @@ impl Tool {
         }
     }
 
-    /// Its name at providers, which know letters, digits and `_` only.
+    /// Returns its name in the form that providers accept: letters, digits and `_` only.
     pub fn provider_name(&self) -> String {
         provider_name(&self.name)
     }
 
-    /// May the model call it natively?
+    /// Returns whether the model may call it natively.
     pub fn is_native(&self) -> bool {
         matches!(self.expose, None | Some(Expose::Native | Expose::Both))
     }
 
-    /// May programs call it?
+    /// Returns whether programs may call it.
     pub fn is_for_programs(&self) -> bool {
         matches!(self.expose, None | Some(Expose::PtcLisp | Expose::Both))
     }
 
-    /// Does a call change something outside of the run?
+    /// Returns whether a call may have external effects.
     pub fn is_effectful(&self) -> bool {
         match &self.kind {
             Kind::Closure(_) | Kind::Command(_) | Kind::Mcp(_) => true,
@@ -220,21 +220,24 @@ impl Tool {
         }
     }
 
-    /// What a call starts or where it goes, in words for a person; `None` for tools that stay within the program. Consent is given to
+    /// Describes what a call starts or where it goes; `None` for tools without external effects. The user consents to
     /// this text.
     pub fn definition(&self) -> Option<String> {
         match &self.kind {
-            Kind::Command(command) => Some(format!("command {}", command.program.told())),
-            Kind::Http(http) => Some(format!("http {}", http.told())),
-            Kind::Mcp(mcp) => Some(format!("mcp {}", mcp.told(&self.name))),
+            Kind::Command(command) => Some(format!("command {}", command.program.describe())),
+            Kind::Http(http) => Some(format!("http {}", http.describe())),
+            Kind::Mcp(mcp) => Some(format!("mcp {}", mcp.describe(&self.name))),
             _ => None,
         }
     }
 
-    /// How long a call may take, in ms; `None` for persons and agents below, which the budgets of the run bound.
-    pub fn most_ms(&self) -> Option<u64> {
+    /// Returns the time limit of a call in ms; `None` for questions to users and child agents, which the budgets of the
+    /// run limit.
+    pub fn max_ms(&self) -> Option<u64> {
         match self.kind {
-            Kind::Agent(_) | Kind::Itself | Kind::Llm(_) | Kind::Builtin(Builtin::AskUser | Builtin::LlmQuery) => None,
+            Kind::Agent(_) | Kind::SelfAgent | Kind::Llm(_) | Kind::Builtin(Builtin::AskUser | Builtin::LlmQuery) => {
+                None
+            }
             Kind::Table(_)
             | Kind::Snippet(_)
             | Kind::Closure(_)
@@ -245,12 +248,12 @@ impl Tool {
         }
     }
 
-    /// The name of its kind.
+    /// Returns the name of its kind.
     pub fn kind_name(&self) -> &'static str {
         match self.kind {
             Kind::Table(_) => "table",
             Kind::Snippet(_) => "snippet",
-            Kind::Agent(_) | Kind::Itself => "agent",
+            Kind::Agent(_) | Kind::SelfAgent => "agent",
             Kind::Llm(_) => "llm",
             Kind::Builtin(_) => "builtin",
             Kind::Closure(_) => "closure",

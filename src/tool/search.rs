@@ -1,64 +1,66 @@
-//! Search in texts: the builtin tools `grep` and `grep-n` (agent contract §15).
+//! The builtin tools `grep` and `grep-n`.
 //!
-//! In: a pattern and a text. Out: the lines that fit, or those with their numbers and neighbours. The search itself is a PTC-Lisp
+//! In: a pattern and a text. Out: the matching lines, optionally with numbers and context. The search is a PTC-Lisp
 //! program, so that tools and programs find the same under the same limits.
 
 use ptc_core::value::Value;
 
 use super::{Failure, Invocation, snippet};
 
-/// Places of the lines that fit.
+/// Program that returns the indexes of matching lines.
 const PROGRAM: &str = "(let [regex (re-pattern data/pattern)]
   (keep-indexed (fn [place line] (when (re-find regex line) place)) data/lines))";
 
-/// Entries of an answer with places; a last one says that there are more.
+/// Maximum entries of a result with context; a last entry reports truncation.
 const ENTRIES: usize = 100;
 
-/// What is shown of what was found.
+/// Form of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Show {
-    /// The lines.
+pub(super) enum ResultForm {
+    /// Matching lines.
     Matches,
-    /// Lines with numbers and neighbours.
-    Places,
+    /// Matching lines with numbers and context.
+    WithContext,
 }
 
-/// Searches the argument `text` for `pattern`, upper and lower case being the same.
-pub(super) async fn lines(call: &Invocation<'_>, show: Show) -> Result<Value, Failure> {
+/// Searches the argument `text` for `pattern`, ignoring case.
+pub(super) async fn lines(call: &Invocation<'_>, form: ResultForm) -> Result<Value, Failure> {
     let text =
         |key: &str| call.args.lookup(key).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
     let (pattern, text) = (text("pattern"), text("text"));
     let lines: Vec<&str> = text.lines().collect();
-    let basic = extended(&pattern);
-    let found = match places(&basic, &lines, call).await {
-        // What is no pattern in the basic sense may be one as it is written.
-        Err(_) if basic != pattern => places(&pattern, &lines, call).await?,
+    let basic = to_extended(&pattern);
+    let found = match matching_lines(&basic, &lines, call).await {
+        // An invalid basic pattern may be a valid extended one.
+        Err(_) if basic != pattern => matching_lines(&pattern, &lines, call).await?,
         found => found?,
     };
-    match show {
-        Show::Matches => Ok(Value::list(found.iter().filter_map(|at| lines.get(*at)).map(|line| Value::str(*line)))),
-        Show::Places => {
-            let context = call.args.lookup("context").and_then(whole);
-            Ok(around(&lines, &found, context.unwrap_or_default()))
+    match form {
+        ResultForm::Matches => {
+            Ok(Value::list(found.iter().filter_map(|at| lines.get(*at)).map(|line| Value::str(*line))))
+        }
+        ResultForm::WithContext => {
+            let context = call.args.lookup("context").and_then(to_index);
+            Ok(with_context(&lines, &found, context.unwrap_or_default()))
         }
     }
 }
 
-async fn places(pattern: &str, lines: &[&str], call: &Invocation<'_>) -> Result<Vec<usize>, Failure> {
+async fn matching_lines(pattern: &str, lines: &[&str], call: &Invocation<'_>) -> Result<Vec<usize>, Failure> {
     let lines = Value::list(lines.iter().map(|line| Value::str(*line)));
     let pattern = Value::str(format!("(?i){pattern}"));
     let data = Value::map([(Value::str("pattern"), pattern), (Value::str("lines"), lines)]);
     let found = snippet::run(PROGRAM, data, call).await?;
     let places = found.as_list().into_iter().flatten();
-    Ok(places.filter_map(whole).collect())
+    Ok(places.filter_map(to_index).collect())
 }
 
-fn whole(value: &Value) -> Option<usize> {
+fn to_index(value: &Value) -> Option<usize> {
     if let Value::Int(int) = value { usize::try_from(*int).ok() } else { None }
 }
 
-/// A pattern with the escapes of basic regular expressions, as models write them for `grep`, in the form of extended ones.
-fn extended(pattern: &str) -> String {
+/// Converts the escapes of basic regular expressions, which models write for `grep`, to extended syntax.
+fn to_extended(pattern: &str) -> String {
     let mut out = String::new();
     let mut rest = pattern.chars().peekable();
     while let Some(c) = rest.next() {
@@ -77,8 +79,8 @@ fn extended(pattern: &str) -> String {
     out
 }
 
-/// Each line that fits with as many lines before and behind it, no line twice.
-fn around(lines: &[&str], found: &[usize], context: usize) -> Value {
+/// Returns each match with its context lines; no line appears twice.
+fn with_context(lines: &[&str], found: &[usize], context: usize) -> Value {
     let entry = |line: i64, text: &str, is_match: bool| {
         Value::map([
             (Value::str("line"), Value::Int(line)),
@@ -114,7 +116,7 @@ mod tests {
     use ptc_core::value::{Json, json};
 
     async fn answer(name: &str, args: &str) -> Result<String, Failure> {
-        let tool = Tool::declared(name, &Json::empty().with("kind", Json::str("builtin"))).unwrap();
+        let tool = Tool::from_table(name, &Json::empty().with("kind", Json::str("builtin"))).unwrap();
         let (address, cancel) = (Address::run(0).turn(1).call(0), CancellationToken::new());
         let (notes, _told) = tokio::sync::mpsc::unbounded_channel();
         let args = json::parse(args).unwrap().to_value();
@@ -130,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_are_found_whatever_their_case() {
+    async fn case_is_ignored() {
         let text = r#""text":"One error\nfine\r\nERROR 2\n""#;
         assert_eq!(
             answer("grep", &format!(r#"{{"pattern":"error",{text}}}"#)).await.unwrap(),
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_pattern_that_is_none_in_the_basic_sense_counts_as_written() {
+    async fn an_invalid_basic_pattern_is_used_as_written() {
         assert_eq!(answer("grep", r#"{"pattern":"f\\(","text":"f(x)\ng(x)"}"#).await.unwrap(), r#"["f(x)"]"#);
         let Err(Failure::Error(record)) = answer("grep", r#"{"pattern":"(","text":"a"}"#).await else {
             panic!("a pattern")
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn places_come_with_their_neighbours_and_no_line_twice() {
+    async fn matches_have_context_and_no_line_appears_twice() {
         let text = r#""text":"a\nb\nhit\nhit\nc\nd\nhit""#;
         let got = answer("grep-n", &format!(r#"{{"pattern":"hit",{text},"context":1}}"#)).await.unwrap();
         let entry = |line, text, hit| format!(r#"{{"line":{line},"match":{hit},"text":"{text}"}}"#);
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hundred_entries_are_enough() {
+    async fn results_are_limited_to_a_hundred_entries() {
         let text = "hit\\n".repeat(150);
         let got = answer("grep-n", &format!(r#"{{"pattern":"hit","text":"{text}"}}"#)).await.unwrap();
         assert_eq!(got.matches(r#""match":true"#).count(), 100);

@@ -1,8 +1,7 @@
-//! What is made of a model's answer before it is the result of a tool: a program filled from it, and a check of the result (agent
-//! contract §15).
+//! Post-processing of a model's answer for a tool: a program filled from the answer, and a check of its result.
 //!
-//! In: the answer as a value. Out: the result, or why there is none. `{{x}}` in the program is a value, not text: nothing that the
-//! model answers can become a part of the program.
+//! In: the answer as a value. Out: the result, or an error. `{{x}}` in the program is a value, not text: a model's
+//! answer cannot become code.
 
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
@@ -17,38 +16,38 @@ use ptc_core::value::Value;
 use crate::event::ErrorRecord;
 use crate::program::{self, NoTools, Setting};
 
-/// Keys of a tool, or arguments of a query, that say it.
+/// Keys of a tool, or arguments of a query, that configure it.
 pub const SHAPING_KEYS: [&str; 3] = ["response_template", "json_signature", "validator"];
 
-/// A program over the answer, and a check of what comes out.
+/// A program over the answer, and a check of its result.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shaping {
-    /// A program with `{{x}}` for the fields of the answer: its value is the result.
+    /// A program with `{{x}}` for the fields of the answer; its value is the result.
     program: Option<String>,
-    /// An expression over `result`: nil and false refuse it, a text says why.
+    /// An expression over `result`: nil and false reject it, a text is the reason.
     validator: Option<String>,
 }
 
 impl Shaping {
-    /// From the texts of `response_template` and `validator`. Errors: the key, and what is wrong with it.
+    /// Parses `response_template` and `validator`. Fails with the invalid key and the problem.
     pub fn read(template: Option<&str>, validator: Option<&str>) -> Result<Self, (&'static str, String)> {
         let wrong = |message: String| (SHAPING_KEYS[0], message);
         let program = template.map(|text| template::parse(text).map_err(|error| wrong(error.message))).transpose()?;
-        let program = program.map(|template| filled(&template)).transpose().map_err(wrong)?;
+        let program = program.map(|template| to_program(&template)).transpose().map_err(wrong)?;
         Ok(Self { program, validator: validator.map(str::to_owned) })
     }
 
-    /// The result of this answer.
+    /// Returns the result for this answer.
     pub async fn apply(&self, answer: Value) -> Result<Value, ErrorRecord> {
         let result = match &self.program {
-            Some(program) => evaluated(program.clone(), "answer", answer)
+            Some(program) => evaluate(program.clone(), "answer", answer)
                 .await
                 .map_err(|problem| ErrorRecord::new(Reason::ToolError, format!("response_template: {problem}")))?,
             None => answer,
         };
         let Some(validator) = &self.validator else { return Ok(result) };
         let check = format!("(let [result data/result] {validator})");
-        let said = match evaluated(check, "result", result.clone()).await {
+        let said = match evaluate(check, "result", result.clone()).await {
             Ok(Value::Nil | Value::Bool(false)) => format!("the answer was refused by {validator}"),
             Ok(Value::Str(text)) => text.to_string(),
             Ok(_) => return Ok(result),
@@ -58,20 +57,20 @@ impl Shaping {
     }
 }
 
-/// The template as a program over `data/answer`.
-fn filled(template: &Template) -> Result<String, String> {
+/// Returns the template as a program over `data/answer`.
+fn to_program(template: &Template) -> Result<String, String> {
     let (mut program, mut quotes) = (String::new(), Quotes::default());
     for node in template.nodes() {
         match node {
             Node::Text(span) => {
                 let text = span.text(template.source());
-                quotes.pass(text);
+                quotes.scan(text);
                 program.push_str(text);
             }
             Node::Comment(_) => {}
             Node::Section(_) => return Err("has a section; write a PTC-Lisp form over the whole value".to_owned()),
             Node::Variable { path, .. } if quotes.inside => {
-                return Err(format!("{{{{{path}}}}} stands inside quotes; it is a value, so write it without them"));
+                return Err(format!("{{{{{path}}}}} is inside quotes; it is a value, so write it without them"));
             }
             Node::Variable { path, .. } => {
                 let keys: Vec<String> =
@@ -83,7 +82,7 @@ fn filled(template: &Template) -> Result<String, String> {
     Ok(program)
 }
 
-/// Follows the strings and comments of a program's text.
+/// Tracks strings and comments in a program's text.
 #[derive(Default)]
 struct Quotes {
     inside: bool,
@@ -92,7 +91,7 @@ struct Quotes {
 }
 
 impl Quotes {
-    fn pass(&mut self, text: &str) {
+    fn scan(&mut self, text: &str) {
         for c in text.chars() {
             match c {
                 '\n' => self.comment = false,
@@ -107,8 +106,8 @@ impl Quotes {
     }
 }
 
-/// Runs a program over one value, without tools. Errors: what it failed with.
-async fn evaluated(source: String, name: &'static str, value: Value) -> Result<Value, String> {
+/// Runs a program over one value, without tools.
+async fn evaluate(source: String, name: &'static str, value: Value) -> Result<Value, String> {
     let task = tokio::task::spawn_blocking(move || {
         let limits = Limits::default();
         let context = Value::map(vec![(Value::str(name), value)]);
@@ -125,9 +124,9 @@ async fn evaluated(source: String, name: &'static str, value: Value) -> Result<V
     task.await.map_err(|error| error.to_string())?
 }
 
-/// The signature that a model answers by: these parameters, and the output of `json_signature` in place of the tool's own. Errors: what
-/// is wrong with it.
-pub fn answered_by(own: Option<&str>, json_signature: Option<&str>) -> Result<Option<String>, String> {
+/// Returns the signature for the model's answer: the tool's parameters with the output type of `json_signature`. Fails
+/// when it is invalid.
+pub fn answer_signature(own: Option<&str>, json_signature: Option<&str>) -> Result<Option<String>, String> {
     let Some(text) = json_signature else { return Ok(own.map(str::to_owned)) };
     let wrong = |error: ptc_core::signature::SignatureError| error.to_string();
     let output = ptc_core::signature::parse(text).map_err(wrong)?.output;
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn templates_that_cannot_be_are_refused() {
+    async fn invalid_templates_are_refused() {
         for (template, said) in
             [("\"{{a}}\"", "without them"), ("{{#a}}x{{/a}}", "has a section"), ("{{a", "response_template")]
         {
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_validator_looks_at_the_result() {
+    async fn a_validator_checks_the_result() {
         assert_eq!(made(Some("{{n}}"), Some("(pos? result)"), r#"{"n":3}"#).await.as_deref(), Ok("3"));
         let refused = made(Some("{{n}}"), Some("(pos? result)"), r#"{"n":-3}"#).await.unwrap_err();
         assert_eq!(refused, "validator: the answer was refused by (pos? result)");

@@ -1,6 +1,6 @@
-//! Tools that are PTC-Lisp programs: the arguments are `data/`, the value of the last form is the answer.
+//! Tools that are PTC-Lisp programs: the arguments are `data/`, the value of the last form is the result.
 //!
-//! In: a program and a map. Out: a value, or what the program failed with. It never runs longer than the tool may.
+//! In: a program and a map. Out: a value, or the program's error. It never exceeds the time limit of the tool.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +15,7 @@ use super::{Failure, Invocation};
 use crate::event::ErrorRecord;
 use crate::program::{self, NoTools, Setting};
 
-/// Runs a program over `data` on a thread of its own, within the time of the call.
+/// Runs a program over `data` on a separate thread within the time limit of the call.
 pub(super) async fn run(code: &str, data: Value, call: &Invocation<'_>) -> Result<Value, Failure> {
     let (code, now_ms, timeout_ms) = (code.to_owned(), call.now_ms, call.tool.timeout_ms);
     let stop = Arc::new(AtomicBool::new(false));
@@ -38,8 +38,8 @@ pub(super) async fn run(code: &str, data: Value, call: &Invocation<'_>) -> Resul
     };
     match result {
         Ok(Ok((Signal::Value | Signal::Return, value))) => Ok(boundary::externalize(&value).0),
-        Ok(Ok((Signal::Fail, value))) => Err(Failure::said(value.to_string())),
-        Ok(Err(error)) => Err(Failure::said(format!("{}: {}", error.reason, error.message()))),
+        Ok(Ok((Signal::Fail, value))) => Err(Failure::from_message(value.to_string())),
+        Ok(Err(error)) => Err(Failure::from_message(format!("{}: {}", error.reason, error.message()))),
         Err(error) => Err(Failure::Error(ErrorRecord::new(Reason::InternalError, error.to_string()))),
     }
 }

@@ -6,30 +6,30 @@ use ptc_core::value::{Json, Value, json};
 use super::Failure;
 use super::declare::Wrong;
 
-/// The answers of such a tool.
+/// The answers of a tool.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
     /// Rows in order.
-    pub rows: Vec<Row>,
-    /// What calls get that no row fits.
+    pub rows: Vec<TableRow>,
+    /// The answer when no row matches.
     pub default: Option<Value>,
-    /// How long each call takes.
+    /// Duration of each call in ms.
     pub delay_ms: u64,
 }
 
 /// One row.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
-    /// The arguments that it fits: each of these with an equal value.
+pub struct TableRow {
+    /// The arguments it matches: each of these with an equal value.
     pub args: Value,
-    /// What it answers.
+    /// The answer.
     pub answer: Result<Value, String>,
 }
 
 impl Table {
     pub(super) fn read(name: &str, table: &Json) -> Result<Self, Wrong> {
         let wrong = |message: String| ("rows".to_owned(), format!("the tool `{name}`: {message}"));
-        // What TOML cannot say travels as JSON text.
+        // Values that TOML cannot represent are stored as JSON text.
         let written = match table.get("rows") {
             Some(Json { node: Node::Str(text), .. }) => {
                 Some(json::parse(text).map_err(|error| wrong(format!("`rows` is not JSON: {}", error.message)))?)
@@ -47,7 +47,7 @@ impl Table {
                 (None, Some(error)) => Err(error.to_owned()),
                 _ => return Err(wrong(format!("row {} needs either `result` or `error` (a text)", place + 1))),
             };
-            Ok(Row { args, answer })
+            Ok(TableRow { args, answer })
         };
         let delay_ms = table.get("delay_ms").and_then(|json| json.to_text().parse().ok()).unwrap_or_default();
         let default = table.get("default").map(Json::to_value);
@@ -57,18 +57,20 @@ impl Table {
         Ok(Self { rows: rows.iter().enumerate().map(row).collect::<Result<_, _>>()?, default, delay_ms })
     }
 
-    /// The answer to these arguments.
+    /// Returns the answer to these arguments.
     pub(super) fn answer(&self, args: &Value) -> Result<Value, Failure> {
-        let fits = |row: &&Row| match &row.args {
+        let fits = |row: &&TableRow| match &row.args {
             Value::Map(map) => map.iter().all(|(key, value)| {
                 key.as_str().and_then(|name| args.lookup(name)).is_some_and(|given| given == value)
             }),
             _ => false,
         };
         match (self.rows.iter().find(fits), &self.default) {
-            (Some(row), _) => row.answer.clone().map_err(Failure::said),
+            (Some(row), _) => row.answer.clone().map_err(Failure::from_message),
             (None, Some(default)) => Ok(default.clone()),
-            (None, None) => Err(Failure::said(format!("no row fits the arguments {}", Json::from(args).to_text()))),
+            (None, None) => {
+                Err(Failure::from_message(format!("no row fits the arguments {}", Json::from(args).to_text())))
+            }
         }
     }
 }

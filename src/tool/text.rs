@@ -1,6 +1,6 @@
-//! From what a tool wrote to a value: JSON, or the text itself where the signature wants a text or says nothing.
+//! Converts the output of a tool to a value: JSON, or the text itself if the signature allows it.
 //!
-//! In: the text and the tool. Out: a value, or why the text is none. Known secrets are taken out of values here.
+//! In: the text and the tool. Out: a value, or the reason why the text is invalid. Removes known secrets from values.
 
 use ptc_core::signature::Type;
 use ptc_core::value::json::{Member, Node};
@@ -9,11 +9,11 @@ use ptc_core::value::{Json, Value, json};
 use super::Tool;
 use crate::model::Scrub;
 
-/// Bytes of a wrong text that a message shows.
+/// Maximum bytes of an invalid text in a message.
 const SHOWN_BYTES: usize = 200;
 
-/// The value that a text stands for.
-pub(super) fn value_of(text: &str, tool: &Tool) -> Result<Value, String> {
+/// Parses a text as the result of a tool.
+pub(super) fn parse_result(text: &str, tool: &Tool) -> Result<Value, String> {
     let output = tool.signature.as_ref().and_then(|signature| signature.output.as_ref()).map(Type::base);
     let read = json::parse(text);
     match (output, read) {
@@ -27,8 +27,8 @@ pub(super) fn value_of(text: &str, tool: &Tool) -> Result<Value, String> {
     }
 }
 
-/// The value without known secrets, in its keys and texts.
-pub(super) fn scrubbed(value: Value, scrub: &Scrub) -> Value {
+/// Removes known secrets from the keys and texts of a value.
+pub(super) fn scrub_value(value: Value, scrub: &Scrub) -> Value {
     let json = Json::from(&value);
     if has_secret(&json, scrub) { clean(&json, scrub).to_value() } else { value }
 }

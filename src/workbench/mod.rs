@@ -52,7 +52,7 @@ mod trial;
 pub mod wording;
 
 use crate::config::{Config, Folders};
-use crate::tool::Policy;
+use crate::tool::ConsentPolicy;
 use adapters::Adapters;
 use gates::Gates;
 
@@ -98,7 +98,7 @@ pub struct Workbench {
     /// One gate per provider: all runs of this workbench wait in it together.
     gates: Gates,
     /// Who decides about tools that start a process or leave the machine.
-    policy: Policy,
+    policy: ConsentPolicy,
     /// Where runs share them, their adapters.
     adapters: Option<Adapters>,
 }
@@ -106,7 +106,7 @@ pub struct Workbench {
 impl Workbench {
     /// A workbench on this configuration and these folders, where no tool starts a process or leaves the machine.
     pub fn new(config: Config, folders: Folders) -> Self {
-        Self { config, folders, gates: Gates::default(), policy: Policy::default(), adapters: None }
+        Self { config, folders, gates: Gates::default(), policy: ConsentPolicy::default(), adapters: None }
     }
 
     /// The same workbench with adapters that the runs it starts share.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::examples::demo;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, Place};
-use crate::config::{ConfigError, Facts, HttpModel, ModelChoice, Protocol, Provider, Timeouts};
+use crate::config::{ConfigError, HttpModel, ModelChoice, ModelFacts, Protocol, Provider, Timeouts};
 use crate::model::{Adapter, FAULTS, HumanModel, Model, ModelError, Sample, WithFallback, shown_address};
 use crate::port::Human;
 use crate::replay::{ExactModel, Recording};
@@ -41,7 +41,7 @@ pub struct ModelLine {
     pub state: ModelState,
     /// What is known of it.
     #[serde(flatten)]
-    pub facts: Facts,
+    pub facts: ModelFacts,
 }
 
 /// How long a server on this machine may take to answer the question whether it is there.
@@ -185,7 +185,7 @@ impl Workbench {
                 id: String::new(),
                 state: ModelState::Ready,
                 note,
-                facts: Facts::default(),
+                facts: ModelFacts::default(),
             })
             .collect();
         let unusable = self.unusable_fallbacks();

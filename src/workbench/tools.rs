@@ -17,7 +17,9 @@ use crate::agent::{Agent, Diagnostic, DraftTexts, Place, Plan, Tool as Declared,
 use crate::event::{Address, Answerer, ConsentRecord, Decision, hex_sha};
 use crate::model::known_secrets;
 use crate::port::{Human, Question};
-use crate::tool::{Connection, Grants, Kind, Listing, Mcp, Outside, Policy, Ruling, ServerState, Tool, log_file};
+use crate::tool::{
+    Connection, ConsentPolicy, ExternalTools, Grants, Kind, Listing, Mcp, Ruling, ServerState, Tool, log_file,
+};
 
 /// Lines of a server's log that are shown.
 const LOG_LINES: usize = 200;
@@ -27,7 +29,7 @@ const DEPTH: usize = 16;
 /// Looks at servers before a run begins: who is asked, and what was decided so far.
 pub(super) struct Looks<'a> {
     pub(super) run: Address,
-    pub(super) tools: &'a Outside,
+    pub(super) tools: &'a ExternalTools,
     pub(super) person: &'a dyn Human,
     pub(super) cancel: &'a CancellationToken,
     pub(super) consents: Vec<ConsentRecord>,
@@ -60,21 +62,21 @@ pub struct ToolState {
 impl Workbench {
     /// The same workbench, where this decides about tools that start a process or leave the machine.
     #[must_use]
-    pub fn with_policy(self, policy: Policy) -> Self {
+    pub fn with_policy(self, policy: ConsentPolicy) -> Self {
         Self { policy, ..self }
     }
 
     /// The same workbench, where nobody is asked: what was not allowed before is refused.
     #[must_use]
     pub fn unattended(&self) -> Self {
-        let policy = if self.policy == Policy::Ask { Policy::Refuse } else { self.policy };
+        let policy = if self.policy == ConsentPolicy::Ask { ConsentPolicy::Refuse } else { self.policy };
         self.clone().with_policy(policy)
     }
 
     /// The tools of one run.
-    pub(super) fn outside(&self) -> Outside {
-        Outside::new(self.policy, self.grants(), known_secrets(&self.config.providers))
-            .keeping_logs(self.folders.logs_dir.clone())
+    pub(super) fn outside(&self) -> ExternalTools {
+        ExternalTools::new(self.policy, self.grants(), known_secrets(&self.config.providers))
+            .with_log_folder(self.folders.logs_dir.clone())
     }
 
     fn grants(&self) -> Grants {
@@ -135,7 +137,7 @@ impl Workbench {
             let mut consent =
                 ConsentRecord { what: definition.clone(), decision: ruling.decision, by: ruling.by, failed: None };
             if ruling.decision == Decision::Always
-                && let Err(error) = self.grants().keep(&definition)
+                && let Err(error) = self.grants().grant(&definition)
             {
                 tracing::warn!(%error, "the decision could not be kept");
             }
@@ -158,7 +160,7 @@ impl Workbench {
     /// Begins a server, reads its list of tools and keeps it.
     pub(super) async fn look(
         &self,
-        outside: &Outside,
+        outside: &ExternalTools,
         server: &str,
         connection: &Connection,
     ) -> Result<ServerState, String> {
@@ -193,7 +195,7 @@ impl Workbench {
             return Err(format!("the configuration has no section [mcp.{name}]{near}"));
         };
         let table = Json::empty().with("kind", Json::str("mcp")).with("server", Json::str(name));
-        let tool = Tool::declared("any", &with_keys(&table, entry.keys()));
+        let tool = Tool::from_table("any", &with_keys(&table, entry.keys()));
         let connection = match tool.map(|tool| tool.kind) {
             Ok(Kind::Mcp(Mcp { connection: Some(connection), .. })) => connection,
             Err(wrong) => return Err(wrong.into_iter().map(|(_, message)| message).collect::<Vec<_>>().join("; ")),
@@ -232,7 +234,7 @@ impl Workbench {
                 }
                 _ => None,
             };
-            let allowed = definition.as_ref().is_some_and(|definition| grants.holds(definition));
+            let allowed = definition.as_ref().is_some_and(|definition| grants.is_granted(definition));
             ToolState { tool: tool.clone(), definition, allowed, listing }
         };
         plan.tools.iter().map(state).collect()
@@ -254,7 +256,7 @@ impl Workbench {
 
 /// The tool of a server behind this definition and the way to the server, when both are known.
 fn reached(name: &str, definition: &Json) -> Option<(Mcp, Connection)> {
-    match Tool::declared(name, definition).ok()?.kind {
+    match Tool::from_table(name, definition).ok()?.kind {
         Kind::Mcp(mcp) => {
             let connection = mcp.connection.clone()?;
             Some((mcp, connection))

@@ -78,12 +78,12 @@ fn a_context_that_is_not_json() {
 
 #[test]
 fn a_model_that_does_not_exist() {
-    assert_snapshot!(refused_with(&["--model", "sonet"]), @"error: no model `sonet`; did you mean `sonnet`? (`ptc-workbench models` lists what can be used)");
+    assert_snapshot!(refused_with(&["--model", "sonet"]), @"error: no model `sonet`; did you mean `sonnet`? (`ptc-workbench models` lists usable models)");
     assert_snapshot!(refused_with(&["--model", "opnai:gpt"]), @"error: unknown provider `opnai`; did you mean `openai`?");
     assert_snapshot!(refused_with(&["--model", "sample:mising_field"]), @"error: unknown fault \"mising_field\"; did you mean `missing_field`? (faults: bad_json, missing_field, wrong_type, prose, two_blocks, endless_loop, cut_reply, slow, provider_error; also seed=N and every)");
     assert_snapshot!(refused_with(&["--model", ""]), @r"error: no model is named. Name one with `model` in the agent file, `default_model` in the configuration, or --model.");
-    assert_snapshot!(refused_with(&["--model", "recorded"]), @"error: write the recording's session, as in `recorded:last`");
-    assert_snapshot!(refused_with(&["--model", "recorded:last"]), @"error: there is no last session: sessions holds none (`ptc-workbench run sentiment` makes one)");
+    assert_snapshot!(refused_with(&["--model", "recorded"]), @"error: write the session to use, as in `recorded:last`");
+    assert_snapshot!(refused_with(&["--model", "recorded:last"]), @"error: no last session: sessions contains no sessions (`ptc-workbench run sentiment` creates one)");
     assert_snapshot!(refused_with(&["--mode", "jsn"]), @r#"error: unknown mode "jsn"; did you mean `json`? (modes: ptc_lisp, json, text, json_loop)"#);
 }
 
@@ -125,7 +125,7 @@ fn a_folder_that_cannot_be_written() {
     let program = Program::new();
     program.file("sessions", "");
     let done = program.run(["run", "sentiment", "--model", "sample"]);
-    assert_snapshot!(done.exits(2).told(), @"error: cannot write sessions to sessions: this is no folder (choose another folder with --sessions); --no-save runs without a session");
+    assert_snapshot!(done.exits(2).told(), @"error: could not create a session in sessions: it is not a folder (choose another folder with --sessions); --no-save runs without a session");
     program.run(["run", "sentiment", "--model", "sample", "--no-save"]).exits(0);
 }
 

@@ -30,7 +30,7 @@ fn usage_errors_end_with_2_and_help_with_0() {
 #[test]
 fn a_session_that_cannot_be_opened_is_told_as_one() {
     let program = Program::new();
-    program.run(["last"]).exits(2).tells("there is no last session");
+    program.run(["last"]).exits(2).tells("no last session");
     program.run(["2026-11-22"]).exits(2).tells("no session \"2026-11-22\"");
     program.file("broken.jsonl", "no header\n");
     program.run(["broken.jsonl"]).exits(2).tells("broken.jsonl: line 1 is not a session header");

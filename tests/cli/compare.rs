@@ -79,7 +79,7 @@ fn what_cannot_be_compared_is_told() {
     let program = Program::new();
     program.run(["compare"]).exits(2);
     program.run(["compare", "last"]).exits(2).tells("name two sessions or more");
-    program.run(["compare", "last", "last"]).exits(2).tells("there is no last session");
+    program.run(["compare", "last", "last"]).exits(2).tells("no last session");
     program.run(["compare", "sentiment", "2026-11-22T00-00-28"]).exits(2).tells("not both");
     let both = ["2026-11-22T00-00-28", "2026-11-22T00-00-29"];
     program.run([&["compare", "--trials", "2"], &both[..]].concat()).exits(2).tells("--trials belongs to the matrix");

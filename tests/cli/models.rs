@@ -68,7 +68,7 @@ fn a_recording_answers_exactly_its_own_requests() {
     turn 1
       ✗ llm_not_found: the recording <id> has no answer to this request; nearest is r0/t1: message 2 (user): recorded …"the sentiment of: I love this product!\n\n# Context\n\n- text (s"…, now …"the sentiment of: I love this lamp!\n\n# Context\n\n- text (stri"…
     ✗ llm_not_found after 1 turn, <time> s: the recording <id> has no answer to this request; nearest is r0/t1: message 2 (user): recorded …"the sentiment of: I love this product!\n\n# Context\n\n- text (s"…, now …"the sentiment of: I love this lamp!\n\n# Context\n\n- text (stri"…
-      use model demo to answer an edited prompt from recordings, or a live model to record anew
+      use model demo to answer an edited prompt from recordings, or a live model to record a new session
     saved as <id>
     "#);
     program.run(["replay", "last", "--check"]).exits(0);

@@ -134,7 +134,7 @@ fn only_one_program_goes_on_with_a_session() {
     let program = waiting();
     let held = Recorder::append(&program.session(), Arc::new(SystemClock)).unwrap();
     let refused = program.run(["resume", "last", "--answer", "blue"]);
-    refused.exits(2).tells("another program is writing this session: wait until it ends, then try again");
+    refused.exits(2).tells("another program is writing to this session; try again when it has finished");
     assert!(!refused.stderr.contains("--no-save"), "no other folder helps here: {}", refused.stderr);
     drop(held);
     program.run(["resume", "last", "--answer", "blue"]).exits(4);

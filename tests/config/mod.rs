@@ -171,7 +171,7 @@ fn a_key_written_into_the_file_is_refused_without_repeating_it() {
         error("[providers.my-host]\nkind = \"openai\"\nbase_url = \"http://x\"\napi_key = \"sk-very-secret\"");
     assert_eq!(
         literal,
-        "config.toml:4:1: keys do not stand in this file: set an environment variable and write \
+        "config.toml:4:1: keys must not be in this file: set an environment variable and write \
          `api_key_env = \"MY_HOST_API_KEY\"`, or keep the key in a file of its own and write `api_key_file = \"PATH\"`"
     );
     let header = error("[providers.openai]\nheaders = { Authorization = \"Bearer sk-very-secret\" }");
@@ -232,17 +232,17 @@ fn names_that_mean_nothing_are_told_what_is_near() {
         (
             "sonet",
             Reason::LlmNotFound,
-            "no model `sonet`; did you mean `sonnet`? (`ptc-workbench models` lists what can be used)",
+            "no model `sonet`; did you mean `sonnet`? (`ptc-workbench models` lists usable models)",
         ),
         (
             "nothing-like-it",
             Reason::LlmNotFound,
-            "no model `nothing-like-it`; write an alias or `provider:model` (`ptc-workbench models` lists what can be used)",
+            "no model `nothing-like-it`; write an alias or `provider:model` (`ptc-workbench models` lists usable models)",
         ),
         ("opnai:gpt-4.1", Reason::LlmNotFound, "unknown provider `opnai`; did you mean `openai`?"),
         ("openai:", Reason::LlmNotFound, "write the model's id after the colon, as in `openai:MODEL`"),
-        ("recorded", Reason::LlmNotFound, "write the recording's session, as in `recorded:last`"),
-        ("recorded: ", Reason::LlmNotFound, "write the recording's session, as in `recorded:last`"),
+        ("recorded", Reason::LlmNotFound, "write the session to use, as in `recorded:last`"),
+        ("recorded: ", Reason::LlmNotFound, "write the session to use, as in `recorded:last`"),
         ("demo:x", Reason::LlmNotFound, "`demo` takes nothing after a colon"),
     ];
     for (name, reason, message) in cases {

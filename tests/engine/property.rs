@@ -69,7 +69,7 @@ impl Model for Player {
                 }
                 Act::StopMidway { text } => {
                     call.text(1, text).await;
-                    self.stop.by_person();
+                    self.stop.by_user();
                     call.cancel.cancelled().await;
                     Err(ModelError::cancelled())
                 }

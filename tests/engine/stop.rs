@@ -27,7 +27,7 @@ async fn a_run_ends_soon_after_a_stop_even_when_the_model_does_not_listen() {
     let stopper = stop.clone();
     let task = tokio::spawn(async move {
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-        stopper.by_person();
+        stopper.by_user();
     });
     let ran = run_with(&agent("go", "{a :int}"), "{}", &Deaf, &Ticks(1), stop).await;
     task.await.unwrap();
@@ -62,7 +62,7 @@ impl Model for Quick {
         Box::pin(async move {
             *self.asked.lock().unwrap() += 1;
             if let Some(stop) = &self.stops {
-                stop.by_person();
+                stop.by_user();
             }
             Ok(Reply::from("{\"a\":1}"))
         })
@@ -72,7 +72,7 @@ impl Model for Quick {
 #[tokio::test]
 async fn a_run_that_is_stopped_before_it_starts_asks_nobody() {
     let (model, stop) = (Quick::new(None), Stop::default());
-    stop.by_person();
+    stop.by_user();
     let ran = run_with(&agent("go", "{a :int}"), "{}", &model, &Ticks(1), stop).await;
     replays(&ran.events).await;
     assert_eq!((ran.outcome(), ran.turns()), ("cancelled".to_owned(), vec!["cancelled".to_owned()]));

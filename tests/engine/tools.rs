@@ -385,7 +385,7 @@ fn declarations_that_cannot_be_are_refused_by_key() {
             "[tools.a-b]\nkind = \"table\"\ndefault = 1\n[tools.a_b]\nkind = \"table\"\ndefault = 1\n",
             "two tools are named",
         ),
-        ("[tools.\"1a\"]\nkind = \"table\"\ndefault = 1\n", "is no name for a tool"),
+        ("[tools.\"1a\"]\nkind = \"table\"\ndefault = 1\n", "is not a valid tool name"),
         ("[tools.a]\nkind = \"snippet\"\n", "needs `code`"),
         ("[tools.a]\nkind = \"agent\"\n", "needs `file`"),
         ("[tools.a]\nkind = \"agent\"\nagent = { prompt = \"\" }\n", "tool `a`"),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ptc_workbench::agent::{Agent, Mode};
-use ptc_workbench::library::{Held, run};
+use ptc_workbench::library::{RunOutcome, run};
 use ptc_workbench::model::{ClosureModel, Reply, Request, Want, script};
 use serde_json::json;
 
@@ -139,11 +139,11 @@ fn mails() -> impl ptc_workbench::model::Model + 'static {
 #[tokio::test]
 async fn a_question_suspends_the_run_and_the_answer_resumes_it() {
     let (run, events) = kept(run(mailer()).model(mails()));
-    let Held::Waits(waiting) = run.hold().await else { panic!("the run asks") };
+    let RunOutcome::Waits(waiting) = run.hold().await else { panic!("the run asks") };
     assert_eq!(outcome(&waiting.step), "suspended");
     let question = waiting.question().unwrap();
     assert_eq!((question.text.as_str(), question.options.len()), ("Which John?", 2));
-    let Held::Ended(step) = waiting.resume("John Smith").await else { panic!("nothing more is asked") };
+    let RunOutcome::Ended(step) = waiting.resume("John Smith").await else { panic!("nothing more is asked") };
     assert_eq!(outcome(&step), r#""sent to John Smith""#);
     assert_eq!(step.calls.iter().filter(|call| call.name == "search").count(), 1);
     let events = events.lock().unwrap().clone();

@@ -73,7 +73,7 @@ async fn events_are_a_stream() {
 #[tokio::test]
 async fn a_stop_ends_the_run() {
     let stop = Stop::default();
-    stop.by_person();
+    stop.by_user();
     assert_eq!(outcome(&run("Say").model(script(["hello"])).stop(stop).await), "cancelled");
 }
 

@@ -268,7 +268,7 @@ async fn models_that_cannot_answer() {
     let list = ptc_workbench::engine::ModelList::default().with("y", script(["a"]));
     assert_eq!(outcome(&run("Go").model_named("x").models(list).await), "llm_not_found");
     let stop = Stop::default();
-    stop.by_person();
+    stop.by_user();
     assert_eq!(outcome(&run("Go").stop(stop).model(script(["a"])).await), "cancelled");
 }
 

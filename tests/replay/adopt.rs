@@ -30,7 +30,7 @@ fn two_turns() -> Program {
 /// It went on, told that something differs, and a lenient replay of what came of it finds nothing else.
 #[track_caller]
 fn went_on(program: &Program, done: &Done, layers: &[&str]) -> String {
-    done.exits(0).tells("not everything up to here comes out today as it is recorded");
+    done.exits(0).tells("this version computes some recorded events differently");
     done.tells("replay old.jsonl --lenient");
     let file = newest_file(program);
     let said = program.run(["replay", file.to_str().unwrap(), "--lenient", "--json"]).exits(0).json();
@@ -57,7 +57,7 @@ fn a_session_with_other_wording_is_forked_re_run_and_continued_with_what_is_reco
     let file = newest_file(&program);
     assert_eq!(header(&file)["parent"]["kind"], "continue");
     let again = program.run(["rerun", file.to_str().unwrap(), "--from", "r1", "--model", "sample"]);
-    again.exits(0).tells("not everything up to here");
+    again.exits(0).tells("this version computes some recorded events differently");
     let sent = std::fs::read_to_string(newest_file(&program)).unwrap();
     let carried = |line: &&str| line.contains("\"r\":\"r1/t1\"") && line.contains("was of no use");
     assert_eq!(sent.lines().filter(carried).count(), text.lines().filter(carried).count(), "{sent}");

@@ -346,15 +346,12 @@ fn what_cannot_be_forked_is_refused_with_what_can() {
     let (program, _) = two_turns();
     let before = program.session_files();
     let cases: &[(&[&str], &str)] = &[
-        (
-            &["--at", "r0/t7"],
-            "there is no turn, call or question r0/t7; did you mean `r0/t1`? (there are r0/t1, r0/t2)",
-        ),
-        (&["--at", "r0/t1/c0"], "there is no turn, call or question r0/t1/c0"),
-        (&["--at", "here"], "there are r0/t1, r0/t2"),
-        (&["--at", "r0/t1:reqest"], "there is no stage \"reqest\"; did you mean `request`?"),
+        (&["--at", "r0/t7"], "no turn, call or question r0/t7; did you mean `r0/t1`? (known: r0/t1, r0/t2)"),
+        (&["--at", "r0/t1/c0"], "no turn, call or question r0/t1/c0"),
+        (&["--at", "here"], "known: r0/t1, r0/t2"),
+        (&["--at", "r0/t1:reqest"], "unknown stage \"reqest\"; did you mean `request`?"),
         (&["--at", "r0/t1:call"], "no tool was called at r0/t1"),
-        (&["--at", "r0/t1:answer"], "nobody was asked anything at r0/t1"),
+        (&["--at", "r0/t1:answer"], "no question was asked at r0/t1"),
         (&["--at", "r0/t2:after"], "r0 ended with r0/t2: nothing follows it"),
         (&["--at", "r0/t1", "--result", "1"], "an edit of result is made at the stage call, not at r0/t1:request"),
         (&["--at", "r0/t1:request", "--reply", "x"], "an edit of reply is made at the stage reply"),

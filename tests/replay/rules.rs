@@ -73,7 +73,7 @@ fn what_is_ignored_is_no_difference() {
     assert_eq!(done.exits(0).stdout, "identical: 13 derived events compared, 2 left out\n");
     replay(&["feedback:parts.*.text", ":totals.requests"]).exits(0);
     replay(&["feedback", "step:totals.turns"]).exits(3);
-    replay(&["feedbak"]).exits(2).tells("--ignore: there is no layer \"feedbak\"; did you mean `feedback`?");
+    replay(&["feedbak"]).exits(2).tells("--ignore: unknown layer \"feedbak\"; did you mean `feedback`?");
 }
 
 #[test]

@@ -26,9 +26,9 @@ fn a_torn_last_line_is_dropped_with_a_notice() {
     let text = lines.join("\n");
     assert_snapshot!(told(&program, &text[..text.len() - 5], 0, 0), @r"
     show:
-    warning: 10 events could be read; line 12: it is not whole, the program stopped while writing it; everything before it is kept
+    warning: 10 events could be read; line 12: it is incomplete because the program stopped while writing it; all events before it are kept
     replay:
-    warning: 10 events could be read; line 12: it is not whole, the program stopped while writing it; everything before it is kept
+    warning: 10 events could be read; line 12: it is incomplete because the program stopped while writing it; all events before it are kept
     ");
 }
 
@@ -38,25 +38,25 @@ fn garbage_in_the_middle_is_shown_around_and_not_replayed() {
     lines[4] = "}{ garbage".to_owned();
     assert_snapshot!(told(&program, lines.join("\n") + "\n", 0, 2), @r"
     show:
-    warning: 10 events could be read; line 5: it is not an event: expected value at column 1; `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    warning: 10 events could be read; line 5: it is not an event: expected value at column 1; `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     replay:
-    error: damaged.jsonl is damaged and cannot be replayed: 10 events could be read; line 5: it is not an event: expected value at column 1; `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    error: damaged.jsonl is damaged and cannot be replayed: 10 events could be read; line 5: it is not an event: expected value at column 1; `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     ");
     lines[4] = "{\"s\":4}".to_owned();
     assert_snapshot!(told(&program, lines.join("\n") + "\n", 0, 2), @r"
     show:
-    warning: 10 events could be read; line 5: it is not an event: missing field `t`; `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    warning: 10 events could be read; line 5: it is not an event: missing field `t`; `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     replay:
-    error: damaged.jsonl is damaged and cannot be replayed: 10 events could be read; line 5: it is not an event: missing field `t`; `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    error: damaged.jsonl is damaged and cannot be replayed: 10 events could be read; line 5: it is not an event: missing field `t`; `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     ");
     let mut bytes = (lines.join("\n") + "\n").into_bytes();
     let place = bytes.iter().rposition(|byte| *byte == b'v').unwrap();
     bytes[place] = 0xff;
     assert_snapshot!(told(&program, bytes, 0, 2), @r"
     show:
-    warning: 9 events could be read; line 5: it is not an event: missing field `t` (and 1 more); `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    warning: 9 events could be read; line 5: it is not an event: missing field `t` (and 1 more); `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     replay:
-    error: damaged.jsonl is damaged and cannot be replayed: 9 events could be read; line 5: it is not an event: missing field `t` (and 1 more); `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    error: damaged.jsonl is damaged and cannot be replayed: 9 events could be read; line 5: it is not an event: missing field `t` (and 1 more); `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     ");
 }
 
@@ -66,9 +66,9 @@ fn a_line_that_is_missing_is_noticed() {
     lines.remove(4);
     assert_snapshot!(told(&program, lines.join("\n") + "\n", 0, 2), @r"
     show:
-    warning: 10 events could be read; line 5: event 5 follows event 3: what stood between them is missing; `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    warning: 10 events could be read; line 5: event 5 follows event 3: the events between them are missing; `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     replay:
-    error: damaged.jsonl is damaged and cannot be replayed: 10 events could be read; line 5: event 5 follows event 3: what stood between them is missing; `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    error: damaged.jsonl is damaged and cannot be replayed: 10 events could be read; line 5: event 5 follows event 3: the events between them are missing; `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     ");
 }
 
@@ -80,7 +80,7 @@ fn an_event_whose_data_is_unreadable_is_left_out_and_counted() {
     show:
     warning: the data of 1 of 11 events cannot be read by this program; it is left out
     replay:
-    error: damaged.jsonl: the data of event 4 cannot be read by this program
+    error: damaged.jsonl: event 4 has data that this program cannot read
     ");
 }
 
@@ -89,21 +89,21 @@ fn a_file_without_a_header_or_from_the_future_is_not_read() {
     let (program, mut lines) = lines();
     assert_snapshot!(told(&program, lines[1..].join("\n") + "\n", 2, 2), @r"
     show:
-    error: damaged.jsonl: line 1 is not a session header (missing field `format`); `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    error: damaged.jsonl: line 1 is not a session header (missing field `format`); `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     replay:
-    error: damaged.jsonl: line 1 is not a session header (missing field `format`); `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    error: damaged.jsonl: line 1 is not a session header (missing field `format`); `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     ");
     assert_snapshot!(told(&program, format!("\u{feff}note\n{}\n", lines.join("\n")), 2, 2), @r"
     show:
-    error: damaged.jsonl: line 1 is not a session header (expected value at column 1); `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    error: damaged.jsonl: line 1 is not a session header (expected value at column 1); `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     replay:
-    error: damaged.jsonl: line 1 is not a session header (expected value at column 1); `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    error: damaged.jsonl: line 1 is not a session header (expected value at column 1); `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     ");
     assert_snapshot!(told(&program, "", 2, 2), @r"
     show:
-    error: damaged.jsonl: the file is empty; there is no session in it
+    error: damaged.jsonl: the file is empty and contains no session
     replay:
-    error: damaged.jsonl: the file is empty; there is no session in it
+    error: damaged.jsonl: the file is empty and contains no session
     ");
     lines[0] =
         lines[0].replace("\"min_reader\":1", "\"min_reader\":9").replace("ptc-workbench 0.1.0", "ptc-workbench 4.2.0");
@@ -116,15 +116,15 @@ fn a_file_without_a_header_or_from_the_future_is_not_read() {
     lines[0] = lines[0].replace("ptc-workbench-session", "other-session");
     assert_snapshot!(told(&program, lines.join("\n") + "\n", 2, 2), @r#"
     show:
-    error: damaged.jsonl: line 1 names the format "other-session", expected "ptc-workbench-session"; `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    error: damaged.jsonl: line 1 names the format "other-session", expected "ptc-workbench-session"; `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     replay:
-    error: damaged.jsonl: line 1 names the format "other-session", expected "ptc-workbench-session"; `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    error: damaged.jsonl: line 1 names the format "other-session", expected "ptc-workbench-session"; `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     "#);
     assert_snapshot!(told(&program, [0xff, 0xfe, 0, b'\n'], 2, 2), @r"
     show:
-    error: damaged.jsonl: line 1 is not a session header (expected value at column 1); nothing could be read
+    error: damaged.jsonl: line 1 is not a session header (expected value at column 1); no readable event follows
     replay:
-    error: damaged.jsonl: line 1 is not a session header (expected value at column 1); nothing could be read
+    error: damaged.jsonl: line 1 is not a session header (expected value at column 1); no readable event follows
     ");
 }
 
@@ -144,8 +144,8 @@ fn the_list_names_what_is_wrong_with_a_file() {
         };
         listed.as_array().unwrap().iter().find(path).map(|line| (line["state"].clone(), line["damage"].clone()))
     };
-    assert_eq!(of("00000001").unwrap().1, "the file is empty; there is no session in it");
-    assert!(of("00000002").unwrap().1.as_str().unwrap().contains("it is not whole"));
+    assert_eq!(of("00000001").unwrap().1, "the file is empty and contains no session");
+    assert!(of("00000002").unwrap().1.as_str().unwrap().contains("it is incomplete"));
     assert_eq!(of("00000003").unwrap(), ("open".into(), serde_json::Value::Null));
     assert!(of("00000004").unwrap().1.as_str().unwrap().contains("cannot be read"));
     assert_eq!(of("marks"), None);
@@ -176,9 +176,9 @@ fn a_name_that_fits_no_session_or_several() {
         std::fs::copy(program.session_files().remove(0), program.sessions_dir().join(name)).unwrap();
     }
     let told = |name: &str| program.run(["sessions", "show", name]).exits(2).told();
-    assert_snapshot!(told("nope"), @r#"error: no session "nope": it is neither a file nor the beginning of an id in sessions (`ptc-workbench sessions list` shows them)"#);
-    assert_snapshot!(told(""), @r#"error: no session "": it is neither a file nor the beginning of an id in sessions (`ptc-workbench sessions list` shows them)"#);
-    assert_snapshot!(told("2026-01-01"), @r#"error: "2026-01-01" is the beginning of 2 sessions: <id>, <id>"#);
+    assert_snapshot!(told("nope"), @r#"error: no session "nope": not a file, and no id in sessions starts with it (`ptc-workbench sessions list` shows all ids)"#);
+    assert_snapshot!(told(""), @r#"error: no session "": not a file, and no id in sessions starts with it (`ptc-workbench sessions list` shows all ids)"#);
+    assert_snapshot!(told("2026-01-01"), @r#"error: "2026-01-01" is ambiguous: 2 session ids start with it: <id>, <id>"#);
     program.run(["sessions", "show", "2026-01-01T00-00-00Z-0000000b"]).exits(0);
     program.run(["sessions", "show", "2026-01-01T00-00-00Z-0000000b.jsonl"]).exits(2);
     program.run(["sessions", "show", "sessions/2026-01-01T00-00-00Z-0000000b.jsonl"]).exits(0);
@@ -263,10 +263,7 @@ fn what_can_be_read_of_a_damaged_session_becomes_a_new_one() {
     let done = program.run(["sessions", "recover", "late.jsonl", "--json"]).exits(0).json();
     assert_eq!(
         (&done["events"], &done["lost"]),
-        (
-            &(lines.len() - 1).into(),
-            &serde_json::json!(["line 1: it is not the header of a session", "line 2: it is empty"])
-        )
+        (&(lines.len() - 1).into(), &serde_json::json!(["line 1: it is not a session header", "line 2: it is empty"]))
     );
     let recovered = done["session"].as_str().unwrap();
     program.run(["replay", recovered, "--check"]).exits(0);
@@ -308,7 +305,7 @@ fn every_gap_is_named_in_what_was_recovered() {
         ptc_workbench::event::Event::Notice(notice) => Some((envelope.seq, notice.text)),
         _ => None,
     });
-    let missing = "missing here: damage of the session that this one was recovered from";
+    let missing = "missing here: they were damaged in the session that this one was recovered from";
     let told: Vec<_> = told.collect();
     assert_eq!(told[0], (3, format!("1 event is {missing}")));
     assert_eq!(told[1], (6, format!("2 events are {missing}")));
@@ -323,13 +320,13 @@ fn a_line_that_stands_there_twice_is_taken_once() {
     damaged.extend_from_slice(&lines[3..6]);
     assert_snapshot!(told(&program, damaged.join("\n") + "\n", 0, 2), @r"
     show:
-    warning: 15 events could be read; line 6: event 4 follows event 4: it is repeated, or in the wrong place (and 1 more); `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    warning: 15 events could be read; line 6: event 4 follows event 4: it is repeated or out of order (and 1 more); `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     replay:
-    error: damaged.jsonl is damaged and cannot be replayed: 15 events could be read; line 6: event 4 follows event 4: it is repeated, or in the wrong place (and 1 more); `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    error: damaged.jsonl is damaged and cannot be replayed: 15 events could be read; line 6: event 4 follows event 4: it is repeated or out of order (and 1 more); `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     ");
     let (lost, session) = recovered(&program, &damaged);
     assert_eq!(lost.len(), 4, "{lost:?}");
-    assert_eq!(lost[0], "line 6: event 4 stands there again; it is left out");
+    assert_eq!(lost[0], "line 6: event 4 is a duplicate and was skipped");
     assert_eq!(session.len(), lines.len());
     program.run(["replay", session.header.id.as_str(), "--check"]).exits(0);
 }
@@ -342,7 +339,7 @@ fn without_a_readable_event_nothing_is_recovered() {
     for text in ["", "\u{1}\u{2}garbage\nmore of it", &header_and_garbage] {
         program.file("damaged.jsonl", text);
         let done = program.run(["sessions", "recover", "damaged.jsonl"]);
-        done.exits(2).tells("damaged.jsonl cannot be recovered: no line of it is an event; nothing was written");
+        done.exits(2).tells("damaged.jsonl cannot be recovered: no line is an event; nothing was written");
         assert_eq!(done.stdout, "");
     }
     assert_eq!(program.session_files(), before);
@@ -358,7 +355,7 @@ fn messages_about_damage_say_how_to_save_the_rest() {
     std::fs::write(program.session_file(), lines.join("\n") + "\n").unwrap();
     let id = program.session_file().file_stem().unwrap().to_str().unwrap().to_owned();
     let file = format!("sessions/{id}.jsonl");
-    let advice = format!("`ptc-workbench sessions recover {file}` saves what can be read as a new session");
+    let advice = format!("`ptc-workbench sessions recover {file}` saves the readable events as a new session");
     let commands: [&[&str]; 5] = [
         &["replay", "last"],
         &["fork", "last", "--at", "r0/t1"],
@@ -423,11 +420,11 @@ fn a_pipe_that_has_the_name_of_a_session_is_not_waited_for() {
     let pipe = program.sessions_dir().join(format!("{id}.jsonl"));
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let listed = program.run(["sessions", "list"]).exits(0).stdout.clone();
-    assert!(listed.contains("damaged: cannot be read: it is no regular file"), "{listed}");
+    assert!(listed.contains("damaged: cannot be read: it is not a regular file"), "{listed}");
     program.run(["sessions", "search", "lamp"]).exits(0);
     program.run(["sessions", "tree"]).exits(0);
     for command in [["sessions", "show"], ["sessions", "recover"]] {
-        program.run(command.iter().chain([&id])).exits(2).tells("it is no regular file");
+        program.run(command.iter().chain([&id])).exits(2).tells("it is not a regular file");
     }
 }
 

@@ -158,11 +158,11 @@ async fn a_disk_that_has_room_again_gets_what_it_lacked() {
         let (recorder, path, left) = small(dir.path(), room);
         run_on(&recorder).await;
         let keeping = recorder.status();
-        assert!(keeping.take_notice().unwrap().contains("in memory; the run goes on"));
+        assert!(keeping.take_notice().unwrap().contains("in memory; the run continues"));
         assert_eq!(keeping.take_notice(), None, "told once");
         left.store(u64::MAX, Ordering::SeqCst);
         assert_eq!(keeping.retry(), None);
-        assert_eq!(keeping.take_notice(), Some(format!("the session is written again: {}", path.display())));
+        assert_eq!(keeping.take_notice(), Some(format!("writing the session works again: {}", path.display())));
         assert_eq!(lasting(&std::fs::read(&path).unwrap()), lasting(&whole), "{room}");
     }
 }
@@ -194,7 +194,7 @@ fn a_full_disk_does_not_end_a_run_and_is_told_with_what_to_do() {
     shell.args(["--spare-sessions", "spare", "run", "sentiment", "--model", "sample", "--json"]);
     let done = program.done(shell.output().unwrap());
     assert!(done.exits(2).json()["return"]["score"].is_number(), "{}", done.stdout);
-    done.tells("cannot be written: ").tells("only in memory; the run goes on");
+    done.tells("cannot be written: ").tells("only in memory; the run continues");
     done.tells("spare/").tells("did not take it either").tells("name a folder with --spare-sessions");
     assert!(!done.stderr.contains("saved as"));
     assert_eq!(std::fs::read_dir(program.dir().join("spare")).unwrap().count(), 0, "half a copy was left");
@@ -207,7 +207,7 @@ fn a_folder_that_cannot_be_written_is_refused_before_anything_is_asked() {
     let program = Program::new();
     program.file("sessions", "a file where the folder should be");
     let done = program.run(["run", "sentiment", "--model", "sample"]);
-    done.exits(2).tells("cannot write sessions to sessions: this is no folder (choose another folder with --sessions); --no-save runs without a session");
+    done.exits(2).tells("could not create a session in sessions: it is not a folder (choose another folder with --sessions); --no-save runs without a session");
     program.run(["run", "sentiment", "--model", "sample", "--no-save"]).exits(0);
 }
 
@@ -221,7 +221,7 @@ fn a_session_is_read_while_another_program_writes_it_and_written_by_one() {
     assert!(session.is_being_written());
     assert!(session.damage_report().unwrap().contains("another program is writing it now"));
     let refused = Recorder::append(&session, Arc::new(Ticks(10))).map(|_| ()).unwrap_err();
-    assert!(refused.to_string().contains("another program is writing this session"), "{refused}");
+    assert!(refused.to_string().contains("another program is writing to this session"), "{refused}");
     drop(recorder);
     let session = Session::open(&path).unwrap();
     assert!(!session.is_being_written());
@@ -238,7 +238,7 @@ async fn a_file_of_a_later_version_is_read_and_not_written() {
     let session = Session::open(&path).unwrap();
     assert_eq!((session.damage_report(), session.header.is_of_later_version()), (None, true));
     let refused = Recorder::append(&session, Arc::new(Ticks(10))).map(|_| ()).unwrap_err();
-    assert!(refused.to_string().contains("wrote it and goes on with it"), "{refused}");
+    assert!(refused.to_string().contains(", which can continue it"), "{refused}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
 }
 

@@ -56,7 +56,7 @@ async fn an_example_is_meant_only_when_no_own_session_is() {
     // Own sessions of the same second: the beginning is theirs, and not unique.
     let ids = sessions(dir.path(), &[(examples[0].header.created_ms, 1), (examples[0].header.created_ms, 2)]).await;
     assert_eq!(ids[0][..20], example.as_str()[..20]);
-    assert!(workbench.open_session(&ids[0][..20]).unwrap_err().0.contains("is the beginning of 2 sessions"));
+    assert!(workbench.open_session(&ids[0][..20]).unwrap_err().0.contains("is ambiguous: 2 session ids start with it"));
     assert_eq!(workbench.open_session("last").unwrap().header.id.as_str(), ids[1]);
     let listed = workbench.sessions();
     assert_eq!(listed.len(), examples.len() + 2);

@@ -30,7 +30,7 @@ fn words_are_taken_as_they_are_written() {
     assert_eq!(terms(r"/back\/slash/"), one(r"back\/slash"));
     assert!(parse(r"/back\/slash/").terms[0].pattern.is_match("a back/slash"));
     assert_eq!(terms(r"/end\\/ x"), [(r"end\\".to_owned(), false), ("x".to_owned(), false)]);
-    assert!(wrong(r"/a\/b/i").1.contains("there are no flags"));
+    assert!(wrong(r"/a\/b/i").1.contains("has no flags"));
     assert_eq!(terms("a -b -\"c d\""), [("a".into(), false), ("b".into(), true), ("c d".into(), true)]);
     assert_eq!(
         terms("https://x.y/z std::fs 10:30 - a/b x>3 turn->x Note: count=3"),
@@ -74,25 +74,25 @@ fn filters_and_places_are_told_from_words() {
 fn an_error_names_its_place_and_the_nearest_name() {
     let cases = [
         ("a mod:json", "mod:", "(did you mean `mode`?)"),
-        ("status:okay x", "status:okay", "`okay` is no status: ok, error, open (did you mean `ok`?)"),
+        ("status:okay x", "status:okay", "`okay` is not a status: ok, error, open (did you mean `ok`?)"),
         ("reason:validation_eror", "reason:validation_eror", "(did you mean `validation_error`?)"),
-        ("reason:quota,refused", "reason:quota,refused", "those of others stand in quotes: reason:\"quota\""),
+        ("reason:quota,refused", "reason:quota,refused", "put reasons of other programs in quotes: reason:\"quota\""),
         ("in:promt", "in:promt", "(did you mean `prompt`?)"),
         ("is:marqued", "is:marqued", "(did you mean `marked`?)"),
-        ("x turrns>3", "turrns>", "`turrns>` is no filter (cost, tokens, turns)"),
+        ("x turrns>3", "turrns>", "`turrns>` is not a filter (cost, tokens, turns)"),
         ("-Tokens>=10", "Tokens>=", "(did you mean `tokens`?)"),
         ("Mode:json", "Mode:", "(did you mean `mode`?)"),
-        ("turns>many", "turns>many", "`many` is no number"),
+        ("turns>many", "turns>many", "`many` is not a number"),
         ("mode>json", "mode>json", "`mode` takes a colon: mode:json,text"),
-        ("since:morning", "since:morning", "`morning` is no date: write 2026-11-21"),
+        ("since:morning", "since:morning", "`morning` is not a date: write 2026-11-21"),
         ("x mode:", "mode:", "`mode` has no value"),
         ("say \"what", "\"what", "the closing \" is missing"),
-        ("/(/ x", "/(/", "is no regular expression"),
-        ("-in:reply", "-in:reply", "cannot be turned around"),
-        ("in:reply mode:json", "in:reply", "there is no word: in:reply lamp"),
-        ("mode:jsn", "mode:jsn", "`jsn` is no mode: ptc_lisp, json, text, json_loop (did you mean `json`?)"),
-        ("x mode:json,bogus", "mode:json,bogus", "`bogus` is no mode"),
-        ("a /lamp/i", "/lamp/i", "there are no flags; to look for the text, put it in quotes"),
+        ("/(/ x", "/(/", "is not a regular expression"),
+        ("-in:reply", "-in:reply", "cannot be negated"),
+        ("in:reply mode:json", "in:reply", "`in` needs a word to search for: in:reply lamp"),
+        ("mode:jsn", "mode:jsn", "`jsn` is not a mode: ptc_lisp, json, text, json_loop (did you mean `json`?)"),
+        ("x mode:json,bogus", "mode:json,bogus", "`bogus` is not a mode"),
+        ("a /lamp/i", "/lamp/i", "has no flags: case is always ignored; to search for the text, put it in quotes"),
     ];
     for (text, place, words) in cases {
         let (at, said) = wrong(text);

@@ -180,7 +180,9 @@ fn what_was_written_before_a_kill_is_read_back() {
     assert_eq!(torn.len(), events.len() - 1);
     assert!(torn.events().eq(events[..events.len() - 1].iter().cloned()));
     let replayed = program.run(["replay", "last", "--check"]);
-    replayed.exits(0).tells("it is not whole, the program stopped while writing it; everything before it is kept");
+    replayed
+        .exits(0)
+        .tells("it is incomplete because the program stopped while writing it; all events before it are kept");
     let listed = program.run(["sessions", "list", "--json"]).exits(0).json();
     assert_eq!(listed[0]["state"], "open");
 }

@@ -104,10 +104,7 @@ async fn a_damaged_index_is_made_again_with_a_notice() {
             let (told, notices) = found(dir.path(), "word1");
             assert_eq!(told, whole, "{at}");
             assert_eq!(notices.len(), 1, "{at}: {notices:?}");
-            assert!(
-                notices[0].contains("is damaged or of another version; it is made again from the sessions"),
-                "{notices:?}"
-            );
+            assert!(notices[0].contains("is damaged or outdated; rebuilding it from the sessions"), "{notices:?}");
             assert_eq!(found(dir.path(), "word1"), (whole.clone(), vec![]), "{at}");
         }
     }

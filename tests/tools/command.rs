@@ -37,7 +37,7 @@ fn a_failure_shows_status_and_stderr() {
     let done = allowed(&program, "(return (tool/t {}))", &command(&argv, ""));
     done.exits(1).tells("ended with exit status: 3; stderr: what went wrong");
     let done = allowed(&program, "(return (tool/t {}))", &command(r#"["/no/such/program"]"#, ""));
-    done.exits(1).tells("`/no/such/program` cannot be started");
+    done.exits(1).tells("could not start `/no/such/program`");
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn a_server_that_dies_within_a_call_costs_the_call_and_is_started_again() {
 fn servers_that_never_begin_or_flood_or_talk_nonsense_are_survived() {
     let one = answer(r#"{"content":[{"type":"text","text":"one"}]}"#);
     for (start, call, words) in [
-        ("echo broken >&2; exit 1", "", "did not begin"),
+        ("echo broken >&2; exit 1", "", "did not start"),
         ("sleep 600", "", "did not answer within timeout_ms = 2000"),
         ("while :; do echo nonsense; done", "", "did not answer within timeout_ms = 2000"),
         ("", "sleep 600", "did not answer within timeout_ms = 2000"),

@@ -126,7 +126,7 @@ fn what_was_decided_about_a_server_before_the_run_is_part_of_the_session() {
     let program = Program::new();
     server(&program, "echo broken >&2; exit 1", READ, "");
     let done = ran(&program, CALL, "");
-    done.exits(1).tells("; it failed: the server files did not begin");
+    done.exits(1).tells("; it failed: the server files did not start");
 }
 
 #[test]

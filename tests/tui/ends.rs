@@ -88,7 +88,7 @@ fn cases() -> Vec<Case> {
     let tool = "max_turns = 2\n[tools.look_up]\nkind = 'table'\ndefault = 1\n";
     let loops = r#"{"thought":"t","tool_call":{"name":"look_up","arguments":{}}}"#;
     let stopped = Stop::default();
-    stopped.by_person();
+    stopped.by_user();
     let failing = |error| vec![Err(error)];
     let refused = ModelError::new(ErrorClass::Auth, "401 from api.example.com: invalid x-api-key");
     let overloaded = ModelError::new(ErrorClass::Server, "503 from api.example.com: overloaded").hint("try later");

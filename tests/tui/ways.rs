@@ -118,11 +118,11 @@ fn a_message_longer_than_its_line_is_told_whole() {
 fn a_folder_that_cannot_be_written_is_not_a_fault_of_the_texts() {
     let mut model = fresh(SMALL);
     press(&mut model, "f5");
-    let finding = Diagnostic::error(Place::Options, Reason::RecorderFailed, "cannot write sessions to /x");
+    let finding = Diagnostic::error(Place::Options, Reason::RecorderFailed, "could not create a session in /x");
     tell(&mut model, Msg::Started(Err(vec![finding])));
     assert!(model.workbench.diagnostics.is_empty());
     assert_ne!(model.workbench.focus, Pane::Editor(Place::Options));
-    assert_eq!(model.toast.as_ref().unwrap().text, "not started: cannot write sessions to /x");
+    assert_eq!(model.toast.as_ref().unwrap().text, "not started: could not create a session in /x");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use ptc_core::value::json::Node;
 
 use super::FLOAT_PRECISION;
 use crate::agent::Agent;
-use crate::config::document::{About, Entry, KeyLine, Names, Problem};
+use crate::config::document::{Entry, KeyDoc, KeyLine, Names, Problem};
 
 /// What kind of value a key has.
 #[derive(Debug, Clone, Copy)]
@@ -135,7 +135,7 @@ impl Row {
             meaning: self.meaning.to_owned(),
         };
         match self.kind {
-            Kind::Limit(limit) => About::Limit(limit).line(self.name),
+            Kind::Limit(limit) => KeyDoc::Limit(limit).line(self.name),
             Kind::Flag => said("true or false", "false"),
             Kind::Count => said("whole number", &FLOAT_PRECISION.to_string()),
             Kind::Amount => said("number from 0", ""),
@@ -155,7 +155,7 @@ impl Row {
             Kind::Limit(limit) => entry.limit(limit).map(drop),
             Kind::Count => entry.count().map(drop),
             Kind::Amount => entry.amount().map(drop),
-            Kind::Text => entry.words().map(drop),
+            Kind::Text => entry.non_blank_text().map(drop),
             Kind::Word(words) => {
                 let rows: Vec<(&str, ())> = words.iter().map(|word| (*word, ())).collect();
                 entry.named(&Names { what: self.name, rows: &rows })

@@ -1,81 +1,81 @@
-//! Typed reading of a document: an entry knows its key, its place and its value, and says what should have stood there.
+//! Typed reading of a document: an entry has a key, a position and a value, and creates errors for them.
 //!
-//! Tables are read by a list of their keys ([`Key`]): a name that is not in the list is a problem that names the nearest one.
+//! Tables are read with a list of their keys ([`Key`]): an unknown key is an error that suggests the nearest one.
 
 use ptc_core::limits::Limit;
 use ptc_core::text::{Span, did_you_mean};
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::{About, KeyTable, Problem, Problems};
+use super::{KeyDoc, KeyTable, Problem, Problems};
 
-/// Lists of known names up to this length are written out when nothing is near.
-const FEW: usize = 16;
+/// Lists of known names up to this length are printed in full when no name is near.
+const MAX_LISTED: usize = 16;
 
-/// A value of a document and the way to it.
+/// A value of a document with its path.
 #[derive(Debug, Clone)]
 pub struct Entry<'a> {
-    /// The key with the tables it lies in: `model_options.temperature`.
+    /// The key with its parent tables: `model_options.temperature`.
     pub path: String,
     /// The key.
     pub key: &'a str,
-    /// Where the key stands.
+    /// Position of the key.
     pub key_span: Span,
     /// The value.
     pub json: &'a Json,
 }
 
-/// A key of a table and how its value is taken in.
+/// A key of a table, and how its value is read.
 pub struct Key<T> {
     /// Its name.
     pub name: &'static str,
-    /// What the reference says of it.
-    pub about: About,
-    /// Reads the value into the target; what is wrong is noted.
+    /// Its documentation.
+    pub about: KeyDoc,
+    /// Reads the value into the target; errors are added to the problems.
     pub read: fn(&Entry<'_>, &mut T, &mut Problems),
 }
 
-/// The keys of a table for the reference.
+/// Returns the documentation of a table.
 pub fn key_table<T>(title: impl Into<String>, keys: &[Key<T>]) -> KeyTable {
     KeyTable::of(title, keys.iter().map(|key| (key.name, key.about)))
 }
 
-/// Things that have a stable name.
+/// Values with stable names.
 pub struct Names<'a, T> {
-    /// What they are called in messages: `mode`.
+    /// Their description in messages: `mode`.
     pub what: &'a str,
-    /// The names and what they stand for.
+    /// The names with their values.
     pub rows: &'a [(&'a str, T)],
 }
 
 impl<'a> Entry<'a> {
-    /// The document itself.
+    /// Creates the entry of the document itself.
     pub fn root(json: &'a Json) -> Self {
         Self { path: String::new(), key: "", key_span: json.span, json }
     }
 
-    /// A problem with the value.
+    /// Creates an error for the value.
     pub fn problem(&self, message: impl Into<String>) -> Problem {
         Problem { key: self.path.clone(), span: self.json.span, message: message.into() }
     }
 
-    /// The problem of a value of the wrong kind.
+    /// Creates the error for a value of the wrong type.
     pub fn expected(&self, what: &str) -> Problem {
         self.problem(format!("`{}` must be {what}, found {}", self.path, found(self.json)))
     }
 
-    /// Text.
+    /// Reads text.
     pub fn text(&self) -> Result<String, Problem> {
         self.json.as_str().map(str::to_owned).ok_or_else(|| self.expected("text in quotes"))
     }
 
-    /// Text that is not blank.
-    pub fn words(&self) -> Result<String, Problem> {
+    /// Reads text that is not blank.
+    pub fn non_blank_text(&self) -> Result<String, Problem> {
         let text = self.text()?;
         if text.trim().is_empty() { Err(self.problem(format!("`{}` must not be empty", self.path))) } else { Ok(text) }
     }
 
-    /// true or false.
+    /// Reads true or false.
     pub fn flag(&self) -> Result<bool, Problem> {
         match self.json.node {
             Node::Bool(truth) => Ok(truth),
@@ -83,7 +83,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// A whole number from 0.
+    /// Reads a whole number from 0.
     pub fn count(&self) -> Result<u64, Problem> {
         match self.json.node {
             Node::Int(int) => u64::try_from(int)
@@ -92,7 +92,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// A number in the range of a limit.
+    /// Reads a number in the range of a limit.
     pub fn limit(&self, limit: &Limit) -> Result<u64, Problem> {
         match self.json.node {
             Node::Int(int) => u64::try_from(int)
@@ -103,7 +103,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// A number.
+    /// Reads a number.
     pub fn number(&self) -> Result<f64, Problem> {
         match self.json.node {
             #[expect(clippy::cast_precision_loss, reason = "options and prices are doubles on the wire")]
@@ -113,7 +113,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// A number that is not negative.
+    /// Reads a number that is not negative.
     pub fn amount(&self) -> Result<f64, Problem> {
         let number = self.number()?;
         if number < 0.0 {
@@ -122,7 +122,7 @@ impl<'a> Entry<'a> {
         Ok(number)
     }
 
-    /// One of the named things.
+    /// Reads one of the named values.
     pub fn named<T: Copy>(&self, names: &Names<'_, T>) -> Result<T, Problem> {
         let text = self.text()?;
         let row = names.rows.iter().find(|(name, _)| *name == text);
@@ -132,7 +132,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// A list of texts; a single text counts as a list of one.
+    /// Reads a list of texts; a single text counts as a list of one.
     pub fn texts(&self) -> Result<Vec<String>, Problem> {
         let wrong = || self.expected("a list of texts");
         match &self.json.node {
@@ -142,7 +142,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The entries of a table.
+    /// Reads the entries of a table.
     pub fn entries(&self) -> Result<Vec<Entry<'a>>, Problem> {
         let members = self.json.members().ok_or_else(|| self.expected("a table"))?;
         let path = |key: &str| if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
@@ -157,18 +157,18 @@ impl<'a> Entry<'a> {
             .collect())
     }
 
-    /// A table of texts, in its order.
+    /// Reads a table of texts, in order.
     pub fn text_table(&self) -> Result<Vec<(String, String)>, Problem> {
         self.entries()?.iter().map(|entry| Ok((entry.key.to_owned(), entry.text()?))).collect()
     }
 
-    /// The problem of a key that this table needs and does not have.
+    /// Creates the error for a missing key of this table.
     pub fn missing(&self, name: &str) -> Problem {
         let message = format!("[{}] needs the key `{name}`", self.path);
         Problem { key: format!("{}.{name}", self.path), span: self.key_span, message }
     }
 
-    /// The problem of a key that is not known in its table.
+    /// Creates the error for an unknown key.
     pub fn unknown(&self, known: &[&str]) -> Problem {
         let table = self.path.strip_suffix(self.key).unwrap_or_default().trim_end_matches('.');
         let place = if table.is_empty() { String::new() } else { format!(" in [{table}]") };
@@ -177,7 +177,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Reads a table into `target` by the list of its keys. Every problem is noted; reading goes on.
+/// Reads a table into `target`. Errors are added to the problems; reading continues.
 pub fn read_table<T>(entry: &Entry<'_>, keys: &[Key<T>], target: &mut T, problems: &mut Problems) {
     let Some(entries) = problems.take(entry.entries()) else { return };
     for entry in entries {
@@ -188,19 +188,19 @@ pub fn read_table<T>(entry: &Entry<'_>, keys: &[Key<T>], target: &mut T, problem
     }
 }
 
-/// Puts the value of a result into a slot, or notes its problem.
+/// Stores the value of a result, or adds its error to the problems.
 pub fn set<T>(slot: &mut T, result: Result<T, Problem>, problems: &mut Problems) {
     if let Some(value) = problems.take(result) {
         *slot = value;
     }
 }
 
-/// The message of a number outside a limit's range.
+/// Returns the message for a number outside a limit's range.
 pub(crate) fn out_of_range(name: &str, limit: &Limit, found: impl std::fmt::Display) -> String {
     format!("`{name}` must be between {} and {} {}, found {found}", limit.min, limit.max, limit.unit)
 }
 
-/// Names of the source documents and of older versions, and what they are called here.
+/// Key names of other programs and older versions, with the current names.
 const ALIASES: [(&str, &str); 15] = [
     ("output", "mode"),
     ("llm", "model"),
@@ -219,21 +219,21 @@ const ALIASES: [(&str, &str); 15] = [
     ("return_retries", "retry_turns"),
 ];
 
-/// `; did you mean …?`, or the known names when they are few.
+/// Returns `; did you mean …?`, or the known names if there are few.
 pub(crate) fn advice(name: &str, known: &[&str]) -> String {
     if let Some((_, here)) = ALIASES.iter().find(|(alias, here)| *alias == name && known.contains(here)) {
         return format!("; did you mean `{here}`?");
     }
     let near = did_you_mean(name, known.iter().copied());
-    if !near.is_empty() || known.len() > FEW {
+    if !near.is_empty() || known.len() > MAX_LISTED {
         return near;
     }
     let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
     format!("; known: {}", known.join(", "))
 }
 
-/// The name that a message advises, as [`advice`] and the messages of signatures and templates write it.
-pub(crate) fn advised(message: &str) -> Option<&str> {
+/// Returns the name that [`advice`] or a signature or template error suggests.
+pub(crate) fn suggested_name(message: &str) -> Option<&str> {
     let (_, rest) = message.rsplit_once("did you mean ")?;
     let (name, _) = rest.split_once('?')?;
     Some(name.trim_matches('`')).filter(|name| !name.is_empty() && !name.contains(char::is_whitespace))

@@ -1,15 +1,15 @@
-//! Our TOML files as documents: text ↔ a JSON tree with places, and typed reading of its parts.
+//! TOML files as documents: parsed to a JSON tree with positions, and read with typed accessors.
 //!
-//! In: TOML text. Out: a `Json` tree whose spans are byte ranges of the text (key order kept, dates as ISO text), or problems that
-//! name the key, the place and what to write instead. It must never guess: what it does not know is a problem, not a default.
+//! In: TOML text. Out: a `Json` tree whose spans are byte ranges of the text (key order preserved, dates as ISO text),
+//! or problems with key, position and correction. Unknown keys are errors, never ignored.
 
-mod about;
 mod entry;
 mod error;
+mod key_doc;
 mod toml;
 
-pub use about::{About, KeyLine, KeyTable};
 pub use entry::{Entry, Key, Names, key_table, read_table, set};
-pub(crate) use entry::{advice, advised, out_of_range};
+pub(crate) use entry::{advice, out_of_range, suggested_name};
 pub use error::{FileError, Problem, Problems};
+pub use key_doc::{KeyDoc, KeyLine, KeyTable};
 pub use toml::{parse, to_inline, write_key};

@@ -1,6 +1,6 @@
-//! TOML text → JSON tree with spans, and values back to inline TOML.
+//! Parses TOML text to a JSON tree with spans, and formats values as inline TOML.
 //!
-//! The `toml` crate reads and bounds the nesting; here its tree becomes the one that contexts and schemas use anyway.
+//! The `toml` crate parses and limits the nesting; its tree is converted to the one used for contexts and schemas.
 
 use ptc_core::text::Span;
 use ptc_core::value::Json;
@@ -10,23 +10,23 @@ use toml::de::{DeTable, DeValue};
 
 use super::Problem;
 
-/// Deeper values are not written as TOML: its reader bounds nesting at 80 levels, sections and keys included.
-const DEEPEST: usize = 40;
+/// Maximum depth of formatted values: the parser limits nesting to 80 levels, including sections and keys.
+const MAX_DEPTH: usize = 40;
 
-/// Reads TOML text. Dates and times become their ISO text; numbers that JSON cannot hold are problems.
+/// Parses TOML text. Dates and times become ISO text; numbers that JSON cannot represent are problems.
 pub fn parse(text: &str) -> Result<Json, Problem> {
     let (document, errors) = DeTable::parse_recoverable(text);
-    let place = |error: &toml::de::Error| error.span().unwrap_or(text.len()..text.len());
-    // A slip often causes others further down: the first in the text is the one to correct.
-    if let Some(error) = errors.iter().min_by_key(|error| place(error).start) {
-        let (span, message) = (place(error), format!("not TOML: {}", error.message().trim()));
+    let range = |error: &toml::de::Error| error.span().unwrap_or(text.len()..text.len());
+    // One syntax error often causes others after it: report the first.
+    if let Some(error) = errors.iter().min_by_key(|error| range(error).start) {
+        let (span, message) = (range(error), format!("not TOML: {}", error.message().trim()));
         return Err(Problem { key: String::new(), span: Span::new(span.start, span.end), message });
     }
     let span = Span::new(0, text.len());
     table(document.get_ref()).map(|node| Json { node, span })
 }
 
-/// Recursion is bounded by the reader's limit on nesting.
+/// The parser limits the recursion.
 fn table(table: &DeTable<'_>) -> Result<Node, Problem> {
     let member = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
         let (key_span, key) = (span_of(key), key.get_ref().to_string());
@@ -61,13 +61,14 @@ fn span_of<T>(spanned: &Spanned<T>) -> Span {
     Span::new(range.start, range.end)
 }
 
-/// A value as inline TOML; `None` for what TOML cannot say: null, integers beyond 64 bits, very deep nesting.
+/// Formats a value as inline TOML; `None` for values that TOML cannot represent: null, integers beyond 64 bits, very
+/// deep nesting.
 pub fn to_inline(json: &Json) -> Option<String> {
     value(json, 0).map(|value| value.to_string())
 }
 
 fn value(json: &Json, depth: usize) -> Option<toml::Value> {
-    if depth > DEEPEST {
+    if depth > MAX_DEPTH {
         return None;
     }
     Some(match &json.node {
@@ -88,7 +89,7 @@ fn value(json: &Json, depth: usize) -> Option<toml::Value> {
     })
 }
 
-/// A key as TOML writes it: bare when it can be, else in double quotes.
+/// Formats a key: bare if possible, else in double quotes.
 pub fn write_key(key: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !key.is_empty() && key.chars().all(bare) { key.to_owned() } else { Json::str(key).to_text() }

@@ -40,7 +40,7 @@ impl Driver<'_> {
             let record = ErrorRecord::new(Reason::ToolCallLimitExceeded, message);
             return self.refuse(at, target, json_text(args), record).await;
         }
-        let (args, warnings) = match tool.converted(args) {
+        let (args, warnings) = match tool.convert_args(args) {
             Ok(converted) => converted,
             Err(record) => return self.refuse(at, target, json_text(args), record).await,
         };
@@ -141,7 +141,7 @@ impl Driver<'_> {
                 }
                 None => Ok(Err(ErrorRecord::new(Reason::ToolError, format!("the agent `{}` is missing", tool.name)))),
             },
-            Kind::Itself => self.run_child(at, tool, self.plan, args).await,
+            Kind::SelfAgent => self.run_child(at, tool, self.plan, args).await,
             Kind::Builtin(Builtin::LlmQuery) => self.query_model(at, tool, args).await,
             Kind::Builtin(Builtin::AskUser) => {
                 let text = args.lookup("question").map(plain_text).unwrap_or_default();

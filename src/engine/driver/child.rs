@@ -13,7 +13,7 @@ use crate::engine::modes::ToolResult;
 use crate::engine::ports::Ports;
 use crate::event::{Address, ErrorRecord};
 use crate::port::Stop;
-use crate::tool::{Returns, SHAPING_KEYS, Shaping, Tool, answered_by, plain_text};
+use crate::tool::{Returns, SHAPING_KEYS, Shaping, Tool, answer_signature, plain_text};
 
 /// What is made of the answer of a question to a model.
 pub(super) async fn shaped(tool: &Tool, table: &Json, result: ToolResult) -> ToolResult {
@@ -65,7 +65,7 @@ impl Driver<'_> {
             Err(error) => return Ok(Err(error.record())),
         };
         // A child that ended by itself in the recording is not stopped by its parent, however early a sibling's stop comes now.
-        let stop = if self.ports.history.is_over(at) { Stop::default() } else { self.ports.stop.below() };
+        let stop = if self.ports.history.is_over(at) { Stop::default() } else { self.ports.stop.child() };
         let ports = Ports { model: model.as_deref().unwrap_or(self.ports.model), stop, ..self.ports.clone() };
         let input = Input {
             seed: self.input.seed,
@@ -112,7 +112,7 @@ impl Driver<'_> {
         let own = text("signature").unwrap_or_else(|| ":string".to_owned());
         let read = Shaping::read(template.as_deref(), validator.as_deref());
         let read = read.map_err(|(key, message)| format!("{key}: {message}"));
-        let read = read.and_then(|shaping| Ok((shaping, answered_by(Some(&own), json_signature.as_deref())?)));
+        let read = read.and_then(|shaping| Ok((shaping, answer_signature(Some(&own), json_signature.as_deref())?)));
         let (shaping, signature) = match read {
             Ok(read) => read,
             Err(message) => return Ok(Err(ErrorRecord::new(Reason::ToolError, format!("{}: {message}", tool.name)))),

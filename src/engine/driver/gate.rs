@@ -38,7 +38,7 @@ impl Driver<'_> {
             return Ok(None);
         }
         self.questions.fetch_add(1, Ordering::Relaxed);
-        let asks = QuestionAsked { kind: gate.question_kind(), text: gate.says().to_owned(), options: Vec::new() };
+        let asks = QuestionAsked { kind: gate.question_kind(), text: gate.prompt().to_owned(), options: Vec::new() };
         self.emit(&asked, asks).await?;
         let question = Question { address: asked, text: shown(self), options: Vec::new(), gate: Some(gate) };
         let text = question.text.clone();
@@ -127,7 +127,7 @@ impl Driver<'_> {
             return Ok(result);
         }
         let gate = Gate::Result;
-        let asks = QuestionAsked { kind: gate.question_kind(), text: gate.says().to_owned(), options: Vec::new() };
+        let asks = QuestionAsked { kind: gate.question_kind(), text: gate.prompt().to_owned(), options: Vec::new() };
         self.emit(&asked, asks).await?;
         let shown = match &result {
             Ok(value) => Json::from(value).to_pretty(),

@@ -73,7 +73,7 @@ fn special_numbers(extracted: &Extracted) -> Vec<usize> {
 /// error names it.
 pub(super) fn arguments(plan: &Plan, extracted: &Extracted, name: &str, args: &Json) -> Value {
     let (value, numbers) = (args.to_value(), special_numbers(extracted));
-    let misfits = || plan.native_tool(name).is_some_and(|tool| tool.converted(&value).is_err());
+    let misfits = || plan.native_tool(name).is_some_and(|tool| tool.convert_args(&value).is_err());
     if numbers.is_empty() || !misfits() { value } else { with_special(args, &numbers) }
 }
 

@@ -96,7 +96,7 @@ pub(super) fn calls_judged(plan: &Plan, calls: Vec<(&str, Result<Value, ErrorRec
 /// Judges a call that the model makes.
 pub(super) fn call_judged(plan: &Plan, name: &str, args: &Value) -> Judged {
     let refused = uncallable(plan, name);
-    let misfit = || plan.native_tool(name)?.converted(args).err();
+    let misfit = || plan.native_tool(name)?.convert_args(args).err();
     refused.or_else(misfit).map_or(Judged::fine(Standing::Fits), |record| Judged::wrong(name, &record))
 }
 

@@ -49,7 +49,7 @@ pub struct Column {
 pub struct Row {
     /// The turn of each column; `None` where a column has no counterpart.
     pub cells: Vec<Option<TurnPosition>>,
-    /// Whether any turn differs from the first column's.
+    /// True if a turn differs from the first column's.
     pub differs: bool,
 }
 
@@ -82,7 +82,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Returns whether there is no difference.
+    /// Returns whether both columns are equal.
     pub fn is_same(&self) -> bool {
         self.first.is_none()
             && self.definition.is_empty()

@@ -1,16 +1,15 @@
 //! The catalogue of a folder: the index, brought up to date with the session files.
 //!
-//! In: a folder, a query. Out: summaries and matches, and notices about rebuilt index files. A session stays indexed
-//! while its size and modification time are unchanged. Index files are renamed into place and never changed, so that
-//! several programs can share a folder; segments that another program deleted are rebuilt.
+//! In: a folder, a query. Out: summaries, matches, and notices about rebuilt index files. A session is re-indexed when its
+//! size or modification time changes. Index files are renamed into place and never changed, so that several programs can
+//! share a folder; segments that another program deleted are rebuilt.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::digest::{Digest, Facts, Failure, Field};
@@ -50,7 +49,7 @@ pub struct Catalogue {
 struct Segment {
     source: SegmentSource,
     entries: Vec<IndexEntry>,
-    /// Whether each session is still unchanged.
+    /// One flag per session: its file is unchanged.
     live: Vec<bool>,
 }
 
@@ -131,14 +130,13 @@ impl Catalogue {
                     self.segments.push(Segment { source: SegmentSource::File(path), entries, live });
                 }
                 Ok(None) => self.drop_damaged(&path),
-                Err(error) => self.notices.push(format!("could not read {}: {error}", path.display())),
+                Err(error) => self.notices.push(format!("{} cannot be read: {error}", path.display())),
             }
         }
     }
 
     fn drop_damaged(&mut self, path: &Path) {
-        self.notices
-            .push(format!("{} is damaged or of another version; rebuilding it from the sessions", path.display()));
+        self.notices.push(format!("{} is damaged or outdated; rebuilding it from the sessions", path.display()));
         remove(path);
     }
 
@@ -224,7 +222,7 @@ impl Catalogue {
     }
 
     fn unwritable(&self, error: &io::Error) -> String {
-        format!("{} could not be written: {error}; searching works but is slower", self.index_dir().display())
+        format!("{} cannot be written: {error}; searching works but is slower", self.index_dir().display())
     }
 
     fn write(&self, builder: &SegmentBuilder) -> io::Result<Segment> {
@@ -446,8 +444,7 @@ fn search_segment(segment: &Segment, query: &Query, wanted: &[bool]) -> Option<V
 
 /// Returns which sessions of a segment satisfy the filters of the query.
 fn wanted(segment: &Segment, query: &Query, marks: &Marks) -> Vec<bool> {
-    let is_match =
-        |entry: &IndexEntry| query.filters.iter().all(|filter| filter.holds(&entry.summary, &entry.facts, marks));
+    let is_match = |entry: &IndexEntry| query.filters.iter().all(|f| f.holds(&entry.summary, &entry.facts, marks));
     segment.entries.iter().zip(&segment.live).map(|(entry, live)| *live && is_match(entry)).collect()
 }
 

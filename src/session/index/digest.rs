@@ -83,7 +83,7 @@ const MAX_FAILURES: usize = 1_000;
 pub struct Failure {
     /// The stable reason.
     pub reason: String,
-    /// What failed: the path in an answer, with `*` for item numbers, or the name of a tool; empty for the whole.
+    /// The failed part: the path in an answer, with `*` for item numbers, or the name of a tool; empty for the whole.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
     /// The turn or call; for a run that failed by itself, its last turn.
@@ -118,7 +118,7 @@ pub(super) struct Text {
     pub(super) program: Option<(usize, usize)>,
 }
 
-/// What the index stores of a session.
+/// The indexed data of a session.
 #[derive(Debug)]
 pub(super) struct Digest {
     pub(super) summary: Summary,

@@ -32,7 +32,7 @@ pub struct Query {
 /// A text to search for.
 #[derive(Debug, Clone)]
 pub struct Term {
-    /// Ignores case unless the pattern says otherwise.
+    /// Case is ignored unless the pattern sets a flag.
     pub pattern: Regex,
     /// The text must not occur.
     pub absent: bool,

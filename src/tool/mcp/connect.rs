@@ -1,5 +1,5 @@
-//! Opens a connection to a server: starts its process or uses its address, and performs the handshake. Requests of the
-//! server (sampling, roots, elicitation) get the refusals of the protocol.
+//! Connects to a server: starts its process or uses its URL, and performs the handshake. Requests of the server
+//! (sampling, roots, elicitation) are refused as the protocol prescribes.
 
 use std::sync::Arc;
 
@@ -16,31 +16,31 @@ use crate::model::speaker;
 use crate::model::variables;
 use crate::tool::process::Group;
 
-/// A server that listens.
+/// An open connection.
 pub(super) struct Open {
-    /// The conversation with it.
+    /// The MCP session.
     pub(super) service: RunningService<RoleClient, ()>,
-    /// Its process, when it is one.
+    /// The server's process, if it is one.
     pub(super) process: Option<(Child, Group)>,
 }
 
-/// Connects. Errors: what went wrong, with the last words of the server.
+/// Connects. Errors contain the last log lines of the server.
 pub(super) async fn open(server: &str, connection: &Connection, log: &Arc<Log>) -> Result<Open, String> {
     match connection {
         Connection::Process(program) => {
             let (mut child, group) = program.start()?;
             let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-                return Err(format!("the server {server} has no streams"));
+                return Err(format!("the server {server} has no stdin or stdout"));
             };
             if let Some(errors) = child.stderr.take() {
                 let log = Arc::clone(log);
                 tokio::spawn(async move { log.follow(errors).await });
             }
-            // From here on the group ends with this call when it is dropped.
+            // From here on dropping this call kills the process group.
             let transport = AsyncRwTransport::new_client(output, input);
             match ().serve(RecordedTransport { transport, server: server.to_owned(), log: Arc::clone(log) }).await {
                 Ok(service) => Ok(Open { service, process: Some((child, group)) }),
-                Err(error) => Err(format!("the server {server} did not begin: {error}{}", log.last())),
+                Err(error) => Err(format!("the server {server} did not start: {error}{}", log.last())),
             }
         }
         Connection::Http { url, headers } => {
@@ -50,7 +50,7 @@ pub(super) async fn open(server: &str, connection: &Connection, log: &Arc<Log>) 
             let transport = StreamableHttpClientTransport::with_client(client, config);
             match ().serve(RecordedTransport { transport, server: server.to_owned(), log: Arc::clone(log) }).await {
                 Ok(service) => Ok(Open { service, process: None }),
-                Err(error) => Err(format!("the server {server} at {url} did not begin: {error}")),
+                Err(error) => Err(format!("the server {server} at {url} did not start: {error}")),
             }
         }
     }

@@ -1,7 +1,7 @@
-//! A tool as its server lists it, in our words: a name, a signature, and what the signature could not say.
+//! A tool as its server lists it, converted: a valid name, a signature, and the schema parts that it cannot express.
 //!
-//! In: the server's JSON Schemas. Out: a signature that reads back, with names that signatures can have; and the way back from these
-//! names to the server's.
+//! In: the server's JSON Schemas. Out: a parseable signature with valid names, and the mapping of arguments back to the
+//! server's names.
 
 use ptc_core::signature::{Field, Signature, Type, json_schema, parse};
 use ptc_core::value::json::to_json;
@@ -9,42 +9,42 @@ use ptc_core::value::{Json, Value};
 use rmcp::model::{JsonObject, Tool};
 use serde::{Deserialize, Serialize};
 
-use super::reduce::{field_name, reduced};
+use super::reduce::{field_name, reduce_schema};
 use crate::model::Scrub;
 use crate::tool::provider_name;
 
-/// Bytes of a description that are kept.
+/// Maximum bytes of a description.
 const DESCRIPTION_BYTES: usize = 4_000;
 
 /// A tool of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listing {
-    /// Its name at the server.
+    /// Its name on the server.
     pub name: String,
-    /// What the server says it does.
+    /// The server's description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How it is called and what it answers.
+    /// Its signature.
     pub signature: String,
-    /// Places of its schemas that the signature does not say, each with the keyword: they hold at the server.
+    /// Paths of its schemas that the signature does not express, with the keyword; the server checks them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
 }
 
 impl Listing {
-    /// Does a person or a program mean this tool by that name?
+    /// Returns whether this name refers to the tool.
     pub fn is_named(&self, name: &str) -> bool {
         is_same_name(&self.name, name)
     }
 
-    /// The same without secrets. The name stays: by it the tool is called.
-    pub(super) fn scrubbed(self, scrub: &Scrub) -> Self {
+    /// Removes secrets from everything but the name, which is needed for calls.
+    pub(super) fn without_secrets(self, scrub: &Scrub) -> Self {
         let description = self.description.map(|text| scrub.text(&text));
         let lost = self.lost.iter().map(|text| scrub.text(text)).collect();
         Self { description, signature: scrub.text(&self.signature), lost, ..self }
     }
 
-    /// Of a tool as listed.
+    /// Converts a listed tool.
     pub(super) fn of(tool: &Tool) -> Self {
         let mut lost = Vec::new();
         let input = schema(&tool.input_schema);
@@ -69,7 +69,7 @@ impl Listing {
     }
 }
 
-/// The server's own names for the arguments of a call. An absent optional argument is not sent.
+/// Renames the arguments of a call to the server's names. Absent optional arguments are not sent.
 pub(super) fn arguments(tool: &Tool, args: &Value) -> JsonObject {
     let properties = tool.input_schema.get("properties").and_then(serde_json::Value::as_object);
     let required = tool.input_schema.get("required").and_then(serde_json::Value::as_array);
@@ -83,7 +83,7 @@ pub(super) fn arguments(tool: &Tool, args: &Value) -> JsonObject {
         if value.is_nil() && !is_required {
             continue;
         }
-        // What JSON text of ours serde_json cannot read does not exist.
+        // serde_json can parse all of our JSON.
         let value = serde_json::from_str(&Json::from(value).to_text()).unwrap_or_default();
         out.insert(name, value);
     }
@@ -95,7 +95,7 @@ fn schema(object: &JsonObject) -> Json {
 }
 
 fn type_of(schema: &Json, place: &str, lost: &mut Vec<String>) -> Type {
-    let plain = reduced(schema, place, lost);
+    let plain = reduce_schema(schema, place, lost);
     match json_schema::from_json_schema(&plain) {
         Ok(ty) => named(ty),
         Err(error) => {
@@ -105,7 +105,7 @@ fn type_of(schema: &Json, place: &str, lost: &mut Vec<String>) -> Type {
     }
 }
 
-/// The type with names of parameters that signatures can have.
+/// Returns the type with valid parameter names.
 fn named(ty: Type) -> Type {
     match ty {
         Type::Record { fields, closed } => {
@@ -122,7 +122,7 @@ fn named(ty: Type) -> Type {
     }
 }
 
-/// True if two names of a tool are the same for users, programs and providers, which know `_` only.
+/// Returns whether two tool names are the same for users, programs and providers, which only know `_`.
 pub(super) fn is_same_name(one: &str, other: &str) -> bool {
     provider_name(one) == provider_name(other)
 }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_become_signatures_and_what_is_lost_is_said() {
+    fn schemas_become_signatures_and_losses_are_listed() {
         let input = r##"{"$schema":"x","type":"object","properties":{
             "path":{"type":"string","description":"Where \"it\" is","minLength":1},
             "dry-run":{"type":"boolean","default":false},
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn any_schema_gives_some_signature() {
+    fn every_schema_has_a_signature() {
         for input in [
             "{}",
             r#"{"type":"object"}"#,

@@ -1,4 +1,4 @@
-//! What a server has said beside its answers: log messages and lines of stderr, the latest of them; and who listens while a call lasts.
+//! The log of a server: its log messages and stderr lines, and the calls that receive them as notes.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,58 +8,58 @@ use rmcp::model::ProgressToken;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
 
-use super::kept::Kept;
+use super::log_file::LogFile;
 use crate::model::Scrub;
 
-/// Lines that are kept.
-const LINES: usize = 200;
-/// Bytes of a line that are kept.
-const LINE_BYTES: usize = 500;
-/// Notes that one call hears.
-const NOTES: usize = 20;
+/// Maximum number of lines.
+const MAX_LINES: usize = 200;
+/// Maximum bytes per line.
+const MAX_LINE_BYTES: usize = 500;
+/// Maximum notes per call.
+const MAX_NOTES: usize = 20;
 
-/// Progress that is kept for a call whose token is not known yet: the answer of a fast server may overtake it.
-const EARLY: usize = 20;
+/// Maximum progress messages stored until their token is known; the progress of a fast server can precede it.
+const MAX_EARLY: usize = 20;
 
-/// A call that listens.
-struct Listening {
+/// A call that receives notes.
+struct Subscriber {
     id: u64,
-    heard: usize,
-    /// By which the server says that something is progress of this call.
+    sent: usize,
+    /// The token with which the server marks progress of this call.
     token: Option<ProgressToken>,
     notes: mpsc::UnboundedSender<String>,
 }
 
-impl Listening {
-    fn hear(&mut self, text: &str) {
-        self.heard += 1;
-        match self.heard.cmp(&NOTES) {
-            // A call that does not listen any more needs nothing.
+impl Subscriber {
+    fn notify(&mut self, text: &str) {
+        self.sent += 1;
+        match self.sent.cmp(&MAX_NOTES) {
+            // The receiver may be gone.
             std::cmp::Ordering::Less => _ = self.notes.send(text.to_owned()),
             std::cmp::Ordering::Equal => {
-                _ = self.notes.send(format!("{text} (what else the server says is in its log)"));
+                _ = self.notes.send(format!("{text} (further messages are in the server's log)"));
             }
             std::cmp::Ordering::Greater => {}
         }
     }
 }
 
-/// The calls that last.
+/// The active calls.
 #[derive(Default)]
 struct Calls {
-    begun: u64,
-    listening: Vec<Listening>,
+    last_id: u64,
+    subscribers: Vec<Subscriber>,
     early: VecDeque<(ProgressToken, String)>,
 }
 
-/// The log of one server. Nothing in it holds a known secret.
+/// The log of one server, without known secrets.
 #[derive(Default)]
 pub(super) struct Log {
     scrub: Scrub,
     lines: Mutex<VecDeque<String>>,
-    file: Mutex<Option<Kept>>,
+    file: Mutex<Option<LogFile>>,
     calls: Mutex<Calls>,
-    /// The server has said that its tools are others now.
+    /// The server has announced that its tools changed.
     pub(super) changed: AtomicBool,
 }
 
@@ -68,86 +68,86 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Log {
-    /// A log that knows these secrets, and is kept there as well.
-    pub(super) fn new(scrub: Scrub, file: Option<Kept>) -> Self {
+    /// Creates a log that removes these secrets, and writes to this file.
+    pub(super) fn new(scrub: Scrub, file: Option<LogFile>) -> Self {
         Self { scrub, file: Mutex::new(file), ..Self::default() }
     }
 
-    /// The text without secrets, cut.
-    fn fit(&self, text: &str) -> String {
+    /// Removes secrets and truncates.
+    fn scrub_line(&self, text: &str) -> String {
         let mut text = self.scrub.text(text);
-        text.truncate(text.floor_char_boundary(LINE_BYTES));
+        text.truncate(text.floor_char_boundary(MAX_LINE_BYTES));
         text
     }
 
-    /// The text without secrets.
+    /// Removes secrets.
     pub(super) fn clean(&self, text: &str) -> String {
         self.scrub.text(text)
     }
 
-    /// What knows the secrets.
+    /// Returns the secrets filter.
     pub(super) fn scrub(&self) -> &Scrub {
         &self.scrub
     }
 
-    /// Keeps a line.
-    pub(super) fn keep(&self, line: &str) {
-        let line = self.fit(line);
+    /// Adds a line.
+    pub(super) fn push_line(&self, line: &str) {
+        let line = self.scrub_line(line);
         if let Some(file) = &mut *lock(&self.file) {
             file.write(&line);
         }
         let mut lines = lock(&self.lines);
-        if lines.len() == LINES {
+        if lines.len() == MAX_LINES {
             lines.pop_front();
         }
         lines.push_back(line);
     }
 
-    /// Tells it to all calls that last.
-    pub(super) fn tell(&self, text: &str) {
-        let text = self.fit(text);
-        lock(&self.calls).listening.iter_mut().for_each(|call| call.hear(&text));
+    /// Sends a note to all active calls.
+    pub(super) fn broadcast(&self, text: &str) {
+        let text = self.scrub_line(text);
+        lock(&self.calls).subscribers.iter_mut().for_each(|call| call.notify(&text));
     }
 
-    /// Tells it to the call whose progress it is.
+    /// Sends progress to its call.
     pub(super) fn progress(&self, token: &ProgressToken, text: &str) {
-        let text = self.fit(text);
-        self.keep(&text);
+        let text = self.scrub_line(text);
+        self.push_line(&text);
         let mut calls = lock(&self.calls);
-        if let Some(call) = calls.listening.iter_mut().find(|call| call.token.as_ref() == Some(token)) {
-            call.hear(&text);
-        } else if calls.listening.iter().any(|call| call.token.is_none()) && calls.early.len() < EARLY {
+        if let Some(call) = calls.subscribers.iter_mut().find(|call| call.token.as_ref() == Some(token)) {
+            call.notify(&text);
+        } else if calls.subscribers.iter().any(|call| call.token.is_none()) && calls.early.len() < MAX_EARLY {
             calls.early.push_back((token.clone(), text));
         }
     }
 
-    /// Listens until what is given back is dropped.
-    pub(super) fn listen(&self, notes: &mpsc::UnboundedSender<String>) -> Listener<'_> {
+    /// Subscribes a call until the returned value is dropped.
+    pub(super) fn subscribe(&self, notes: &mpsc::UnboundedSender<String>) -> Subscription<'_> {
         let mut calls = lock(&self.calls);
-        calls.begun += 1;
-        let id = calls.begun;
-        calls.listening.push(Listening { id, heard: 0, token: None, notes: notes.clone() });
-        Listener { log: self, id }
+        calls.last_id += 1;
+        let id = calls.last_id;
+        calls.subscribers.push(Subscriber { id, sent: 0, token: None, notes: notes.clone() });
+        Subscription { log: self, id }
     }
 
-    /// The lines that are kept.
+    /// Returns the stored lines.
     pub(super) fn lines(&self) -> Vec<String> {
         lock(&self.lines).iter().cloned().collect()
     }
 
-    /// The last lines, for a message; empty when there are none.
+    /// Formats the last lines for a message; empty when there are none.
     pub(super) fn last(&self) -> String {
         let lines = lock(&self.lines);
         let last: Vec<&str> = lines.iter().skip(lines.len().saturating_sub(5)).map(String::as_str).collect();
         if last.is_empty() { String::new() } else { format!("; it said last: {}", last.join(" | ")) }
     }
 
-    /// Takes the server's word that its tools have changed.
+    /// Returns and resets whether the server announced that its tools changed.
     pub(super) fn take_change(&self) -> bool {
         self.changed.swap(false, Ordering::SeqCst)
     }
 
-    /// Keeps the lines of a stream to its end. A line without an end takes no more memory than one with.
+    /// Adds the lines of a stream until its end. Lines without an end are limited in memory too.
     pub(super) async fn follow(&self, mut from: impl AsyncRead + Unpin) {
         let (mut piece, mut line) = ([0; 4096], Vec::new());
         while let Ok(count) = from.read(&mut piece).await {
@@ -156,41 +156,41 @@ impl Log {
             }
             for byte in &piece[..count] {
                 match byte {
-                    b'\n' => self.keep(String::from_utf8_lossy(&std::mem::take(&mut line)).trim_end()),
-                    byte if line.len() < LINE_BYTES => line.push(*byte),
+                    b'\n' => self.push_line(String::from_utf8_lossy(&std::mem::take(&mut line)).trim_end()),
+                    byte if line.len() < MAX_LINE_BYTES => line.push(*byte),
                     _ => {}
                 }
             }
         }
         if !line.is_empty() {
-            self.keep(&String::from_utf8_lossy(&line));
+            self.push_line(&String::from_utf8_lossy(&line));
         }
     }
 }
 
-/// A call that hears what its server says.
-pub(super) struct Listener<'a> {
+/// The subscription of a call.
+pub(super) struct Subscription<'a> {
     log: &'a Log,
     id: u64,
 }
 
-impl Listener<'_> {
-    /// From now on progress under this token is told here.
+impl Subscription<'_> {
+    /// Sends progress with this token to this call from now on.
     pub(super) fn expects(&self, token: &ProgressToken) {
         let mut calls = lock(&self.log.calls);
-        let Calls { listening, early, .. } = &mut *calls;
-        let Some(call) = listening.iter_mut().find(|call| call.id == self.id) else { return };
+        let Calls { subscribers, early, .. } = &mut *calls;
+        let Some(call) = subscribers.iter_mut().find(|call| call.id == self.id) else { return };
         call.token = Some(token.clone());
-        early.iter().filter(|(known, _)| known == token).for_each(|(_, text)| call.hear(text));
+        early.iter().filter(|(known, _)| known == token).for_each(|(_, text)| call.notify(text));
         early.retain(|(known, _)| known != token);
     }
 }
 
-impl Drop for Listener<'_> {
+impl Drop for Subscription<'_> {
     fn drop(&mut self) {
         let mut calls = lock(&self.log.calls);
-        calls.listening.retain(|call| call.id != self.id);
-        if calls.listening.is_empty() {
+        calls.subscribers.retain(|call| call.id != self.id);
+        if calls.subscribers.is_empty() {
             calls.early.clear();
         }
     }
@@ -201,24 +201,24 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_flood_stays_within_bounds() {
+    async fn memory_is_limited() {
         let log = Log::default();
         let flood = "x".repeat(2_000) + "\n" + &"line\n".repeat(1_000) + "last";
         log.follow(flood.as_bytes()).await;
         let lines = log.lines();
-        assert_eq!((lines.len(), lines.last().map(String::as_str)), (LINES, Some("last")));
+        assert_eq!((lines.len(), lines.last().map(String::as_str)), (MAX_LINES, Some("last")));
         assert!(log.last().ends_with("line | line | last"), "{}", log.last());
         let (notes, mut told) = mpsc::unbounded_channel();
-        let listener = log.listen(&notes);
-        (0..100).for_each(|n| log.tell(&n.to_string()));
+        let listener = log.subscribe(&notes);
+        (0..100).for_each(|n| log.broadcast(&n.to_string()));
         drop(listener);
-        log.tell("nobody hears this");
-        let mut heard = Vec::new();
+        log.broadcast("not delivered");
+        let mut sent = Vec::new();
         while let Ok(note) = told.try_recv() {
-            heard.push(note);
+            sent.push(note);
         }
-        assert_eq!(heard.len(), NOTES);
-        assert!(heard.last().unwrap().contains("in its log"));
+        assert_eq!(sent.len(), MAX_NOTES);
+        assert!(sent.last().unwrap().contains("in the server's log"));
     }
 
     fn token(number: i64) -> ProgressToken {
@@ -226,11 +226,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn progress_is_told_to_its_own_call_also_when_it_overtakes_the_token() {
+    async fn progress_reaches_its_own_call_even_before_the_token_is_known() {
         let log = Log::default();
         let (one, mut told_one) = mpsc::unbounded_channel();
         let (two, mut told_two) = mpsc::unbounded_channel();
-        let (first, second) = (log.listen(&one), log.listen(&two));
+        let (first, second) = (log.subscribe(&one), log.subscribe(&two));
         first.expects(&token(1));
         log.progress(&token(2), "2 early");
         log.progress(&token(1), "1");
@@ -249,12 +249,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_line_and_no_note_holds_a_secret() {
+    async fn no_line_and_no_note_contains_a_secret() {
         let log = Log::new(Scrub::new([crate::model::Secret::new("sk-12345678")]), None);
         let (notes, mut told) = mpsc::unbounded_channel();
-        let listener = log.listen(&notes);
-        log.keep("key sk-12345678");
-        log.tell("key sk-12345678");
+        let listener = log.subscribe(&notes);
+        log.push_line("key sk-12345678");
+        log.broadcast("key sk-12345678");
         listener.expects(&token(1));
         log.progress(&token(1), "key sk-12345678");
         assert_eq!(log.lines(), ["key [secret]"; 2]);

@@ -1,12 +1,13 @@
-//! Tools of servers that speak the model context protocol, over the pipes of a process or over HTTP.
+//! Tools of MCP (Model Context Protocol) servers, over the pipes of a process or over HTTP.
 //!
-//! In: which tool of which server, and a call. Out: a value, or why there is none. What a server says is data: its names, schemas,
-//! descriptions, results, logs. A server that dies, hangs or talks nonsense costs a call, never the run.
+//! In: a tool of a server, and a call. Out: a value, or an error. Everything from a server is untrusted data: names,
+//! schemas, descriptions, results, logs. A server that crashes, hangs or violates the protocol fails a call, never the
+//! run.
 
 mod connect;
-mod kept;
 mod listing;
 mod log;
+mod log_file;
 mod notifications;
 mod reduce;
 mod result;
@@ -15,8 +16,8 @@ mod session;
 
 use super::Program;
 
-pub use kept::log_file;
 pub use listing::Listing;
+pub use log_file::log_file;
 pub use servers::{ServerState, Servers};
 
 /// A tool of a server.
@@ -24,48 +25,49 @@ pub use servers::{ServerState, Servers};
 pub struct Mcp {
     /// The server's name in the configuration.
     pub server: String,
-    /// The tool's name at the server; `None` = the tool's own name.
+    /// The tool's name on the server; `None` if it is the same.
     pub tool: Option<String>,
-    /// How the server is reached; `None` until the configuration has said it.
+    /// The connection; `None` until the configuration is applied.
     pub connection: Option<Connection>,
 }
 
-/// How a server is reached.
+/// A way to reach a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Connection {
-    /// A process, over its standard streams.
+    /// A process, over stdin and stdout.
     Process(Program),
-    /// An address, by the streamable HTTP transport.
+    /// A URL, by the streamable HTTP transport.
     Http {
-        /// The address.
+        /// The URL.
         url: String,
-        /// Headers; `${NAME}` stands for a variable of the environment.
+        /// Headers; `${NAME}` is replaced by an environment variable.
         headers: Vec<(String, String)>,
     },
 }
 
 impl Connection {
-    /// What it is, in words for a person.
-    pub fn told(&self) -> String {
+    /// Describes the connection for the user.
+    pub fn describe(&self) -> String {
         match self {
-            Self::Process(program) => program.told(),
+            Self::Process(program) => program.describe(),
             Self::Http { url, headers } => {
-                headers.iter().fold(url.clone(), |told, (name, value)| format!("{told}\n  {name}: {value}"))
+                headers.iter().fold(url.clone(), |text, (name, value)| format!("{text}\n  {name}: {value}"))
             }
         }
     }
 
-    /// What looking at its tools does, in words for a person: consent is given to this text.
+    /// Describes the listing of its tools; the user consents to this text.
     pub fn definition(&self, server: &str) -> String {
         let verb = if matches!(self, Self::Process(_)) { "started" } else { "asked" };
-        format!("mcp the server {server}, which is {verb} for its list of tools\n  {}", self.told())
+        format!("mcp the server {server}, which is {verb} for its list of tools\n  {}", self.describe())
     }
 }
 
 impl Mcp {
-    /// What a call does, in words for a person. `own` is the name of the tool in the agent.
-    pub(super) fn told(&self, own: &str) -> String {
-        let place = self.connection.as_ref().map(|connection| format!("\n  {}", connection.told())).unwrap_or_default();
+    /// Describes a call. `own` is the name of the tool in the agent.
+    pub(super) fn describe(&self, own: &str) -> String {
+        let place =
+            self.connection.as_ref().map(|connection| format!("\n  {}", connection.describe())).unwrap_or_default();
         format!("the tool {} of the server {}{place}", self.tool.as_deref().unwrap_or(own), self.server)
     }
 }

@@ -1,7 +1,7 @@
-//! The notifications of a server: its progress, its log messages, and changes of its tools.
+//! Records the notifications of a server: progress, log messages and changes of its tools.
 //!
-//! In: a transport to the server. Out: the same messages, after each notification went to the [`Log`]. It must not wait:
-//! rmcp handles a notification in a task of its own, so a reply could overtake the progress that was sent before it.
+//! In: a transport to the server. Out: the same messages, after each notification was passed to the [`Log`]. It must
+//! not wait: rmcp handles notifications in separate tasks, so that a reply could overtake earlier progress.
 
 #![expect(deprecated, reason = "the protocol will drop log messages; servers of today still send them")]
 
@@ -71,9 +71,9 @@ impl<T> RecordedTransport<T> {
     fn record_message(&self, message: &LoggingMessageNotificationParam) {
         let text = message.data.as_str().map_or_else(|| message.data.to_string(), ToOwned::to_owned);
         let line = format!("{}: {text}", format!("{:?}", message.level).to_lowercase());
-        self.log.keep(&line);
+        self.log.push_line(&line);
         if !matches!(message.level, LoggingLevel::Debug | LoggingLevel::Info | LoggingLevel::Notice) {
-            self.log.tell(&format!("the server {} says: {line}", self.server));
+            self.log.broadcast(&format!("the server {} says: {line}", self.server));
         }
     }
 }

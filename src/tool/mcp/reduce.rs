@@ -1,29 +1,30 @@
-//! A JSON Schema of a server reduced to what a signature says: references followed, unions and narrowing keywords given up.
+//! Reduces the JSON Schema of a server to what a signature can express: resolves references, drops unions and
+//! restricting keywords.
 //!
-//! In: any schema. Out: a schema of the subset that types are read from, and the places where something was lost. Bounded in depth:
-//! a schema may refer to itself.
+//! In: any schema. Out: a schema of the supported subset, and the paths where something was dropped. The depth is
+//! limited, because schemas may be recursive.
 
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-/// Levels of a schema that are read; what lies deeper may be anything.
-const DEPTH: usize = 12;
-/// Losses that are told.
-const LOSSES: usize = 50;
+/// Maximum depth; deeper values may be anything.
+const MAX_DEPTH: usize = 12;
+/// Maximum number of reported losses.
+const MAX_LOSSES: usize = 50;
 
-/// Keywords that say nothing about values.
-const SILENT: &[&str] =
+/// Keywords without influence on values.
+const ANNOTATIONS: &[&str] =
     &["$schema", "$id", "$defs", "definitions", "title", "examples", "$comment", "deprecated", "readOnly"];
-/// Keywords that types are read from.
-const KEPT: &[&str] = &["type", "enum", "items", "properties", "required", "description"];
+/// Supported keywords.
+const SUPPORTED: &[&str] = &["type", "enum", "items", "properties", "required", "description"];
 
-/// The schema within the subset. `place` names it in what is lost.
-pub(super) fn reduced(schema: &Json, place: &str, lost: &mut Vec<String>) -> Json {
+/// Reduces a schema. `place` is its path in reported losses.
+pub(super) fn reduce_schema(schema: &Json, place: &str, lost: &mut Vec<String>) -> Json {
     let mut reducer = Reducer { root: schema, lost };
     reducer.schema(schema, place, 0)
 }
 
-/// A name that signatures can have: letters, digits and `_`, a letter first.
+/// Returns a valid field name: letters, digits and `_`, a letter first.
 pub(super) fn field_name(name: &str) -> String {
     let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if plain.starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -39,21 +40,21 @@ struct Reducer<'a> {
 }
 
 impl Reducer<'_> {
-    fn lose(&mut self, place: &str, what: &str) {
+    fn add_loss(&mut self, place: &str, what: &str) {
         let text = format!("{place}: {what}");
-        if self.lost.len() < LOSSES && !self.lost.contains(&text) {
+        if self.lost.len() < MAX_LOSSES && !self.lost.contains(&text) {
             self.lost.push(text);
         }
     }
 
     fn anything(&mut self, schema: &Json, place: &str, what: &str) -> Json {
-        self.lose(place, what);
+        self.add_loss(place, what);
         with_description(Json::empty(), schema)
     }
 
     fn schema(&mut self, schema: &Json, place: &str, depth: usize) -> Json {
         let Some(members) = schema.members() else { return Json::empty() };
-        if depth > DEPTH {
+        if depth > MAX_DEPTH {
             return self.anything(schema, place, "too deep");
         }
         if let Some(reference) = schema.get("$ref").and_then(Json::as_str) {
@@ -71,7 +72,7 @@ impl Reducer<'_> {
             return match others.as_slice() {
                 [only] => {
                     let inner = self.schema(only, place, depth + 1);
-                    described(&inner, schema, others.len() < choices.len())
+                    merge_description(&inner, schema, others.len() < choices.len())
                 }
                 _ => self.anything(schema, place, union),
             };
@@ -100,11 +101,11 @@ impl Reducer<'_> {
                 }
                 "required" => kept.push((key.to_owned(), known(&member.value, schema.get("properties")))),
                 "additionalProperties" if matches!(member.value.node, Node::Bool(_)) => {}
-                _ if SILENT.contains(&key) => {}
-                _ => self.lose(place, key),
+                _ if ANNOTATIONS.contains(&key) => {}
+                _ => self.add_loss(place, key),
             }
         }
-        kept.retain(|(key, _)| KEPT.contains(&key.as_str()));
+        kept.retain(|(key, _)| SUPPORTED.contains(&key.as_str()));
         match schema.get("type").map(|ty| &ty.node) {
             Some(Node::List(names)) => {
                 let others: Vec<&str> = names.iter().filter_map(Json::as_str).filter(|name| *name != "null").collect();
@@ -118,14 +119,14 @@ impl Reducer<'_> {
         Json::object(kept)
     }
 
-    /// A map whose names signatures cannot have.
+    /// A map whose keys a signature cannot express.
     fn anything_of(&mut self, schema: &Json, place: &str) -> Json {
-        self.lose(place, "names of its fields");
+        self.add_loss(place, "names of its fields");
         with_description(Json::empty().with("type", Json::str("object")), schema)
     }
 }
 
-/// The schema with the description of another one, where that has one.
+/// Returns the schema with the description of another one, if that has one.
 fn with_description(schema: Json, described: &Json) -> Json {
     match described.get("description").filter(|text| text.as_str().is_some()) {
         Some(text) => schema.with("description", text.clone()),
@@ -133,8 +134,8 @@ fn with_description(schema: Json, described: &Json) -> Json {
     }
 }
 
-/// The inner schema with the description of the outer one; `nullable`: null is allowed as well.
-fn described(inner: &Json, outer: &Json, nullable: bool) -> Json {
+/// Returns the inner schema with the description of the outer one; `nullable`: null is allowed as well.
+fn merge_description(inner: &Json, outer: &Json, nullable: bool) -> Json {
     let schema = match outer.get("description").filter(|text| text.as_str().is_some()) {
         Some(_) => with_description(inner.clone().without("description"), outer),
         None => inner.clone(),
@@ -152,7 +153,7 @@ fn is_texts(json: &Json) -> bool {
     })
 }
 
-/// The names that are properties.
+/// Returns the required names that are properties.
 fn known(required: &Json, properties: Option<&Json>) -> Json {
     let names = required.items().unwrap_or_default().iter();
     let is_known =

@@ -1,18 +1,19 @@
-//! What a server's tool answered, as a value: structured content where its schema promised some, else the texts.
+//! Converts the result of a server's tool to a value: structured content if its schema promised it, else the texts.
 //!
-//! In: the result of a call. Out: a value, or the tool's own words for its failure. Pictures, sound and links are named, not carried.
+//! In: the result of a call. Out: a value, or the tool's error text. Images, audio and links are named, not
+//! transferred.
 
 use ptc_core::value::{Value, json};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
-/// What stands for content of a kind that this program does not know.
+/// Placeholder for content of an unknown kind.
 const UNKNOWN: &str = "[content of an unknown kind]";
 
-/// The value of a result. `structured`: the signature promises structured content.
+/// Returns the value of a result. `structured`: the signature promises structured content.
 pub(super) fn value(result: &CallToolResult, structured: bool) -> Result<Value, String> {
     let text = result.content.iter().map(block).collect::<Vec<_>>().join("\n");
     if result.is_error == Some(true) {
-        return Err(if text.is_empty() { "the tool failed and did not say why".to_owned() } else { text });
+        return Err(if text.is_empty() { "the tool failed without a message".to_owned() } else { text });
     }
     match &result.structured_content {
         Some(content) if structured || text.is_empty() => {
@@ -38,7 +39,7 @@ fn block(block: &ContentBlock) -> String {
     }
 }
 
-/// What stands for data that is no text.
+/// Returns the placeholder for binary data.
 fn named(what: &str, about: &str, base64: &str) -> String {
     format!("[{what} {about}, about {} bytes, not shown to models]", base64.len() / 4 * 3)
 }

@@ -1,6 +1,6 @@
-//! The servers of one run: begun when they are needed, begun again when they ended, gone with the run.
+//! The MCP servers of one run: started on demand, restarted after they ended, stopped with the run.
 //!
-//! In: calls. Out: values and messages. A server that keeps ending is not begun for ever.
+//! In: calls. Out: values and messages. The number of restarts is limited.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,22 +11,22 @@ use ptc_core::value::Value;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::kept::Kept;
 use super::log::Log;
+use super::log_file::LogFile;
 use super::session::Session;
 use super::{Connection, Listing, Mcp};
 use crate::model::{Scrub, variables};
 use crate::tool::{Failure, Invocation};
 
-/// How often a server is begun in one run.
-const STARTS: u32 = 3;
-/// How long a server may take to begin and list its tools, when no call bounds it.
-const LOOK: Duration = Duration::from_secs(30);
+/// Maximum starts of a server per run.
+const MAX_STARTS: u32 = 3;
+/// Time for a server to start and list its tools, outside of calls.
+const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a server may take to end by itself when it is not needed any more.
-const END: Duration = Duration::from_millis(500);
+/// Time for a server to exit by itself.
+const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The servers in use.
+/// The running servers.
 #[derive(Default)]
 pub struct Servers {
     scrub: Scrub,
@@ -34,18 +34,18 @@ pub struct Servers {
     slots: Lock<HashMap<(String, Connection), Arc<Slot>>>,
 }
 
-/// The place of one server.
+/// State of one server.
 struct Slot {
     session: Mutex<(u32, Option<Arc<Session>>)>,
     log: Arc<Log>,
 }
 
-/// What a server offers.
+/// Tools and log of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerState {
     /// Its tools.
     pub tools: Vec<Listing>,
-    /// The last lines that it said beside its answers.
+    /// Its last log lines.
     pub log: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ impl std::fmt::Debug for Servers {
 }
 
 impl Servers {
-    /// `scrub`: knows the secrets of this machine; `logs`: the folder in which the logs of servers are kept.
+    /// `scrub` knows the secrets of this machine; `logs` is the folder for the logs of servers.
     pub fn new(scrub: Scrub, logs: Option<PathBuf>) -> Self {
         Self { scrub, logs, slots: Lock::default() }
     }
@@ -68,21 +68,21 @@ impl Servers {
                 Connection::Http { headers, .. } => variables::headers(headers).map(|(_, secrets)| secrets),
                 Connection::Process(_) => Ok(Vec::new()),
             };
-            let file = self.logs.as_ref().and_then(|folder| Kept::open(folder, server));
+            let file = self.logs.as_ref().and_then(|folder| LogFile::open(folder, server));
             let log = Log::new(self.scrub.clone().knowing(sent.unwrap_or_default()), file);
             Arc::new(Slot { session: Mutex::default(), log: Arc::new(log) })
         });
         Arc::clone(slot)
     }
 
-    /// Ends the servers: each is told by the end of its input, or of its session, and has a moment before its processes are killed.
+    /// Ends the servers: closes their input or session, and kills their processes after a moment.
     pub async fn end(&self) {
         let slots: Vec<_> =
             self.slots.lock().unwrap_or_else(PoisonError::into_inner).drain().map(|(_, slot)| slot).collect();
         let ends = slots.into_iter().map(|slot| async move {
             let session = slot.session.lock().await.1.take();
             if let Some(session) = session.and_then(Arc::into_inner)
-                && timeout(END, session.close()).await.is_err()
+                && timeout(EXIT_TIMEOUT, session.close()).await.is_err()
             {
                 tracing::debug!("a server did not end by itself");
             }
@@ -94,7 +94,7 @@ impl Servers {
     pub(in crate::tool) async fn call(&self, mcp: &Mcp, call: &Invocation<'_>) -> Result<Value, Failure> {
         let Some(connection) = &mcp.connection else {
             let message = format!("the server `{0}` is not configured; write a section [mcp.{0}]", mcp.server);
-            return Err(Failure::said(message));
+            return Err(Failure::from_message(message));
         };
         let slot = self.slot(&mcp.server, connection);
         let name = mcp.tool.as_deref().unwrap_or(&call.tool.name);
@@ -105,22 +105,22 @@ impl Servers {
         tokio::select! {
             biased;
             () = call.cancel.cancelled() => Err(Failure::Cancelled),
-            given = work => given.map_err(|error| Failure::said(slot.log.clean(&error))),
+            given = work => given.map_err(|error| Failure::from_message(slot.log.clean(&error))),
         }
     }
 
-    /// Begins a server and looks at what it offers. Errors: what went wrong, with its last words.
+    /// Starts a server and lists its tools. Errors contain its last log lines.
     pub async fn look(&self, server: &str, connection: &Connection) -> Result<ServerState, String> {
         let slot = self.slot(server, connection);
         let work = async { slot.session(server, connection, |_| {}).await?.listings().await };
-        match timeout(LOOK, work).await {
+        match timeout(LIST_TIMEOUT, work).await {
             Ok(tools) => {
                 let tools = tools.map_err(|error| slot.log.clean(&error))?;
                 Ok(ServerState { tools, log: slot.log.lines() })
             }
             Err(_) => Err(format!(
                 "the server {server} did not list its tools within {} s{}",
-                LOOK.as_secs(),
+                LIST_TIMEOUT.as_secs(),
                 slot.log.last()
             )),
         }
@@ -128,7 +128,7 @@ impl Servers {
 }
 
 impl Slot {
-    /// The conversation with the server, begun when there is none.
+    /// Returns the session with a server, and starts it if necessary.
     async fn session(
         &self,
         server: &str,
@@ -140,9 +140,11 @@ impl Slot {
             return Ok(Arc::clone(session));
         }
         let ended = place.1.take().map(|mut old| Arc::get_mut(&mut old).map(Session::end).unwrap_or_default());
-        if place.0 >= STARTS {
+        if place.0 >= MAX_STARTS {
             let last = self.log.last();
-            return Err(format!("the server {server} ended {STARTS} times and is not started again in this run{last}"));
+            return Err(format!(
+                "the server {server} ended {MAX_STARTS} times and is not started again in this run{last}"
+            ));
         }
         place.0 += 1;
         if let Some(how) = ended {

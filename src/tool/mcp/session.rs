@@ -1,6 +1,6 @@
-//! One conversation with one server: its list of tools, and calls.
+//! A session with one server: its tool list, and calls.
 //!
-//! In: a tool's name and arguments. Out: a value or a message. Dropping a call tells the server that nobody waits any more.
+//! In: a tool's name and arguments. Out: a value or a message. Dropping a call cancels it on the server.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,46 +20,46 @@ use super::connect::{Open, open};
 use super::listing::{self, is_same_name};
 use super::log::Log;
 use super::{Connection, Listing, result};
-use crate::tool::text::scrubbed;
+use crate::tool::text::scrub_value;
 
-/// Pages of a list that are read: a server may list for ever.
-const PAGES: usize = 50;
-/// How long it takes at the most to write that a call is cancelled, on a busy machine too: the end of the conversation would outrun it.
-const LAST_WORDS: Duration = Duration::from_millis(50);
-/// Tools of a server that are read.
-const TOOLS: usize = 2_000;
+/// Maximum pages of a tool list.
+const MAX_PAGES: usize = 50;
+/// Maximum time for writing a cancellation before the session is closed.
+const CANCEL_TIMEOUT: Duration = Duration::from_millis(50);
+/// Maximum number of tools per server.
+const MAX_TOOLS: usize = 2_000;
 
-/// A conversation.
+/// A session.
 pub(super) struct Session {
     server: String,
     open: Open,
     log: Arc<Log>,
     tools: Mutex<Option<Arc<Vec<Tool>>>>,
-    /// A call was left before its answer came.
-    was_left: AtomicBool,
+    /// A call was cancelled before its result arrived.
+    has_cancelled_call: AtomicBool,
 }
 
 impl Session {
     pub(super) async fn begin(server: &str, connection: &Connection, log: &Arc<Log>) -> Result<Self, String> {
         let open = open(server, connection, log).await?;
-        // The list of tools is cached here, and read again as soon as a notification says that it changed.
+        // The tool list is cached here, and read again after a change notification.
         open.service.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
         let (log, tools) = (Arc::clone(log), Mutex::default());
-        Ok(Self { server: server.to_owned(), open, log, tools, was_left: AtomicBool::new(false) })
+        Ok(Self { server: server.to_owned(), open, log, tools, has_cancelled_call: AtomicBool::new(false) })
     }
 
-    /// Has the server gone away?
+    /// Returns whether the connection is closed.
     pub(super) fn is_over(&self) -> bool {
         self.open.service.is_closed() || self.open.service.peer().is_transport_closed()
     }
 
-    /// How its process ended, if it did.
+    /// Returns how its process ended.
     pub(super) fn end(&mut self) -> String {
         let status = self.open.process.as_mut().and_then(|(child, _)| child.try_wait().ok().flatten());
         status.map(|status| format!(" ({status})")).unwrap_or_default()
     }
 
-    /// Its tools as listed; read again after the server said that they changed.
+    /// Returns its tools; read again after a change notification.
     async fn tools(&self) -> Result<Arc<Vec<Tool>>, String> {
         let changed = self.log.take_change();
         let known = self.tools.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -68,53 +68,58 @@ impl Session {
         }
         let mut tools = Vec::new();
         let mut cursor = None;
-        for _ in 0..PAGES {
+        for _ in 0..MAX_PAGES {
             let page = PaginatedRequestParams::default().with_cursor(cursor);
-            let listed = self.open.service.peer().list_tools(Some(page)).await.map_err(|error| self.said(&error))?;
+            let listed =
+                self.open.service.peer().list_tools(Some(page)).await.map_err(|error| self.describe_error(&error))?;
             tools.extend(listed.tools);
             cursor = listed.next_cursor;
-            if cursor.is_none() || tools.len() >= TOOLS {
+            if cursor.is_none() || tools.len() >= MAX_TOOLS {
                 break;
             }
         }
-        tools.truncate(TOOLS);
+        tools.truncate(MAX_TOOLS);
         let tools = Arc::new(tools);
         if known.is_some_and(|known| names(&known) != names(&tools)) {
-            self.log.tell(&format!("the server {} has changed its tools: {}", self.server, names(&tools).join(", ")));
+            self.log.broadcast(&format!(
+                "the server {} has changed its tools: {}",
+                self.server,
+                names(&tools).join(", ")
+            ));
         }
         *self.tools.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&tools));
         Ok(tools)
     }
 
-    /// Its tools in our words.
+    /// Returns its tools with signatures.
     pub(super) async fn listings(&self) -> Result<Vec<Listing>, String> {
-        Ok(self.tools().await?.iter().map(|tool| Listing::of(tool).scrubbed(self.log.scrub())).collect())
+        Ok(self.tools().await?.iter().map(|tool| Listing::of(tool).without_secrets(self.log.scrub())).collect())
     }
 
-    /// Says that it is over, and waits for the end of its process.
+    /// Closes the session and waits for the end of the process.
     pub(super) async fn close(self) {
         let Open { service, process } = self.open;
-        if self.was_left.into_inner() {
-            tokio::time::sleep(LAST_WORDS).await;
+        if self.has_cancelled_call.into_inner() {
+            tokio::time::sleep(CANCEL_TIMEOUT).await;
         }
         if let Err(error) = service.cancel().await {
-            tracing::debug!(%error, "a server's conversation did not end well");
+            tracing::debug!(%error, "could not close the session with a server");
         }
         if let Some((mut child, _group)) = process
             && let Err(error) = child.wait().await
         {
-            tracing::debug!(%error, "a server's end cannot be awaited");
+            tracing::debug!(%error, "could not wait for the end of a server");
         }
     }
 
-    /// Calls a tool. What the server says meanwhile goes to `notes`.
+    /// Calls a tool. Messages of the server during the call go to `notes`.
     pub(super) async fn call(
         &self,
         name: &str,
         args: &Value,
         notes: &mpsc::UnboundedSender<String>,
     ) -> Result<Value, String> {
-        let listening = self.log.listen(notes);
+        let listening = self.log.subscribe(notes);
         let tools = self.tools().await?;
         let exact = tools.iter().find(|tool| tool.name == name);
         let Some(tool) = exact.or_else(|| tools.iter().find(|tool| is_same_name(&tool.name, name))) else {
@@ -126,24 +131,24 @@ impl Session {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let peer = self.open.service.peer();
         let sent = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
-        let sent = sent.map_err(|error| self.said(&error))?;
+        let sent = sent.map_err(|error| self.describe_error(&error))?;
         listening.expects(&sent.progress_token);
-        let mut waiting = Waiting { peer, id: Some(sent.id.clone()), was_left: &self.was_left };
+        let mut waiting = PendingCall { peer, id: Some(sent.id.clone()), has_cancelled_call: &self.has_cancelled_call };
         let answer = sent.await_response().await;
         waiting.id = None;
-        match answer.map_err(|error| self.said(&error))? {
+        match answer.map_err(|error| self.describe_error(&error))? {
             ServerResult::CallToolResult(complete) => {
-                result::value(&complete, tool.output_schema.is_some()).map(|value| scrubbed(value, self.log.scrub()))
+                result::value(&complete, tool.output_schema.is_some()).map(|value| scrub_value(value, self.log.scrub()))
             }
             ServerResult::InputRequiredResult(_) | ServerResult::CreateTaskResult(_) => {
                 Err(format!("the tool `{name}` of the server {} asks for more than arguments", self.server))
             }
-            _ => Err(self.said(&ServiceError::UnexpectedResponse)),
+            _ => Err(self.describe_error(&ServiceError::UnexpectedResponse)),
         }
     }
 
-    /// Why a request failed, in words.
-    fn said(&self, error: &ServiceError) -> String {
+    /// Describes why a request failed.
+    fn describe_error(&self, error: &ServiceError) -> String {
         let server = &self.server;
         match error {
             ServiceError::McpError(error) => format!("the server {server} refused: {}", error.message),
@@ -159,22 +164,22 @@ impl Session {
     }
 }
 
-/// A call whose answer is awaited. When it is dropped before, the server is told that nobody waits any more.
-struct Waiting<'a> {
+/// A pending call. Dropping it cancels the call on the server.
+struct PendingCall<'a> {
     peer: &'a Peer<RoleClient>,
     id: Option<RequestId>,
-    was_left: &'a AtomicBool,
+    has_cancelled_call: &'a AtomicBool,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
-        self.was_left.store(true, Ordering::Relaxed);
-        let reason = Some("nobody waits for the answer any more".to_owned());
+        self.has_cancelled_call.store(true, Ordering::Relaxed);
+        let reason = Some("the call was cancelled".to_owned());
         let param = CancelledNotificationParam::new(Some(id), reason);
-        // Asked once, it is on its way: whether it arrived does not matter here.
-        if self.peer.notify_cancelled(param).now_or_never().is_some_and(|told| told.is_err()) {
-            tracing::debug!("a server could not be told that a call is cancelled");
+        // The notification is queued at the first poll; its delivery does not matter here.
+        if self.peer.notify_cancelled(param).now_or_never().is_some_and(|sent| sent.is_err()) {
+            tracing::debug!("could not send the cancellation of a call to a server");
         }
     }
 }

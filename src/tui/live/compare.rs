@@ -156,6 +156,6 @@ impl MatrixRun for LiveMatrix {
     }
 
     fn stop(&self) {
-        self.stop.by_person();
+        self.stop.by_user();
     }
 }

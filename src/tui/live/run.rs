@@ -156,7 +156,7 @@ impl Run for LiveRun {
     }
 
     fn cancel(&self) {
-        self.stop.by_person();
+        self.stop.by_user();
         self.save_to(None);
     }
 

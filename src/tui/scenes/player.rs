@@ -13,7 +13,7 @@ use crate::agent::{Agent, Bundled, Place};
 use crate::config::Config;
 use crate::event::{Envelope, Event};
 use crate::session::RunState;
-use crate::tool::Policy;
+use crate::tool::ConsentPolicy;
 use crate::tui::backend::{Backend, Ended, Happening, Question, SessionSummary};
 use crate::tui::drive::{Clock, Driver};
 use crate::tui::live::Live;
@@ -31,7 +31,7 @@ const BEAT_MS: i64 = 40;
 /// The model at the end of a scene.
 pub(super) async fn play(config: &Config, scene: &Scene, size: (u16, u16)) -> Result<Model, String> {
     let folder = Folder::new().map_err(|error| error.to_string())?;
-    let workbench = Workbench::new(config.clone(), folder.folders()).with_policy(Policy::Ask);
+    let workbench = Workbench::new(config.clone(), folder.folders()).with_policy(ConsentPolicy::Ask);
     let mut player = Player::new(workbench, &scene.opens, size)?;
     player.begin().await?;
     for step in scene.steps {
@@ -238,7 +238,7 @@ impl Player {
         // The way of the answer is held until the events are taken: without it the run would go on.
         let asked = asked.ok_or("the run asks nothing")?;
         let events = running.feed.drain();
-        running.stop.by_person();
+        running.stop.by_user();
         let asked = &asked.question;
         let question = Question {
             address: asked.address.clone(),

@@ -8,7 +8,7 @@ use std::path::Path;
 use ratatui::style::{Color, Modifier};
 
 use super::{BUILT_IN, ROLES, Role, Theme, built_in, level};
-use crate::config::document::{self, About, Entry, FileError, Key, Problem, Problems, read_table};
+use crate::config::document::{self, Entry, FileError, Key, KeyDoc, Problem, Problems, read_table};
 
 /// The folder of theme files below that of the configuration.
 const FOLDER: &str = "themes";
@@ -16,10 +16,10 @@ const KEYS: &[Key<Theme>] = &[
     // Read before the others, because they change what it gives.
     Key {
         name: "base",
-        about: About::Said("name of a built-in theme", "ansi", "What roles that the file does not name look like."),
+        about: KeyDoc::Text("name of a built-in theme", "ansi", "What roles that the file does not name look like."),
         read: |entry, _, problems| _ = problems.take(base(entry)),
     },
-    Key { name: "roles", about: About::Said("table", "", "How roles look."), read: roles },
+    Key { name: "roles", about: KeyDoc::Text("table", "", "How roles look."), read: roles },
 ];
 
 /// Modifiers by their names in files.

@@ -104,7 +104,7 @@ fn draw_choices(model: &Model, options: &[String], area: Rect, buffer: &mut Buff
 /// At a gate the text itself is edited, and what stands above it only says where the run is.
 fn asked_text(question: &Question) -> &str {
     match question.gate {
-        Some(gate) => gate.says(),
+        Some(gate) => gate.prompt(),
         None => &question.text,
     }
 }

@@ -90,7 +90,7 @@ impl Workbench {
     ) -> Result<(), MatrixError> {
         let (tell, mut told) = mpsc::unbounded_channel();
         let (plan, id) = (Arc::new(state.plan.clone()), file.id.clone());
-        let halt = stop.below();
+        let halt = stop.child();
         let together = self.sharing_adapters();
         let mut missing = state.missing().into_iter();
         let mut open = FuturesUnordered::new();
@@ -98,7 +98,7 @@ impl Workbench {
         loop {
             while open.len() < jobs.max(1) && halt.reason().is_none() {
                 let Some(key) = missing.next() else { break };
-                open.push(together.matrix_trial(&id, Arc::clone(&plan), key, halt.below(), tell.clone()));
+                open.push(together.matrix_trial(&id, Arc::clone(&plan), key, halt.child(), tell.clone()));
             }
             if open.is_empty() {
                 break;

@@ -111,7 +111,7 @@ impl Workbench {
             seed: trial.seed,
             journal: None,
         };
-        let Running { session, saving, task, .. } = match self.unattended().start_in(spec, None, stop.below()) {
+        let Running { session, saving, task, .. } = match self.unattended().start_in(spec, None, stop.child()) {
             Ok(running) => running,
             Err(error) => {
                 let why = format!("the run could not be started: {error}");

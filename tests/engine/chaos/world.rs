@@ -53,7 +53,7 @@ impl Sink for Watched {
     fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
         Box::pin(async move {
             if self.left.fetch_sub(1, Ordering::Relaxed) == 0 {
-                self.stop.by_person();
+                self.stop.by_user();
             }
             self.sink.emit(address, event).await
         })
@@ -109,7 +109,7 @@ impl Model for Player {
                 }
                 2 => {
                     call.text(1, reply.text.clone()).await;
-                    self.stop.by_person();
+                    self.stop.by_user();
                     call.cancel.cancelled().await;
                     return Err(ModelError::cancelled());
                 }

@@ -1,4 +1,4 @@
-//! What a run is given: data, an earlier Step, or nothing but the agent's own context.
+//! The data of a run: JSON, an earlier result, or the agent's own context.
 
 use crate::agent::{Context, Plan, Step};
 use crate::event::ErrorRecord;
@@ -6,20 +6,20 @@ use ptc_core::value::{Json, json};
 
 /// The data of a run.
 #[derive(Debug, Clone, Default)]
-pub enum Given {
+pub enum RunData {
     /// The agent's own context.
     #[default]
     Own,
     /// Data.
     Data(Context),
-    /// What an earlier Step returned. A failed one ends the run with `chained_failure` before it starts.
+    /// The result of an earlier run. A failed one ends the run with `chained_failure` before it starts.
     Step(Box<Step>),
-    /// The same; what the agent needs must be there, else `chain_error`.
+    /// The result of an earlier run, which must contain all data that the agent needs; otherwise `chain_error`.
     Aligned(Box<Step>),
 }
 
-impl Given {
-    /// The context of a run of this plan.
+impl RunData {
+    /// Returns the context of a run of this plan.
     pub(super) fn context(&self, plan: &Plan) -> Result<Context, ErrorRecord> {
         match self {
             Self::Own => Ok(plan.agent.context.clone().into()),
@@ -30,26 +30,27 @@ impl Given {
     }
 }
 
-impl From<Json> for Given {
+impl From<Json> for RunData {
     fn from(json: Json) -> Self {
         Self::Data(json.into())
     }
 }
 
-impl From<Context> for Given {
+impl From<Context> for RunData {
     fn from(context: Context) -> Self {
         Self::Data(context)
     }
 }
 
-impl From<serde_json::Value> for Given {
+impl From<serde_json::Value> for RunData {
     fn from(value: serde_json::Value) -> Self {
-        // What serde writes is JSON; only what is nested deeper than 512 levels cannot be read back, and is no context either.
+        // serde_json writes valid JSON; only values nested deeper than 512 levels cannot be parsed, and are no valid
+        // context.
         Self::Data(json::parse(&value.to_string()).unwrap_or_default().into())
     }
 }
 
-impl From<&Step> for Given {
+impl From<&Step> for RunData {
     fn from(step: &Step) -> Self {
         Self::Step(Box::new(step.clone()))
     }

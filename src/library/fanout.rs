@@ -1,4 +1,4 @@
-//! Where the events of a run go: to its record, if there is one, and to everybody who listens.
+//! A sink that passes events to a record and to listeners.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use futures::future::BoxFuture;
 use crate::event::{Address, Envelope, Event};
 use crate::port::{Sink, SinkError};
 
-/// Somebody who is told every event.
+/// Callback for every event.
 pub(super) type Listener = Arc<dyn Fn(&Envelope) + Send + Sync>;
 
-/// Numbers events by its sink and tells them. Clones tell the same.
+/// Stores events in its sink and passes them to the listeners.
 #[derive(Clone)]
-pub(super) struct Told {
+pub(super) struct EventFanout {
     pub(super) sink: Arc<dyn Sink>,
     pub(super) listeners: Vec<Listener>,
 }
 
-impl Sink for Told {
+impl Sink for EventFanout {
     fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
         Box::pin(async move {
             let envelope = self.sink.emit(address, event).await?;

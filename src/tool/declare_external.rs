@@ -1,6 +1,6 @@
-//! Declarations of tools that start a process or leave the machine.
+//! Declarations of tools with external effects: `command`, `http` and `mcp`.
 //!
-//! In: name and table. Out: the command, request or server's tool, or the key that is wrong. A key written out in a header is refused.
+//! In: name and table. Out: the declaration, or the invalid key. A secret written into a header is refused.
 
 use ptc_core::limits::TOOL_OUTPUT;
 use ptc_core::value::Json;
@@ -11,17 +11,17 @@ use crate::config::is_plain_secret;
 use crate::tool::mcp::{Connection, Mcp};
 use crate::tool::{Command, Http, Program};
 
-/// The methods of requests.
+/// HTTP methods.
 const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
-/// A table of one tool.
+/// The table of one tool.
 struct Table<'a> {
     name: &'a str,
     json: &'a Json,
 }
 
 impl Table<'_> {
-    fn wrong(&self, key: &str, message: &str) -> Wrong {
+    fn error(&self, key: &str, message: &str) -> Wrong {
         (key.to_owned(), format!("the tool `{}`: `{key}` {message}", self.name))
     }
 
@@ -30,7 +30,7 @@ impl Table<'_> {
             None => Ok(None),
             Some(json) => match json.as_str() {
                 Some(text) if !text.is_empty() => Ok(Some(text.to_owned())),
-                _ => Err(self.wrong(key, "must be a text")),
+                _ => Err(self.error(key, "must be a text")),
             },
         }
     }
@@ -38,7 +38,7 @@ impl Table<'_> {
     fn texts(&self, key: &str) -> Result<Vec<String>, Wrong> {
         let Some(json) = self.json.get(key) else { return Ok(Vec::new()) };
         let texts = json.items().and_then(|items| items.iter().map(|item| item.as_str().map(str::to_owned)).collect());
-        texts.ok_or_else(|| self.wrong(key, "must be a list of texts"))
+        texts.ok_or_else(|| self.error(key, "must be a list of texts"))
     }
 
     fn headers(&self) -> Result<Vec<(String, String)>, Wrong> {
@@ -46,13 +46,13 @@ impl Table<'_> {
         let pair =
             |member: &ptc_core::value::json::Member| Some((member.key.clone(), member.value.as_str()?.to_owned()));
         let headers: Option<Vec<_>> = json.members().and_then(|members| members.iter().map(pair).collect());
-        let headers = headers.ok_or_else(|| self.wrong("headers", "must be a table of texts"))?;
+        let headers = headers.ok_or_else(|| self.error("headers", "must be a table of texts"))?;
         match headers.iter().find(|(name, value)| is_plain_secret(name, value)) {
             Some((header, _)) => {
                 let message = format!(
                     "holds a key in plain letters ({header}); write `${{NAME}}` for a variable of the environment"
                 );
-                Err(self.wrong("headers", &message))
+                Err(self.error("headers", &message))
             }
             None => Ok(headers),
         }
@@ -62,43 +62,43 @@ impl Table<'_> {
         limited(self.json, "output_max_bytes", &TOOL_OUTPUT)
     }
 
-    /// The program of `command`, `folder` and `env`; `None` without a `command`.
+    /// Reads `command`, `folder` and `env`; `None` without `command`.
     fn program(&self) -> Result<Option<Program>, Wrong> {
         let argv = self.texts("command")?;
         if self.json.get("command").is_some() && argv.first().is_none_or(String::is_empty) {
-            return Err(self.wrong("command", "must name a program: a list of it and its arguments"));
+            return Err(self.error("command", "must name a program: a list of it and its arguments"));
         }
         let variables = self.texts("env")?;
         if let Some(name) = variables.iter().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
-            return Err(self.wrong("env", &format!("lists names of variables, never values: {name:?}")));
+            return Err(self.error("env", &format!("lists names of variables, never values: {name:?}")));
         }
         let folder = self.text("folder")?;
         Ok((!argv.is_empty()).then_some(Program { argv, folder, variables }))
     }
 }
 
-/// `kind = "command"`
+/// Reads `kind = "command"`.
 pub(super) fn command(name: &str, json: &Json) -> Result<Command, Wrong> {
     let table = Table { name, json };
     let program =
-        table.program()?.ok_or_else(|| table.wrong("command", "is missing: the program and its arguments"))?;
+        table.program()?.ok_or_else(|| table.error("command", "is missing: the program and its arguments"))?;
     Ok(Command { program, output_max_bytes: table.output_max_bytes()? })
 }
 
-/// `kind = "http"`
+/// Reads `kind = "http"`.
 pub(super) fn http(name: &str, json: &Json) -> Result<Http, Wrong> {
     let table = Table { name, json };
-    let url = table.text("url")?.ok_or_else(|| table.wrong("url", "is missing: where the request goes"))?;
+    let url = table.text("url")?.ok_or_else(|| table.error("url", "is missing: where the request goes"))?;
     if let Some(problem) = Http::check_url(&url) {
-        return Err(table.wrong("url", &problem));
+        return Err(table.error("url", &problem));
     }
     let method = table.text("method")?.unwrap_or_else(|| "GET".to_owned());
     if !METHODS.contains(&method.as_str()) {
-        return Err(table.wrong("method", &format!("is `{method}`{}", advice(&method, METHODS))));
+        return Err(table.error("method", &format!("is `{method}`{}", advice(&method, METHODS))));
     }
     let body = json.get("body").cloned();
     if body.is_some() && matches!(method.as_str(), "GET" | "HEAD") {
-        return Err(table.wrong("body", &format!("is not sent with {method}; use method = \"POST\"")));
+        return Err(table.error("body", &format!("is not sent with {method}; use method = \"POST\"")));
     }
     Ok(Http {
         method,
@@ -110,14 +110,14 @@ pub(super) fn http(name: &str, json: &Json) -> Result<Http, Wrong> {
     })
 }
 
-/// `kind = "mcp"`
+/// Reads `kind = "mcp"`.
 pub(super) fn mcp(name: &str, json: &Json) -> Result<Mcp, Wrong> {
     let table = Table { name, json };
     let connection = match (table.program()?, table.text("url")?) {
-        (Some(_), Some(_)) => return Err(table.wrong("url", "and `command` exclude each other: one server, one way")),
+        (Some(_), Some(_)) => return Err(table.error("url", "and `command` exclude each other: one server, one way")),
         (Some(program), None) => Some(Connection::Process(program)),
         (None, Some(url)) => match Http::check_url(&url) {
-            Some(problem) => return Err(table.wrong("url", &problem)),
+            Some(problem) => return Err(table.error("url", &problem)),
             None => Some(Connection::Http { url, headers: table.headers()? }),
         },
         (None, None) => None,
@@ -127,7 +127,7 @@ pub(super) fn mcp(name: &str, json: &Json) -> Result<Mcp, Wrong> {
         (Some(server), _) => server,
         (None, Some(_)) => name.to_owned(),
         (None, None) => {
-            return Err(table.wrong("server", "is missing: the name of a section [mcp.NAME] of the configuration"));
+            return Err(table.error("server", "is missing: the name of a section [mcp.NAME] of the configuration"));
         }
     };
     Ok(Mcp { server, tool: table.text("tool")?, connection })

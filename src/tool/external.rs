@@ -1,6 +1,6 @@
-//! The tools of a live run that may leave the program: commands, requests, servers, behind consent.
+//! The tools of a live run, including those with external effects: commands, requests and servers, subject to consent.
 //!
-//! In: calls that were allowed. Out: values and failures without known secrets. The servers that it started end with it.
+//! In: permitted calls. Out: values and failures without known secrets. The servers it starts end with it.
 
 use crate::event::{Answerer, Decision};
 use std::path::PathBuf;
@@ -8,56 +8,56 @@ use std::path::PathBuf;
 use futures::future::BoxFuture;
 use ptc_core::value::Value;
 
-use super::consent::{Grants, Policy, Ruling};
+use super::consent::{ConsentPolicy, Grants, Ruling};
 use super::mcp::Servers;
-use super::text::scrubbed;
+use super::text::scrub_value;
 use super::{Failure, Invocation, Kind, LiveTools, Tools, command, http};
 use crate::model::Scrub;
 
-/// Calls what stands behind each tool, also outside of the program.
+/// Calls tools of every kind.
 #[derive(Debug, Default)]
-pub struct Outside {
-    policy: Policy,
+pub struct ExternalTools {
+    policy: ConsentPolicy,
     grants: Grants,
     scrub: Scrub,
     servers: Servers,
 }
 
-impl Outside {
-    /// `policy`: who decides; `grants`: what was decided for good; `scrub`: knows the secrets of this machine. The logs of servers are
-    /// not kept.
-    pub fn new(policy: Policy, grants: Grants, scrub: Scrub) -> Self {
+impl ExternalTools {
+    /// `policy` decides without stored consent, `grants` is stored consent, `scrub` knows the secrets of this machine.
+    /// Server logs are not stored.
+    pub fn new(policy: ConsentPolicy, grants: Grants, scrub: Scrub) -> Self {
         Self { policy, grants, servers: Servers::new(scrub.clone(), None), scrub }
     }
 
-    /// The same, keeping the logs of servers in this folder.
+    /// Stores the logs of servers in this folder.
     #[must_use]
-    pub fn keeping_logs(self, folder: PathBuf) -> Self {
+    pub fn with_log_folder(self, folder: PathBuf) -> Self {
         Self { servers: Servers::new(self.scrub.clone(), Some(folder)), ..self }
     }
 
-    /// Ends the servers of tools, which get a moment for it. Without it they are killed when this is dropped.
+    /// Ends the servers, which get a moment to exit. Without it they are killed on drop.
     pub async fn end(&self) {
         self.servers.end().await;
     }
 
-    /// The servers of tools that are in use.
+    /// Returns the running servers.
     pub fn servers(&self) -> &Servers {
         &self.servers
     }
 
-    /// What is decided about this definition without a question; `None`: the person is asked.
+    /// Returns the decision about a definition that needs no question; `None`: ask the user.
     pub fn decided(&self, definition: &str) -> Option<Ruling> {
         match self.policy {
-            Policy::Allow => Some(Ruling::new(Answerer::AllowTools, Decision::Run)),
-            _ if self.grants.holds(definition) => Some(Ruling::new(Answerer::Stored, Decision::Always)),
-            Policy::Ask => None,
-            Policy::Refuse => Some(Ruling::new(Answerer::Nobody, Decision::Deny)),
+            ConsentPolicy::Allow => Some(Ruling::new(Answerer::AllowTools, Decision::Run)),
+            _ if self.grants.is_granted(definition) => Some(Ruling::new(Answerer::Stored, Decision::Always)),
+            ConsentPolicy::Ask => None,
+            ConsentPolicy::Refuse => Some(Ruling::new(Answerer::Nobody, Decision::Deny)),
         }
     }
 }
 
-impl Tools for Outside {
+impl Tools for ExternalTools {
     fn call<'a>(&'a self, call: &'a Invocation<'a>) -> BoxFuture<'a, Result<Value, Failure>> {
         Box::pin(async move {
             let answer = match &call.tool.kind {
@@ -67,7 +67,7 @@ impl Tools for Outside {
                 _ => return LiveTools.call(call).await,
             };
             match answer {
-                Ok(value) => Ok(scrubbed(value, &self.scrub)),
+                Ok(value) => Ok(scrub_value(value, &self.scrub)),
                 Err(Failure::Error(mut record)) => {
                     record.message = self.scrub.text(&record.message);
                     Err(Failure::Error(record))
@@ -82,8 +82,8 @@ impl Tools for Outside {
     }
 
     fn keep(&self, definition: &str) {
-        if let Err(error) = self.grants.keep(definition) {
-            tracing::warn!(%error, "the decision could not be kept");
+        if let Err(error) = self.grants.grant(definition) {
+            tracing::warn!(%error, "could not store the decision");
         }
     }
 }
