@@ -176,7 +176,7 @@ impl Archive for Live {
             at: fork.at.clone(),
             changes,
             model: fork.model.clone(),
-            by: Editor::Person,
+            by: Editor::User,
             kind: ParentKind::Fork,
             person: desk.clone(),
         };
