@@ -211,7 +211,7 @@ fn make_large(path: &Path, megabytes: u64, turn_bytes: usize) -> Result<()> {
     while out.at < megabytes * 1_000_000 {
         turn += 1;
         let at = format!("r0/t{turn}");
-        out.event(&at, "turn.start", &json!({"now": 0, "left": {"turns": 10}}))?;
+        out.event(&at, "turn.start", &json!({"now": 0, "remaining": {"turns": 10}}))?;
         let said = format!("What turn {turn} is about. ");
         out.event(
             &at,

@@ -115,7 +115,7 @@ fn part(turn: &str, text: String) -> Envelope {
 }
 
 fn turn_start() -> TurnStart {
-    TurnStart { now: 0, kind: None, left: ptc_workbench::event::Left::default(), waited: 0, stop: None }
+    TurnStart { now: 0, kind: None, remaining: ptc_workbench::event::Remaining::default(), waited_ms: 0, stop: None }
 }
 
 /// A run that the interface follows.

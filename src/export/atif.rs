@@ -313,7 +313,7 @@ impl<'a> Steps<'a> {
     fn run(&mut self, content: &Content, all: &[Run], run: &'a Run) {
         let mut sent = HashSet::new();
         // What a continued run carries from the one before has its own steps already.
-        let new = |message: &&SentMessage| matches!(message.source, Source::Prompt | Source::Person);
+        let new = |message: &&SentMessage| matches!(message.source, Source::Prompt | Source::User);
         let last = run.step.messages.iter().filter(new).map(|message| message.m).max();
         let carried = |message: &SentMessage| run.record().start.continues.is_some() && Some(message.m) != last;
         for (turn, record) in run.turns() {

@@ -30,7 +30,7 @@ impl Stop {
 
     /// Stops the run on behalf of the user.
     pub fn by_person(&self) {
-        self.now(Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::Person });
+        self.now(Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::User });
     }
 
     /// Why the run was stopped, if it was.

@@ -114,7 +114,7 @@ pub async fn replay_by(
     let mut carries: HashMap<Address, Carry> = HashMap::new();
     let edits = RecordedEdits::of(recording).map_err(|message| ReplayError { message })?;
     if let Some(run) = recording.without_start() {
-        return Err(cannot(&run, "its run.start is missing, so that nobody knows what it was given"));
+        return Err(cannot(&run, "its run.start is missing, so its inputs are unknown"));
     }
     for run in recording.runs() {
         let plan = plan_of(recording, &run)?;

@@ -52,7 +52,7 @@ impl Outside {
             Policy::Allow => Some(Ruling::new(Answerer::AllowTools, Decision::Run)),
             _ if self.grants.holds(definition) => Some(Ruling::new(Answerer::Stored, Decision::Always)),
             Policy::Ask => None,
-            Policy::Refuse => Some(Ruling::new(Answerer::Nobody, Decision::Deny)),
+            Policy::Refuse => Some(Ruling::new(Answerer::Default, Decision::Deny)),
         }
     }
 }

@@ -108,7 +108,7 @@ fn what_was_decided_about_a_server_before_the_run_is_part_of_the_session() {
     program.file("a.toml", agent(CALL, TOOL));
     program.run(["--config", "config.toml", "run", "a.toml", "--json"]).exits(1);
     let refused = start_of(&program).consents;
-    assert_eq!((refused[0].decision.name(), refused[0].by.name()), ("deny", "nobody"));
+    assert_eq!((refused[0].decision.name(), refused[0].by.name()), ("deny", "default"));
     assert!(refused[0].what.starts_with("mcp the server files, which is started for its list of tools"), "{refused:?}");
     program.run(["replay", "last", "--check"]).exits(0);
 

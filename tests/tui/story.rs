@@ -4,7 +4,7 @@ use ptc_core::value::json;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Place};
 use ptc_workbench::event::{
     Address, AgentRecord, Check, CheckLayer, Envelope, ErrorRecord, Event, Extract, ExtractKind, IssueRecord,
-    IssueSeverity, JsonText, Left, Message, MessagePart, ModelRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus,
+    IssueSeverity, JsonText, Message, MessagePart, ModelRecord, PartKind, Remaining, ReplyEnd, ReplyPart, ReplyStatus,
     RequestMade, RetryWait, Role, RunEnd, RunStart, Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart,
     UsageRecord, Want,
 };
@@ -117,9 +117,9 @@ impl Story {
     }
 
     pub(crate) fn turn(self, turn: &str) -> Self {
-        let left = Left { turns: 3, ..Left::default() };
+        let remaining = Remaining { turns: 3, ..Remaining::default() };
         let now = self.at_ms;
-        self.tell(turn, TurnStart { now, kind: None, left, waited: 0, stop: None })
+        self.tell(turn, TurnStart { now, kind: None, remaining, waited_ms: 0, stop: None })
     }
 
     pub(crate) fn message(self, at: &str, m: u32, role: Role, source: Source, section: &str, said: &str) -> Self {

@@ -230,12 +230,12 @@ fn an_attempt_that_broke_off_with_the_program_says_so() {
 #[test]
 fn a_stop_is_told_once_in_its_turn_and_once_at_the_end() {
     let fail = ErrorRecord { reason: "cancelled".to_owned(), message: "the end".to_owned(), ..ErrorRecord::default() };
-    let interrupt = Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::Person };
+    let interrupt = Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::User };
     let ended = ReplyEnd { error: Some(fail.clone()), ..end(1, ReplyStatus::Cancelled, None) };
     let story =
         asked().tell("r0/t1", interrupt).tell("r0/t1", ended).turn_end("r0/t1", Some("cancelled"), (0, 0), (1, 0, 0));
     let seen = rows(&mut told(story.run_end(None, Some(fail), (1, 0, 0)).events()), 100, 40).join("\n");
-    assert_eq!(seen.matches("cancelled by person").count(), 1, "{seen}");
+    assert_eq!(seen.matches("cancelled by user").count(), 1, "{seen}");
     assert_eq!(seen.matches("the end").count(), 1, "{seen}");
 }
 

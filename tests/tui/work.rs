@@ -438,7 +438,7 @@ fn a_person_answers_a_question_in_the_interface() {
     tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
     write(&mut model, "north");
     assert_eq!(press(&mut model, "f5"), [Effect::Answer(at, "north".to_owned())]);
-    let answer = AnswerGiven { by: Answerer::Person, value: text(r#""north""#), edited: false };
+    let answer = AnswerGiven { by: Answerer::User, value: text(r#""north""#), edited: false };
     let event = Story::new().tell("r0/t1/c0/q0", answer).events();
     happened(&mut model, event, None);
     let transcript = &mut model.workbench.run.as_mut().unwrap().transcript;

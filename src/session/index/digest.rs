@@ -239,7 +239,7 @@ impl Digester {
         match envelope.event {
             Event::Message(message) => {
                 let field = match message.source {
-                    Source::Prompt | Source::Person => Field::Prompt,
+                    Source::Prompt | Source::User => Field::Prompt,
                     Source::Feedback => Field::Feedback,
                     // Said and told already, where they happened.
                     Source::Reply | Source::Tool => return,

@@ -148,7 +148,7 @@ impl Session {
         match error {
             ServiceError::McpError(error) => format!("the server {server} refused: {}", error.message),
             ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
-                let what = "ended before it answered; nobody knows whether the call took effect";
+                let what = "ended before it answered; it is unknown whether the call took effect";
                 format!("the server {server} {what}{}", self.log.last())
             }
             ServiceError::UnexpectedResponse => {
@@ -170,7 +170,7 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         self.was_left.store(true, Ordering::Relaxed);
-        let reason = Some("nobody waits for the answer any more".to_owned());
+        let reason = Some("the caller no longer waits for the answer".to_owned());
         let param = CancelledNotificationParam::new(Some(id), reason);
         // Asked once, it is on its way: whether it arrived does not matter here.
         if self.peer.notify_cancelled(param).now_or_never().is_some_and(|told| told.is_err()) {

@@ -158,7 +158,7 @@ impl Workbench {
         for model in &models {
             if self.choose(model)? == ModelChoice::Human {
                 return Err(MatrixError(
-                    "the model `human` cannot be compared: nobody is asked while a matrix runs".to_owned(),
+                    "the model `human` cannot be compared: no user is asked while a matrix runs".to_owned(),
                 ));
             }
             if models.iter().filter(|other| *other == model).count() > 1 {
