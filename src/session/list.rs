@@ -7,8 +7,17 @@ use serde::{Deserialize, Serialize};
 use super::{Parent, ReadError, RunState, Session, SessionId};
 use crate::event::Tokens;
 
+/// What leads to exactly one session, whatever its header says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum SessionKey {
+    /// A file.
+    File(PathBuf),
+    /// An example that is part of the program, by its id.
+    Example(String),
+}
+
 /// One line of the list.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The session's id: what the file is called, or what its header says when the name is no id.
     pub id: String,
@@ -43,6 +52,22 @@ pub struct Summary {
     /// The session that it began as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
+}
+
+impl Summary {
+    /// Returns the key that opens the session.
+    pub fn key(&self) -> SessionKey {
+        if self.example { SessionKey::Example(self.id.clone()) } else { SessionKey::File(self.path.clone()) }
+    }
+
+    /// Returns the id, or the path of a file that is not named after its id.
+    pub fn name(&self) -> String {
+        if self.example || self.path.file_stem().is_some_and(|stem| stem == self.id.as_str()) {
+            self.id.clone()
+        } else {
+            self.path.display().to_string()
+        }
+    }
 }
 
 /// What names the newest session.
@@ -122,23 +147,7 @@ pub fn list(dir: &Path) -> Vec<Summary> {
 
 /// The list line of a file that is no session.
 pub(super) fn unreadable(id: &SessionId, error: &ReadError) -> Summary {
-    Summary {
-        id: id.to_string(),
-        path: error.path.clone(),
-        example: false,
-        created_ms: 0,
-        agent: String::new(),
-        mode: String::new(),
-        models: Vec::new(),
-        turns: 0,
-        tokens: None,
-        state: RunState::Open,
-        result: String::new(),
-        cost: None,
-        task: String::new(),
-        damage: Some(error.message.clone()),
-        parent: None,
-    }
+    Summary { id: id.to_string(), path: error.path.clone(), damage: Some(error.message.clone()), ..Summary::default() }
 }
 
 /// The list line of an open session.

@@ -100,10 +100,14 @@ impl Marks {
         self.by_session.get(id).into_iter().flatten().map(|(at, mark)| (at.as_ref(), mark))
     }
 
-    /// What is written on one place.
+    /// Returns the mark of a session (`at` is absent), or of a run or turn in it.
+    pub fn get(&self, id: &str, at: Option<&Address>) -> Option<&Mark> {
+        self.by_session.get(id)?.get(&at.cloned())
+    }
+
+    /// The same, empty where nothing is written.
     pub fn of(&self, id: &str, at: Option<&Address>) -> Mark {
-        let place = at.cloned();
-        self.by_session.get(id).and_then(|places| places.get(&place)).cloned().unwrap_or_default()
+        self.get(id, at).cloned().unwrap_or_default()
     }
 
     /// The sessions that something is written on.

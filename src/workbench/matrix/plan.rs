@@ -14,7 +14,7 @@ use crate::model::Sample;
 use crate::workbench::Workbench;
 
 /// What is to be compared.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct MatrixSpec {
     /// The agents, each with what it was called.
     pub agents: Vec<(String, Agent)>,
