@@ -49,7 +49,7 @@ pub(super) fn marks(all: &[(&str, &Mark)]) -> Marks {
 
 /// A fork as the dialog describes it.
 pub(super) fn fork_spec(at: &str, change: Option<Changed>) -> ForkSpec {
-    let (changes, by) = (change.into_iter().collect(), Editor::Person);
+    let (changes, by) = (change.into_iter().collect(), Editor::User);
     ForkSpec { at: at.to_owned(), changes, model: None, by, kind: ParentKind::Fork }
 }
 

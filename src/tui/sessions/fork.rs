@@ -254,7 +254,7 @@ impl Fork {
         };
         let changes = change.map(|(target, text)| Changed::parse(&target, &text)).transpose();
         let changes = changes.map_err(|error: ErrorRecord| error.with_hint())?.into_iter().collect();
-        let (model, by, kind) = (form.entered("model"), Editor::Person, ParentKind::Fork);
+        let (model, by, kind) = (form.entered("model"), Editor::User, ParentKind::Fork);
         Ok(ArchiveRequest::Fork(self.key.clone(), ForkSpec { at, changes, model, by, kind }))
     }
 }
