@@ -4,6 +4,8 @@
 //! its message is the reply as it came, its tool calls are the calls that were made (by the model or by its program), its observation
 //! holds their results and the feedback that went back.
 
+#![expect(clippy::struct_field_names, reason = "the names of the format")]
+
 use std::collections::HashSet;
 
 use ptc_core::value::Json;

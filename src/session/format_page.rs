@@ -198,9 +198,10 @@ fn write_definition(page: &mut String, owner: &str, definition: &Value) {
     }
     for form in forms {
         _ = writeln!(page, "\n{}", description(form));
-        match form["properties"].is_object() {
-            true => write_fields(page, owner, form),
-            false => _ = writeln!(page, "\nType: {}.", type_name(form)),
+        if form["properties"].is_object() {
+            write_fields(page, owner, form);
+        } else {
+            _ = writeln!(page, "\nType: {}.", type_name(form));
         }
     }
 }
