@@ -16,7 +16,7 @@ const HEADING: &str = include_str!("format_page.md");
 
 /// Units of numbers, by the name of the field. A number that is in no row fails the test below.
 const UNITS: &[(&str, &[&str])] = &[
-    ("ms", &["ms", "wait_ms", "queued_ms", "first_ms", "mission_ms", "waited"]),
+    ("ms", &["ms", "wait_ms", "queued_ms", "first_ms", "mission_ms", "waited_ms"]),
     ("ms since 1970, UTC", &["t", "now", "created_ms", "deadline"]),
     ("bytes", &["bytes", "lens", "schema_bytes", "b"]),
     ("byte offset in the text", &["span", "fixes", "error_at"]),

@@ -225,7 +225,7 @@ fn questions_answers_and_shortened_histories_are_told() {
     ]);
     assert_eq!(
         said,
-        "  history shortened (trim, turn pressure): 12 → 5 messages, ~4100 → ~1300 tokens\n  asks: Which? (a | b)\n  answered by person: \"a\"\n"
+        "  history shortened (trim, turn pressure): 12 → 5 messages, ~4100 → ~1300 tokens\n  asks: Which? (a | b)\n  answered by user: \"a\"\n"
     );
 }
 
