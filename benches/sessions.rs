@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ptc_core::value::json;
-use ptc_workbench::agent::{Agent, BUNDLED, Plan};
+use ptc_workbench::agent::{Agent, Plan};
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::engine::{self, Input, Ports};
 use ptc_workbench::model::{ClosureModel, Request};
@@ -21,10 +21,8 @@ use ptc_workbench::port::{Stop, SystemClock};
 use ptc_workbench::replay::{Recording, ReplayOutcome, replay};
 use ptc_workbench::session::index::{Catalogue, Query, TermSyntax};
 use ptc_workbench::session::{Header, Marks, Recorder, Session, SessionId};
-use ptc_workbench::tui::backend::{Backend as _, SessionKey};
-use ptc_workbench::tui::live::Live;
 use ptc_workbench::tui::transcript::Transcript;
-use ptc_workbench::workbench::{Workbench, example_sessions};
+use ptc_workbench::workbench::{SessionKey, Workbench, example_sessions};
 use serde_json::json;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -100,18 +98,15 @@ fn again(words: &[&str]) -> Result<()> {
 fn open(file: &Path) -> Result<()> {
     let bytes = std::fs::metadata(file)?.len();
     let started = Instant::now();
-    let agent = Agent::from_toml(BUNDLED[0].toml, BUNDLED[0].name)?;
     let folders = Folders::at("none".into(), Path::new("none"), None);
-    let live = Live::new(Workbench::new(Config::built_in()?, folders), &agent, None);
-    let opened = live.open(&SessionKey::File(file.to_owned())).map_err(|error| error.message)?;
+    let opened = Workbench::new(Config::built_in()?, folders).open(&SessionKey::File(file.to_owned()))?;
     let mut transcript = Transcript::of_session(&opened);
     transcript.go_end();
     transcript.prepare(120, 40, 0);
     let mut read = 0;
     while let Some((turn, places)) = transcript.unread().pop() {
-        let events = opened.bodies.events(places).map_err(|error| error.message)?;
-        let request = opened.bodies.request(&turn).map_err(|error| error.message)?;
-        transcript.read_turn(&turn, &events, Some(request));
+        let body = opened.turns.read(&turn, places).map_err(|error| error.message)?;
+        transcript.read_turn(&turn, &body.events, body.request);
         transcript.prepare(120, 40, 0);
         read += 1;
     }
@@ -216,7 +211,7 @@ fn make_large(path: &Path, megabytes: u64, turn_bytes: usize) -> Result<()> {
     while out.at < megabytes * 1_000_000 {
         turn += 1;
         let at = format!("r0/t{turn}");
-        out.event(&at, "turn.start", &json!({"now": 0, "left": {"turns": 10}}))?;
+        out.event(&at, "turn.start", &json!({"now": 0, "remaining": {"turns": 10}}))?;
         let said = format!("What turn {turn} is about. ");
         out.event(
             &at,

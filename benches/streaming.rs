@@ -23,10 +23,9 @@ use ptc_workbench::event::Event;
 use ptc_workbench::model::{Adapter, Endpoint};
 use ptc_workbench::port::{Stop, SystemClock};
 use ptc_workbench::session::{Header, Recorder, Session, SessionId};
-use ptc_workbench::tui::backend::{Backend as _, Opening};
 use ptc_workbench::tui::drive::{Clock, Driver};
-use ptc_workbench::tui::live::Live;
 use ptc_workbench::tui::model::Model;
+use ptc_workbench::tui::services::Services;
 use ptc_workbench::tui::stage::{Input, Stage};
 use ptc_workbench::tui::{draw, layout};
 use ptc_workbench::workbench::Workbench;
@@ -129,9 +128,8 @@ fn to_the_screen(protocol: Protocol, deltas: usize) -> Result<Figures, Failure> 
     let folders = Folders::at(folder.path().to_owned(), folder.path(), None);
     let sessions = folders.sessions_dir.clone();
     let agent = Agent::from_toml(AGENT, "streaming.toml")?;
-    let backend = Arc::new(Live::new(Workbench::new(config, folders), &agent, None));
-    // Nobody needs the tour.
-    let mut model = Model::new(Opening { first_time: false, ..backend.opening() }, SIZE, 0);
+    let services = Arc::new(Services::new(Workbench::new(config, folders), &agent, None));
+    let mut model = Model::new(services.opened(), SIZE, 0);
     let (inputs, queue) = mpsc::unbounded_channel();
     let key = |code, modifiers| Input::Terminal(TerminalEvent::Key(KeyEvent::new(code, modifiers)));
     inputs.send(key(KeyCode::F(5), KeyModifiers::NONE))?;
@@ -140,7 +138,7 @@ fn to_the_screen(protocol: Protocol, deltas: usize) -> Result<Figures, Failure> 
     let runtime = tokio::runtime::Runtime::new()?;
     let (started, before) = (Instant::now(), processor_ms());
     runtime.block_on(async {
-        let mut driver = Driver::new(backend, Clock::starting_at(0));
+        let mut driver = Driver::new(services, Clock::starting_at(0));
         tokio::time::timeout(Duration::from_mins(1), driver.run(&mut model, &mut screen, None)).await
     })??;
     let (wall_ms, processor_ms) = (started.elapsed().as_millis(), processor_ms() - before);

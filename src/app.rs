@@ -13,8 +13,8 @@ use crate::config::{Config, Folders, process_env};
 use crate::export::Content;
 use crate::session::LAST;
 use crate::tool::ConsentPolicy;
-use crate::tui::live::Live;
 use crate::tui::scenes::scene;
+use crate::tui::services::Services;
 use crate::tui::{self, Colours, Setup};
 use crate::workbench::{SessionKey, Workbench};
 use futures::FutureExt as _;
@@ -112,12 +112,12 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
             file = Some(Path::new(name)).filter(|path| path.exists());
         }
     }
-    let live = match pipeline {
-        Some(pipeline) => Live::of_pipeline(workbench, pipeline),
-        None => Live::new(workbench, &agent, file),
+    let services = match pipeline {
+        Some(pipeline) => Services::of_pipeline(workbench, pipeline),
+        None => Services::new(workbench, &agent, file),
     };
-    let live = live.drawing_lines(cli::pieces);
-    let left = runtime.block_on(tui::run(Arc::new(live), setup)).map_err(|error| error.to_string())?;
+    let services = services.with_terminal_lines(cli::pieces);
+    let left = runtime.block_on(tui::run(Arc::new(services), setup)).map_err(|error| error.to_string())?;
     if let Some(session) = &left.waiting {
         cli::tell_waiting(session);
     }

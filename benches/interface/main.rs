@@ -7,11 +7,9 @@
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
 mod screen;
-mod scripted;
 mod told;
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,17 +17,17 @@ use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEvent, KeyModifiers};
 use ptc_workbench::agent::{Bundled, Place};
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::Address;
-use ptc_workbench::tui::backend::Backend as _;
 use ptc_workbench::tui::drive::{Clock, Driver};
-use ptc_workbench::tui::live::Live;
+use ptc_workbench::tui::message::{Msg, Slot};
 use ptc_workbench::tui::model::Model;
+use ptc_workbench::tui::services::Services;
 use ptc_workbench::tui::stage::Input;
+use ptc_workbench::tui::update;
 use ptc_workbench::workbench::{Workbench, example_sessions};
 use tokio::sync::mpsc::UnboundedSender;
 
 use screen::{SIZE, Screen, Seen};
-use scripted::Scripted;
-use told::{LINES, Reply, TURNS, Told};
+use told::{LINES, Reply, Run, TURNS};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -83,7 +81,7 @@ fn main() -> Result<(), Failure> {
         let played = runtime.block_on(type_much(Scene::new(folder.path())?, piece, seconds))?;
         println!("{:<52} {:>9.2} ms", "paste to frame", played.paste_ms);
         figures.played(&played, seconds)?;
-        println!("{:<52} {:>9.1}", "checks begun a second", played.checks / number(usize::try_from(seconds)?));
+        println!("{:<52} {:>9}", "checks begun", played.checks);
     }
     match figures.failed {
         0 => Ok(()),
@@ -166,7 +164,7 @@ fn many_sessions(dir: &Path) -> Result<(), Failure> {
 
 /// A fresh interface on a screen in memory.
 struct Scene {
-    backend: Arc<Scripted>,
+    services: Arc<Services>,
     screen: Screen,
     keys: Keys,
     seen: Arc<Mutex<Seen>>,
@@ -176,10 +174,9 @@ impl Scene {
     fn new(dir: &Path) -> Result<Self, Failure> {
         let agent = Bundled::find("sentiment").ok_or("there is no such agent")?.agent()?;
         let folders = Folders::at(dir.to_owned(), dir, None);
-        let live = Live::new(Workbench::new(Config::built_in()?, folders), &agent, None);
-        let backend = Arc::new(Scripted { live, run: Arc::default(), checks: Arc::default() });
+        let services = Arc::new(Services::new(Workbench::new(Config::built_in()?, folders), &agent, None));
         let (screen, inputs, seen) = Screen::new();
-        Ok(Self { backend, screen, keys: Keys { inputs, seen: seen.clone(), pressed: 0 }, seen })
+        Ok(Self { services, screen, keys: Keys { inputs, seen: seen.clone(), pressed: 0 }, seen })
     }
 }
 
@@ -231,18 +228,23 @@ struct Played {
     idle_frames: f64,
     idle_ms: f64,
     memory_mb: f64,
-    checks: f64,
+    /// Checks of texts begun, the first ones included.
+    checks: u64,
     paste_ms: f64,
 }
 
 /// A reply streams below a long transcript while a person pages through it.
 async fn stream(scene: Scene, reply: Reply, started: Instant, seconds: u64) -> Result<(Played, f64), Failure> {
-    let Scene { backend, mut screen, mut keys, seen } = scene;
-    let run = backend.run.clone();
-    let mut model = Model::new(backend.opening(), SIZE, 0);
-    let mut driver = Driver::new(backend, Clock::starting_at(0));
+    let Scene { services, mut screen, mut keys, seen } = scene;
+    let (run, handle) = Run::new();
+    let mut model = Model::new(services.opened(), SIZE, 0);
+    let mut driver = Driver::new(services, Clock::starting_at(0));
+    // As if the key had started it.
+    drop(update(&mut model, Msg::Key(KeyEvent::new(KeyCode::F(5), KeyModifiers::NONE))));
+    drop(update(&mut model, Msg::Started(Ok(None))));
+    driver.follow(Slot::Workbench, Arc::new(handle));
     let player = tokio::spawn(async move {
-        let played = stream_into(&mut keys, &run, &seen, reply, seconds).await;
+        let played = stream_into(&mut keys, run, &seen, reply, seconds).await;
         keys.leave();
         played
     });
@@ -263,23 +265,15 @@ async fn stream(scene: Scene, reply: Reply, started: Instant, seconds: u64) -> R
 
 async fn stream_into(
     keys: &mut Keys,
-    run: &Told,
+    run: Run,
     seen: &Mutex<Seen>,
     reply: Reply,
     seconds: u64,
 ) -> Result<(Played, u64), Failure> {
     tokio::time::sleep(Duration::from_millis(300)).await;
-    keys.send(KeyCode::F(5), KeyModifiers::NONE);
-    let asked = Instant::now();
-    while !run.heard.load(Ordering::Relaxed) {
-        if asked.elapsed() > Duration::from_secs(10) {
-            return Err("F5 started no run".into());
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
     keys.send(KeyCode::Char('g'), KeyModifiers::ALT);
     keys.send(KeyCode::Char('r'), KeyModifiers::NONE);
-    run.tell(reply.long_run());
+    run.push(reply.long_run());
     tokio::time::sleep(Duration::from_secs(1)).await;
     keys.begin();
     let (begun, processor) = (Instant::now(), processor_ms());
@@ -289,7 +283,7 @@ async fn stream_into(
         let elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let due = elapsed_ms * DELTAS_A_SECOND / 1_000;
         if due > told {
-            run.tell((told..due).map(|number| reply.event(number)).collect());
+            run.push((told..due).map(|number| reply.event(number)));
             told = due;
         }
         if elapsed_ms / 90 > turn {
@@ -302,7 +296,7 @@ async fn stream_into(
     tokio::time::sleep(Duration::from_millis(200)).await;
     let busy = lock(seen).clone();
     let processor = processor_ms() - processor;
-    run.tell(told::end());
+    run.end();
     // Messages in the footer go away by themselves; then nothing moves.
     tokio::time::sleep(Duration::from_secs(7)).await;
     let (frames, idle) = (lock(seen).frames.len(), processor_ms());
@@ -321,10 +315,9 @@ async fn stream_into(
 
 /// Keys are typed into a large prompt.
 async fn type_much(scene: Scene, piece: &'static str, seconds: u64) -> Result<Played, Failure> {
-    let Scene { backend, mut screen, mut keys, seen } = scene;
-    let checks = backend.checks.clone();
-    let mut model = Model::new(backend.opening(), SIZE, 0);
-    let mut driver = Driver::new(backend, Clock::starting_at(0));
+    let Scene { services, mut screen, mut keys, seen } = scene;
+    let mut model = Model::new(services.opened(), SIZE, 0);
+    let mut driver = Driver::new(services, Clock::starting_at(0));
     let player = tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(300)).await;
         lock(&seen).pressed = Some(Instant::now());
@@ -332,7 +325,7 @@ async fn type_much(scene: Scene, piece: &'static str, seconds: u64) -> Result<Pl
         tokio::time::sleep(Duration::from_secs(2)).await;
         let paste_ms = lock(&seen).keys.last().copied().ok_or("the paste was not drawn")?;
         keys.begin();
-        let (begun, processor, checked) = (Instant::now(), processor_ms(), checks.load(Ordering::Relaxed));
+        let (begun, processor) = (Instant::now(), processor_ms());
         while begun.elapsed() < Duration::from_secs(seconds) {
             keys.timed(KeyCode::Char('x'));
             tokio::time::sleep(Duration::from_millis(40)).await;
@@ -342,7 +335,6 @@ async fn type_much(scene: Scene, piece: &'static str, seconds: u64) -> Result<Pl
             seen: lock(&seen).clone(),
             pressed: keys.pressed,
             processor_ms: processor_ms() - processor,
-            checks: number(checks.load(Ordering::Relaxed) - checked),
             paste_ms,
             ..Played::default()
         };
@@ -352,7 +344,8 @@ async fn type_much(scene: Scene, piece: &'static str, seconds: u64) -> Result<Pl
         Ok::<_, Failure>(played)
     });
     driver.run(&mut model, &mut screen, None).await?;
-    let played = player.await??;
+    let checks = driver.counts.checks;
+    let played = Played { checks, ..player.await?? };
     let text = model.workbench.editor(Place::Prompt).draft.text();
     if !text.contains(&"x".repeat(played.pressed)) {
         return Err("what was typed is not in the prompt".into());

@@ -1,21 +1,16 @@
-//! Runs that tell what they are given: finished turns of 100,000 lines, and a reply in small pieces.
+//! A run whose events come from the measurement: finished turns of 100,000 lines, and a reply in small pieces.
 
-use std::collections::VecDeque;
-use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use ptc_core::value::json;
+use ptc_workbench::agent::Step;
 use ptc_workbench::event::{
     Address, Envelope, Event, JsonText, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RequestMade, RunEnd, RunStart,
     TurnEnd, TurnStart, Want,
 };
-use ptc_workbench::tui::backend::{Ended, Happening, Run};
-use tokio::sync::Notify;
-
-use crate::lock;
+use ptc_workbench::port::Stop;
+use ptc_workbench::workbench::{Desk, Feed, RunHandle, Running};
+use tokio::sync::oneshot;
 
 /// Finished turns before the one that is answered.
 pub(crate) const TURNS: u64 = 2_000;
@@ -69,12 +64,12 @@ impl Reply {
     }
 
     /// An event with the piece of this number.
-    pub(crate) fn event(self, number: u64) -> Happening {
-        Happening::Event(Box::new(part(&last_turn(), self.delta(number))))
+    pub(crate) fn event(self, number: u64) -> Envelope {
+        part(&last_turn(), self.delta(number))
     }
 
     /// A run whose finished turns hold 100,000 lines, and one more turn that waits for its reply.
-    pub(crate) fn long_run(self) -> Vec<Happening> {
+    pub(crate) fn long_run(self) -> Vec<Envelope> {
         let mut events = vec![envelope("r0", RunStart { mode: "json".to_owned(), ..RunStart::default() })];
         for number in 1..=TURNS {
             let turn = format!("r0/t{number}");
@@ -88,7 +83,7 @@ impl Reply {
         }
         events.push(envelope(&last_turn(), turn_start()));
         events.push(envelope(&last_turn(), self.request()));
-        events.into_iter().map(|event| Happening::Event(Box::new(event))).collect()
+        events
     }
 
     fn request(self) -> RequestMade {
@@ -103,11 +98,6 @@ impl Reply {
             cache: false,
         }
     }
-}
-
-/// The end of a run.
-pub(crate) fn end() -> Vec<Happening> {
-    vec![Happening::Event(Box::new(envelope("r0", RunEnd::default()))), Happening::Ended(Ended::Run)]
 }
 
 /// The turn that is being answered.
@@ -125,46 +115,35 @@ fn part(turn: &str, text: String) -> Envelope {
 }
 
 fn turn_start() -> TurnStart {
-    TurnStart { now: 0, kind: None, left: ptc_workbench::event::Left::default(), waited: 0, stop: None }
+    TurnStart { now: 0, kind: None, remaining: ptc_workbench::event::Remaining::default(), waited_ms: 0, stop: None }
 }
 
-/// A run that tells what it is given.
-#[derive(Default)]
-pub(crate) struct Told {
-    queue: Mutex<VecDeque<Happening>>,
-    changed: Notify,
-    /// The interface has asked what there is.
-    pub(crate) heard: AtomicBool,
+/// A run that the interface follows.
+pub(crate) struct Run {
+    feed: Feed,
+    end: oneshot::Sender<()>,
 }
 
-impl Told {
-    pub(crate) fn tell(&self, happenings: Vec<Happening>) {
-        lock(&self.queue).extend(happenings);
-        self.changed.notify_one();
-    }
-}
-
-impl Run for Told {
-    fn session(&self) -> Option<String> {
-        None
-    }
-
-    fn drain(&self) -> Vec<Happening> {
-        self.heard.store(true, Ordering::Relaxed);
-        lock(&self.queue).drain(..).collect()
+impl Run {
+    /// The run, and its handle for the driver. Must be called inside of the runtime.
+    pub(crate) fn new() -> (Self, RunHandle) {
+        let (feed, (end, ended)) = (Feed::default(), oneshot::channel());
+        let task = tokio::spawn(async move {
+            drop(ended.await);
+            Step::default()
+        });
+        let (session, path, saving, warnings) = (None, None, None, Vec::new());
+        let running = Running { session, path, saving, feed: feed.clone(), stop: Stop::default(), warnings, task };
+        (Self { feed, end }, RunHandle::of_run(running, Arc::new(Desk::default())))
     }
 
-    fn changed(&self) -> BoxFuture<'_, ()> {
-        self.changed.notified().boxed()
+    pub(crate) fn push(&self, events: impl IntoIterator<Item = Envelope>) {
+        events.into_iter().for_each(|event| self.feed.push(event));
     }
 
-    fn cancel(&self) {
-        self.tell(vec![Happening::Ended(Ended::Run)]);
+    pub(crate) fn end(self) {
+        self.push([envelope("r0", RunEnd::default())]);
+        // The task waits for nothing else.
+        _ = self.end.send(());
     }
-
-    fn save_to(&self, _: Option<PathBuf>) {}
-
-    fn answer(&self, _: &Address, _: String) {}
-
-    fn put_down(&self) {}
 }

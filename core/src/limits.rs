@@ -53,7 +53,7 @@ limits! {
     RUN_CALLS "max_tool_calls" "calls" None, 0, 1_000_000, ToolCallLimitExceeded "agent file" "Tool calls of a run, including rejected ones.";
     MEMORY_BYTES "memory_bytes" "bytes" Some(1_048_576), 1, 1_000_000_000, MemoryLimitExceeded "agent file" "Size of the definitions kept between turns, as readable text.";
     PROTOCOL_FAILURES "max_protocol_failures" "replies" Some(3), 1, 1_000, ProtocolError "agent file" "Consecutive replies without a control object.";
-    SAME_CALLS "same_calls" "calls" Some(5), 0, 1_000, LoopDetected "agent file" "Consecutive calls of one tool with equal arguments that end a run in json_loop mode; in text mode with tools only if the key is set. 0 = unlimited.";
+    SAME_CALLS "same_calls" "calls" Some(5), 0, 1_000, LoopDetected "agent file" "Consecutive calls of one tool with equal arguments that end a run in mode `json_loop`; in text mode with tools only if the key is set. 0 = unlimited.";
     TOOL_TIMEOUT "timeout_ms" "ms" Some(30_000), 1, 3_600_000, ToolError "agent file: `[tools.NAME]`" "Time for one call of a tool.";
     TOOL_OUTPUT "output_max_bytes" "bytes" Some(1_048_576), 1, 67_108_864, ToolError "agent file: `[tools.NAME]`" "Size of the result of one command or request.";
     MODEL_ATTEMPTS "max_attempts" "attempts" Some(3), 1, 20, LlmError "config.toml and agent file: `[retry]`" "Attempts to get one reply from a provider, including the first; only temporary failures are retried.";

@@ -25,9 +25,8 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
         model: flags.model.clone(),
         by: Editor::Command,
         kind: ParentKind::Fork,
-        person: Arc::clone(&desk) as Arc<dyn Human>,
     };
-    let running = workbench.fork(&session, spec).await?;
+    let running = workbench.fork(&session, spec, Arc::clone(&desk) as Arc<dyn Human>).await?;
     for warning in &running.warnings {
         tell(&super::safe_line(&format!("warning: {}", warning.message)));
     }

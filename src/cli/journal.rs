@@ -9,7 +9,7 @@ use ptc_core::value::{Map, Value, json};
 
 use super::{UsageError, exit, safe_line, tell};
 use crate::agent::Step;
-use crate::workbench::files::{check_place, write_session};
+use crate::workbench::files::{check_place, write_whole};
 
 /// What stands in the file; nothing yet when there is none. Fails when the run could not write it.
 pub(super) fn load(file: &Path) -> Result<Map, UsageError> {
@@ -37,7 +37,7 @@ pub(super) fn save(file: &Path, step: &Step, code: u8) -> u8 {
         }
         return code;
     };
-    match write_session(file, format!("{}\n", journal.to_pretty()).as_bytes()) {
+    match write_whole(file, format!("{}\n", journal.to_pretty()).as_bytes()) {
         Ok(()) => {
             tell(&safe_line(&format!("journal kept in {name}")));
             code

@@ -149,7 +149,7 @@ impl<W: Write> Printer<W> {
             Event::ReplyPart(part) => self.reply(at, part),
             Event::ReplyEnd(end) => {
                 self.reply_end(end);
-                self.answer_signature(at, end);
+                self.answered_by(at, end);
             }
             Event::RetryWait(wait) => {
                 let asked = if wait.retry_after { ", as the server asked" } else { "" };
@@ -307,7 +307,7 @@ impl<W: Write> Printer<W> {
     }
 
     /// Another model than the one that was asked is told when it answers for the first time.
-    fn answer_signature(&mut self, turn: &Address, end: &ReplyEnd) {
+    fn answered_by(&mut self, turn: &Address, end: &ReplyEnd) {
         let record = self.records.turn(turn);
         let attempt = record.and_then(|record| record.attempts.iter().find(|attempt| attempt.number == end.attempt));
         let other = attempt.and_then(|attempt| OtherModel::of(attempt.sent.as_ref()?, end));

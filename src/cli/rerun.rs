@@ -39,10 +39,9 @@ async fn begin(
         from: flags.from.clone(),
         model: flags.model.clone(),
         mode: flags.mode.as_deref().map(mode).transpose()?,
-        agent: flags.agent.as_deref().map(agent_source).transpose()?,
-        person: Arc::clone(desk) as Arc<dyn Human>,
+        agent: flags.agent.as_deref().map(agent_source).transpose()?.map(Box::new),
     };
-    Ok(workbench.rerun(session, spec).await?)
+    Ok(workbench.rerun(session, spec, Arc::clone(desk) as Arc<dyn Human>).await?)
 }
 
 /// One after the other, so that none waits for another one's answer. A run that is stopped, or waits, ends the row.

@@ -84,7 +84,7 @@ async fn told_whole(
         }
         (Some(session), _) if matches!(settled, Settled::Whole) => tell(&safe(&format!("saved as {session}"))),
         (None, Some(Reason::Suspended)) if step.waits_for.is_some() => {
-            tell("not saved: nobody can answer it any more (without --no-save it waits)");
+            tell("not saved, so it cannot be resumed (without --no-save it waits)");
         }
         _ => {}
     }

@@ -12,7 +12,7 @@ use super::{UsageError, agent_source, exit, out, out_json, safe, safe_line, tell
 use crate::agent::Verdict;
 use crate::port::Stop;
 use crate::workbench::Workbench;
-use crate::workbench::files::{check_place, write_session};
+use crate::workbench::files::{check_place, write_whole};
 use crate::workbench::format::{Marks, duration, plural};
 use crate::workbench::suite::{CaseReport, Counts, Suite, SuiteAgent, SuiteReport, TrialReport, junit};
 
@@ -98,7 +98,7 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
     if let Some(file) = &flags.junit {
         let page =
             junit(&report).map_err(|error| UsageError(format!("the results cannot be written as XML: {error}")))?;
-        write_session(file, page.as_bytes()).map_err(|error| unwritable(file, &error))?;
+        write_whole(file, page.as_bytes()).map_err(|error| unwritable(file, &error))?;
     }
     if flags.json {
         out_json(&suite_json(&report));

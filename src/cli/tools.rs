@@ -16,6 +16,7 @@ const LOG_LINES: usize = 10;
 
 /// A tool as `--json` prints it.
 #[derive(Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "members of the JSON object")]
 struct ToolJson<'a> {
     name: &'a str,
     kind: &'a str,

@@ -4,6 +4,8 @@
 //! its message is the reply as it came, its tool calls are the calls that were made (by the model or by its program), its observation
 //! holds their results and the feedback that went back.
 
+#![expect(clippy::struct_field_names, reason = "the names of the format")]
+
 use std::collections::HashSet;
 
 use ptc_core::value::Json;
@@ -313,7 +315,7 @@ impl<'a> Steps<'a> {
     fn run(&mut self, content: &Content, all: &[Run], run: &'a Run) {
         let mut sent = HashSet::new();
         // What a continued run carries from the one before has its own steps already.
-        let new = |message: &&SentMessage| matches!(message.source, Source::Prompt | Source::Person);
+        let new = |message: &&SentMessage| matches!(message.source, Source::Prompt | Source::User);
         let last = run.step.messages.iter().filter(new).map(|message| message.m).max();
         let carried = |message: &SentMessage| run.record().start.continues.is_some() && Some(message.m) != last;
         for (turn, record) in run.turns() {

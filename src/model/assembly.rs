@@ -63,7 +63,7 @@ impl Assembly {
     }
 
     /// Notes the answering model, unless the server leaves its name empty.
-    pub(super) fn answer_signature(&mut self, model: Option<&Value>) {
+    pub(super) fn answered_by(&mut self, model: Option<&Value>) {
         if let Some(model) = model.and_then(Value::as_str).filter(|model| !model.is_empty()) {
             self.model = Some(model.to_owned());
         }

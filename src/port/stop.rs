@@ -30,7 +30,7 @@ impl Stop {
 
     /// Stops the run on behalf of the user.
     pub fn by_user(&self) {
-        self.now(Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::Person });
+        self.now(Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::User });
     }
 
     /// Returns why the run was stopped.

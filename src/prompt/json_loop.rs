@@ -195,7 +195,7 @@ pub fn question(expected: ExpectedInput, prompt: &str) -> String {
 
 /// A person's answer.
 pub fn answered(answer: &str, left: u32) -> Vec<MessagePart> {
-    let said = [ours("person", "The person answered:\n"), data("person", tagged("answer", answer))];
+    let said = [ours("user", "The user answered:\n"), data("user", tagged("answer", answer))];
     said.into_iter().chain(next(left)).collect()
 }
 

@@ -173,7 +173,7 @@ impl TurnRecord {
         match message.source {
             Source::Feedback => self.feedback = Some(message.plain_text(&RunText::default())),
             Source::Tool => {}
-            Source::Prompt | Source::Reply | Source::Person => return,
+            Source::Prompt | Source::Reply | Source::User => return,
         }
         self.answered = Some(message.source);
     }

@@ -114,7 +114,7 @@ pub async fn replay_by(
     let mut carries: HashMap<Address, Carry> = HashMap::new();
     let edits = RecordedEdits::of(recording).map_err(|message| ReplayError { message })?;
     if let Some(run) = recording.run_without_start() {
-        return Err(cannot_replay(&run, "its run.start is missing, and its inputs with it"));
+        return Err(cannot_replay(&run, "its run.start is missing, so its inputs are unknown"));
     }
     for run in recording.runs() {
         let plan = plan_of(recording, &run)?;

@@ -177,7 +177,7 @@ impl Recording {
     /// Returns the start of a turn for the engine.
     pub(super) fn turn_record(&self, turn: &Address) -> Option<RecordedTurn> {
         let start = self.turn_start(turn)?;
-        Some(RecordedTurn { now_ms: start.now, waited_ms: start.waited, tree_turns: start.left.tree })
+        Some(RecordedTurn { now_ms: start.now, waited_ms: start.waited_ms, tree_turns: start.remaining.tree })
     }
 
     /// Returns the first end event of a tool call.
@@ -313,7 +313,7 @@ impl Recording {
     pub(super) fn waited_ms(&self) -> u64 {
         let all = || self.events.values().flatten();
         let starts = all().filter_map(|envelope| match &envelope.event {
-            Event::TurnStart(start) => Some((envelope.seq, start.waited)),
+            Event::TurnStart(start) => Some((envelope.seq, start.waited_ms)),
             _ => None,
         });
         let (after, waited) = starts.max_by_key(|(seq, _)| *seq).unwrap_or_default();

@@ -16,7 +16,7 @@ const HEADING: &str = include_str!("format_page.md");
 
 /// Units of numbers, by the name of the field. A number that is in no row fails the test below.
 const UNITS: &[(&str, &[&str])] = &[
-    ("ms", &["ms", "wait_ms", "queued_ms", "first_ms", "mission_ms", "waited"]),
+    ("ms", &["ms", "wait_ms", "queued_ms", "first_ms", "mission_ms", "waited_ms"]),
     ("ms since 1970, UTC", &["t", "now", "created_ms", "deadline"]),
     ("bytes", &["bytes", "lens", "schema_bytes", "b"]),
     ("byte offset in the text", &["span", "fixes", "error_at"]),
@@ -198,9 +198,10 @@ fn write_definition(page: &mut String, owner: &str, definition: &Value) {
     }
     for form in forms {
         _ = writeln!(page, "\n{}", description(form));
-        match form["properties"].is_object() {
-            true => write_fields(page, owner, form),
-            false => _ = writeln!(page, "\nType: {}.", type_name(form)),
+        if form["properties"].is_object() {
+            write_fields(page, owner, form);
+        } else {
+            _ = writeln!(page, "\nType: {}.", type_name(form));
         }
     }
 }

@@ -7,7 +7,9 @@ use crate::event::words;
 /// Name of the file format.
 pub(super) const FORMAT: &str = "ptc-workbench-session";
 /// Version that this program writes.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
+/// Oldest version that this program reads; version 1 was never released.
+pub(super) const OLDEST_VERSION: u32 = 2;
 
 /// The first line of a session file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,7 +128,7 @@ impl Header {
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
-            min_reader: 1,
+            min_reader: VERSION,
             id,
             created_ms,
             program: concat!("ptc-workbench ", env!("CARGO_PKG_VERSION")).to_owned(),

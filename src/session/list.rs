@@ -7,8 +7,17 @@ use serde::{Deserialize, Serialize};
 use super::{Parent, ReadError, RunState, Session, SessionId};
 use crate::event::Tokens;
 
+/// Identifies exactly one session, independent of its header.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum SessionKey {
+    /// A file.
+    File(PathBuf),
+    /// A built-in example, by its id.
+    Example(String),
+}
+
 /// Summary of a session, as shown in lists.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The session's id: from the file name, or from the header when the file has another name.
     pub id: String,
@@ -43,6 +52,22 @@ pub struct Summary {
     /// The session it was derived from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
+}
+
+impl Summary {
+    /// Returns the key that opens the session.
+    pub fn key(&self) -> SessionKey {
+        if self.example { SessionKey::Example(self.id.clone()) } else { SessionKey::File(self.path.clone()) }
+    }
+
+    /// Returns the id, or the path of a file that is not named after its id.
+    pub fn name(&self) -> String {
+        if self.example || self.path.file_stem().is_some_and(|stem| stem == self.id.as_str()) {
+            self.id.clone()
+        } else {
+            self.path.display().to_string()
+        }
+    }
 }
 
 /// The name that refers to the newest session.
@@ -122,23 +147,7 @@ pub fn list(dir: &Path) -> Vec<Summary> {
 
 /// Returns the summary of an unreadable file.
 pub(super) fn unreadable(id: &SessionId, error: &ReadError) -> Summary {
-    Summary {
-        id: id.to_string(),
-        path: error.path.clone(),
-        example: false,
-        created_ms: 0,
-        agent: String::new(),
-        mode: String::new(),
-        models: Vec::new(),
-        turns: 0,
-        tokens: None,
-        state: RunState::Open,
-        result: String::new(),
-        cost: None,
-        task: String::new(),
-        damage: Some(error.message.clone()),
-        parent: None,
-    }
+    Summary { id: id.to_string(), path: error.path.clone(), damage: Some(error.message.clone()), ..Summary::default() }
 }
 
 /// Returns the summary of an open session.

@@ -100,10 +100,14 @@ impl Marks {
         self.by_session.get(id).into_iter().flatten().map(|(at, mark)| (at.as_ref(), mark))
     }
 
-    /// Returns one mark.
+    /// Returns the mark of a session (`at` is absent), or of a run or turn in it.
+    pub fn get(&self, id: &str, at: Option<&Address>) -> Option<&Mark> {
+        self.by_session.get(id)?.get(&at.cloned())
+    }
+
+    /// Returns the same mark, or an empty one.
     pub fn of(&self, id: &str, at: Option<&Address>) -> Mark {
-        let address = at.cloned();
-        self.by_session.get(id).and_then(|by_address| by_address.get(&address)).cloned().unwrap_or_default()
+        self.get(id, at).cloned().unwrap_or_default()
     }
 
     /// Returns the sessions that have marks.

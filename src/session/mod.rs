@@ -26,7 +26,7 @@ pub use branch::Prefix;
 pub use header::{Group, Header, Imported, Parent, ParentKind, SessionId};
 pub use journal::{Medium, Unwritten};
 pub use ledger::Ledger;
-pub use list::{FindError, LAST, Summary, find, list, summarize};
+pub use list::{FindError, LAST, SessionKey, Summary, find, list, summarize};
 pub use marks::{MARKS_FILE, Mark, MarkChange, Marks, write_mark};
 pub use read::{Damage, ReadError, Session};
 pub use record::{Recorder, RecorderError, RecorderStatus};

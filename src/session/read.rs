@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::Skeleton;
-use super::header::{FORMAT, Header, VERSION};
+use super::header::{FORMAT, Header, OLDEST_VERSION, VERSION};
 use super::lines::Lines;
 use super::numbers::{SequenceCheck, SequenceNumbers};
 use super::shell::shell_word;
@@ -171,6 +171,13 @@ impl Session {
                 header.min_reader, header.program
             );
             return Err(ReadError { is_newer: true, ..fail(message) });
+        }
+        if header.version < OLDEST_VERSION {
+            let message = format!(
+                "it has version {} of the session format; this program reads versions from {OLDEST_VERSION}",
+                header.version
+            );
+            return Err(fail(message));
         }
         let mut session = Self {
             path: path.to_owned(),

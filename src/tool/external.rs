@@ -52,7 +52,7 @@ impl ExternalTools {
             ConsentPolicy::Allow => Some(Ruling::new(Answerer::AllowTools, Decision::Run)),
             _ if self.grants.is_granted(definition) => Some(Ruling::new(Answerer::Stored, Decision::Always)),
             ConsentPolicy::Ask => None,
-            ConsentPolicy::Refuse => Some(Ruling::new(Answerer::Nobody, Decision::Deny)),
+            ConsentPolicy::Refuse => Some(Ruling::new(Answerer::Default, Decision::Deny)),
         }
     }
 }

@@ -162,7 +162,7 @@ pub trait Tools: Send + Sync {
     /// Decides about a call that starts a process or leaves the machine, by the definition of its tool; `None`: the user is asked.
     fn ruling(&self, definition: &str) -> Option<Ruling> {
         _ = definition;
-        Some(Ruling::new(Answerer::Nobody, Decision::Deny))
+        Some(Ruling::new(Answerer::Default, Decision::Deny))
     }
 
     /// Stores that this definition may always be called.

@@ -1,365 +1,379 @@
-//! What the sessions screen asks of saved sessions beyond reading them: searching, marks, forks, re-runs, cases, exports.
+//! Requests about saved sessions: searching, marks, forks, re-runs, cases, exports.
 //!
-//! In: a session's key and what a person wrote in a dialog. Out: answers as messages. All methods read or write files and are called on
-//! blocking threads. No method ever changes a session's file.
+//! In: an [`ArchiveRequest`] as an effect of `update`. Out: its [`ArchiveResponse`] as a message, or a run in the place of the workbench's run.
+//! A new action is a variant of each and an arm of [`ArchiveRequest::execute`]. No request ever changes a session's file.
 
-use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::backend::{AgentFile, OpenPipeline, Run, SessionKey, Written};
-use crate::agent::DraftTexts;
-use crate::event::{Address, Envelope, ErrorRecord};
-pub use crate::workbench::Standing;
+use ptc_core::reasons::Reason;
 
-/// What is asked.
+use super::drive::Done;
+use super::message::{Msg, Slot};
+use super::screenshot::session_screenshot;
+use super::services::{Services, wait};
+use crate::event::{Address, Envelope, ErrorRecord};
+use crate::export::{Format, asciicast};
+use crate::session::index::{FoundSession, Query, TermSyntax};
+use crate::session::{Mark, Session};
+use crate::workbench::format::size;
+use crate::workbench::{
+    CaseSpec, CurrentText, Desk, ExportError, ExportPreview, ExportReport, ExportSpec, FailureGroup, ForkPoints,
+    ForkSpec, MadeCase, MarkPlace, Missing, OpenAgent, RerunSpec, RunHandle, Running, SearchError, SessionKey,
+    StartError, Workbench, write_export,
+};
+
+/// Larger sessions are not held in memory to be played.
+const PLAYED_BYTES: u64 = 256 << 20;
+/// Columns and rows of pictures.
+const PICTURE: (u16, u16) = (120, 40);
+
+/// Something that the workbench is to do with saved sessions.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
-    /// Which sessions fit a query; answers [`Told::Found`].
+pub enum ArchiveRequest {
+    /// Search sessions; answers [`ArchiveResponse::Found`].
     Search(String),
-    /// What fails in the sessions that fit a query, all of them when it is empty; answers [`Told::Failures`].
+    /// Group what fails in the sessions that fit a query, all of them when it is empty; answers [`ArchiveResponse::Failures`].
     Failures(String),
-    /// Write tags, note and mark of a place; answers [`Told::Written`].
-    Write(Place, Written),
-    /// Where a session can be forked; answers [`Told::Points`].
-    Points(SessionKey),
-    /// What stands at the target of an edit; answers [`Told::Text`].
-    Text(Spot),
-    /// Fork a session; answers [`Told::Began`].
-    Fork(SessionKey, Forking),
-    /// Run a session again; answers [`Told::Began`].
-    Rerun(SessionKey, Rerunning),
-    /// Ask a finished run again: the message, and another model; answers [`Told::Began`].
-    Proceed(SessionKey, String, Option<String>),
-    /// Make a session of what a replay gives today; answers [`Told::Began`].
+    /// Write tags, note and mark of a session, or of a run or turn in it; answers [`ArchiveResponse::Marked`].
+    Mark {
+        /// The session's id.
+        session: String,
+        /// The run or turn.
+        at: Option<Address>,
+        /// What is written there from now on.
+        mark: Mark,
+    },
+    /// Read where a session can be forked; answers [`ArchiveResponse::ForkPoints`].
+    ForkPoints(SessionKey),
+    /// Read the text at the target of an edit; answers [`ArchiveResponse::CurrentText`].
+    CurrentText(EditTarget),
+    /// Fork a session; answers [`ArchiveResponse::Started`].
+    Fork(SessionKey, ForkSpec),
+    /// Run a session again; answers [`ArchiveResponse::Started`].
+    Rerun(SessionKey, RerunSpec),
+    /// Send a message to a finished run, perhaps with another model; answers [`ArchiveResponse::Started`].
+    Continue(SessionKey, String, Option<String>),
+    /// Make a session of what a replay gives today; answers [`ArchiveResponse::Started`].
     Accept(SessionKey),
-    /// Make a case; answers [`Told::Made`].
-    Case(SessionKey, CaseWanted),
-    /// What a turn is as an example of the prompt of this text; answers [`Told::Example`].
+    /// Make a case; answers [`ArchiveResponse::CaseMade`].
+    MakeCase(SessionKey, CaseSpec),
+    /// Make an example of a turn for the prompt of this text; answers [`ArchiveResponse::Example`].
     Example(SessionKey, Address, String),
-    /// Redact and scan, without writing; answers [`Told::Prepared`].
-    Prepare(SessionKey, Vec<String>),
-    /// Export; answers [`Told::Exported`].
-    Export(SessionKey, Exporting),
-    /// All events of a session; answers [`Told::Events`].
+    /// Redact and scan by these rules, without writing; answers [`ArchiveResponse::ExportPreview`].
+    PreviewExport(SessionKey, Vec<String>),
+    /// Export; answers [`ArchiveResponse::Exported`].
+    Export(SessionKey, ExportSpec),
+    /// Read all events of a session; answers [`ArchiveResponse::Events`].
     Events(SessionKey),
-    /// An agent for the editors; answers [`Told::Taken`].
-    Take(Source),
+    /// Read an agent for the editors; answers [`ArchiveResponse::AgentOpened`].
+    OpenAgent(AgentSource),
+}
+
+/// The response to an [`ArchiveRequest`].
+#[derive(Debug, Clone)]
+pub enum ArchiveResponse {
+    /// The query and the sessions that it found.
+    Found(String, Result<Vec<FoundSession>, SearchError>),
+    /// What fails in sessions, the most frequent first.
+    Failures(Result<Vec<FailureGroup>, ErrorRecord>),
+    /// Tags, note and mark were written.
+    Marked(Result<(), ErrorRecord>),
+    /// Where a session can be forked.
+    ForkPoints(SessionKey, Result<ForkPoints, ErrorRecord>),
+    /// The text at the target of an edit.
+    CurrentText(EditTarget, Result<CurrentText, ErrorRecord>),
+    /// A run started in the place of the workbench's run: its session.
+    Started(Result<Option<String>, ErrorRecord>),
+    /// A case was made.
+    CaseMade(Result<MadeCase, ErrorRecord>),
+    /// What is added to a prompt so that it shows a turn as an example.
+    Example(Result<String, ErrorRecord>),
+    /// What an export by these rules would remove, and what in it would look like a secret.
+    ExportPreview(SessionKey, Vec<String>, Result<ExportPreview, ErrorRecord>),
+    /// An export was written.
+    Exported(Result<ExportReport, ExportError>),
+    /// All events of a session.
+    Events(SessionKey, Result<Arc<[Envelope]>, ErrorRecord>),
+    /// An agent for the editors.
+    AgentOpened(AgentSource, Result<Box<OpenAgent>, ErrorRecord>),
+}
+
+/// The target of an edit in a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditTarget {
+    /// The session.
+    pub key: SessionKey,
+    /// The point: `ADDRESS:STAGE`.
+    pub at: String,
+    /// What is edited: prompt, signature, context, reply, program, result, memory.NAME.
+    pub name: String,
 }
 
 /// Where an agent for the editors comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum AgentSource {
     /// A session: its agent as it was run, with its inputs.
     Session(SessionKey),
     /// A file, or an example by its name.
     Named(String),
 }
 
-/// An agent for the editors, or a pipeline in their place.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Taken {
-    /// Its texts; of a pipeline those of its first step.
-    pub texts: DraftTexts,
-    /// Its file; `None` for those of sessions and examples, and for pipelines.
-    pub file: Option<AgentFile>,
-    /// The pipeline.
-    pub pipeline: Option<OpenPipeline>,
+use ArchiveRequest as Request;
+use ArchiveResponse as Response;
+
+impl ArchiveRequest {
+    /// Executes the request. Reads and writes files: must be called on a blocking thread, inside of the runtime.
+    pub(super) fn execute(self, services: &Services) -> Done {
+        let workbench = &services.workbench;
+        let session = |key: &SessionKey| workbench.open_found(key).map_err(ErrorRecord::from);
+        let response = match self {
+            Request::Search(query) => {
+                let found = search(workbench, &query);
+                Response::Found(query, found)
+            }
+            Request::Failures(query) => Response::Failures(failures(workbench, &query)),
+            Request::Mark { session, at, mark } => {
+                let place = MarkPlace { session, at, dir: workbench.folders.sessions_dir.clone() };
+                let written = workbench.set_mark(&place, &mark);
+                Response::Marked(written.map_err(|error| ErrorRecord::new(Reason::WriteFailed, error.0)))
+            }
+            Request::ForkPoints(key) => {
+                let points = session(&key).and_then(|session| Ok(workbench.fork_points(&session)?));
+                Response::ForkPoints(key, points)
+            }
+            Request::CurrentText(target) => {
+                let text = session(&target.key)
+                    .and_then(|session| Ok(workbench.current_text(&session, &target.at, &target.name)?));
+                Response::CurrentText(target, text)
+            }
+            Request::Fork(key, spec) => {
+                return start(services, &key, |session, desk| wait(workbench.fork(session, spec, desk)));
+            }
+            Request::Rerun(key, spec) => {
+                return start(services, &key, |session, desk| wait(workbench.rerun(session, spec, desk)));
+            }
+            Request::Continue(key, message, model) => {
+                let model = model.as_deref();
+                return start(services, &key, |session, desk| wait(workbench.proceed(session, &message, model, desk)));
+            }
+            Request::Accept(key) => {
+                return start(services, &key, |session, desk| workbench.accept(session, &Missing::Fail, desk));
+            }
+            Request::MakeCase(key, spec) => {
+                let file = spec.file.map(|file| services.files.resolve(&file));
+                let spec = CaseSpec { file, ..spec };
+                Response::CaseMade(session(&key).and_then(|session| Ok(workbench.make_case(&session, &spec)?)))
+            }
+            Request::Example(key, turn, prompt) => {
+                let example = session(&key).and_then(|session| Ok(workbench.example_of(&session, &turn, &prompt)?));
+                Response::Example(example)
+            }
+            Request::PreviewExport(key, rules) => {
+                let prepared = session(&key).and_then(|session| Ok(workbench.prepare_export(&session, &rules)?));
+                Response::ExportPreview(key, rules, prepared.map(ExportPreview::from))
+            }
+            Request::Export(key, spec) => Response::Exported(export(services, &key, &spec)),
+            Request::Events(key) => {
+                let events = session(&key).and_then(|session| events(&session));
+                Response::Events(key, events)
+            }
+            Request::OpenAgent(source) => {
+                let opened = services.open_agent(&source).map(Box::new);
+                Response::AgentOpened(source, opened)
+            }
+        };
+        Done::Msg(Msg::Archive(response))
+    }
 }
 
-/// What is answered.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Told {
-    /// What a query found.
-    Found(String, Result<Vec<Hit>, QueryProblem>),
-    /// What fails in sessions.
-    Failures(Result<Vec<Failing>, ErrorRecord>),
-    /// Something was written on a session, or not.
-    Written(Result<(), ErrorRecord>),
-    /// Where a session can be forked.
-    Points(SessionKey, Result<Points, ErrorRecord>),
-    /// What stands at the target of an edit.
-    Text(Spot, Result<Standing, ErrorRecord>),
-    /// A fork, a re-run or an accepted replay began in the place of the workbench's run, or not: its session.
-    Began(Result<Option<String>, ErrorRecord>),
-    /// A case was made, or not: what was done, in words.
-    Made(Result<String, ErrorRecord>),
-    /// What is added to a prompt so that it shows a turn as an example.
-    Example(Result<String, ErrorRecord>),
-    /// What an export by these rules would leave out and what in it looks like a secret.
-    Prepared(SessionKey, Vec<String>, Result<Removals, ErrorRecord>),
-    /// An export was written, or not: where, and what was removed, in words.
-    Exported(Result<String, ExportRefusal>),
-    /// All events of a session.
-    Events(SessionKey, Result<Arc<[Envelope]>, ErrorRecord>),
-    /// An agent for the editors, or why there is none.
-    Taken(Source, Result<Box<Taken>, ErrorRecord>),
-}
-
-/// A session, or a run or turn in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// The session's id.
-    pub session: String,
-    /// The run or turn; the session as a whole when absent.
-    pub at: Option<Address>,
-}
-
-/// A session that a query found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
-    /// What opens it.
-    pub key: SessionKey,
-    /// Where the words stand, in the order of the run; not more than some.
-    pub matches: Vec<Matched>,
-    /// All places, those that are left out included.
-    pub count: usize,
-}
-
-/// Failures of one kind, with where to look at them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failing {
-    /// How often, which reason, of what, in how many sessions.
-    pub title: String,
-    /// The newest session of them.
-    pub key: SessionKey,
-    /// The first turn or call of them there.
-    pub at: Address,
-}
-
-/// A place where the words of a query stand.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Matched {
-    /// The run, turn or call.
-    pub at: Address,
-    /// What kind of text it is: prompt, reply, program, …
-    pub field: &'static str,
-    /// A piece of one line of it.
-    pub excerpt: String,
-    /// Bytes of the words in the excerpt.
-    pub highlight: Range<usize>,
-}
-
-/// Why a query gives nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QueryProblem {
-    /// Bytes of the query; `None` when the query is not at fault.
-    pub span: Option<Range<usize>>,
-    /// What is wrong and what would be right.
-    pub message: String,
-}
-
-/// Where a session can be forked and run again.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Points {
-    /// The session's id.
-    pub session: String,
-    /// The agent's name.
-    pub agent: String,
-    /// What the developer called the model.
-    pub model: String,
-    /// Mode.
-    pub mode: String,
-    /// Root runs.
-    pub runs: Vec<Address>,
-    /// Every turn, in the order in which they began.
-    pub turns: Vec<TurnPoints>,
-}
-
-/// The points of a turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TurnPoints {
-    /// The turn.
-    pub address: Address,
-    /// Stages that it has: request, reply, after.
-    pub stages: Vec<&'static str>,
-    /// Its tool calls: address and name of the tool.
-    pub calls: Vec<(Address, String)>,
-    /// A program was found in its reply.
-    pub program: bool,
-    /// The names that it defined.
-    pub defined: Vec<String>,
-}
-
-/// The target of an edit in a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spot {
-    /// The session.
-    pub key: SessionKey,
-    /// The point: `ADDRESS:STAGE`.
-    pub at: String,
-    /// What is edited: prompt, signature, context, reply, program, result, memory.NAME.
-    pub target: String,
-}
-
-/// A fork.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Forking {
-    /// The point: `ADDRESS:STAGE`.
-    pub at: String,
-    /// What is changed there: target and text as a person wrote it.
-    pub change: Option<(String, String)>,
-    /// Another model.
-    pub model: Option<String>,
-}
-
-/// A re-run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rerunning {
-    /// A run or a turn.
-    pub from: String,
-    /// Another model.
-    pub model: Option<String>,
-    /// Another mode, by name.
-    pub mode: Option<String>,
-}
-
-/// A case to be made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CaseWanted {
-    /// Its name.
-    pub name: String,
-    /// The agent file.
-    pub file: String,
-    /// Also a cassette, which answers for the model.
-    pub cassette: bool,
-}
-
-/// What redaction takes out, and what is left that looks like a secret: a line each.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Removals {
-    /// What is removed: where, by which rule, how often, the start of it.
-    pub removed: Vec<String>,
-    /// Places removed in all.
-    pub places: usize,
-    /// What looks like a secret.
-    pub secrets: Vec<String>,
-}
-
-/// An export.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exporting {
-    /// The format's name.
-    pub format: String,
-    /// Redaction rules.
-    pub rules: Vec<String>,
-    /// Where to.
-    pub path: PathBuf,
-    /// A file that is there is replaced.
-    pub replace: bool,
-    /// It is made although something in it looks like a secret.
-    pub allow_secrets: bool,
-}
-
-/// Why an export was not written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ExportRefusal {
-    /// There is a file of this name.
-    Exists,
-    /// Anything else: what and what to do.
-    Failed(String),
-}
-
-/// What can be done with saved sessions.
-pub trait Archive: Send + Sync {
-    /// Which sessions fit a query, newest first.
-    fn search(&self, query: &str) -> Result<Vec<Hit>, QueryProblem>;
-
-    /// What fails in the sessions that fit a query, the most frequent first.
-    fn failures(&self, query: &str) -> Result<Vec<Failing>, ErrorRecord>;
-
-    /// Writes tags, note and mark of a place.
-    fn write(&self, place: &Place, written: &Written) -> Result<(), ErrorRecord>;
-
-    /// Where a session can be forked and run again.
-    fn points(&self, key: &SessionKey) -> Result<Points, ErrorRecord>;
-
-    /// What stands at the target of an edit.
-    fn text_at(&self, spot: &Spot) -> Result<Standing, ErrorRecord>;
-
-    /// Forks a session; the new one runs.
-    fn fork(&self, key: &SessionKey, fork: &Forking) -> Result<Arc<dyn Run>, ErrorRecord>;
-
-    /// Runs a session again.
-    fn rerun(&self, key: &SessionKey, rerun: &Rerunning) -> Result<Arc<dyn Run>, ErrorRecord>;
-
-    /// Asks a finished run again, in a new session.
-    fn proceed(&self, key: &SessionKey, message: &str, model: Option<&str>) -> Result<Arc<dyn Run>, ErrorRecord>;
-
-    /// Replays a session into a new one with what comes out today.
-    fn accept(&self, key: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord>;
-
-    /// Makes a case out of a session; says what was done.
-    fn make_case(&self, key: &SessionKey, case: &CaseWanted) -> Result<String, ErrorRecord>;
-
-    /// What is added to the prompt of this text so that it shows a turn as an example.
-    fn example(&self, key: &SessionKey, turn: &Address, prompt: &str) -> Result<String, ErrorRecord>;
-
-    /// Redacts and scans, without writing.
-    fn prepare(&self, key: &SessionKey, rules: &[String]) -> Result<Removals, ErrorRecord>;
-
-    /// Exports a session; says where and what was removed.
-    fn export(&self, key: &SessionKey, export: &Exporting) -> Result<String, ExportRefusal>;
-
-    /// All events of a session.
-    fn events(&self, key: &SessionKey) -> Result<Arc<[Envelope]>, ErrorRecord>;
-
-    /// An agent for the editors.
-    fn take(&self, source: &Source) -> Result<Taken, ErrorRecord>;
-}
-
-/// Does what is asked.
-pub fn answer(archive: &dyn Archive, ask: Ask) -> Answer {
-    Answer::Told(match ask {
-        Ask::Search(query) => {
-            let found = archive.search(&query);
-            Told::Found(query, found)
-        }
-        Ask::Failures(query) => Told::Failures(archive.failures(&query)),
-        Ask::Write(place, written) => Told::Written(archive.write(&place, &written)),
-        Ask::Points(key) => {
-            let points = archive.points(&key);
-            Told::Points(key, points)
-        }
-        Ask::Text(spot) => {
-            let text = archive.text_at(&spot);
-            Told::Text(spot, text)
-        }
-        Ask::Case(key, case) => Told::Made(archive.make_case(&key, &case)),
-        Ask::Example(key, turn, prompt) => Told::Example(archive.example(&key, &turn, &prompt)),
-        Ask::Prepare(key, rules) => {
-            let removals = archive.prepare(&key, &rules);
-            Told::Prepared(key, rules, removals)
-        }
-        Ask::Export(key, export) => Told::Exported(archive.export(&key, &export)),
-        Ask::Events(key) => {
-            let events = archive.events(&key);
-            Told::Events(key, events)
-        }
-        Ask::Take(source) => {
-            let taken = archive.take(&source).map(Box::new);
-            Told::Taken(source, taken)
-        }
-        Ask::Fork(key, fork) => return Answer::of(archive.fork(&key, &fork)),
-        Ask::Accept(key) => return Answer::of(archive.accept(&key)),
-        Ask::Rerun(key, rerun) => return Answer::of(archive.rerun(&key, &rerun)),
-        Ask::Proceed(key, message, model) => return Answer::of(archive.proceed(&key, &message, model.as_deref())),
+/// Starts a run from a session, in the place of the workbench's run.
+fn start(
+    services: &Services,
+    key: &SessionKey,
+    begin: impl FnOnce(&Session, Arc<Desk>) -> Result<Running, StartError>,
+) -> Done {
+    let desk = services.desk();
+    let session = services.workbench.open_found(key).map_err(ErrorRecord::from);
+    let started = session.and_then(|session| Ok(begin(&session, desk.clone())?));
+    Done::started(Slot::Workbench, started.map(|running| RunHandle::of_run(running, desk)), |result| {
+        Msg::Archive(Response::Started(result))
     })
 }
 
-/// What comes of being asked.
-pub enum Answer {
-    /// A message.
-    Told(Told),
-    /// A run, in the place of the workbench's run.
-    Run(Arc<dyn Run>),
+fn search(workbench: &Workbench, query: &str) -> Result<Vec<FoundSession>, SearchError> {
+    let report = workbench.search(&workbench.query(query, TermSyntax::Plain)?)?;
+    report.notices.iter().for_each(|notice| tracing::warn!(notice, "a search"));
+    Ok(report.found)
 }
 
-impl Answer {
-    fn of(begun: Result<Arc<dyn Run>, ErrorRecord>) -> Self {
-        match begun {
-            Ok(run) => Self::Run(run),
-            Err(error) => Self::Told(Told::Began(Err(error))),
+fn failures(workbench: &Workbench, query: &str) -> Result<Vec<FailureGroup>, ErrorRecord> {
+    let query = match query.trim() {
+        "" => Query::default(),
+        text => workbench
+            .query(text, TermSyntax::Plain)
+            .map_err(|error| ErrorRecord::new(Reason::SessionUnreadable, error.to_string()))?,
+    };
+    let report = workbench.failures(&query)?;
+    report.notices.iter().for_each(|notice| tracing::warn!(notice, "a search for failures"));
+    Ok(report.groups)
+}
+
+fn export(services: &Services, key: &SessionKey, spec: &ExportSpec) -> Result<ExportReport, ExportError> {
+    let workbench = &services.workbench;
+    let path = services.files.resolve(&spec.path);
+    let unreadable = |message: String| ExportError::File { path: path.clone(), message };
+    let session = workbench.open_found(key).map_err(|error| unreadable(error.0))?;
+    let prepared = workbench.prepare_export(&session, &spec.rules)?;
+    let bytes = if spec.format == Format::Bundle {
+        let findings = wait(workbench.doctor());
+        wait(workbench.write_bundle(&session, &prepared, spec.secrets, &findings, &path))?
+    } else {
+        let content = &prepared.content;
+        let text = match prepared.text(spec.format, spec.secrets)? {
+            Some(text) => text,
+            None if spec.format == Format::Asciicast => {
+                let lines = services.terminal_lines.map(|lines| lines(content)).unwrap_or_default();
+                asciicast(content, &lines, PICTURE)
+            }
+            None => session_screenshot(&content.session, &content.events, PICTURE),
+        };
+        if path.exists() && !spec.replace {
+            return Err(ExportError::Exists(path));
         }
+        write_export(&path, &text, &session)?;
+        text.len() as u64
+    };
+    let places = prepared.removals.iter().map(|removal| removal.count).sum();
+    Ok(ExportReport { path: std::path::absolute(&path).unwrap_or(path), bytes, places })
+}
+
+fn events(session: &Session) -> Result<Arc<[Envelope]>, ErrorRecord> {
+    let bytes = session.bytes_of(0..session.len());
+    if bytes > PLAYED_BYTES {
+        let message = format!(
+            "the session has {}, and up to {} are played; opened it is read turn by turn",
+            size(bytes),
+            size(PLAYED_BYTES)
+        );
+        return Err(ErrorRecord::new(Reason::SessionUnreadable, message));
+    }
+    Ok(session.events().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::agent::Bundled;
+    use crate::config::{Config, Folders};
+    use crate::replay::Stage;
+    use crate::workbench::{Secrets, example_sessions};
+
+    /// Services over an empty folder, and the id of an example session.
+    fn services(dir: &Path) -> (Services, String) {
+        let workbench = Workbench::new(Config::built_in().unwrap(), Folders::at(dir.to_owned(), dir, None));
+        let agent = Bundled::find("sentiment").unwrap().agent().unwrap();
+        (Services::new(workbench, &agent, None), example_sessions()[0].header.id.to_string())
+    }
+
+    fn execute(services: &Services, request: Request) -> Response {
+        let Done::Msg(Msg::Archive(response)) = request.execute(services) else { panic!("a run started") };
+        response
+    }
+
+    fn found(services: &Services, query: &str) -> Result<Vec<SessionKey>, SearchError> {
+        let Response::Found(_, found) = execute(services, Request::Search(query.to_owned())) else { panic!("{query}") };
+        found.map(|all| all.iter().map(|found| found.summary.key()).collect())
+    }
+
+    #[test]
+    fn what_is_written_on_a_session_is_listed_and_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let (services, id) = services(dir.path());
+        let write = |mark: &Mark| {
+            let request = Request::Mark { session: id.clone(), at: None, mark: mark.clone() };
+            let Response::Marked(result) = execute(&services, request) else { panic!("{mark:?}") };
+            result
+        };
+        let tags = std::iter::once("slow".to_owned()).collect();
+        let mark = Mark { tags, note: Some("zebra crossing".to_owned()), marked: true };
+        write(&mark).unwrap();
+        assert_eq!(services.workbench.marks().unwrap().get(&id, None), Some(&mark));
+        for query in ["tag:slow", "is:marked", "zebra"] {
+            assert_eq!(found(&services, query).unwrap(), [SessionKey::Example(id.clone())], "{query}");
+        }
+        write(&Mark::default()).unwrap();
+        assert!(found(&services, "tag:slow").unwrap().is_empty());
+        let bad = Mark { tags: std::iter::once("no tag, this".to_owned()).collect(), ..Mark::default() };
+        assert!(write(&bad).unwrap_err().message.contains("is no tag"));
+    }
+
+    #[test]
+    fn a_wrong_query_names_its_place_and_what_is_nearest() {
+        let dir = tempfile::tempdir().unwrap();
+        let (services, _) = services(dir.path());
+        let Err(SearchError::Query(error)) = found(&services, "lamp modle:x") else { panic!("it is wrong") };
+        assert_eq!((error.span.0, error.near.as_deref().map(|near| near.starts_with("mode"))), (5, Some(true)));
+    }
+
+    #[test]
+    fn the_texts_at_the_points_of_a_fork_can_be_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let (services, id) = services(dir.path());
+        let key = SessionKey::Example(id);
+        let Response::ForkPoints(_, points) = execute(&services, Request::ForkPoints(key.clone())) else {
+            panic!("no points")
+        };
+        let points = points.unwrap();
+        assert!(!points.turns.is_empty() && points.turns.iter().all(|turn| turn.stages.contains(&Stage::Request)));
+        for name in ["prompt", "signature", "context"] {
+            let at = format!("{}:request", points.turns[0].address);
+            let target = EditTarget { key: key.clone(), at, name: name.to_owned() };
+            let Response::CurrentText(_, text) = execute(&services, Request::CurrentText(target)) else {
+                panic!("{name}")
+            };
+            assert!(!text.unwrap().text.unwrap().is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_export_asks_before_it_replaces_and_a_case_goes_into_the_agent_file() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let _inside = runtime.enter();
+        let dir = tempfile::tempdir().unwrap();
+        let (services, id) = services(dir.path());
+        let key = SessionKey::Example(id);
+        let export = |spec: &ExportSpec| {
+            let Response::Exported(result) = execute(&services, Request::Export(key.clone(), spec.clone())) else {
+                panic!("{spec:?}")
+            };
+            result
+        };
+        let secrets = Secrets::Refused;
+        for name in ["md", "html", "json", "atif", "otlp", "svg"] {
+            let path = dir.path().join(format!("export.{name}"));
+            let format = Format::from_name(name).unwrap();
+            let spec = ExportSpec { format, rules: vec!["secrets".to_owned()], path, replace: false, secrets };
+            export(&spec).unwrap();
+            let first = fs::read_to_string(&spec.path).unwrap();
+            assert!(!first.is_empty());
+            assert_eq!(export(&spec), Err(ExportError::Exists(spec.path.clone())), "{name}");
+            export(&ExportSpec { replace: true, ..spec.clone() }).unwrap();
+            assert_eq!(fs::read_to_string(&spec.path).unwrap(), first, "{name}");
+        }
+        let (format, rules, path) = (Format::Bundle, Vec::new(), dir.path().join("bug"));
+        let spec = ExportSpec { format, rules, path, replace: false, secrets };
+        assert_eq!(export(&spec).unwrap().places, 0);
+        assert!(dir.path().join("bug/agent.toml").is_file());
+        let again = export(&ExportSpec { replace: true, ..spec });
+        assert!(matches!(&again, Err(error) if error.to_string().contains("is there already")), "{again:?}");
+        let file = dir.path().join("mine.toml");
+        let spec = CaseSpec { run: None, name: Some("first".to_owned()), file: Some(file.clone()), cassette: true };
+        let Response::CaseMade(made) = execute(&services, Request::MakeCase(key, spec)) else { panic!("no case") };
+        assert_eq!(made.unwrap().name, "first");
+        assert!(fs::read_to_string(&file).unwrap().contains("cassettes/first.jsonl"));
+        assert!(dir.path().join("cassettes/first.jsonl").exists());
     }
 }

@@ -1,6 +1,6 @@
 //! The loop: one `select!` over input, runs, answers of background work and time; all queues are drained, then one frame.
 //!
-//! In: a backend and a stage. Out: how the program ends. Nothing is drawn unless the model is dirty, and never more than
+//! In: services and a stage. Out: how the program ends. Nothing is drawn unless the model is dirty, and never more than
 //! sixty times a second. Everything slow runs on a blocking thread.
 
 use std::io;
@@ -12,16 +12,20 @@ use futures::future::select_all;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::backend::{Backend, Bodies, Run, Trial};
 use super::checks::Checks;
-use super::compare::backend::{MatrixRun, MatrixTold, Told};
+use super::compare::CompareResponse;
 use super::effects;
 use super::limiter::{Limiter, News};
 use super::message::{Effect, Msg, Slot};
 use super::model::Model;
+use super::services::Services;
 use super::stage::{Input, Stage};
 use super::{start, update};
 use crate::agent::DraftTexts;
+use crate::event::Address;
+use crate::workbench::inspect::LazyBench;
+use crate::workbench::matrix::{MatrixRun, MatrixUpdate};
+use crate::workbench::{RunHandle, RunUpdate, TurnReader};
 
 /// How long a run may take to write its end when the program leaves.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -80,16 +84,17 @@ impl Clock {
 
 /// What the loop holds besides the model.
 pub struct Driver {
-    pub(super) backend: Arc<dyn Backend>,
-    pub(super) runs: [Option<Arc<dyn Run>>; Slot::ALL.len()],
-    pub(super) matrix: Option<Arc<dyn MatrixRun>>,
-    pub(super) bodies: Option<Arc<dyn Bodies>>,
-    /// What is tried on the inspected turn.
-    pub(super) trial: Option<(crate::event::Address, Arc<dyn Trial>)>,
+    pub(super) services: Arc<Services>,
+    pub(super) runs: [Option<Arc<RunHandle>>; Slot::ALL.len()],
+    pub(super) matrix: Option<Arc<MatrixRun>>,
+    /// Reads the turns of the opened session.
+    pub(super) turns: Option<Arc<TurnReader>>,
+    /// The bench of the inspected turn.
+    pub(super) bench: Option<(Address, Arc<LazyBench>)>,
     pub(super) done: mpsc::UnboundedSender<Done>,
     answers: mpsc::UnboundedReceiver<Done>,
     /// Turns that are being read.
-    pub(super) reading: Vec<crate::event::Address>,
+    pub(super) reading: Vec<Address>,
     /// The check of the texts that is under way, and the texts of the next with their version.
     pub(super) checks: Checks<(u64, DraftTexts)>,
     /// Is a listing of the sessions under way?
@@ -104,8 +109,19 @@ pub struct Driver {
     limiter: Limiter,
     /// Something was typed since the last frame.
     typed: bool,
+    /// What it has done so far.
+    pub counts: Counts,
+}
+
+/// What the loop has done so far: measurements and tests read it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counts {
     /// Frames drawn.
     pub frames: u64,
+    /// Checks of texts begun.
+    pub checks: u64,
+    /// Listings of the sessions begun.
+    pub listings: u64,
 }
 
 /// Is a listing of the sessions under way?
@@ -123,28 +139,43 @@ pub(super) enum Listing {
 pub(super) enum Done {
     /// A message for the model.
     Msg(Msg),
-    /// A run was started.
-    Run(Slot, Arc<dyn Run>, Msg),
-    /// Runs were started side by side.
-    Runs(Vec<(Slot, Arc<dyn Run>)>, Msg),
-    /// A matrix was begun.
-    Matrix(Arc<dyn MatrixRun>, Msg),
+    /// Runs were started.
+    Runs(Vec<(Slot, Arc<RunHandle>)>, Msg),
+    /// A matrix was started.
+    Matrix(Arc<MatrixRun>, Msg),
     /// A session was opened.
-    Bodies(Arc<dyn Bodies>, Msg),
+    Session(Arc<TurnReader>, Msg),
     /// A turn was taken apart.
-    Trial(crate::event::Address, Arc<dyn Trial>, Msg),
+    Turn(Address, Arc<LazyBench>, Msg),
+}
+
+impl Done {
+    /// The start of a run and the message with its session, or why it was refused.
+    pub(super) fn started<E>(
+        slot: Slot,
+        started: Result<RunHandle, E>,
+        msg: impl FnOnce(Result<Option<String>, E>) -> Msg,
+    ) -> Self {
+        match started {
+            Ok(run) => {
+                let msg = msg(Ok(run.session()));
+                Self::Runs(vec![(slot, Arc::new(run))], msg)
+            }
+            Err(error) => Self::Msg(msg(Err(error))),
+        }
+    }
 }
 
 impl Driver {
-    /// A loop over a backend.
-    pub fn new(backend: Arc<dyn Backend>, clock: Clock) -> Self {
+    /// A loop over these services.
+    pub fn new(services: Arc<Services>, clock: Clock) -> Self {
         let (done, answers) = mpsc::unbounded_channel();
         Self {
-            backend,
+            services,
             runs: [const { None }; Slot::ALL.len()],
             matrix: None,
-            bodies: None,
-            trial: None,
+            turns: None,
+            bench: None,
             done,
             answers,
             reading: Vec::new(),
@@ -156,7 +187,15 @@ impl Driver {
             clock,
             limiter: Limiter::default(),
             typed: false,
-            frames: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Follows a run that was started elsewhere. The model learns of it by [`Msg::Started`].
+    pub fn follow(&mut self, slot: Slot, run: Arc<RunHandle>) {
+        tracing::debug!(?slot, session = run.session(), "follows a run");
+        if let Some(before) = self.runs[slot as usize].replace(run) {
+            before.give_way();
         }
     }
 
@@ -229,8 +268,8 @@ impl Driver {
         for slot in Slot::ALL {
             let told = self.runs[slot as usize].as_ref().map(|run| run.drain()).unwrap_or_default();
             if !told.is_empty() {
-                let over = told.iter().any(|told| matches!(told, super::backend::Happening::Ended(_)));
-                self.tell(model, stage, Msg::Happened(slot, told)).await?;
+                let over = told.iter().any(|update| matches!(update, RunUpdate::Ended(_)));
+                self.tell(model, stage, Msg::RunUpdates(slot, told)).await?;
                 if over {
                     self.runs[slot as usize] = None;
                 }
@@ -238,8 +277,8 @@ impl Driver {
         }
         let told = self.matrix.as_ref().map(|matrix| matrix.drain()).unwrap_or_default();
         if !told.is_empty() {
-            let over = told.iter().any(|told| matches!(told, MatrixTold::Ended(_)));
-            self.tell(model, stage, Msg::Comparing(Told::Matrix(told))).await?;
+            let over = told.iter().any(|update| matches!(update, MatrixUpdate::Ended(_)));
+            self.tell(model, stage, Msg::Compare(CompareResponse::Matrix(told))).await?;
             if over {
                 self.matrix = None;
             }
@@ -258,7 +297,7 @@ impl Driver {
         stage.draw(model)?;
         model.dirty = false;
         self.typed = false;
-        self.frames += 1;
+        self.counts.frames += 1;
         self.limiter.drawn(Instant::now());
         effects::read_what_is_seen(self, model);
         Ok(())
@@ -296,15 +335,9 @@ impl Driver {
         self.working = self.working.saturating_sub(1);
         let msg = match done {
             Done::Msg(msg) => msg,
-            Done::Run(slot, run, msg) => {
-                if let Some(before) = self.runs[slot as usize].replace(run) {
-                    before.give_way();
-                }
-                msg
-            }
             Done::Runs(runs, msg) => {
                 for (slot, run) in runs {
-                    self.runs[slot as usize] = Some(run);
+                    self.follow(slot, run);
                 }
                 msg
             }
@@ -312,21 +345,21 @@ impl Driver {
                 self.matrix = Some(matrix);
                 msg
             }
-            Done::Bodies(bodies, msg) => {
-                self.bodies = Some(bodies);
+            Done::Session(turns, msg) => {
+                self.turns = Some(turns);
                 self.reading.clear();
                 msg
             }
-            Done::Trial(turn, trial, msg) => {
-                self.trial = Some((turn, trial));
+            Done::Turn(turn, bench, msg) => {
+                self.bench = Some((turn, bench));
                 msg
             }
         };
         match &msg {
             Msg::TurnRead(_, turn, _) => self.reading.retain(|reading| reading != turn),
             Msg::Checked(..) => effects::checked(self),
-            // A list from before the question would say that the session which is waited for is not there.
-            Msg::Listed(_) if effects::listed(self) && model.sessions.awaited.is_some() => return Ok(()),
+            // A list from before the request may lack the session that is waited for.
+            Msg::Listed(..) if effects::listed(self) && model.sessions.awaited.is_some() => return Ok(()),
             _ => {}
         }
         self.tell(model, stage, msg).await
@@ -344,7 +377,7 @@ impl Driver {
     async fn last_words(&mut self, model: &mut Model) {
         let until = Instant::now() + LAST_WORDS;
         while let Some(matrix) = self.matrix.clone() {
-            let over = matrix.drain().iter().any(|told| matches!(told, MatrixTold::Ended(_)));
+            let over = matrix.drain().iter().any(|update| matches!(update, MatrixUpdate::Ended(_)));
             if over || tokio::time::timeout_at(until, matrix.changed()).await.is_err() {
                 self.matrix = None;
             }
@@ -352,11 +385,11 @@ impl Driver {
         for slot in Slot::ALL {
             while let Some(run) = self.runs[slot as usize].clone() {
                 let told = run.drain();
-                if told.iter().any(|told| matches!(told, super::backend::Happening::Ended(_))) {
+                if told.iter().any(|update| matches!(update, RunUpdate::Ended(_))) {
                     self.runs[slot as usize] = None;
                 }
                 // Their effects would only read lists that nobody sees any more.
-                drop(update(model, Msg::Happened(slot, told)));
+                drop(update(model, Msg::RunUpdates(slot, told)));
                 if self.runs[slot as usize].is_some() && tokio::time::timeout_at(until, run.changed()).await.is_err() {
                     break;
                 }
@@ -366,7 +399,7 @@ impl Driver {
 }
 
 /// Resolves when one of the runs has something to tell.
-async fn changed(runs: &[Option<Arc<dyn Run>>]) {
+async fn changed(runs: &[Option<Arc<RunHandle>>]) {
     let open: Vec<_> = runs.iter().flatten().map(|run| run.changed()).collect();
     if open.is_empty() {
         return std::future::pending().await;
@@ -374,7 +407,7 @@ async fn changed(runs: &[Option<Arc<dyn Run>>]) {
     select_all(open).await;
 }
 
-async fn matrix_changed(matrix: Option<&Arc<dyn MatrixRun>>) {
+async fn matrix_changed(matrix: Option<&Arc<MatrixRun>>) {
     match matrix {
         Some(matrix) => matrix.changed().await,
         None => std::future::pending().await,
@@ -385,5 +418,40 @@ async fn until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::agent::Agent;
+    use crate::config::{Config, Folders};
+    use crate::session::Marks;
+    use crate::tui::actions::Action;
+    use crate::tui::scenes::Easel;
+    use crate::tui::sessions::SessionAction;
+    use crate::workbench::Workbench;
+
+    fn driver(dir: &Path) -> (Driver, Model) {
+        let workbench = Workbench::new(Config::built_in().unwrap(), Folders::at(dir.to_owned(), dir, None));
+        let services = Arc::new(Services::new(workbench, &Agent::default(), None));
+        let model = Model::new(services.opened(), (80, 24), 0);
+        (Driver::new(services, Clock::standing_at(0)), model)
+    }
+
+    #[tokio::test]
+    async fn a_list_from_before_the_request_does_not_answer_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut driver, mut model) = driver(dir.path());
+        model.sessions.awaited = Some(Action::Session(SessionAction::Fork));
+        driver.listing = Listing::RunsAgain;
+        let listed = || Done::Msg(Msg::Listed(Vec::new(), Marks::default()));
+        driver.finish(&mut model, &mut Easel, listed()).await.unwrap();
+        assert_eq!((&model.sessions.all, model.sessions.awaited.is_some()), (&None, true), "it is dropped");
+        assert_eq!((driver.listing, driver.counts.listings), (Listing::Runs, 1), "another listing follows");
+        driver.finish(&mut model, &mut Easel, listed()).await.unwrap();
+        assert_eq!((model.sessions.all.is_some(), model.sessions.awaited), (true, None));
     }
 }

@@ -1,106 +1,102 @@
-//! Effects become calls of the backend, on blocking threads, and of the stage.
+//! Executes effects: requests go to the workbench on blocking threads, the rest to runs and the stage.
 
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::archive::{self, Answer, Archive, Ask, Told};
-use super::backend::{Overwrite, Run, SaveError, SessionKey, Trial};
 use super::drive::{Done, Driver, Listing};
-use super::message::{Effect, Msg, Slot, TurnBody};
+use super::inspector::Subject;
+use super::message::{Effect, Msg, Slot};
 use super::model::{Model, Tone};
+use super::services::Services;
 use super::stage::Stage;
 use super::transcript::Transcript;
-use super::update;
-use crate::agent::{Diagnostic, DraftTexts, Mode};
-use crate::event::ErrorRecord;
-use crate::workbench::{RequestPart, held_against};
+use super::{recovery, update};
+use crate::agent::{DraftTexts, Mode};
+use crate::event::{Address, ErrorRecord};
+use crate::workbench::inspect::LazyBench;
+use crate::workbench::{RequestPart, RunHandle, SaveError, SessionKey, held_against};
 
-/// Does what `update` asked for.
+/// Executes an effect of `update`.
 pub(super) async fn perform(
     driver: &mut Driver,
     model: &mut Model,
     stage: &mut dyn Stage,
     effect: Effect,
 ) -> io::Result<()> {
-    let backend = driver.backend.clone();
+    let run = |slot: Slot| driver.runs[slot as usize].clone();
     match effect {
         Effect::Check(version, texts) => {
             driver.checks.ask((version, texts), Instant::now());
             check(driver);
         }
-        Effect::Hold(mode, texts, sent) => hold(driver, mode, *texts, sent),
-        Effect::Start(texts) => start(driver, move || backend.start(&texts)),
-        Effect::StartPipeline(pipeline) => start(driver, move || backend.start_pipeline(&pipeline)),
-        Effect::Replay(key, policy) => {
-            let handle = tokio::runtime::Handle::current();
-            work(driver, move || {
-                let _inside = handle.enter();
-                match backend.replay(&key, policy) {
-                    Ok(run) => Done::Run(Slot::Viewer, run, Msg::ReplayStarted(Ok(()))),
-                    Err(error) => Done::Msg(Msg::ReplayStarted(Err(error))),
-                }
-            });
+        Effect::ComparePreview(mode, texts, sent) => {
+            work(driver, move |services| Done::Msg(compare_preview(services, mode, &texts, &sent)));
         }
-        Effect::Ask(ask) => ask_archive(driver, ask),
-        Effect::Cancel(slot) => driver.runs[slot as usize].iter().for_each(|run| run.cancel()),
-        Effect::Answer(question, text) => {
-            driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.answer(&question, text.clone()));
+        Effect::Start(texts) => {
+            work(driver, move |services| Done::started(Slot::Workbench, services.start(&texts), Msg::Started));
         }
-        Effect::Intercept(gate, closed) => backend.intercept(gate, closed),
-        Effect::StopAt(breakpoints) => backend.stop_at(breakpoints),
-        Effect::Place(dir) => driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.save_to(dir.clone())),
-        Effect::PutDown => driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.put_down()),
-        Effect::Resume(key) => go_on(driver, key),
-        Effect::List => list(driver),
-        Effect::Open(key) => work(driver, move || match backend.open(&key) {
-            Ok(session) => Done::Bodies(session.bodies.clone(), Msg::Opened(Ok(session))),
-            Err(error) => Done::Msg(Msg::Opened(Err(error))),
+        Effect::StartPipeline(pipeline) => work(driver, move |services| {
+            Done::started(Slot::Workbench, services.start_pipeline(*pipeline), Msg::Started)
         }),
-        Effect::Comparing(ask) => super::compare::perform::perform(driver, ask),
+        Effect::Resume(key) => {
+            work(driver, move |services| Done::started(Slot::Workbench, services.resume(&key), Msg::SessionResumed));
+        }
+        Effect::Replay(key, policy) => work(driver, move |services| {
+            let session = services.workbench.open_found(&key).map_err(|error| error.0);
+            let replay = session.and_then(|session| RunHandle::of_replay(&session, policy));
+            Done::started(Slot::Viewer, replay, |result| Msg::ReplayStarted(result.map(|_| ())))
+        }),
+        Effect::Archive(request) => work(driver, move |services| request.execute(services)),
+        Effect::Compare(request) => work(driver, move |services| request.execute(services)),
+        Effect::Cancel(slot) => run(slot).iter().for_each(|run| run.cancel()),
+        Effect::Answer(question, text) => {
+            if let Some(run) = run(Slot::Workbench) {
+                run.answer(&question, text);
+            }
+        }
+        Effect::SaveSession(slot, dir) => run(slot).iter().for_each(|run| run.save_to(dir.clone())),
+        Effect::SuspendRun(slot) => run(slot).iter().for_each(|run| run.suspend()),
+        Effect::StopMatrix => driver.matrix.iter().for_each(|matrix| matrix.stop()),
+        Effect::Intercept(gate, closed) => driver.services.intercept.set(gate, closed),
+        Effect::StopAt(breakpoints) => driver.services.intercept.stop_at(breakpoints),
+        Effect::List => list(driver),
+        Effect::Open(key) => work(driver, move |services| match services.workbench.open(&key) {
+            Ok(session) => Done::Session(session.turns.clone(), Msg::Opened(Ok(session))),
+            Err(error) => Done::Msg(Msg::Opened(Err(error.into()))),
+        }),
         Effect::ReadTurns(session, turns) => read_turns(driver, &session, turns),
         Effect::FindUnread(session, needle, turns) => find_unread(driver, session, needle, turns),
-        Effect::Inspect(subject, turn) => {
-            let handle = tokio::runtime::Handle::current();
-            work(driver, move || {
-                let _inside = handle.enter();
-                match backend.inspect(&subject, &turn) {
-                    Ok((found, trial)) => {
-                        Done::Trial(turn.clone(), trial, Msg::Inspected(subject, turn, Ok(Box::new(found))))
-                    }
-                    Err(error) => Done::Msg(Msg::Inspected(subject, turn, Err(error))),
-                }
-            });
-        }
+        Effect::Inspect(subject, turn) => work(driver, move |services| inspect(services, subject, turn)),
         Effect::Probe(turn, at) => {
-            let trial = trial(driver, &turn);
-            work(driver, move || Done::Msg(Msg::Probed(turn, at, trial.and_then(|trial| trial.probe(at)))));
+            let bench = bench(driver, &turn);
+            work(driver, move |_| Done::Msg(Msg::Probed(turn, at, bench.and_then(|bench| bench.probe(at)))));
         }
         Effect::Evaluate(turn, input) => {
-            let trial = trial(driver, &turn);
-            work_in_turn(driver, move || Done::Msg(Msg::Evaluated(turn, trial.and_then(|trial| trial.say(&input)))));
+            let bench = bench(driver, &turn);
+            work_in_turn(driver, move |_| Msg::Evaluated(turn, bench.and_then(|bench| bench.evaluate(&input))));
         }
-        Effect::Save { path, texts, known, overwrite } => work(driver, move || {
-            let result = save(&*backend, &path, &texts, known.as_ref(), overwrite);
-            Done::Msg(Msg::Saved(path, texts, result))
+        Effect::Save { path, texts, known, overwrite } => work(driver, move |services| {
+            let agent = Services::agent(&texts).map_err(unsaveable);
+            let saved =
+                agent.and_then(|agent| services.files.save(Path::new(&path), &agent, known.as_ref(), overwrite));
+            Done::Msg(Msg::Saved(path, texts, saved))
         }),
-        Effect::Keep(recovery) => work_in_turn(driver, move || Done::Msg(Msg::Kept(backend.keep(&recovery)))),
-        Effect::Forget => work_in_turn(driver, move || {
-            backend.forget();
-            Done::Msg(Msg::Kept(Ok(())))
+        Effect::Keep(recovery) => work_in_turn(driver, move |services| Msg::Kept(services.recovery().keep(&recovery))),
+        Effect::Forget => work_in_turn(driver, move |services| {
+            services.recovery().forget();
+            Msg::Kept(Ok(()))
         }),
-        Effect::Drop(id) => work_in_turn(driver, move || {
-            backend.drop_recovery(&id);
-            Done::Msg(Msg::Kept(Ok(())))
+        Effect::Drop(id) => work_in_turn(driver, move |services| {
+            services.recovery().remove(&id);
+            Msg::Kept(Ok(()))
         }),
-        Effect::TakeOver(recovery, id) => work_in_turn(driver, move || {
-            let kept = backend.keep(&recovery);
-            if kept.is_ok() {
-                backend.drop_recovery(&id);
-            }
-            Done::Msg(Msg::Kept(kept))
+        Effect::TakeOver(recovery, id) => work_in_turn(driver, move |services| {
+            let mut files = services.recovery();
+            Msg::Kept(files.keep(&recovery).inspect(|()| files.remove(&id)))
         }),
         Effect::Edit(place, text) => {
             let result = stage.edit(place, &text).await;
@@ -109,11 +105,13 @@ pub(super) async fn perform(
                 Box::pin(perform(driver, model, stage, effect)).await?;
             }
         }
-        Effect::TourSeen => work_in_turn(driver, move || Done::Msg(Msg::TourNoted(backend.tour_seen()))),
+        Effect::TourSeen => work_in_turn(driver, move |services| {
+            Msg::TourNoted(recovery::mark_tour_seen(&services.workbench.folders.state_dir))
+        }),
         Effect::Clip(text) => {
             stage.clip(&text)?;
             if let Some(copy) = stage.local_clipboard() {
-                work(driver, move || Done::Msg(Msg::Clipped(copy(&text))));
+                work(driver, move |_| Done::Msg(Msg::Clipped(copy(&text))));
             }
         }
         Effect::Suspend => suspend(model, stage).await,
@@ -125,28 +123,48 @@ pub(super) async fn perform(
 /// Checks the texts that wait for it, when a check is due.
 pub(super) fn check(driver: &mut Driver) {
     let Some((version, texts)) = driver.checks.begin(Instant::now()) else { return };
-    let backend = driver.backend.clone();
-    work(driver, move || {
-        let (findings, preview) = (backend.diagnose(&texts), backend.preview(&texts));
-        Done::Msg(Msg::Checked(version, findings, Box::new(preview)))
+    driver.counts.checks += 1;
+    work(driver, move |services| {
+        let (findings, summary) = services.check(&texts);
+        Done::Msg(Msg::Checked(version, findings, Box::new(summary)))
     });
 }
 
-/// A check has ended: the texts that came meanwhile are next.
+/// A check has ended: the texts that were typed meanwhile are next.
 pub(super) fn checked(driver: &mut Driver) {
     driver.checks.ended(Instant::now());
     check(driver);
 }
 
-/// Makes what would be sent in another mode, and holds what would be sent against it.
-fn hold(driver: &mut Driver, mode: Mode, texts: DraftTexts, sent: Vec<RequestPart>) {
-    let backend = driver.backend.clone();
-    work(driver, move || {
-        let other = backend.preview(&texts).sent;
-        let told = || backend.diagnose(&texts).into_iter().map(|found| found.message).collect::<Vec<_>>().join("\n");
-        let held = if other.is_empty() { Err(told()) } else { Ok(held_against(&sent, &other)) };
-        Done::Msg(Msg::Held(mode, held))
-    });
+/// Compares what would be sent with what the texts of another mode would send.
+fn compare_preview(services: &Services, mode: Mode, texts: &DraftTexts, sent: &[RequestPart]) -> Msg {
+    let (findings, other) = services.check(texts);
+    let messages = || findings.iter().map(|found| found.message.as_str()).collect::<Vec<_>>().join("\n");
+    Msg::PreviewCompared(
+        mode,
+        if other.sent.is_empty() { Err(messages()) } else { Ok(held_against(sent, &other.sent)) },
+    )
+}
+
+fn inspect(services: &Services, subject: Subject, turn: Address) -> Done {
+    let session = match &subject {
+        Subject::Saved(key) => services.workbench.open_found(key),
+        Subject::Named(name) => services.workbench.open_session(name),
+    };
+    let inspected = session.and_then(|session| Ok((services.workbench.inspect(&session, &turn)?, session)));
+    match inspected {
+        Ok((inspection, session)) => {
+            let bench = Arc::new(LazyBench::new(session, turn.clone()));
+            Done::Turn(turn.clone(), bench, Msg::Inspected(subject, turn, Ok(Box::new(inspection))))
+        }
+        Err(error) => Done::Msg(Msg::Inspected(subject, turn, Err(error.into()))),
+    }
+}
+
+/// Texts that are not an agent are not saved; they stay as a kept draft.
+fn unsaveable(error: ErrorRecord) -> SaveError {
+    let hint = "correct it, then save again; until then the edits are kept as a draft".to_owned();
+    SaveError::Failed(ErrorRecord { hint: Some(hint), ..error })
 }
 
 /// Lists the sessions, one listing at a time, so that an older list never takes the place of a newer one.
@@ -156,11 +174,14 @@ fn list(driver: &mut Driver) {
         return;
     }
     driver.listing = Listing::Runs;
-    let backend = driver.backend.clone();
-    work(driver, move || Done::Msg(Msg::Listed(backend.sessions())));
+    driver.counts.listings += 1;
+    // Marks that cannot be read hide nothing else; a search and every change of them report why.
+    work(driver, move |services| {
+        Done::Msg(Msg::Listed(services.workbench.sessions(), services.workbench.marks().unwrap_or_default()))
+    });
 }
 
-/// A listing has ended: what was asked for meanwhile may have changed since it began. Does another one follow?
+/// A listing has ended: another one follows when it was asked for meanwhile. Does one?
 pub(super) fn listed(driver: &mut Driver) -> bool {
     let follows = std::mem::replace(&mut driver.listing, Listing::Idle) == Listing::RunsAgain;
     if follows {
@@ -169,70 +190,10 @@ pub(super) fn listed(driver: &mut Driver) -> bool {
     follows
 }
 
-/// Goes on with a run that waits or broke off.
-fn go_on(driver: &mut Driver, key: SessionKey) {
-    let (handle, backend) = (tokio::runtime::Handle::current(), driver.backend.clone());
-    work(driver, move || {
-        let _inside = handle.enter();
-        match backend.resume(&key) {
-            Ok(run) => {
-                let session = run.session();
-                Done::Run(Slot::Workbench, run, Msg::WentOn(Ok(session)))
-            }
-            Err(error) => Done::Msg(Msg::WentOn(Err(error))),
-        }
-    });
-}
-
-/// Starts the workbench's run on a blocking thread.
-fn start(driver: &mut Driver, begin: impl FnOnce() -> Started + Send + 'static) {
-    let handle = tokio::runtime::Handle::current();
-    work(driver, move || {
-        let _inside = handle.enter();
-        match begin() {
-            Ok(run) => {
-                let session = run.session();
-                Done::Run(Slot::Workbench, run, Msg::Started(Ok(session)))
-            }
-            Err(findings) => Done::Msg(Msg::Started(Err(findings))),
-        }
-    });
-}
-
-/// What is tried on this turn.
-fn trial(driver: &Driver, turn: &crate::event::Address) -> Result<Arc<dyn Trial>, String> {
-    let known = driver.trial.as_ref().filter(|(known, _)| known == turn);
-    known.map(|(_, trial)| trial.clone()).ok_or_else(|| "the turn is still being read".to_owned())
-}
-
-/// Asks something about saved sessions on a blocking thread. What starts a run becomes the workbench's run.
-fn ask_archive(driver: &mut Driver, ask: Ask) {
-    let backend = driver.backend.clone();
-    let handle = tokio::runtime::Handle::current();
-    work(driver, move || {
-        let _inside = handle.enter();
-        let archive: &dyn Archive = &*backend;
-        match archive::answer(archive, ask) {
-            Answer::Run(run) => {
-                let session = run.session();
-                Done::Run(Slot::Workbench, run, Msg::Told(Told::Began(Ok(session))))
-            }
-            Answer::Told(told) => Done::Msg(Msg::Told(told)),
-        }
-    });
-}
-
-/// A run, or why it is refused.
-type Started = Result<Arc<dyn Run>, Vec<Diagnostic>>;
-
-fn save(
-    backend: &dyn super::backend::Backend,
-    path: &str,
-    texts: &DraftTexts,
-    known: Option<&super::backend::AgentFile>,
-    overwrite: Overwrite,
-) -> Result<super::backend::AgentFile, SaveError> {
-    backend.save(Path::new(path), texts, known, overwrite)
+/// The bench of this turn.
+fn bench(driver: &Driver, turn: &Address) -> Result<Arc<LazyBench>, String> {
+    let known = driver.bench.as_ref().filter(|(known, _)| known == turn);
+    known.map(|(_, bench)| bench.clone()).ok_or_else(|| "the turn is still being read".to_owned())
 }
 
 /// Gives the terminal to the shell and takes it back.
@@ -243,59 +204,52 @@ pub(super) async fn suspend(model: &mut Model, stage: &mut dyn Stage) {
     model.dirty = true;
 }
 
-/// Runs something slow on a blocking thread.
-pub(super) fn work(driver: &mut Driver, job: impl FnOnce() -> Done + Send + 'static) {
+/// Runs a job on a blocking thread, inside of the runtime.
+fn work(driver: &mut Driver, job: impl FnOnce(&Services) -> Done + Send + 'static) {
     driver.working += 1;
-    let done = driver.done.clone();
+    let (done, services) = (driver.done.clone(), driver.services.clone());
     tokio::task::spawn_blocking(move || {
-        let result = job();
-        if done.send(result).is_err() {
+        if done.send(job(&services)).is_err() {
             tracing::debug!("background work ended after the interface");
         }
     });
 }
 
-/// The same after all work in turn that was asked for before: what is kept last must stay, what is forgotten last must go.
-fn work_in_turn(driver: &mut Driver, job: impl FnOnce() -> Done + Send + 'static) {
+/// The same after all earlier jobs in turn: what is kept last must stay, what is forgotten last must go.
+fn work_in_turn(driver: &mut Driver, job: impl FnOnce(&Services) -> Msg + Send + 'static) {
     driver.working += 1;
-    let done = driver.done.clone();
+    let (done, services) = (driver.done.clone(), driver.services.clone());
     let before = driver.in_turn.take();
     driver.in_turn = Some(tokio::spawn(async move {
         if let Some(before) = before
             && let Err(error) = before.await
         {
-            tracing::error!(%error, "a piece of background work failed");
+            tracing::error!(%error, "a background job failed");
         }
-        match tokio::task::spawn_blocking(job).await.map(|result| done.send(result).is_ok()) {
+        let msg = tokio::task::spawn_blocking(move || job(&services)).await;
+        match msg.map(|msg| done.send(Done::Msg(msg)).is_ok()) {
             Ok(true) => {}
             Ok(false) => tracing::debug!("background work ended after the interface"),
-            Err(error) => tracing::error!(%error, "a piece of background work failed"),
+            Err(error) => tracing::error!(%error, "a background job failed"),
         }
     }));
 }
 
-/// Asks for kept texts of earlier starts.
+/// Looks for kept texts of earlier starts.
 pub(super) fn look_for_recoveries(driver: &mut Driver) {
-    let backend = driver.backend.clone();
-    work(driver, move || Done::Msg(Msg::Recoveries(backend.recoveries())));
+    work(driver, |services| Done::Msg(Msg::Recoveries(services.recovery().find())));
 }
 
 /// Looks for a text in turns that were not read, until another search begins.
-fn find_unread(
-    driver: &mut Driver,
-    session: SessionKey,
-    needle: String,
-    turns: Vec<(crate::event::Address, std::ops::Range<usize>)>,
-) {
-    let Some(bodies) = driver.bodies.clone() else { return };
+fn find_unread(driver: &mut Driver, session: SessionKey, needle: String, turns: Vec<(Address, Range<usize>)>) {
+    let Some(reader) = driver.turns.clone() else { return };
     let current = Arc::new(());
     let still = Arc::downgrade(&current);
-    // The search before ends when nobody holds it any more.
+    // The previous search ends when its token is dropped.
     driver.search = Some(current);
-    work(driver, move || {
-        let holds = |(turn, places): &(crate::event::Address, std::ops::Range<usize>)| {
-            let events = bodies.events(places.clone()).unwrap_or_default();
-            Transcript::turn_holds(turn, &events, &needle)
+    work(driver, move |_| {
+        let holds = |(turn, places): &(Address, Range<usize>)| {
+            Transcript::turn_holds(turn, &reader.events(places.clone()), &needle)
         };
         let searched = turns.iter().take_while(|_| still.strong_count() > 0);
         let found = searched.filter(|turn| holds(turn)).map(|(turn, _)| turn.clone()).collect();
@@ -314,32 +268,14 @@ pub(super) fn read_what_is_seen(driver: &mut Driver, model: &Model) {
     }
 }
 
-fn read_turns(driver: &mut Driver, session: &SessionKey, turns: Vec<(crate::event::Address, std::ops::Range<usize>)>) {
-    let Some(bodies) = driver.bodies.clone() else { return };
+fn read_turns(driver: &mut Driver, session: &SessionKey, turns: Vec<(Address, Range<usize>)>) {
+    let Some(reader) = driver.turns.clone() else { return };
     for (turn, places) in turns {
         driver.reading.push(turn.clone());
-        let (bodies, session) = (bodies.clone(), session.clone());
-        work(driver, move || {
-            let body = bodies.events(places).map(|events| TurnBody {
-                events,
-                request: request(&*bodies, &turn),
-                replaced: bodies.replaced(&turn),
-            });
+        let (reader, session) = (reader.clone(), session.clone());
+        work(driver, move |_| {
+            let body = reader.read(&turn, places);
             Done::Msg(Msg::TurnRead(session, turn, body))
         });
-    }
-}
-
-/// What was sent in a turn; a request that cannot be rebuilt leaves the card without it.
-fn request(
-    bodies: &dyn super::backend::Bodies,
-    turn: &crate::event::Address,
-) -> Option<Vec<super::backend::SentMessage>> {
-    match bodies.request(turn) {
-        Ok(messages) => Some(messages),
-        Err(ErrorRecord { message, .. }) => {
-            tracing::debug!(%turn, message, "a request could not be rebuilt");
-            None
-        }
     }
 }

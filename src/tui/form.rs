@@ -112,6 +112,11 @@ impl Field {
 }
 
 impl Form {
+    /// The field of a name, to be changed.
+    pub fn field_mut(&mut self, name: &str) -> Option<&mut Field> {
+        self.fields.iter_mut().find(|field| field.name == name)
+    }
+
     /// The contexts that its focused field has, the innermost first.
     pub fn contexts(&self) -> Vec<Context> {
         use Context as C;
@@ -173,7 +178,7 @@ impl Form {
     }
 
     /// The same without spaces around it; `None` when nothing is left.
-    pub fn said(&self, name: &str) -> Option<String> {
+    pub fn entered(&self, name: &str) -> Option<String> {
         let text = self.written(name).trim();
         (!text.is_empty()).then(|| text.to_owned())
     }

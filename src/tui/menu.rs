@@ -109,7 +109,14 @@ mod tests {
             .collect();
         assert_eq!(headings, ["An opened session", "Transcript", "Everywhere"]);
         let rows = |action| lines.iter().filter(|line| matches!(line, Line::Row(row) if row.action == action)).count();
-        assert_eq!((rows(Action::Replay), rows(Action::EditHere), rows(Action::StepUp)), (1, 1, 0));
+        assert_eq!(
+            (
+                rows(Action::Replay),
+                rows(Action::Session(crate::tui::sessions::SessionAction::EditHere)),
+                rows(Action::StepUp)
+            ),
+            (1, 1, 0)
+        );
     }
 
     #[test]

@@ -5,18 +5,20 @@ use std::path::PathBuf;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use super::archive::{Ask, Told};
-use super::backend::{
-    AgentFile, Happening, OpenSession, Overwrite, Policy, Preview, Recovery, SaveError, SentMessage, SessionKey,
-    SessionSummary,
-};
-use super::compare::backend as comparing;
+use super::archive::{ArchiveRequest, ArchiveResponse};
+use super::compare::{CompareRequest, CompareResponse};
 use super::inspector::Subject;
+use super::recovery::Recovery;
 use crate::agent::{Diagnostic, DraftTexts, Mode, Place};
-use crate::event::{Address, Envelope, ErrorRecord};
+use crate::event::{Address, ErrorRecord};
 use crate::port::{Breakpoint, Gate};
-use crate::workbench::inspect::{Inspection, Probe, Said};
-use crate::workbench::{Held, Pipeline, RequestPart};
+use crate::replay::Policy;
+use crate::session::{Marks, Summary};
+use crate::workbench::inspect::{BenchOutput, Inspection, Probe};
+use crate::workbench::{
+    AgentFile, DraftSummary, Held, OpenSession, Overwrite, Pipeline, RequestPart, RunUpdate, SaveError, SessionKey,
+    TurnBody,
+};
 
 /// Which of the runs on screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,18 +38,8 @@ impl Slot {
     pub const ALL: [Self; 4] = [Self::Workbench, Self::Viewer, Self::Left, Self::Right];
 }
 
-/// The body of a turn as read from a file.
-#[derive(Debug, Clone, Default)]
-pub struct TurnBody {
-    /// Its events.
-    pub events: Vec<Envelope>,
-    /// What was sent.
-    pub request: Option<Vec<SentMessage>>,
-    /// Values in short that its definitions replaced, by name.
-    pub replaced: Vec<(String, String)>,
-}
-
 /// Something happened.
+#[derive(Debug)]
 pub enum Msg {
     /// The time, Unix time in ms. Comes before every batch of messages and when a deadline has passed.
     Clock(i64),
@@ -60,21 +52,21 @@ pub enum Msg {
     /// The screen has another size.
     Resize(u16, u16),
     /// The texts were checked: version, findings, meaning.
-    Checked(u64, Vec<Diagnostic>, Box<Preview>),
-    /// What would be sent was held against what this mode would send; else why that mode would send nothing.
-    Held(Mode, Result<Vec<Held>, String>),
+    Checked(u64, Vec<Diagnostic>, Box<DraftSummary>),
+    /// The differences between what would be sent and what this mode would send; else why that mode would send nothing.
+    PreviewCompared(Mode, Result<Vec<Held>, String>),
     /// A run was started, or refused.
     Started(Result<Option<String>, Vec<Diagnostic>>),
-    /// A session that waited or broke off goes on, or does not.
-    WentOn(Result<Option<String>, ErrorRecord>),
+    /// A session that waited or broke off was resumed: its run, or why not.
+    SessionResumed(Result<Option<String>, ErrorRecord>),
     /// A replay was started, or could not be.
-    ReplayStarted(Result<(), ErrorRecord>),
-    /// What a run told.
-    Happened(Slot, Vec<Happening>),
-    /// The list of sessions was read.
-    Listed(Result<Vec<SessionSummary>, ErrorRecord>),
-    /// Something that the compare screen asked for was done.
-    Comparing(comparing::Told),
+    ReplayStarted(Result<(), String>),
+    /// Updates of a run.
+    RunUpdates(Slot, Vec<RunUpdate>),
+    /// The list of sessions was read: newest first, forks after their origin; and what is written on them.
+    Listed(Vec<Summary>, Marks),
+    /// The response to a request of the compare screen.
+    Compare(CompareResponse),
     /// A session was opened.
     Opened(Result<OpenSession, ErrorRecord>),
     /// The turn of a saved session was read.
@@ -86,7 +78,7 @@ pub enum Msg {
     /// The value of the form at a byte of a turn's program.
     Probed(Address, usize, Result<Option<Probe>, String>),
     /// What an input on the memory of a turn gave.
-    Evaluated(Address, Result<Said, String>),
+    Evaluated(Address, Result<BenchOutput, String>),
     /// The agent was saved, or not: the path that was asked for.
     Saved(String, DraftTexts, Result<AgentFile, SaveError>),
     /// Unsaved texts were kept, or could not be.
@@ -97,9 +89,9 @@ pub enum Msg {
     Recoveries(Vec<Recovery>),
     /// `$EDITOR` gave a text back.
     Edited(Place, Result<String, String>),
-    /// Something about saved sessions was answered.
-    Told(Told),
-    /// A copied text was handed to the clipboard of this machine, or not: which program did not take it.
+    /// The response to a request about saved sessions.
+    Archive(ArchiveResponse),
+    /// A copied text was handed to the clipboard of this machine, or not: which program failed.
     Clipped(Result<(), String>),
     /// The terminal was given back and taken again.
     Resumed,
@@ -110,8 +102,8 @@ pub enum Msg {
 pub enum Effect {
     /// Check the texts of this version; answers [`Msg::Checked`].
     Check(u64, DraftTexts),
-    /// Hold what would be sent against what the texts of this mode would send; answers [`Msg::Held`].
-    Hold(Mode, Box<DraftTexts>, Vec<RequestPart>),
+    /// Compare what would be sent with what the texts of this mode would send; answers [`Msg::PreviewCompared`].
+    ComparePreview(Mode, Box<DraftTexts>, Vec<RequestPart>),
     /// Start a run; answers [`Msg::Started`].
     Start(DraftTexts),
     /// Start a pipeline; answers [`Msg::Started`].
@@ -124,20 +116,22 @@ pub enum Effect {
     Intercept(Gate, bool),
     /// Stop runs at these breakpoints and no others.
     StopAt(Vec<Breakpoint>),
-    /// Leave a run that asks to wait for another time.
-    PutDown,
-    /// Go on with a session; answers [`Msg::WentOn`].
+    /// Suspend a run that asks the user: it waits in its session.
+    SuspendRun(Slot),
+    /// Resume a session; answers [`Msg::SessionResumed`].
     Resume(SessionKey),
     /// Read the list of sessions; answers [`Msg::Listed`].
     List,
-    /// Do something for the compare screen; answers [`Msg::Comparing`].
-    Comparing(comparing::Ask),
+    /// Execute a request of the compare screen; answers [`Msg::Compare`].
+    Compare(CompareRequest),
+    /// Stop the matrix that runs.
+    StopMatrix,
     /// Open a session; answers [`Msg::Opened`].
     Open(SessionKey),
     /// Replay a session; answers [`Msg::ReplayStarted`].
     Replay(SessionKey, Policy),
-    /// Ask something about saved sessions; answers [`Msg::Told`].
-    Ask(Ask),
+    /// Execute a request about saved sessions; answers [`Msg::Archive`].
+    Archive(ArchiveRequest),
     /// Read turns of the opened session; answers [`Msg::TurnRead`] for each.
     ReadTurns(SessionKey, Vec<(Address, Range<usize>)>),
     /// Look for a text in unread turns of the opened session; answers [`Msg::FoundUnread`]. A later search ends an earlier one.
@@ -159,8 +153,8 @@ pub enum Effect {
         /// What to do when there is another.
         overwrite: Overwrite,
     },
-    /// Say where the session of the workbench's run goes that could not be written; without a folder, to the one for such cases.
-    Place(Option<PathBuf>),
+    /// Save the session of a run that could not be written, in this folder or else in the spare one.
+    SaveSession(Slot, Option<PathBuf>),
     /// Keep unsaved texts; answers [`Msg::Kept`].
     Keep(Box<Recovery>),
     /// Throw away what this process kept.

@@ -1,11 +1,10 @@
 //! The full-screen workbench: model, update, views, transcript, drafts, keys, theme, terminal, pictures of screens.
 //!
-//! In: a [`backend::Backend`], the terminal. Out: frames, and an exit code. State is one [`model::Model`]; `update` turns
-//! a message into changes and effects, views draw the model, `drive` does the waiting. It must never call the engine.
+//! In: [`services::Services`] over a workbench, the terminal. Out: frames, and an exit code. State is one [`model::Model`]; `update` turns
+//! a message into changes and effects, views draw the model, `drive` waits and calls the workbench. It must never call the engine.
 
 pub mod actions;
 pub mod archive;
-pub mod backend;
 pub mod checks;
 pub mod colours;
 pub mod compare;
@@ -18,13 +17,14 @@ mod forms;
 pub mod inspector;
 pub mod keys;
 pub mod limiter;
-pub mod live;
 pub mod menu;
 pub mod message;
 pub mod model;
+pub mod recovery;
 pub mod row;
 pub mod scenes;
 mod screenshot;
+pub mod services;
 pub mod sessions;
 pub mod stage;
 pub mod terminal;
@@ -47,12 +47,13 @@ pub use update::{start, update};
 pub use view::{draw, layout};
 
 use crate::config::{Config, process_env};
+use crate::workbench::SessionKey;
 
-use backend::{Backend, SessionKey};
 use drive::{Clock, Driver, Exit};
 use keys::{KeyError, Keymap};
 use message::Effect;
-use model::Model;
+use model::{Model, Popup};
+use services::Services;
 use terminal::{Screen, TakeError};
 use theme::{Level, Theme};
 
@@ -119,30 +120,32 @@ pub struct Left {
 /// Shows the workbench until a person leaves or a signal comes.
 ///
 /// Must be the outermost future of its runtime (`block_on`): the thread that polls it first is the interface's thread.
-/// On any end other than leaving, a panic included, unsaved texts are kept through [`Backend::keep`].
-pub async fn run(backend: Arc<dyn Backend>, setup: Setup) -> Result<Left, TakeError> {
+/// On any end other than leaving, a panic included, unsaved texts are kept for the next start.
+pub async fn run(services: Arc<Services>, setup: Setup) -> Result<Left, TakeError> {
     let mut screen = Screen::take(setup.pointer)?;
     let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let now_ms = i64::try_from(now_ms).unwrap_or_default();
-    let mut model = Model::new(backend.opening(), screen.size(), now_ms);
+    let mut model = Model::new(services.opened(), screen.size(), now_ms);
     model.theme = setup.theme;
     model.themes = setup.themes;
     model.keymap = setup.keymap;
     model.utc_offset_s = i64::from(jiff::Zoned::now().offset().seconds());
-    let mut driver = Driver::new(backend.clone(), Clock::starting_at(now_ms));
+    let mut driver = Driver::new(services.clone(), Clock::starting_at(now_ms));
     let first = setup.session.map(|key| {
         model.screen = model::Screen::Sessions;
-        // The tour is about the workbench: it waits for a start there.
-        model.popups.clear();
         Effect::Open(key)
     });
+    // The tour is about the workbench: it waits for a start there.
+    if first.is_none() && !recovery::is_tour_seen(&services.workbench.folders.state_dir) {
+        model.popups.push(Popup::Tour(0));
+    }
     let result = AssertUnwindSafe(driver.run(&mut model, &mut screen, first)).catch_unwind().await;
     drop(screen);
-    if !matches!(result, Ok(Ok(Exit::Quit))) && model.workbench.unsaved() {
-        let kept = backend.keep(&model.workbench.recovery(model.now_ms));
-        if let Err(error) = kept {
-            tracing::error!(message = error.message, "unsaved texts could not be kept");
-        }
+    if !matches!(result, Ok(Ok(Exit::Quit)))
+        && model.workbench.unsaved()
+        && let Err(error) = services.recovery().keep(&model.workbench.recovery(model.now_ms))
+    {
+        tracing::error!(message = error.message, "unsaved texts could not be kept");
     }
     match result {
         Ok(exit) => {

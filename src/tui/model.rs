@@ -2,36 +2,29 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::actions::Context;
-use super::archive::{Source, Taken};
-use super::backend::{AgentFile, Ended, OpenPipeline, OpenSession, Opening, Preview, Question, Recovery, SessionKey};
 use super::compare::Compare;
 use super::draft::Draft;
-use super::form::Form;
 use super::inspector::Inspector;
 use super::keys::Keymap;
-use super::sessions::Purpose;
 use super::theme::Theme;
 use super::transcript::Transcript;
 use crate::agent::{Diagnostic, DraftTexts, Place};
-use crate::port::{Breakpoint, Gate};
+use crate::port::{Breakpoint, Gate, Question};
+use crate::replay::Policy;
+use crate::workbench::{AgentFile, DraftSummary, OpenAgent, OpenSession, PipelineOutline, RunEnding, SessionKey};
 
 mod editors;
 mod find;
 mod now;
-mod opening;
-mod picks;
 mod pointer;
-mod sweep;
+mod popup;
 mod tour;
 
 pub use super::menu::Menu;
 pub use editors::{Editor, KEPT, PLACES, place_language, place_name, texts_of};
 pub use find::{Find, FindField};
-pub use opening::Against;
-pub use picks::Picks;
-pub use pointer::Pointer;
-pub use sweep::Sweep;
+pub use pointer::{Pointer, Sweep};
+pub use popup::{AfterSave, Against, Leaving, Picks, Popup, SaveWhat};
 pub use tour::TOUR;
 mod saved;
 mod sessions;
@@ -141,13 +134,13 @@ pub struct Workbench {
     /// Findings about the texts.
     pub diagnostics: Vec<Diagnostic>,
     /// What the texts mean.
-    pub preview: Preview,
+    pub preview: DraftSummary,
     /// Sum of the draft versions that findings and preview belong to.
     pub checked: Option<u64>,
     /// The agent's file.
     pub file: Option<AgentFile>,
     /// The pipeline that is open in the place of the editors, and its first visible row.
-    pub pipeline: Option<(OpenPipeline, usize)>,
+    pub pipeline: Option<(PipelineOutline, usize)>,
     /// The texts as they were loaded or saved.
     pub saved: DraftTexts,
     /// When unsaved texts are to be kept, Unix time in ms.
@@ -170,26 +163,6 @@ pub struct Workbench {
     pub breakpoints: Vec<Breakpoint>,
 }
 
-/// What happens when a save has succeeded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AfterSave {
-    /// Nothing.
-    Stay,
-    /// The program ends.
-    Quit,
-    /// This is opened.
-    Open(Source),
-}
-
-/// What unsaved edits stand in the way of.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Leaving {
-    /// The program is to end.
-    Program,
-    /// Something was read that takes their place: where it comes from, and it.
-    For(Source, Box<Taken>),
-}
-
 /// A run or an opened session.
 #[derive(Debug, Clone, Default)]
 pub struct RunView {
@@ -204,7 +177,7 @@ pub struct RunView {
     /// What of the saved session could not be read.
     pub damage: Option<String>,
     /// How it ended, beyond its events.
-    pub ended: Option<Ended>,
+    pub ended: Option<RunEnding>,
     /// The person is asked.
     pub question: Option<Question>,
     /// What was asked last, and from which byte on it was new then.
@@ -214,7 +187,7 @@ pub struct RunView {
     /// The reply that was being written when the question was put aside.
     pub begun_reply: Option<Box<Editor>>,
     /// It was started as a replay, which does this about a difference.
-    pub replay: Option<super::backend::Policy>,
+    pub replay: Option<Policy>,
     /// It waits for a person, in its session.
     pub waits: bool,
 }
@@ -231,120 +204,6 @@ pub enum Phase {
     /// Over, or a saved session.
     #[default]
     Done,
-}
-
-/// What a path is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SaveWhat {
-    /// The agent's file.
-    Agent,
-    /// The folder of a session that cannot be written where it began.
-    Session,
-}
-
-/// Something on top of a screen.
-#[derive(Debug, Clone)]
-pub enum Popup {
-    /// Every key, scrolled by so many rows.
-    Help {
-        /// First visible row.
-        top: usize,
-    },
-    /// Actions by name.
-    Palette {
-        /// What is typed.
-        input: Draft,
-        /// Selected entry.
-        selected: usize,
-    },
-    /// Actions by context.
-    Menu(Menu),
-    /// What is looked for in the transcript.
-    Seek {
-        /// What is typed.
-        input: Draft,
-    },
-    /// The search over an editor.
-    Find(Box<Find>),
-    /// What can be done about a finding, or another list of which one line is taken.
-    Fixes {
-        /// Its title.
-        title: &'static str,
-        /// What is wrong, or what is chosen.
-        message: String,
-        /// What can be done.
-        fixes: Picks,
-        /// Selected line.
-        selected: usize,
-    },
-    /// The tour, at this of its steps, from 0.
-    Tour(usize),
-    /// Unsaved edits: save, discard, stay.
-    Leaving(Leaving),
-    /// Kept texts of an earlier start.
-    Recovery(Box<Recovery>),
-    /// Where to save.
-    SavePath {
-        /// What is saved.
-        what: SaveWhat,
-        /// The path.
-        input: Draft,
-        /// Why it was not saved there.
-        error: Option<String>,
-    },
-    /// There is another file.
-    Overwrite {
-        /// The path.
-        path: String,
-    },
-    /// The person is the model.
-    Answer {
-        /// What is asked.
-        question: Question,
-        /// First visible row of what is asked.
-        top: usize,
-        /// The reply being written.
-        editor: Box<Editor>,
-    },
-    /// Several fields to fill in, and what they are for.
-    Form(Box<Form>, Purpose),
-    /// What the draft would send first.
-    Preview {
-        /// What it is held against.
-        against: Option<Against>,
-        /// First visible row.
-        top: usize,
-    },
-    /// A replay differs: what is done about it.
-    Differs(Box<Differs>),
-}
-
-impl Popup {
-    /// Does it come by itself, and does a letter in it more than read?
-    pub fn asks_by_itself(&self) -> bool {
-        matches!(self, Self::Recovery(_) | Self::Overwrite { .. } | Self::Differs(_))
-    }
-
-    /// Its context.
-    pub fn context(&self) -> Context {
-        match self {
-            Self::Help { .. } => Context::Reading,
-            Self::Preview { .. } => Context::Preview,
-            Self::Differs(_) => Context::Differs,
-            Self::Menu(_) => Context::Menu,
-            Self::Palette { .. } => Context::Palette,
-            Self::Seek { .. } => Context::Seek,
-            Self::Find(_) => Context::Find,
-            Self::Fixes { .. } => Context::Fixes,
-            Self::Tour(_) => Context::Tour,
-            Self::Leaving(_) => Context::Leaving,
-            Self::Recovery(_) => Context::Recovery,
-            Self::SavePath { .. } => Context::SavePath,
-            Self::Overwrite { .. } => Context::Overwrite,
-            Self::Answer { .. } => Context::Answer,
-            Self::Form(..) => Context::Dialog,
-        }
-    }
 }
 
 /// A message in the footer.
@@ -371,10 +230,10 @@ pub enum Tone {
 
 impl Model {
     /// The workbench with an agent, before anything else is known.
-    pub fn new(opening: Opening, size: (u16, u16), now_ms: i64) -> Self {
+    pub fn new(opened: OpenAgent, size: (u16, u16), now_ms: i64) -> Self {
         let editor = |text: &str| Editor { draft: Draft::new(text), ..Editor::default() };
-        let texts = &opening.texts;
-        let focus = if opening.pipeline.is_some() { Pane::Steps } else { Pane::Editor(Place::Prompt) };
+        let texts = &opened.texts;
+        let focus = if opened.pipeline.is_some() { Pane::Steps } else { Pane::Editor(Place::Prompt) };
         let editors = editors::texts_of(texts).map(editor);
         Self {
             now_ms,
@@ -392,11 +251,11 @@ impl Model {
                 focus,
                 last_editor: Place::Prompt,
                 diagnostics: Vec::new(),
-                preview: Preview::default(),
+                preview: DraftSummary::default(),
                 checked: None,
-                file: opening.file,
-                pipeline: opening.pipeline.map(|pipeline| (pipeline, 0)),
-                saved: opening.texts,
+                file: opened.file,
+                pipeline: opened.pipeline.map(|pipeline| (pipeline, 0)),
+                saved: opened.texts,
                 keep_at_ms: None,
                 run: None,
                 before: None,
@@ -410,7 +269,7 @@ impl Model {
             sessions: Sessions::default(),
             compare: Compare::default(),
             inspector: None,
-            popups: opening.first_time.then_some(Popup::Tour(0)).into_iter().collect(),
+            popups: Vec::new(),
             toast: None,
             asked_ms: 0,
             clipboard: String::new(),

@@ -6,10 +6,10 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 
-use super::backend::{Ended, Opening};
 use super::model::{Model, RunView, Screen};
 use super::theme::{Ground, sgr_code};
 use crate::event::Envelope;
+use crate::workbench::{OpenAgent, RunEnding};
 
 /// Draws the model at this size.
 pub fn picture(model: &mut Model, size: (u16, u16)) -> Buffer {
@@ -35,8 +35,8 @@ pub fn screenshot(model: &mut Model, size: (u16, u16)) -> String {
 
 /// The screen of a session with these events as it stands after the last one, as SVG.
 pub fn session_screenshot(session: &str, events: &[Envelope], size: (u16, u16)) -> String {
-    let mut model = Model::new(Opening::default(), size, 0);
-    let mut view = RunView { session: Some(session.to_owned()), ended: Some(Ended::Run), ..RunView::default() };
+    let mut model = Model::new(OpenAgent::default(), size, 0);
+    let mut view = RunView { session: Some(session.to_owned()), ended: Some(RunEnding::Run), ..RunView::default() };
     for envelope in events {
         view.transcript.apply(envelope);
     }

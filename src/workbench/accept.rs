@@ -1,4 +1,4 @@
-//! AcceptSink what comes out today: a new session with the recorded inputs and today's derived events; and answers that the recording does not
+//! Accepts what comes out today: a new session with the recorded inputs and today's derived events; and answers that the recording does not
 //! have, from a live model or a person.
 //!
 //! In: a session. Out: a run in the background that writes another one.

@@ -6,13 +6,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 
 use super::Workbench;
-use super::files::{check_folder, write_session, write_whole_in_folder};
+use super::files::{check_folder, write_whole, write_whole_in_folder};
 use super::fork::inputs_at;
 use crate::agent::{Agent, Bundled, Case, Expect, Inputs};
-use crate::event::{Address, Event, RunEnd};
+use crate::event::{Address, ErrorRecord, Event, RunEnd};
 use crate::replay::{Recording, cassette};
 use crate::session::Session;
 
@@ -20,7 +21,7 @@ use crate::session::Session;
 const CASSETTES: &str = "cassettes";
 
 /// What is to be made.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaseSpec {
     /// The run of the session, when it holds several.
     pub run: Option<Address>,
@@ -57,6 +58,13 @@ impl std::fmt::Display for CaseError {
 }
 
 impl std::error::Error for CaseError {}
+
+/// The message says what to do: it needs no hint of the reason.
+impl From<CaseError> for ErrorRecord {
+    fn from(error: CaseError) -> Self {
+        Self { hint: None, ..Self::new(Reason::WriteFailed, error.0) }
+    }
+}
 
 /// A run that has ended.
 struct Ended {
@@ -98,7 +106,7 @@ impl Workbench {
         if let Some(cassette) = &cassette {
             copy(session, cassette).map_err(|error| unwritable(cassette, &error))?;
         }
-        write_session(&file, text.as_bytes()).map_err(|error| unwritable(&file, &error))?;
+        write_whole(&file, text.as_bytes()).map_err(|error| unwritable(&file, &error))?;
         Ok(MadeCase { name, is_new_file: original.is_none(), file, cassette })
     }
 }

@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use ptc_core::reasons::Reason;
+
 use super::Workbench;
-use super::files::write_session;
+use super::files::write_whole;
+use crate::event::ErrorRecord;
 use crate::export::{Content, Format, Removal, Rules, redact, render, secrets_left};
 use crate::model::known_secrets;
 use crate::session::Session;
@@ -15,6 +18,8 @@ pub enum ExportError {
     Rules(String),
     /// Something looks like a secret.
     Secrets(Vec<Removal>),
+    /// The file exists already, and is not to be replaced.
+    Exists(PathBuf),
     /// The file cannot be written.
     File {
         /// Which.
@@ -37,12 +42,35 @@ impl std::fmt::Display for ExportError {
                     "{places} {verb} like a secret, nothing was written: `--redact secrets` takes them out, `--allow-secrets` exports them"
                 )
             }
+            Self::Exists(path) => write!(f, "{} exists already", path.display()),
             Self::File { path, message } => write!(f, "{}: {message}", path.display()),
         }
     }
 }
 
 impl std::error::Error for ExportError {}
+
+/// The message says what to do: it needs no hint of the reason.
+impl From<ExportError> for ErrorRecord {
+    fn from(error: ExportError) -> Self {
+        Self { hint: None, ..Self::new(Reason::WriteFailed, error.to_string()) }
+    }
+}
+
+/// What is to be exported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportSpec {
+    /// The format.
+    pub format: Format,
+    /// Redaction rules.
+    pub rules: Vec<String>,
+    /// The file, or the folder of a bundle.
+    pub path: PathBuf,
+    /// A file that exists is replaced.
+    pub replace: bool,
+    /// What happens to text that looks like a secret.
+    pub secrets: Secrets,
+}
 
 /// A session ready for export.
 #[derive(Debug, Clone)]
@@ -53,6 +81,32 @@ pub struct Prepared {
     pub removals: Vec<Removal>,
     /// What is left and looks like a secret.
     pub findings: Vec<Removal>,
+}
+
+/// What an export by some rules would remove, and what would be left that looks like a secret.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExportPreview {
+    /// What is removed.
+    pub removals: Vec<Removal>,
+    /// What is left and looks like a secret.
+    pub findings: Vec<Removal>,
+}
+
+impl From<Prepared> for ExportPreview {
+    fn from(prepared: Prepared) -> Self {
+        Self { removals: prepared.removals, findings: prepared.findings }
+    }
+}
+
+/// An export that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportReport {
+    /// The file, or the folder of a bundle.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// Places that were removed.
+    pub places: usize,
 }
 
 impl Prepared {
@@ -114,5 +168,5 @@ pub fn write_export(path: &Path, text: &str, session: &Session) -> Result<(), Ex
     if Session::header_of(path).is_ok() {
         return Err(fail("a session is there, and would be lost; choose another file".to_owned()));
     }
-    write_session(path, text.as_bytes()).map_err(|error| fail(format!("cannot be written: {error}")))
+    write_whole(path, text.as_bytes()).map_err(|error| fail(format!("cannot be written: {error}")))
 }

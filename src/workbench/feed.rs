@@ -30,7 +30,8 @@ impl Feed {
         self.0.changed.notified().await;
     }
 
-    pub(super) fn push(&self, envelope: Envelope) {
+    /// Adds an event.
+    pub fn push(&self, envelope: Envelope) {
         self.0.events.lock().unwrap_or_else(PoisonError::into_inner).push(envelope);
         self.0.changed.notify_one();
     }

@@ -64,7 +64,7 @@ pub fn check_kind(path: &Path, begins: &str) -> io::Result<()> {
 }
 
 /// Replaces the content of a file, or makes it. Its permissions stay, and of a link the file that it leads to is written.
-pub fn write_session(path: &Path, content: &[u8]) -> io::Result<()> {
+pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let path = target(path)?;
     let beside = beside(&path)?;
     let permissions = fs::metadata(&path).map(|found| found.permissions());
@@ -88,7 +88,7 @@ pub fn write_whole_in_folder(path: &Path, content: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    write_session(path, content)
+    write_whole(path, content)
 }
 
 #[cfg(test)]
@@ -108,14 +108,14 @@ mod tests {
         symlink(at("near"), at("far")).unwrap();
         symlink("own/new", at("open")).unwrap();
         symlink("round", at("round")).unwrap();
-        write_session(&at("far"), b"new").unwrap();
-        write_session(&at("open"), b"made").unwrap();
+        write_whole(&at("far"), b"new").unwrap();
+        write_whole(&at("open"), b"made").unwrap();
         assert_eq!(fs::read_to_string(at("own/file")).unwrap(), "new");
         assert_eq!(fs::read_to_string(at("own/new")).unwrap(), "made");
         let links = ["near", "far", "open"].map(|name| fs::symlink_metadata(at(name)).unwrap().is_symlink());
         assert_eq!(links, [true; 3]);
         assert_eq!(fs::read_dir(at("own")).unwrap().count(), 2, "nothing is left beside them");
-        assert!(write_session(&at("round"), b"x").is_err() && check_place(&at("round"), "").is_err());
+        assert!(write_whole(&at("round"), b"x").is_err() && check_place(&at("round"), "").is_err());
         check_place(&at("far"), "new").unwrap();
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
 use ptc_core::signature;
-use ptc_core::value::Json;
+use ptc_core::value::{Json, json};
 
 use super::adopted::Onto;
 use super::prepare::refuse_closures;
@@ -20,7 +20,7 @@ use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Inputs, Place, Plan};
 use crate::config::document;
 use crate::engine;
-use crate::event::{Address, Edit, Editor, Envelope, Event, JsonText, hex_sha};
+use crate::event::{Address, Edit, Editor, Envelope, ErrorRecord, Event, JsonText, hex_sha};
 use crate::port::{Human, SystemClock};
 use crate::replay::{Answers, Point, RecordedEdits, Recording, Stage, fails_before_request};
 use crate::session::{Parent, ParentKind, Prefix, Session};
@@ -39,9 +39,28 @@ impl Changed {
     pub fn new(target: impl Into<String>, after: Json) -> Self {
         Self { target: target.into(), after }
     }
+
+    /// This target with the value that a text means there: contexts and results are JSON.
+    ///
+    /// Errors: the text is not JSON, or not an object where a context is needed.
+    pub fn parse(target: &str, text: &str) -> Result<Self, ErrorRecord> {
+        let after = match target {
+            "context" | Edit::RESULT => json::parse(text).map_err(|error| {
+                let message = format!("this is not JSON: {}: {}", error.line_col(text), error.message);
+                ErrorRecord::new(Reason::InvalidContext, message)
+            })?,
+            _ => Json::str(text),
+        };
+        if target == "context" && after.members().is_none() {
+            let message = "the context must be an object: {\"name\": value}";
+            return Err(ErrorRecord::new(Reason::InvalidContext, message));
+        }
+        Ok(Self::new(target, after))
+    }
 }
 
 /// What is to be forked.
+#[derive(Debug, Clone, PartialEq)]
 pub struct ForkSpec {
     /// The point: `ADDRESS[:STAGE]`.
     pub at: String,
@@ -53,8 +72,6 @@ pub struct ForkSpec {
     pub by: Editor,
     /// What the new session is to the old one.
     pub kind: ParentKind,
-    /// Who answers questions.
-    pub person: Arc<dyn Human>,
 }
 
 impl Workbench {
@@ -114,8 +131,9 @@ impl Workbench {
         inputs_at(&recording, &point.target).map(|there| there.agent)
     }
 
-    /// Forks a session: the new one holds what the old one holds up to the point, then the edits, and goes on live.
-    pub async fn fork(&self, session: &Session, spec: ForkSpec) -> Result<Running, StartError> {
+    /// Forks a session: the new one holds what the old one holds up to the point, then the edits, and goes on live; `person` answers
+    /// questions.
+    pub async fn fork(&self, session: &Session, spec: ForkSpec, person: Arc<dyn Human>) -> Result<Running, StartError> {
         let recording = Recording::of(session).map_err(unusable)?;
         let of_reply = |change: &Changed| [Edit::REPLY, PROGRAM].contains(&change.target.as_str());
         let usual = if spec.changes.iter().any(of_reply) { Stage::Reply } else { Stage::Request };
@@ -161,9 +179,9 @@ impl Workbench {
             kind: spec.kind,
         };
         let header = header_of(parent);
-        self.check_resumable(&begun, Arc::clone(&spec.person))?;
+        self.check_resumable(&begun, Arc::clone(&person))?;
         let file = prefix.write(&self.folders.sessions_dir, &header, &edits).map_err(StartError::Recorder)?;
-        let running = self.go_on(&file, onto, spec.person)?;
+        let running = self.go_on(&file, onto, person)?;
         Ok(Running { warnings: misfits, ..running })
     }
 

@@ -75,17 +75,33 @@ impl Workbench {
 
     /// Gives tags and takes them away.
     pub fn tag(&self, place: &MarkPlace, add: &[String], del: &[String]) -> Result<Mark, OpenError> {
-        if let Some(bad) = add.iter().find(|tag| !is_tag(tag)) {
-            return Err(OpenError(format!(
-                "{bad:?} is no tag: a tag has 1 to {TAG_CHARS} characters, no spaces and commas, and starts with a letter or digit"
-            )));
-        }
+        check_tags(add)?;
         self.write(place, MarkChange { add: add.to_vec(), del: del.to_vec(), ..MarkChange::default() })
     }
 
     /// Replaces the note; an empty one takes it away.
     pub fn note(&self, place: &MarkPlace, text: &str) -> Result<Mark, OpenError> {
         self.write(place, MarkChange { note: Some(text.trim().to_owned()), ..MarkChange::default() })
+    }
+
+    /// Replaces tags, note and mark together, as one change.
+    pub fn set_mark(&self, place: &MarkPlace, mark: &Mark) -> Result<(), OpenError> {
+        let now = self.mark_of(place)?;
+        let add: Vec<String> = mark.tags.difference(&now.tags).cloned().collect();
+        check_tags(&add)?;
+        let del = now.tags.difference(&mark.tags).cloned().collect();
+        let note = (now.note != mark.note).then(|| mark.note.clone().unwrap_or_default());
+        let change = MarkChange {
+            add,
+            del,
+            note,
+            mark: (now.marked != mark.marked).then_some(mark.marked),
+            ..MarkChange::default()
+        };
+        if now != *mark {
+            self.write(place, change)?;
+        }
+        Ok(())
     }
 
     /// Marks it, or takes the mark away.
@@ -110,6 +126,15 @@ fn marks_in(dir: &Path) -> Result<Marks, OpenError> {
 /// Does it look like an address of a run or turn?
 fn is_address(text: &str) -> bool {
     text.strip_prefix('r').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn check_tags(tags: &[String]) -> Result<(), OpenError> {
+    match tags.iter().find(|tag| !is_tag(tag)) {
+        None => Ok(()),
+        Some(bad) => Err(OpenError(format!(
+            "{bad:?} is no tag: a tag has 1 to {TAG_CHARS} characters, no spaces and commas, and starts with a letter or digit"
+        ))),
+    }
 }
 
 fn is_tag(tag: &str) -> bool {

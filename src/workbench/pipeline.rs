@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
-use ptc_core::signature::chain;
+use ptc_core::signature::{Signature, Type, chain};
 use ptc_core::value::Json;
 
 use super::below::LiveModels;
@@ -96,6 +96,76 @@ impl Pipeline {
             plans.push(plan);
         }
         Ok(plans)
+    }
+}
+
+/// A pipeline as it is read before it runs: its steps, and what goes from one to the next.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PipelineOutline {
+    /// What is run.
+    pub definition: Pipeline,
+    /// Its steps in order.
+    pub steps: Vec<StepOutline>,
+    /// Why it cannot run.
+    pub errors: Vec<String>,
+}
+
+/// A step of a pipeline.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StepOutline {
+    /// The agent's name.
+    pub name: String,
+    /// Mode.
+    pub mode: String,
+    /// The model as it will be used.
+    pub model: String,
+    /// Signature, as written.
+    pub signature: String,
+    /// The task, as written.
+    pub prompt: String,
+    /// Names of its tools.
+    pub tools: Vec<String>,
+    /// The fields of the previous answer that it uses.
+    pub takes: Vec<String>,
+    /// The fields that it does not use.
+    pub leaves: Vec<String>,
+}
+
+impl Workbench {
+    /// Returns the outline of a pipeline.
+    pub fn outline(&self, pipeline: Pipeline) -> PipelineOutline {
+        let errors = match pipeline.plans() {
+            Ok(_) => Vec::new(),
+            Err(findings) => findings.into_iter().filter(Diagnostic::is_error).map(|finding| finding.message).collect(),
+        };
+        let signatures: Vec<Option<Signature>> =
+            pipeline.steps.iter().map(|agent| Plan::new(agent).ok().map(|plan| plan.signature)).collect();
+        let before = [None].into_iter().chain(signatures.iter().map(Option::as_ref));
+        let steps = pipeline.steps.iter().zip(&signatures).zip(before);
+        let steps = steps.map(|((agent, signature), before)| self.outline_step(agent, signature.as_ref(), before));
+        PipelineOutline { steps: steps.collect(), errors, definition: pipeline }
+    }
+
+    fn outline_step(&self, agent: &Agent, own: Option<&Signature>, before: Option<&Signature>) -> StepOutline {
+        let params = own.and_then(|signature| signature.params.as_deref()).unwrap_or_default();
+        let takes: Vec<String> = params.iter().map(|field| field.name.clone()).collect();
+        let output = match before.and_then(|before| before.output.as_ref()) {
+            Some(Type::Record { fields, .. }) => fields.as_slice(),
+            _ => &[],
+        };
+        let same = |one: &str, other: &str| one.replace('-', "_") == other.replace('-', "_");
+        let names = output.iter().map(|field| field.name.clone());
+        let leaves = names.filter(|name| !takes.iter().any(|taken| same(taken, name))).collect();
+        StepOutline {
+            name: agent.name.clone(),
+            mode: agent.mode.name().to_owned(),
+            model: if agent.program().is_some() { "pinned".to_owned() } else { self.model_name(None, agent) },
+            signature: agent.signature.clone().unwrap_or_default(),
+            prompt: agent.prompt.clone(),
+            tools: agent.tools.iter().map(|tool| tool.name.clone()).collect(),
+            takes: if before.is_some() { takes } else { Vec::new() },
+            leaves,
+        }
     }
 }
 

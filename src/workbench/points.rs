@@ -1,4 +1,7 @@
-//! Where a session can be forked, and what stands there: what a dialog shows before anything is changed.
+//! The points at which a session can be forked, and the texts there, for a dialog before anything is changed.
+//!
+//! In: a session, a point, the target of an edit. Out: turns with their stages; one text with what its request asks for. It must never
+//! change anything.
 
 use std::sync::Arc;
 
@@ -9,7 +12,18 @@ use super::{Definitions, StartError, Workbench};
 use crate::engine::{Reader, Turn};
 use crate::event::{Address, Event, JsonText};
 use crate::replay::{Point, Recording, Stage};
-use crate::session::Session;
+use crate::session::{Session, Summary, summarize};
+
+/// Where a session can be forked and run again.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ForkPoints {
+    /// The session's line in the list.
+    pub summary: Box<Summary>,
+    /// Root runs.
+    pub runs: Vec<Address>,
+    /// Every turn, in the order in which they began.
+    pub turns: Vec<TurnPoints>,
+}
 
 /// The points of one turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,10 +40,10 @@ pub struct TurnPoints {
     pub defined: Vec<String>,
 }
 
-/// What stands at the target of an edit, and what the request of its turn asks for.
+/// The text at the target of an edit, and what the request of its turn asks for.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Standing {
-    /// The text; `None` where nothing stands.
+pub struct CurrentText {
+    /// The text; `None` where the target has none.
     pub text: Option<String>,
     /// What the model is asked for: program, json, text, `control_json`; empty where no request was made.
     pub want: String,
@@ -37,13 +51,15 @@ pub struct Standing {
     pub schema: Option<JsonText>,
     /// Names of the tools that the model may call natively.
     pub tools: Vec<String>,
-    /// Judges what is written there; `None` where the agent cannot be read any more.
+    /// Judges another text for the target; `None` where the agent cannot be read any more.
     pub reader: Option<Arc<Reader>>,
 }
 
 impl Workbench {
-    /// Every turn of a session with its points, in the order in which they began. Errors: the session cannot be replayed.
-    pub fn fork_points(&self, session: &Session) -> Result<Vec<TurnPoints>, StartError> {
+    /// Returns where a session can be forked and run again.
+    ///
+    /// Errors: the session cannot be replayed.
+    pub fn fork_points(&self, session: &Session) -> Result<ForkPoints, StartError> {
         let recording = Recording::of(session).map_err(unusable)?;
         let mut turns: Vec<TurnPoints> = Vec::new();
         session.visit(|place, line| {
@@ -62,29 +78,30 @@ impl Workbench {
                 turn.calls.push((address, call.name));
             }
         });
-        Ok(turns)
+        let runs = session.skeleton().roots().map(|run| run.address.clone()).collect();
+        Ok(ForkPoints { summary: Box::new(summarize(session)), runs, turns })
     }
 
-    /// What stands at the target of an edit at a point (`ADDRESS:STAGE`).
-    pub fn stands_at(&self, session: &Session, at: &str, target: &str) -> Result<Standing, StartError> {
+    /// Returns the text at the target of an edit at a point (`ADDRESS:STAGE`).
+    pub fn current_text(&self, session: &Session, at: &str, target: &str) -> Result<CurrentText, StartError> {
         let recording = Recording::of(session).map_err(unusable)?;
         let point = Point::find(&recording, at, Stage::Request).map_err(unusable)?;
         let there = inputs_at(&recording, &point.target)?;
         let text = standing(&there, &recording, target, &point);
-        let asked = Told::new(&recording, &point.address).request().map(|made| Standing {
+        let asked = Told::new(&recording, &point.address).request().map(|made| CurrentText {
             want: made.want.name().to_owned(),
             schema: made.schema.clone(),
             tools: made.tools.iter().map(|tool| tool.name.clone()).collect(),
-            ..Standing::default()
+            ..CurrentText::default()
         });
-        let standing = Standing { text, ..asked.unwrap_or_default() };
-        let reader = reader(&recording, &point, &standing).map(Arc::new);
-        Ok(Standing { reader, ..standing })
+        let current = CurrentText { text, ..asked.unwrap_or_default() };
+        let reader = reader(&recording, &point, &current).map(Arc::new);
+        Ok(CurrentText { reader, ..current })
     }
 }
 
-/// Who judges what is written at a point.
-fn reader(recording: &Recording, point: &Point, standing: &Standing) -> Option<Reader> {
+/// Returns the reader that judges a text at a point.
+fn reader(recording: &Recording, point: &Point, current: &CurrentText) -> Option<Reader> {
     let turn = point.address.turn_part();
     let (run, number) = (turn.run_part(), turn.turn_number()?);
     let start = recording.run_start(&run)?;
@@ -99,9 +116,9 @@ fn reader(recording: &Recording, point: &Point, standing: &Standing) -> Option<R
         _ => None,
     });
     let turn = Turn {
-        want: standing.want.clone(),
+        want: current.want.clone(),
         kind: kind.unwrap_or_default(),
-        offers: standing.tools.clone(),
+        offers: current.tools.clone(),
         memory: defined(recording, &run, before),
     };
     Some(Reader::of(start, edits, usize::MAX)?.for_turn(turn))

@@ -25,6 +25,7 @@ use crate::replay::{Recording, carry_of, input_of};
 use crate::session::{Parent, ParentKind, Prefix, Recorder, Session};
 
 /// What is to be run again.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RerunSpec {
     /// From where: a run (`r0`) or a turn (`r0/t2`); the first run when absent.
     pub from: Option<String>,
@@ -33,9 +34,7 @@ pub struct RerunSpec {
     /// Another mode; only from the start of a run.
     pub mode: Option<Mode>,
     /// Another version of the agent.
-    pub agent: Option<Agent>,
-    /// Who answers questions.
-    pub person: Arc<dyn Human>,
+    pub agent: Option<Box<Agent>>,
 }
 
 /// A root run that is made again.
@@ -49,15 +48,26 @@ struct Again {
 }
 
 impl Workbench {
-    /// Runs a session again, live.
-    pub async fn rerun(&self, session: &Session, spec: RerunSpec) -> Result<Running, StartError> {
+    /// Runs a session again, live; `person` answers questions.
+    pub async fn rerun(
+        &self,
+        session: &Session,
+        spec: RerunSpec,
+        person: Arc<dyn Human>,
+    ) -> Result<Running, StartError> {
         match spec.from.clone().filter(|from| from.contains('/')) {
-            Some(at) => self.rerun_turn(session, at, spec).await,
-            None => self.rerun_runs(session, spec).await,
+            Some(at) => self.rerun_turn(session, at, spec, person).await,
+            None => self.rerun_runs(session, spec, person).await,
         }
     }
 
-    async fn rerun_turn(&self, session: &Session, at: String, spec: RerunSpec) -> Result<Running, StartError> {
+    async fn rerun_turn(
+        &self,
+        session: &Session,
+        at: String,
+        spec: RerunSpec,
+        person: Arc<dyn Human>,
+    ) -> Result<Running, StartError> {
         if spec.mode.is_some() {
             return Err(unusable(format!(
                 "a run keeps its mode, so that it cannot change at {at}: re-run it from its start, without a turn in --from"
@@ -65,10 +75,15 @@ impl Workbench {
         }
         let changes = spec.agent.iter().map(|agent| Changed::new("agent", Json::str(agent.to_toml()))).collect();
         let (by, kind) = (Editor::Command, ParentKind::Rerun);
-        self.fork(session, ForkSpec { at, changes, model: spec.model, by, kind, person: spec.person }).await
+        self.fork(session, ForkSpec { at, changes, model: spec.model, by, kind }, person).await
     }
 
-    async fn rerun_runs(&self, session: &Session, spec: RerunSpec) -> Result<Running, StartError> {
+    async fn rerun_runs(
+        &self,
+        session: &Session,
+        spec: RerunSpec,
+        person: Arc<dyn Human>,
+    ) -> Result<Running, StartError> {
         let recording = Arc::new(Recording::of(session).map_err(unusable)?);
         let runs = recording.runs();
         let names = || runs.iter().map(Address::as_str).collect::<Vec<_>>().join(", ");
@@ -83,8 +98,11 @@ impl Workbench {
             let message = format!("the session holds several runs ({}): name the last one with --from", names());
             return Err(unusable(message));
         }
-        let again =
-            runs.iter().skip(first).map(|run| self.again(&recording, run, &spec)).collect::<Result<Vec<_>, _>>()?;
+        let again = runs
+            .iter()
+            .skip(first)
+            .map(|run| self.again(&recording, run, &spec, &person))
+            .collect::<Result<Vec<_>, _>>()?;
         let begin = again.first().ok_or_else(|| unusable("the session holds no run"))?;
         let seq = recording.at(&begin.run).first().map_or(0, |start| start.seq.saturating_sub(1));
         let prefix = Prefix::of(session, seq).map_err(unusable)?;
@@ -111,8 +129,8 @@ impl Workbench {
         let (feed, stop, id) = (Feed::default(), Stop::default(), header.id.to_string());
         let warnings = again.iter().flat_map(|again| again.plan.warnings.iter().chain(&again.below)).cloned().collect();
         let (task_feed, task_stop, task_id) = (feed.clone(), stop.clone(), id.clone());
-        let models = LiveModels::of(self, Arc::clone(&spec.person));
-        let (person, tools) = (spec.person, self.outside());
+        let models = LiveModels::of(self, Arc::clone(&person));
+        let tools = self.outside();
         let task = tokio::spawn(async move {
             let tee = Tee::new(Some(recorder), task_feed);
             let step = in_a_row(&again, onto, |model| Ports {
@@ -129,12 +147,18 @@ impl Workbench {
     }
 
     /// What a recorded root run is made again with.
-    fn again(&self, recording: &Recording, run: &Address, spec: &RerunSpec) -> Result<Again, StartError> {
+    fn again(
+        &self,
+        recording: &Recording,
+        run: &Address,
+        spec: &RerunSpec,
+        person: &Arc<dyn Human>,
+    ) -> Result<Again, StartError> {
         let start = recording.run_start(run).cloned().ok_or_else(|| unusable(format!("{run} has no run.start")))?;
         // A fork is made again with what was edited in it.
         let Inputs { agent: old, context } = inputs_at(recording, run)?;
         let start = RunStart { context: JsonText::of(&context), ..start };
-        let agent = match spec.agent.clone() {
+        let agent = match spec.agent.as_deref().cloned() {
             // A message of a conversation stays what it was.
             Some(agent) if start.continues.is_some() => {
                 Agent { prompt: old.prompt.clone(), signature: old.signature.clone(), ..agent }
@@ -153,7 +177,7 @@ impl Workbench {
         let answering = self.answering(&agent, named.as_deref(), recorded)?;
         let Ready { plan, below } = self.ready(&agent, &answering)?;
         self.refuse_keys(&plan.agent, &Context::from(start.context.json()))?;
-        let model = self.model_of(answering, Arc::clone(&spec.person))?;
+        let model = self.model_of(answering, Arc::clone(person))?;
         Ok(Again { run: run.clone(), start, plan, below, model })
     }
 }

@@ -17,6 +17,7 @@ use super::saving::Saving;
 use super::tools::Looks;
 use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
 use crate::engine::{self, Input, Ports};
+use crate::event::ErrorRecord;
 use crate::port::{Human, Stop, SystemClock};
 use crate::session::{Group, Header, Parent, Recorder, RecorderError, SessionId};
 
@@ -101,6 +102,13 @@ impl std::fmt::Display for StartError {
 }
 
 impl std::error::Error for StartError {}
+
+/// The message says what to do: it needs no hint of the reason.
+impl From<StartError> for ErrorRecord {
+    fn from(error: StartError) -> Self {
+        Self { hint: None, ..Self::new(error.reason(), error.to_string()) }
+    }
+}
 
 impl Workbench {
     /// The name of the model that a run of this agent would use.

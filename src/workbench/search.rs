@@ -18,6 +18,38 @@ pub struct SearchReport {
     pub notices: Vec<String>,
 }
 
+/// Why a search gives nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SearchError {
+    /// The query is invalid.
+    Query(QueryError),
+    /// The sessions cannot be read.
+    Open(OpenError),
+}
+
+impl std::fmt::Display for SearchError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Query(error) => error.fmt(f),
+            Self::Open(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SearchError {}
+
+impl From<QueryError> for SearchError {
+    fn from(error: QueryError) -> Self {
+        Self::Query(error)
+    }
+}
+
+impl From<OpenError> for SearchError {
+    fn from(error: OpenError) -> Self {
+        Self::Open(error)
+    }
+}
+
 impl Workbench {
     /// Reads a query; days and `7d` count from now.
     pub fn query(&self, text: &str, reading: TermSyntax) -> Result<Query, QueryError> {

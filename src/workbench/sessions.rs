@@ -1,11 +1,14 @@
 //! Sessions as a user handles them: found by name, opened, replayed. The example sessions count where no other has the name.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
+use ptc_core::reasons::Reason;
+
 use super::{Workbench, example_sessions};
+use crate::event::ErrorRecord;
 use crate::replay::{Recording, Report, Rules, replay_by};
-use crate::session::{FindError, Session, SessionId, find, shell_word};
+use crate::session::{FindError, Session, SessionId, SessionKey, find, shell_word};
 
 /// Why a session cannot be opened or replayed; the text says what could be read and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,13 +22,10 @@ impl std::fmt::Display for OpenError {
 
 impl std::error::Error for OpenError {}
 
-/// What leads to exactly one session, whatever its header says.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum SessionKey {
-    /// A file.
-    File(PathBuf),
-    /// An example that is part of the program, by its id.
-    Example(String),
+impl From<OpenError> for ErrorRecord {
+    fn from(error: OpenError) -> Self {
+        Self::new(Reason::SessionUnreadable, error.0)
+    }
 }
 
 impl Workbench {

@@ -132,7 +132,7 @@ impl Workbench {
             }
             let ruling = match looks.tools.decided(&definition) {
                 Some(ruling) => ruling,
-                None => Ruling::new(Answerer::Person, looks.asked(&definition).await),
+                None => Ruling::new(Answerer::User, looks.asked(&definition).await),
             };
             let mut consent =
                 ConsentRecord { what: definition.clone(), decision: ruling.decision, by: ruling.by, failed: None };

@@ -16,7 +16,7 @@ fn stopped_by(name: &str, who: &str) {
     let after = read_until(&mut stderr, "saved as ");
     let done = program.done(child.wait_with_output().unwrap());
     assert_eq!(done.code, Some(130), "{before}{after}");
-    assert!(after.contains(&format!("cancelled: the run was stopped by a {who}")), "{after}");
+    assert!(after.contains(&format!("cancelled: the run was stopped by the {who}")), "{after}");
     assert_eq!(done.json()["fail"]["reason"], "cancelled");
 
     let session = program.session();
@@ -30,7 +30,7 @@ fn stopped_by(name: &str, who: &str) {
 
 #[test]
 fn ctrl_c_ends_a_run_with_130_and_a_whole_session() {
-    stopped_by("INT", "person");
+    stopped_by("INT", "user");
 }
 
 #[test]

@@ -214,7 +214,7 @@ fn a_pipeline_that_was_killed_anywhere_goes_on_also_between_two_steps() {
     for cut in [
         after("\"r\":\"r0\",\"k\":\"run.end\""),
         after("\"r\":\"r1\",\"k\":\"run.start\""),
-        after("\"k\":\"answer\",\"d\":{\"by\":\"person\",\"value\":\"large\""),
+        after("\"k\":\"answer\",\"d\":{\"by\":\"user\",\"value\":\"large\""),
         after("\"r\":\"r1\",\"k\":\"run.end\""),
         after("\"r\":\"r2/t1\",\"k\":\"request\"") + 9,
     ] {

@@ -14,7 +14,9 @@ async fn a_turn_knows_what_is_left_of_every_budget() {
         .events
         .iter()
         .filter_map(|envelope| match &envelope.event {
-            Event::TurnStart(start) => Some((start.left.turns, start.left.mission_ms, start.left.tokens)),
+            Event::TurnStart(start) => {
+                Some((start.remaining.turns, start.remaining.mission_ms, start.remaining.tokens))
+            }
             _ => None,
         })
         .collect();

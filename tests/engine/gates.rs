@@ -62,7 +62,7 @@ async fn a_changed_reply_is_the_one_that_is_read_and_stays_beside_the_model_s_ow
     let (ran, _) = intercepted(&[WRONG], Gate::Apply, |_| Some(r#"{"n": 3}"#.to_owned())).await;
     assert_eq!((ran.outcome().as_str(), ran.turns()), (r#"{"n":3}"#, vec!["ok".to_owned()]));
     assert_eq!(kinds(&ran), ["gate_apply"]);
-    assert!(answers(&ran)[0].edited && answers(&ran)[0].by == Answerer::Person);
+    assert!(answers(&ran)[0].edited && answers(&ran)[0].by == Answerer::User);
     let ends: Vec<&ReplyEnd> = ran
         .events
         .iter()

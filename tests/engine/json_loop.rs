@@ -429,7 +429,7 @@ async fn a_question_to_the_person_is_answered_by_a_user_message() {
     assert_eq!(*asked.lock().unwrap(), ["Which page?\n(a web address)"]);
     let message = requests[1].messages.last().unwrap();
     assert_eq!(message.role.name(), "user");
-    assert!(message.joined().contains("The person answered:\n<answer>\nhttps://a.example\n</answer>"));
+    assert!(message.joined().contains("The user answered:\n<answer>\nhttps://a.example\n</answer>"));
     assert_eq!(requests[1].messages[1].joined(), "which?\n\nWhich page?");
     let kinds: Vec<_> = ran.events.iter().map(|envelope| envelope.event.kind().to_owned()).collect();
     let place = |kind: &str| kinds.iter().position(|found| found == kind).unwrap();

@@ -37,7 +37,7 @@ async fn a_run_ends_soon_after_a_stop_even_when_the_model_does_not_listen() {
     assert!(
         ran.events
             .iter()
-            .any(|envelope| matches!(&envelope.event, Event::Interrupt(by) if by.by == InterruptSource::Person))
+            .any(|envelope| matches!(&envelope.event, Event::Interrupt(by) if by.by == InterruptSource::User))
     );
 }
 

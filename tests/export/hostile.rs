@@ -29,7 +29,7 @@ fn session() -> Content {
     };
     let events: Vec<(Address, Event)> = vec![
         run("r0"),
-        event("r0/t1", "turn.start", &json!({"now": START_MS, "kind": h, "left": {"turns": 1}})),
+        event("r0/t1", "turn.start", &json!({"now": START_MS, "kind": h, "remaining": {"turns": 1}})),
         event(
             "r0/t1",
             "message",

@@ -37,7 +37,7 @@ fn session() -> Content {
                 "context": {"user": {"email": EMAIL, "name": "Ada"}, "card": CARD, "note": "a plain note"},
             }),
         ),
-        event("r0/t1", "turn.start", &json!({"now": 0, "left": {"turns": 1}})),
+        event("r0/t1", "turn.start", &json!({"now": 0, "remaining": {"turns": 1}})),
         event(
             "r0/t1",
             "message",
@@ -299,7 +299,7 @@ fn forked(text: &str) -> Content {
         edit("r0/t1", "memory.x", json!(text)),
         edit("r0/t1", "reply", json!(text)),
         edit("r0/t1/c0", "result", json!({"mail": text})),
-        event("r0/t1", "turn.start", &json!({"now": 0, "left": {"turns": 1}})),
+        event("r0/t1", "turn.start", &json!({"now": 0, "remaining": {"turns": 1}})),
         event("r0/t1", "tasks", &json!({"set": [["first", text]]})),
         event("r0/t1", "turn.end", &json!({"success": true, "totals": {"turns": 1, "requests": 1}})),
     ])

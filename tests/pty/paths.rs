@@ -47,7 +47,7 @@ fn a_run_stops_at_the_gates_and_goes_on_with_what_was_changed_there() {
     terminal.wait_for("✓ fits");
     terminal.send(F5);
     // The frame comes in pieces.
-    for part in ["✓ returned", "✎ request edited by person", "✎ reply edited by person", "0.125"] {
+    for part in ["✓ returned", "✎ request edited by user", "✎ reply edited by user", "0.125"] {
         terminal.wait_for(part);
     }
     leave(terminal);
@@ -254,7 +254,7 @@ fn a_reply_is_found_changed_in_the_transcript_and_the_run_goes_on_from_it() {
     terminal.send("{\"mood\": \"bad\", \"score\": 0.125}");
     terminal.wait_for("✓ fits");
     terminal.send(F5);
-    terminal.wait_for("✎ reply edited by person");
+    terminal.wait_for("✎ reply edited by user");
     terminal.wait_for("✓ returned");
     terminal.wait_for("0.125");
     leave(terminal);

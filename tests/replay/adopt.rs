@@ -129,7 +129,7 @@ fn how_far_branches_came_when_a_run_was_stopped_is_no_other_course() {
     cut.extend([
         named("r0/t1/p1.0/c0", "tool.call").clone(),
         named("r0/t1/p1.1/c0", "tool.call").clone(),
-        told("r0/t1", "interrupt", json!({"reason": "cancelled", "by": "person"})),
+        told("r0/t1", "interrupt", json!({"reason": "cancelled", "by": "user"})),
         told("r0/t1/p1.0/c0", "tool.end", stopped()),
         told("r0/t1/p1.1/c0", "tool.end", stopped()),
         named("r0/t1/p1.1/c1", "tool.call").clone(),
@@ -139,7 +139,7 @@ fn how_far_branches_came_when_a_run_was_stopped_is_no_other_course() {
     program.file("cut.jsonl", lines.join("\n") + "\n");
     let replayed = program.run(["replay", "cut.jsonl"]).exits(0).printed();
     assert!(replayed.contains("where the recording ends"), "{replayed}");
-    program.run(["resume", "cut.jsonl"]).exits(130).tells("stopped by a person");
+    program.run(["resume", "cut.jsonl"]).exits(130).tells("stopped by the user");
 }
 
 #[test]

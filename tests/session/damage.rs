@@ -106,12 +106,12 @@ fn a_file_without_a_header_or_from_the_future_is_not_read() {
     error: damaged.jsonl: the file is empty and contains no session
     ");
     lines[0] =
-        lines[0].replace("\"min_reader\":1", "\"min_reader\":9").replace("ptc-workbench 0.1.0", "ptc-workbench 4.2.0");
+        lines[0].replace("\"min_reader\":2", "\"min_reader\":9").replace("ptc-workbench 0.1.0", "ptc-workbench 4.2.0");
     assert_snapshot!(told(&program, lines.join("\n") + "\n", 2, 2), @r"
     show:
-    error: damaged.jsonl: it needs a reader of version 9, this program reads up to 1: use ptc-workbench 4.2.0 or newer
+    error: damaged.jsonl: it needs a reader of version 9, this program reads up to 2: use ptc-workbench 4.2.0 or newer
     replay:
-    error: damaged.jsonl: it needs a reader of version 9, this program reads up to 1: use ptc-workbench 4.2.0 or newer
+    error: damaged.jsonl: it needs a reader of version 9, this program reads up to 2: use ptc-workbench 4.2.0 or newer
     ");
     lines[0] = lines[0].replace("ptc-workbench-session", "other-session");
     assert_snapshot!(told(&program, lines.join("\n") + "\n", 2, 2), @r#"
@@ -271,7 +271,7 @@ fn what_can_be_read_of_a_damaged_session_becomes_a_new_one() {
     let tree = program.run(["sessions", "tree", id]).exits(0).stdout.clone();
     assert!(tree.contains(recovered), "it names the session that it was made from:\n{tree}");
 
-    let newer = lines[0].replace("\"min_reader\":1", "\"min_reader\":9");
+    let newer = lines[0].replace("\"min_reader\":2", "\"min_reader\":9");
     program.file("newer.jsonl", newer + "\n" + &lines[1..].join("\n"));
     program.run(["sessions", "recover", "newer.jsonl"]).exits(2).tells("it needs a reader of version 9");
 }

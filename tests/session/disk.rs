@@ -231,7 +231,7 @@ fn a_session_is_read_while_another_program_writes_it_and_written_by_one() {
 
 #[tokio::test]
 async fn a_file_of_a_later_version_is_read_and_not_written() {
-    let text = String::from_utf8(whole().await).unwrap().replacen("\"version\":1", "\"version\":2", 1);
+    let text = String::from_utf8(whole().await).unwrap().replacen("\"version\":2", "\"version\":3", 1);
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("later.jsonl");
     std::fs::write(&path, &text).unwrap();

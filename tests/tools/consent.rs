@@ -39,7 +39,7 @@ fn nobody_there_means_no_call() {
     program.run(["run", "a.toml"]).exits(1).tells("tool_denied").tells("--allow-tools");
     assert_eq!(calls(&program), 0);
     let [(question, Some(answer))] = &decisions(&program)[..] else { panic!("one question") };
-    assert_eq!((question.kind.name(), answer.by.name(), answer.value.as_str()), ("consent", "nobody", "\"deny\""));
+    assert_eq!((question.kind.name(), answer.by.name(), answer.value.as_str()), ("consent", "default", "\"deny\""));
     assert!(question.text.contains("count.sh") && question.text.contains("{\"n\":1}"), "{}", question.text);
     program.run(["replay", "last", "--check"]).exits(0);
 }

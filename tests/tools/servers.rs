@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use ptc_workbench::agent::{Agent, DraftTexts};
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::{Event, RunStart};
-use ptc_workbench::tui::backend::Backend;
-use ptc_workbench::tui::live::Live;
+use ptc_workbench::tui::services::Services;
 use ptc_workbench::workbench::Workbench;
 use serde_json::json;
 
@@ -109,7 +108,7 @@ fn what_was_decided_about_a_server_before_the_run_is_part_of_the_session() {
     program.file("a.toml", agent(CALL, TOOL));
     program.run(["--config", "config.toml", "run", "a.toml", "--json"]).exits(1);
     let refused = start_of(&program).consents;
-    assert_eq!((refused[0].decision.name(), refused[0].by.name()), ("deny", "nobody"));
+    assert_eq!((refused[0].decision.name(), refused[0].by.name()), ("deny", "default"));
     assert!(refused[0].what.starts_with("mcp the server files, which is started for its list of tools"), "{refused:?}");
     program.run(["replay", "last", "--check"]).exits(0);
 
@@ -187,13 +186,13 @@ fn a_draft_knows_what_a_server_was_seen_to_offer() {
     let text = format!("mode = \"text\"\nmodel = \"sample\"\nprompt = \"Go\"\n\n{TOOL}");
     program.file("a.toml", &text);
     let drafted = Agent::from_toml(&text, "a.toml").unwrap();
-    let live = Live::new(Workbench::new(config, Folders::at(data.clone(), &data, None)), &drafted, None);
+    let live = Services::new(Workbench::new(config, Folders::at(data.clone(), &data, None)), &drafted, None);
     let texts = DraftTexts::of(&drafted);
-    let said = |live: &Live| live.diagnose(&texts).into_iter().map(|found| found.message).collect::<Vec<_>>();
+    let said = |live: &Services| live.check(&texts).0.into_iter().map(|found| found.message).collect::<Vec<_>>();
     assert_eq!(said(&live), ["the arguments of `read-file` are not known yet: the first run asks its server"]);
     program.run(["--config", "config.toml", "tools", "a.toml", "--connect"]).exits(0);
     assert_eq!(said(&live), [""; 0]);
-    let sent = live.preview(&texts).sent;
+    let sent = live.check(&texts).1.sent;
     assert!(sent.iter().any(|part| part.text.contains("file_path")), "{sent:?}");
     // A program that stands in the place of a model is judged by it as well.
     let program_of = |name: &str| DraftTexts {
@@ -201,8 +200,8 @@ fn a_draft_knows_what_a_server_was_seen_to_offer() {
         program: format!("(return (tool/read-file {{:{name} \"a\"}}))"),
         ..texts.clone()
     };
-    assert_eq!(live.diagnose(&program_of("file_path")), []);
-    let wrong = live.diagnose(&program_of("file_pth"));
+    assert_eq!(live.check(&program_of("file_path")).0, []);
+    let wrong = live.check(&program_of("file_pth")).0;
     assert!(wrong.iter().any(|found| found.message.contains("file_pth")), "{wrong:?}");
 }
 

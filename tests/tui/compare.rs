@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use ptc_workbench::agent::Mode;
 use ptc_workbench::event::{Address, Envelope, Kept, Role, Source, Tokens};
+use ptc_workbench::port::Question;
 use ptc_workbench::session::diff::{Side, compare};
-use ptc_workbench::tui::backend::{Ended, Happening, Question, SessionKey};
-use ptc_workbench::tui::compare::backend::{Ask, Compared, MatrixLine, MatrixTold, MatrixWish, Told};
-use ptc_workbench::tui::compare::{Field, Page, Target};
+use ptc_workbench::tui::compare::{CompareRequest, CompareResponse, Field, Page, Target};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Screen};
 use ptc_workbench::tui::theme::Theme;
 use ptc_workbench::tui::{ansi, picture};
 use ptc_workbench::workbench::matrix::{
-    Cell, MatrixEvent, MatrixPlan, MatrixState, Measures, Outcome, Trial, TrialKey,
+    Cell, MatrixEntry, MatrixError, MatrixEvent, MatrixPlan, MatrixSpec, MatrixState, MatrixUpdate, Measures, Outcome,
+    Trial, TrialKey,
 };
+use ptc_workbench::workbench::{RunEnding, RunUpdate, SessionKey};
 
 use super::pictures::screens;
 use super::story::{NOW_MS, Story, fresh, missed, recorded, tell, two_turns};
@@ -40,10 +41,10 @@ fn program() -> Vec<Envelope> {
         .events()
 }
 
-fn compared(names: &[&str], sides: Vec<Vec<Envelope>>) -> Told {
+fn compared(names: &[&str], sides: Vec<Vec<Envelope>>) -> CompareResponse {
     let sides = names.iter().zip(sides).map(|(name, events)| Side::of(name, events, None)).collect();
     let names = names.iter().map(|name| (*name).to_owned()).collect();
-    Told::Compared(names, Ok(Compared { comparison: Arc::new(compare(sides)), warnings: Vec::new() }))
+    CompareResponse::Compared(names, Ok((Arc::new(compare(sides)), Vec::new())))
 }
 
 /// Both modes were asked for.
@@ -51,21 +52,21 @@ fn both(size: (u16, u16)) -> Model {
     let mut model = fresh(size);
     press(&mut model, "f9");
     let sessions = NAMES.map(|name| Some(name.to_owned())).to_vec();
-    tell(&mut model, Msg::Comparing(Told::Started(Ok(sessions))));
+    tell(&mut model, Msg::Compare(CompareResponse::Started(Ok(sessions))));
     model
 }
 
-fn happens(model: &mut Model, slot: Slot, events: Vec<Envelope>, ended: Option<Ended>) -> Vec<Effect> {
+fn happens(model: &mut Model, slot: Slot, events: Vec<Envelope>, ended: Option<RunEnding>) -> Vec<Effect> {
     let last = events.last().map_or(NOW_MS, |envelope| envelope.at_ms);
     tell(model, Msg::Clock(last.max(model.now_ms)));
-    let events = events.into_iter().map(|envelope| Happening::Event(Box::new(envelope)));
-    tell(model, Msg::Happened(slot, events.chain(ended.map(Happening::Ended)).collect()))
+    let events = events.into_iter().map(|envelope| RunUpdate::Event(Box::new(envelope)));
+    tell(model, Msg::RunUpdates(slot, events.chain(ended.map(RunUpdate::Ended)).collect()))
 }
 
 /// One of the runs has ended, the other one goes on.
 pub(super) fn watched(size: (u16, u16)) -> Model {
     let mut model = both(size);
-    happens(&mut model, Slot::Left, program(), Some(Ended::Run));
+    happens(&mut model, Slot::Left, program(), Some(RunEnding::Run));
     happens(&mut model, Slot::Right, missed().events(), None);
     model
 }
@@ -73,9 +74,9 @@ pub(super) fn watched(size: (u16, u16)) -> Model {
 /// Both runs have ended and stand aligned.
 pub(super) fn aligned(size: (u16, u16)) -> Model {
     let mut model = both(size);
-    happens(&mut model, Slot::Left, program(), Some(Ended::Run));
-    happens(&mut model, Slot::Right, two_turns(), Some(Ended::Run));
-    tell(&mut model, Msg::Comparing(compared(&NAMES, vec![program(), two_turns()])));
+    happens(&mut model, Slot::Left, program(), Some(RunEnding::Run));
+    happens(&mut model, Slot::Right, two_turns(), Some(RunEnding::Run));
+    tell(&mut model, Msg::Compare(compared(&NAMES, vec![program(), two_turns()])));
     model
 }
 
@@ -83,16 +84,16 @@ pub(super) fn aligned(size: (u16, u16)) -> Model {
 fn one_key_runs_the_draft_in_both_modes_and_compares_what_came_out() {
     let mut model = fresh((120, 40));
     let effects = press(&mut model, "f9");
-    let [Effect::Comparing(Ask::Modes(texts, modes))] = effects.as_slice() else { panic!("{effects:?}") };
+    let [Effect::Compare(CompareRequest::Modes(texts, modes))] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!((texts, modes.as_slice()), (&model.workbench.texts(), &[Mode::PtcLisp, Mode::Json][..]));
     assert_eq!(model.screen, Screen::Compare);
     let mut model = both((120, 40));
-    assert_eq!(happens(&mut model, Slot::Left, program(), Some(Ended::Run)), [Effect::List]);
+    assert_eq!(happens(&mut model, Slot::Left, program(), Some(RunEnding::Run)), [Effect::List]);
     assert!(model.compare.runs(), "the other one goes on");
-    let effects = happens(&mut model, Slot::Right, two_turns(), Some(Ended::Run));
+    let effects = happens(&mut model, Slot::Right, two_turns(), Some(RunEnding::Run));
     let names: Vec<String> = NAMES.map(str::to_owned).to_vec();
-    assert_eq!(effects, [Effect::List, Effect::Comparing(Ask::Sessions(names))]);
-    tell(&mut model, Msg::Comparing(compared(&NAMES, vec![program(), two_turns()])));
+    assert_eq!(effects, [Effect::List, Effect::Compare(CompareRequest::Sessions(names))]);
+    tell(&mut model, Msg::Compare(compared(&NAMES, vec![program(), two_turns()])));
     assert!(!model.compare.shows_transcripts());
     press(&mut model, "t");
     assert!(model.compare.shows_transcripts(), "the transcripts are one key away");
@@ -101,7 +102,7 @@ fn one_key_runs_the_draft_in_both_modes_and_compares_what_came_out() {
 #[test]
 fn a_comparison_that_nobody_waits_for_is_dropped() {
     let mut model = both((120, 40));
-    tell(&mut model, Msg::Comparing(compared(&["a", "b"], vec![program(), two_turns()])));
+    tell(&mut model, Msg::Compare(compared(&["a", "b"], vec![program(), two_turns()])));
     assert!(model.compare.compared.is_none());
 }
 
@@ -110,8 +111,8 @@ fn escape_stops_both_runs_and_leaves_only_then() {
     let mut model = both((120, 40));
     assert_eq!(press(&mut model, "esc"), [Effect::Cancel(Slot::Left), Effect::Cancel(Slot::Right)]);
     assert_eq!(press(&mut model, "f9"), [], "no other pair starts meanwhile");
-    happens(&mut model, Slot::Left, Vec::new(), Some(Ended::Run));
-    happens(&mut model, Slot::Right, Vec::new(), Some(Ended::Run));
+    happens(&mut model, Slot::Left, Vec::new(), Some(RunEnding::Run));
+    happens(&mut model, Slot::Right, Vec::new(), Some(RunEnding::Run));
     press(&mut model, "esc");
     assert_eq!(model.screen, Screen::Workbench);
 }
@@ -121,8 +122,8 @@ fn a_run_that_asks_a_person_is_put_down() {
     let mut model = both((120, 40));
     let question =
         Question { address: Address::from("r0/t1/q0"), text: "which?".to_owned(), gate: None, options: Vec::new() };
-    let effects = tell(&mut model, Msg::Happened(Slot::Right, vec![Happening::Question(question)]));
-    assert_eq!(effects.first(), Some(&Effect::Comparing(Ask::PutDown(Slot::Right))));
+    let effects = tell(&mut model, Msg::RunUpdates(Slot::Right, vec![RunUpdate::Question(question)]));
+    assert_eq!(effects.first(), Some(&Effect::SuspendRun(Slot::Right)));
 }
 
 #[test]
@@ -146,14 +147,14 @@ fn enter_opens_the_turn_of_the_run_with_the_focus() {
     let mut model = aligned((120, 40));
     let asked = press(&mut model, "enter");
     let turn = Some(Address::from("r0/t1"));
-    assert_eq!(asked, [Effect::Comparing(Ask::Find(NAMES[0].to_owned(), turn.clone()))]);
+    assert_eq!(asked, [Effect::Compare(CompareRequest::Find(NAMES[0].to_owned(), turn.clone()))]);
     press(&mut model, "tab");
     assert_eq!(model.compare.column, 1);
     let key = SessionKey::Example("x".to_owned());
-    let opened = tell(&mut model, Msg::Comparing(Told::Found(Ok((key.clone(), turn)))));
+    let opened = tell(&mut model, Msg::Compare(CompareResponse::Found(Ok((key.clone(), turn)))));
     assert_eq!(opened, [Effect::Open(key)]);
     assert_eq!(model.screen, Screen::Sessions);
-    let session = super::fake::long_session(40);
+    let session = super::services::long_session(40);
     model.compare.wanted = Some(Address::from("r0/t30"));
     tell(&mut model, Msg::Opened(Ok(session)));
     picture(&mut model, (120, 40));
@@ -176,7 +177,7 @@ fn plan() -> MatrixPlan {
     MatrixPlan { agents: Vec::new(), trials: 3, seed: 0, cells }
 }
 
-fn trial(cell: usize, trial: u32, passed: bool) -> MatrixTold {
+fn trial(cell: usize, trial: u32, passed: bool) -> MatrixUpdate {
     let measures = Measures {
         turns: 1 + trial,
         tokens: Some(Tokens { input: 412, output: 31, ..Tokens::default() }),
@@ -185,7 +186,7 @@ fn trial(cell: usize, trial: u32, passed: bool) -> MatrixTold {
         kept_out_bytes: 4,
         ..Measures::default()
     };
-    MatrixTold::Happened(MatrixEvent::Finished(Box::new(Trial {
+    MatrixUpdate::Event(MatrixEvent::Finished(Box::new(Trial {
         cell,
         trial,
         session: format!("session-{cell}-{trial}"),
@@ -202,18 +203,21 @@ pub(super) fn matrix(size: (u16, u16)) -> Model {
     press(&mut model, "f4");
     press(&mut model, "m");
     press(&mut model, "enter");
-    let begun = Told::MatrixBegun(Ok(("m-2026-11-21T20-52-07Z-00000001".to_owned(), MatrixState::new(plan(), []))));
-    tell(&mut model, Msg::Comparing(begun));
+    let begun = CompareResponse::MatrixStarted(Ok((
+        "m-2026-11-21T20-52-07Z-00000001".to_owned(),
+        MatrixState::new(plan(), []),
+    )));
+    tell(&mut model, Msg::Compare(begun));
     let key = TrialKey { cell: 1, trial: 2 };
     let started = MatrixEvent::Started { key, session: "session-1-2".to_owned() };
     let told = vec![
         trial(0, 1, true),
         trial(1, 1, false),
         trial(0, 2, true),
-        MatrixTold::Happened(started),
-        MatrixTold::Happened(MatrixEvent::Turn { key, turn: 2 }),
+        MatrixUpdate::Event(started),
+        MatrixUpdate::Event(MatrixEvent::Turn { key, turn: 2 }),
     ];
-    tell(&mut model, Msg::Comparing(Told::Matrix(told)));
+    tell(&mut model, Msg::Compare(CompareResponse::Matrix(told)));
     model
 }
 
@@ -237,13 +241,13 @@ fn the_dialog_says_what_is_wrong_and_begins_what_is_wanted() {
     assert_eq!(model.compare.form.field, Field::Trials);
     write(&mut model, "12");
     let effects = press(&mut model, "enter");
-    let wish = MatrixWish {
+    let spec = MatrixSpec {
         modes: vec![Mode::Json],
         models: vec!["demo".to_owned(), "sample:slow,seed=7".to_owned()],
         trials: 12,
-        jobs: 4,
+        ..MatrixSpec::default()
     };
-    assert_eq!(effects, [Effect::Comparing(Ask::Matrix(model.workbench.texts(), wish))]);
+    assert_eq!(effects, [Effect::Compare(CompareRequest::Matrix(model.workbench.texts(), spec, 4))]);
     press(&mut model, "esc");
     assert_eq!(model.compare.page, Page::Sides);
 }
@@ -252,40 +256,44 @@ fn the_dialog_says_what_is_wrong_and_begins_what_is_wanted() {
 fn a_matrix_is_watched_stopped_and_gone_on_with() {
     let mut model = matrix((120, 40));
     assert_eq!(model.compare.page, Page::Matrix);
-    assert_eq!(press(&mut model, "enter"), [Effect::Comparing(Ask::Find("session-0-1".to_owned(), None))]);
+    assert_eq!(press(&mut model, "enter"), [Effect::Compare(CompareRequest::Find("session-0-1".to_owned(), None))]);
     press(&mut model, "down");
     press(&mut model, "right");
-    assert_eq!(press(&mut model, "enter"), [Effect::Comparing(Ask::Find("session-1-2".to_owned(), None))]);
-    assert_eq!(press(&mut model, "s"), [Effect::Comparing(Ask::Stop)]);
+    assert_eq!(press(&mut model, "enter"), [Effect::Compare(CompareRequest::Find("session-1-2".to_owned(), None))]);
+    assert_eq!(press(&mut model, "s"), [Effect::StopMatrix]);
     assert_eq!(press(&mut model, "s"), [], "it is being stopped");
-    let stopped = MatrixTold::Happened(MatrixEvent::Stopped(TrialKey { cell: 1, trial: 2 }));
-    tell(&mut model, Msg::Comparing(Told::Matrix(vec![stopped, MatrixTold::Ended(None)])));
+    let stopped = MatrixUpdate::Event(MatrixEvent::Stopped(TrialKey { cell: 1, trial: 2 }));
+    tell(&mut model, Msg::Compare(CompareResponse::Matrix(vec![stopped, MatrixUpdate::Ended(None)])));
     let view = model.compare.matrix.as_ref().unwrap();
     assert_eq!((view.running, view.state.done(), view.state.failed()), (false, 3, 1), "what is finished is kept");
     let id = view.id.clone();
-    assert_eq!(press(&mut model, "g"), [Effect::Comparing(Ask::GoOn(id, 4))]);
+    assert_eq!(press(&mut model, "g"), [Effect::Compare(CompareRequest::ResumeMatrix(id, 4))]);
     let beside = press(&mut model, "c");
     let names = vec!["session-0-1".to_owned(), "session-1-1".to_owned()];
-    assert_eq!(beside, [Effect::Comparing(Ask::Sessions(names))]);
+    assert_eq!(beside, [Effect::Compare(CompareRequest::Sessions(names))]);
 }
 
 pub(super) fn listed(size: (u16, u16)) -> Model {
     let mut model = fresh(size);
     press(&mut model, "f4");
-    assert_eq!(press(&mut model, "o"), [Effect::Comparing(Ask::Matrices)]);
-    let line = |id: &str, done, failed| MatrixLine {
-        id: id.to_owned(),
-        created_ms: NOW_MS - 60_000,
-        what: "sentiment · ptc_lisp, json · demo".to_owned(),
-        done,
-        failed,
-        total: 6,
-        damage: None,
+    assert_eq!(press(&mut model, "o"), [Effect::Compare(CompareRequest::Matrices)]);
+    let line = |id: &str, done: u32, failed: u32| {
+        let mut plan = plan();
+        plan.cells.truncate(2);
+        let trials = (0..done).map(|number| {
+            let MatrixUpdate::Event(event) = trial((number / 3) as usize, number % 3 + 1, number >= failed) else {
+                panic!("no event")
+            };
+            event
+        });
+        let mut state = MatrixState::new(plan, []);
+        trials.for_each(|event| state.apply(&event));
+        MatrixEntry { id: id.to_owned(), created_ms: NOW_MS - 60_000, state: Ok(state) }
     };
-    let damaged =
-        MatrixLine { id: "d".to_owned(), damage: Some("the file is empty".to_owned()), ..MatrixLine::default() };
+    let error = MatrixError("the file is empty".to_owned());
+    let damaged = MatrixEntry { id: "d".to_owned(), created_ms: 0, state: Err(error) };
     let all = vec![line("a", 6, 0), line("b", 6, 2), line("c", 4, 0), damaged];
-    tell(&mut model, Msg::Comparing(Told::Matrices(Ok(all))));
+    tell(&mut model, Msg::Compare(CompareResponse::Matrices(all)));
     model
 }
 
@@ -298,9 +306,9 @@ fn an_earlier_matrix_is_opened_to_be_read() {
     assert!(last > 0 && model.compare.chosen == last);
     press(&mut model, "home");
     press(&mut model, "down");
-    assert_eq!(press(&mut model, "enter"), [Effect::Comparing(Ask::OpenMatrix("b".to_owned()))]);
+    assert_eq!(press(&mut model, "enter"), [Effect::Compare(CompareRequest::OpenMatrix("b".to_owned()))]);
     let state = MatrixState::new(plan(), []);
-    tell(&mut model, Msg::Comparing(Told::MatrixOpened("b".to_owned(), Ok(state))));
+    tell(&mut model, Msg::Compare(CompareResponse::MatrixOpened("b".to_owned(), Ok(state))));
     let view = model.compare.matrix.as_ref().unwrap();
     assert!(model.compare.page == Page::Matrix && !view.running && view.id == "b");
 }

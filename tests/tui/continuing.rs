@@ -1,13 +1,16 @@
 //! Editing and continuing: the key on a card, the dialog with what stood there, where it goes on. No IO.
 
 use ptc_workbench::event::Address;
-use ptc_workbench::port::Gate;
-use ptc_workbench::tui::archive::{Ask, Forking, Points, Spot, Standing, Told, TurnPoints};
-use ptc_workbench::tui::backend::{Happening, Question, SessionKey, SessionSummary};
+use ptc_workbench::port::{Gate, Question};
+use ptc_workbench::replay::Stage;
+use ptc_workbench::session::{Marks, Summary};
+use ptc_workbench::tui::archive::{ArchiveRequest, ArchiveResponse, EditTarget};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Popup};
+use ptc_workbench::workbench::{Changed, CurrentText, ForkPoints, RunUpdate, SessionKey, TurnPoints};
 
 use super::pictures::{screens, text};
+use super::sessions::fork_spec;
 use super::story::{SESSION, fresh, missed, ran, tell, two_turns};
 use super::{press, write};
 
@@ -19,46 +22,55 @@ fn key() -> SessionKey {
 
 /// The list knows the run's session.
 fn listed(model: &mut Model) {
-    let summary = SessionSummary { id: SESSION.to_owned(), agent: "sentiment".to_owned(), ..SessionSummary::default() };
-    tell(model, Msg::Listed(Ok(vec![summary])));
+    let summary =
+        Summary { id: SESSION.to_owned(), example: true, agent: "sentiment".to_owned(), ..Summary::default() };
+    tell(model, Msg::Listed(vec![summary], Marks::default()));
 }
 
 /// A run that has ended, with its transcript in focus.
 fn finished(size: (u16, u16)) -> Model {
     let mut model = fresh(size);
-    ran(&mut model, two_turns(), Some(ptc_workbench::tui::backend::Ended::Run));
+    ran(&mut model, two_turns(), Some(ptc_workbench::workbench::RunEnding::Run));
     listed(&mut model);
     press(&mut model, "alt-g");
     press(&mut model, "r");
     model
 }
 
-fn points() -> Points {
+fn points() -> ForkPoints {
     let turn = |number: u32, last: bool| TurnPoints {
         address: Address::run(0).turn(number),
-        stages: if last { vec!["request", "reply"] } else { vec!["request", "reply", "after"] },
+        stages: if last {
+            vec![Stage::Request, Stage::Reply]
+        } else {
+            vec![Stage::Request, Stage::Reply, Stage::After]
+        },
         calls: vec![(format!("r0/t{number}/c0").as_str().into(), "orders".to_owned())],
         program: number == 2,
         defined: vec!["rows".to_owned()],
     };
-    Points { session: SESSION.to_owned(), turns: vec![turn(1, false), turn(2, true)], ..Points::default() }
+    ForkPoints {
+        summary: Box::new(Summary { id: SESSION.to_owned(), example: true, ..Summary::default() }),
+        turns: vec![turn(1, false), turn(2, true)],
+        ..ForkPoints::default()
+    }
 }
 
-fn spot(at: &str, target: &str) -> Spot {
-    Spot { key: key(), at: at.to_owned(), target: target.to_owned() }
+fn spot(at: &str, target: &str) -> EditTarget {
+    EditTarget { key: key(), at: at.to_owned(), name: target.to_owned() }
 }
 
 pub(super) fn stands(model: &mut Model, at: &str, target: &str, text: &str) {
-    let standing = Standing { text: Some(text.to_owned()), want: "json".to_owned(), ..Standing::default() };
-    tell(model, Msg::Told(Told::Text(spot(at, target), Ok(standing))));
+    let standing = CurrentText { text: Some(text.to_owned()), want: "json".to_owned(), ..CurrentText::default() };
+    tell(model, Msg::Archive(ArchiveResponse::CurrentText(spot(at, target), Ok(standing))));
 }
 
 /// The dialog on the last turn, with its program.
 pub(super) fn editing(size: (u16, u16)) -> Model {
     let mut model = finished(size);
-    assert_eq!(press(&mut model, "shift-e"), [Effect::Ask(Ask::Points(key()))]);
-    let asked = tell(&mut model, Msg::Told(Told::Points(key(), Ok(points()))));
-    assert!(asked.contains(&Effect::Ask(Ask::Text(spot("r0/t2:reply", "program")))), "{asked:?}");
+    assert_eq!(press(&mut model, "shift-e"), [Effect::Archive(ArchiveRequest::ForkPoints(key()))]);
+    let asked = tell(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key(), Ok(points()))));
+    assert!(asked.contains(&Effect::Archive(ArchiveRequest::CurrentText(spot("r0/t2:reply", "program")))), "{asked:?}");
     stands(&mut model, "r0/t2:reply", "program", "(count rows)");
     model
 }
@@ -67,13 +79,16 @@ pub(super) fn editing(size: (u16, u16)) -> Model {
 fn a_run_that_is_not_listed_yet_is_forked_as_soon_as_it_is() {
     for (key_pressed, focus) in [("f", "change"), ("shift-e", "text")] {
         let mut model = fresh(SIZE);
-        ran(&mut model, two_turns(), Some(ptc_workbench::tui::backend::Ended::Run));
+        ran(&mut model, two_turns(), Some(ptc_workbench::workbench::RunEnding::Run));
         model.workbench.focus = ptc_workbench::tui::model::Pane::Run;
         assert_eq!(press(&mut model, key_pressed), [Effect::List]);
         assert!(text(&mut model).contains("is being looked for"), "{}", text(&mut model));
-        let summary = SessionSummary { id: SESSION.to_owned(), ..SessionSummary::default() };
-        assert_eq!(tell(&mut model, Msg::Listed(Ok(vec![summary]))), [Effect::Ask(Ask::Points(key()))]);
-        tell(&mut model, Msg::Told(Told::Points(key(), Ok(points()))));
+        let summary = Summary { id: SESSION.to_owned(), example: true, ..Summary::default() };
+        assert_eq!(
+            tell(&mut model, Msg::Listed(vec![summary], Marks::default())),
+            [Effect::Archive(ArchiveRequest::ForkPoints(key()))]
+        );
+        tell(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key(), Ok(points()))));
         let Some(Popup::Form(form, _)) = model.popups.last() else { panic!("the dialog is open") };
         assert_eq!(form.focused().unwrap().name, focus);
     }
@@ -82,15 +97,15 @@ fn a_run_that_is_not_listed_yet_is_forked_as_soon_as_it_is() {
 #[test]
 fn another_key_ends_the_wait_for_the_list_and_a_run_without_a_file_says_so() {
     let mut model = fresh(SIZE);
-    ran(&mut model, two_turns(), Some(ptc_workbench::tui::backend::Ended::Run));
+    ran(&mut model, two_turns(), Some(ptc_workbench::workbench::RunEnding::Run));
     model.workbench.focus = ptc_workbench::tui::model::Pane::Run;
     press(&mut model, "f");
     press(&mut model, "up");
     listed(&mut model);
     assert!(model.popups.is_empty());
-    tell(&mut model, Msg::Listed(Ok(Vec::new())));
+    tell(&mut model, Msg::Listed(Vec::new(), Marks::default()));
     press(&mut model, "f");
-    tell(&mut model, Msg::Listed(Ok(Vec::new())));
+    tell(&mut model, Msg::Listed(Vec::new(), Marks::default()));
     assert!(text(&mut model).contains("is not among the saved ones"), "{}", text(&mut model));
 }
 
@@ -100,13 +115,13 @@ fn a_run_that_waits_and_gives_way_says_how_it_goes_on() {
     ran(&mut model, super::story::asked().events(), None);
     listed(&mut model);
     let question = Question { address: "r0/t1/q0".into(), text: "what?".to_owned(), options: Vec::new(), gate: None };
-    tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
+    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
     press(&mut model, "esc");
     model.workbench.focus = ptc_workbench::tui::model::Pane::Run;
     press(&mut model, "f");
-    tell(&mut model, Msg::Told(Told::Points(key(), Ok(points()))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key(), Ok(points()))));
     press(&mut model, "f5");
-    tell(&mut model, Msg::Told(Told::Began(Ok(Some("new".to_owned())))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
     assert!(text(&mut model).contains("waits for its answer in its session: F3, then o goes on"));
 }
 
@@ -127,10 +142,9 @@ fn the_program_of_the_selected_turn_is_read_while_it_is_changed_and_goes_on_as_a
     press(&mut model, "backspace");
     write(&mut model, ")");
     assert!(text(&mut model).contains("✓ reads · 1 form"));
-    let change = Some(("program".to_owned(), "(first rows)".to_owned()));
-    let fork = Forking { at: "r0/t2:reply".to_owned(), change, model: None };
-    assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Fork(key(), fork))]);
-    tell(&mut model, Msg::Told(Told::Began(Ok(Some("new".to_owned())))));
+    let fork = fork_spec("r0/t2:reply", Changed::parse("program", "(first rows)").ok());
+    assert_eq!(press(&mut model, "f5"), [Effect::Archive(ArchiveRequest::Fork(key(), fork))]);
+    tell(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
     assert!(model.popups.is_empty() && model.workbench.running());
     let shown = text(&mut model);
     assert!(shown.contains(&format!("fork of {SESSION} at r0/t2:reply · program")), "{shown}");
@@ -167,7 +181,10 @@ fn results_and_definitions_are_changed_at_their_own_points() {
     assert!(text(&mut model).contains("value of rows"));
     press(&mut model, "f5");
     assert!(text(&mut model).contains("nothing follows this turn"), "a definition of the last turn has no effect");
-    assert_eq!(press(&mut model, "left"), [Effect::Ask(Ask::Text(spot("r0/t2/c0:call", "result")))]);
+    assert_eq!(
+        press(&mut model, "left"),
+        [Effect::Archive(ArchiveRequest::CurrentText(spot("r0/t2/c0:call", "result")))]
+    );
     stands(&mut model, "r0/t2/c0:call", "result", "{\"n\": 3}");
     for _ in 0..3 {
         press(&mut model, "tab");
@@ -177,9 +194,8 @@ fn results_and_definitions_are_changed_at_their_own_points() {
     assert!(text(&mut model).contains("a text stands in quotes"));
     press(&mut model, "ctrl-a");
     write(&mut model, "[1, 2]");
-    let change = Some(("result".to_owned(), "[1, 2]".to_owned()));
-    let fork = Forking { at: "r0/t2/c0:call".to_owned(), change, model: None };
-    assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Fork(key(), fork))]);
+    let fork = fork_spec("r0/t2/c0:call", Changed::parse("result", "[1, 2]").ok());
+    assert_eq!(press(&mut model, "f5"), [Effect::Archive(ArchiveRequest::Fork(key(), fork))]);
 }
 
 #[test]
@@ -190,7 +206,7 @@ fn a_run_that_stands_at_a_gate_is_edited_in_place() {
     let gate = Some(Gate::Apply);
     let question =
         Question { address: "r0/t1/q0".into(), text: "{\"feeling\": 1}".to_owned(), options: Vec::new(), gate };
-    tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question.clone())]));
+    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question.clone())]));
     press(&mut model, "esc");
     assert!(model.popups.is_empty());
     press(&mut model, "alt-g");
@@ -209,7 +225,7 @@ fn a_run_that_goes_on_is_forked_too_and_one_elsewhere_is_not_stopped_for_it() {
     listed(&mut model);
     press(&mut model, "alt-g");
     press(&mut model, "r");
-    assert_eq!(press(&mut model, "shift-e"), [Effect::Ask(Ask::Points(key()))]);
+    assert_eq!(press(&mut model, "shift-e"), [Effect::Archive(ArchiveRequest::ForkPoints(key()))]);
     press(&mut model, "esc");
     press(&mut model, "f3");
     assert_eq!(press(&mut model, "f"), []);

@@ -1,10 +1,11 @@
 //! What is done about a replay that differs, and a turn as an example of the prompt. No IO.
 
 use ptc_workbench::event::{Address, ErrorRecord};
-use ptc_workbench::tui::archive::{Ask, Told};
-use ptc_workbench::tui::backend::{Ended, Happening, Policy};
+use ptc_workbench::replay::Policy;
+use ptc_workbench::tui::archive::{ArchiveRequest, ArchiveResponse};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Screen};
+use ptc_workbench::workbench::{RunEnding, RunUpdate};
 
 use super::pictures::text;
 use super::press;
@@ -21,9 +22,9 @@ pub(super) fn differing(size: (u16, u16), key: &str) -> Model {
     tell(&mut model, Msg::ReplayStarted(Ok(())));
     let report = "recorded: Classify the sentiment of: I love this product!\nnow:      Name the sentiment of: I love this product!";
     let parts = vec![("r0/t2 (turn 2, layer prompt, event message)".to_owned(), report.to_owned())];
-    let ended = Happening::Ended(Ended::Diverged { at: "r0/t2".into(), parts });
-    let told = two_turns().into_iter().map(|event| Happening::Event(Box::new(event))).chain([ended]).collect();
-    tell(&mut model, Msg::Happened(Slot::Viewer, told));
+    let ended = RunUpdate::Ended(RunEnding::Diverged { at: "r0/t2".into(), parts });
+    let told = two_turns().into_iter().map(|event| RunUpdate::Event(Box::new(event))).chain([ended]).collect();
+    tell(&mut model, Msg::RunUpdates(Slot::Viewer, told));
     model
 }
 
@@ -31,7 +32,7 @@ pub(super) fn differing(size: (u16, u16), key: &str) -> Model {
 fn a_replay_that_differs_goes_on_leniently_is_accepted_or_leads_to_the_turn() {
     let choices = [
         ("l", Effect::Replay(key("long"), Policy::Lenient)),
-        ("a", Effect::Ask(Ask::Accept(key("long")))),
+        ("a", Effect::Archive(ArchiveRequest::Accept(key("long")))),
         ("enter", Effect::Open(key("long"))),
     ];
     for (choice, effect) in choices {
@@ -49,11 +50,11 @@ fn a_replay_that_differs_goes_on_leniently_is_accepted_or_leads_to_the_turn() {
     tell(&mut model, Msg::Clock(NOW_MS + 1_000));
     press(&mut model, "a");
     let mut refused = model.clone();
-    tell(&mut model, Msg::Told(Told::Began(Ok(Some("new".to_owned())))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
     assert_eq!(model.screen, Screen::Workbench);
     assert_eq!(model.workbench.run.as_ref().and_then(|run| run.session.as_deref()), Some("new"));
     let error = ErrorRecord { message: "the disk is full".to_owned(), ..ErrorRecord::default() };
-    tell(&mut refused, Msg::Told(Told::Began(Err(error))));
+    tell(&mut refused, Msg::Archive(ArchiveResponse::Started(Err(error))));
     assert!(refused.toast.as_ref().is_some_and(|toast| toast.text.contains("the disk is full")));
 }
 
@@ -61,17 +62,17 @@ fn a_replay_that_differs_goes_on_leniently_is_accepted_or_leads_to_the_turn() {
 fn a_turn_becomes_an_example_at_the_end_of_the_prompt() {
     let mut model = list(vec![session("long")]);
     press(&mut model, "enter");
-    let mut opened = super::fake::long_session(2);
+    let mut opened = super::services::long_session(2);
     opened.summary.id = "long".to_owned();
     tell(&mut model, Msg::Opened(Ok(opened)));
     press(&mut model, "g");
     let prompt = model.workbench.texts().prompt;
     let asked = press(&mut model, "shift-x");
-    let [Effect::Ask(Ask::Example(of, turn, given))] = asked.as_slice() else { panic!("{asked:?}") };
+    let [Effect::Archive(ArchiveRequest::Example(of, turn, given))] = asked.as_slice() else { panic!("{asked:?}") };
     assert_eq!((of, given), (&key("long"), &prompt));
     assert!(turn.turn_number().is_some(), "{turn}");
     let mut refused = model.clone();
-    tell(&mut model, Msg::Told(Told::Example(Ok("\n\n# Examples\n\nAnswer:\nyes\n".to_owned()))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::Example(Ok("\n\n# Examples\n\nAnswer:\nyes\n".to_owned()))));
     assert_eq!(
         (model.screen, model.workbench.texts().prompt.clone()),
         (Screen::Workbench, format!("{prompt}\n\n# Examples\n\nAnswer:\nyes\n"))
@@ -80,7 +81,7 @@ fn a_turn_becomes_an_example_at_the_end_of_the_prompt() {
     press(&mut model, "alt-z");
     assert_eq!(model.workbench.texts().prompt, prompt);
     let error = ErrorRecord { message: "there is no reply at r0/t1".to_owned(), ..ErrorRecord::default() };
-    tell(&mut refused, Msg::Told(Told::Example(Err(error))));
+    tell(&mut refused, Msg::Archive(ArchiveResponse::Example(Err(error))));
     assert_eq!((refused.screen, refused.workbench.texts().prompt), (Screen::Sessions, prompt));
 }
 

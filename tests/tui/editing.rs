@@ -4,11 +4,11 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_workbench::agent::{Diagnostic, Fix, Mode, Place};
-use ptc_workbench::tui::backend::Opening;
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Pane, Popup, TOUR};
 use ptc_workbench::tui::picture;
 use ptc_workbench::tui::theme::Theme;
+use ptc_workbench::workbench::OpenAgent;
 
 use super::pictures::screens;
 use super::story::{NOW_MS, checked, fresh, sentiment, tell};
@@ -232,7 +232,11 @@ fn what_can_follow_a_stroke() {
 
 #[test]
 fn the_tour_has_six_steps_is_told_once_and_comes_again_from_the_palette() {
-    let first = || Model::new(Opening { texts: sentiment(), first_time: true, ..Opening::default() }, SIZE, NOW_MS);
+    let first = || {
+        let mut model = Model::new(OpenAgent { texts: sentiment(), ..OpenAgent::default() }, SIZE, NOW_MS);
+        model.popups.push(Popup::Tour(0));
+        model
+    };
     let mut model = first();
     assert_eq!(TOUR.len(), 6);
     for (step, told) in TOUR.iter().enumerate() {

@@ -8,10 +8,10 @@ use ptc_workbench::engine::{self, Input, Ports};
 use ptc_workbench::event::{Envelope, ErrorRecord, Event, ModelRecord, Price, Tokens};
 use ptc_workbench::model::{Call, ErrorClass, Finish, Model as Answers, ModelError, Reply, Request};
 use ptc_workbench::port::Stop;
-use ptc_workbench::tui::backend::Ended;
 use ptc_workbench::tui::model::{Model, Pane};
 use ptc_workbench::tui::picture;
 use ptc_workbench::tui::theme::Theme;
+use ptc_workbench::workbench::RunEnding;
 
 use super::pictures::rows;
 use super::story::{fresh, ran};
@@ -166,7 +166,7 @@ fn cases() -> Vec<Case> {
 /// A run that told these events, on a screen that shows all of it.
 fn shown(events: Vec<Envelope>) -> Model {
     let mut model = fresh((80, 70));
-    ran(&mut model, events, Some(Ended::Run));
+    ran(&mut model, events, Some(RunEnding::Run));
     model.workbench.focus = Pane::Run;
     picture(&mut model, (80, 70));
     model

@@ -1,10 +1,13 @@
 //! Dialogs that are still read, texts longer than their place, errors longer than their line. No IO.
 
-use ptc_workbench::tui::archive::{Ask, Forking, QueryProblem, Told};
+use ptc_workbench::session::index::QueryError;
+use ptc_workbench::tui::archive::{ArchiveRequest, ArchiveResponse};
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::Model;
+use ptc_workbench::workbench::{Changed, SearchError};
 
 use super::pictures::text;
+use super::sessions::fork_spec;
 use super::sessions::{forking, key, list, points, session, spot, standing};
 use super::story::tell;
 use super::{press, write};
@@ -25,9 +28,12 @@ fn keys_wait_for_the_text_that_they_are_for() {
     write(&mut model, "e");
     assert_eq!(model.active_draft().unwrap().text(), "");
     assert!(text(&mut model).contains("your keys wait for it"));
-    tell(&mut model, Msg::Told(Told::Text(spot("r0/t1:reply", "reply"), Ok(standing("of another turn")))));
+    tell(
+        &mut model,
+        Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t1:reply", "reply"), Ok(standing("of another turn")))),
+    );
     assert_eq!(model.active_draft().unwrap().text(), "", "it is not the text that is waited for");
-    tell(&mut model, Msg::Told(Told::Text(spot("r0/t2:reply", "reply"), Ok(standing("theirs")))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t2:reply", "reply"), Ok(standing("theirs")))));
     assert_eq!(model.active_draft().unwrap().text(), "mine", "all of it was selected, then replaced");
     assert!(text(&mut model).contains("theirs"), "what stood there is shown below");
 }
@@ -43,12 +49,18 @@ fn keys_pressed_while_a_dialog_still_reads_the_session_are_done_when_it_has() {
     press(&mut model, "ctrl-a");
     write(&mut model, "{}");
     assert_eq!(press(&mut model, "f5"), []);
-    let asked = tell(&mut model, Msg::Told(Told::Points(key("long"), Ok(points()))));
-    assert_eq!(asked, [Effect::Ask(Ask::Text(spot("r0/t2:reply", "reply")))], "the value was chosen");
-    let fork =
-        Forking { at: "r0/t2:reply".to_owned(), change: Some(("reply".to_owned(), "{}".to_owned())), model: None };
-    let done = tell(&mut model, Msg::Told(Told::Text(spot("r0/t2:reply", "reply"), Ok(standing("theirs")))));
-    assert_eq!(done, [Effect::Ask(Ask::Fork(key("long"), fork))]);
+    let asked = tell(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key("long"), Ok(points()))));
+    assert_eq!(
+        asked,
+        [Effect::Archive(ArchiveRequest::CurrentText(spot("r0/t2:reply", "reply")))],
+        "the value was chosen"
+    );
+    let fork = fork_spec("r0/t2:reply", Changed::parse("reply", "{}").ok());
+    let done = tell(
+        &mut model,
+        Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t2:reply", "reply"), Ok(standing("theirs")))),
+    );
+    assert_eq!(done, [Effect::Archive(ArchiveRequest::Fork(key("long"), fork))]);
 }
 
 #[test]
@@ -58,7 +70,7 @@ fn a_dialog_that_still_reads_is_closed_at_once_and_its_keys_with_it() {
     press(&mut model, "f5");
     press(&mut model, "esc");
     assert!(model.popups.is_empty());
-    assert_eq!(tell(&mut model, Msg::Told(Told::Points(key("long"), Ok(points())))), []);
+    assert_eq!(tell(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key("long"), Ok(points())))), []);
 }
 
 #[test]
@@ -67,7 +79,7 @@ fn a_text_with_more_lines_than_are_seen_says_so() {
     press(&mut model, "right");
     let lines: Vec<String> = (1..=30).map(|line| format!("line {line}")).collect();
     let reply = standing(lines.join("\n"));
-    tell(&mut model, Msg::Told(Told::Text(spot("r0/t2:reply", "reply"), Ok(reply))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t2:reply", "reply"), Ok(reply))));
     for _ in 0..3 {
         press(&mut model, "tab");
     }
@@ -84,7 +96,7 @@ fn what_is_wrong_with_a_query_is_told_whole() {
     write(&mut model, "x");
     let message =
         format!("{}this is the end of it", "there is much to say about this query, and all of it is said. ".repeat(3));
-    let problem = QueryProblem { span: Some(0..1), message };
-    tell(&mut model, Msg::Told(Told::Found("x".to_owned(), Err(problem))));
+    let problem = SearchError::Query(QueryError { span: (0, 1), message, near: None });
+    tell(&mut model, Msg::Archive(ArchiveResponse::Found("x".to_owned(), Err(problem))));
     assert!(text(&mut model).contains("this is the end of it"), "{}", text(&mut model));
 }

@@ -6,15 +6,14 @@ use ptc_workbench::agent::Bundled;
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::Address;
 use ptc_workbench::session::Session;
-use ptc_workbench::tui::backend::{Backend, SessionKey, Trial};
 use ptc_workbench::tui::inspector::{Focus, Subject, Tab};
-use ptc_workbench::tui::live::Live;
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, RunView, Screen};
 use ptc_workbench::tui::picture;
+use ptc_workbench::tui::services::Services;
 use ptc_workbench::tui::theme::Theme;
-use ptc_workbench::workbench::Workbench;
-use ptc_workbench::workbench::inspect::Inspection;
+use ptc_workbench::workbench::inspect::{Inspection, LazyBench};
+use ptc_workbench::workbench::{SessionKey, Workbench};
 use tokio::runtime::Runtime;
 
 use super::pictures::{rows, screens};
@@ -29,9 +28,9 @@ const EXTRACT: &str = "2026-11-22T00-00-17Z-88ff48b4";
 /// A backend with a runtime, and the model on an example session.
 struct Desk {
     runtime: Runtime,
-    live: Live,
+    live: Services,
     model: Model,
-    trial: Option<Arc<dyn Trial>>,
+    trial: Option<Arc<LazyBench>>,
     dir: tempfile::TempDir,
 }
 
@@ -40,8 +39,8 @@ impl Desk {
         let dir = tempfile::tempdir().unwrap();
         let folders = Folders::at(dir.path().to_owned(), dir.path(), None);
         let agent = Bundled::find("sentiment").unwrap().agent().unwrap();
-        let live = Live::new(Workbench::new(Config::built_in().unwrap(), folders), &agent, None);
-        let opened = live.open(&SessionKey::Example(session.to_owned())).unwrap();
+        let live = Services::new(Workbench::new(Config::built_in().unwrap(), folders), &agent, None);
+        let opened = live.workbench.open(&SessionKey::Example(session.to_owned())).unwrap();
         let mut model = fresh(size);
         model.screen = Screen::Sessions;
         model.sessions.viewer = Some(RunView::of_session(&opened));
@@ -87,13 +86,14 @@ impl Desk {
             let trial = || self.trial.clone().expect("the turn was read");
             told.push(match effect {
                 Effect::Inspect(subject, turn) => {
-                    assert!(matches!(&subject, Subject::Saved(_)));
-                    let (found, trial) = self.live.inspect(&subject, &turn).unwrap();
-                    self.trial = Some(trial);
+                    let Subject::Saved(key) = &subject else { panic!("{subject:?}") };
+                    let session = self.live.workbench.open_found(key).unwrap();
+                    let found = self.live.workbench.inspect(&session, &turn).unwrap();
+                    self.trial = Some(Arc::new(LazyBench::new(session, turn.clone())));
                     Msg::Inspected(subject, turn, Ok(Box::new(found)))
                 }
                 Effect::Probe(turn, at) => Msg::Probed(turn, at, trial().probe(at)),
-                Effect::Evaluate(turn, input) => Msg::Evaluated(turn, trial().say(&input)),
+                Effect::Evaluate(turn, input) => Msg::Evaluated(turn, trial().evaluate(&input)),
                 Effect::Clip(_) => continue,
                 other => panic!("not asked for: {other:?}"),
             });

@@ -6,18 +6,30 @@ use std::path::Path;
 use ptc_core::reasons::Reason;
 use ptc_workbench::agent::{Agent, Bundled, DraftTexts};
 use ptc_workbench::config::{Config, Folders};
-use ptc_workbench::event::Event;
+use ptc_workbench::event::{ErrorRecord, Event};
 use ptc_workbench::session::RunState;
-use ptc_workbench::tui::archive::{Archive, Source};
-use ptc_workbench::tui::backend::{Backend, Ended, Happening, Overwrite, SaveError, SessionKey};
-use ptc_workbench::tui::live::Live;
-use ptc_workbench::workbench::{Workbench, example_sessions};
+use ptc_workbench::tui::archive::AgentSource;
+use ptc_workbench::tui::services::Services;
+use ptc_workbench::workbench::{
+    AgentFile, Overwrite, RunEnding, RunUpdate, SaveError, SessionKey, Workbench, example_sessions,
+};
 
-fn live(dir: &std::path::Path) -> (Live, DraftTexts) {
+fn live(dir: &std::path::Path) -> (Services, DraftTexts) {
     let folders = Folders::at(dir.to_owned(), dir, None);
     let agent = Bundled::find("sentiment").unwrap().agent().unwrap();
-    let live = Live::new(Workbench::new(Config::built_in().unwrap(), folders), &agent, None);
+    let live = Services::new(Workbench::new(Config::built_in().unwrap(), folders), &agent, None);
     (live, DraftTexts::of(&agent))
+}
+
+/// Saves texts as the driver does.
+fn save(
+    services: &Services,
+    path: &Path,
+    texts: &DraftTexts,
+    known: Option<&AgentFile>,
+    overwrite: Overwrite,
+) -> Result<AgentFile, SaveError> {
+    services.files.save(path, &texts.to_agent(&Agent::default()).unwrap(), known, overwrite)
 }
 
 #[test]
@@ -25,15 +37,15 @@ fn saving_keeps_the_comments_of_the_file_and_sees_when_it_changed_underneath() {
     let dir = tempfile::tempdir().unwrap();
     let (live, texts) = live(dir.path());
     let path = dir.path().join("mine.toml");
-    let first = live.save(&path, &texts, None, Overwrite::Unchanged).unwrap();
+    let first = save(&live, &path, &texts, None, Overwrite::Unchanged).unwrap();
     let commented = format!("# mine\n{}", fs::read_to_string(&path).unwrap());
     fs::write(&path, &commented).unwrap();
 
     let edited = DraftTexts { prompt: "Judge: {{text}}".to_owned(), ..texts };
-    assert!(matches!(live.save(&path, &edited, Some(&first), Overwrite::Unchanged), Err(SaveError::Changed)));
+    assert!(matches!(save(&live, &path, &edited, Some(&first), Overwrite::Unchanged), Err(SaveError::Changed)));
     assert_eq!(fs::read_to_string(&path).unwrap(), commented, "a refused save leaves the file alone");
 
-    live.save(&path, &edited, Some(&first), Overwrite::Always).unwrap();
+    save(&live, &path, &edited, Some(&first), Overwrite::Always).unwrap();
     let saved = fs::read_to_string(&path).unwrap();
     assert!(saved.starts_with("# mine\n"), "{saved}");
     assert_eq!(Agent::read(&path).unwrap().prompt, "Judge: {{text}}");
@@ -47,12 +59,12 @@ fn saving_through_a_link_writes_the_target_and_keeps_link_and_permissions() {
     let (live, texts) = live(dir.path());
     let (target, link) = (dir.path().join("target.toml"), dir.path().join("link.toml"));
     symlink("target.toml", &link).unwrap();
-    let file = live.save(&link, &texts, None, Overwrite::Unchanged).unwrap();
+    let file = save(&live, &link, &texts, None, Overwrite::Unchanged).unwrap();
     assert!(target.exists(), "the target is made where there was none");
     fs::set_permissions(&target, fs::Permissions::from_mode(0o600)).unwrap();
 
     let edited = DraftTexts { prompt: "Judge: {{text}}".to_owned(), ..texts };
-    live.save(&link, &edited, Some(&file), Overwrite::Unchanged).unwrap();
+    save(&live, &link, &edited, Some(&file), Overwrite::Unchanged).unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(Agent::read(&target).unwrap().prompt, "Judge: {{text}}");
     assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o600);
@@ -66,10 +78,10 @@ fn a_file_that_was_deleted_is_written_again_with_its_comments() {
     fs::write(&path, &text).unwrap();
     let folders = Folders::at(dir.path().to_owned(), dir.path(), None);
     let agent = Agent::read(&path).unwrap();
-    let live = Live::new(Workbench::new(Config::built_in().unwrap(), folders), &agent, Some(&path));
-    let opening = live.opening();
+    let live = Services::new(Workbench::new(Config::built_in().unwrap(), folders), &agent, Some(&path));
+    let opening = live.opened();
     fs::remove_file(&path).unwrap();
-    live.save(&path, &opening.texts, opening.file.as_ref(), Overwrite::Unchanged).unwrap();
+    save(&live, &path, &opening.texts, opening.file.as_ref(), Overwrite::Unchanged).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
 }
 
@@ -78,7 +90,7 @@ fn a_file_that_cannot_be_written_says_where_and_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     let (live, texts) = live(dir.path());
     let Err(SaveError::Failed(error)) =
-        live.save(&dir.path().join("no/such/a.toml"), &texts, None, Overwrite::Unchanged)
+        save(&live, &dir.path().join("no/such/a.toml"), &texts, None, Overwrite::Unchanged)
     else {
         panic!("there is no such folder")
     };
@@ -99,22 +111,22 @@ fn drafts_are_offered_when_their_process_is_gone_whatever_number_it_had() {
     let (owner, texts) = live(dir.path());
     let (later, _) = live(dir.path());
     let recovery = ptc_workbench::tui::model::Model::new(
-        ptc_workbench::tui::backend::Opening { texts, ..Default::default() },
+        ptc_workbench::workbench::OpenAgent { texts, ..Default::default() },
         (80, 24),
         0,
     )
     .workbench
     .recovery(7);
-    owner.keep(&recovery).unwrap();
-    owner.keep(&recovery).unwrap();
-    assert!(later.recoveries().is_empty(), "its process lives");
+    owner.recovery().keep(&recovery).unwrap();
+    owner.recovery().keep(&recovery).unwrap();
+    assert!(later.recovery().find().is_empty(), "its process lives");
     drop(owner);
-    let found = later.recoveries();
+    let found = later.recovery().find();
     assert_eq!(found.iter().map(|found| found.saved_ms).collect::<Vec<_>>(), [7], "the same process number as ours");
-    later.drop_recovery(&found[0].id);
-    assert!(later.recoveries().is_empty() && kept(dir.path()).is_empty(), "nothing is left behind");
-    later.keep(&recovery).unwrap();
-    later.forget();
+    later.recovery().remove(&found[0].id);
+    assert!(later.recovery().find().is_empty() && kept(dir.path()).is_empty(), "nothing is left behind");
+    later.recovery().keep(&recovery).unwrap();
+    later.recovery().forget();
     assert!(kept(dir.path()).is_empty());
 }
 
@@ -123,14 +135,14 @@ fn a_file_that_is_gone_is_written_again_and_one_that_is_the_same_is_left_alone()
     let dir = tempfile::tempdir().unwrap();
     let (live, texts) = live(dir.path());
     let path = dir.path().join("mine.toml");
-    let file = live.save(&path, &texts, None, Overwrite::Unchanged).unwrap();
+    let file = save(&live, &path, &texts, None, Overwrite::Unchanged).unwrap();
     let other_name = dir.path().join("linked.toml");
     fs::hard_link(&path, &other_name).unwrap();
-    assert_eq!(live.save(&path, &texts, Some(&file), Overwrite::Unchanged).unwrap(), file);
+    assert_eq!(save(&live, &path, &texts, Some(&file), Overwrite::Unchanged).unwrap(), file);
     fs::write(&other_name, "seen").unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "seen", "it is still the same file");
     fs::remove_file(&path).unwrap();
-    assert_eq!(live.save(&path, &texts, Some(&file), Overwrite::Unchanged).unwrap(), file);
+    assert_eq!(save(&live, &path, &texts, Some(&file), Overwrite::Unchanged).unwrap(), file);
     assert!(path.exists());
 }
 
@@ -138,7 +150,8 @@ fn a_file_that_is_gone_is_written_again_and_one_that_is_the_same_is_left_alone()
 fn a_session_that_cannot_be_read_has_its_own_reason() {
     let dir = tempfile::tempdir().unwrap();
     let (live, _) = live(dir.path());
-    let error = live.open(&SessionKey::File("no-such-session".into())).err().unwrap();
+    let error = live.workbench.open(&SessionKey::File("no-such-session".into())).err().unwrap();
+    let error = ErrorRecord::from(error);
     assert_eq!(error.reason, Reason::SessionUnreadable.name());
     assert!(error.message.contains("no-such-session"), "{}", error.message);
 }
@@ -155,20 +168,20 @@ async fn a_run_of_the_texts_tells_its_events_and_its_end_and_is_listed() {
         let mut ended = None;
         for happening in run.drain() {
             match happening {
-                Happening::Event(envelope) => kinds.push(envelope.event.kind().to_owned()),
-                Happening::Ended(end) => ended = Some(end),
-                Happening::Question(question) => panic!("nobody asks: {question:?}"),
-                Happening::Unwritten { told, .. } => panic!("{told}"),
+                RunUpdate::Event(envelope) => kinds.push(envelope.event.kind().to_owned()),
+                RunUpdate::Ended(end) => ended = Some(end),
+                RunUpdate::Question(question) => panic!("nobody asks: {question:?}"),
+                RunUpdate::Unwritten { reason, .. } => panic!("{reason}"),
             }
         }
         if let Some(ended) = ended {
             break ended;
         }
     };
-    assert_eq!(ended, Ended::Run);
+    assert_eq!(ended, RunEnding::Run);
     assert_eq!(kinds.iter().filter(|kind| *kind == "turn.end").count(), 2);
     assert_eq!(kinds.last().map(String::as_str), Some("run.end"));
-    let listed = live.sessions().unwrap();
+    let listed = live.workbench.sessions();
     assert_eq!(listed[0].id, run.session().unwrap());
     assert!(listed[0].task.contains("Classify the sentiment of"), "{}", listed[0].task);
 }
@@ -189,21 +202,21 @@ async fn questions_of_branches_come_one_after_the_other_and_each_gets_its_answer
     loop {
         run.changed().await;
         let told = run.drain();
-        let ended = told.iter().any(|happening| matches!(happening, Happening::Ended(_)));
+        let ended = told.iter().any(|happening| matches!(happening, RunUpdate::Ended(_)));
         for happening in told {
             match happening {
-                Happening::Question(question) if question.address.is_question() => {
+                RunUpdate::Question(question) if question.address.is_question() => {
                     run.answer(&question.address, format!("{}!", question.text));
                     asked.push(question.text);
                 }
-                Happening::Question(question) => run.answer(&question.address, program.to_owned()),
-                Happening::Event(envelope) => {
+                RunUpdate::Question(question) => run.answer(&question.address, program.to_owned()),
+                RunUpdate::Event(envelope) => {
                     if let Event::RunEnd(end) = envelope.event {
                         answer = end.value.map(|value| value.as_str().to_owned());
                     }
                 }
-                Happening::Unwritten { told, .. } => panic!("{told}"),
-                Happening::Ended(_) => {}
+                RunUpdate::Unwritten { reason, .. } => panic!("{reason}"),
+                RunUpdate::Ended(_) => {}
             }
         }
         if ended {
@@ -233,12 +246,12 @@ fn a_session_opens_by_its_path_whatever_its_header_says() {
     fs::write(&named, &whole).unwrap();
     fs::write(&torn, &whole[..whole.len() / 2]).unwrap();
 
-    let listed = live.sessions().unwrap();
+    let listed = live.workbench.sessions();
     assert_eq!(listed[0].id, "2026-11-22T08-00-00Z-00000001", "a file is listed under its own name");
     assert_eq!(listed[0].key(), SessionKey::File(named));
-    assert!(live.open(&listed[0].key()).unwrap().summary.damage.is_none());
+    assert!(live.workbench.open(&listed[0].key()).unwrap().summary.damage.is_none());
 
-    let opened = live.open(&SessionKey::File(torn.clone())).unwrap().summary;
+    let opened = live.workbench.open(&SessionKey::File(torn.clone())).unwrap().summary;
     assert_eq!((opened.name(), opened.key()), (torn.display().to_string(), SessionKey::File(torn)));
     assert!(opened.damage.is_some() && opened.result == "not finished", "the torn copy, not the whole session");
 }
@@ -247,20 +260,20 @@ fn a_session_opens_by_its_path_whatever_its_header_says() {
 fn examples_are_marked_and_open_by_their_id() {
     let dir = tempfile::tempdir().unwrap();
     let (live, _) = live(dir.path());
-    let listed = live.sessions().unwrap();
-    assert!(!listed.is_empty() && listed.iter().all(|session| session.path.is_none()));
-    assert_eq!(live.open(&listed[0].key()).unwrap().summary, listed[0]);
+    let listed = live.workbench.sessions();
+    assert!(!listed.is_empty() && listed.iter().all(|session| session.example));
+    assert_eq!(live.workbench.open(&listed[0].key()).unwrap().summary, listed[0]);
 }
 
 #[test]
 fn a_model_that_does_not_exist_is_found_while_typing() {
     let dir = tempfile::tempdir().unwrap();
     let (live, texts) = live(dir.path());
-    assert_eq!(live.diagnose(&texts), []);
+    assert_eq!(live.check(&texts).0, []);
     for (model, said) in [("sonet", "did you mean `sonnet`?"), ("sample:mising_field", "did you mean `missing_field`?")]
     {
         let options = texts.options.replace("model = \"demo\"", &format!("model = \"{model}\""));
-        let found = live.diagnose(&DraftTexts { options, ..texts.clone() });
+        let found = live.check(&DraftTexts { options, ..texts.clone() }).0;
         assert!(found.len() == 1 && found[0].is_error() && found[0].message.contains(said), "{found:?}");
     }
 }
@@ -270,7 +283,7 @@ async fn a_run_that_is_put_down_waits_in_its_session_and_goes_on_from_there() {
     let dir = tempfile::tempdir().unwrap();
     let folders = Folders::at(dir.path().to_owned(), dir.path(), Some(dir.path()));
     let agent = Bundled::find("booking").unwrap().agent().unwrap();
-    let live = Live::new(Workbench::new(Config::built_in().unwrap(), folders), &agent, None);
+    let live = Services::new(Workbench::new(Config::built_in().unwrap(), folders), &agent, None);
     let run = live.start(&DraftTexts::of(&agent)).unwrap();
     let mut kinds = Vec::new();
     let mut ended = false;
@@ -278,16 +291,16 @@ async fn a_run_that_is_put_down_waits_in_its_session_and_goes_on_from_there() {
         run.changed().await;
         for happening in run.drain() {
             match happening {
-                Happening::Event(envelope) => kinds.push(envelope.event.kind().to_owned()),
-                Happening::Question(_) => run.put_down(),
-                Happening::Unwritten { told, .. } => panic!("{told}"),
-                Happening::Ended(_) => ended = true,
+                RunUpdate::Event(envelope) => kinds.push(envelope.event.kind().to_owned()),
+                RunUpdate::Question(_) => run.suspend(),
+                RunUpdate::Unwritten { reason, .. } => panic!("{reason}"),
+                RunUpdate::Ended(_) => ended = true,
             }
         }
     }
     assert_eq!(kinds.last().map(String::as_str), Some("run.wait"));
-    let waiting = live.sessions().unwrap().remove(0);
-    assert_eq!(waiting.status, RunState::Open);
+    let waiting = live.workbench.sessions().remove(0);
+    assert_eq!(waiting.state, RunState::Open);
     drop(run);
 
     let run = tokio::task::block_in_place(|| live.resume(&waiting.key())).unwrap();
@@ -296,18 +309,18 @@ async fn a_run_that_is_put_down_waits_in_its_session_and_goes_on_from_there() {
         run.changed().await;
         for happening in run.drain() {
             match happening {
-                Happening::Question(question) => run.answer(&question.address, "4".to_owned()),
-                Happening::Ended(_) => ended = true,
-                Happening::Unwritten { told, .. } => panic!("{told}"),
-                Happening::Event(_) => {}
+                RunUpdate::Question(question) => run.answer(&question.address, "4".to_owned()),
+                RunUpdate::Ended(_) => ended = true,
+                RunUpdate::Unwritten { reason, .. } => panic!("{reason}"),
+                RunUpdate::Event(_) => {}
             }
         }
     }
     drop(run);
-    let done = live.sessions().unwrap().remove(0);
-    assert_eq!((done.id, done.status), (waiting.id, RunState::Returned));
+    let done = live.workbench.sessions().remove(0);
+    assert_eq!((done.id, done.state), (waiting.id, RunState::Returned));
     assert!(done.result.contains("Da Enzo"), "{}", done.result);
-    let again = SessionKey::File(waiting.path.unwrap());
+    let again = SessionKey::File(waiting.path);
     let refused = tokio::task::block_in_place(|| live.resume(&again)).err().unwrap();
     assert!(refused.message.contains("has ended"), "{}", refused.message);
 }
@@ -318,7 +331,7 @@ fn the_agent_of_a_session_comes_into_the_editors_with_its_inputs() {
     let (live, _) = live(dir.path());
     let session = example_sessions().into_iter().find(|session| live_agent(session) == "sales").unwrap();
     let key = SessionKey::Example(session.header.id.to_string());
-    let taken = live.take(&Source::Session(key)).unwrap();
+    let taken = live.open_agent(&AgentSource::Session(key)).unwrap();
     assert_eq!(taken.file, None, "saving asks for a path");
     assert!(taken.texts.options.contains("name = \"sales\""), "{}", taken.texts.options);
     assert!(taken.texts.context.contains("rows"), "{}", taken.texts.context);
@@ -332,11 +345,11 @@ fn live_agent(session: &ptc_workbench::session::Session) -> String {
 fn an_agent_is_opened_by_the_name_of_an_example_or_by_its_file() {
     let dir = tempfile::tempdir().unwrap();
     let (live, texts) = live(dir.path());
-    let named = |name: &str| live.take(&Source::Named(name.to_owned()));
+    let named = |name: &str| live.open_agent(&AgentSource::Named(name.to_owned()));
     assert_eq!(named("sentiment").unwrap().texts, texts);
 
     let path = dir.path().join("mine.toml");
-    live.save(&path, &texts, None, Overwrite::Unchanged).unwrap();
+    save(&live, &path, &texts, None, Overwrite::Unchanged).unwrap();
     let mine = named(path.to_str().unwrap()).unwrap();
     assert_eq!(mine.file.map(|file| file.path), Some(path), "it is saved to its file");
 
@@ -354,17 +367,17 @@ fn an_unknown_model_is_corrected_by_choosing_one_that_can_be_used() {
     let dir = tempfile::tempdir().unwrap();
     let (live, texts) = live(dir.path());
     let wrong = DraftTexts { options: texts.options.replace("\"demo\"", "\"dex\""), ..texts };
-    let findings = live.diagnose(&wrong);
+    let findings = live.check(&wrong).0;
     let unknown = findings.iter().find(|finding| finding.message.contains("no model `dex`")).unwrap();
     let human = unknown.fixes.iter().find(|fix| fix.title.starts_with("use the model human")).unwrap();
     let mut options = wrong.options.clone();
     options.replace_range(human.span.start..human.span.end, &human.text);
     assert!(options.contains("model = \"human\""), "{options}");
-    assert!(live.diagnose(&DraftTexts { options, ..wrong }).is_empty());
-    let ready: Vec<_> = live.preview(&texts_of(&live)).models.into_iter().map(|fix| fix.text).collect();
+    assert!(live.check(&DraftTexts { options, ..wrong }).0.is_empty());
+    let ready: Vec<_> = live.check(&texts_of(&live)).1.models.into_iter().map(|fix| fix.text).collect();
     assert_eq!(ready, ["\"demo\"", "\"sample\"", "\"human\""], "without keys these can be used");
 }
 
-fn texts_of(live: &Live) -> DraftTexts {
-    live.opening().texts
+fn texts_of(live: &Services) -> DraftTexts {
+    live.opened().texts
 }

@@ -1,14 +1,13 @@
 //! The interface without a terminal: updates, pictures of screens, the loop on a paused clock.
 
 mod actions;
-mod archive;
 mod compare;
 mod continuing;
 mod differs;
 mod drive;
 mod editing;
 mod ends;
-pub(crate) mod fake;
+mod exports;
 mod gaps;
 mod growing;
 mod held;
@@ -23,12 +22,13 @@ mod pictures;
 mod reading;
 mod saved;
 pub(crate) mod scenes;
+pub(crate) mod services;
 mod sessions;
 mod sizes;
 mod spent;
 mod states;
 mod steps;
-mod story;
+pub(crate) mod story;
 mod told;
 mod transcript;
 mod updates;

@@ -3,11 +3,11 @@
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ptc_workbench::agent::Place;
 use ptc_workbench::tui::actions::{Action, Context};
-use ptc_workbench::tui::archive::{Ask, Told};
-use ptc_workbench::tui::backend::{Ended, SessionKey};
+use ptc_workbench::tui::archive::{ArchiveRequest, ArchiveResponse};
 use ptc_workbench::tui::compare::Field;
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Pane, Popup, Screen};
+use ptc_workbench::workbench::{RunEnding, SessionKey};
 
 use super::continuing;
 use super::pictures::{listed, rows, screens};
@@ -51,7 +51,7 @@ fn place(model: &mut Model, words: &str) -> (u16, u16) {
 
 fn finished(size: (u16, u16)) -> Model {
     let mut model = fresh(size);
-    ran(&mut model, two_turns(), Some(Ended::Run));
+    ran(&mut model, two_turns(), Some(RunEnding::Run));
     model
 }
 
@@ -121,7 +121,11 @@ fn fields_of_a_dialog_are_clicked() {
     let Some(Popup::Form(form, _)) = model.popups.last() else { panic!() };
     assert_eq!(form.focused().unwrap().name, "change");
     let next = place(&mut model, "program");
-    assert!(click(&mut model, (next.0 + 3, next.1)).iter().any(|effect| matches!(effect, Effect::Ask(Ask::Text(_)))));
+    assert!(
+        click(&mut model, (next.0 + 3, next.1))
+            .iter()
+            .any(|effect| matches!(effect, Effect::Archive(ArchiveRequest::CurrentText(_))))
+    );
     let before = place(&mut model, "◂");
     click(&mut model, before);
     continuing::stands(&mut model, "r0/t2:reply", "program", "");
@@ -208,6 +212,6 @@ fn a_clipboard_program_that_fails_is_told() {
     let mut model = fresh(SIZE);
     tell(&mut model, Msg::Clipped(Err("xclip: it did not end in time".to_owned())));
     assert!(rows(&mut model).contains("not to this machine's clipboard: xclip"));
-    tell(&mut model, Msg::Told(Told::Written(Ok(()))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::Marked(Ok(()))));
     assert!(model.enabled(Action::Menu).is_ok());
 }

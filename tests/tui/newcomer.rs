@@ -4,12 +4,13 @@ use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Fix, Place};
 use ptc_workbench::event::{Address, ErrorRecord};
-use ptc_workbench::session::RunState;
-use ptc_workbench::tui::archive::{Ask, Source, Taken, Told};
-use ptc_workbench::tui::backend::{AgentFile, Ended, Happening, Preview, Question, SessionKey, SessionSummary};
+use ptc_workbench::port::Question;
+use ptc_workbench::session::{Marks, RunState, Summary};
+use ptc_workbench::tui::archive::{AgentSource, ArchiveRequest, ArchiveResponse};
 use ptc_workbench::tui::inspector::{Focus, Tab};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Pane, Popup, Screen};
+use ptc_workbench::workbench::{AgentFile, DraftSummary, OpenAgent, RunEnding, RunUpdate, SessionKey};
 
 use super::pictures::{screens, text};
 use super::story::{SESSION, asked, fresh, ran, tell, two_turns};
@@ -19,7 +20,7 @@ const SMALL: (u16, u16) = (80, 24);
 
 fn finished() -> Model {
     let mut model = fresh(SMALL);
-    ran(&mut model, two_turns(), Some(Ended::Run));
+    ran(&mut model, two_turns(), Some(RunEnding::Run));
     model
 }
 
@@ -52,7 +53,7 @@ fn a_refused_start_leaves_the_run_before_on_the_screen() {
 fn a_session_that_does_not_go_on_leaves_the_run_before_on_the_screen() {
     let mut model = finished();
     model.workbench.begin();
-    tell(&mut model, Msg::WentOn(Err(ErrorRecord { message: "no".to_owned(), ..ErrorRecord::default() })));
+    tell(&mut model, Msg::SessionResumed(Err(ErrorRecord { message: "no".to_owned(), ..ErrorRecord::default() })));
     assert_eq!(model.workbench.run.as_ref().and_then(|run| run.session.clone()).as_deref(), Some(SESSION));
 }
 
@@ -98,7 +99,7 @@ fn a_reply_that_was_put_aside_goes_on_where_it_was() {
         gate: None,
     };
     let ask = |model: &mut Model, at: &str| {
-        tell(model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question(at))]));
+        tell(model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question(at))]));
     };
     ask(&mut model, "r0/t1");
     write(&mut model, "the first half");
@@ -115,7 +116,10 @@ fn a_reply_that_was_put_aside_goes_on_where_it_was() {
 fn tab_is_offered_in_a_dialog_of_several_fields_only() {
     let mut model = fresh(SMALL);
     press(&mut model, "f3");
-    tell(&mut model, Msg::Listed(Ok(vec![SessionSummary { id: "one".to_owned(), ..SessionSummary::default() }])));
+    tell(
+        &mut model,
+        Msg::Listed(vec![Summary { id: "one".to_owned(), example: true, ..Summary::default() }], Marks::default()),
+    );
     press(&mut model, "t");
     assert!(!text(&mut model).contains("next field"));
     press(&mut model, "esc");
@@ -135,13 +139,8 @@ fn what_stops_runs_is_told_in_the_title_as_long_as_it_holds() {
 #[test]
 fn sessions_that_are_not_finished_are_told_at_the_start() {
     let mut model = fresh(SMALL);
-    let open = SessionSummary {
-        id: "one".to_owned(),
-        path: Some("one.jsonl".into()),
-        status: RunState::Open,
-        ..SessionSummary::default()
-    };
-    tell(&mut model, Msg::Listed(Ok(vec![open])));
+    let open = Summary { id: "one".to_owned(), path: "one.jsonl".into(), state: RunState::Open, ..Summary::default() };
+    tell(&mut model, Msg::Listed(vec![open], Marks::default()));
     assert!(text(&mut model).contains("nothing has run yet; 1 session not finished: F3, then o goes on"));
 }
 
@@ -157,8 +156,8 @@ fn a_question_of_consent_does_not_hide_the_beginning_of_what_the_model_is_told_n
     };
     let first = "[system]\nThe rules.\n[user]\nThe task.\n";
     let mut ask = |question: Question| {
-        let told = vec![ptc_workbench::tui::backend::Happening::Question(question)];
-        tell(&mut model, Msg::Happened(ptc_workbench::tui::message::Slot::Workbench, told));
+        let told = vec![ptc_workbench::workbench::RunUpdate::Question(question)];
+        tell(&mut model, Msg::RunUpdates(ptc_workbench::tui::message::Slot::Workbench, told));
         let new = model.workbench.run.as_ref().unwrap().asked.1;
         model.popups.clear();
         new
@@ -182,7 +181,7 @@ fn models_are_chosen_from_a_list_of_those_that_can_be_used() {
         text: format!("\"{name}\""),
     };
     let models = vec![fix("sample"), fix("demo"), fix("human")];
-    let preview = Preview { models, ..model.workbench.preview.clone() };
+    let preview = DraftSummary { models, ..model.workbench.preview.clone() };
     let version = model.workbench.version();
     tell(&mut model, Msg::Checked(version, Vec::new(), Box::new(preview)));
     press(&mut model, "f3");
@@ -217,9 +216,9 @@ fn the_palette_tells_the_name_that_a_key_is_given_to() {
     assert!(text(&mut model).contains("In [keys] of config.toml: run.both_modes"));
 }
 
-fn taken() -> Taken {
+fn taken() -> OpenAgent {
     let texts = DraftTexts { prompt: "Another task".to_owned(), ..DraftTexts::default() };
-    Taken { texts, file: None, pipeline: None }
+    OpenAgent { texts, file: None, pipeline: None }
 }
 
 #[test]
@@ -229,12 +228,12 @@ fn another_agent_is_opened_from_the_examples_or_a_file() {
     assert!(text(&mut model).contains("sentiment"), "the examples are named");
     press(&mut model, "tab");
     write(&mut model, "mine.toml");
-    let source = Source::Named("mine.toml".to_owned());
-    assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Take(source.clone()))]);
+    let source = AgentSource::Named("mine.toml".to_owned());
+    assert_eq!(press(&mut model, "f5"), [Effect::Archive(ArchiveRequest::OpenAgent(source.clone()))]);
     let missing = ErrorRecord { message: "mine.toml: no such file".to_owned(), ..ErrorRecord::default() };
-    tell(&mut model, Msg::Told(Told::Taken(source.clone(), Err(missing))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source.clone(), Err(missing))));
     assert!(text(&mut model).contains("✗ mine.toml: no such file"), "the dialog stays, so that it can be corrected");
-    tell(&mut model, Msg::Told(Told::Taken(source, Ok(Box::new(taken())))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source, Ok(Box::new(taken())))));
     assert!(model.popups.is_empty() && !model.workbench.unsaved());
     assert_eq!(model.workbench.editor(Place::Prompt).draft.text(), "Another task");
 }
@@ -244,11 +243,14 @@ fn unsaved_edits_are_asked_about_before_another_agent_takes_their_place() {
     let mut model = fresh(SMALL);
     write(&mut model, "Edited: ");
     press(&mut model, "f3");
-    tell(&mut model, Msg::Listed(Ok(vec![SessionSummary { id: "one".to_owned(), ..SessionSummary::default() }])));
-    let source = Source::Session(SessionKey::Example("one".to_owned()));
-    let ask = [Effect::Ask(Ask::Take(source.clone()))];
+    tell(
+        &mut model,
+        Msg::Listed(vec![Summary { id: "one".to_owned(), example: true, ..Summary::default() }], Marks::default()),
+    );
+    let source = AgentSource::Session(SessionKey::Example("one".to_owned()));
+    let ask = [Effect::Archive(ArchiveRequest::OpenAgent(source.clone()))];
     assert_eq!(press(&mut model, "shift-a"), ask);
-    let told = || Msg::Told(Told::Taken(source.clone(), Ok(Box::new(taken()))));
+    let told = || Msg::Archive(ArchiveResponse::AgentOpened(source.clone(), Ok(Box::new(taken()))));
     tell(&mut model, told());
     assert!(text(&mut model).contains("unsaved edits in prompt. Open another agent?"));
     press(&mut model, "esc");
@@ -270,17 +272,17 @@ fn unsaved_edits_are_asked_about_before_another_agent_takes_their_place() {
 fn edits_that_are_saved_first_make_room_for_the_other_agent_as_it_is_then() {
     let mut model = fresh(SMALL);
     write(&mut model, "Edited: ");
-    let source = Source::Named("mine.toml".to_owned());
-    tell(&mut model, Msg::Told(Told::Taken(source.clone(), Ok(Box::new(taken())))));
+    let source = AgentSource::Named("mine.toml".to_owned());
+    tell(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source.clone(), Ok(Box::new(taken())))));
     press(&mut model, "s");
     let saves = press(&mut model, "enter");
     assert!(matches!(saves.as_slice(), [Effect::Save { .. }]), "{saves:?}");
     let file = AgentFile { path: "sentiment.toml".into(), sha: String::new() };
     let texts = model.workbench.texts();
     let next = tell(&mut model, Msg::Saved("sentiment.toml".to_owned(), texts, Ok(file)));
-    assert_eq!(next, [Effect::Forget, Effect::Ask(Ask::Take(source.clone()))]);
+    assert_eq!(next, [Effect::Forget, Effect::Archive(ArchiveRequest::OpenAgent(source.clone()))]);
     assert!(!model.quitting);
-    tell(&mut model, Msg::Told(Told::Taken(source, Ok(Box::new(taken())))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source, Ok(Box::new(taken())))));
     assert_eq!(model.workbench.editor(Place::Prompt).draft.text(), "Another task");
 }
 
@@ -317,7 +319,7 @@ fn models_listed(size: (u16, u16)) -> Model {
         fix("use the model demo: answers from the recorded examples"),
         fix("use the model human: you type the replies"),
     ];
-    let preview = Preview { models, ..model.workbench.preview.clone() };
+    let preview = DraftSummary { models, ..model.workbench.preview.clone() };
     let version = model.workbench.version();
     tell(&mut model, Msg::Checked(version, Vec::new(), Box::new(preview)));
     press(&mut model, "alt-m");

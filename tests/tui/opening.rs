@@ -2,11 +2,11 @@
 
 use ptc_workbench::agent::Mode;
 use ptc_workbench::event::{Address, Event, NativeCall, Role, Source};
-use ptc_workbench::tui::backend::Ended;
+use ptc_workbench::session::Marks;
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Popup, Screen};
 use ptc_workbench::tui::transcript::Transcript;
-use ptc_workbench::workbench::{RequestPart, held_against};
+use ptc_workbench::workbench::{RequestPart, RunEnding, held_against};
 
 use super::pictures::rows;
 use super::press;
@@ -41,15 +41,15 @@ fn one_key_holds_it_against_each_other_mode_and_then_shows_it_whole() {
         [part("system · card", "Answer with a program.\n"), part("user · task", "Go.\n"), part("user · data", "x\n")];
     for mode in [Mode::PtcLisp, Mode::Text, Mode::JsonLoop] {
         let effects = press(&mut model, "d");
-        let [Effect::Hold(asked, texts, sent)] = effects.as_slice() else { panic!("{effects:?}") };
+        let [Effect::ComparePreview(asked, texts, sent)] = effects.as_slice() else { panic!("{effects:?}") };
         assert_eq!((*asked, sent), (mode, &model.workbench.preview.sent), "the draft's own mode is left out");
         assert!(texts.options.contains(&format!("mode = \"{mode}\"")), "{}", texts.options);
         let held = held_against(sent, &other);
         // An answer about the mode before comes too late.
         let late = Mode::ALL.into_iter().find(|other| *other != mode).unwrap();
-        tell(&mut model, Msg::Held(late, Err("late".to_owned())));
+        tell(&mut model, Msg::PreviewCompared(late, Err("late".to_owned())));
         assert!(rows(&mut model).contains("making it …"));
-        tell(&mut model, Msg::Held(mode, Ok(held)));
+        tell(&mut model, Msg::PreviewCompared(mode, Ok(held)));
         let text = rows(&mut model);
         assert!(text.contains(&format!("against mode {mode}: - there, + here")), "{text}");
         for line in
@@ -61,7 +61,7 @@ fn one_key_holds_it_against_each_other_mode_and_then_shows_it_whole() {
     assert!(press(&mut model, "d").is_empty());
     assert_eq!(rows(&mut model), whole);
     press(&mut model, "d");
-    tell(&mut model, Msg::Held(Mode::PtcLisp, Err("tools need a model that calls them".to_owned())));
+    tell(&mut model, Msg::PreviewCompared(Mode::PtcLisp, Err("tools need a model that calls them".to_owned())));
     let text = rows(&mut model);
     assert!(text.contains("do not make a request in mode ptc_lisp") && text.contains("tools need a model"), "{text}");
     press(&mut model, "esc");
@@ -85,7 +85,7 @@ fn a_run_of_another_agent_than_the_one_that_is_open_says_its_name() {
     let rule =
         |model: &mut Model| rows(model).lines().find(|row| row.contains(" Run r0 ")).unwrap_or_default().to_owned();
     let mut model = fresh((120, 40));
-    ran(&mut model, two_turns(), Some(Ended::Run));
+    ran(&mut model, two_turns(), Some(RunEnding::Run));
     assert!(!rule(&mut model).contains("sentiment"), "the title says it");
     model.workbench.preview.name = "sales".to_owned();
     assert!(rule(&mut model).contains("Run r0 · sentiment · json · demo"), "{}", rule(&mut model));
@@ -105,7 +105,7 @@ fn while_a_run_goes_on_the_title_tells_its_mode_and_model() {
     happened(&mut model, events, None);
     let title = rows(&mut model).lines().next().unwrap_or_default().to_owned();
     assert!(title.contains("sentiment") && title.contains("ptc_lisp · human · turn 1 of 3 · run of sales"), "{title}");
-    happened(&mut model, Vec::new(), Some(Ended::Run));
+    happened(&mut model, Vec::new(), Some(RunEnding::Run));
     let title = rows(&mut model).lines().next().unwrap_or_default().to_owned();
     assert!(title.contains("json · demo"), "{title}");
 }
@@ -115,7 +115,7 @@ fn without_sessions_the_keys_that_need_some_are_not_offered() {
     let mut model = fresh((80, 24));
     press(&mut model, "f3");
     assert_eq!(model.screen, Screen::Sessions);
-    tell(&mut model, Msg::Listed(Ok(Vec::new())));
+    tell(&mut model, Msg::Listed(Vec::new(), Marks::default()));
     let footer = rows(&mut model).lines().last().unwrap_or_default().to_owned();
     assert!(
         footer.contains("Ctrl-R reload") && !footer.contains("failures") && !footer.contains("/ search"),

@@ -3,8 +3,9 @@
 use ptc_workbench::event::{Kept, MemoryChange, TasksKept};
 use ptc_workbench::tui::transcript::Transcript;
 
+use super::services::saved;
 use super::story::{NOW_MS, Story};
-use super::work::{beside, rows, saved, told};
+use super::work::{beside, rows, told};
 
 #[test]
 fn agents_at_work_at_the_same_time_stand_in_the_order_of_their_addresses() {
@@ -59,8 +60,9 @@ fn memory_shows_what_a_definition_replaces_and_tasks_what_the_journal_keeps() {
     rows(&mut read);
     // The later turn is read first: what it replaces is known all the same.
     let (turn, places) = read.unread().pop().unwrap();
-    read.read_turn(&turn, &opened.bodies.events(places).unwrap(), None);
-    read.set_replaced(&turn, &opened.bodies.replaced(&turn));
+    let body = opened.turns.read(&turn, places).unwrap();
+    read.read_turn(&turn, &body.events, None);
+    read.set_replaced(&turn, &body.replaced);
     let shown = rows(&mut read).join("\n");
     assert!(shown.contains("~ total 1  →  2"), "{shown}");
 }

@@ -2,10 +2,11 @@
 
 use crossterm::event::{KeyModifiers, MouseEvent, MouseEventKind};
 use ptc_workbench::agent::{Fix, Place};
-use ptc_workbench::tui::archive::Ask;
-use ptc_workbench::tui::backend::{Ended, SessionSummary};
+use ptc_workbench::session::{Marks, Summary};
+use ptc_workbench::tui::archive::ArchiveRequest;
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Pane, Picks, Popup, Screen};
+use ptc_workbench::workbench::RunEnding;
 
 use super::pictures::{screens, text};
 use super::story::{SESSION, fresh, ran, tell, two_turns};
@@ -17,9 +18,10 @@ const LARGE: (u16, u16) = (120, 40);
 /// A run that has ended and is listed, with the editors in focus.
 fn finished(size: (u16, u16)) -> Model {
     let mut model = fresh(size);
-    ran(&mut model, two_turns(), Some(Ended::Run));
-    let summary = SessionSummary { id: SESSION.to_owned(), agent: "sentiment".to_owned(), ..SessionSummary::default() };
-    tell(&mut model, Msg::Listed(Ok(vec![summary])));
+    ran(&mut model, two_turns(), Some(RunEnding::Run));
+    let summary =
+        Summary { id: SESSION.to_owned(), example: true, agent: "sentiment".to_owned(), ..Summary::default() };
+    tell(&mut model, Msg::Listed(vec![summary], Marks::default()));
     model.workbench.focus = Pane::Editor(Place::Prompt);
     model
 }
@@ -67,7 +69,7 @@ fn actions_of_other_screens_are_found_behind_those_of_this_one() {
 #[test]
 fn an_action_of_another_pane_is_done_there() {
     let mut model = finished(LARGE);
-    assert!(matches!(picked(&mut model, "fork").as_slice(), [Effect::Ask(Ask::Points(_))]));
+    assert!(matches!(picked(&mut model, "fork").as_slice(), [Effect::Archive(ArchiveRequest::ForkPoints(_))]));
     press(&mut model, "esc");
     picked(&mut model, "fold all");
     assert_eq!(model.workbench.focus, Pane::Run);
@@ -87,7 +89,10 @@ fn the_session_of_the_run_that_is_shown_is_exported_without_going_to_the_list() 
 #[test]
 fn what_is_done_with_a_session_waits_until_one_is_selected() {
     let mut model = fresh(LARGE);
-    tell(&mut model, Msg::Listed(Ok(vec![SessionSummary { id: "a".to_owned(), ..SessionSummary::default() }])));
+    tell(
+        &mut model,
+        Msg::Listed(vec![Summary { id: "a".to_owned(), example: true, ..Summary::default() }], Marks::default()),
+    );
     for name in ["sessions.mark", "sessions.rerun", "sessions.open"] {
         assert_eq!(picked(&mut model, name), [Effect::List], "{name}: nothing is done with what was not seen");
         assert!(model.screen == Screen::Sessions && model.popups.is_empty());

@@ -4,12 +4,13 @@ use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_workbench::agent::{Diagnostic, Place};
 use ptc_workbench::event::Tokens;
-use ptc_workbench::session::RunState;
-use ptc_workbench::tui::backend::{Ended, Origin, Question, SessionSummary};
+use ptc_workbench::port::Question;
+use ptc_workbench::session::{Marks, Parent, ParentKind, RunState, Summary};
 use ptc_workbench::tui::message::{Msg, Slot};
 use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::theme::Theme;
 use ptc_workbench::tui::{ansi, picture, screenshot};
+use ptc_workbench::workbench::RunEnding;
 
 use super::story::{NOW_MS, checked, failed, fresh, ran, streaming, tell, two_turns};
 use super::{press, write};
@@ -98,7 +99,7 @@ fn a_reply_that_streams() {
 
 fn finished(size: (u16, u16)) -> Model {
     let mut model = fresh(size);
-    ran(&mut model, two_turns(), Some(Ended::Run));
+    ran(&mut model, two_turns(), Some(RunEnding::Run));
     model
 }
 
@@ -111,7 +112,7 @@ fn a_run_of_two_turns() {
 fn a_run_that_failed() {
     screens("failed", &[SMALL, LARGE], |size| {
         let mut model = fresh(size);
-        ran(&mut model, failed(), Some(Ended::Run));
+        ran(&mut model, failed(), Some(RunEnding::Run));
         model
     });
 }
@@ -140,20 +141,20 @@ fn the_raw_view() {
     });
 }
 
-fn session(id: &str, age_ms: i64, agent: &str, status: RunState, result: &str) -> SessionSummary {
-    SessionSummary {
+fn session(id: &str, age_ms: i64, agent: &str, status: RunState, result: &str) -> Summary {
+    Summary {
         id: id.to_owned(),
-        path: Some(format!("{id}.jsonl").into()),
-        started_ms: NOW_MS - age_ms,
+        path: format!("{id}.jsonl").into(),
+        created_ms: NOW_MS - age_ms,
         agent: agent.to_owned(),
         mode: "json".to_owned(),
         models: vec!["demo".to_owned()],
         turns: 2,
         tokens: Some(Tokens { input: 2_356, output: 50, ..Tokens::default() }),
-        status,
+        state: status,
         result: result.to_owned(),
         task: "Classify the sentiment of: I love this product!".to_owned(),
-        ..SessionSummary::default()
+        ..Summary::default()
     }
 }
 
@@ -161,15 +162,14 @@ pub(crate) fn listed(size: (u16, u16)) -> Model {
     let mut model = fresh(size);
     press(&mut model, "f3");
     let hour = 3_600_000;
-    let fork = SessionSummary {
-        parent: Some(Origin {
-            session: "2026-11-21T20-49-07Z-00000002".to_owned(),
-            kind: "fork".to_owned(),
-            at: "r0/t2".to_owned(),
+    let fork = Summary {
+        parent: Some(Parent {
+            at: Some("r0/t2".to_owned()),
+            ..Parent::whole("2026-11-21T20-49-07Z-00000002", ParentKind::Fork)
         }),
         ..session("2026-11-21T20-50-07Z-00000003", 120_000, "sales", RunState::Failed, "max_turns_exceeded: 3 turns")
     };
-    let damaged = SessionSummary {
+    let damaged = Summary {
         damage: Some("line 12 is not an event; 11 events could be read".to_owned()),
         ..session("2026-11-19T08-01-07Z-00000005", 60 * hour, "sales", RunState::Open, "not finished")
     };
@@ -198,7 +198,7 @@ pub(crate) fn listed(size: (u16, u16)) -> Model {
         ),
         damaged,
     ];
-    tell(&mut model, Msg::Listed(Ok(all)));
+    tell(&mut model, Msg::Listed(all, Marks::default()));
     model
 }
 
@@ -208,7 +208,7 @@ fn the_sessions() {
     screens("sessions_none", &[SMALL], |size| {
         let mut model = fresh(size);
         press(&mut model, "f3");
-        tell(&mut model, Msg::Listed(Ok(Vec::new())));
+        tell(&mut model, Msg::Listed(Vec::new(), Marks::default()));
         model
     });
 }
@@ -219,9 +219,9 @@ fn a_replay_that_is_identical() {
         let mut model = listed(size);
         press(&mut model, "r");
         tell(&mut model, Msg::ReplayStarted(Ok(())));
-        let told = two_turns().into_iter().map(|event| ptc_workbench::tui::backend::Happening::Event(Box::new(event)));
-        let ended = ptc_workbench::tui::backend::Happening::Ended(Ended::Identical(None));
-        tell(&mut model, Msg::Happened(Slot::Viewer, told.chain([ended]).collect()));
+        let told = two_turns().into_iter().map(|event| ptc_workbench::workbench::RunUpdate::Event(Box::new(event)));
+        let ended = ptc_workbench::workbench::RunUpdate::Ended(RunEnding::Identical(None));
+        tell(&mut model, Msg::RunUpdates(Slot::Viewer, told.chain([ended]).collect()));
         model
     });
 }
@@ -280,8 +280,8 @@ fn a_question_to_the_person() {
             options: Vec::new(),
             gate: None,
         };
-        let told = vec![ptc_workbench::tui::backend::Happening::Question(question)];
-        tell(&mut model, Msg::Happened(Slot::Workbench, told));
+        let told = vec![ptc_workbench::workbench::RunUpdate::Question(question)];
+        tell(&mut model, Msg::RunUpdates(Slot::Workbench, told));
         write(&mut model, "{\"sentiment\": \"positive\"}");
         model
     });

@@ -1,12 +1,12 @@
 //! Searching a transcript, and selecting and copying parts of it.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-use ptc_workbench::tui::backend::SessionKey;
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Screen};
 use ptc_workbench::tui::transcript::Transcript;
+use ptc_workbench::workbench::SessionKey;
 
-use super::fake::long_session;
+use super::services::long_session;
 use super::story::{NOW_MS, fresh, ran, tell, two_turns};
 use super::{press, write};
 
@@ -71,7 +71,7 @@ fn unread_turns_are_searched_by_who_reads_files() {
     transcript.look_for("\"number\": 777", NOW_MS);
     assert_eq!(transcript.found().1, 0, "nothing was read");
     let holds = |places: &std::ops::Range<usize>, turn: &_| {
-        Transcript::turn_holds(turn, &session.bodies.events(places.clone()).unwrap(), "\"number\": 777")
+        Transcript::turn_holds(turn, &session.turns.events(places.clone()), "\"number\": 777")
     };
     let turns: Vec<_> = transcript.all_unread().into_iter().filter(|(turn, places)| holds(places, turn)).collect();
     assert_eq!(turns.len(), 1);
@@ -79,7 +79,7 @@ fn unread_turns_are_searched_by_who_reads_files() {
     transcript.found_unread("\"number\": 777", &addresses, NOW_MS);
     transcript.prepare(80, 20, NOW_MS);
     for (turn, places) in transcript.unread() {
-        transcript.read_turn(&turn, &session.bodies.events(places).unwrap(), None);
+        transcript.read_turn(&turn, &session.turns.events(places), None);
     }
     transcript.prepare(80, 20, NOW_MS);
     let rows: Vec<String> = transcript.rows().map(|row| row.row.plain()).collect();

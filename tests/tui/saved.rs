@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use ptc_workbench::event::ErrorRecord;
-use ptc_workbench::session::TurnState;
-use ptc_workbench::tui::backend::{AgentFile, Ended, Overwrite, SaveError, SessionKey, SessionSummary};
-use ptc_workbench::tui::message::{Effect, Msg, Slot, TurnBody};
+use ptc_workbench::session::{Marks, Summary, TurnState};
+use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Popup, Screen};
 use ptc_workbench::tui::picture;
+use ptc_workbench::workbench::{AgentFile, Overwrite, RunEnding, SaveError, SessionKey, TurnBody};
 
 use super::story::{NOW_MS, SESSION, fresh, ran, tell, two_turns};
 use super::{press, write};
@@ -107,28 +107,28 @@ fn kept_drafts_come_back_with_their_undo() {
 fn a_list_that_is_read_again_keeps_the_selection() {
     let mut model = fresh(SIZE);
     press(&mut model, "f3");
-    let session = |id: &str| SessionSummary { id: id.to_owned(), ..SessionSummary::default() };
-    tell(&mut model, Msg::Listed(Ok(vec![session("b"), session("a")])));
+    let session = |id: &str| Summary { id: id.to_owned(), example: true, ..Summary::default() };
+    tell(&mut model, Msg::Listed(vec![session("b"), session("a")], Marks::default()));
     press(&mut model, "down");
-    tell(&mut model, Msg::Listed(Ok(vec![session("c"), session("b"), session("a")])));
+    tell(&mut model, Msg::Listed(vec![session("c"), session("b"), session("a")], Marks::default()));
     assert_eq!(model.sessions.selected, Some(SessionKey::Example("a".to_owned())));
 }
 
 #[test]
 fn the_session_of_a_new_run_is_selected_until_the_person_moves() {
-    let session = |id: &str| SessionSummary { id: id.to_owned(), ..SessionSummary::default() };
+    let session = |id: &str| Summary { id: id.to_owned(), example: true, ..Summary::default() };
     let key = |id: &str| Some(SessionKey::Example(id.to_owned()));
     let mut model = fresh(SIZE);
     press(&mut model, "f3");
-    tell(&mut model, Msg::Listed(Ok(vec![session("b"), session("a")])));
+    tell(&mut model, Msg::Listed(vec![session("b"), session("a")], Marks::default()));
     press(&mut model, "down");
     press(&mut model, "f2");
-    ran(&mut model, two_turns(), Some(Ended::Run));
+    ran(&mut model, two_turns(), Some(RunEnding::Run));
     press(&mut model, "f3");
-    tell(&mut model, Msg::Listed(Ok(vec![session(SESSION), session("b"), session("a")])));
+    tell(&mut model, Msg::Listed(vec![session(SESSION), session("b"), session("a")], Marks::default()));
     assert_eq!(model.sessions.selected, key(SESSION));
     press(&mut model, "end");
-    tell(&mut model, Msg::Listed(Ok(vec![session(SESSION), session("b"), session("a")])));
+    tell(&mut model, Msg::Listed(vec![session(SESSION), session("b"), session("a")], Marks::default()));
     assert_eq!(model.sessions.selected, key("a"));
     press(&mut model, "f2");
     press(&mut model, "f3");
@@ -139,11 +139,11 @@ fn the_session_of_a_new_run_is_selected_until_the_person_moves() {
 fn f3_goes_from_an_opened_session_and_from_a_replay_to_the_list() {
     let mut model = fresh(SIZE);
     press(&mut model, "f3");
-    tell(&mut model, Msg::Opened(Ok(super::fake::long_session(1))));
+    tell(&mut model, Msg::Opened(Ok(super::services::long_session(1))));
     assert!(model.sessions.viewer.is_some());
     assert_eq!(press(&mut model, "f3"), []);
     assert!(model.sessions.viewer.is_none() && model.screen == Screen::Sessions);
-    tell(&mut model, Msg::Opened(Ok(super::fake::long_session(1))));
+    tell(&mut model, Msg::Opened(Ok(super::services::long_session(1))));
     press(&mut model, "r");
     assert_eq!(press(&mut model, "f3"), [Effect::Cancel(Slot::Viewer)]);
     assert!(model.sessions.viewer.is_none());
@@ -153,7 +153,7 @@ fn f3_goes_from_an_opened_session_and_from_a_replay_to_the_list() {
 fn a_recording_without_an_end_is_not_live() {
     let mut model = fresh(SIZE);
     press(&mut model, "f3");
-    let mut session = super::fake::long_session(2);
+    let mut session = super::services::long_session(2);
     let run = &mut session.runs[0];
     run.tail.clear();
     run.last_ms = NOW_MS + 2_500;
@@ -174,7 +174,7 @@ fn a_recording_without_an_end_is_not_live() {
 fn damage_of_an_opened_session_stays_on_the_screen() {
     let mut model = fresh(SIZE);
     press(&mut model, "f3");
-    let mut session = super::fake::long_session(1);
+    let mut session = super::services::long_session(1);
     session.summary.damage = Some("11 events could be read; line 12: it is not whole".to_owned());
     tell(&mut model, Msg::Opened(Ok(session)));
     assert!(shown(&mut model).contains("damaged: 11 events could be read; line 12"));
@@ -182,24 +182,24 @@ fn damage_of_an_opened_session_stays_on_the_screen() {
 
 #[test]
 fn a_session_that_cannot_be_written_asks_for_another_folder() {
-    use ptc_workbench::tui::backend::Happening;
+    use ptc_workbench::workbench::RunUpdate;
     let mut model = fresh(SIZE);
     ran(&mut model, two_turns(), None);
-    let unwritten = || Happening::Unwritten {
-        told: "disk full; 9 events are only in memory.".to_owned(),
+    let unwritten = || RunUpdate::Unwritten {
+        reason: "disk full; 9 events are only in memory.".to_owned(),
         suggested: "/spare".into(),
     };
-    tell(&mut model, Msg::Happened(Slot::Workbench, vec![unwritten()]));
+    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![unwritten()]));
     let seen = shown(&mut model);
     assert!(seen.contains("Save the session elsewhere") && seen.contains("9 events are only in memory"), "{seen}");
-    assert_eq!(press(&mut model, "enter"), [Effect::Place(Some("/spare".into()))]);
+    assert_eq!(press(&mut model, "enter"), [Effect::SaveSession(Slot::Workbench, Some("/spare".into()))]);
     assert!(model.popups.is_empty());
     // That folder does not take it either: the question comes again, and leaving it takes the place for such cases.
-    tell(&mut model, Msg::Happened(Slot::Workbench, vec![unwritten()]));
-    assert_eq!(press(&mut model, "esc"), [Effect::Place(None)]);
-    tell(&mut model, Msg::Happened(Slot::Workbench, vec![unwritten()]));
-    let ended = Happening::Ended(Ended::Elsewhere("the session is in /spare/x.jsonl".to_owned()));
-    tell(&mut model, Msg::Happened(Slot::Workbench, vec![ended]));
+    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![unwritten()]));
+    assert_eq!(press(&mut model, "esc"), [Effect::SaveSession(Slot::Workbench, None)]);
+    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![unwritten()]));
+    let ended = RunUpdate::Ended(RunEnding::Elsewhere("the session is in /spare/x.jsonl".to_owned()));
+    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![ended]));
     assert!(model.popups.is_empty() && shown(&mut model).contains("the session is in /spare/x.jsonl"));
 }
 
@@ -207,11 +207,12 @@ fn a_session_that_cannot_be_written_asks_for_another_folder() {
 fn an_opened_session_that_waits_for_a_person_says_so_and_how_it_goes_on() {
     let mut model = fresh(SIZE);
     press(&mut model, "f3");
-    let mut session = super::fake::long_session(1);
+    let mut session = super::services::long_session(1);
     session.runs[0].waits = true;
     session.runs[0].tail.clear();
-    session.summary.path = Some("long.jsonl".into());
-    tell(&mut model, Msg::Listed(Ok(vec![session.summary.clone()])));
+    session.summary.example = false;
+    session.summary.path = "long.jsonl".into();
+    tell(&mut model, Msg::Listed(vec![session.summary.clone()], Marks::default()));
     tell(&mut model, Msg::Opened(Ok(session)));
     let screen = shown(&mut model);
     assert!(screen.contains("● waits for an answer") && screen.contains("o go on"), "{screen}");

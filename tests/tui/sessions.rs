@@ -1,15 +1,20 @@
 //! The sessions screen: searching as one types, branches, dialogs, playing. No IO.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ptc_workbench::event::{Address, ErrorRecord};
-use ptc_workbench::tui::archive::{
-    Ask, ExportRefusal, Exporting, Failing, Forking, Hit, Matched, Place, Points, QueryProblem, Removals, Rerunning,
-    Spot, Standing, Told, TurnPoints,
-};
-use ptc_workbench::tui::backend::{Origin, Policy, SessionKey, SessionSummary, Written};
+use ptc_core::value::Json;
+use ptc_workbench::agent::Mode;
+use ptc_workbench::event::{Address, Editor, ErrorRecord};
+use ptc_workbench::replay::{Policy, Stage};
+use ptc_workbench::session::index::{Field, FoundSession, QueryError, SearchMatch};
+use ptc_workbench::session::{Mark, MarkChange, Marks, Parent, ParentKind, Summary, write_mark};
+use ptc_workbench::tui::archive::{ArchiveRequest, ArchiveResponse, EditTarget};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Phase, Popup, Screen};
+use ptc_workbench::workbench::{
+    Changed, CurrentText, FailureGroup, ForkPoints, ForkSpec, RerunSpec, SearchError, SessionKey, TurnPoints,
+};
 
 use super::pictures::{listed, screens, text};
 use super::story::{NOW_MS, fresh, tell, two_turns};
@@ -22,20 +27,43 @@ pub(super) fn key(id: &str) -> SessionKey {
     SessionKey::Example(id.to_owned())
 }
 
-pub(super) fn session(id: &str) -> SessionSummary {
-    SessionSummary { id: id.to_owned(), agent: "mood".to_owned(), ..SessionSummary::default() }
+pub(super) fn session(id: &str) -> Summary {
+    Summary { id: id.to_owned(), example: true, agent: "mood".to_owned(), ..Summary::default() }
 }
 
-fn below(id: &str, origin: &str) -> SessionSummary {
-    let parent = Origin { session: origin.to_owned(), kind: "fork".to_owned(), at: "r0/t1".to_owned() };
-    SessionSummary { parent: Some(parent), ..session(id) }
+/// Tags as a mark holds them.
+fn tags<const N: usize>(tags: [&str; N]) -> BTreeSet<String> {
+    tags.map(str::to_owned).into()
+}
+
+/// Marks on sessions, written and read as the workbench does.
+pub(super) fn marks(all: &[(&str, &Mark)]) -> Marks {
+    let dir = tempfile::tempdir().unwrap();
+    for (id, mark) in all {
+        let (session, add) = ((*id).to_owned(), mark.tags.iter().cloned().collect());
+        let change =
+            MarkChange { session, add, note: mark.note.clone(), mark: Some(mark.marked), ..MarkChange::default() };
+        write_mark(dir.path(), &change).unwrap();
+    }
+    Marks::read(dir.path()).unwrap()
+}
+
+/// A fork as the dialog describes it.
+pub(super) fn fork_spec(at: &str, change: Option<Changed>) -> ForkSpec {
+    let (changes, by) = (change.into_iter().collect(), Editor::User);
+    ForkSpec { at: at.to_owned(), changes, model: None, by, kind: ParentKind::Fork }
+}
+
+fn below(id: &str, origin: &str) -> Summary {
+    let parent = Parent { at: Some("r0/t1".to_owned()), ..Parent::whole(origin, ParentKind::Fork) };
+    Summary { parent: Some(parent), ..session(id) }
 }
 
 /// The list with these sessions.
-pub(super) fn list(sessions: Vec<SessionSummary>) -> Model {
+pub(super) fn list(sessions: Vec<Summary>) -> Model {
     let mut model = fresh(LARGE);
     press(&mut model, "f3");
-    tell(&mut model, Msg::Listed(Ok(sessions)));
+    tell(&mut model, Msg::Listed(sessions, Marks::default()));
     model
 }
 
@@ -43,17 +71,18 @@ fn shown(model: &Model) -> Vec<&str> {
     model.sessions.shown().map(|session| session.id.as_str()).collect()
 }
 
-fn hit(id: &str) -> Hit {
-    let matched = Matched { at: "r0/t2".into(), field: "reply", excerpt: "a good lamp".to_owned(), highlight: 2..6 };
-    Hit { key: key(id), matches: vec![matched], count: 3 }
+fn hit(id: &str) -> FoundSession {
+    let matched =
+        SearchMatch { at: "r0/t2".into(), field: Field::Reply, excerpt: "a good lamp".to_owned(), highlight: (2, 6) };
+    FoundSession { summary: session(id), matches: vec![matched], count: 3, failures: Vec::new() }
 }
 
 fn found(model: &mut Model, query: &str, ids: &[&str]) -> Vec<Effect> {
-    tell(model, Msg::Told(Told::Found(query.to_owned(), Ok(ids.iter().map(|id| hit(id)).collect()))))
+    tell(model, Msg::Archive(ArchiveResponse::Found(query.to_owned(), Ok(ids.iter().map(|id| hit(id)).collect()))))
 }
 
 fn search(query: &str) -> Vec<Effect> {
-    vec![Effect::Ask(Ask::Search(query.to_owned()))]
+    vec![Effect::Archive(ArchiveRequest::Search(query.to_owned()))]
 }
 
 #[test]
@@ -90,11 +119,11 @@ fn what_is_wrong_with_a_query_is_told_and_what_was_found_stays() {
     write(&mut model, "x");
     found(&mut model, "x", &["a"]);
     write(&mut model, " modle:y");
-    let problem =
-        QueryProblem { span: Some(2..7), message: "there is no filter `modle` (did you mean `mode`?)".into() };
+    let message = "there is no filter `modle`".to_owned();
+    let problem = SearchError::Query(QueryError { span: (2, 7), message, near: Some("mode".to_owned()) });
     let query = "x ".to_owned();
-    tell(&mut model, Msg::Told(Told::Found(query.trim().to_owned(), Ok(Vec::new()))));
-    tell(&mut model, Msg::Told(Told::Found("x modle:y".to_owned(), Err(problem))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::Found(query.trim().to_owned(), Ok(Vec::new()))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::Found("x modle:y".to_owned(), Err(problem))));
     assert!(text(&mut model).contains("did you mean `mode`"));
 }
 
@@ -105,7 +134,7 @@ fn an_opened_session_begins_where_the_words_stand() {
     write(&mut model, "lamp");
     found(&mut model, "lamp", &["long"]);
     press(&mut model, "enter");
-    tell(&mut model, Msg::Opened(Ok(super::fake::long_session(30))));
+    tell(&mut model, Msg::Opened(Ok(super::services::long_session(30))));
     let at = model.selected_address().unwrap();
     assert_eq!(at.as_str(), "r0/t2");
 }
@@ -126,53 +155,59 @@ fn branches_stand_below_what_they_began_as_and_the_youngest_tree_first() {
 
 #[test]
 fn tags_notes_and_marks_are_written_on_the_session_and_on_a_turn_of_it() {
-    let written = Written { tags: vec!["slow".to_owned()], note: "why?".to_owned(), marked: false };
-    let mut model = list(vec![SessionSummary { written: written.clone(), ..session("long") }]);
-    let place = |at: Option<&str>| Place { session: "long".to_owned(), at: at.map(Into::into) };
-    let marked = Written { marked: true, ..written.clone() };
-    assert_eq!(press(&mut model, "m"), [Effect::Ask(Ask::Write(place(None), marked))]);
+    let written = Mark { tags: tags(["slow"]), note: Some("why?".to_owned()), marked: false };
+    let mut model = fresh(LARGE);
+    press(&mut model, "f3");
+    tell(&mut model, Msg::Listed(vec![session("long")], marks(&[("long", &written)])));
+    let request = |at: Option<&str>, mark: Mark| {
+        [Effect::Archive(ArchiveRequest::Mark { session: "long".to_owned(), at: at.map(Into::into), mark })]
+    };
+    let marked = Mark { marked: true, ..written.clone() };
+    assert_eq!(press(&mut model, "m"), request(None, marked));
     press(&mut model, "t");
     press(&mut model, "end");
     write(&mut model, " seen");
-    let tagged = Written { tags: vec!["slow".to_owned(), "seen".to_owned()], ..written };
-    assert_eq!(press(&mut model, "enter"), [Effect::Ask(Ask::Write(place(None), tagged))]);
+    let tagged = Mark { tags: tags(["slow", "seen"]), ..written };
+    assert_eq!(press(&mut model, "enter"), request(None, tagged));
     let refused = ErrorRecord { message: "the folder is read-only".to_owned(), ..ErrorRecord::default() };
-    tell(&mut model, Msg::Told(Told::Written(Err(refused))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::Marked(Err(refused))));
     assert!(text(&mut model).contains("not written: the folder is read-only"), "what was typed is still there");
-    tell(&mut model, Msg::Told(Told::Written(Ok(()))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::Marked(Ok(()))));
     assert!(model.popups.is_empty());
 
-    tell(&mut model, Msg::Opened(Ok(super::fake::long_session(3))));
+    tell(&mut model, Msg::Opened(Ok(super::services::long_session(3))));
     model.sessions.viewer.as_mut().unwrap().transcript.go_to(&"r0/t2".into());
-    let marked = Written { marked: true, ..Written::default() };
-    assert_eq!(press(&mut model, "m"), [Effect::Ask(Ask::Write(place(Some("r0/t2")), marked))]);
+    let marked = Mark { marked: true, ..Mark::default() };
+    assert_eq!(press(&mut model, "m"), request(Some("r0/t2"), marked));
 }
 
 #[test]
 fn two_to_four_marked_sessions_are_compared() {
-    let marked = |id: &str| SessionSummary { written: Written { marked: true, ..Written::default() }, ..session(id) };
     let mut model = list(vec![session("c"), session("b"), session("a")]);
     press(&mut model, "c");
     assert!(text(&mut model).contains("mark two to four sessions first"));
-    let mut model = list(vec![marked("c"), session("b"), marked("a")]);
+    let mut model = list(vec![session("c"), session("b"), session("a")]);
+    let mark = Mark { marked: true, ..Mark::default() };
+    model.sessions.marks = marks(&[("c", &mark), ("a", &mark)]);
     assert_eq!(model.sessions.compared(), Ok(vec![key("c"), key("a")]));
     press(&mut model, "c");
     assert!(model.screen != Screen::Sessions || !model.popups.is_empty());
 }
 
-pub(super) fn points() -> Points {
+pub(super) fn points() -> ForkPoints {
     let turn = |number: u32, last: bool, calls: Vec<(&str, &str)>| TurnPoints {
         address: format!("r0/t{number}").as_str().into(),
-        stages: if last { vec!["request", "reply"] } else { vec!["request", "reply", "after"] },
+        stages: if last {
+            vec![Stage::Request, Stage::Reply]
+        } else {
+            vec![Stage::Request, Stage::Reply, Stage::After]
+        },
         calls: calls.into_iter().map(|(at, tool)| (at.into(), tool.to_owned())).collect(),
         program: false,
         defined: Vec::new(),
     };
-    Points {
-        session: "long".to_owned(),
-        agent: "mood".to_owned(),
-        model: "demo".to_owned(),
-        mode: "json".to_owned(),
+    ForkPoints {
+        summary: Box::new(Summary { models: vec!["demo".to_owned()], mode: "json".to_owned(), ..session("long") }),
         runs: vec!["r0".into()],
         turns: vec![turn(1, false, vec![("r0/t1/c1", "orders")]), turn(2, true, Vec::new())],
     }
@@ -181,39 +216,38 @@ pub(super) fn points() -> Points {
 /// A dialog of a fork whose session was read.
 pub(super) fn forking(size: (u16, u16)) -> Model {
     let mut model = Model { size, ..list(vec![session("long")]) };
-    assert_eq!(press(&mut model, "f"), [Effect::Ask(Ask::Points(key("long")))]);
-    tell(&mut model, Msg::Told(Told::Points(key("long"), Ok(points()))));
+    assert_eq!(press(&mut model, "f"), [Effect::Archive(ArchiveRequest::ForkPoints(key("long")))]);
+    tell(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key("long"), Ok(points()))));
     model
 }
 
 /// What a dialog is told of a JSON reply.
-pub(super) fn standing(text: impl Into<String>) -> Standing {
-    Standing { text: Some(text.into()), want: "json".to_owned(), ..Standing::default() }
+pub(super) fn standing(text: impl Into<String>) -> CurrentText {
+    CurrentText { text: Some(text.into()), want: "json".to_owned(), ..CurrentText::default() }
 }
 
-pub(super) fn spot(at: &str, target: &str) -> Spot {
-    Spot { key: key("long"), at: at.to_owned(), target: target.to_owned() }
+pub(super) fn spot(at: &str, target: &str) -> EditTarget {
+    EditTarget { key: key("long"), at: at.to_owned(), name: target.to_owned() }
 }
 
 #[test]
 fn a_fork_with_another_reply_is_described_and_runs_on_the_workbench() {
     let mut model = forking(LARGE);
     let asked = press(&mut model, "right");
-    assert_eq!(asked, [Effect::Ask(Ask::Text(spot("r0/t2:reply", "reply")))]);
+    assert_eq!(asked, [Effect::Archive(ArchiveRequest::CurrentText(spot("r0/t2:reply", "reply")))]);
     let reply = "{\"score\":2}".to_owned();
-    tell(&mut model, Msg::Told(Told::Text(spot("r0/t2:reply", "reply"), Ok(standing(reply)))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t2:reply", "reply"), Ok(standing(reply)))));
     assert!(text(&mut model).contains("\"score\": 2"));
     press(&mut model, "tab");
     press(&mut model, "tab");
     press(&mut model, "tab");
     press(&mut model, "ctrl-a");
     write(&mut model, "{}");
-    let fork =
-        Forking { at: "r0/t2:reply".to_owned(), change: Some(("reply".to_owned(), "{}".to_owned())), model: None };
-    assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Fork(key("long"), fork))]);
+    let fork = fork_spec("r0/t2:reply", Some(Changed::new("reply", Json::str("{}"))));
+    assert_eq!(press(&mut model, "f5"), [Effect::Archive(ArchiveRequest::Fork(key("long"), fork))]);
     assert!(text(&mut model).contains("replaying up to the point"));
     assert_eq!(press(&mut model, "f5"), [], "it is asked for once");
-    tell(&mut model, Msg::Told(Told::Began(Ok(Some("new".to_owned())))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
     assert!(model.popups.is_empty() && model.screen == Screen::Workbench && model.workbench.running());
 }
 
@@ -222,9 +256,9 @@ fn a_refused_fork_keeps_what_was_written() {
     let mut model = forking(LARGE);
     press(&mut model, "f5");
     let refused = ErrorRecord { message: "it does not replay".to_owned(), ..ErrorRecord::default() };
-    tell(&mut model, Msg::Told(Told::Began(Err(refused))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::Started(Err(refused))));
     assert!(text(&mut model).contains("✗ it does not replay"));
-    assert!(matches!(press(&mut model, "f5").as_slice(), [Effect::Ask(Ask::Fork(..))]));
+    assert!(matches!(press(&mut model, "f5").as_slice(), [Effect::Archive(ArchiveRequest::Fork(..))]));
 }
 
 #[test]
@@ -232,7 +266,7 @@ fn a_fork_that_was_given_up_is_stopped_when_it_begins() {
     let mut model = forking(LARGE);
     press(&mut model, "f5");
     press(&mut model, "esc");
-    let effects = tell(&mut model, Msg::Told(Told::Began(Ok(Some("new".to_owned())))));
+    let effects = tell(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
     assert!(effects.contains(&Effect::Cancel(Slot::Workbench)), "{effects:?}");
     assert!(model.popups.is_empty());
     assert_eq!(model.workbench.run.as_ref().unwrap().phase, Phase::Stopping);
@@ -250,107 +284,38 @@ fn what_can_be_changed_follows_the_turn() {
     for _ in 0..3 {
         last = press(&mut model, "left");
     }
-    assert_eq!(last, [Effect::Ask(Ask::Text(spot("r0/t1:request", "signature")))]);
+    assert_eq!(last, [Effect::Archive(ArchiveRequest::CurrentText(spot("r0/t1:request", "signature")))]);
     press(&mut model, "tab");
-    assert_eq!(press(&mut model, "right"), [Effect::Ask(Ask::Text(spot("r0/t1:after", "signature")))]);
+    assert_eq!(
+        press(&mut model, "right"),
+        [Effect::Archive(ArchiveRequest::CurrentText(spot("r0/t1:after", "signature")))]
+    );
 }
 
 #[test]
 fn a_rerun_takes_another_mode_from_the_start_of_a_run_only() {
     let mut model = list(vec![session("long")]);
     press(&mut model, "shift-r");
-    tell(&mut model, Msg::Told(Told::Points(key("long"), Ok(points()))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key("long"), Ok(points()))));
     press(&mut model, "tab");
     press(&mut model, "right");
-    let rerun = Rerunning { from: "r0".to_owned(), model: None, mode: Some("ptc_lisp".to_owned()) };
-    assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Rerun(key("long"), rerun))]);
-    tell(&mut model, Msg::Told(Told::Began(Err(ErrorRecord::default()))));
+    let rerun = RerunSpec { from: Some("r0".to_owned()), mode: Some(Mode::PtcLisp), ..RerunSpec::default() };
+    assert_eq!(press(&mut model, "f5"), [Effect::Archive(ArchiveRequest::Rerun(key("long"), rerun))]);
+    tell(&mut model, Msg::Archive(ArchiveResponse::Started(Err(ErrorRecord::default()))));
     press(&mut model, "backtab");
     write(&mut model, "sample");
     press(&mut model, "backtab");
     press(&mut model, "right");
-    let rerun = Rerunning { from: "r0/t1".to_owned(), model: Some("sample".to_owned()), mode: None };
-    assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Rerun(key("long"), rerun))]);
-}
-
-#[test]
-fn a_file_that_ends_as_another_format_does_is_not_written() {
-    let mut model = list(vec![session("long")]);
-    press(&mut model, "e");
-    tell(&mut model, Msg::Told(Told::Prepared(key("long"), vec!["secrets".to_owned()], Ok(Removals::default()))));
-    for _ in 0..3 {
-        press(&mut model, "tab");
-    }
-    write(&mut model, "page.html");
-    assert_eq!(press(&mut model, "f5"), []);
-    assert!(text(&mut model).contains("page.html ends as files of html do: choose that format, or another name"));
-}
-
-/// A dialog of an export in which something looks like a secret.
-pub(super) fn exporting(size: (u16, u16)) -> Model {
-    let mut model = Model { size, ..list(vec![session("long")]) };
-    let rules = vec!["secrets".to_owned()];
-    assert_eq!(press(&mut model, "e"), [Effect::Ask(Ask::Prepare(key("long"), rules.clone()))]);
-    let removals = Removals {
-        removed: vec!["r0/t1  message parts.0.text  secrets  ghp…(40)".to_owned()],
-        places: 1,
-        secrets: vec!["r0/t2  tool.end result.token  known_secret  sk-…(51)".to_owned()],
-    };
-    tell(&mut model, Msg::Told(Told::Prepared(key("long"), rules, Ok(removals))));
-    model
-}
-
-#[test]
-fn nothing_is_exported_while_something_looks_like_a_secret() {
-    let mut model = exporting(LARGE);
-    let seen = text(&mut model);
-    assert!(seen.contains("1 place looks like a secret") && seen.contains("1 place left out"), "{seen}");
-    assert_eq!(press(&mut model, "f5"), []);
-    assert!(text(&mut model).contains("nothing was written"));
-    for _ in 0..4 {
-        press(&mut model, "tab");
-    }
-    press(&mut model, "right");
-    let export = |replace| Exporting {
-        format: "md".to_owned(),
-        rules: vec!["secrets".to_owned()],
-        path: "long.md".into(),
-        replace,
-        allow_secrets: true,
-    };
-    assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Export(key("long"), export(false)))]);
-    tell(&mut model, Msg::Told(Told::Exported(Err(ExportRefusal::Exists))));
-    assert!(text(&mut model).contains("long.md exists: export again to replace it"));
-    assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Export(key("long"), export(true)))]);
-    tell(&mut model, Msg::Told(Told::Exported(Ok("exported long.md".to_owned()))));
-    assert!(model.popups.is_empty() && text(&mut model).contains("✓ exported long.md"));
-}
-
-#[test]
-fn changed_rules_are_looked_at_again_one_look_at_a_time() {
-    let mut model = list(vec![session("long")]);
-    press(&mut model, "e");
-    press(&mut model, "right");
-    assert!(text(&mut model).contains("long.html"), "the name follows the format");
-    press(&mut model, "tab");
-    assert_eq!(press(&mut model, "right"), [], "the first look is still under way");
-    let rules = |name: &str| vec![name.to_owned()];
-    let told = Told::Prepared(key("long"), rules("secrets"), Ok(Removals::default()));
-    let effects = tell(&mut model, Msg::Told(told));
-    assert_eq!(effects, [Effect::Ask(Ask::Prepare(key("long"), rules("summary")))]);
-    assert_eq!(press(&mut model, "f5"), []);
-    assert!(text(&mut model).contains("still being looked at"));
-    tell(&mut model, Msg::Told(Told::Prepared(key("long"), rules("summary"), Ok(Removals::default()))));
-    assert!(text(&mut model).contains("confirm again"));
-    assert!(matches!(press(&mut model, "f5").as_slice(), [Effect::Ask(Ask::Export(..))]));
+    let rerun = RerunSpec { from: Some("r0/t1".to_owned()), model: Some("sample".to_owned()), ..RerunSpec::default() };
+    assert_eq!(press(&mut model, "f5"), [Effect::Archive(ArchiveRequest::Rerun(key("long"), rerun))]);
 }
 
 /// An opened session that is played from its start.
 pub(super) fn playing(size: (u16, u16)) -> Model {
     let mut model = Model { size, ..list(vec![session("long")]) };
-    tell(&mut model, Msg::Opened(Ok(super::fake::long_session(2))));
-    assert_eq!(press(&mut model, "p"), [Effect::Ask(Ask::Events(key("long")))]);
-    tell(&mut model, Msg::Told(Told::Events(key("long"), Ok(Arc::from(two_turns())))));
+    tell(&mut model, Msg::Opened(Ok(super::services::long_session(2))));
+    assert_eq!(press(&mut model, "p"), [Effect::Archive(ArchiveRequest::Events(key("long")))]);
+    tell(&mut model, Msg::Archive(ArchiveResponse::Events(key("long"), Ok(Arc::from(two_turns())))));
     model
 }
 
@@ -394,12 +359,12 @@ fn a_lenient_replay_is_asked_for_as_such() {
 #[test]
 fn a_session_that_was_run_on_the_workbench_is_forked_from_its_transcript() {
     let mut model = fresh(LARGE);
-    super::story::ran(&mut model, two_turns(), Some(ptc_workbench::tui::backend::Ended::Run));
-    tell(&mut model, Msg::Listed(Ok(vec![session(super::story::SESSION)])));
+    super::story::ran(&mut model, two_turns(), Some(ptc_workbench::workbench::RunEnding::Run));
+    tell(&mut model, Msg::Listed(vec![session(super::story::SESSION)], Marks::default()));
     press(&mut model, "backtab");
     text(&mut model);
     press(&mut model, "home");
-    assert_eq!(press(&mut model, "f"), [Effect::Ask(Ask::Points(key(super::story::SESSION)))]);
+    assert_eq!(press(&mut model, "f"), [Effect::Archive(ArchiveRequest::ForkPoints(key(super::story::SESSION)))]);
     assert!(matches!(model.popups.last(), Some(Popup::Form(..))));
 }
 
@@ -409,8 +374,8 @@ pub(super) fn wrong_query(size: (u16, u16)) -> Model {
     press(&mut model, "/");
     write(&mut model, "日本 x:");
     found(&mut model, "日", &[]);
-    let problem = QueryProblem { span: Some(7..9), message: "long ".repeat(80) };
-    tell(&mut model, Msg::Told(Told::Found("日本 x:".to_owned(), Err(problem))));
+    let problem = SearchError::Query(QueryError { span: (7, 9), message: "long ".repeat(80), near: None });
+    tell(&mut model, Msg::Archive(ArchiveResponse::Found("日本 x:".to_owned(), Err(problem))));
     model
 }
 
@@ -427,7 +392,7 @@ pub(super) fn fork_refused(size: (u16, u16)) -> Model {
     let mut model = forking(size);
     let refused = ErrorRecord { message: "long ".repeat(300), ..ErrorRecord::default() };
     press(&mut model, "f5");
-    tell(&mut model, Msg::Told(Told::Began(Err(refused))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::Started(Err(refused))));
     model
 }
 
@@ -437,14 +402,14 @@ fn pictures_of_the_dialogs() {
         let mut model = forking(size);
         press(&mut model, "right");
         let reply = "{\"sentiment\":\"positive\",\"score\":0.97}".to_owned();
-        tell(&mut model, Msg::Told(Told::Text(spot("r0/t2:reply", "reply"), Ok(standing(reply)))));
+        tell(&mut model, Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t2:reply", "reply"), Ok(standing(reply)))));
         model
     });
-    screens("export", &[SMALL, LARGE], exporting);
+    screens("export", &[SMALL, LARGE], super::exports::exporting);
     screens("rerun", &[SMALL], |size| {
         let mut model = Model { size, ..list(vec![session("long")]) };
         press(&mut model, "shift-r");
-        tell(&mut model, Msg::Told(Told::Points(key("long"), Ok(points()))));
+        tell(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key("long"), Ok(points()))));
         model
     });
     screens("case", &[SMALL], |size| {
@@ -467,9 +432,12 @@ fn pictures_of_a_search() {
         press(&mut model, "/");
         write(&mut model, "north");
         let ids = ["2026-11-21T20-49-07Z-00000002", "2026-11-21T20-50-07Z-00000003"];
-        let hits = ids.map(|id| Hit { key: SessionKey::File(format!("{id}.jsonl").into()), ..hit(id) });
-        tell(&mut model, Msg::Told(Told::Found("n".to_owned(), Ok(Vec::new()))));
-        tell(&mut model, Msg::Told(Told::Found("north".to_owned(), Ok(hits.to_vec()))));
+        let hits = ids.map(|id| {
+            let summary = Summary { example: false, path: format!("{id}.jsonl").into(), ..session(id) };
+            FoundSession { summary, ..hit(id) }
+        });
+        tell(&mut model, Msg::Archive(ArchiveResponse::Found("n".to_owned(), Ok(Vec::new()))));
+        tell(&mut model, Msg::Archive(ArchiveResponse::Found("north".to_owned(), Ok(hits.to_vec()))));
         model
     });
 }
@@ -478,18 +446,21 @@ fn pictures_of_a_search() {
 fn what_failed_is_listed_and_opened_where_it_failed() {
     let mut model = list(vec![session("one"), session("two")]);
     let asked = press(&mut model, "x");
-    assert_eq!(asked, [Effect::Ask(Ask::Failures(String::new()))]);
-    let failing = |id: &str, at: &str| Failing {
-        title: format!("validation_error of {id}"),
-        key: key(id),
+    assert_eq!(asked, [Effect::Archive(ArchiveRequest::Failures(String::new()))]);
+    let failing = |id: &str, at: &str| FailureGroup {
+        reason: "validation_error".to_owned(),
+        path: String::new(),
+        count: 1,
+        sessions: 1,
+        newest: session(id),
         at: Address::from(at),
     };
     let failures = vec![failing("one", "r0/t1"), failing("two", "r0/t2/c0")];
-    tell(&mut model, Msg::Told(Told::Failures(Ok(failures))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::Failures(Ok(failures))));
     press(&mut model, "down");
     let opened = press(&mut model, "enter");
     assert_eq!(opened, [Effect::Open(key("two"))]);
     assert_eq!(model.compare.wanted, Some(Address::from("r0/t2/c0")));
-    tell(&mut model, Msg::Told(Told::Failures(Ok(Vec::new()))));
+    tell(&mut model, Msg::Archive(ArchiveResponse::Failures(Ok(Vec::new()))));
     assert!(model.popups.is_empty(), "nothing to list is said, not shown");
 }

@@ -6,8 +6,8 @@ use ptc_workbench::event::{Envelope, Event, Price, Sent, Tokens};
 use ptc_workbench::tui::model::{Model, RunView, Screen};
 use ptc_workbench::tui::transcript::Transcript;
 
-use super::fake::long_session;
 use super::pictures::rows;
+use super::services::long_session;
 use super::story::{NOW_MS, fresh, text, two_turns};
 
 const PRICE: Price = Price { input: 100.0, output: 200.0, cached_input: Some(10.0), cache_write: None };

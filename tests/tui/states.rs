@@ -3,14 +3,15 @@
 
 use ptc_core::reasons::Reason;
 use ptc_workbench::event::{Address, ErrorRecord, RunWait};
-use ptc_workbench::tui::backend::{Ended, Happening, Question, SaveError};
-use ptc_workbench::tui::compare::backend::Told as Compared;
+use ptc_workbench::port::Question;
+use ptc_workbench::tui::compare::CompareResponse;
 use ptc_workbench::tui::inspector::Tab;
 use ptc_workbench::tui::message::{Msg, Slot};
 use ptc_workbench::tui::model::{Model, Tone};
+use ptc_workbench::workbench::{RunEnding, RunUpdate, SaveError};
 
 use super::story::{NOW_MS, asked, fresh, happened, missed, ran, tell, two_turns};
-use super::{compare, continuing, differs, editing, inspector, pictures, press, sessions, write};
+use super::{compare, continuing, differs, editing, exports, inspector, pictures, press, sessions, write};
 
 /// The size at which they are made.
 const SIZE: (u16, u16) = (120, 40);
@@ -35,7 +36,7 @@ pub(super) const STATES: &[State] = &[
     ("state-damaged", damaged),
     ("state-diverged", diverged),
     ("state-fork-refused", || sessions::fork_refused(SIZE)),
-    ("state-secrets", || sessions::exporting(SIZE)),
+    ("state-secrets", || exports::exporting(SIZE)),
     ("state-play-begins", || sessions::playing(SIZE)),
     ("state-query-problem", || sessions::wrong_query(SIZE)),
     ("state-long-note", || sessions::long_note(SIZE)),
@@ -64,7 +65,10 @@ fn unwritten() -> Model {
     ran(&mut model, two_turns(), None);
     let told = "the session could not be written: No space left on device. Which folder shall take the session?";
     let suggested = "/tmp/ptc-workbench-sessions".into();
-    tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Unwritten { told: told.to_owned(), suggested }]));
+    tell(
+        &mut model,
+        Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Unwritten { reason: told.to_owned(), suggested }]),
+    );
     model
 }
 
@@ -89,7 +93,7 @@ fn not_saved() -> Model {
 fn waiting() -> Model {
     let mut model = fresh(SIZE);
     let wait = RunWait { question: "r0/t1/q0".to_owned() };
-    ran(&mut model, asked().tell("r0", wait).events(), Some(Ended::Run));
+    ran(&mut model, asked().tell("r0", wait).events(), Some(RunEnding::Run));
     press(&mut model, "f2");
     model
 }
@@ -121,7 +125,7 @@ fn long_question() -> Model {
     ran(&mut model, asked().events(), None);
     let text = "which of them? ".repeat(200);
     let question = Question { address: Address::from("r0/t1/q0"), text, options: Vec::new(), gate: None };
-    tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
+    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
     model
 }
 
@@ -162,6 +166,6 @@ fn matrices_none() -> Model {
     let mut model = fresh(SIZE);
     press(&mut model, "f4");
     press(&mut model, "o");
-    tell(&mut model, Msg::Comparing(Compared::Matrices(Ok(Vec::new()))));
+    tell(&mut model, Msg::Compare(CompareResponse::Matrices(Vec::new())));
     model
 }

@@ -2,12 +2,11 @@
 
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::Envelope;
-use ptc_workbench::tui::archive::{Archive as _, Source, Told};
-use ptc_workbench::tui::backend::{Backend, Ended, Happening, Opening, Run};
-use ptc_workbench::tui::live::Live;
+use ptc_workbench::tui::archive::{AgentSource, ArchiveResponse};
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Pane, Phase};
-use ptc_workbench::workbench::{Pipeline, Workbench};
+use ptc_workbench::tui::services::Services;
+use ptc_workbench::workbench::{Pipeline, RunEnding, RunHandle, RunUpdate, Workbench};
 
 use super::pictures::{screens, text};
 use super::story::{NOW_MS, happened};
@@ -15,9 +14,9 @@ use super::{press, write};
 
 const SIZES: &[(u16, u16)] = &[(80, 24), (140, 40)];
 
-fn backend(dir: &std::path::Path, pipeline: Pipeline) -> Live {
+fn backend(dir: &std::path::Path, pipeline: Pipeline) -> Services {
     let folders = Folders::at(dir.to_owned(), dir, Some(dir));
-    Live::of_pipeline(Workbench::new(Config::built_in().unwrap(), folders), pipeline)
+    Services::of_pipeline(Workbench::new(Config::built_in().unwrap(), folders), pipeline)
 }
 
 fn quote() -> Pipeline {
@@ -26,23 +25,23 @@ fn quote() -> Pipeline {
 
 fn opened(size: (u16, u16), pipeline: Pipeline) -> Model {
     let dir = tempfile::tempdir().unwrap();
-    Model::new(Opening { first_time: false, ..backend(dir.path(), pipeline).opening() }, size, NOW_MS)
+    Model::new(backend(dir.path(), pipeline).opened(), size, NOW_MS)
 }
 
 /// Everything that a run tells, until it ends.
-async fn events(run: &dyn Run) -> Vec<Envelope> {
+async fn events(run: &RunHandle) -> Vec<Envelope> {
     let mut told = Vec::new();
     loop {
         run.changed().await;
         for happening in run.drain() {
             match happening {
-                Happening::Event(envelope) => told.push(*envelope),
-                Happening::Ended(ended) => {
-                    assert_eq!(ended, Ended::Run);
+                RunUpdate::Event(envelope) => told.push(*envelope),
+                RunUpdate::Ended(ended) => {
+                    assert_eq!(ended, RunEnding::Run);
                     return told;
                 }
-                Happening::Question(question) => panic!("nobody asks: {question:?}"),
-                Happening::Unwritten { told, .. } => panic!("{told}"),
+                RunUpdate::Question(question) => panic!("nobody asks: {question:?}"),
+                RunUpdate::Unwritten { reason, .. } => panic!("{reason}"),
             }
         }
     }
@@ -79,11 +78,11 @@ fn a_pipeline_is_opened_like_an_agent_and_gives_way_to_one() {
     let dir = tempfile::tempdir().unwrap();
     let live = backend(dir.path(), quote());
     let mut model = super::story::fresh((80, 24));
-    super::story::ran(&mut model, super::story::two_turns(), Some(Ended::Run));
+    super::story::ran(&mut model, super::story::two_turns(), Some(RunEnding::Run));
     for (name, is_pipeline) in [("quote", true), ("sentiment", false)] {
-        let source = Source::Named(name.to_owned());
-        let taken = live.take(&source).unwrap();
-        ptc_workbench::tui::update(&mut model, Msg::Told(Told::Taken(source, Ok(Box::new(taken)))));
+        let source = AgentSource::Named(name.to_owned());
+        let taken = live.open_agent(&source).unwrap();
+        ptc_workbench::tui::update(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source, Ok(Box::new(taken)))));
         assert_eq!(model.workbench.pipeline.is_some(), is_pipeline);
         assert_eq!(model.workbench.focus == Pane::Steps, is_pipeline);
         assert!(!model.workbench.unsaved());
@@ -97,7 +96,7 @@ fn a_pipeline_is_opened_like_an_agent_and_gives_way_to_one() {
     }
     let broken = dir.path().join("broken.toml");
     std::fs::write(&broken, "[[steps]]\nfile = 'no-such.toml'\n").unwrap();
-    let error = live.take(&Source::Named(broken.display().to_string())).unwrap_err();
+    let error = live.open_agent(&AgentSource::Named(broken.display().to_string())).unwrap_err();
     assert!(error.message.contains("no-such.toml"), "{error:?}");
 }
 
@@ -116,9 +115,9 @@ fn a_pipeline_whose_types_do_not_fit_says_so_and_does_not_start() {
 async fn the_runs_of_a_pipeline_follow_each_other_in_one_transcript() {
     let dir = tempfile::tempdir().unwrap();
     let live = backend(dir.path(), quote());
-    let run = live.start_pipeline(&quote()).unwrap();
-    let told = events(&*run).await;
-    let mut model = Model::new(Opening { first_time: false, ..live.opening() }, (140, 40), NOW_MS);
+    let run = live.start_pipeline(quote()).unwrap();
+    let told = events(&run).await;
+    let mut model = Model::new(live.opened(), (140, 40), NOW_MS);
     press(&mut model, "f5");
     ptc_workbench::tui::update(&mut model, Msg::Started(Ok(run.session())));
     let second = told.iter().position(|envelope| envelope.address.as_str() == "r1/t1").unwrap();
@@ -142,7 +141,7 @@ async fn the_runs_of_a_pipeline_follow_each_other_in_one_transcript() {
     };
     happened(&mut model, told[..second].to_vec(), None);
     assert_eq!(marks(&mut model), "✓●·");
-    happened(&mut model, told[second..].to_vec(), Some(Ended::Run));
+    happened(&mut model, told[second..].to_vec(), Some(RunEnding::Run));
     assert_eq!(marks(&mut model), "✓✓✓");
     let inputs: Vec<&str> = told.iter().filter(|e| e.event.kind() == "run.start").map(|e| e.address.as_str()).collect();
     assert_eq!(inputs, ["r0", "r1", "r2"]);

@@ -4,14 +4,14 @@ use ptc_core::value::json;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Place};
 use ptc_workbench::event::{
     Address, AgentRecord, Check, CheckLayer, Envelope, ErrorRecord, Event, Extract, ExtractKind, IssueRecord,
-    IssueSeverity, JsonText, Left, Message, MessagePart, ModelRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus,
+    IssueSeverity, JsonText, Message, MessagePart, ModelRecord, PartKind, Remaining, ReplyEnd, ReplyPart, ReplyStatus,
     RequestMade, RetryWait, Role, RunEnd, RunStart, Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart,
     UsageRecord, Want,
 };
-use ptc_workbench::tui::backend::{Ended, Happening, Opening, Preview};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::update;
+use ptc_workbench::workbench::{DraftSummary, OpenAgent, RunEnding, RunUpdate};
 
 /// 2026-11-21 20:52:07 UTC.
 pub(crate) const NOW_MS: i64 = 1_795_294_327_000;
@@ -29,7 +29,7 @@ pub(crate) fn sentiment() -> DraftTexts {
 
 /// A model at this size that was just started and whose texts were checked.
 pub(crate) fn fresh(size: (u16, u16)) -> Model {
-    let opening = Opening { texts: sentiment(), ..Opening::default() };
+    let opening = OpenAgent { texts: sentiment(), ..OpenAgent::default() };
     let mut model = Model::new(opening, size, NOW_MS);
     checked(&mut model, Vec::new());
     model
@@ -37,13 +37,13 @@ pub(crate) fn fresh(size: (u16, u16)) -> Model {
 
 /// Tells the model what its texts mean.
 pub(crate) fn checked(model: &mut Model, findings: Vec<Diagnostic>) {
-    let preview = Preview {
+    let preview = DraftSummary {
         name: "sentiment".to_owned(),
         mode: "json".to_owned(),
         model: "demo".to_owned(),
         max_turns: 3,
         fields: findings.iter().all(|finding| finding.place != Place::Signature).then_some(2),
-        ..Preview::default()
+        ..DraftSummary::default()
     };
     let version = model.workbench.version();
     tell(model, Msg::Checked(version, findings, Box::new(preview)));
@@ -54,18 +54,18 @@ pub(crate) fn tell(model: &mut Model, msg: Msg) -> Vec<Effect> {
 }
 
 /// Starts a run in the model and tells it these events.
-pub(crate) fn ran(model: &mut Model, events: Vec<Envelope>, ended: Option<Ended>) {
+pub(crate) fn ran(model: &mut Model, events: Vec<Envelope>, ended: Option<RunEnding>) {
     super::press(model, "f5");
     tell(model, Msg::Started(Ok(Some(SESSION.to_owned()))));
     happened(model, events, ended);
 }
 
-pub(crate) fn happened(model: &mut Model, events: Vec<Envelope>, ended: Option<Ended>) {
+pub(crate) fn happened(model: &mut Model, events: Vec<Envelope>, ended: Option<RunEnding>) {
     let last = events.last().map_or(NOW_MS, |envelope| envelope.at_ms);
     tell(model, Msg::Clock(last));
-    let events = events.into_iter().map(|envelope| Happening::Event(Box::new(envelope)));
-    let told = events.chain(ended.map(Happening::Ended)).collect();
-    tell(model, Msg::Happened(Slot::Workbench, told));
+    let events = events.into_iter().map(|envelope| RunUpdate::Event(Box::new(envelope)));
+    let told = events.chain(ended.map(RunUpdate::Ended)).collect();
+    tell(model, Msg::RunUpdates(Slot::Workbench, told));
 }
 
 /// Numbers events and gives them times.
@@ -117,9 +117,9 @@ impl Story {
     }
 
     pub(crate) fn turn(self, turn: &str) -> Self {
-        let left = Left { turns: 3, ..Left::default() };
+        let remaining = Remaining { turns: 3, ..Remaining::default() };
         let now = self.at_ms;
-        self.tell(turn, TurnStart { now, kind: None, left, waited: 0, stop: None })
+        self.tell(turn, TurnStart { now, kind: None, remaining, waited_ms: 0, stop: None })
     }
 
     pub(crate) fn message(self, at: &str, m: u32, role: Role, source: Source, section: &str, said: &str) -> Self {
@@ -128,10 +128,15 @@ impl Story {
     }
 
     pub(crate) fn request(self, turn: &str, last: u32) -> Self {
+        self.request_of(turn, (0, last))
+    }
+
+    /// A request with these messages, from the first to the last.
+    pub(crate) fn request_of(self, turn: &str, messages: (u32, u32)) -> Self {
         self.tell(
             turn,
             RequestMade {
-                messages: vec![(0, last)],
+                messages: vec![messages],
                 want: Want::Json,
                 schema: Some(text(SCHEMA)),
                 tools: Vec::new(),

@@ -4,10 +4,11 @@ use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_workbench::agent::{Diagnostic, Place};
 use ptc_workbench::event::Address;
-use ptc_workbench::tui::backend::{Ended, Happening, Question};
+use ptc_workbench::port::Question;
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Pane, Popup};
 use ptc_workbench::tui::picture;
+use ptc_workbench::workbench::{RunEnding, RunUpdate};
 
 use super::story::{asked, fresh, happened, ran, tell, two_turns};
 use super::{press, write};
@@ -26,7 +27,7 @@ fn screen(model: &mut Model) -> Vec<String> {
 fn what_lies_above_and_below_is_counted() {
     let mut model = fresh((100, 16));
     tell(&mut model, Msg::Paste("line\n".repeat(40)));
-    ran(&mut model, two_turns(), Some(Ended::Run));
+    ran(&mut model, two_turns(), Some(RunEnding::Run));
     let rows = screen(&mut model);
     assert!(rows[1].contains("▲ 38 more"), "{}", rows[1]);
     assert!(rows[1].contains("▲ 8 more  ✓ returned"), "{}", rows[1]);
@@ -65,7 +66,7 @@ fn the_turn_leaves_the_header_when_the_run_has_ended() {
     let mut model = fresh(SIZE);
     ran(&mut model, two_turns(), None);
     assert!(screen(&mut model)[0].contains("turn 2 of 3"));
-    happened(&mut model, Vec::new(), Some(Ended::Run));
+    happened(&mut model, Vec::new(), Some(RunEnding::Run));
     assert!(!screen(&mut model)[0].contains("turn 2"));
 }
 
@@ -131,7 +132,7 @@ fn the_message_of_the_focused_field_is_told_in_full() {
 fn ask(model: &mut Model, turn: u32, text: &str) {
     let question =
         Question { address: Address::from("r0").turn(turn), text: text.to_owned(), options: Vec::new(), gate: None };
-    tell(model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
+    tell(model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
 }
 
 #[test]
@@ -184,7 +185,7 @@ fn a_question_for_consent_is_answered_by_one_key_and_not_by_one_that_was_on_its_
     let options = ["once", "run", "always", "deny"].map(str::to_owned).to_vec();
     let text = "May the tool count be called?\ncommand \"wc\" \"-w\"\nwith {\"n\":1}".to_owned();
     let question = Question { address: "r0/t1/c0/q0".into(), text, options, gate: None };
-    tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question.clone())]));
+    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question.clone())]));
     let shown = screen(&mut model).join("\n");
     for words in ["May the tool count be called?", "\"wc\" \"-w\"", "a  always: exactly this definition", "d  deny"] {
         assert!(shown.contains(words), "{words}:\n{shown}");
@@ -209,5 +210,5 @@ fn leaving_a_run_that_asks_puts_it_down_and_any_other_is_stopped() {
     let question =
         Question { address: "r0/t1/c0/q0".into(), text: "How many?".to_owned(), options: Vec::new(), gate: None };
     model.workbench.run.as_mut().unwrap().question = Some(question);
-    assert_eq!(first(press(&mut model, "ctrl-q")), Some(Effect::PutDown));
+    assert_eq!(first(press(&mut model, "ctrl-q")), Some(Effect::SuspendRun(Slot::Workbench)));
 }

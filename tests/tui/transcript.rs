@@ -5,10 +5,10 @@ use ptc_workbench::event::{
     Address, Envelope, ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource, ReplyEnd, ReplyStatus, Role,
     Source,
 };
-use ptc_workbench::tui::backend::OpenSession;
 use ptc_workbench::tui::transcript::{Scroll, Transcript, View};
+use ptc_workbench::workbench::OpenSession;
 
-use super::fake::long_session;
+use super::services::long_session;
 use super::story::{NOW_MS, asked, end, failed, missed, two_turns};
 
 const NOW: i64 = NOW_MS + 1_000;
@@ -54,9 +54,8 @@ fn only_the_seen_turns_of_a_session_are_asked_for_and_their_bodies_appear() {
     let unread = transcript.unread();
     assert!(!unread.is_empty() && unread.len() <= 6, "{unread:?}");
     for (turn, places) in unread {
-        let events = session.bodies.events(places).unwrap();
-        let request = session.bodies.request(&turn).unwrap();
-        transcript.read_turn(&turn, &events, Some(request));
+        let body = session.turns.read(&turn, places).unwrap();
+        transcript.read_turn(&turn, &body.events, body.request);
     }
     let seen = rows(&mut transcript, 80, 12).join("\n");
     assert!(seen.contains("{\"number\": 1}"), "{seen}");
@@ -66,8 +65,8 @@ fn only_the_seen_turns_of_a_session_are_asked_for_and_their_bodies_appear() {
 fn read_seen(transcript: &mut Transcript, session: &OpenSession, height: usize) {
     transcript.prepare(80, height, NOW);
     while let Some((turn, places)) = transcript.unread().pop() {
-        let request = session.bodies.request(&turn).unwrap();
-        transcript.read_turn(&turn, &session.bodies.events(places).unwrap(), Some(request));
+        let body = session.turns.read(&turn, places).unwrap();
+        transcript.read_turn(&turn, &body.events, body.request);
         transcript.prepare(80, height, NOW);
     }
 }
@@ -81,7 +80,7 @@ fn a_turn_stays_selected_and_seen_while_those_around_it_are_read() {
     assert!(transcript.go_to(&turn));
     transcript.prepare(80, 20, NOW);
     for (unread, places) in transcript.all_unread() {
-        transcript.read_turn(&unread, &session.bodies.events(places).unwrap(), None);
+        transcript.read_turn(&unread, &session.turns.events(places), None);
         assert_eq!(transcript.selected_address().as_ref(), Some(&turn), "after {unread}");
     }
     let seen = rows(&mut transcript, 80, 20).join("\n");
@@ -231,12 +230,12 @@ fn an_attempt_that_broke_off_with_the_program_says_so() {
 #[test]
 fn a_stop_is_told_once_in_its_turn_and_once_at_the_end() {
     let fail = ErrorRecord { reason: "cancelled".to_owned(), message: "the end".to_owned(), ..ErrorRecord::default() };
-    let interrupt = Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::Person };
+    let interrupt = Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::User };
     let ended = ReplyEnd { error: Some(fail.clone()), ..end(1, ReplyStatus::Cancelled, None) };
     let story =
         asked().tell("r0/t1", interrupt).tell("r0/t1", ended).turn_end("r0/t1", Some("cancelled"), (0, 0), (1, 0, 0));
     let seen = rows(&mut told(story.run_end(None, Some(fail), (1, 0, 0)).events()), 100, 40).join("\n");
-    assert_eq!(seen.matches("cancelled by person").count(), 1, "{seen}");
+    assert_eq!(seen.matches("cancelled by user").count(), 1, "{seen}");
     assert_eq!(seen.matches("the end").count(), 1, "{seen}");
 }
 

@@ -6,10 +6,11 @@ use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_workbench::agent::{Diagnostic, Place};
 use ptc_workbench::event::Address;
-use ptc_workbench::tui::backend::{Ended, Happening, Question};
+use ptc_workbench::port::Question;
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Pane, Phase, Popup, Screen};
 use ptc_workbench::tui::picture;
+use ptc_workbench::workbench::{RunEnding, RunUpdate};
 
 use super::story::{asked, fresh, happened, ran, tell, two_turns};
 use super::{press, write};
@@ -34,7 +35,7 @@ fn typing_changes_the_focused_text_and_asks_for_a_check() {
 
 #[test]
 fn a_run_that_has_asked_a_server_for_its_tools_lets_the_draft_know_them() {
-    let start = || Msg::Happened(Slot::Workbench, vec![Happening::Event(Box::new(two_turns().remove(0)))]);
+    let start = || Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Event(Box::new(two_turns().remove(0)))]);
     let begun = |tools: &str| {
         let mut model = fresh(SIZE);
         press(&mut model, "alt-g");
@@ -79,7 +80,7 @@ fn f5_starts_and_then_stops() {
     happened(&mut model, asked().events(), None);
     assert_eq!(press(&mut model, "f5"), [Effect::Cancel(Slot::Workbench)]);
     assert_eq!(press(&mut model, "f5"), [], "a second press does not start another run");
-    happened(&mut model, Vec::new(), Some(Ended::Run));
+    happened(&mut model, Vec::new(), Some(RunEnding::Run));
     assert_eq!(model.workbench.run.as_ref().unwrap().phase, Phase::Done);
 }
 
@@ -163,7 +164,7 @@ fn a_person_answers_as_the_model() {
     ran(&mut model, asked().events(), None);
     let question =
         Question { address: Address::from("r0/t1/q0"), text: "what?".to_owned(), options: Vec::new(), gate: None };
-    tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question.clone())]));
+    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question.clone())]));
     write(&mut model, "{}");
     press(&mut model, "esc");
     assert!(model.popups.is_empty(), "the question can be put aside");
@@ -202,7 +203,7 @@ fn a_click_focuses_and_places_the_cursor_and_the_wheel_scrolls() {
     tell(&mut model, mouse(MouseEventKind::Drag(MouseButton::Left), area.x + 6, area.y));
     assert_eq!(model.workbench.editor(Place::Signature).draft.selected(), Some("xt "));
 
-    ran(&mut model, two_turns(), Some(Ended::Run));
+    ran(&mut model, two_turns(), Some(RunEnding::Run));
     model.size = (120, 14);
     picture(&mut model, (120, 14));
     let run = model.workbench.run_area;
@@ -262,7 +263,7 @@ proptest! {
     ) {
         let mut models = [(); 2].map(|()| {
             let mut model = fresh(size);
-            ran(&mut model, two_turns(), Some(Ended::Run));
+            ran(&mut model, two_turns(), Some(RunEnding::Run));
             model.workbench.focus = Pane::Run;
             model
         });
@@ -279,7 +280,7 @@ proptest! {
 #[test]
 fn downs_in_bursts_reach_the_last_card() {
     let mut model = fresh((80, 24));
-    ran(&mut model, two_turns(), Some(Ended::Run));
+    ran(&mut model, two_turns(), Some(RunEnding::Run));
     for key in ["home", "space", "down", "space"] {
         press(&mut model, key);
     }

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use ptc_core::reasons::Reason;
 use ptc_workbench::agent::{Diagnostic, Place};
 use ptc_workbench::event::ErrorRecord;
-
-use ptc_workbench::tui::backend::{AgentFile, SessionSummary, Written};
-use ptc_workbench::tui::compare::backend::{Ask, Told};
-use ptc_workbench::tui::compare::{Page, WayBack};
+use ptc_workbench::session::{Mark, Summary};
+use ptc_workbench::tui::compare::{CompareRequest, CompareResponse, Page, WayBack};
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Pane, Popup, Screen, TOUR};
 use ptc_workbench::tui::picture;
+use ptc_workbench::workbench::AgentFile;
 use ptc_workbench::workbench::matrix::{MatrixPlan, MatrixState};
 
 use super::press;
+use super::sessions::marks;
 use super::story::{fresh, tell};
 
 const LARGE: (u16, u16) = (120, 40);
@@ -38,15 +38,15 @@ fn inside(model: &mut Model, size: (u16, u16)) -> String {
     boxed.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }
 
-fn marked(id: &str) -> SessionSummary {
-    let written = Written { marked: true, ..Written::default() };
-    SessionSummary { id: id.to_owned(), written, ..SessionSummary::default() }
+fn session(id: &str) -> Summary {
+    Summary { id: id.to_owned(), example: true, ..Summary::default() }
 }
 
 fn two_marked() -> Model {
+    let mark = Mark { marked: true, ..Mark::default() };
     let mut model = fresh(LARGE);
     press(&mut model, "f3");
-    tell(&mut model, Msg::Listed(Ok(vec![marked("a"), marked("b")])));
+    tell(&mut model, Msg::Listed(vec![session("a"), session("b")], marks(&[("a", &mark), ("b", &mark)])));
     model
 }
 
@@ -54,7 +54,7 @@ fn two_marked() -> Model {
 fn the_key_of_the_compare_screen_compares_what_is_marked_while_nothing_else_stands_there() {
     let mut model = two_marked();
     let names = vec!["a".to_owned(), "b".to_owned()];
-    assert_eq!(press(&mut model, "f4"), [Effect::Comparing(Ask::Sessions(names))]);
+    assert_eq!(press(&mut model, "f4"), [Effect::Compare(CompareRequest::Sessions(names))]);
     assert_eq!(model.screen, Screen::Compare);
     press(&mut model, "f3");
     assert_eq!(press(&mut model, "f4"), [], "what is compared stays");
@@ -67,7 +67,7 @@ fn closing_what_a_matrix_put_side_by_side_leads_back_to_the_matrix_and_then_out(
     let mut model = fresh(LARGE);
     press(&mut model, "f4");
     let state = MatrixState::new(MatrixPlan { agents: Vec::new(), trials: 1, seed: 0, cells: Vec::new() }, []);
-    tell(&mut model, Msg::Comparing(Told::MatrixOpened("m".to_owned(), Ok(state))));
+    tell(&mut model, Msg::Compare(CompareResponse::MatrixOpened("m".to_owned(), Ok(state))));
     assert_eq!(model.compare.page, Page::Matrix);
     press(&mut model, "f9");
     assert_eq!((model.compare.page, model.compare.back), (Page::Sides, WayBack::Matrix));

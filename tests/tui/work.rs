@@ -1,23 +1,19 @@
 //! What programs, tools, people and agents below look like: pictures, and that a live run and its session draw the same.
 
-use std::path::Path;
-
-use ptc_workbench::agent::Bundled;
-use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::{
     Address, AgentRecord, AnswerGiven, Answerer, CallStatus, CompactionDone, CompactionReason, CompactionStrategy,
     Envelope, ErrorRecord, Extract, ExtractKind, Kept, MemoryChange, ModelRecord, NativeCall, PartKind, PlanState,
     ProgramEnd, ProgramStatus, QuestionAsked, QuestionKind, ReplyEnd, ReplyPart, ReplyStatus, RequestMade, Role,
     RunEnd, RunStart, RunWait, Source, ToolCall, ToolEnd, TurnEnd,
 };
-use ptc_workbench::session::{Header, SessionId, Skeleton};
-use ptc_workbench::tui::backend::{Backend as _, Ended, Happening, OpenSession, Question, SessionKey};
-use ptc_workbench::tui::live::Live;
+use ptc_workbench::port::Question;
+use ptc_workbench::session::Skeleton;
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::transcript::Transcript;
-use ptc_workbench::workbench::Workbench;
+use ptc_workbench::workbench::{RunEnding, RunUpdate};
 
 use super::pictures::screens;
+use super::services::saved;
 use super::story::{NOW_MS, Story, end, fresh, happened, ran, tell, text};
 use super::{press, write};
 
@@ -256,7 +252,7 @@ fn nested(whole: bool) -> Vec<Envelope> {
 fn agents_below_stand_between_the_call_and_what_came_of_it() {
     screens("below", SIZES, |size| {
         let mut model = fresh(size);
-        ran(&mut model, nested(true), Some(Ended::Run));
+        ran(&mut model, nested(true), Some(RunEnding::Run));
         model
     });
 }
@@ -347,18 +343,6 @@ pub(super) fn beside() -> Vec<Envelope> {
         .events()
 }
 
-/// The events as a session of the real backend.
-pub(super) fn saved(dir: &Path, events: &[Envelope]) -> OpenSession {
-    let header = Header::new(SessionId::new(NOW_MS, 7), NOW_MS);
-    let lines = events.iter().map(|event| event.to_line(None).unwrap());
-    let lines: Vec<String> = [serde_json::to_string(&header).unwrap()].into_iter().chain(lines).collect();
-    let path = dir.join(header.id.file_name());
-    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
-    let workbench = Workbench::new(Config::built_in().unwrap(), Folders::at(dir.to_owned(), dir, None));
-    let agent = Bundled::find("sentiment").unwrap().agent().unwrap();
-    Live::new(workbench, &agent, None).open(&SessionKey::File(path)).unwrap()
-}
-
 #[test]
 fn a_session_draws_what_its_run_drew() {
     for events in [nested(true), nested(false), beside(), worked().events()] {
@@ -370,10 +354,9 @@ fn a_session_draws_what_its_run_drew() {
         for _ in 0..3 {
             rows(&mut read);
             for (turn, places) in read.unread() {
-                let bodies = opened.bodies.events(places).unwrap();
-                let request = opened.bodies.request(&turn).unwrap();
-                read.read_turn(&turn, &bodies, Some(request));
-                read.set_replaced(&turn, &opened.bodies.replaced(&turn));
+                let body = opened.turns.read(&turn, places).unwrap();
+                read.read_turn(&turn, &body.events, body.request);
+                read.set_replaced(&turn, &body.replaced);
             }
         }
         assert_eq!(rows(&mut read), rows(&mut live));
@@ -441,7 +424,7 @@ fn a_person_answers_a_question_in_the_interface() {
             options: Vec::new(),
             gate: None,
         };
-        tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
+        tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
         model
     });
     let mut model = fresh((80, 24));
@@ -452,10 +435,10 @@ fn a_person_answers_a_question_in_the_interface() {
         options: Vec::new(),
         gate: None,
     };
-    tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
+    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
     write(&mut model, "north");
     assert_eq!(press(&mut model, "f5"), [Effect::Answer(at, "north".to_owned())]);
-    let answer = AnswerGiven { by: Answerer::Person, value: text(r#""north""#), edited: false };
+    let answer = AnswerGiven { by: Answerer::User, value: text(r#""north""#), edited: false };
     let event = Story::new().tell("r0/t1/c0/q0", answer).events();
     happened(&mut model, event, None);
     let transcript = &mut model.workbench.run.as_mut().unwrap().transcript;

@@ -128,7 +128,7 @@ pub(super) fn matrix<'a>(
     totals: &'a [CellReport],
     baseline: Option<(&'a Baseline, &'a [Change])>,
 ) -> MatrixJson<'a> {
-    let untried = state.untried().into_iter().map(|(key, why)| UntriedJson {
+    let untried = state.untried().iter().map(|(key, why)| UntriedJson {
         cell: state.plan.cells.get(key.cell).map(Cell::name).unwrap_or_default(),
         trial: key.trial,
         why,

@@ -221,11 +221,11 @@ fn questions_answers_and_shortened_histories_are_told() {
     let said = printed([
         ("r0/t1", done.into()),
         ("r0/t1/c0/q0", question.into()),
-        ("r0/t1/c0/q0", AnswerGiven { by: Answerer::Person, value: text(r#""a""#), edited: false }.into()),
+        ("r0/t1/c0/q0", AnswerGiven { by: Answerer::User, value: text(r#""a""#), edited: false }.into()),
     ]);
     assert_eq!(
         said,
-        "  history shortened (trim, turn pressure): 12 → 5 messages, ~4100 → ~1300 tokens\n  asks: Which? (a | b)\n  answered by person: \"a\"\n"
+        "  history shortened (trim, turn pressure): 12 → 5 messages, ~4100 → ~1300 tokens\n  asks: Which? (a | b)\n  answered by user: \"a\"\n"
     );
 }
 

@@ -51,7 +51,7 @@ impl<W: Write> Printer<W> {
         let said = match end.status {
             CallStatus::Refused => format!("refused: {}", wording::outcome(end, LONGEST)),
             CallStatus::Cancelled => "stopped".to_owned(),
-            CallStatus::Unknown => "nobody knows how it ended".to_owned(),
+            CallStatus::Unknown => "its outcome is unknown".to_owned(),
             CallStatus::Ok | CallStatus::Error => format!("{} ({time})", short(&wording::outcome(end, LONGEST))),
         };
         let number = at.as_str().rsplit('/').next().unwrap_or_default();

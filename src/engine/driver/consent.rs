@@ -44,7 +44,7 @@ impl Driver<'_> {
                 self.ports.tools.keep(&definition);
             }
             let unread = decision.is_none().then(|| format!(" (`{answer}` is not one of once, run, always, deny)"));
-            (Ruling::new(Answerer::Person, decision.unwrap_or(Decision::Deny)), unread.unwrap_or_default())
+            (Ruling::new(Answerer::User, decision.unwrap_or(Decision::Deny)), unread.unwrap_or_default())
         };
         match ruling.decision {
             Decision::Once => Ok(None),
@@ -54,7 +54,7 @@ impl Driver<'_> {
             }
             Decision::Deny => {
                 let name = &tool.name;
-                let message = if ruling.by == Answerer::Nobody {
+                let message = if ruling.by == Answerer::Default {
                     format!(
                         "the tool {name} was not called: no user is present to allow it; start with {ALLOW_FLAG} to allow such tools"
                     )
@@ -72,7 +72,7 @@ impl Driver<'_> {
         if let Some(given) = history.answer(asked) {
             let decision = Decision::read(&answer_text(&given, None)).unwrap_or(Decision::Deny);
             // An answer of the user is read again where the question is asked.
-            return (given.by != Answerer::Person).then(|| Ruling::new(given.by, decision));
+            return (given.by != Answerer::User).then(|| Ruling::new(given.by, decision));
         }
         if self.ports.person.has_answer(asked) {
             return None;

@@ -78,7 +78,7 @@ impl Driver<'_> {
         // Which calls other branches still made before the error of one was known is chance: such a program is not run again either.
         end.interrupted |= outcome.result.is_err() && branched;
         if end.interrupted {
-            end.below = self.usage.children();
+            end.child_usage = self.usage.children();
         }
         self.emit(at, end).await?;
         if let Err(error) = &outcome.result
@@ -97,7 +97,7 @@ impl Driver<'_> {
             status: ProgramStatus::Error,
             error: Some(error),
             interrupted: true,
-            below: self.usage.children(),
+            child_usage: self.usage.children(),
             ..ProgramEnd::default()
         };
         self.emit(at, end).await?;
@@ -184,7 +184,7 @@ impl Driver<'_> {
             warnings: end.warnings.clone(),
             usage: Usage::default(),
         };
-        self.adopt_recorded(end.below, &inside);
+        self.adopt_recorded(end.child_usage, &inside);
         self.emit(at, end).await?;
         if reason == Reason::Cancelled {
             return Err(self.interrupted(at).await);
@@ -226,6 +226,6 @@ fn ending(outcome: &Outcome) -> ProgramEnd {
         span: error.and_then(|error| error.span).map(|span| (span.start, span.end)),
         warnings: outcome.warnings.clone(),
         interrupted: error.is_some_and(|error| is_interruption(error.reason)),
-        below: None,
+        child_usage: None,
     }
 }

@@ -55,7 +55,7 @@ impl Driver<'_> {
                 let as_it_is = question.gate.is_some() && !edited;
                 let value = if as_it_is { Json::from(Node::Bool(true)) } else { Json::str(answer.as_str()) };
                 let value = JsonText::of(&value);
-                self.emit(&question.address, AnswerGiven { by: Answerer::Person, value, edited }).await?;
+                self.emit(&question.address, AnswerGiven { by: Answerer::User, value, edited }).await?;
                 Ok(answer)
             }
             None if self.ports.stop.reason().is_some() => Err(self.interrupted(at).await),

@@ -223,7 +223,7 @@ impl Driver<'_> {
         match interrupt {
             Some(interrupt) if interrupt.reason == InterruptReason::MissionTimeout => self.mission_over(),
             Some(interrupt) => {
-                ErrorRecord::new(Reason::Cancelled, format!("the run was stopped by a {}", interrupt.by))
+                ErrorRecord::new(Reason::Cancelled, format!("the run was stopped by the {}", interrupt.by))
             }
             None => ErrorRecord::new(Reason::Cancelled, "the run was stopped"),
         }

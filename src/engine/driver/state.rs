@@ -18,7 +18,7 @@ use crate::engine::input::Input;
 use crate::engine::modes::View;
 use crate::engine::ports::Ports;
 use crate::event::{
-    Address, Below, Envelope, ErrorRecord, Event, Message, MessagePart, Notice, NoticeLevel, Role, Source, Tokens,
+    Address, ChildUsage, Envelope, ErrorRecord, Event, Message, MessagePart, Notice, NoticeLevel, Role, Source, Tokens,
 };
 use crate::port::SinkError;
 
@@ -188,7 +188,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Takes what child agents did that are not run again.
-    pub(super) fn adopt_recorded(&self, used: Option<Below>, events: &[Envelope]) {
+    pub(super) fn adopt_recorded(&self, used: Option<ChildUsage>, events: &[Envelope]) {
         let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
         for envelope in events {
             fold.apply(envelope);

@@ -10,7 +10,7 @@ use crate::agent::Diagnostic;
 use crate::engine::modes::RunInputs;
 use crate::event::{
     Address, Check, CheckLayer, ErrorRecord, Interrupt, InterruptReason, InterruptSource, IssueRecord, IssueSeverity,
-    Left, Tokens, TurnEnd, TurnKind, TurnStart,
+    Remaining, Tokens, TurnEnd, TurnKind, TurnStart,
 };
 use crate::port::SinkError;
 
@@ -40,9 +40,9 @@ impl Driver<'_> {
             (_, Some(0)) => Some(Reason::MissionTimeout),
             _ => None,
         };
-        let left = Left { turns, tree: Some(tree), tokens, mission_ms };
+        let remaining = Remaining { turns, tree: Some(tree), tokens, mission_ms };
         let stopped = stop.map(|reason| reason.name().to_owned());
-        let start = TurnStart { now: now_ms, kind, left, waited: waited_ms, stop: stopped };
+        let start = TurnStart { now: now_ms, kind, remaining, waited_ms, stop: stopped };
         self.emit(&address, start).await?;
         match stop {
             Some(Reason::MissionTimeout) => Err(Halt::Fail(self.mission_over())),

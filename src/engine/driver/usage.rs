@@ -12,7 +12,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use crate::agent::Plan;
-use crate::event::{Below, ErrorRecord, JsonText, StructuredBy, Tokens, Totals};
+use crate::event::{ChildUsage, ErrorRecord, JsonText, StructuredBy, Tokens, Totals};
 use crate::model::{Reply, Request};
 
 /// What a run and its children spent, beside the tokens that their providers counted.
@@ -42,7 +42,7 @@ pub(super) struct Usage {
     /// The schema left the machine: in the way last named, or in an earlier turn.
     pub(super) schema_sent: bool,
     /// What child agents used. Calls of parallel branches change it.
-    children: Mutex<Option<Below>>,
+    children: Mutex<Option<ChildUsage>>,
 }
 
 impl Usage {
@@ -80,7 +80,7 @@ impl Usage {
     }
 
     /// What the child agents have used so far.
-    pub(super) fn children(&self) -> Option<Below> {
+    pub(super) fn children(&self) -> Option<ChildUsage> {
         *self.children.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -88,7 +88,7 @@ impl Usage {
     pub(super) fn add_child(&self, totals: &Totals, spent: &Spent) {
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         let sum = children.unwrap_or_default();
-        *children = Some(Below {
+        *children = Some(ChildUsage {
             totals: sum.totals.plus(totals),
             estimated: sum.estimated.plus(&spent.estimated),
             cost: sum.cost + spent.cost,
@@ -96,7 +96,7 @@ impl Usage {
     }
 
     /// Takes what child agents used that are not run again.
-    pub(super) fn set_children(&self, recorded: Option<Below>) {
+    pub(super) fn set_children(&self, recorded: Option<ChildUsage>) {
         *self.children.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
     }
 

@@ -249,7 +249,7 @@ impl Machine for JsonLoopMachine {
 
     fn on_answer(&mut self, view: &View<'_>, answer: String) -> Decision {
         let parts = texts::answered(&answer, turns_shown(view));
-        self.proceed(view, Source::Person, parts, Effects::default())
+        self.proceed(view, Source::User, parts, Effects::default())
     }
 
     fn on_evaluated(&mut self, view: &View<'_>, outcomes: Vec<Outcome>) -> Decision {

@@ -30,12 +30,12 @@ words! {
 
     /// Who answered a question or made a decision.
     Answerer {
-        Person "person" "The user at an interface.";
+        User "user" "The user at an interface.";
         Command "command" "The user, by an argument of a command.";
         Recorded "recorded" "The recording that is continued.";
         AllowTools "--allow-tools" "The flag `--allow-tools`.";
         Stored "stored" "A decision of the user that was stored.";
-        Nobody "nobody" "No user was available: the call is refused.";
+        Default "default" "No user was available: the call is denied by default.";
     }
 
     /// How a long history is shortened.
@@ -206,15 +206,15 @@ pub struct ProgramEnd {
     /// It was ended by time, memory or a stop, or by an error while branches called tools: it is not run again on replay.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// What the agents below the run had used by then, when it was interrupted: replay does not run them again.
+    /// Usage of child runs up to the interrupt; replay does not run them again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub below: Option<Below>,
+    pub child_usage: Option<ChildUsage>,
 }
 
-/// What agents below a run used.
+/// Usage of child runs.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Below {
+pub struct ChildUsage {
     /// Turns, requests and tokens.
     pub totals: Totals,
     /// Tokens of replies whose provider counts none, estimated where a limit needs them.

@@ -10,7 +10,7 @@ words! {
     /// Who edited something where a session was forked.
     Editor {
         Command "command" "The user, by an argument of a command.";
-        Person "person" "The user at an interface.";
+        User "user" "The user at an interface.";
     }
 }
 

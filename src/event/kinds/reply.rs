@@ -214,6 +214,12 @@ impl ErrorRecord {
             details: None,
         }
     }
+
+    /// Returns the message with the hint, if there is one.
+    pub fn with_hint(&self) -> String {
+        let hint = self.hint.as_ref().map(|hint| format!(". {hint}")).unwrap_or_default();
+        format!("{}{hint}", self.message)
+    }
 }
 
 /// An error as data.

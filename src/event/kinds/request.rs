@@ -75,7 +75,7 @@ pub enum Source {
     /// The result of a tool call.
     Tool,
     /// A message of a person in a conversation.
-    Person,
+    User,
 }
 
 /// `message`

@@ -22,7 +22,7 @@ words! {
 
     /// What stopped a run.
     InterruptSource {
-        Person "person" "The user at an interface.";
+        User "user" "The user at an interface.";
         Signal "signal" "A signal to the process.";
         Limit "limit" "A limit of the run.";
     }
@@ -195,11 +195,11 @@ pub struct TurnStart {
     /// What the turn may do, where the mode distinguishes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<TurnKind>,
-    /// What is left of every budget.
-    pub left: Left,
-    /// Milliseconds that the tree of agents has waited for persons so far.
+    /// Remaining budgets.
+    pub remaining: Remaining,
+    /// Time that the run and its child runs have waited for the user so far, in ms.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub waited: u64,
+    pub waited_ms: u64,
     /// The budget that does not allow this turn: nothing is asked, the run ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<String>,
@@ -220,7 +220,7 @@ impl TurnStart {
 /// What is left of the budgets when a turn starts.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Left {
+pub struct Remaining {
     /// Turns, this one included.
     pub turns: u32,
     /// Turns of the whole tree of agents, this one included.
@@ -322,7 +322,7 @@ pub struct UsageRecord {
     /// Totals.
     #[serde(flatten)]
     pub totals: Totals,
-    /// Totals of the agents below it.
+    /// Totals of child runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub children: Option<Totals>,
     /// A schema left the machine.

@@ -3,9 +3,9 @@
 use super::read::Record;
 use super::tell::{Teller, said};
 use crate::event::{
-    Address, ErrorRecord, Extract, ExtractKind, Kept, Left, Message, MessagePart, Options, PartKind, ProgramEnd,
-    ProgramStatus, ReplyEnd, ReplyPart, ReplyStatus, RequestMade, Role, Source, Tokens, TurnEnd, TurnStart, Want,
-    hex_sha,
+    Address, ErrorRecord, Extract, ExtractKind, Kept, Message, MessagePart, Options, PartKind, ProgramEnd,
+    ProgramStatus, Remaining, ReplyEnd, ReplyPart, ReplyStatus, RequestMade, Role, Source, Tokens, TurnEnd, TurnStart,
+    Want, hex_sha,
 };
 use ptc_core::value::Json;
 
@@ -24,7 +24,8 @@ pub(super) struct OpenTurn {
 pub(super) fn open(teller: &mut Teller<'_>, run: usize, number: u32, at_ms: i64, kind: &str) {
     close(teller, run, at_ms, None);
     let address = teller.runs[run].address.turn(number);
-    let start = TurnStart { now: at_ms, kind: Some(kind.into()), left: Left::default(), ..TurnStart::default() };
+    let start =
+        TurnStart { now: at_ms, kind: Some(kind.into()), remaining: Remaining::default(), ..TurnStart::default() };
     teller.say(at_ms, &address, start);
     let state = &mut teller.runs[run];
     state.last = number;

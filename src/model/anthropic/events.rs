@@ -149,7 +149,7 @@ impl EventReader {
     /// The start of a message, or all of it.
     fn message(&mut self, message: &Message<'_>, assembly: &mut Assembly, pieces: &mut Pieces) {
         assembly.heard = true;
-        assembly.answer_signature(message.model.as_ref());
+        assembly.answered_by(message.model.as_ref());
         self.usage.take(message.usage.as_ref(), assembly);
         for (index, block) in (0..).zip(message.content.iter().flatten()) {
             self.start(index, block, assembly, pieces);

@@ -2,6 +2,8 @@
 //!
 //! In: a question and what the server is known to accept. Out: the body. The model stands in the address, not here.
 
+#![expect(clippy::struct_field_names, reason = "the names of the protocol")]
+
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, to_json};
 use serde::Serialize;

@@ -95,7 +95,7 @@ impl ChunkReader {
         if is_error(chunk.error) {
             return Err(Odd::Error);
         }
-        assembly.answer_signature(chunk.model_version.as_ref());
+        assembly.answered_by(chunk.model_version.as_ref());
         assembly.usage = chunk.usage_metadata.as_ref().and_then(tokens).or(assembly.usage);
         if chunk.prompt_feedback.as_ref().is_some_and(|said| said.get("blockReason").is_some()) {
             assembly.heard = true;

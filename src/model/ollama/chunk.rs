@@ -71,7 +71,7 @@ impl Reader for LineReader {
         if is_error(line.error) {
             return Err(Odd::Error);
         }
-        assembly.answer_signature(line.model.as_ref());
+        assembly.answered_by(line.model.as_ref());
         let mut pieces = Vec::new();
         if let Some(message) = line.message {
             assembly.heard = true;

@@ -70,7 +70,7 @@ impl Reader for ChunkReader {
         if is_error(chunk.error) {
             return Err(Odd::Error);
         }
-        assembly.answer_signature(chunk.model.as_ref());
+        assembly.answered_by(chunk.model.as_ref());
         assembly.usage = chunk.usage.as_ref().and_then(tokens).or(assembly.usage);
         let mut pieces = Vec::new();
         for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or(0) == 0) {

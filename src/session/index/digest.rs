@@ -240,7 +240,7 @@ impl Digester {
         match envelope.event {
             Event::Message(message) => {
                 let field = match message.source {
-                    Source::Prompt | Source::Person => Field::Prompt,
+                    Source::Prompt | Source::User => Field::Prompt,
                     Source::Feedback => Field::Feedback,
                     // Recorded with the reply or the tool call.
                     Source::Reply | Source::Tool => return,

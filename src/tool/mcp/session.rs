@@ -153,7 +153,7 @@ impl Session {
         match error {
             ServiceError::McpError(error) => format!("the server {server} refused: {}", error.message),
             ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
-                let what = "ended before it answered; nobody knows whether the call took effect";
+                let what = "ended before it answered; it is unknown whether the call took effect";
                 format!("the server {server} {what}{}", self.log.last())
             }
             ServiceError::UnexpectedResponse => {
@@ -175,7 +175,7 @@ impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         self.has_cancelled_call.store(true, Ordering::Relaxed);
-        let reason = Some("the call was cancelled".to_owned());
+        let reason = Some("the caller no longer waits for the answer".to_owned());
         let param = CancelledNotificationParam::new(Some(id), reason);
         // The notification is queued at the first poll; its delivery does not matter here.
         if self.peer.notify_cancelled(param).now_or_never().is_some_and(|sent| sent.is_err()) {

@@ -11,6 +11,7 @@ pub use table::ACTIONS;
 use super::compare::Step as Comparison;
 use super::draft::{Motion, Reach};
 use super::inspector::Step;
+use super::sessions::SessionAction;
 use crate::agent::{Mode, Place};
 use crate::port::Gate;
 
@@ -100,21 +101,11 @@ pub enum Action {
     Replay,
     GoOn,
     ReplayLenient,
-    AcceptReplay,
     OpenDifference,
-    Rerun,
-    Fork,
-    EditHere,
+    Session(SessionAction),
     Original,
-    Tags,
-    Note,
-    Mark,
     Branches,
-    MakeCase,
-    AddExample,
     CompareMarked,
-    Export,
-    Play,
     PlayPause,
     PlayStep(isize),
     PlayTurn(isize),

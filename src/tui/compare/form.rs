@@ -1,9 +1,8 @@
 //! The dialog that begins a matrix: modes, models, trials, how many at the same time.
 
-use super::backend::MatrixWish;
 use crate::agent::Mode;
 use crate::tui::draft::{Draft, Motion, Reach};
-use crate::workbench::matrix::split_models;
+use crate::workbench::matrix::{MatrixSpec, split_models};
 
 /// Trials of a cell beyond which it is a slip.
 const MOST_TRIALS: u32 = 1_000;
@@ -93,8 +92,10 @@ impl Form {
         }
     }
 
-    /// What is wanted. Errors: what is missing or no number, with the field to correct.
-    pub fn wish(&self) -> Result<MatrixWish, (Field, String)> {
+    /// Returns the matrix that is described, its agents missing, and the trials at once.
+    ///
+    /// Errors: what is missing or no number, with the field to correct.
+    pub fn spec(&self) -> Result<(MatrixSpec, usize), (Field, String)> {
         let modes: Vec<Mode> =
             Mode::ALL.into_iter().zip(self.modes).filter(|(_, on)| *on).map(|(mode, _)| mode).collect();
         if modes.is_empty() {
@@ -105,11 +106,9 @@ impl Form {
         let trials = self.trials.text().trim().parse().ok().filter(|trials| (1..=MOST_TRIALS).contains(trials));
         let jobs = self.jobs.text().trim().parse().ok().filter(|jobs| (1..=MOST_JOBS).contains(jobs));
         let wrong = |most: usize| format!("write a number from 1 to {most}");
-        Ok(MatrixWish {
-            modes,
-            models: split_models(&words),
-            trials: trials.ok_or_else(|| (Field::Trials, wrong(MOST_TRIALS as usize)))?,
-            jobs: jobs.ok_or_else(|| (Field::Jobs, wrong(MOST_JOBS)))?,
-        })
+        let trials = trials.ok_or_else(|| (Field::Trials, wrong(MOST_TRIALS as usize)))?;
+        let jobs = jobs.ok_or_else(|| (Field::Jobs, wrong(MOST_JOBS)))?;
+        let models = split_models(&words);
+        Ok((MatrixSpec { modes, models, trials, ..MatrixSpec::default() }, jobs))
     }
 }

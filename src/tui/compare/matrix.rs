@@ -1,7 +1,6 @@
 //! A matrix on the screen: its state, what its cells say, which cell and trial are selected.
 
-use super::backend::MatrixTold;
-use crate::workbench::matrix::{CellReport, MatrixState, TrialKey};
+use crate::workbench::matrix::{CellReport, MatrixState, MatrixUpdate, TrialKey};
 
 /// A matrix that runs or was opened.
 #[derive(Debug, Clone)]
@@ -48,12 +47,12 @@ impl MatrixView {
         Self { id, state, reports, running, stopping: false, error: None, cell: 0, trial: 1, top: 0 }
     }
 
-    /// Takes what it told.
-    pub fn take(&mut self, told: &[MatrixTold]) {
-        for told in told {
-            match told {
-                MatrixTold::Happened(event) => self.state.apply(event),
-                MatrixTold::Ended(error) => {
+    /// Takes its updates.
+    pub fn take(&mut self, updates: &[MatrixUpdate]) {
+        for update in updates {
+            match update {
+                MatrixUpdate::Event(event) => self.state.apply(event),
+                MatrixUpdate::Ended(error) => {
                     self.running = false;
                     self.stopping = false;
                     self.error.clone_from(error);

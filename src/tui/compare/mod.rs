@@ -1,13 +1,12 @@
 //! The compare screen: two to four runs side by side, watched live or read from their sessions, and the matrix.
 //!
-//! In: names of sessions, what runs and matrices tell. Out: the state that its views read. It must never hold the bodies of a session:
-//! what is compared was read by the backend.
+//! In: names of sessions, updates of runs and matrices. Out: the state that its views read. It must never hold the bodies of a session:
+//! a comparison was made of them by the workbench.
 
-pub mod backend;
 mod form;
 mod matrix;
 mod now;
-pub(super) mod perform;
+mod request;
 
 use std::sync::Arc;
 
@@ -16,12 +15,13 @@ use ratatui::layout::Rect;
 pub(super) use form::at_end;
 pub use form::{Field, Form};
 pub use matrix::{MatrixView, TrialMark};
+pub use request::{CompareRequest, CompareResponse};
 
-use self::backend::MatrixLine;
 use super::direction::Direction;
 use super::model::{Phase, RunView};
 use crate::session::diff::{Comparison, TurnPosition};
 use crate::workbench::comparison::Line;
+use crate::workbench::matrix::MatrixEntry;
 
 /// Most runs side by side.
 pub const MOST_SIDES: usize = 4;
@@ -164,7 +164,7 @@ pub struct Compare {
     /// The dialog.
     pub form: Form,
     /// Earlier matrices; `None` until they were read.
-    pub matrices: Option<Vec<MatrixLine>>,
+    pub matrices: Option<Vec<MatrixEntry>>,
     /// The selected one.
     pub chosen: usize,
 }

@@ -1,6 +1,6 @@
 //! The inspector: a turn taken apart, tab by tab, and what a person tries on it. Plain data; rows are made for the part that is seen.
 //!
-//! In: an inspection from the backend, steps of the reader. Out: rows for the view. It must never read a file or run a program.
+//! In: an inspection of the workbench, steps of the reader. Out: rows for the view. It must never read a file or run a program.
 
 mod frames;
 mod program;
@@ -14,7 +14,7 @@ use ratatui::layout::Rect;
 use super::draft::Draft;
 use super::row::Row;
 use crate::event::Address;
-use crate::tui::backend::SessionKey;
+use crate::workbench::SessionKey;
 use crate::workbench::inspect::{Body, Inspection, Line, Part, Probe};
 
 pub(super) use rows::{lines, role};

@@ -4,9 +4,9 @@ use ratatui::layout::Rect;
 
 use super::{Pane, Workbench};
 use crate::agent::{DraftTexts, Mode, Place};
-use crate::tui::backend::Recovery;
 use crate::tui::colours::Language;
 use crate::tui::draft::Draft;
+use crate::tui::recovery::Recovery;
 
 /// The places of the editors, from top to bottom.
 pub const PLACES: [Place; 6] =

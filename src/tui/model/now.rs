@@ -3,12 +3,13 @@
 use super::{
     CHORD_MS, Model, Pane, Phase, Popup, RunView, SMALLEST, STANDS_MS, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone,
 };
+use crate::replay::Policy;
 use crate::session::RunState;
 use crate::tui::actions::{Action, ActionRow, Context};
-use crate::tui::backend::Policy;
 use crate::tui::compare::Page;
 use crate::tui::draft::Draft;
 use crate::tui::inspector::{Focus, Step, Tab};
+use crate::tui::sessions::SessionAction;
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::transcript::Transcript;
 use crate::tui::update::AUTOSCROLL_MS;
@@ -96,8 +97,8 @@ impl Model {
             None if self.awaits_listing() => Ok(()),
             None => Err("no saved session is shown"),
             Some(session) if session.damage.is_some() => Err("the session is damaged"),
-            Some(session) if session.status != RunState::Open => Ok(()),
-            Some(session) if session.path.is_none() => Err("examples stay as they are"),
+            Some(session) if session.state != RunState::Open => Ok(()),
+            Some(session) if session.example => Err("examples stay as they are"),
             Some(_) if self.screen == Screen::Workbench => Err("the run has not ended"),
             Some(_) => Ok(()),
         }
@@ -143,23 +144,13 @@ impl Model {
             Action::Failures | Action::Branches | Action::Filter => {
                 rule(self.sessions.all.as_ref().is_none_or(|all| !all.is_empty()), "there are no sessions yet")
             }
-            Action::EditHere if self.open_gate().is_some() => Ok(()),
-            Action::EditHere if self.active_transcript().is_none_or(Transcript::is_empty) => {
+            Action::Session(SessionAction::EditHere) if self.open_gate().is_some() => Ok(()),
+            Action::Session(SessionAction::EditHere) if self.active_transcript().is_none_or(Transcript::is_empty) => {
                 Err("there is nothing here yet")
             }
+            Action::Session(action) => self.enabled_for_saved(action),
+            Action::CompareMarked => self.sessions.compared().map(|_| ()),
             Action::Original => super::saved::enabled_to_restore(popups),
-            Action::Fork
-            | Action::EditHere
-            | Action::Rerun
-            | Action::AcceptReplay
-            | Action::Tags
-            | Action::Note
-            | Action::Mark
-            | Action::MakeCase
-            | Action::AddExample
-            | Action::CompareMarked
-            | Action::Export
-            | Action::Play => self.enabled_for_saved(action),
             Action::PlayTurn(_)
             | Action::PlayStep(_)
             | Action::PlayEnd(_)
@@ -340,7 +331,7 @@ impl Model {
                 Some(Popup::Form(form, _)) => form.verb,
                 _ => row.title,
             },
-            Action::Mark if self.sessions.place().is_some_and(|place| self.sessions.written(&place).marked) => "unmark",
+            Action::Session(SessionAction::Mark) if self.sessions.is_place_marked() => "unmark",
             Action::Branches if self.sessions.flat => "branches",
             Action::Branches => "by time",
             Action::Close if popup.is_none() && self.screen == Screen::Sessions && self.sessions.filters() => {

@@ -2,15 +2,14 @@
 
 use super::{Model, Phase, Popup, Screen};
 use crate::event::Address;
-use crate::session::RunState;
-use crate::tui::actions::Action;
-use crate::tui::backend::{Question, SessionSummary};
-use crate::tui::sessions::Purpose;
+use crate::port::Question;
+use crate::session::{RunState, Summary};
+use crate::tui::sessions::{Purpose, SessionAction};
 use crate::tui::transcript::Transcript;
 
 impl Model {
     /// The saved session that actions are about: the run's on the workbench, else the opened or the selected one.
-    pub fn saved_subject(&self) -> Option<&SessionSummary> {
+    pub fn saved_subject(&self) -> Option<&Summary> {
         match self.screen {
             Screen::Workbench => {
                 let id = self.workbench.run.as_ref()?.session.as_ref()?;
@@ -26,7 +25,7 @@ impl Model {
 
     /// Has the run of the session that is shown ended, so that only a new message goes on with it?
     pub fn has_ended(&self) -> bool {
-        let saved = self.saved_subject().map(|session| session.status != RunState::Open);
+        let saved = self.saved_subject().map(|session| session.state != RunState::Open);
         saved.unwrap_or_else(|| self.awaits_listing() && !self.workbench.running())
     }
 
@@ -50,12 +49,10 @@ impl Model {
         self.active_transcript()?.selected_address()
     }
 
-    pub(super) fn enabled_for_saved(&self, action: Action) -> Result<(), &'static str> {
-        if action == Action::CompareMarked {
-            return self.sessions.compared().map(|_| ());
-        }
+    pub(super) fn enabled_for_saved(&self, action: SessionAction) -> Result<(), &'static str> {
+        use SessionAction as S;
         let Some(session) = self.saved_subject() else {
-            if matches!(action, Action::Fork | Action::EditHere | Action::AddExample) && self.awaits_listing() {
+            if action.awaits_listing() && self.awaits_listing() {
                 return Ok(());
             }
             return Err(match self.screen {
@@ -65,21 +62,19 @@ impl Model {
                 Screen::Sessions | Screen::Compare => "no session is selected",
             });
         };
-        let starts = matches!(action, Action::Fork | Action::EditHere | Action::Rerun | Action::AcceptReplay);
+        let starts = action.starts_run();
         let viewer = self.sessions.viewer.as_ref().filter(|_| self.screen == Screen::Sessions);
         let own = self.screen == Screen::Workbench;
         match action {
             // The run on the screen gives way to the one that begins at one of its turns.
             _ if starts && self.workbench.running() && !own => Err("a run is going on in the workbench: stop it first"),
             _ if starts && session.damage.is_some() => Err("the session is damaged"),
-            Action::AddExample if self.workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
-            Action::AddExample if self.active_transcript().and_then(Transcript::turn_in_hand).is_none() => {
+            S::AddExample if self.workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
+            S::AddExample if self.active_transcript().and_then(Transcript::turn_in_hand).is_none() => {
                 Err("no turn has begun here")
             }
-            Action::Play if viewer.is_some_and(|viewer| viewer.phase != Phase::Done) => {
-                Err("the replay is still going on")
-            }
-            Action::Tags | Action::Note | Action::Mark
+            S::Play if viewer.is_some_and(|viewer| viewer.phase != Phase::Done) => Err("the replay is still going on"),
+            S::Tags | S::Note | S::Mark
                 if viewer.is_some() && self.selected_address().is_some_and(|at| at.is_call()) =>
             {
                 Err("runs and turns take marks, calls do not")

@@ -6,20 +6,20 @@ use ratatui::layout::Rect;
 
 use super::RunView;
 use crate::event::Address;
-use crate::session::RunState;
+use crate::session::index::FoundSession;
+use crate::session::{Marks, RunState, Summary};
 use crate::tui::actions::Action;
-use crate::tui::archive::{Hit, Place, QueryProblem};
-use crate::tui::backend::{SessionKey, SessionSummary, Written};
 use crate::tui::draft::Draft;
 use crate::tui::sessions::scrub::Scrub;
+use crate::workbench::{SearchError, SessionKey};
 
 /// Saved sessions.
 #[derive(Debug, Clone, Default)]
 pub struct Sessions {
     /// All of them, newest first; `None` until they were read.
-    pub all: Option<Vec<SessionSummary>>,
-    /// Why they could not be read.
-    pub error: Option<String>,
+    pub all: Option<Vec<Summary>>,
+    /// Tags, notes and marks on them.
+    pub marks: Marks,
     /// The query.
     pub filter: Draft,
     /// The query is being typed.
@@ -69,9 +69,9 @@ pub struct Search {
     /// The query that is being looked for.
     pub running: Option<String>,
     /// What the last query found that gave something, by session.
-    pub found: Option<HashMap<SessionKey, Hit>>,
+    pub found: Option<HashMap<SessionKey, FoundSession>>,
     /// What is wrong with the query.
-    pub problem: Option<QueryProblem>,
+    pub problem: Option<SearchError>,
 }
 
 /// A line of the list.
@@ -88,12 +88,12 @@ const COMPARED: std::ops::RangeInclusive<usize> = 2..=4;
 
 impl Sessions {
     /// The sessions that are shown, in order.
-    pub fn shown(&self) -> impl Iterator<Item = &SessionSummary> {
+    pub fn shown(&self) -> impl Iterator<Item = &Summary> {
         self.lines().map(|(session, _)| session)
     }
 
     /// The same with how deep each stands below the session that it began as.
-    pub fn lines(&self) -> impl Iterator<Item = (&SessionSummary, usize)> {
+    pub fn lines(&self) -> impl Iterator<Item = (&Summary, usize)> {
         let all = self.all.as_deref().unwrap_or_default();
         self.order.iter().filter_map(|line| Some((all.get(line.index)?, line.depth)))
     }
@@ -104,12 +104,12 @@ impl Sessions {
     }
 
     /// What the query found in a session.
-    pub fn hit(&self, key: &SessionKey) -> Option<&Hit> {
+    pub fn hit(&self, key: &SessionKey) -> Option<&FoundSession> {
         self.search.found.as_ref()?.get(key)
     }
 
     /// The opened session, else the selected one.
-    pub fn subject(&self) -> Option<&SessionSummary> {
+    pub fn subject(&self) -> Option<&Summary> {
         match self.viewer.as_ref() {
             Some(viewer) => self.all.iter().flatten().find(|session| Some(session.key()) == viewer.key),
             None => self.current(),
@@ -117,42 +117,37 @@ impl Sessions {
     }
 
     /// The selected session, when it is shown.
-    pub fn current(&self) -> Option<&SessionSummary> {
+    pub fn current(&self) -> Option<&Summary> {
         let selected = self.selected.as_ref()?;
         self.shown().find(|session| session.key() == *selected)
     }
 
-    /// What tags, notes and marks are written on: the card's run or turn in an opened session, else the session.
-    pub fn place(&self) -> Option<Place> {
+    /// What tags, notes and marks are written on: a session's id, and in an opened session the card's run or turn.
+    pub fn mark_place(&self) -> Option<(String, Option<Address>)> {
         let session = self.subject()?.id.clone();
-        let at = self.viewer.as_ref().and_then(|viewer| viewer.transcript.selected_address());
-        Some(Place { session, at })
+        Some((session, self.viewer.as_ref().and_then(|viewer| viewer.transcript.selected_address())))
     }
 
-    /// What is written on a place.
-    pub fn written(&self, place: &Place) -> Written {
-        let session = self.all.iter().flatten().find(|session| session.id == place.session);
-        let on = |session: &SessionSummary| match &place.at {
-            None => session.written.clone(),
-            Some(at) => session
-                .written_below
-                .iter()
-                .find(|(known, _)| known == at)
-                .map(|(_, on)| on.clone())
-                .unwrap_or_default(),
-        };
-        session.map(on).unwrap_or_default()
+    /// Is that place marked?
+    pub fn is_place_marked(&self) -> bool {
+        let place = self.mark_place();
+        place.is_some_and(|(session, at)| self.marks.get(&session, at.as_ref()).is_some_and(|mark| mark.marked))
+    }
+
+    /// Is the session marked as a whole?
+    pub fn is_marked(&self, session: &Summary) -> bool {
+        self.marks.get(&session.id, None).is_some_and(|mark| mark.marked)
     }
 
     /// The marked sessions, newest first.
     pub fn marked(&self) -> Vec<SessionKey> {
-        self.all.iter().flatten().filter(|session| session.written.marked).map(SessionSummary::key).collect()
+        self.all.iter().flatten().filter(|session| self.is_marked(session)).map(Summary::key).collect()
     }
 
     /// The sessions that are compared: the marked ones, and the one in hand beside a single one.
     pub fn compared(&self) -> Result<Vec<SessionKey>, &'static str> {
         let mut keys = self.marked();
-        if let (1, Some(subject)) = (keys.len(), self.subject().map(SessionSummary::key))
+        if let (1, Some(subject)) = (keys.len(), self.subject().map(Summary::key))
             && !keys.contains(&subject)
         {
             keys.push(subject);
@@ -182,7 +177,7 @@ impl Sessions {
 }
 
 /// Roots by their youngest branch, branches below their origin, oldest first.
-fn branched(all: &[SessionSummary], shown: &[usize]) -> Vec<Line> {
+fn branched(all: &[Summary], shown: &[usize]) -> Vec<Line> {
     let places: HashMap<&str, usize> = shown.iter().map(|index| (all[*index].id.as_str(), *index)).collect();
     let above = |index: usize| {
         let origin = all[index].parent.as_ref()?;

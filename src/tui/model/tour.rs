@@ -1,6 +1,7 @@
 //! The first-run tour: six steps, each with the keys that it speaks of.
 
 use crate::tui::actions::Action;
+use crate::tui::sessions::SessionAction;
 
 /// A step of the tour.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +38,7 @@ pub const TOUR: [TourStep; 6] = [
         title: "Nothing is lost",
         text: "Every run is a session: open it, replay it without a model, go on with it, or start again from any of its turns. Marked ones \
                stand side by side.",
-        actions: &[Action::Sessions, Action::OpenSession, Action::Replay, Action::Mark],
+        actions: &[Action::Sessions, Action::OpenSession, Action::Replay, Action::Session(SessionAction::Mark)],
     },
     TourStep {
         title: "Every action has a name",

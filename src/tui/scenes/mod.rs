@@ -1,7 +1,7 @@
 //! Scenes: every screen as it looks in use, for pictures, documentation and tests.
 //!
 //! In: a name of the table, a size. Out: the model in that state. The example agents and sessions and the files in `assets/scenes` are all
-//! that is shown; keys are pressed on the real interface with the real backend in a folder of its own, so that a scene shows what the
+//! that is shown; keys are pressed on the real interface over a workbench in a folder of its own, so that a scene shows what the
 //! program does. Times are those of the recordings: the same program gives the same picture. It must never touch a person's files.
 
 mod folder;
@@ -12,6 +12,8 @@ use crate::agent::Mode;
 use crate::config::Config;
 use crate::tui::model::Model;
 
+#[cfg(test)]
+pub(super) use player::Easel;
 pub use table::SCENES;
 
 /// A screen in some state.
@@ -72,5 +74,5 @@ pub async fn scene(config: &Config, name: &str, size: (u16, u16)) -> Result<Mode
         let near = ptc_core::text::did_you_mean(name, names.iter().copied());
         format!("there is no screen {name:?}{near}; known: {}", names.join(", "))
     })?;
-    player::play(config, scene, size).await.map_err(|error| format!("{name}: {error}"))
+    Box::pin(player::play(config, scene, size)).await.map_err(|error| format!("{name}: {error}"))
 }

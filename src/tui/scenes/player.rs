@@ -12,16 +12,15 @@ use super::{Opens, Scene, Step};
 use crate::agent::{Agent, Bundled, Place};
 use crate::config::Config;
 use crate::event::{Envelope, Event};
-use crate::session::RunState;
+use crate::session::{RunState, Summary};
 use crate::tool::ConsentPolicy;
-use crate::tui::backend::{Backend, Ended, Happening, Question, SessionSummary};
 use crate::tui::drive::{Clock, Driver};
-use crate::tui::live::Live;
 use crate::tui::message::{Msg, Slot};
 use crate::tui::model::{Model, Phase, RunView};
+use crate::tui::services::Services;
 use crate::tui::stage::{Input, Stage};
 use crate::tui::{effects, keys, picture, start};
-use crate::workbench::{Desk, Intercept, Pipeline, RunSpec, Workbench};
+use crate::workbench::{Desk, Intercept, Pipeline, RunEnding, RunSpec, RunUpdate, SessionKey, Workbench};
 
 /// Agents that only scenes need: name and file.
 const AGENTS: &[(&str, &str)] = &[("words", include_str!("../../../assets/scenes/words.toml"))];
@@ -42,7 +41,7 @@ pub(super) async fn play(config: &Config, scene: &Scene, size: (u16, u16)) -> Re
 }
 
 /// A surface that is only looked at in the end.
-struct Easel;
+pub(in crate::tui) struct Easel;
 
 impl Stage for Easel {
     fn draw(&mut self, model: &mut Model) -> io::Result<()> {
@@ -79,8 +78,7 @@ impl Stage for Easel {
 }
 
 struct Player {
-    workbench: Workbench,
-    live: Arc<Live>,
+    services: Arc<Services>,
     driver: Driver,
     model: Model,
     /// Unix time in ms.
@@ -89,18 +87,16 @@ struct Player {
 
 impl Player {
     fn new(workbench: Workbench, opens: &Opens, size: (u16, u16)) -> Result<Self, String> {
-        let live = match Pipeline::bundled(opens.name).map_err(|error| error.to_string())? {
-            Some(pipeline) => Live::of_pipeline(workbench.clone(), pipeline),
-            None => Live::new(workbench.clone(), &agent(opens)?, None),
+        let services = match Pipeline::bundled(opens.name).map_err(|error| error.to_string())? {
+            Some(pipeline) => Services::of_pipeline(workbench, pipeline),
+            None => Services::new(workbench, &agent(opens)?, None),
         };
-        let live = Arc::new(live);
-        live.tour_seen().map_err(|error| error.message)?;
-        let sessions = live.sessions().map_err(|error| error.message)?;
-        let now_ms = sessions.iter().map(|session| session.started_ms).max().unwrap_or_default() + 60_000;
-        let mut model = Model::new(live.opening(), size, now_ms);
-        model.popups.clear();
-        let driver = Driver::new(live.clone(), Clock::standing_at(now_ms));
-        Ok(Self { workbench, live, driver, model, now_ms })
+        let services = Arc::new(services);
+        let sessions = services.workbench.sessions();
+        let now_ms = sessions.iter().map(|session| session.created_ms).max().unwrap_or_default() + 60_000;
+        let model = Model::new(services.opened(), size, now_ms);
+        let driver = Driver::new(services.clone(), Clock::standing_at(now_ms));
+        Ok(Self { services, driver, model, now_ms })
     }
 
     /// What the interface does first.
@@ -150,7 +146,7 @@ impl Player {
                 self.show(events, Phase::Done);
                 if let Some(run) = &mut self.model.workbench.run {
                     run.session = Some(session);
-                    run.ended = Some(Ended::Run);
+                    run.ended = Some(RunEnding::Run);
                 }
             }
             Step::Streams(parts) => {
@@ -176,19 +172,18 @@ impl Player {
             Step::Replayed => {
                 let viewer = self.model.sessions.viewer.as_ref().and_then(|viewer| viewer.key.clone());
                 let key = viewer.ok_or("no session is open")?;
-                let told = crate::tui::archive::Archive::events(&*self.live, &key).map_err(|error| error.message)?;
-                let told = told.iter().cloned().map(|event| Happening::Event(Box::new(event)));
-                let told = told.chain([Happening::Ended(Ended::Identical(None))]).collect();
+                let updates = self.events(&key)?.into_iter().map(|event| RunUpdate::Event(Box::new(event)));
+                let updates = updates.chain([RunUpdate::Ended(RunEnding::Identical(None))]).collect();
                 self.tell(Msg::ReplayStarted(Ok(()))).await?;
-                self.tell(Msg::Happened(Slot::Viewer, told)).await?;
+                self.tell(Msg::RunUpdates(Slot::Viewer, updates)).await?;
             }
         }
         Ok(())
     }
 
     /// Selects the topmost session of the list for which this holds.
-    fn choose(&mut self, is: impl Fn(&SessionSummary) -> bool) -> Result<(), String> {
-        let found = self.model.sessions.shown().find(|session| is(session)).map(SessionSummary::key);
+    fn choose(&mut self, is: impl Fn(&Summary) -> bool) -> Result<(), String> {
+        let found = self.model.sessions.shown().find(|session| is(session)).map(Summary::key);
         self.model.sessions.selected = Some(found.ok_or("the session is not in the list")?);
         self.model.sessions.moved = true;
         Ok(())
@@ -198,15 +193,19 @@ impl Player {
     fn recording(&self) -> Result<(String, Vec<Envelope>), String> {
         let preview = &self.model.workbench.preview;
         let mode = preview.mode.split(' ').next().unwrap_or_default();
-        let sessions = self.live.sessions().map_err(|error| error.message)?;
-        let fits = |session: &&SessionSummary| session.agent == preview.name && is_in(session, mode);
+        let sessions = self.services.workbench.sessions();
+        let fits = |session: &&Summary| session.agent == preview.name && is_in(session, mode);
         let session = sessions.iter().rev().filter(fits).find(|session| session.models == [preview.model.as_str()]);
-        let finished = |session: &&SessionSummary| fits(session) && session.status == RunState::Returned;
+        let finished = |session: &&Summary| fits(session) && session.state == RunState::Returned;
         let session = session.or_else(|| sessions.iter().rev().find(finished));
         let session = session.ok_or("there is no recording of the draft")?;
-        let events =
-            crate::tui::archive::Archive::events(&*self.live, &session.key()).map_err(|error| error.message)?;
-        Ok((session.id.clone(), events.to_vec()))
+        Ok((session.id.clone(), self.events(&session.key())?))
+    }
+
+    /// All events of a session.
+    fn events(&self, key: &SessionKey) -> Result<Vec<Envelope>, String> {
+        let session = self.services.workbench.open_found(key).map_err(|error| error.to_string())?;
+        Ok(session.events().collect())
     }
 
     /// Shows events as those of the workbench's run, now.
@@ -229,7 +228,7 @@ impl Player {
         let desk = Arc::new(Desk::behind(intercept));
         let spec =
             RunSpec { agent, model: None, context: None, person: desk.clone(), save: false, seed: 0, journal: None };
-        let running = self.workbench.start(spec).map_err(|error| error.to_string())?;
+        let running = self.services.workbench.start(spec).map_err(|error| error.to_string())?;
         let mut task = running.task;
         let asked = tokio::select! {
             asked = desk.next() => asked,
@@ -239,13 +238,6 @@ impl Player {
         let asked = asked.ok_or("the run asks nothing")?;
         let events = running.feed.drain();
         running.stop.by_user();
-        let asked = &asked.question;
-        let question = Question {
-            address: asked.address.clone(),
-            text: asked.text.clone(),
-            options: asked.options.clone(),
-            gate: asked.gate,
-        };
         // In how many parts a reply comes depends on the machine: they share a beat.
         let beats: Vec<i64> = events
             .iter()
@@ -255,20 +247,20 @@ impl Player {
             })
             .collect();
         let began_ms = self.now_ms - BEAT_MS * (beats.last().copied().unwrap_or_default() + 1);
-        let told = events
+        let updates = events
             .into_iter()
             .zip(beats)
-            .map(|(event, beat)| Happening::Event(Box::new(Envelope { at_ms: began_ms + BEAT_MS * beat, ..event })));
-        let told = told.chain([Happening::Question(question)]).collect();
+            .map(|(event, beat)| RunUpdate::Event(Box::new(Envelope { at_ms: began_ms + BEAT_MS * beat, ..event })));
+        let updates = updates.chain([RunUpdate::Question(asked.question.clone())]).collect();
         // As if a key had started it.
         self.model.toast = None;
         self.model.workbench.run = Some(RunView { phase: Phase::Running, ..RunView::default() });
-        self.tell(Msg::Happened(Slot::Workbench, told)).await
+        self.tell(Msg::RunUpdates(Slot::Workbench, updates)).await
     }
 }
 
 /// Was the session run in this mode, whatever its variant?
-fn is_in(session: &SessionSummary, mode: &str) -> bool {
+fn is_in(session: &Summary, mode: &str) -> bool {
     session.mode.split(' ').next() == Some(mode)
 }
 

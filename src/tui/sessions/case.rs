@@ -1,19 +1,20 @@
 //! The dialog that makes a case or a regression test of a session.
 
-use crate::tui::archive::{Ask, CaseWanted};
-use crate::tui::backend::{SessionKey, SessionSummary};
+use super::{Dialog, Purpose};
+use crate::session::Summary;
+use crate::tui::archive::ArchiveRequest;
 use crate::tui::form::{Choice, Field, Form};
+use crate::workbench::{CaseSpec, SessionKey};
 
 /// A case that is being described.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// The session.
-    pub key: SessionKey,
+    key: SessionKey,
 }
 
 impl Case {
     /// The dialog; `file` is the agent's file, when it is known.
-    pub fn open(session: &SessionSummary, file: Option<String>) -> (Form, Self) {
+    pub fn open(session: &Summary, file: Option<String>) -> Dialog {
         let kinds = vec![
             Choice::new("case", "the inputs, and this answer as the expected one"),
             Choice::new("regression test", "a cassette: `test` replays it without a model"),
@@ -30,13 +31,17 @@ impl Case {
             ],
             ..Form::default()
         };
-        (form, Self { key: session.key() })
+        Dialog::new(form, Purpose::Case(Self { key: session.key() }))
     }
 
     /// The case that is described.
-    pub fn submit(&self, form: &Form) -> Result<Ask, String> {
-        let name = form.said("name").ok_or("a case needs a name")?;
-        let file = form.said("file").ok_or("name the agent file")?;
-        Ok(Ask::Case(self.key.clone(), CaseWanted { name, file, cassette: form.chosen("kind") == 1 }))
+    ///
+    /// Errors: name or file is missing.
+    pub fn submit(&self, form: &Form) -> Result<ArchiveRequest, String> {
+        let name = form.entered("name").ok_or("a case needs a name")?;
+        let file = form.entered("file").ok_or("name the agent file")?;
+        let cassette = form.chosen("kind") == 1;
+        let spec = CaseSpec { run: None, name: Some(name), file: Some(file.into()), cassette };
+        Ok(ArchiveRequest::MakeCase(self.key.clone(), spec))
     }
 }

@@ -2,15 +2,19 @@
 
 use std::path::Path;
 
-use crate::export::{Format, REDACTIONS};
-use crate::tui::archive::{Ask, Exporting, Removals};
-use crate::tui::backend::SessionKey;
+use super::{Dialog, Purpose};
+use crate::export::{Format, REDACTIONS, Removal};
+use crate::session::Summary;
+use crate::tui::archive::ArchiveRequest;
 use crate::tui::form::{Choice, Field, Form, Input};
 use crate::tui::theme::Role;
 use crate::workbench::format::plural;
+use crate::workbench::{ExportPreview, ExportSpec, Secrets, SessionKey};
 
 /// Redactions that stand in the choice; the others are written.
 const POLICIES: usize = 4;
+/// Lines of each list that are shown.
+const MOST_LINES: usize = 500;
 
 /// Said when what is left out is not known yet, and when it is known then.
 const EARLY: &str = "what is left out is still being looked at";
@@ -26,14 +30,15 @@ pub struct Export {
     /// The rules that are being looked at.
     running: Option<Vec<String>>,
     /// What the rules do, once known.
-    known: Option<(Vec<String>, Removals)>,
+    known: Option<(Vec<String>, ExportPreview)>,
     /// The path that was found to exist: confirming again replaces it.
     pub taken: Option<String>,
 }
 
 impl Export {
-    /// The dialog, and what must be found out for it.
-    pub fn open(key: SessionKey, id: &str) -> (Form, Self, Vec<Ask>) {
+    /// The dialog.
+    pub fn open(session: &Summary) -> Dialog {
+        let id = &session.id;
         let formats = Format::ALL.iter().map(|format| Choice::new(format.name(), format.meaning())).collect();
         let policies = REDACTIONS.iter().take(POLICIES);
         let policies: Vec<Choice> = policies.map(|rule| Choice::new(rule.name, rule.meaning)).collect();
@@ -53,18 +58,18 @@ impl Export {
             ],
             ..Form::default()
         };
-        let mut export = Self { key, id: id.to_owned(), running: None, known: None, taken: None };
-        let asks = export.changed(&mut form);
-        (form, export, asks)
+        let mut export = Self { key: session.key(), id: id.clone(), running: None, known: None, taken: None };
+        let requests = export.changed(&mut form);
+        Dialog { form, purpose: Purpose::Export(export), requests }
     }
 
-    /// The rules as they stand in the form.
+    /// The rules in the form.
     fn rules(form: &Form) -> Vec<String> {
-        [Some(form.choice("redact").to_owned()), form.said("also")].into_iter().flatten().collect()
+        [Some(form.choice("redact").to_owned()), form.entered("also")].into_iter().flatten().collect()
     }
 
     /// Keeps the ending of a suggested name with the format, and looks at changed rules; one look at a time.
-    pub fn changed(&mut self, form: &mut Form) -> Vec<Ask> {
+    pub fn changed(&mut self, form: &mut Form) -> Vec<ArchiveRequest> {
         let ending = Format::ALL.get(form.chosen("format")).map_or("", |format| format.ending());
         let suggested =
             Format::ALL.iter().any(|format| form.written("file") == format!("{}.{}", self.id, format.ending()));
@@ -83,20 +88,25 @@ impl Export {
         }
         form.notes = vec![(Role::Dim, "looking at what is left out …".to_owned())];
         self.running = Some(rules.clone());
-        vec![Ask::Prepare(self.key.clone(), rules)]
+        vec![ArchiveRequest::PreviewExport(self.key.clone(), rules)]
     }
 
     /// What the rules do is known.
-    pub fn prepared(&mut self, form: &mut Form, rules: Vec<String>, result: Result<Removals, String>) -> Vec<Ask> {
+    pub fn previewed(
+        &mut self,
+        form: &mut Form,
+        rules: Vec<String>,
+        result: Result<ExportPreview, String>,
+    ) -> Vec<ArchiveRequest> {
         self.running = None;
         if rules != Self::rules(form) {
             return self.changed(form);
         }
         form.top = 0;
         match result {
-            Ok(removals) => {
-                form.notes = notes(&removals);
-                if removals.secrets.is_empty() {
+            Ok(preview) => {
+                form.notes = notes(&preview);
+                if preview.findings.is_empty() {
                     form.remove("secrets");
                 } else if form.field("secrets").is_none() {
                     let options = vec![
@@ -107,7 +117,7 @@ impl Export {
                 }
                 // Who confirmed too early sees what is left out before it is written.
                 form.error = form.error.take().filter(|error| error == EARLY).map(|_| LOOKED.to_owned());
-                self.known = Some((rules, removals));
+                self.known = Some((rules, preview));
             }
             Err(message) => {
                 form.notes.clear();
@@ -119,30 +129,32 @@ impl Export {
     }
 
     /// The export that is described.
-    pub fn submit(&self, form: &Form) -> Result<Ask, String> {
-        let path = form.said("file").ok_or("a file needs a name")?;
-        let format = form.choice("format").to_owned();
-        other_ending(&path, &format)?;
+    ///
+    /// Errors: what must be written, chosen or looked at first.
+    pub fn submit(&self, form: &Form) -> Result<ArchiveRequest, String> {
+        let path = form.entered("file").ok_or("a file needs a name")?;
+        let format = Format::from_name(form.choice("format")).ok_or("there is no such format")?;
+        other_ending(&path, format)?;
         let rules = Self::rules(form);
-        let Some((_, removals)) = self.known.as_ref().filter(|(known, _)| *known == rules) else {
+        let Some((_, preview)) = self.known.as_ref().filter(|(known, _)| *known == rules) else {
             return Err(form.error.clone().unwrap_or_else(|| EARLY.to_owned()));
         };
-        let allow_secrets = form.chosen("secrets") == 1;
-        if !removals.secrets.is_empty() && !allow_secrets {
+        let secrets = if form.chosen("secrets") == 1 { Secrets::Allowed } else { Secrets::Refused };
+        if !preview.findings.is_empty() && secrets == Secrets::Refused {
             return Err(format!(
                 "{} like a secret, nothing was written: choose `redact secrets`, or `secrets exported`",
-                looking(removals)
+                looking(preview)
             ));
         }
         let replace = self.taken.as_deref() == Some(form.written("file"));
-        Ok(Ask::Export(self.key.clone(), Exporting { format, rules, path: path.into(), replace, allow_secrets }))
+        Ok(ArchiveRequest::Export(self.key.clone(), ExportSpec { format, rules, path: path.into(), replace, secrets }))
     }
 }
 
 /// A file that ends as those of another format do would not be opened as what it is.
-fn other_ending(path: &str, format: &str) -> Result<(), String> {
+fn other_ending(path: &str, format: Format) -> Result<(), String> {
     let Some(ending) = Path::new(path).extension().and_then(|ending| ending.to_str()) else { return Ok(()) };
-    let own = Format::from_name(format).is_some_and(|format| format.ending() == ending);
+    let own = format.ending() == ending;
     match Format::ALL.iter().find(|other| !own && other.ending() == ending) {
         Some(other) => Err(format!("{path} ends as files of {} do: choose that format, or another name", other.name())),
         None => Ok(()),
@@ -150,22 +162,29 @@ fn other_ending(path: &str, format: &str) -> Result<(), String> {
 }
 
 /// What is removed and what looks like a secret, to be read.
-fn notes(removals: &Removals) -> Vec<(Role, String)> {
+fn notes(preview: &ExportPreview) -> Vec<(Role, String)> {
     let mut notes = Vec::new();
-    if !removals.secrets.is_empty() {
-        notes.push((Role::Bad, format!("✗ {} like a secret:", looking(removals))));
-        notes.extend(removals.secrets.iter().map(|line| (Role::Text, format!("  {line}"))));
+    if !preview.findings.is_empty() {
+        notes.push((Role::Bad, format!("✗ {} like a secret:", looking(preview))));
+        notes.extend(lines(&preview.findings));
     }
-    match removals.places as u64 {
+    match preview.removals.iter().map(|removal| removal.count as u64).sum() {
         0 => notes.push((Role::Dim, "nothing is left out".to_owned())),
         places => notes.push((Role::Good, format!("{} left out:", plural(places, "place")))),
     }
-    notes.extend(removals.removed.iter().map(|line| (Role::Text, format!("  {line}"))));
+    notes.extend(lines(&preview.removals));
     notes
 }
 
+/// The first of them, a line each.
+fn lines(removals: &[Removal]) -> impl Iterator<Item = (Role, String)> {
+    let more = removals.len().checked_sub(MOST_LINES).filter(|more| *more > 0);
+    let more = more.map(|more| format!("  … and {more} more"));
+    removals.iter().take(MOST_LINES).map(|removal| format!("  {removal}")).chain(more).map(|line| (Role::Text, line))
+}
+
 /// How many places look, or one that looks.
-fn looking(removals: &Removals) -> String {
-    let count = removals.secrets.len() as u64;
+fn looking(preview: &ExportPreview) -> String {
+    let count = preview.findings.len() as u64;
     format!("{} {}", plural(count, "place"), if count == 1 { "looks" } else { "look" })
 }

@@ -1,14 +1,16 @@
 //! The dialog of a fork: which turn, which stage, what is changed there. Editing and continuing is the same dialog, begun at a text.
 
 use super::check::{self, Asked};
-use crate::event::Address;
-use crate::tui::archive::{Ask, Forking, Points, Spot, Standing, TurnPoints};
-use crate::tui::backend::SessionKey;
+use super::{Dialog, Purpose};
+use crate::event::{Address, Edit, Editor, ErrorRecord};
+use crate::replay::Stage;
+use crate::session::ParentKind;
+use crate::tui::archive::{ArchiveRequest, EditTarget};
 use crate::tui::colours::Language;
 use crate::tui::form::{Choice, Field, Form, Input};
 use crate::tui::theme::Role;
 use crate::tui::transcript::typed::Typed;
-use crate::workbench::PROGRAM;
+use crate::workbench::{Changed, CurrentText, ForkPoints, ForkSpec, PROGRAM, SessionKey, TurnPoints};
 
 /// A fork that is being described.
 #[derive(Debug, Clone)]
@@ -18,14 +20,14 @@ pub struct Fork {
     /// The turn that was under the cursor.
     pub wanted: Option<Address>,
     /// Where it can be forked.
-    pub points: Points,
+    pub points: ForkPoints,
     /// What the text of the form belongs to.
-    spot: Option<Spot>,
+    edited: Option<EditTarget>,
     /// What it was opened for.
     aim: Aim,
     /// What the request of the turn asks for.
     asked: Asked,
-    /// What stood at the spot, as it was put into the form.
+    /// The text of the session there, as it was put into the form.
     original: Option<String>,
 }
 
@@ -55,15 +57,17 @@ enum Target {
 
 impl Fork {
     /// The dialog while the session is read.
-    pub fn open(key: SessionKey, wanted: Option<Address>, aim: Aim) -> (Form, Self) {
+    pub fn open(key: SessionKey, wanted: Option<Address>, aim: Aim) -> Dialog {
         let (title, verb) = match aim {
             Aim::Fork => ("Fork: a new session from a turn of this one", "fork"),
             Aim::Edit => ("Edit and continue: a new session goes on with the edit", "apply"),
         };
         let waiting = Some("reading the session …");
         let form = Form { title: title.to_owned(), verb, waiting, held: Some(Vec::new()), ..Form::default() };
-        let (points, asked) = (Points::default(), Asked::default());
-        (form, Self { key, wanted, points, spot: None, aim, asked, original: None })
+        let requests = vec![ArchiveRequest::ForkPoints(key.clone())];
+        let (points, asked) = (ForkPoints::default(), Asked::default());
+        let fork = Self { key, wanted, points, edited: None, aim, asked, original: None };
+        Dialog { form, purpose: Purpose::Fork(Box::new(fork)), requests }
     }
 
     /// Where the new session begins, in words: of which one, and where.
@@ -74,11 +78,11 @@ impl Fork {
             Target::Nothing => String::new(),
             _ => format!(" · {} edited", form.choice("change")),
         };
-        Some(format!("fork of {} at {}{changed}", self.points.session, at(form, turn, &target)))
+        Some(format!("fork of {} at {}{changed}", self.points.summary.id, at(form, turn, &target)))
     }
 
     /// The session was read.
-    pub fn filled(&mut self, form: &mut Form, points: Points) -> Vec<Ask> {
+    pub fn filled(&mut self, form: &mut Form, points: ForkPoints) -> Vec<ArchiveRequest> {
         self.points = points;
         form.waiting = None;
         let turns = &self.points.turns;
@@ -119,17 +123,17 @@ impl Fork {
     }
 
     /// Brings stages and text into line with turn and change.
-    pub fn changed(&mut self, form: &mut Form) -> Vec<Ask> {
+    pub fn changed(&mut self, form: &mut Form) -> Vec<ArchiveRequest> {
         let Some(turn) = self.points.turns.get(form.chosen("turn")).cloned() else { return Vec::new() };
         let targets = targets(&turn);
         choose_among(form, "change", targets.iter().map(|(choice, _)| choice.clone()).collect());
         let target = targets.get(form.chosen("change")).map_or(Target::Nothing, |(_, target)| target.clone());
         choose_among(form, "stage", stages(&turn, &target));
-        let spot = self.spot_of(form, &turn, &target);
+        let edited = self.edit_target(form, &turn, &target);
         let (hint, language) = match &target {
             Target::Nothing => {
                 form.remove("text");
-                (self.spot, self.original, form.typed) = (None, None, None);
+                (self.edited, self.original, form.typed) = (None, None, None);
                 form.notes.clear();
                 return Vec::new();
             }
@@ -142,16 +146,16 @@ impl Fork {
             Target::Memory => ("NAME = EXPRESSION, as a program would write the value.", Language::Lisp),
             Target::Result(_) => ("What the tool answers instead, as JSON.", Language::Json),
         };
-        if spot == self.spot && form.field("text").is_some() {
+        if edited == self.edited && form.field("text").is_some() {
             self.judge(form, &target);
             return Vec::new();
         }
-        self.spot.clone_from(&spot);
+        self.edited.clone_from(&edited);
         self.original = None;
         form.notes.clear();
         form.put(Field::text("text", hint, "", language));
         self.judge(form, &target);
-        spot.map(Ask::Text).into_iter().collect()
+        edited.map(ArchiveRequest::CurrentText).into_iter().collect()
     }
 
     /// Says what the text is so far.
@@ -175,17 +179,17 @@ impl Fork {
         self.original.as_deref().filter(|original| *original != form.written("text"))
     }
 
-    /// Is its text that of this spot?
-    pub fn is_about(&self, spot: &Spot) -> bool {
-        self.spot.as_ref() == Some(spot)
+    /// Is its text that of this target?
+    pub fn is_about(&self, target: &EditTarget) -> bool {
+        self.edited.as_ref() == Some(target)
     }
 
-    /// The text that stands at a spot was read.
-    pub fn read(&mut self, form: &mut Form, spot: &Spot, standing: Standing) {
-        let wanted = self.spot.as_ref() == Some(spot);
+    /// The text of the session at a target was read.
+    pub fn read(&mut self, form: &mut Form, target: &EditTarget, current: CurrentText) {
+        let wanted = self.is_about(target);
         let Some(field) = form.fields.iter_mut().find(|field| field.name == "text" && wanted) else { return };
         let Input::Text(editor, language) = &mut field.input else { return };
-        let text = standing.text.unwrap_or_default();
+        let text = current.text.unwrap_or_default();
         let text = if *language == Language::Json { pretty(&text) } else { text };
         if editor.draft.version() == 0 {
             editor.draft = crate::tui::draft::Draft::new(text.clone());
@@ -195,30 +199,32 @@ impl Fork {
             .filter(|_| !text.trim().is_empty())
             .collect();
         self.original = Some(text);
-        self.asked =
-            Asked { want: standing.want, schema: standing.schema, tools: standing.tools, reader: standing.reader };
+        self.asked = Asked { want: current.want, schema: current.schema, tools: current.tools, reader: current.reader };
         let turn = self.points.turns.get(form.chosen("turn"));
         if let Some((_, target)) = turn.and_then(|turn| targets(turn).into_iter().nth(form.chosen("change"))) {
             self.judge(form, &target);
         }
     }
 
-    fn spot_of(&self, form: &Form, turn: &TurnPoints, target: &Target) -> Option<Spot> {
+    /// What the text of the form belongs to; `None` where there is nothing to read.
+    fn edit_target(&self, form: &Form, turn: &TurnPoints, target: &Target) -> Option<EditTarget> {
         let name = match target {
             Target::Nothing | Target::Memory => return None,
-            Target::Reply => "reply".to_owned(),
+            Target::Reply => Edit::REPLY.to_owned(),
             Target::Program => PROGRAM.to_owned(),
             Target::Text(name, _) => (*name).to_owned(),
             Target::Defined(name) => format!("memory.{name}"),
-            Target::Result(_) => "result".to_owned(),
+            Target::Result(_) => Edit::RESULT.to_owned(),
         };
         // What cannot be changed there has no text.
         let at = at(form, turn, target);
-        (!at.ends_with(':')).then(|| Spot { key: self.key.clone(), at, target: name })
+        (!at.ends_with(':')).then(|| EditTarget { key: self.key.clone(), at, name })
     }
 
     /// The fork that is described.
-    pub fn submit(&self, form: &Form) -> Result<Ask, String> {
+    ///
+    /// Errors: what must be written or chosen first.
+    pub fn submit(&self, form: &Form) -> Result<ArchiveRequest, String> {
         let unread = || form.error.clone().unwrap_or_else(|| "the session is not read yet".to_owned());
         let turn = self.points.turns.get(form.chosen("turn")).ok_or_else(unread)?;
         let target = targets(turn).into_iter().nth(form.chosen("change")).map_or(Target::Nothing, |(_, target)| target);
@@ -233,20 +239,23 @@ impl Fork {
         let change = match target {
             Target::Nothing => None,
             Target::Reply if text.trim().is_empty() => return Err("an empty reply is not sent: write one".to_owned()),
-            Target::Reply => Some(("reply".to_owned(), text)),
+            Target::Reply => Some((Edit::REPLY.to_owned(), text)),
             Target::Program if text.trim().is_empty() => {
                 return Err("an empty program is not run: write one".to_owned());
             }
             Target::Program => Some((PROGRAM.to_owned(), text)),
             Target::Text(name, _) => Some((name.to_owned(), text)),
             Target::Defined(name) => Some((format!("memory.{name}"), text.trim().to_owned())),
-            Target::Result(_) => Some(("result".to_owned(), text)),
+            Target::Result(_) => Some((Edit::RESULT.to_owned(), text)),
             Target::Memory => {
                 let (name, value) = text.split_once('=').ok_or("write NAME = EXPRESSION")?;
                 Some((format!("memory.{}", name.trim()), value.trim().to_owned()))
             }
         };
-        Ok(Ask::Fork(self.key.clone(), Forking { at, change, model: form.said("model") }))
+        let changes = change.map(|(target, text)| Changed::parse(&target, &text)).transpose();
+        let changes = changes.map_err(|error: ErrorRecord| error.with_hint())?.into_iter().collect();
+        let (model, by, kind) = (form.entered("model"), Editor::User, ParentKind::Fork);
+        Ok(ArchiveRequest::Fork(self.key.clone(), ForkSpec { at, changes, model, by, kind }))
     }
 }
 
@@ -264,13 +273,13 @@ fn choose_among(form: &mut Form, name: &str, values: Vec<Choice>) {
 /// What can be changed at a turn.
 fn targets(turn: &TurnPoints) -> Vec<(Choice, Target)> {
     let mut all = vec![(Choice::new("nothing", "goes on live from there"), Target::Nothing)];
-    if turn.stages.contains(&"reply") {
+    if turn.stages.contains(&Stage::Reply) {
         all.push((Choice::new("reply", "what the model said"), Target::Reply));
     }
     if turn.program {
         all.push((Choice::new("program", "what the model wrote to be run"), Target::Program));
     }
-    if turn.stages.contains(&"request") || turn.stages.contains(&"after") {
+    if turn.stages.contains(&Stage::Request) || turn.stages.contains(&Stage::After) {
         let text = |name, meaning, language| (Choice::new(name, meaning), Target::Text(name, language));
         all.push(text("prompt", "the task, as a template", Language::Template));
         all.push(text("signature", "inputs and answer", Language::Signature));
@@ -284,7 +293,8 @@ fn targets(turn: &TurnPoints) -> Vec<(Choice, Target)> {
     };
     all.extend(turn.calls.iter().map(result));
     let defined = |name: &String| {
-        let meaning = if turn.stages.contains(&"after") { "defined in this turn" } else { "nothing follows this turn" };
+        let meaning =
+            if turn.stages.contains(&Stage::After) { "defined in this turn" } else { "nothing follows this turn" };
         (Choice::new(format!("value of {name}"), meaning), Target::Defined(name.clone()))
     };
     all.extend(turn.defined.iter().map(defined));
@@ -301,20 +311,20 @@ fn at(form: &Form, turn: &TurnPoints, target: &Target) -> String {
 
 /// The stages at which a change can be made.
 fn stages(turn: &TurnPoints, target: &Target) -> Vec<Choice> {
-    let wanted: &[&str] = match target {
-        Target::Nothing => &["request", "reply", "after"],
-        Target::Reply | Target::Program => &["reply"],
-        Target::Defined(_) => &["after"],
+    let wanted: &[Stage] = match target {
+        Target::Nothing => &[Stage::Request, Stage::Reply, Stage::After],
+        Target::Reply | Target::Program => &[Stage::Reply],
+        Target::Defined(_) => &[Stage::After],
         Target::Result(_) => return vec![Choice::new("call", "the call is kept, its result is not")],
-        Target::Text(..) | Target::Memory => &["request", "after"],
+        Target::Text(..) | Target::Memory => &[Stage::Request, Stage::After],
     };
-    let meaning = |stage: &str| match stage {
-        "request" => "before the turn: its request is made anew",
-        "reply" => "its request is kept, the reply is open",
+    let meaning = |stage: Stage| match stage {
+        Stage::Request => "before the turn: its request is made anew",
+        Stage::Reply => "its request is kept, the reply is open",
         _ => "the turn is kept, the next one is open",
     };
     let there = turn.stages.iter().filter(|stage| wanted.contains(*stage));
-    there.map(|stage| Choice::new(*stage, meaning(stage))).collect()
+    there.map(|stage| Choice::new(stage.name(), meaning(*stage))).collect()
 }
 
 /// JSON on several lines; other texts as they are.

@@ -1,71 +1,74 @@
 //! The dialogs of tags and notes.
 
-use crate::tui::archive::{Ask, Place};
-use crate::tui::backend::Written;
+use std::collections::BTreeSet;
+
+use super::{Dialog, Purpose};
+use crate::event::Address;
+use crate::session::Mark;
+use crate::tui::archive::ArchiveRequest;
 use crate::tui::colours::Language;
 use crate::tui::form::{Field, Form};
 
-/// What is being written on a place.
+/// What is being written on a session, or on a run or turn in it.
 #[derive(Debug, Clone)]
 pub struct Marks {
-    /// The session, run or turn.
-    pub place: Place,
+    session: String,
+    at: Option<Address>,
     /// What is written there now.
-    pub written: Written,
+    mark: Mark,
 }
 
 impl Marks {
     /// The dialog of tags.
-    pub fn tags(place: Place, written: Written) -> (Form, Self) {
+    pub fn tags(session: String, at: Option<Address>, mark: Mark) -> Dialog {
         let hint = "Words with spaces; +WORD adds one, -WORD drops one. Empty: no tags.";
-        let field = Field::line("tags", hint, written.tags.join(" "));
-        let form =
-            Form { title: format!("Tags of {}", name(&place)), verb: "write", fields: vec![field], ..Form::default() };
-        (form, Self { place, written })
+        let tags: Vec<&str> = mark.tags.iter().map(String::as_str).collect();
+        let field = Field::line("tags", hint, tags.join(" "));
+        Self { session, at, mark }.dialog("Tags of", field)
     }
 
     /// The dialog of a note.
-    pub fn note(place: Place, written: Written) -> (Form, Self) {
+    pub fn note(session: String, at: Option<Address>, mark: Mark) -> Dialog {
         let hint = "A search finds its words. Empty: no note.";
-        let field = Field::text("note", hint, written.note.clone(), Language::Plain);
-        let form =
-            Form { title: format!("Note on {}", name(&place)), verb: "write", fields: vec![field], ..Form::default() };
-        (form, Self { place, written })
+        let field = Field::text("note", hint, mark.note.clone().unwrap_or_default(), Language::Plain);
+        Self { session, at, mark }.dialog("Note on", field)
+    }
+
+    fn dialog(self, what: &str, field: Field) -> Dialog {
+        let place = self.at.as_ref().map_or_else(|| "the session".to_owned(), ToString::to_string);
+        let form = Form { title: format!("{what} {place}"), verb: "write", fields: vec![field], ..Form::default() };
+        Dialog::new(form, Purpose::Marks(self))
     }
 
     /// What is written.
-    pub fn submit(&self, form: &Form) -> Ask {
-        let mut written = self.written.clone();
+    pub fn submit(&self, form: &Form) -> ArchiveRequest {
+        let mut mark = self.mark.clone();
         if form.field("tags").is_some() {
-            written.tags = changed(&self.written.tags, form.written("tags"));
+            mark.tags = changed(&self.mark.tags, form.written("tags"));
         }
         if form.field("note").is_some() {
-            form.written("note").trim().clone_into(&mut written.note);
+            mark.note = form.entered("note");
         }
-        Ask::Write(self.place.clone(), written)
+        ArchiveRequest::Mark { session: self.session.clone(), at: self.at.clone(), mark }
     }
 }
 
-/// The tags that are written. With `+` or `-` alone, those that were there stay.
-fn changed(before: &[String], written: &str) -> Vec<String> {
+/// Reads tags as written: a list, or with `+` or `-` alone changes of those before.
+fn changed(before: &BTreeSet<String>, written: &str) -> BTreeSet<String> {
     let words = || written.split([' ', ',']).filter(|word| !word.is_empty());
     let is_change = |word: &str| word.starts_with(['+', '-']);
     let all_change = words().next().is_some() && words().all(is_change);
     let plain = words().filter(|word| !is_change(word)).map(str::to_owned);
-    let mut tags: Vec<String> = if all_change { before.to_vec() } else { plain.collect() };
+    let mut tags: BTreeSet<String> = if all_change { before.clone() } else { plain.collect() };
     for word in words() {
         if let Some(gone) = word.strip_prefix('-') {
-            tags.retain(|tag| tag != gone);
+            tags.remove(gone);
         }
-        if let Some(more) = word.strip_prefix('+').filter(|more| !tags.iter().any(|tag| tag == more)) {
-            tags.push(more.to_owned());
+        if let Some(more) = word.strip_prefix('+') {
+            tags.insert(more.to_owned());
         }
     }
     tags
-}
-
-fn name(place: &Place) -> String {
-    place.at.as_ref().map_or_else(|| "the session".to_owned(), ToString::to_string)
 }
 
 #[cfg(test)]
@@ -74,11 +77,11 @@ mod tests {
 
     #[test]
     fn tags_are_written_as_a_list_or_as_changes_of_it() {
-        let before = ["slow".to_owned(), "odd".to_owned()];
-        let written = |text: &str| changed(&before, text).join(" ");
-        assert_eq!(written("slow,seen"), "slow seen");
+        let before = BTreeSet::from(["slow", "odd"].map(str::to_owned));
+        let written = |text: &str| Vec::from_iter(changed(&before, text)).join(" ");
+        assert_eq!(written("slow,seen"), "seen slow");
         assert_eq!(written("slow odd +seen -slow"), "odd seen");
-        assert_eq!(written("+seen -odd +slow"), "slow seen");
+        assert_eq!(written("+seen -odd +slow"), "seen slow");
         assert_eq!(written(" "), "");
     }
 }

@@ -1,32 +1,136 @@
-//! What is done with saved sessions, dialog by dialog: what a form holds at first, how its fields depend on each other, what comes of it.
+//! What is done with saved sessions, dialog by dialog: what a form holds at first, how its fields depend on each other, the request it makes.
 //!
-//! In: what is known of the session, what a person chose and wrote. Out: what is asked of the [`Archive`](super::archive::Archive), or why
-//! nothing is. Pure: it reads no file.
+//! In: a [`SessionAction`], what is known of the session, what the user chose and wrote. Out: an [`ArchiveRequest`], or why there is none.
+//! Pure: it reads no file. A new action is a variant of [`SessionAction`] and, with a dialog, one of [`Purpose`].
 
-pub mod agent;
-pub mod breaks;
 pub mod case;
 pub mod check;
 pub mod export;
 pub mod fork;
 pub mod marks;
-pub mod message;
 pub mod rerun;
 pub mod scrub;
+pub mod workbench;
 
-use super::archive::Ask;
+use self::fork::Aim;
+use super::archive::ArchiveRequest;
 use super::form::Form;
 use super::message::Effect;
+use super::model::Model;
+use crate::agent::Place;
+use crate::tui::transcript::Transcript;
+
+/// Something that is done with the saved session in hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is described by its row in the table of actions")]
+pub enum SessionAction {
+    Fork,
+    EditHere,
+    Rerun,
+    MakeCase,
+    Export,
+    Tags,
+    Note,
+    Mark,
+    AddExample,
+    AcceptReplay,
+    Play,
+}
+
+/// How an action begins.
+#[derive(Debug)]
+pub enum Beginning {
+    /// With a dialog.
+    Dialog(Box<Dialog>),
+    /// At once.
+    Request(ArchiveRequest),
+}
+
+/// A dialog that is about to be shown.
+#[derive(Debug)]
+pub struct Dialog {
+    /// Its fields.
+    pub form: Form,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// What must be read for it.
+    pub requests: Vec<ArchiveRequest>,
+}
+
+impl Dialog {
+    /// A dialog for which nothing must be read.
+    pub fn new(form: Form, purpose: Purpose) -> Self {
+        Self { form, purpose, requests: Vec::new() }
+    }
+}
+
+impl SessionAction {
+    /// Does it start a run, in the place of the workbench's run?
+    pub fn starts_run(self) -> bool {
+        matches!(self, Self::Fork | Self::EditHere | Self::Rerun | Self::AcceptReplay)
+    }
+
+    /// Does it wait for a session that the list does not know yet?
+    pub fn awaits_listing(self) -> bool {
+        matches!(self, Self::Fork | Self::EditHere | Self::AddExample)
+    }
+
+    /// Is it about the session as a whole, so that it means something wherever one is in hand?
+    pub fn is_about_session(self) -> bool {
+        matches!(self, Self::Fork | Self::Rerun | Self::MakeCase | Self::Export)
+    }
+
+    /// Does it write a mark, tags or a note?
+    pub fn is_mark(self) -> bool {
+        matches!(self, Self::Mark | Self::Tags | Self::Note)
+    }
+
+    /// Returns how it begins with the session in hand; `None` when there is none.
+    pub fn begin(self, model: &Model) -> Option<Beginning> {
+        let session = model.saved_subject()?;
+        let key = session.key();
+        let mark = || {
+            let (session, at) = model.sessions.mark_place()?;
+            let mark = model.sessions.marks.of(&session, at.as_ref());
+            Some((session, at, mark))
+        };
+        let dialog = match self {
+            Self::Fork => fork::Fork::open(key, model.selected_address(), Aim::Fork),
+            Self::EditHere => fork::Fork::open(key, model.selected_address(), Aim::Edit),
+            Self::Rerun => rerun::Rerun::open(key),
+            Self::MakeCase => {
+                let own = model.workbench.file.as_ref().filter(|_| model.workbench.preview.name == session.agent);
+                case::Case::open(session, own.map(|file| file.path.display().to_string()))
+            }
+            Self::Export => export::Export::open(session),
+            Self::Tags => mark().map(|(session, at, mark)| marks::Marks::tags(session, at, mark))?,
+            Self::Note => mark().map(|(session, at, mark)| marks::Marks::note(session, at, mark))?,
+            Self::Mark => {
+                let (session, at, mut mark) = mark()?;
+                mark.marked = !mark.marked;
+                return Some(Beginning::Request(ArchiveRequest::Mark { session, at, mark }));
+            }
+            Self::AddExample => {
+                let turn = model.active_transcript().and_then(Transcript::turn_in_hand)?;
+                let prompt = model.workbench.editor(Place::Prompt).draft.text().to_owned();
+                return Some(Beginning::Request(ArchiveRequest::Example(key, turn, prompt)));
+            }
+            Self::AcceptReplay => return Some(Beginning::Request(ArchiveRequest::Accept(key))),
+            Self::Play => return Some(Beginning::Request(ArchiveRequest::Events(key))),
+        };
+        Some(Beginning::Dialog(Box::new(dialog)))
+    }
+}
 
 /// What a dialog is for.
 #[derive(Debug, Clone)]
 pub enum Purpose {
     /// A fork.
-    Fork(fork::Fork),
+    Fork(Box<fork::Fork>),
     /// A re-run.
     Rerun(rerun::Rerun),
     /// A new message to a finished run.
-    Message(message::Message),
+    Message(rerun::Message),
     /// A case or a regression test.
     Case(case::Case),
     /// An export.
@@ -40,8 +144,8 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// A field was changed: brings the others into line, and says what must be found out for them.
-    pub fn changed(&mut self, form: &mut Form) -> Vec<Ask> {
+    /// A field was changed: brings the others into line, and returns what must be read for them.
+    pub fn changed(&mut self, form: &mut Form) -> Vec<ArchiveRequest> {
         match self {
             Self::Fork(fork) => fork.changed(form),
             Self::Rerun(rerun) => {
@@ -53,22 +157,29 @@ impl Purpose {
         }
     }
 
-    /// The form is confirmed: what is to be done, or why it cannot.
+    /// The form is confirmed: returns what is to be done.
+    ///
+    /// Errors: why nothing can be done.
     pub fn submit(&self, form: &Form) -> Result<Effect, String> {
-        let ask = match self {
+        let request = match self {
             Self::Fork(fork) => fork.submit(form),
             Self::Rerun(rerun) => Ok(rerun.submit(form)),
             Self::Message(message) => message.submit(form),
             Self::Case(case) => case.submit(form),
             Self::Export(export) => export.submit(form),
             Self::Marks(marks) => Ok(marks.submit(form)),
-            Self::Agent => agent::submit(form).map(Ask::Take),
-            Self::Breakpoints => return breaks::submit(form).map(Effect::StopAt),
+            Self::Agent => workbench::agent_source(form).map(ArchiveRequest::OpenAgent),
+            Self::Breakpoints => return workbench::written_breakpoints(form).map(Effect::StopAt),
         };
-        ask.map(Effect::Ask)
+        request.map(Effect::Archive)
     }
 
-    /// What it says while it is being done.
+    /// Does it start a run, in the place of the workbench's run?
+    pub fn starts_run(&self) -> bool {
+        matches!(self, Self::Fork(_) | Self::Rerun(_) | Self::Message(_))
+    }
+
+    /// What it shows while it is being done.
     pub fn doing(&self) -> &'static str {
         match self {
             Self::Fork(_) => "replaying up to the point, then forking …",

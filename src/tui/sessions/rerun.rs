@@ -1,10 +1,13 @@
-//! The dialog of a re-run: from where, with which model and mode.
+//! The dialogs that run a session again: on its inputs from the start or a turn, or with a new message after its end.
 
+use super::{Dialog, Purpose};
 use crate::agent::Mode;
 use crate::event::Address;
-use crate::tui::archive::{Ask, Points, Rerunning};
-use crate::tui::backend::SessionKey;
+use crate::session::Summary;
+use crate::tui::archive::ArchiveRequest;
+use crate::tui::colours::Language;
 use crate::tui::form::{Choice, Field, Form};
+use crate::workbench::{ForkPoints, RerunSpec, SessionKey};
 
 /// A re-run that is being described.
 #[derive(Debug, Clone)]
@@ -12,12 +15,12 @@ pub struct Rerun {
     /// The session.
     pub key: SessionKey,
     /// Where it can be run again from.
-    pub points: Points,
+    pub points: ForkPoints,
 }
 
 impl Rerun {
     /// The dialog while the session is read.
-    pub fn open(key: SessionKey) -> (Form, Self) {
+    pub fn open(key: SessionKey) -> Dialog {
         let form = Form {
             title: "Re-run: live again on the same inputs, in a new session".to_owned(),
             verb: "run",
@@ -25,11 +28,12 @@ impl Rerun {
             held: Some(Vec::new()),
             ..Form::default()
         };
-        (form, Self { key, points: Points::default() })
+        let requests = vec![ArchiveRequest::ForkPoints(key.clone())];
+        Dialog { form, purpose: Purpose::Rerun(Self { key, points: ForkPoints::default() }), requests }
     }
 
     /// The session was read.
-    pub fn filled(&mut self, form: &mut Form, points: Points) {
+    pub fn filled(&mut self, form: &mut Form, points: ForkPoints) {
         self.points = points;
         form.waiting = None;
         let start = |run: &Address| Choice::new(run.as_str(), "everything is asked anew");
@@ -38,7 +42,7 @@ impl Rerun {
         let turns = roots.map(|turn| Choice::new(turn.as_str(), "the turns before it are kept"));
         let from = runs.chain(turns).collect();
         form.put(Field::choice("from", "A run from its start, or from a turn on.", from, 0));
-        form.put(Field::line("model", "The model that is asked.", self.points.model.clone()));
+        form.put(Field::line("model", "The model that is asked.", last_model(&self.points.summary)));
         form.focus = 1;
         self.changed(form);
     }
@@ -48,7 +52,7 @@ impl Rerun {
         if form.choice("from").contains('/') {
             form.remove("mode");
         } else if form.field("mode").is_none() {
-            let recorded = Choice::new("as recorded", self.points.mode.clone());
+            let recorded = Choice::new("as recorded", self.points.summary.mode.clone());
             let modes = Mode::ALL.iter().map(|mode| Choice::new(mode.name(), ""));
             let options = std::iter::once(recorded).chain(modes).collect();
             form.put(Field::choice("mode", "How the model works.", options, 0));
@@ -56,9 +60,50 @@ impl Rerun {
     }
 
     /// The re-run that is described.
-    pub fn submit(&self, form: &Form) -> Ask {
-        let mode = (form.chosen("mode") > 0).then(|| form.choice("mode").to_owned());
-        let model = form.said("model").filter(|model| *model != self.points.model);
-        Ask::Rerun(self.key.clone(), Rerunning { from: form.choice("from").to_owned(), model, mode })
+    pub fn submit(&self, form: &Form) -> ArchiveRequest {
+        let from = Some(form.choice("from").to_owned()).filter(|from| !from.is_empty());
+        let model = form.entered("model").filter(|model| *model != last_model(&self.points.summary));
+        // Before the modes is the recorded one.
+        let mode = form.chosen("mode").checked_sub(1).and_then(|at| Mode::ALL.get(at).copied());
+        ArchiveRequest::Rerun(self.key.clone(), RerunSpec { from, model, mode, agent: None })
+    }
+}
+
+/// The model that answered last.
+fn last_model(summary: &Summary) -> String {
+    summary.models.last().cloned().unwrap_or_default()
+}
+
+/// A message that is being written to a finished run.
+#[derive(Debug, Clone)]
+pub struct Message {
+    key: SessionKey,
+    /// The model that answered so far.
+    model: String,
+}
+
+impl Message {
+    /// The dialog.
+    pub fn open(session: &Summary) -> Dialog {
+        let model = last_model(session);
+        let form = Form {
+            title: "New message: the conversation goes on in a new session".to_owned(),
+            verb: "send",
+            fields: vec![
+                Field::text("message", "What is asked next; it is no template.", "", Language::Plain),
+                Field::line("model", "The model that is asked.", model.clone()),
+            ],
+            ..Form::default()
+        };
+        Dialog::new(form, Purpose::Message(Self { key: session.key(), model }))
+    }
+
+    /// The message.
+    ///
+    /// Errors: it is empty.
+    pub fn submit(&self, form: &Form) -> Result<ArchiveRequest, String> {
+        let message = form.entered("message").ok_or("an empty message is not sent: write one")?;
+        let model = form.entered("model").filter(|model| *model != self.model);
+        Ok(ArchiveRequest::Continue(self.key.clone(), message, model))
     }
 }

@@ -11,11 +11,10 @@ use super::partial::Reading;
 use crate::engine::Reader;
 use crate::event::{
     Address, CallStatus, ErrorRecord, ExtractKind, JsonText, NativeCall, Notice, Options, ReplyStatus, Role, RunEnd,
-    RunStart, Said, StructuredBy, Tokens, ToolCall, ToolEnd, ToolSchema, Unknown,
+    RunStart, Said, SentMessage, StructuredBy, Tokens, ToolCall, ToolEnd, ToolSchema, Unknown,
 };
 use crate::record::{Attempt, TurnRecord};
 use crate::session::TurnEntry;
-use crate::tui::backend::SentMessage;
 use crate::workbench::wording;
 
 /// One part of a run.
@@ -112,7 +111,7 @@ pub fn label(message: &SentMessage, section: &str) -> String {
 pub fn sizes<'a>(messages: impl IntoIterator<Item = &'a SentMessage>) -> Vec<(String, u64)> {
     let mut sizes: Vec<(String, u64)> = Vec::new();
     for message in messages {
-        for (section, text) in &message.sections {
+        for (section, text) in &message.parts {
             let label = label(message, section);
             let tokens = estimate_tokens(text);
             match sizes.iter_mut().find(|(known, _)| *known == label) {

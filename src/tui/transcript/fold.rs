@@ -10,10 +10,9 @@ use super::{Cell, Facts, Transcript};
 use crate::agent::edited_start;
 use crate::event::{
     Address, Bill, Edit, Envelope, Event, Message, MessagePart, Notice, NoticeLevel, PartKind, ReplyStatus,
-    RequestMade, RunEnd, RunStart, RunText, Source, ToolEnd,
+    RequestMade, RunEnd, RunStart, RunText, SentMessage, Source, ToolEnd,
 };
-use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage};
-use crate::workbench::{Budget, next_step};
+use crate::workbench::{Budget, OpenSession, RunOutline, next_step};
 
 /// Room for the cells that no turn has.
 const SPARE_CELLS: usize = 64;
@@ -22,9 +21,9 @@ impl Transcript {
     /// A saved session: heads and tails of its runs, and one unread card per turn.
     pub fn of_session(session: &OpenSession) -> Self {
         let mut transcript = Self::default();
-        if let Some(Origin { session, kind, at }) = &session.summary.parent {
-            let place = if at.is_empty() { String::new() } else { format!(" at {at}") };
-            transcript.come_from(&format!("{kind} of {session}{place}"));
+        if let Some(parent) = &session.summary.parent {
+            let place = parent.at.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
+            transcript.come_from(&format!("{} of {}{place}", parent.kind.name(), parent.session));
         }
         // A long session grows little after it was opened, and room for twice its cells would be most of what it takes.
         let turns: usize = session.runs.iter().map(|run| run.turns.len()).sum();
@@ -350,9 +349,9 @@ impl Transcript {
     }
 
     fn message(&mut self, at: &Address, message: &Message) {
-        let sent = SentMessage { role: message.role, sections: message.sections(&self.repeated(message)) };
+        let sent = SentMessage::of(message, &self.repeated(message));
         if message.source == Source::Feedback && self.turns.contains(at) {
-            let text = sent.sections.iter().map(|(_, text)| text.as_str()).collect();
+            let text = sent.text();
             self.goes_behind(at);
             if let Some(index) = self.turns.get(at).and_then(TurnCells::feedback) {
                 self.cells[index].card = Card::Feedback(text);

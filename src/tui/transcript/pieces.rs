@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
 use crate::event::Address;
-use crate::tui::backend::RunOutline;
+use crate::workbench::RunOutline;
 
 /// A part of a run; turns by their place in the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

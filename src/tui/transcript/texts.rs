@@ -1,9 +1,8 @@
 //! The texts of a card: what search looks through and what copying gives. Exact texts, never rows.
 
 use super::card::{Card, MessageStore, Messages, RequestCard, TurnCard};
-use crate::event::{Address, JsonText};
+use crate::event::{Address, JsonText, SentMessage};
 use crate::record::{Attempt, QuestionRecord};
-use crate::tui::backend::SentMessage;
 
 /// Tells each text of a card, in the order in which the card shows them.
 pub(super) fn visit(card: &Card, at: &Address, store: &MessageStore, told: &mut dyn FnMut(&str)) {
@@ -13,7 +12,7 @@ pub(super) fn visit(card: &Card, at: &Address, store: &MessageStore, told: &mut 
             told(start.context.as_str());
         }
         Card::Request(Some(card)) => messages(card, at, store, &mut |message| {
-            message.sections.iter().for_each(|(_, text)| told(text));
+            message.parts.iter().for_each(|(_, text)| told(text));
         }),
         Card::Reasoning(text) | Card::Feedback(text) => told(text),
         Card::Notice(notice) => told(&notice.text),
@@ -78,7 +77,7 @@ pub(super) fn copied(card: &Card, at: &Address, store: &MessageStore) -> String 
         Card::Request(Some(card)) => {
             let mut parts = Vec::new();
             messages(card, at, store, &mut |message| {
-                let text: String = message.sections.iter().map(|(_, text)| text.as_str()).collect();
+                let text = message.text();
                 parts.push(format!("[{}]\n{text}", message.role.name()));
             });
             parts.join("\n")

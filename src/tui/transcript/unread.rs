@@ -7,9 +7,8 @@ use std::sync::Arc;
 use super::Transcript;
 use super::card::{self, Card, Messages, Part, TurnCard, turn_cards};
 use super::places::TurnCells;
-use crate::event::{Address, Envelope, Event, Gaps, Notice, NoticeLevel};
+use crate::event::{Address, Envelope, Event, Gaps, Notice, NoticeLevel, SentMessage};
 use crate::session::TurnEntry;
-use crate::tui::backend::SentMessage;
 
 /// Turns of a saved session whose bodies are kept beside those that are seen.
 const KEPT_TURNS: usize = 256;

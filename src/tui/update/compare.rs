@@ -1,18 +1,20 @@
 //! The compare screen: runs in two modes, sessions side by side, moving among their turns, opening one.
 
+use std::sync::Arc;
+
 use ratatui::layout::Position;
 
 use super::{matrix, run};
 use crate::agent::{Diagnostic, Mode, Place, Severity};
 use crate::event::ErrorRecord;
-use crate::tui::backend::{Ended, Happening, SessionKey};
-use crate::tui::compare::backend::{Ask, Compared, Told};
-use crate::tui::compare::{Compare, MOST_SIDES, Page, Side, Step, WayBack};
+use crate::session::diff::Comparison;
+use crate::tui::compare::{Compare, CompareRequest, CompareResponse, MOST_SIDES, Page, Side, Step, WayBack};
 use crate::tui::direction::Direction;
 use crate::tui::draft::Reach;
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Phase, RunView, Screen, Tone};
 use crate::tui::transcript::Scroll;
+use crate::workbench::{RunEnding, RunUpdate, SessionKey};
 
 /// The modes that one key runs side by side.
 const BOTH: [Mode; 2] = [Mode::PtcLisp, Mode::Json];
@@ -51,7 +53,7 @@ pub(super) fn both(model: &mut Model) -> Vec<Effect> {
     let texts = workbench.texts();
     let side = |mode: Mode| Side { name: mode.name().to_owned(), run: Some(RunView::starting()) };
     show(model, BOTH.map(side).into());
-    vec![Effect::Comparing(Ask::Modes(texts, BOTH.into()))]
+    vec![Effect::Compare(CompareRequest::Modes(texts, BOTH.into()))]
 }
 
 /// Shows two to four sessions side by side.
@@ -71,7 +73,7 @@ pub(super) fn sessions(model: &mut Model, names: Vec<String>) -> Vec<Effect> {
     }
     show(model, names.iter().map(|name| Side { name: name.clone(), run: None }).collect());
     model.compare.reading = true;
-    vec![Effect::Comparing(Ask::Sessions(names))]
+    vec![Effect::Compare(CompareRequest::Sessions(names))]
 }
 
 /// Why so many sessions cannot be compared now.
@@ -106,24 +108,28 @@ fn show(model: &mut Model, sides: Vec<Side>) {
     model.screen = Screen::Compare;
 }
 
-/// Takes what the backend told.
-pub(super) fn told(model: &mut Model, told: Told) -> Vec<Effect> {
-    match told {
-        Told::Compared(names, result) => compared(model, &names, result),
-        Told::Started(result) => started(model, result),
-        Told::Found(result) => found(model, result),
-        Told::MatrixBegun(result) => matrix::begun(model, result),
-        Told::Matrix(told) => matrix::told(model, &told),
-        Told::Matrices(result) => matrix::listed(model, result),
-        Told::MatrixOpened(id, result) => matrix::opened(model, id, result),
+/// Takes the response to a request of this screen.
+pub(super) fn respond(model: &mut Model, response: CompareResponse) -> Vec<Effect> {
+    match response {
+        CompareResponse::Compared(names, result) => compared(model, &names, result),
+        CompareResponse::Started(result) => started(model, result),
+        CompareResponse::Found(result) => found(model, result),
+        CompareResponse::MatrixStarted(result) => matrix::started(model, result),
+        CompareResponse::Matrix(updates) => matrix::updates(model, &updates),
+        CompareResponse::Matrices(all) => matrix::listed(model, all),
+        CompareResponse::MatrixOpened(id, result) => matrix::opened(model, id, result),
     }
 }
 
-fn compared(model: &mut Model, names: &[String], result: Result<Compared, ErrorRecord>) -> Vec<Effect> {
+fn compared(
+    model: &mut Model,
+    names: &[String],
+    result: Result<(Arc<Comparison>, Vec<String>), ErrorRecord>,
+) -> Vec<Effect> {
     if model.compare.names() == names {
         model.compare.reading = false;
         match result {
-            Ok(Compared { comparison, warnings }) => {
+            Ok((comparison, warnings)) => {
                 model.compare.warnings = warnings;
                 model.compare.take(comparison);
             }
@@ -158,28 +164,28 @@ fn started(model: &mut Model, result: Result<Vec<Option<String>>, Vec<Diagnostic
     }
 }
 
-/// Takes what one of the runs told.
-pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>) -> Vec<Effect> {
+/// Takes the updates of one of the runs.
+pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) -> Vec<Effect> {
     let place = usize::from(slot == Slot::Right);
     let mut effects = Vec::new();
-    for happening in happenings {
+    for update in updates {
         let Some(run) = model.compare.sides.get_mut(place).and_then(|side| side.run.as_mut()) else { break };
-        match happening {
-            Happening::Event(envelope) => run.transcript.apply(&envelope),
-            Happening::Question(_) => {
+        match update {
+            RunUpdate::Event(envelope) => run.transcript.apply(&envelope),
+            RunUpdate::Question(_) => {
                 run.waits = true;
                 let how = model.how_to_go_on();
                 model.say(Tone::Info, format!("a run asks a person: it waits in its session: {how}"));
-                effects.push(Effect::Comparing(Ask::PutDown(slot)));
+                effects.push(Effect::SuspendRun(slot));
             }
-            Happening::Unwritten { .. } => effects.push(Effect::Comparing(Ask::Settle(slot))),
-            Happening::Ended(ended) => {
+            RunUpdate::Unwritten { .. } => effects.push(Effect::SaveSession(slot, None)),
+            RunUpdate::Ended(ended) => {
                 run.phase = Phase::Done;
                 run.transcript.close();
                 run.ended = Some(ended.clone());
                 match ended {
-                    Ended::Elsewhere(told) => model.say(Tone::Bad, told),
-                    Ended::Broken(error) => model.say(Tone::Bad, format!("a run broke off: {}", error.message)),
+                    RunEnding::Elsewhere(place) => model.say(Tone::Bad, place),
+                    RunEnding::Broken(error) => model.say(Tone::Bad, format!("a run broke off: {}", error.message)),
                     _ => {}
                 }
                 effects.push(Effect::List);
@@ -189,7 +195,7 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
     let compare = &mut model.compare;
     if !compare.runs() && !compare.reading && compare.compared.is_none() && !effects.is_empty() {
         compare.reading = true;
-        effects.push(Effect::Comparing(Ask::Sessions(compare.names())));
+        effects.push(Effect::Compare(CompareRequest::Sessions(compare.names())));
     }
     effects
 }
@@ -233,7 +239,7 @@ fn sides(model: &mut Model, step: Step) -> Vec<Effect> {
         Step::Transcripts => compare.transcripts = !compare.transcripts,
         Step::Open => {
             let (name, turn) = (compare.sides.get(compare.column).map(|side| side.name.clone()), compare.turn());
-            return name.map(|name| Effect::Comparing(Ask::Find(name, turn))).into_iter().collect();
+            return name.map(|name| Effect::Compare(CompareRequest::Find(name, turn))).into_iter().collect();
         }
         _ => {}
     }

@@ -1,134 +1,86 @@
-//! Dialogs: opening them on a session, moving in them, confirming them, and what comes of that.
+//! Actions on saved sessions and their dialogs: beginning them, moving in them, confirming them, and what comes of that.
 
 use crossterm::event::KeyEvent;
 use ratatui::layout::Position;
 
 use crate::event::ErrorRecord;
 use crate::tui::actions::{Action, Context};
-use crate::tui::archive::{Ask, ExportRefusal, Place, Points, Removals, Spot, Standing};
-use crate::tui::backend::{SessionKey, SessionSummary};
+use crate::tui::archive::{ArchiveRequest, EditTarget};
 use crate::tui::draft::Reach;
 use crate::tui::form::{Form, Held, Input};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Popup, RunView, Screen, Tone};
-use crate::tui::sessions::fork::{Aim, Fork};
-use crate::tui::sessions::{Purpose, breaks, case::Case, export::Export, marks::Marks, message::Message, rerun::Rerun};
+use crate::tui::sessions::rerun::Message;
+use crate::tui::sessions::{Beginning, Dialog, Purpose, SessionAction, workbench};
+use crate::workbench::format::{plural, size};
+use crate::workbench::{CurrentText, ExportError, ExportPreview, ExportReport, ForkPoints, MadeCase, SessionKey};
 
 /// Columns of the sign before a chosen value.
 const SIGN: u16 = 2;
 
-fn open(model: &mut Model, form: Form, purpose: Purpose) {
+fn open(model: &mut Model, dialog: Dialog) -> Vec<Effect> {
     model.sessions.filtering = false;
-    model.popups.push(Popup::Form(Box::new(form), purpose));
+    model.popups.push(Popup::Form(Box::new(dialog.form), dialog.purpose));
+    effects(dialog.requests)
 }
 
-fn effects(asks: impl IntoIterator<Item = Ask>) -> Vec<Effect> {
-    asks.into_iter().map(Effect::Ask).collect()
+fn effects(requests: impl IntoIterator<Item = ArchiveRequest>) -> Vec<Effect> {
+    requests.into_iter().map(Effect::Archive).collect()
 }
 
-pub(super) fn fork(model: &mut Model) -> Vec<Effect> {
-    fork_for(model, Aim::Fork)
+/// Begins an action on the saved session in hand.
+pub(super) fn act(model: &mut Model, action: SessionAction) -> Vec<Effect> {
+    match action {
+        // In place where the run stands at a gate of the selected turn.
+        SessionAction::EditHere => {
+            if let Some(question) = model.open_gate() {
+                super::run::ask(model, question);
+                return Vec::new();
+            }
+        }
+        SessionAction::AcceptReplay => _ = model.popups.pop(),
+        SessionAction::Play => model.say(Tone::Info, "reading the events …"),
+        _ => {}
+    }
+    if action.awaits_listing() && model.saved_subject().is_none() {
+        return once_listed(model, Action::Session(action));
+    }
+    match action.begin(model) {
+        Some(Beginning::Dialog(dialog)) => open(model, *dialog),
+        Some(Beginning::Request(request)) => effects([request]),
+        None => Vec::new(),
+    }
 }
 
 /// Does something with the session of the run as soon as the list knows it, unless a key is pressed before.
-pub(super) fn once_listed(model: &mut Model, action: Action) -> Vec<Effect> {
+fn once_listed(model: &mut Model, action: Action) -> Vec<Effect> {
     model.sessions.awaited = Some(action);
     let title = action.row().map_or("", |row| row.title);
     model.say(Tone::Info, format!("{title}: the run's session is being looked for …"));
     vec![Effect::List]
 }
 
-fn fork_for(model: &mut Model, aim: Aim) -> Vec<Effect> {
-    let Some(key) = model.saved_subject().map(SessionSummary::key) else {
-        return once_listed(model, if aim == Aim::Edit { Action::EditHere } else { Action::Fork });
-    };
-    let wanted = model.selected_address();
-    let (form, fork) = Fork::open(key.clone(), wanted, aim);
-    open(model, form, Purpose::Fork(fork));
-    effects([Ask::Points(key)])
-}
-
-/// Edits and continues: in place where the run stands at a gate of the selected turn, else by a fork that begins there.
-pub(super) fn edit(model: &mut Model) -> Vec<Effect> {
-    if let Some(question) = model.open_gate() {
-        super::run::ask(model, question);
-        return Vec::new();
-    }
-    fork_for(model, Aim::Edit)
-}
-
-/// Puts back what stood in a text at first.
+/// Puts back the text of the session.
 pub(super) fn original(model: &mut Model) -> Vec<Effect> {
     let Some((form, Purpose::Fork(fork))) = top(model) else { return Vec::new() };
     let Some(original) = fork.original(form).map(ToOwned::to_owned) else { return Vec::new() };
-    if let Some(Input::Text(editor, _)) =
-        form.fields.iter_mut().find(|field| field.name == "text").map(|field| &mut field.input)
-    {
+    if let Some(Input::Text(editor, _)) = form.field_mut("text").map(|field| &mut field.input) {
         editor.draft.replace_all(&original);
     }
     changed(model)
 }
 
-pub(super) fn rerun(model: &mut Model) -> Vec<Effect> {
-    let Some(key) = model.saved_subject().map(SessionSummary::key) else { return Vec::new() };
-    let (form, rerun) = Rerun::open(key.clone());
-    open(model, form, Purpose::Rerun(rerun));
-    effects([Ask::Points(key)])
-}
-
-/// Asks the finished run of the session that is shown again.
+/// Writes a message to the finished run of the session that is shown.
 pub(super) fn message(model: &mut Model) -> Vec<Effect> {
     let Some(session) = model.saved_subject() else { return once_listed(model, Action::GoOn) };
-    let (form, message) = Message::open(session);
-    open(model, form, Purpose::Message(message));
-    Vec::new()
+    let dialog = Message::open(session);
+    open(model, dialog)
 }
 
-/// Where runs stop because of what their programs do.
+/// Asks at which breakpoints runs stop.
 pub(super) fn breakpoints(model: &mut Model) -> Vec<Effect> {
-    let form = breaks::dialog(&model.workbench.breakpoints);
-    open(model, form, Purpose::Breakpoints);
-    Vec::new()
-}
-
-pub(super) fn make_case(model: &mut Model) -> Vec<Effect> {
-    let Some(session) = model.saved_subject() else { return Vec::new() };
-    let own = model.workbench.file.as_ref().filter(|_| model.workbench.preview.name == session.agent);
-    let (form, case) = Case::open(session, own.map(|file| file.path.display().to_string()));
-    open(model, form, Purpose::Case(case));
-    Vec::new()
-}
-
-pub(super) fn export(model: &mut Model) -> Vec<Effect> {
-    let Some((key, id)) = model.saved_subject().map(|session| (session.key(), session.id.clone())) else {
-        return Vec::new();
-    };
-    let (form, export, asks) = Export::open(key, &id);
-    open(model, form, Purpose::Export(export));
-    effects(asks)
-}
-
-pub(super) fn tags(model: &mut Model) -> Vec<Effect> {
-    marks(model, Marks::tags)
-}
-
-pub(super) fn note(model: &mut Model) -> Vec<Effect> {
-    marks(model, Marks::note)
-}
-
-fn marks(model: &mut Model, dialog: fn(Place, crate::tui::backend::Written) -> (Form, Marks)) -> Vec<Effect> {
-    let Some(place) = model.sessions.place() else { return Vec::new() };
-    let (form, marks) = dialog(place.clone(), model.sessions.written(&place));
-    open(model, form, Purpose::Marks(marks));
-    Vec::new()
-}
-
-/// Marks the place at once, or takes the mark away.
-pub(super) fn mark(model: &mut Model) -> Vec<Effect> {
-    let Some(place) = model.sessions.place() else { return Vec::new() };
-    let mut written = model.sessions.written(&place);
-    written.marked = !written.marked;
-    effects([Ask::Write(place, written)])
+    let form = workbench::breakpoints(&model.workbench.breakpoints);
+    open(model, Dialog::new(form, Purpose::Breakpoints))
 }
 
 /// The dialog on top, when it is one.
@@ -146,14 +98,14 @@ pub(super) fn changed(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     form.error = None;
-    let asks = purpose.changed(form);
-    asked(model, asks)
+    let requests = purpose.changed(form);
+    request(model, requests)
 }
 
-/// Asks for what the dialog on top needs. Keys wait while a text is read: they are for what stands there.
-fn asked(model: &mut Model, asks: Vec<Ask>) -> Vec<Effect> {
-    let reads = asks.iter().any(|ask| matches!(ask, Ask::Text(_)));
-    let mut effects = effects(asks);
+/// Requests what the dialog on top needs. Keys wait while a text is read: they are for that text.
+fn request(model: &mut Model, requests: Vec<ArchiveRequest>) -> Vec<Effect> {
+    let reads = requests.iter().any(|request| matches!(request, ArchiveRequest::CurrentText(_)));
+    let mut effects = effects(requests);
     match top(model) {
         Some((form, _)) if reads => _ = form.held.get_or_insert_default(),
         _ => effects.extend(release(model)),
@@ -234,8 +186,8 @@ pub(super) fn submit(model: &mut Model) -> Vec<Effect> {
         Ok(Effect::StopAt(breakpoints)) => {
             model.popups.pop();
             let set: Vec<String> = breakpoints.iter().map(ToString::to_string).collect();
-            let told = if set.is_empty() { "at no breakpoint".to_owned() } else { format!("at {}", set.join(", ")) };
-            model.say(Tone::Info, format!("runs stop {told}"));
+            let set = if set.is_empty() { "no breakpoint".to_owned() } else { set.join(", ") };
+            model.say(Tone::Info, format!("runs stop at {set}"));
             model.workbench.breakpoints.clone_from(&breakpoints);
             vec![Effect::StopAt(breakpoints)]
         }
@@ -254,8 +206,7 @@ pub(super) fn submit(model: &mut Model) -> Vec<Effect> {
 /// Escape in a dialog: closes it. What starts a run is waited for first, so that the run can be stopped.
 pub(super) fn close(model: &mut Model) -> Vec<Effect> {
     let Some((form, purpose)) = top(model) else { return Vec::new() };
-    let starts = matches!(purpose, Purpose::Fork(_) | Purpose::Rerun(_) | Purpose::Message(_));
-    if starts && form.waiting == Some(purpose.doing()) {
+    if purpose.starts_run() && form.waiting == Some(purpose.doing()) {
         form.given_up = true;
         form.waiting = Some("stopping …");
     } else if !form.given_up {
@@ -264,28 +215,27 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// The dialog that is about a session, wherever it lies.
+/// The dialog that is about a session, on top or below other popups.
 fn about<'m>(model: &'m mut Model, key: &SessionKey) -> Option<(&'m mut Form, &'m mut Purpose)> {
     model.popups.iter_mut().rev().find_map(|popup| match popup {
-        Popup::Form(form, purpose) => match purpose {
-            Purpose::Fork(Fork { key: own, .. })
-            | Purpose::Rerun(Rerun { key: own, .. })
-            | Purpose::Export(Export { key: own, .. })
-                if own == key =>
-            {
-                Some((&mut **form, purpose))
-            }
-            _ => None,
-        },
+        Popup::Form(form, purpose) => {
+            let own = match &*purpose {
+                Purpose::Fork(fork) => &fork.key,
+                Purpose::Rerun(rerun) => &rerun.key,
+                Purpose::Export(export) => &export.key,
+                _ => return None,
+            };
+            (own == key).then_some((&mut **form, purpose))
+        }
         _ => None,
     })
 }
 
-pub(super) fn points(model: &mut Model, key: &SessionKey, result: Result<Points, ErrorRecord>) -> Vec<Effect> {
+pub(super) fn points(model: &mut Model, key: &SessionKey, result: Result<ForkPoints, ErrorRecord>) -> Vec<Effect> {
     let Some((form, purpose)) = about(model, key) else { return Vec::new() };
-    let asks = match (result, purpose) {
+    let requests = match (result, purpose) {
         (Err(error), _) => {
-            form.fail(told(&error));
+            form.fail(error.with_hint());
             Vec::new()
         }
         (Ok(points), Purpose::Fork(fork)) => fork.filled(form, points),
@@ -295,44 +245,43 @@ pub(super) fn points(model: &mut Model, key: &SessionKey, result: Result<Points,
         }
         (Ok(_), _) => Vec::new(),
     };
-    asked(model, asks)
+    request(model, requests)
 }
 
-pub(super) fn text(model: &mut Model, spot: &Spot, result: Result<Standing, ErrorRecord>) -> Vec<Effect> {
-    let Some((form, Purpose::Fork(fork))) = about(model, &spot.key) else { return Vec::new() };
-    let awaited = fork.is_about(spot);
+pub(super) fn text(model: &mut Model, target: &EditTarget, result: Result<CurrentText, ErrorRecord>) -> Vec<Effect> {
+    let Some((form, Purpose::Fork(fork))) = about(model, &target.key) else { return Vec::new() };
+    let awaited = fork.is_about(target);
     match result {
-        Ok(standing) => fork.read(form, spot, standing),
-        Err(error) => form.fail(told(&error)),
+        Ok(current) => fork.read(form, target, current),
+        Err(error) => form.fail(error.with_hint()),
     }
     if awaited { release(model) } else { Vec::new() }
 }
 
-pub(super) fn prepared(
+pub(super) fn export_previewed(
     model: &mut Model,
     key: &SessionKey,
     rules: Vec<String>,
-    result: Result<Removals, ErrorRecord>,
+    result: Result<ExportPreview, ErrorRecord>,
 ) -> Vec<Effect> {
     match about(model, key) {
         Some((form, Purpose::Export(export))) => {
-            effects(export.prepared(form, rules, result.map_err(|error| told(&error))))
+            effects(export.previewed(form, rules, result.map_err(|error| error.with_hint())))
         }
         _ => Vec::new(),
     }
 }
 
-/// A fork, a re-run or an accepted replay began, or not. It takes the place of the workbench's run.
-pub(super) fn began(model: &mut Model, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
-    let starting =
-        |popup: &Popup| matches!(popup, Popup::Form(_, Purpose::Fork(_) | Purpose::Rerun(_) | Purpose::Message(_)));
+/// A fork, a re-run, a message or an accepted replay has started, or not. It takes the place of the workbench's run.
+pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
+    let starting = |popup: &Popup| matches!(popup, Popup::Form(_, purpose) if purpose.starts_run());
     let at = model.popups.iter().rposition(starting);
     match result {
         Err(error) => {
             match at.map(|at| &mut model.popups[at]) {
                 Some(Popup::Form(form, _)) if form.given_up => model.popups.retain(|popup| !starting(popup)),
-                Some(Popup::Form(form, _)) => form.fail(told(&error)),
-                _ => model.say(Tone::Bad, format!("not begun: {}", told(&error))),
+                Some(Popup::Form(form, _)) => form.fail(error.with_hint()),
+                _ => model.say(Tone::Bad, format!("not begun: {}", error.with_hint())),
             }
             Vec::new()
         }
@@ -365,62 +314,56 @@ pub(super) fn began(model: &mut Model, result: Result<Option<String>, ErrorRecor
     }
 }
 
-/// Something was written: the dialog closes and the list is read again. Or it was not.
+/// Something was done: the dialog closes and a message reports it. Or it was not, and the dialog says why.
 fn done(model: &mut Model, is_it: fn(&Purpose) -> bool, result: Result<String, String>) {
     let at = model.popups.iter().rposition(|popup| matches!(popup, Popup::Form(_, purpose) if is_it(purpose)));
-    match (result, at) {
-        (Ok(said), at) => {
-            if let Some(at) = at {
-                model.popups.remove(at);
-            }
-            if !said.is_empty() {
-                model.say(Tone::Good, said);
+    match (result, at.map(|at| &mut model.popups[at])) {
+        (Ok(report), _) => {
+            at.map(|at| model.popups.remove(at));
+            if !report.is_empty() {
+                model.say(Tone::Good, report);
             }
         }
-        (Err(message), Some(at)) => {
-            if let Some(Popup::Form(form, _)) = model.popups.get_mut(at) {
-                form.fail(message);
-            }
-        }
-        (Err(message), None) => model.say(Tone::Bad, message),
+        (Err(message), Some(Popup::Form(form, _))) => form.fail(message),
+        (Err(message), _) => model.say(Tone::Bad, message),
     }
 }
 
-pub(super) fn written(model: &mut Model, result: Result<(), ErrorRecord>) -> Vec<Effect> {
-    let said = result.map(|()| String::new()).map_err(|error| format!("not written: {}", told(&error)));
-    done(model, |purpose| matches!(purpose, Purpose::Marks(_)), said);
+pub(super) fn marked(model: &mut Model, result: Result<(), ErrorRecord>) -> Vec<Effect> {
+    let result = result.map(|()| String::new()).map_err(|error| format!("not written: {}", error.with_hint()));
+    done(model, |purpose| matches!(purpose, Purpose::Marks(_)), result);
     vec![Effect::List]
 }
 
-pub(super) fn made(model: &mut Model, result: Result<String, ErrorRecord>) -> Vec<Effect> {
-    done(model, |purpose| matches!(purpose, Purpose::Case(_)), result.map_err(|error| told(&error)));
-    Vec::new()
-}
-
-pub(super) fn exported(model: &mut Model, result: Result<String, ExportRefusal>) -> Vec<Effect> {
-    let refused = |refusal| match refusal {
-        ExportRefusal::Exists => None,
-        ExportRefusal::Failed(message) => Some(message),
+pub(super) fn case_made(model: &mut Model, result: Result<MadeCase, ErrorRecord>) -> Vec<Effect> {
+    let report = |made: MadeCase| {
+        let new = if made.is_new_file { "the new file " } else { "" };
+        let cassette = made.cassette.map(|path| format!(", cassette {}", path.display())).unwrap_or_default();
+        format!("case `{}` is in {new}{}{cassette}", made.name, made.file.display())
     };
-    match result.map_err(refused) {
-        Err(None) => {
-            let found = model.popups.iter_mut().rev().find_map(|popup| match popup {
-                Popup::Form(form, Purpose::Export(export)) => Some((form, export)),
-                _ => None,
-            });
-            if let Some((form, export)) = found {
-                let path = form.written("file").to_owned();
-                form.fail(format!("{} exists: export again to replace it", path.trim()));
-                export.taken = Some(path);
-            }
-        }
-        Err(Some(message)) => done(model, |purpose| matches!(purpose, Purpose::Export(_)), Err(message)),
-        Ok(said) => done(model, |purpose| matches!(purpose, Purpose::Export(_)), Ok(said)),
-    }
+    let result = result.map(report).map_err(|error| error.with_hint());
+    done(model, |purpose| matches!(purpose, Purpose::Case(_)), result);
     Vec::new()
 }
 
-fn told(error: &ErrorRecord) -> String {
-    let hint = error.hint.as_ref().map(|hint| format!(". {hint}")).unwrap_or_default();
-    format!("{}{hint}", error.message)
+pub(super) fn exported(model: &mut Model, result: Result<ExportReport, ExportError>) -> Vec<Effect> {
+    if let Err(ExportError::Exists(_)) = result {
+        let found = model.popups.iter_mut().rev().find_map(|popup| match popup {
+            Popup::Form(form, Purpose::Export(export)) => Some((form, export)),
+            _ => None,
+        });
+        if let Some((form, export)) = found {
+            let path = form.written("file").to_owned();
+            form.fail(format!("{} exists: export again to replace it", path.trim()));
+            export.taken = Some(path);
+        }
+        return Vec::new();
+    }
+    let report = |report: ExportReport| {
+        let removed = if report.places == 0 { "nothing".to_owned() } else { plural(report.places as u64, "place") };
+        format!("exported {}, {}, {removed} left out", report.path.display(), size(report.bytes))
+    };
+    let result = result.map(report).map_err(|error| error.to_string());
+    done(model, |purpose| matches!(purpose, Purpose::Export(_)), result);
+    Vec::new()
 }

@@ -1,14 +1,14 @@
 //! The inspector: opening a turn, moving in it, trying things on it.
 
 use crate::event::{Address, ErrorRecord, Event};
-use crate::tui::backend::Happening;
 use crate::tui::direction::Edge;
 use crate::tui::draft::Draft;
 use crate::tui::inspector::{Focus, Inspector, Step, Subject, Tab};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, RunView, Screen, Tone};
 use crate::tui::transcript::Transcript;
-use crate::workbench::inspect::{Inspection, Line, Mark, Probe, Said};
+use crate::workbench::RunUpdate;
+use crate::workbench::inspect::{BenchOutput, Inspection, Line, Mark, Probe};
 
 /// Lines of results that the REPL keeps.
 const MOST_LINES: usize = 5_000;
@@ -54,18 +54,15 @@ pub(super) fn inspected(
 ) -> Vec<Effect> {
     let open = model.inspector.as_mut().filter(|open| open.subject == *subject && open.turn == *turn);
     let Some(inspector) = open else { return Vec::new() };
-    inspector.take(result.map(|found| *found).map_err(|error| match error.hint {
-        Some(hint) => format!("{}. {hint}", error.message),
-        None => error.message,
-    }));
+    inspector.take(result.map(|found| *found).map_err(|error| error.with_hint()));
     wanted_value(model)
 }
 
 /// A turn that is open while it is going on is read again when it has ended.
-pub(super) fn read_again(model: &Model, slot: Slot, told: &[Happening]) -> Vec<Effect> {
+pub(super) fn read_again(model: &Model, slot: Slot, updates: &[RunUpdate]) -> Vec<Effect> {
     let Some(open) = model.inspector.as_ref().filter(|_| slot == Slot::Workbench) else { return Vec::new() };
-    let ended = told.iter().any(|told| match told {
-        Happening::Event(envelope) => envelope.address == open.turn && matches!(envelope.event, Event::TurnEnd(_)),
+    let ended = updates.iter().any(|update| match update {
+        RunUpdate::Event(envelope) => envelope.address == open.turn && matches!(envelope.event, Event::TurnEnd(_)),
         _ => false,
     });
     let read = || Effect::Inspect(open.subject.clone(), open.turn.clone());
@@ -97,11 +94,11 @@ fn wanted_value(model: &mut Model) -> Vec<Effect> {
     vec![Effect::Probe(inspector.turn.clone(), at)]
 }
 
-pub(super) fn evaluated(model: &mut Model, turn: &Address, result: Result<Said, String>) -> Vec<Effect> {
+pub(super) fn evaluated(model: &mut Model, turn: &Address, result: Result<BenchOutput, String>) -> Vec<Effect> {
     if let Some(inspector) = model.inspector.as_mut().filter(|open| open.turn == *turn) {
         inspector.repl.running = false;
         match result {
-            Ok(said) => inspector.repl.lines.extend(said.lines),
+            Ok(output) => inspector.repl.lines.extend(output.lines),
             Err(error) => inspector.repl.lines.push(Line::new(Mark::Bad, format!("✗ {error}"))),
         }
         let old = inspector.repl.lines.len().saturating_sub(MOST_LINES);

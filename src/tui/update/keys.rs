@@ -2,14 +2,12 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::{
-    choice, compare, dialog, edit, find, fix, inspect, menu, opening, palette, play, reading, run, save, sessions, take,
-};
+use super::{compare, dialog, edit, find, inspect, palette, play, popups, reading, run, save, sessions, take};
+use crate::replay::Policy;
 use crate::tui::actions::{Action, Context};
-use crate::tui::backend::Policy;
 use crate::tui::direction::Direction;
 use crate::tui::keys::{self, Chord};
-use crate::tui::message::Effect;
+use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{AfterSave, Model, Pane, Popup, SaveWhat, Screen, TOUR, Tone};
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::transcript::{Scroll, Transcript};
@@ -43,7 +41,7 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SUPER);
     match key.code {
         KeyCode::Char(c) if plain && contexts.contains(&Context::Text) => {
-            choice::choose(model, c).unwrap_or_else(|| edit::typed(model, c))
+            run::choose_answer(model, c).unwrap_or_else(|| edit::typed(model, c))
         }
         KeyCode::Char(_) | KeyCode::Backspace | KeyCode::Delete | KeyCode::Enter if plain => {
             let text = format!("{} means nothing here; {}", keys::name(keys::chord(key)), what_helps(model, &contexts));
@@ -119,12 +117,12 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     }
     match action {
         Action::Help => help(model),
-        Action::Menu => menu::open(model, None),
-        Action::MenuGo(leap) => menu::go(model, leap.lines(view::list_rows(model))),
-        Action::MenuPick => menu::pick(model),
+        Action::Menu => popups::open_menu(model, None),
+        Action::MenuGo(leap) => popups::move_in_menu(model, leap.lines(view::list_rows(model))),
+        Action::MenuPick => popups::pick_from_menu(model),
         Action::Palette => palette::open(model),
         Action::Preview => open(model, Popup::Preview { against: None, top: 0 }),
-        Action::Against => opening::against(model),
+        Action::Against => popups::compare_preview(model),
         Action::Workbench => workbench(model),
         Action::Sessions => sessions::enter(model),
         Action::Compare => compare::enter(model),
@@ -144,9 +142,9 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Tour => open(model, Popup::Tour(0)),
         Action::TourNext => turn_tour(model, 1),
         Action::TourBack => turn_tour(model, -1),
-        Action::Fix => fix::fix(model),
-        Action::FixGo(leap) => fix::move_choice(model, leap.lines(view::list_rows(model))),
-        Action::FixApply => fix::choose(model),
+        Action::Fix => popups::fix(model),
+        Action::FixGo(leap) => popups::move_choice(model, leap.lines(view::list_rows(model))),
+        Action::FixApply => popups::choose(model),
         Action::Find => find::open(model),
         Action::FindNext => find::go(model, Direction::Forward),
         Action::FindPrevious => find::go(model, Direction::Back),
@@ -190,7 +188,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::FoldAll => read(model, |transcript, _| transcript.toggle_all()),
         Action::Inspect => inspect::open(model),
         Action::Repl => inspect::repl(model),
-        Action::ChooseModel => fix::choose_model(model),
+        Action::ChooseModel => popups::choose_model(model),
         Action::OpenAgent => take::dialog(model),
         Action::TakeAgent => take::of_session(model),
         Action::Inside(step) => inspect::go(model, step),
@@ -206,24 +204,14 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Failures => sessions::failures(model),
         Action::Replay => sessions::replay(model, Policy::Strict),
         Action::ReplayLenient => sessions::replay(model, Policy::Lenient),
-        Action::AcceptReplay => sessions::accept(model),
         Action::OpenDifference => sessions::open_difference(model),
-        Action::Rerun => dialog::rerun(model),
-        Action::Fork => dialog::fork(model),
-        Action::EditHere => dialog::edit(model),
+        Action::Session(action) => dialog::act(model, action),
         Action::Original => dialog::original(model),
-        Action::Tags => dialog::tags(model),
-        Action::Note => dialog::note(model),
-        Action::Mark => dialog::mark(model),
-        Action::MakeCase => dialog::make_case(model),
-        Action::AddExample => take::ask_example(model),
-        Action::Export => dialog::export(model),
         Action::CompareMarked => match model.sessions.compared() {
             Ok(keys) => compare::open(model, &keys),
             Err(_) => Vec::new(),
         },
         Action::Branches => sessions::branches(model),
-        Action::Play => play::open(model),
         Action::PlayPause => played(model, Scrub::toggle),
         Action::PlayStep(by) => stood(model, |scrub| scrub.seek(scrub.at.saturating_add_signed(by))),
         Action::PlayTurn(by) => stood(model, |scrub| scrub.seek(scrub.turn(by))),
@@ -363,7 +351,7 @@ fn close(model: &mut Model) -> Vec<Effect> {
                 reading::drop_vain(model);
                 Vec::new()
             }
-            Popup::SavePath { what: SaveWhat::Session, .. } => vec![Effect::Place(None)],
+            Popup::SavePath { what: SaveWhat::Session, .. } => vec![Effect::SaveSession(Slot::Workbench, None)],
             Popup::SavePath { .. } | Popup::Overwrite { .. } | Popup::Leaving(_) => {
                 model.workbench.saving = None;
                 Vec::new()

@@ -2,12 +2,11 @@
 
 use super::compare;
 use crate::event::ErrorRecord;
-use crate::tui::compare::backend::{Ask, MatrixLine, MatrixTold};
-use crate::tui::compare::{Field, MatrixView, Page, Step, at_end};
+use crate::tui::compare::{CompareRequest, Field, MatrixView, Page, Step, at_end};
 use crate::tui::message::Effect;
 use crate::tui::model::{Model, Screen, Tone};
 use crate::workbench::format::plural;
-use crate::workbench::matrix::MatrixState;
+use crate::workbench::matrix::{MatrixEntry, MatrixState, MatrixUpdate};
 
 /// Trials at the same time when the dialog says no number.
 const JOBS: usize = 4;
@@ -33,17 +32,12 @@ pub(super) fn form(model: &mut Model) -> Vec<Effect> {
 pub(super) fn list(model: &mut Model) -> Vec<Effect> {
     model.screen = Screen::Compare;
     model.compare.page = Page::Matrices;
-    vec![Effect::Comparing(Ask::Matrices)]
+    vec![Effect::Compare(CompareRequest::Matrices)]
 }
 
-pub(super) fn listed(model: &mut Model, result: Result<Vec<MatrixLine>, ErrorRecord>) -> Vec<Effect> {
-    match result {
-        Ok(all) => {
-            model.compare.chosen = model.compare.chosen.min(all.len().saturating_sub(1));
-            model.compare.matrices = Some(all);
-        }
-        Err(error) => model.say(Tone::Bad, format!("the matrices cannot be read: {}", error.message)),
-    }
+pub(super) fn listed(model: &mut Model, all: Vec<MatrixEntry>) -> Vec<Effect> {
+    model.compare.chosen = model.compare.chosen.min(all.len().saturating_sub(1));
+    model.compare.matrices = Some(all);
     Vec::new()
 }
 
@@ -58,7 +52,7 @@ pub(super) fn opened(model: &mut Model, id: String, result: Result<MatrixState, 
     Vec::new()
 }
 
-pub(super) fn begun(model: &mut Model, result: Result<(String, MatrixState), ErrorRecord>) -> Vec<Effect> {
+pub(super) fn started(model: &mut Model, result: Result<(String, MatrixState), ErrorRecord>) -> Vec<Effect> {
     model.compare.form.beginning = false;
     match result {
         Ok((id, state)) => {
@@ -74,11 +68,11 @@ pub(super) fn begun(model: &mut Model, result: Result<(String, MatrixState), Err
     Vec::new()
 }
 
-/// Takes what the matrix told.
-pub(super) fn told(model: &mut Model, told: &[MatrixTold]) -> Vec<Effect> {
+/// Takes the updates of the matrix.
+pub(super) fn updates(model: &mut Model, updates: &[MatrixUpdate]) -> Vec<Effect> {
     let Some(matrix) = &mut model.compare.matrix else { return Vec::new() };
-    matrix.take(told);
-    if !told.iter().any(|told| matches!(told, MatrixTold::Ended(_))) {
+    matrix.take(updates);
+    if !updates.iter().any(|update| matches!(update, MatrixUpdate::Ended(_))) {
         return Vec::new();
     }
     let state = &matrix.state;
@@ -113,11 +107,11 @@ fn in_form(model: &mut Model, step: Step) -> Vec<Effect> {
         Step::Left => form.mode = (form.mode + modes - 1) % modes,
         Step::Right => form.mode = (form.mode + 1) % modes,
         Step::Toggle => form.modes[form.mode] = !form.modes[form.mode],
-        Step::Begin => match form.wish() {
-            Ok(wish) => {
+        Step::Begin => match form.spec() {
+            Ok((spec, jobs)) => {
                 form.error = None;
                 form.beginning = true;
-                return vec![Effect::Comparing(Ask::Matrix(model.workbench.texts(), wish))];
+                return vec![Effect::Compare(CompareRequest::Matrix(model.workbench.texts(), spec, jobs))];
             }
             Err((field, error)) => {
                 form.field = field;
@@ -151,19 +145,19 @@ fn in_list(model: &mut Model, step: Step) -> Vec<Effect> {
         compare.chosen = compare.chosen.saturating_add_signed(by).min(all.len().saturating_sub(1));
     }
     let Some(line) = all.get(compare.chosen).filter(|_| step == Step::Open) else { return Vec::new() };
-    let (id, damage) = (line.id.clone(), line.damage.clone());
+    let (id, damage) = (line.id.clone(), line.state.as_ref().err().map(ToString::to_string));
     let running = compare.matrix.as_ref().filter(|matrix| matrix.running).map(|matrix| matrix.id.clone());
     match (running, damage) {
         (Some(running), _) if running == id => compare.page = Page::Matrix,
         (Some(_), _) => model.say(Tone::Info, "a matrix is running: stop it before you open another"),
         (None, Some(damage)) => model.say(Tone::Bad, damage),
-        (None, None) => return vec![Effect::Comparing(Ask::OpenMatrix(id))],
+        (None, None) => return vec![Effect::Compare(CompareRequest::OpenMatrix(id))],
     }
     Vec::new()
 }
 
 fn in_matrix(model: &mut Model, step: Step) -> Vec<Effect> {
-    let jobs = model.compare.form.wish().map_or(JOBS, |wish| wish.jobs);
+    let jobs = model.compare.form.spec().map_or(JOBS, |(_, jobs)| jobs);
     let by = lines(model, step);
     let Some(matrix) = &mut model.compare.matrix else { return Vec::new() };
     if let Some(by) = by {
@@ -173,7 +167,8 @@ fn in_matrix(model: &mut Model, step: Step) -> Vec<Effect> {
         Step::Left => matrix.go_trial(-1),
         Step::Right => matrix.go_trial(1),
         Step::Open => {
-            return matrix.session().map(|name| Effect::Comparing(Ask::Find(name, None))).into_iter().collect();
+            let session = matrix.session();
+            return session.map(|name| Effect::Compare(CompareRequest::Find(name, None))).into_iter().collect();
         }
         Step::Beside => {
             let names = matrix.beside();
@@ -181,9 +176,9 @@ fn in_matrix(model: &mut Model, step: Step) -> Vec<Effect> {
         }
         Step::StopMatrix => {
             matrix.stopping = true;
-            return vec![Effect::Comparing(Ask::Stop)];
+            return vec![Effect::StopMatrix];
         }
-        Step::GoOnMatrix => return vec![Effect::Comparing(Ask::GoOn(matrix.id.clone(), jobs))],
+        Step::GoOnMatrix => return vec![Effect::Compare(CompareRequest::ResumeMatrix(matrix.id.clone(), jobs))],
         _ => {}
     }
     Vec::new()

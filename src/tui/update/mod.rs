@@ -1,33 +1,29 @@
 //! `update`: one message changes the model and gives effects. Pure: no file, no clock, no task.
 
-mod choice;
 mod compare;
 mod dialog;
 mod edit;
 mod find;
-mod fix;
 mod inspect;
 mod keys;
 mod matrix;
-mod menu;
 mod mouse;
-mod opening;
 mod palette;
 mod play;
+mod popups;
 mod reading;
 mod run;
 mod save;
-mod search;
 mod sessions;
 mod take;
 
 pub(super) use palette::{Entry, entries};
 pub(super) use reading::AUTOSCROLL_MS;
 
-use super::archive::Told;
-use super::backend::Preview;
+use super::archive::ArchiveResponse;
 use super::message::{Effect, Msg, Slot};
 use super::model::{CHORD_MS, KEEP_AFTER_MS, Model, Pane, Popup, Tone};
+use crate::workbench::DraftSummary;
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
@@ -56,21 +52,21 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Started(result) => run::started(model, result),
-        Msg::WentOn(result) => sessions::went_on(model, result),
+        Msg::SessionResumed(result) => sessions::resumed(model, result),
         Msg::ReplayStarted(result) => sessions::replay_started(model, result),
-        Msg::Happened(slot @ (Slot::Left | Slot::Right), happenings) => compare::happened(model, slot, happenings),
-        Msg::Comparing(told) => compare::told(model, told),
-        Msg::Happened(slot, happenings) => {
-            let again = inspect::read_again(model, slot, &happenings);
-            let mut effects = run::happened(model, slot, happenings);
+        Msg::RunUpdates(slot @ (Slot::Left | Slot::Right), updates) => compare::updates(model, slot, updates),
+        Msg::Compare(response) => compare::respond(model, response),
+        Msg::RunUpdates(slot, updates) => {
+            let again = inspect::read_again(model, slot, &updates);
+            let mut effects = run::updates(model, slot, updates);
             effects.extend(again);
             effects
         }
         Msg::Inspected(subject, turn, result) => inspect::inspected(model, &subject, &turn, result),
         Msg::Probed(turn, at, result) => inspect::probed(model, &turn, at, result),
         Msg::Evaluated(turn, result) => inspect::evaluated(model, &turn, result),
-        Msg::Listed(result) => sessions::listed(model, result),
-        Msg::Held(mode, result) => opening::held(model, mode, result),
+        Msg::Listed(all, marks) => sessions::listed(model, all, marks),
+        Msg::PreviewCompared(mode, result) => popups::preview_compared(model, mode, result),
         Msg::Opened(result) => sessions::opened(model, result),
         Msg::TurnRead(session, turn, body) => sessions::turn_read(model, &session, &turn, body),
         Msg::FoundUnread(session, needle, turns) => reading::found_unread(model, &session, &needle, &turns),
@@ -90,7 +86,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::Recoveries(found) => save::recoveries(model, found),
         Msg::Edited(place, result) => edit::edited(model, place, result),
-        Msg::Told(told) => answered(model, told),
+        Msg::Archive(response) => respond(model, response),
     };
     if let Pane::Editor(place) = model.workbench.focus {
         model.workbench.last_editor = place;
@@ -100,7 +96,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     }
     find::refresh(model);
     if model.sessions.filter.version() != query {
-        effects.extend(search::changed(model));
+        effects.extend(sessions::query_changed(model));
     }
     if model.workbench.version() != version {
         model.workbench.keep_at_ms = Some(model.now_ms + KEEP_AFTER_MS);
@@ -109,26 +105,27 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     effects
 }
 
-/// Takes an answer about saved sessions.
-fn answered(model: &mut Model, told: Told) -> Vec<Effect> {
-    match told {
-        Told::Failures(result) => sessions::show_failures(model, result),
-        Told::Found(query, result) => search::found(model, &query, result),
-        Told::Example(result) => take::example(model, result),
-        Told::Written(result) => dialog::written(model, result),
-        Told::Points(key, result) => dialog::points(model, &key, result),
-        Told::Text(spot, result) => dialog::text(model, &spot, result),
-        Told::Began(result) => dialog::began(model, result),
-        Told::Made(result) => dialog::made(model, result),
-        Told::Prepared(key, rules, result) => dialog::prepared(model, &key, rules, result),
-        Told::Exported(result) => dialog::exported(model, result),
-        Told::Events(key, result) => play::events(model, &key, result),
-        Told::Taken(source, result) => take::taken(model, source, result),
+/// Takes the response to a request about saved sessions.
+fn respond(model: &mut Model, response: ArchiveResponse) -> Vec<Effect> {
+    use ArchiveResponse as Response;
+    match response {
+        Response::Failures(result) => sessions::show_failures(model, result),
+        Response::Found(query, result) => sessions::found(model, &query, result),
+        Response::Example(result) => take::example(model, result),
+        Response::Marked(result) => dialog::marked(model, result),
+        Response::ForkPoints(key, result) => dialog::points(model, &key, result),
+        Response::CurrentText(target, result) => dialog::text(model, &target, result),
+        Response::Started(result) => dialog::started(model, result),
+        Response::CaseMade(result) => dialog::case_made(model, result),
+        Response::ExportPreview(key, rules, result) => dialog::export_previewed(model, &key, rules, result),
+        Response::Exported(result) => dialog::exported(model, result),
+        Response::Events(key, result) => play::events(model, &key, result),
+        Response::AgentOpened(source, result) => take::opened(model, source, result),
     }
 }
 
 /// Takes name, mode and model of the texts before where they cannot be read any more.
-fn keep_known(preview: &mut Preview, before: Preview) {
+fn keep_known(preview: &mut DraftSummary, before: DraftSummary) {
     let fields =
         [(&mut preview.name, before.name), (&mut preview.mode, before.mode), (&mut preview.model, before.model)];
     for (known, before) in fields.into_iter().filter(|(known, _)| known.is_empty()) {

@@ -3,8 +3,8 @@
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
+use crate::session::Summary;
 use crate::tui::actions::Action;
-use crate::tui::backend::SessionSummary;
 use crate::tui::draft::Reach;
 use crate::tui::form::Input;
 use crate::tui::message::Effect;
@@ -119,7 +119,7 @@ fn context_menu(model: &mut Model, at: Position) -> Vec<Effect> {
             Screen::Compare => compare::click(model, at),
         }
     }
-    super::menu::open(model, Some(at))
+    super::popups::open_menu(model, Some(at))
 }
 
 /// The button was let go over a text that was swept: it is copied.
@@ -174,8 +174,8 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
             Popup::Form(form, _) => form.top = form.top.saturating_add_signed(lines),
             Popup::Differs(differs) => differs.top = differs.top.saturating_add_signed(lines),
             Popup::Palette { selected, .. } => *selected = selected.saturating_add_signed(lines.signum()),
-            Popup::Menu(_) => _ = super::menu::go(model, lines.signum()),
-            Popup::Fixes { .. } => _ = super::fix::move_choice(model, lines.signum()),
+            Popup::Menu(_) => _ = super::popups::move_in_menu(model, lines.signum()),
+            Popup::Fixes { .. } => _ = super::popups::move_choice(model, lines.signum()),
             _ => {}
         }
         return;
@@ -276,7 +276,7 @@ fn click(model: &mut Model, at: Position, reach: Reach) -> bool {
 fn click_session(model: &mut Model, at: Position) {
     if model.sessions.area.contains(at) {
         let row = usize::from(at.y - model.sessions.area.y) + model.sessions.top;
-        let hit = model.sessions.shown().nth(row).map(SessionSummary::key);
+        let hit = model.sessions.shown().nth(row).map(Summary::key);
         super::sessions::pick(model, hit);
     }
 }

@@ -105,7 +105,7 @@ fn distance(model: &Model, row: &ActionRow) -> usize {
 
 fn way(model: &Model, row: &ActionRow) -> Way {
     use Context as C;
-    let about_shown = matches!(row.action, Action::Fork | Action::Rerun | Action::MakeCase | Action::Export);
+    let about_shown = matches!(row.action, Action::Session(action) if action.is_about_session());
     let pipeline = model.workbench.pipeline.is_some();
     match row.context {
         C::Global | C::Always => Way::Here,
@@ -201,9 +201,7 @@ fn on_screen(model: &mut Model, row: &ActionRow, screen: Action) -> Vec<Effect> 
 fn is_about_one(action: Action) -> bool {
     use Action as A;
     let of_list = matches!(action, A::OpenSession | A::Replay | A::ReplayLenient | A::GoOn | A::TakeAgent);
-    let written = matches!(action, A::Mark | A::Tags | A::Note);
-    let dialog = matches!(action, A::Fork | A::Rerun | A::MakeCase | A::Export);
-    of_list || written || dialog
+    of_list || matches!(action, A::Session(action) if action.is_about_session() || action.is_mark())
 }
 
 /// Says where an action means something, and what leads there.
@@ -222,11 +220,11 @@ fn say_where(model: &mut Model, row: &ActionRow) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::backend::Opening;
+    use crate::workbench::OpenAgent;
 
     #[test]
     fn every_action_is_found_by_its_name_from_every_screen() {
-        let mut model = Model::new(Opening::default(), (80, 24), 0);
+        let mut model = Model::new(OpenAgent::default(), (80, 24), 0);
         for screen in [Screen::Workbench, Screen::Sessions, Screen::Compare] {
             model.screen = screen;
             for row in ACTIONS.iter().filter(|row| row.action != Action::Palette) {

@@ -3,18 +3,11 @@
 use std::sync::Arc;
 
 use crate::event::{Envelope, ErrorRecord};
-use crate::tui::archive::Ask;
-use crate::tui::backend::SessionKey;
 use crate::tui::message::Effect;
 use crate::tui::model::{Model, RunView, Tone};
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::transcript::Transcript;
-
-pub(super) fn open(model: &mut Model) -> Vec<Effect> {
-    let Some(key) = model.sessions.viewer.as_ref().and_then(|viewer| viewer.key.clone()) else { return Vec::new() };
-    model.say(Tone::Info, "reading the events …");
-    vec![Effect::Ask(Ask::Events(key))]
-}
+use crate::workbench::SessionKey;
 
 pub(super) fn events(model: &mut Model, key: &SessionKey, result: Result<Arc<[Envelope]>, ErrorRecord>) -> Vec<Effect> {
     let opened = model.sessions.viewer.as_ref().is_some_and(|viewer| viewer.key.as_ref() == Some(key));

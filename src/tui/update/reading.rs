@@ -75,7 +75,7 @@ pub(super) fn searched(model: &mut Model) -> Vec<Effect> {
 /// The unread turns of a session that hold what is looked for.
 pub(super) fn found_unread(
     model: &mut Model,
-    session: &crate::tui::backend::SessionKey,
+    session: &crate::workbench::SessionKey,
     needle: &str,
     turns: &[crate::event::Address],
 ) -> Vec<Effect> {

@@ -4,11 +4,11 @@ use ptc_core::reasons::Reason;
 
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::event::{ErrorRecord, Event};
-use crate::port::Gate;
-use crate::tui::backend::{Ended, Happening, Question};
+use crate::port::{Gate, Question};
 use crate::tui::draft::Draft;
 use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{Differs, Editor, Model, Pane, Phase, Popup, SaveWhat, Screen, Tone, place_name};
+use crate::tui::model::{Differs, Editor, Model, Pane, Phase, Popup, STANDS_MS, SaveWhat, Screen, Tone, place_name};
+use crate::workbench::{RunEnding, RunUpdate};
 
 use super::save;
 
@@ -126,19 +126,19 @@ pub(super) fn intercept(model: &mut Model, gate: Gate) -> Vec<Effect> {
     vec![Effect::Intercept(gate, closed)]
 }
 
-/// Takes what a run told.
-pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>) -> Vec<Effect> {
+/// Takes the updates of a run.
+pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) -> Vec<Effect> {
     let (mut effects, mut learns) = (Vec::new(), false);
-    for happening in happenings {
+    for update in updates {
         let view = match slot {
             Slot::Workbench => model.workbench.run.as_mut(),
             Slot::Viewer => model.sessions.viewer.as_mut(),
-            // Those of the compare screen are told there.
+            // Those of the compare screen go there.
             Slot::Left | Slot::Right => None,
         };
         let Some(view) = view else { return effects };
-        match happening {
-            Happening::Event(envelope) => {
+        match update {
+            RunUpdate::Event(envelope) => {
                 // What servers offer is known by now: the draft's tools are as the run has them.
                 if slot == Slot::Workbench
                     && matches!(envelope.event, Event::RunStart(_))
@@ -159,7 +159,7 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
                     drop_question(model);
                 }
             }
-            Happening::Question(question) => {
+            RunUpdate::Question(question) => {
                 view.begun_reply = None;
                 view.transcript.set_asked(&turn_of(&question), true);
                 view.question = Some(question.clone());
@@ -175,14 +175,14 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
                     ask(model, question);
                 }
             }
-            Happening::Unwritten { told, suggested } => save::ask_folder(model, told, &suggested),
-            Happening::Ended(ended) => {
+            RunUpdate::Unwritten { reason, suggested } => save::ask_folder(model, reason, &suggested),
+            RunUpdate::Ended(ended) => {
                 view.phase = Phase::Done;
                 view.ended = Some(ended.clone());
                 view.transcript.close();
                 drop_question(model);
                 model.popups.retain(|popup| !matches!(popup, Popup::SavePath { what: SaveWhat::Session, .. }));
-                tell_end(model, slot, &ended);
+                report_end(model, slot, &ended);
                 effects.push(Effect::List);
             }
         }
@@ -205,15 +205,15 @@ fn turn_of(question: &Question) -> crate::event::Address {
     question.address.turn_part()
 }
 
-fn tell_end(model: &mut Model, slot: Slot, ended: &Ended) {
+fn report_end(model: &mut Model, slot: Slot, ended: &RunEnding) {
     match ended {
-        Ended::Run => {}
-        Ended::Elsewhere(told) => model.say(Tone::Bad, told.clone()),
-        Ended::Identical(None) => model.say(Tone::Good, "replayed: identical"),
-        Ended::Identical(Some(at)) => {
+        RunEnding::Run => {}
+        RunEnding::Elsewhere(place) => model.say(Tone::Bad, place.clone()),
+        RunEnding::Identical(None) => model.say(Tone::Good, "replayed: identical"),
+        RunEnding::Identical(Some(at)) => {
             model.say(Tone::Good, format!("replayed: identical up to {at}, where the recording ends"));
         }
-        Ended::Diverged { at, parts } => {
+        RunEnding::Diverged { at, parts } => {
             let title = match parts.len() {
                 1 => "The replay differs from the recording".to_owned(),
                 count => format!("The replay differs from the recording at {count} places"),
@@ -221,7 +221,7 @@ fn tell_end(model: &mut Model, slot: Slot, ended: &Ended) {
             let differs = Differs { title, parts: parts.clone(), at: at.clone(), top: 0 };
             model.popups.push(Popup::Differs(Box::new(differs)));
         }
-        Ended::Broken(error) => broken(model, slot, error),
+        RunEnding::Broken(error) => broken(model, slot, error),
     }
 }
 
@@ -282,4 +282,25 @@ pub(super) fn answer_with(model: &mut Model, text: String) -> Vec<Effect> {
     drop_question(model);
     model.popups.retain(|popup| !matches!(popup, Popup::Answer { .. }));
     vec![effect]
+}
+
+/// Answers the open question by the first letter of an option; `None` when no such question is open. A key that was on its way when the
+/// question appeared is no answer.
+pub(super) fn choose_answer(model: &mut Model, c: char) -> Option<Vec<Effect>> {
+    let Some(Popup::Answer { question, .. }) = model.popups.last() else { return None };
+    if question.options.is_empty() {
+        return None;
+    }
+    let since = model.workbench.run.as_ref().map_or(0, |run| run.asked_ms);
+    if model.now_ms.saturating_sub(since) < STANDS_MS {
+        return Some(Vec::new());
+    }
+    let chosen = question.options.iter().find(|option| option.starts_with(c.to_ascii_lowercase())).cloned();
+    let Some(option) = chosen else {
+        let keys: Vec<&str> = question.options.iter().filter_map(|option| option.get(..1)).collect();
+        let text = format!("press one of {}, or Esc to put the question aside", keys.join(", "));
+        model.say(Tone::Info, text);
+        return Some(Vec::new());
+    };
+    Some(answer_with(model, option))
 }

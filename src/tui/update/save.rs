@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use crate::agent::{DraftTexts, Place};
-use crate::tui::archive;
-use crate::tui::backend::{AgentFile, Overwrite, Recovery, SaveError};
-use crate::tui::compare::backend::Ask;
+use crate::tui::archive::ArchiveRequest;
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{AfterSave, KEPT, Leaving, Model, Popup, SaveWhat, Tone};
-use crate::workbench::SECRET;
+use crate::tui::recovery::Recovery;
+use crate::workbench::{AgentFile, Overwrite, SECRET, SaveError};
 
 /// Saves to the agent's file, or asks where.
 pub(super) fn save(model: &mut Model, after: AfterSave) -> Vec<Effect> {
@@ -55,11 +54,11 @@ fn open_path(model: &mut Model, input: Draft, error: Option<String>) {
     model.popups.push(Popup::SavePath { what: SaveWhat::Agent, input, error });
 }
 
-/// Asks for the folder of a session that is only in memory; `told` says why.
-pub(super) fn ask_folder(model: &mut Model, told: String, suggested: &Path) {
+/// Asks for the folder of a session that is only in memory.
+pub(super) fn ask_folder(model: &mut Model, reason: String, suggested: &Path) {
     let mut input = Draft::new(suggested.display().to_string());
     input.select_all();
-    model.popups.push(Popup::SavePath { what: SaveWhat::Session, input, error: Some(told) });
+    model.popups.push(Popup::SavePath { what: SaveWhat::Session, input, error: Some(reason) });
 }
 
 pub(super) fn confirm_path(model: &mut Model) -> Vec<Effect> {
@@ -71,7 +70,7 @@ pub(super) fn confirm_path(model: &mut Model) -> Vec<Effect> {
     }
     model.popups.pop();
     if what == SaveWhat::Session {
-        return vec![Effect::Place(Some(path.into()))];
+        return vec![Effect::SaveSession(Slot::Workbench, Some(path.into()))];
     }
     write(model, path, Overwrite::Unchanged)
 }
@@ -108,7 +107,7 @@ pub(super) fn saved(
             let forget = (!model.workbench.unsaved()).then_some(Effect::Forget);
             // It is read again: it may be what was saved just now.
             let open = match after {
-                Some(AfterSave::Open(source)) => Some(Effect::Ask(archive::Ask::Take(source))),
+                Some(AfterSave::Open(source)) => Some(Effect::Archive(ArchiveRequest::OpenAgent(source))),
                 _ => None,
             };
             forget.into_iter().chain(open).collect()
@@ -118,10 +117,9 @@ pub(super) fn saved(
             Vec::new()
         }
         Err(SaveError::Failed(error)) => {
-            let hint = error.hint.map(|hint| format!(". {hint}")).unwrap_or_default();
             let mut input = Draft::new(path);
             input.go(Motion::End, Reach::Move, usize::MAX >> 1);
-            open_path(model, input, Some(format!("Not saved: {}{hint}", error.message)));
+            open_path(model, input, Some(format!("Not saved: {}", error.with_hint())));
             Vec::new()
         }
     }
@@ -151,23 +149,23 @@ pub(super) fn save_first(model: &mut Model) -> Vec<Effect> {
 /// The unsaved edits are given up.
 pub(super) fn discard(model: &mut Model) -> Vec<Effect> {
     match model.popups.pop() {
-        Some(Popup::Leaving(Leaving::For(_, taken))) => {
-            super::take::show(model, *taken);
+        Some(Popup::Leaving(Leaving::For(_, agent))) => {
+            super::take::show(model, *agent);
             Vec::new()
         }
         _ => leave(model),
     }
 }
 
-/// Ends the program; runs are stopped or put down first, so that their sessions say so.
+/// Ends the program; runs are stopped or suspended first, so that their sessions say so.
 pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
     model.quitting = true;
     model.workbench.keep_at_ms = None;
     // A run that asks waits in its session; any other one is stopped.
     let asks = model.workbench.run.as_ref().is_some_and(|run| run.question.is_some());
-    let run = if asks { Effect::PutDown } else { Effect::Cancel(Slot::Workbench) };
+    let run = if asks { Effect::SuspendRun(Slot::Workbench) } else { Effect::Cancel(Slot::Workbench) };
     let sides = [Slot::Viewer, Slot::Left, Slot::Right].map(Effect::Cancel);
-    [run, Effect::Comparing(Ask::Stop), Effect::Forget].into_iter().chain(sides).collect()
+    [run, Effect::StopMatrix, Effect::Forget].into_iter().chain(sides).collect()
 }
 
 /// Offers the newest texts of an earlier start.

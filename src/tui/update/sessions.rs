@@ -1,10 +1,13 @@
-//! The sessions screen: list, filter, opened sessions, replays.
+//! The sessions screen: list, search, opened sessions, replays. One query at a time is under way, and the latest one counts.
 
 use crate::event::{Address, ErrorRecord};
-use crate::tui::archive::{Ask, Failing};
-use crate::tui::backend::{OpenSession, Policy, SessionKey, SessionSummary};
-use crate::tui::message::{Effect, Slot, TurnBody};
-use crate::tui::model::{Model, Pane, Phase, Picks, Popup, RunView, Screen, Tone};
+use crate::replay::Policy;
+use crate::session::index::FoundSession;
+use crate::session::{Marks, Summary};
+use crate::tui::archive::ArchiveRequest;
+use crate::tui::message::{Effect, Slot};
+use crate::tui::model::{Model, Pane, Phase, Picks, Popup, RunView, Screen, Search, Tone};
+use crate::workbench::{FailureGroup, OpenSession, SearchError, SessionKey, TurnBody};
 
 /// Goes to the sessions; from an opened one back to the list.
 pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
@@ -19,29 +22,64 @@ pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
     vec![Effect::List]
 }
 
-pub(super) fn listed(model: &mut Model, result: Result<Vec<SessionSummary>, ErrorRecord>) -> Vec<Effect> {
+pub(super) fn listed(model: &mut Model, all: Vec<Summary>, marks: Marks) -> Vec<Effect> {
+    model.sessions.all = Some(all);
+    model.sessions.marks = marks;
+    model.sessions.arrange();
+    reselect(model);
+    let query = wanted(model);
+    let mut effects =
+        if query.is_empty() || model.sessions.search.running.is_some() { Vec::new() } else { search(model, query) };
+    match model.sessions.awaited.take() {
+        Some(_) if model.awaits_listing() => {
+            model.say(Tone::Bad, "the session of this run is not among the saved ones");
+        }
+        Some(action) => effects.extend(super::keys::act(model, action)),
+        None => {}
+    }
+    effects
+}
+
+/// The query in the field.
+fn wanted(model: &Model) -> String {
+    model.sessions.filter.text().trim().to_owned()
+}
+
+/// The query was changed.
+pub(super) fn query_changed(model: &mut Model) -> Vec<Effect> {
+    let query = wanted(model);
+    if query.is_empty() {
+        let running = model.sessions.search.running.take();
+        model.sessions.search = Search { running, ..Search::default() };
+        model.sessions.arrange();
+        reselect(model);
+        return Vec::new();
+    }
+    // The response to a query under way searches for the query in the field by then.
+    if model.sessions.search.running.is_some() { Vec::new() } else { search(model, query) }
+}
+
+fn search(model: &mut Model, query: String) -> Vec<Effect> {
+    model.sessions.search.running = Some(query.clone());
+    vec![Effect::Archive(ArchiveRequest::Search(query))]
+}
+
+/// A query has its result.
+pub(super) fn found(model: &mut Model, query: &str, result: Result<Vec<FoundSession>, SearchError>) -> Vec<Effect> {
+    model.sessions.search.running = None;
+    let now = wanted(model);
+    if now != query {
+        return if now.is_empty() { Vec::new() } else { search(model, now) };
+    }
     match result {
-        Ok(all) => {
-            model.sessions.all = Some(all);
-            model.sessions.error = None;
+        Ok(found) => {
+            let found = found.into_iter().map(|found| (found.summary.key(), found)).collect();
+            model.sessions.search.found = Some(found);
+            model.sessions.search.problem = None;
             model.sessions.arrange();
             reselect(model);
-            let mut effects = super::search::again(model);
-            match model.sessions.awaited.take() {
-                Some(_) if model.awaits_listing() => {
-                    model.say(Tone::Bad, "the session of this run is not among the saved ones");
-                }
-                Some(action) => effects.extend(super::keys::act(model, action)),
-                None => {}
-            }
-            return effects;
         }
-        Err(error) => {
-            if model.sessions.awaited.take().is_some() {
-                model.say(Tone::Bad, format!("the saved sessions cannot be read: {}", error.message));
-            }
-            model.sessions.error = Some(error.message);
-        }
+        Err(problem) => model.sessions.search.problem = Some(problem),
     }
     Vec::new()
 }
@@ -51,13 +89,13 @@ pub(super) fn reselect(model: &mut Model) {
     let run = model.workbench.run.as_ref().and_then(|run| run.session.clone());
     if run.is_some() && run != model.sessions.noticed && !(model.screen == Screen::Sessions && model.sessions.moved) {
         let made = model.sessions.shown().find(|session| Some(&session.id) == run.as_ref());
-        if let Some(made) = made.map(SessionSummary::key) {
+        if let Some(made) = made.map(Summary::key) {
             model.sessions.selected = Some(made);
             model.sessions.noticed = run;
         }
     }
     if model.sessions.current().is_none() {
-        let first = model.sessions.shown().next().map(SessionSummary::key);
+        let first = model.sessions.shown().next().map(Summary::key);
         model.sessions.selected = first;
         model.sessions.top = 0;
     }
@@ -71,7 +109,7 @@ pub(super) fn page(model: &Model) -> isize {
 pub(super) fn select(model: &mut Model, by: isize) -> Vec<Effect> {
     let now = model.sessions.shown().position(|session| Some(session.key()) == model.sessions.selected).unwrap_or(0);
     let last = model.sessions.shown().count().saturating_sub(1);
-    let next = model.sessions.shown().nth(now.saturating_add_signed(by).min(last)).map(SessionSummary::key);
+    let next = model.sessions.shown().nth(now.saturating_add_signed(by).min(last)).map(Summary::key);
     pick(model, next);
     Vec::new()
 }
@@ -104,11 +142,11 @@ pub(super) fn open(model: &mut Model) -> Vec<Effect> {
 /// Asks what fails in the sessions that are listed.
 pub(super) fn failures(model: &mut Model) -> Vec<Effect> {
     model.sessions.filtering = false;
-    vec![Effect::Ask(Ask::Failures(model.sessions.filter.text().trim().to_owned()))]
+    vec![Effect::Archive(ArchiveRequest::Failures(wanted(model)))]
 }
 
 /// Shows what fails.
-pub(super) fn show_failures(model: &mut Model, result: Result<Vec<Failing>, ErrorRecord>) -> Vec<Effect> {
+pub(super) fn show_failures(model: &mut Model, result: Result<Vec<FailureGroup>, ErrorRecord>) -> Vec<Effect> {
     match result {
         Ok(failures) if failures.is_empty() => model.say(Tone::Info, "nothing has failed in these sessions"),
         Ok(failures) => {
@@ -136,13 +174,6 @@ pub(super) fn open_difference(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// Makes a session of what the replay gives today, in the place of the workbench's run.
-pub(super) fn accept(model: &mut Model) -> Vec<Effect> {
-    let Some(key) = model.sessions.subject().map(SessionSummary::key) else { return Vec::new() };
-    model.popups.pop();
-    vec![Effect::Ask(Ask::Accept(key))]
-}
-
 pub(super) fn opened(model: &mut Model, result: Result<OpenSession, ErrorRecord>) -> Vec<Effect> {
     match result {
         Ok(session) => {
@@ -159,8 +190,7 @@ pub(super) fn opened(model: &mut Model, result: Result<OpenSession, ErrorRecord>
             reselect(model);
         }
         Err(error) => {
-            let hint = error.hint.map(|hint| format!(". {hint}")).unwrap_or_default();
-            model.say(Tone::Bad, format!("not opened: {}{hint}", error.message));
+            model.say(Tone::Bad, format!("not opened: {}", error.with_hint()));
         }
     }
     Vec::new()
@@ -202,7 +232,7 @@ pub(super) fn go_on(model: &mut Model) -> Vec<Effect> {
     if model.has_ended() {
         return super::dialog::message(model);
     }
-    let Some(key) = model.sessions.subject().map(SessionSummary::key) else { return Vec::new() };
+    let Some(key) = model.sessions.subject().map(Summary::key) else { return Vec::new() };
     model.sessions.filtering = false;
     model.screen = Screen::Workbench;
     model.workbench.focus = Pane::Run;
@@ -210,18 +240,18 @@ pub(super) fn go_on(model: &mut Model) -> Vec<Effect> {
     vec![Effect::Resume(key)]
 }
 
-pub(super) fn went_on(model: &mut Model, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
+pub(super) fn resumed(model: &mut Model, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
     match result {
         Ok(session) => super::run::started(model, Ok(session)),
         Err(error) => {
             model.workbench.not_begun();
-            model.say(Tone::Bad, format!("it does not go on: {}", error.message));
+            model.say(Tone::Bad, format!("could not resume: {}", error.message));
             Vec::new()
         }
     }
 }
 
-pub(super) fn replay_started(model: &mut Model, result: Result<(), ErrorRecord>) -> Vec<Effect> {
+pub(super) fn replay_started(model: &mut Model, result: Result<(), String>) -> Vec<Effect> {
     match result {
         Ok(()) => {
             if let Some(viewer) = model.sessions.viewer.as_mut().filter(|viewer| viewer.phase == Phase::Starting) {
@@ -230,7 +260,7 @@ pub(super) fn replay_started(model: &mut Model, result: Result<(), ErrorRecord>)
         }
         Err(error) => {
             model.sessions.viewer = None;
-            model.say(Tone::Bad, format!("not replayed: {}", error.message));
+            model.say(Tone::Bad, format!("not replayed: {error}"));
         }
     }
     Vec::new()

@@ -3,41 +3,45 @@
 
 use crate::agent::Place;
 use crate::event::ErrorRecord;
+use crate::session::Summary;
 use crate::tui::actions::Action;
-use crate::tui::archive::{Ask, Source, Taken};
-use crate::tui::backend::SessionSummary;
+use crate::tui::archive::{AgentSource, ArchiveRequest};
 use crate::tui::draft::Reach;
 use crate::tui::message::Effect;
 use crate::tui::model::{Leaving, Model, PLACES, Pane, Popup, Screen, Tone, texts_of};
-use crate::tui::sessions::{Purpose, agent};
-use crate::tui::transcript::Transcript;
+use crate::tui::sessions::{Purpose, workbench};
+use crate::workbench::OpenAgent;
 
 /// Asks which one.
 pub(super) fn dialog(model: &mut Model) -> Vec<Effect> {
-    model.popups.push(Popup::Form(Box::new(agent::dialog()), Purpose::Agent));
+    model.popups.push(Popup::Form(Box::new(workbench::open_agent()), Purpose::Agent));
     Vec::new()
 }
 
 /// Reads the agent of the session in hand.
 pub(super) fn of_session(model: &mut Model) -> Vec<Effect> {
-    let key = model.sessions.subject().map(SessionSummary::key);
-    key.map(|key| Effect::Ask(Ask::Take(Source::Session(key)))).into_iter().collect()
+    let key = model.sessions.subject().map(Summary::key);
+    key.map(|key| Effect::Archive(ArchiveRequest::OpenAgent(AgentSource::Session(key)))).into_iter().collect()
 }
 
 /// It was read, or not.
-pub(super) fn taken(model: &mut Model, source: Source, result: Result<Box<Taken>, ErrorRecord>) -> Vec<Effect> {
+pub(super) fn opened(
+    model: &mut Model,
+    source: AgentSource,
+    result: Result<Box<OpenAgent>, ErrorRecord>,
+) -> Vec<Effect> {
     let dialog = |popup: &Popup| matches!(popup, Popup::Form(_, Purpose::Agent));
     match result {
         Err(error) => match model.popups.iter_mut().find(|popup| dialog(popup)) {
             Some(Popup::Form(form, _)) => form.fail(error.message),
             _ => model.say(Tone::Bad, format!("not opened: {}", error.message)),
         },
-        Ok(taken) => {
+        Ok(agent) => {
             model.popups.retain(|popup| !dialog(popup));
             if model.workbench.unsaved() {
-                model.popups.push(Popup::Leaving(Leaving::For(source, taken)));
+                model.popups.push(Popup::Leaving(Leaving::For(source, agent)));
             } else {
-                show(model, *taken);
+                show(model, *agent);
             }
         }
     }
@@ -45,8 +49,8 @@ pub(super) fn taken(model: &mut Model, source: Source, result: Result<Box<Taken>
 }
 
 /// Puts it into the editors; undo knows the texts before.
-pub(super) fn show(model: &mut Model, taken: Taken) {
-    let Taken { texts, file, pipeline } = taken;
+pub(super) fn show(model: &mut Model, agent: OpenAgent) {
+    let OpenAgent { texts, file, pipeline } = agent;
     for (place, text) in PLACES.into_iter().zip(texts_of(&texts)) {
         let editor = model.workbench.editor_mut(place);
         editor.draft.replace_all(text);
@@ -64,16 +68,6 @@ pub(super) fn show(model: &mut Model, taken: Taken) {
     model.screen = Screen::Workbench;
     model.sessions.viewer = None;
     model.say(Tone::Good, told);
-}
-
-/// Asks what the selected turn is as an example of the draft's prompt.
-pub(super) fn ask_example(model: &mut Model) -> Vec<Effect> {
-    let Some(key) = model.saved_subject().map(SessionSummary::key) else {
-        return super::dialog::once_listed(model, Action::AddExample);
-    };
-    let turn = model.active_transcript().and_then(Transcript::turn_in_hand);
-    let prompt = model.workbench.editor(Place::Prompt).draft.text().to_owned();
-    turn.map(|turn| Effect::Ask(Ask::Example(key, turn, prompt))).into_iter().collect()
 }
 
 /// Puts an example at the end of the prompt, where the person sees it before it is saved; undo takes it back.

@@ -10,7 +10,7 @@ use crate::engine::{Remark, Standing};
 use crate::event::Address;
 use crate::event::Decision;
 use crate::port::Gate;
-use crate::tui::backend::Question;
+use crate::port::Question;
 use crate::tui::colours::Language;
 use crate::tui::model::{Editor, Model};
 use crate::tui::row::{Piece, Row};

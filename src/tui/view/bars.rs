@@ -5,8 +5,8 @@ use ratatui::layout::{Position, Rect};
 
 use super::{budget, editor, line_of};
 use crate::session::RunState;
+use crate::session::Summary;
 use crate::tui::actions::{ACTIONS, Action, ActionRow};
-use crate::tui::backend::SessionSummary;
 use crate::tui::draft::Draft;
 use crate::tui::model::{Model, Phase, SMALLEST, Screen, Tone};
 use crate::tui::row::{Piece, Row};
@@ -144,7 +144,7 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
 
 /// Nothing has run yet; what of earlier starts is not finished is told.
 fn nothing_yet(model: &Model) -> String {
-    let open = |session: &&SessionSummary| session.status == RunState::Open && session.path.is_some();
+    let open = |session: &&Summary| session.state == RunState::Open && !session.example;
     match model.sessions.all.iter().flatten().filter(open).count() as u64 {
         0 => " nothing has run yet".to_owned(),
         number => {

@@ -86,7 +86,7 @@ pub(super) fn draw_fixes(
     let top = first_shown(selected, rows);
     for (at, title) in fixes.titles().into_iter().enumerate().skip(top).take(rows) {
         let (mark, role) = if at == selected { ("▸ ", Role::Title) } else { ("  ", Role::Text) };
-        let row = Row::new([Piece::literal(Role::Accent, mark), Piece::new(role, title)]);
+        let row = Row::new([Piece::literal(Role::Accent, mark), Piece::new(role, &title)]);
         row.draw(line_of(area, above + at - top), buffer, model.theme);
     }
 }

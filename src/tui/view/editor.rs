@@ -68,13 +68,13 @@ pub(super) fn lines_above(editor: &Editor) -> usize {
 /// Lines that end below the visible rows; none when they are blank.
 pub(super) fn lines_below(editor: &Editor) -> usize {
     let columns = usize::from(editor.area.width.max(2) - 1);
-    let seen = complete_lines(&editor.draft, editor.scroll, columns, usize::from(editor.area.height));
+    let seen = whole_lines(&editor.draft, editor.scroll, columns, usize::from(editor.area.height));
     let rest = editor.draft.text().get(editor.draft.line_range(seen).start..).unwrap_or_default();
     if rest.trim().is_empty() { 0 } else { editor.draft.line_count().saturating_sub(seen) }
 }
 
 /// The first line of which something lies below so many rows.
-fn complete_lines(draft: &Draft, scroll: (usize, usize), columns: usize, height: usize) -> usize {
+fn whole_lines(draft: &Draft, scroll: (usize, usize), columns: usize, height: usize) -> usize {
     let (mut line, skip) = scroll;
     let mut used = 0;
     while line < draft.line_count() {

@@ -4,27 +4,27 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::line_of;
-use crate::tui::archive::Matched;
-use crate::tui::backend::SessionSummary;
+use crate::session::Summary;
+use crate::session::index::SearchMatch;
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use ptc_core::text::SafeText;
 use ptc_core::text::width::wrap;
 
-pub(super) fn draw(model: &Model, session: &SessionSummary, area: Rect, buffer: &mut Buffer) {
+pub(super) fn draw(model: &Model, session: &Summary, area: Rect, buffer: &mut Buffer) {
     for (line, row) in rows(model, session, area).iter().take(usize::from(area.height)).enumerate() {
         row.draw(line_of(area, line), buffer, model.theme);
     }
 }
 
-fn rows(model: &Model, session: &SessionSummary, area: Rect) -> Vec<Row> {
-    let example = if session.path.is_none() { "  an example that is part of the program" } else { "" };
-    let from = session.parent.as_ref().map(|origin| format!("  {} of {}", origin.kind, origin.session));
+fn rows(model: &Model, session: &Summary, area: Rect) -> Vec<Row> {
+    let example = if session.example { "  an example that is part of the program" } else { "" };
+    let from = session.parent.as_ref().map(|origin| format!("  {} of {}", origin.kind.name(), origin.session));
     let first = format!(" {}{example}{}", session.id, from.unwrap_or_default());
     let mut rows = vec![Row::new([Piece::new(Role::Dim, &first)])];
-    if !session.written.note.is_empty() {
-        rows.push(Row::new([Piece::literal(Role::Accent, " note  "), Piece::new(Role::Text, &session.written.note)]));
+    if let Some(note) = model.sessions.marks.get(&session.id, None).and_then(|mark| mark.note.as_deref()) {
+        rows.push(Row::new([Piece::literal(Role::Accent, " note  "), Piece::new(Role::Text, note)]));
     }
     let hit = model.sessions.hit(&session.key()).filter(|hit| !hit.matches.is_empty());
     if let Some(hit) = hit {
@@ -44,17 +44,17 @@ fn rows(model: &Model, session: &SessionSummary, area: Rect) -> Vec<Row> {
 }
 
 /// Where the words of a query stand.
-fn found(matched: &Matched) -> Row {
-    let place = Piece::new(Role::Dim, &format!(" {:<9} {:<8} ", matched.at.as_str(), matched.field));
+fn found(matched: &SearchMatch) -> Row {
+    let place = Piece::new(Role::Dim, &format!(" {:<9} {:<8} ", matched.at.as_str(), matched.field.name()));
     let mut row = Row::new([place]);
     row.left.extend(highlighted(matched));
     row
 }
 
 /// The excerpt in three pieces: before, the words, behind.
-fn highlighted(matched: &Matched) -> [Piece; 3] {
+fn highlighted(matched: &SearchMatch) -> [Piece; 3] {
     let part = |range: std::ops::Range<usize>| matched.excerpt.get(range).unwrap_or_default();
-    let (start, end) = (matched.highlight.start, matched.highlight.end);
+    let (start, end) = matched.highlight;
     [
         Piece::new(Role::Text, part(0..start)),
         Piece::new(Role::WarnPlace, part(start..end)),
@@ -63,18 +63,20 @@ fn highlighted(matched: &Matched) -> [Piece; 3] {
 }
 
 /// The first match in the place of the result, and how many there are.
-pub(super) fn excerpt(first: &Matched, count: usize) -> Vec<Piece> {
+pub(super) fn excerpt(first: &SearchMatch, count: usize) -> Vec<Piece> {
     let number = if count > 1 { format!("×{count} ") } else { String::new() };
-    let mut pieces = vec![Piece::new(Role::Dim, &format!("{number}{}: ", first.field))];
+    let mut pieces = vec![Piece::new(Role::Dim, &format!("{number}{}: ", first.field.name()))];
     pieces.extend(highlighted(first));
     pieces
 }
 
 /// Tags, marks and notes, for the rule above.
-pub(super) fn written(session: &SessionSummary) -> Vec<Piece> {
-    let below = session.written_below.len();
-    let mut parts: Vec<String> = session.written.tags.iter().map(|tag| format!("#{tag}")).collect();
-    if session.written.marked {
+pub(super) fn marks(model: &Model, session: &Summary) -> Vec<Piece> {
+    let all = &model.sessions.marks;
+    let below = all.of_session(&session.id).filter(|(at, _)| at.is_some()).count();
+    let mark = all.get(&session.id, None);
+    let mut parts: Vec<String> = mark.into_iter().flat_map(|mark| &mark.tags).map(|tag| format!("#{tag}")).collect();
+    if mark.is_some_and(|mark| mark.marked) {
         parts.push("* marked".to_owned());
     }
     if below > 0 {

@@ -7,13 +7,13 @@ use ptc_core::text::width::width;
 
 use super::bars::{more, rule};
 use super::line_of;
-use crate::tui::backend::Ended;
 use crate::tui::model::{Model, Phase, RunView, Screen};
 use crate::tui::row::{Piece, Row};
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::{count, plural};
 use crate::tui::transcript::{Fold, View, VisibleRow};
+use crate::workbench::RunEnding;
 
 /// Columns left of the cards, for the mark of the selected one.
 pub(in crate::tui) const MARGIN: u16 = 2;
@@ -62,9 +62,9 @@ fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
         return pieces;
     }
     let (role, text) = match (view.phase, &view.ended, &facts.end) {
-        (_, Some(Ended::Identical(_)), _) => (Role::Good, "✓ replayed: identical".to_owned()),
-        (_, Some(Ended::Diverged { .. }), _) => (Role::Bad, "✗ replayed: it differs".to_owned()),
-        (_, Some(Ended::Broken(_)), _) => (Role::Bad, "✗ broken off".to_owned()),
+        (_, Some(RunEnding::Identical(_)), _) => (Role::Good, "✓ replayed: identical".to_owned()),
+        (_, Some(RunEnding::Diverged { .. }), _) => (Role::Bad, "✗ replayed: it differs".to_owned()),
+        (_, Some(RunEnding::Broken(_)), _) => (Role::Bad, "✗ broken off".to_owned()),
         (Phase::Starting, _, _) => (Role::Accent, "● starting".to_owned()),
         (Phase::Stopping, _, None) => (Role::Accent, "● stopping".to_owned()),
         (Phase::Running, _, None) if view.question.is_some() => (Role::Accent, format!("● your turn{time}")),

@@ -6,13 +6,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::{bars, editor, line_of, preview, run};
-use crate::session::RunState;
+use crate::session::{Parent, RunState, Summary};
 use crate::tui::actions::Action;
-use crate::tui::backend::{Origin, SessionSummary};
 use crate::tui::model::{Model, RunView, status_mark};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::{cached, cost, count, plural};
+use crate::workbench::SearchError;
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
 
@@ -182,22 +182,28 @@ fn draw_list(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Positio
     if shown == 0 {
         draw_empty(model, all, areas.list, buffer);
     }
-    let mark = sessions.current().map(preview::written).unwrap_or_default();
+    let mark = sessions.current().map(|session| preview::marks(model, session)).unwrap_or_default();
     bars::rule(areas.rule, "Preview", false, mark, buffer, model.theme);
     if let Some(session) = sessions.current() {
         preview::draw(model, session, areas.preview, buffer);
     }
     status(model, (shown, all), areas.status.width).draw(areas.status, buffer, model.theme);
     if let (Some(problem), None) = (problem(model), &model.toast) {
-        bars::long(&Piece::literal(Role::Bad, " ✗ "), problem, 0, areas.status, model, buffer);
+        bars::long(&Piece::literal(Role::Bad, " ✗ "), &problem, 0, areas.status, model, buffer);
     }
     cursor
 }
 
-/// What is wrong with the query.
-fn problem(model: &Model) -> Option<&str> {
-    let problem = model.sessions.search.problem.as_ref().filter(|_| model.sessions.filters());
-    problem.map(|problem| problem.message.as_str())
+/// The error of the query. The near name comes first: a narrow screen shows only the beginning.
+fn problem(model: &Model) -> Option<String> {
+    let problem = model.sessions.search.problem.as_ref().filter(|_| model.sessions.filters())?;
+    Some(match problem {
+        SearchError::Query(error) => {
+            let near = error.near.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            format!("{near}{}", error.message)
+        }
+        SearchError::Open(error) => error.to_string(),
+    })
 }
 
 /// What the search is doing, what is wrong with it, how much it found.
@@ -212,7 +218,7 @@ fn status(model: &Model, (shown, all): (usize, usize), columns: u16) -> Row {
     if model.toast.is_some() {
         bars::toast(model)
     } else if let Some(problem) = problem(model) {
-        Row::new([Piece::literal(Role::Bad, " ✗ "), Piece::new(Role::Text, problem)])
+        Row::new([Piece::literal(Role::Bad, " ✗ "), Piece::new(Role::Text, &problem)])
     } else if sessions.search.running.is_some() {
         Row::new([Piece::new(Role::Accent, &format!(" ● searching …   {number}"))])
     } else if sessions.filtering {
@@ -240,9 +246,8 @@ fn draw_filter(model: &Model, title: Rect, buffer: &mut Buffer) -> Option<Positi
     Row::new([Piece::literal(Role::Key, "/ ")]).draw(area, buffer, model.theme);
     let input = Rect { x: (area.x + 2).min(area.right()), width: area.width.saturating_sub(3), ..area };
     let cursor = editor::draw_line(&sessions.filter, input, model.theme, buffer);
-    let span = sessions.search.problem.as_ref().and_then(|problem| problem.span.clone());
-    if let Some(span) = span {
-        underline(model, sessions.filter.text(), span, input, buffer);
+    if let Some(SearchError::Query(error)) = &sessions.search.problem {
+        underline(model, sessions.filter.text(), error.span.0..error.span.1, input, buffer);
     }
     cursor.filter(|_| sessions.filtering)
 }
@@ -268,11 +273,10 @@ fn underline(model: &Model, query: &str, span: std::ops::Range<usize>, area: Rec
 
 fn draw_empty(model: &Model, all: usize, area: Rect, buffer: &mut Buffer) {
     let key = |action| model.keymap.first_name(action);
-    let text = match (&model.sessions.error, &model.sessions.all) {
-        (Some(error), _) => format!("The sessions cannot be read: {error}"),
-        (None, None) => "reading …".to_owned(),
-        (None, Some(_)) if all > 0 => format!("No session fits the search. {} clears it.", key(Action::Close)),
-        (None, Some(_)) => {
+    let text = match &model.sessions.all {
+        None => "reading …".to_owned(),
+        Some(_) if all > 0 => format!("No session fits the search. {} clears it.", key(Action::Close)),
+        Some(_) => {
             format!(
                 "No sessions yet. {} goes to the workbench, {} runs an agent; every run is saved here.",
                 key(Action::Workbench),
@@ -316,22 +320,24 @@ impl Columns {
         )
     }
 
-    fn row(&self, model: &Model, session: &SessionSummary, depth: usize, selected: bool) -> Row {
+    fn row(&self, model: &Model, session: &Summary, depth: usize, selected: bool) -> Row {
         let tokens = session.tokens.map_or_else(|| "–".to_owned(), |tokens| count(tokens.total()));
         let turns = count(session.turns as u64);
         let when = match &session.parent {
             Some(origin) if depth > 0 => format!("{}└ {}", " ".repeat((depth - 1).min(4)), branch(origin)),
-            _ => when(session.started_ms, model.now_ms, model.utc_offset_s),
+            _ => when(session.created_ms, model.now_ms, model.utc_offset_s),
         };
-        let (mark_role, role) = match session.status {
+        let (mark_role, role) = match session.state {
             _ if session.damage.is_some() => (Role::Bad, Role::Text),
             RunState::Open => (Role::Accent, Role::Text),
             RunState::Returned => (Role::Good, Role::Text),
             RunState::Failed => (Role::Bad, Role::Text),
         };
-        let mark = if session.damage.is_some() { "✗ damaged" } else { status_mark(session.status) };
-        let example = if session.path.is_none() { "example  " } else { "" };
-        let tags: String = session.written.tags.iter().flat_map(|tag| ["#", tag.as_str(), " "]).collect();
+        let mark = if session.damage.is_some() { "✗ damaged" } else { status_mark(session.state) };
+        let example = if session.example { "example  " } else { "" };
+        let written = model.sessions.marks.get(&session.id, None);
+        let tags: String =
+            written.into_iter().flat_map(|mark| &mark.tags).flat_map(|tag| ["#", tag.as_str(), " "]).collect();
         let mut result = vec![
             Piece::new(mark_role, &format!("{mark} ")),
             Piece::literal(Role::Dim, example),
@@ -344,7 +350,7 @@ impl Columns {
         let cost = cost(session.cost);
         let models = session.models.join(", ");
         let cells = [&session.agent, &session.mode, &models, &turns, &tokens, &cost].map(String::as_str);
-        let mark = match (selected, session.written.marked) {
+        let mark = match (selected, model.sessions.is_marked(session)) {
             (true, true) => "▸*",
             (true, false) => "▸ ",
             (false, true) => " *",
@@ -387,9 +393,12 @@ impl Columns {
 }
 
 /// How a session began as another one.
-fn branch(origin: &Origin) -> String {
-    let at = origin.at.strip_prefix("r0/").unwrap_or(&origin.at);
-    if at.is_empty() { origin.kind.clone() } else { format!("{} at {at}", origin.kind) }
+fn branch(parent: &Parent) -> String {
+    let (kind, at) = (parent.kind.name(), parent.at.as_deref().unwrap_or_default());
+    match at.strip_prefix("r0/").unwrap_or(at) {
+        "" => kind.to_owned(),
+        at => format!("{kind} at {at}"),
+    }
 }
 
 /// A time as people say it: today and yesterday by name.

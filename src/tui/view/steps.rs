@@ -4,11 +4,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{bars, line_of};
-use crate::tui::backend::{OpenPipeline, PipelineStep};
 use crate::tui::model::{Model, Pane, Phase};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::plural;
+use crate::workbench::{PipelineOutline, StepOutline};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::wrap;
 
@@ -16,13 +16,13 @@ use ptc_core::text::width::wrap;
 const TASK_ROWS: usize = 3;
 
 /// Keeps the first visible row so that the last page is full.
-pub(super) fn clamp(pipeline: &OpenPipeline, top: &mut usize, column: Rect) {
+pub(super) fn clamp(pipeline: &PipelineOutline, top: &mut usize, column: Rect) {
     let rows = rows(pipeline, &[], usize::from(column.width)).len();
     *top = (*top).min(super::scroll_limit(rows, column.height.saturating_sub(1)));
 }
 
 /// Draws the rule and the visible rows.
-pub(super) fn draw(model: &Model, pipeline: &OpenPipeline, top: usize, column: Rect, buffer: &mut Buffer) {
+pub(super) fn draw(model: &Model, pipeline: &PipelineOutline, top: usize, column: Rect, buffer: &mut Buffer) {
     let rule = Rect { height: 1, ..column };
     let area = Rect { y: column.y + 1, height: column.height.saturating_sub(1), ..column };
     let rows = rows(pipeline, &marks(model, pipeline), usize::from(area.width));
@@ -40,7 +40,7 @@ pub(super) fn draw(model: &Model, pipeline: &OpenPipeline, top: usize, column: R
 }
 
 /// How far each step is; nothing while another agent's run is shown.
-fn marks(model: &Model, pipeline: &OpenPipeline) -> Vec<Piece> {
+fn marks(model: &Model, pipeline: &PipelineOutline) -> Vec<Piece> {
     let Some(run) = &model.workbench.run else { return Vec::new() };
     let facts = &run.transcript.facts;
     let Some(now) = facts.run.as_ref().and_then(|run| run.as_str().get(1..)?.parse::<usize>().ok()) else {
@@ -59,7 +59,7 @@ fn marks(model: &Model, pipeline: &OpenPipeline) -> Vec<Piece> {
     (0..pipeline.steps.len()).map(mark).collect()
 }
 
-fn rows(pipeline: &OpenPipeline, marks: &[Piece], columns: usize) -> Vec<Row> {
+fn rows(pipeline: &PipelineOutline, marks: &[Piece], columns: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let inner = columns.saturating_sub(6).max(1);
     for error in &pipeline.errors {
@@ -87,7 +87,7 @@ fn rows(pipeline: &OpenPipeline, marks: &[Piece], columns: usize) -> Vec<Row> {
 }
 
 /// What goes from the step before to this one. Memory and messages never do.
-fn carried(step: &PipelineStep) -> String {
+fn carried(step: &StepOutline) -> String {
     let takes = if step.takes.is_empty() { "nothing by name".to_owned() } else { step.takes.join(", ") };
     let leaves =
         if step.leaves.is_empty() { String::new() } else { format!(" · not used: {}", step.leaves.join(", ")) };

@@ -3,13 +3,14 @@
 //! In: a session and a turn. Out: values and texts. The session's replay gives what the turn worked on; tools answer from the recording or not
 //! at all; limits are on. It must never write to the session.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ptc_core::lisp::Limits;
 use ptc_core::lisp::ReturnScope;
 use ptc_core::lisp::{Dialect, Memory, Outcome, Signal, format};
 use ptc_core::value::{Bounds, Value};
+use tokio::runtime::Handle;
 
 use super::super::fork::inputs_at;
 use super::probe::{Probe, probe};
@@ -39,9 +40,9 @@ pub struct Bench {
     history: Vec<Value>,
 }
 
-/// What an input of a person gave.
+/// The output of an input on a [`Bench`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct BenchOutput {
     /// Prints, then the value or what was wrong.
     pub lines: Vec<Line>,
 }
@@ -95,7 +96,7 @@ impl Bench {
     }
 
     /// Runs an input on what the turn left; definitions and results stay for the next one. Blocks.
-    pub fn say(&mut self, input: &str) -> Said {
+    pub fn evaluate(&mut self, input: &str) -> BenchOutput {
         let stop = AtomicBool::new(false);
         let outcome = self.after.run_after(input.to_owned(), self.memory.clone(), self.history.clone(), &stop);
         let mut lines: Vec<Line> = outcome.prints.iter().map(|line| Line::new(Mark::Dim, line.clone())).collect();
@@ -120,7 +121,43 @@ impl Bench {
                 lines.extend(Line::error(error.reason.name(), &error.message(), error.hint.as_deref()));
             }
         }
-        Said { lines }
+        BenchOutput { lines }
+    }
+}
+
+/// The bench of a turn, made by replaying its session when it is first used. All methods block.
+#[derive(Debug)]
+pub struct LazyBench {
+    session: Session,
+    turn: Address,
+    bench: Mutex<Option<Result<Bench, String>>>,
+    runtime: Handle,
+}
+
+impl LazyBench {
+    /// The bench of a turn of this session. Must be called inside of the runtime.
+    pub fn new(session: Session, turn: Address) -> Self {
+        Self { session, turn, bench: Mutex::new(None), runtime: Handle::current() }
+    }
+
+    /// The value of the form at this byte of the turn's program, as [`Bench::probe`] finds it.
+    ///
+    /// Errors: why the session cannot be replayed.
+    pub fn probe(&self, at: usize) -> Result<Option<Probe>, String> {
+        self.with_bench(|bench| bench.probe(at))
+    }
+
+    /// Runs an input on what the turn left, as [`Bench::evaluate`] does.
+    ///
+    /// Errors: why the session cannot be replayed.
+    pub fn evaluate(&self, input: &str) -> Result<BenchOutput, String> {
+        self.with_bench(|bench| bench.evaluate(input))
+    }
+
+    fn with_bench<T>(&self, job: impl FnOnce(&mut Bench) -> T) -> Result<T, String> {
+        let mut bench = self.bench.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = bench.get_or_insert_with(|| self.runtime.block_on(Bench::of(&self.session, &self.turn)));
+        made.as_mut().map(job).map_err(|error| error.clone())
     }
 }
 

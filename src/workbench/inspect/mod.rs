@@ -22,8 +22,9 @@ use ptc_core::value::Json;
 use crate::event::{Address, Envelope, Event, Tokens};
 use crate::record::Attempts;
 use crate::session::Session;
+use crate::workbench::{OpenError, Workbench};
 
-pub use bench::{Bench, Said};
+pub use bench::{Bench, BenchOutput, LazyBench};
 pub use probe::Probe;
 pub use wire::Frame;
 
@@ -273,6 +274,18 @@ impl Turn<'_> {
         let mut attempts = Attempts::default();
         self.events.iter().for_each(|envelope| attempts.apply(&envelope.event));
         attempts.text().to_owned()
+    }
+}
+
+impl Workbench {
+    /// Takes a turn apart, with what servers logged while it called their tools.
+    ///
+    /// Errors: the session holds no such turn.
+    pub fn inspect(&self, session: &Session, turn: &Address) -> Result<Inspection, OpenError> {
+        let missing = || OpenError(format!("the session holds no turn {turn} yet"));
+        let mut inspection = Inspection::of(session, turn).ok_or_else(missing)?;
+        inspection.calls.extend(self.said_by_servers(session, turn));
+        Ok(inspection)
     }
 }
 

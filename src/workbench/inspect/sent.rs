@@ -96,7 +96,7 @@ fn sections(message: &Message, at: &Address, replies: &TurnAttempts) -> Vec<Sect
         Source::Reply => format!("reply{}", turn(at)),
         Source::Feedback => format!("feedback{}", turn(at)),
         Source::Tool => format!("tool{}", turn(at)),
-        Source::Person => "person".to_owned(),
+        Source::User => "user".to_owned(),
     };
     let mut found = Vec::new();
     let mut push = |name: &str, text: String, origin: String, untrusted: bool| {

@@ -15,7 +15,7 @@ use super::cell::{Cell, called};
 use super::chance::wilson;
 use super::report::CellReport;
 use super::state::Outcome;
-use crate::workbench::files::write_session;
+use crate::workbench::files::write_whole;
 
 const FORMAT: &str = "ptc-workbench-baseline";
 const VERSION: u32 = 1;
@@ -139,7 +139,7 @@ impl Baseline {
         let write = || -> std::io::Result<()> {
             let mut text = serde_json::to_string_pretty(self)?;
             text.push('\n');
-            write_session(path, text.as_bytes())
+            write_whole(path, text.as_bytes())
         };
         write().map_err(|error| BaselineError(format!("{}: cannot be written: {error}", path.display())))
     }

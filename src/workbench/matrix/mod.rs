@@ -5,6 +5,7 @@
 //! Trials share nothing but the gates of providers: whatever runs beside a trial, its session is the same.
 
 mod answers;
+mod background;
 mod baseline;
 mod cell;
 mod chance;
@@ -18,6 +19,7 @@ mod state;
 
 pub use crate::session::Ledger;
 pub use answers::{AnswerGroup, canonical};
+pub use background::{MatrixRun, MatrixUpdate};
 pub use baseline::{Baseline, BaselineCell, BaselineError, Change, ChangeKind, compare_with};
 pub use cell::{Cell, called};
 pub use chance::{pass_hat, wilson};

@@ -14,7 +14,7 @@ use crate::model::Sample;
 use crate::workbench::Workbench;
 
 /// What is to be compared.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct MatrixSpec {
     /// The agents, each with what it was called.
     pub agents: Vec<(String, Agent)>,
@@ -158,7 +158,7 @@ impl Workbench {
         for model in &models {
             if self.choose(model)? == ModelChoice::Human {
                 return Err(MatrixError(
-                    "the model `human` cannot be compared: nobody is asked while a matrix runs".to_owned(),
+                    "the model `human` cannot be compared: no user is asked while a matrix runs".to_owned(),
                 ));
             }
             if models.iter().filter(|other| *other == model).count() > 1 {

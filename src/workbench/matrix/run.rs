@@ -16,7 +16,7 @@ use super::meter::Meter;
 use super::plan::MatrixPlan;
 use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
 use crate::agent::{Context, Step, Verdict};
-use crate::event::{Event, Interrupt, InterruptReason, InterruptSource, Kept};
+use crate::event::{ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource, Kept};
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::session::Group;
 use crate::workbench::run::chance;
@@ -34,6 +34,12 @@ impl std::fmt::Display for MatrixError {
 }
 
 impl std::error::Error for MatrixError {}
+
+impl From<MatrixError> for ErrorRecord {
+    fn from(error: MatrixError) -> Self {
+        Self::new(Reason::InvalidAgent, error.0)
+    }
+}
 
 impl From<StartError> for MatrixError {
     fn from(error: StartError) -> Self {

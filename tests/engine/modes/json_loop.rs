@@ -91,7 +91,7 @@ fn a_question_waits_for_the_user() {
     assert_eq!(play.reply(ASK), ["emit extract control found", "ask Which colour?"]);
     let expected = [
         "say assistant (Reply): which? Which colour?",
-        "say user (Person): The person answered: <answer> blue </ans",
+        "say user (User): The user answered: <answer> blue </answe",
         "end turn",
         "check budget",
         "next turn",

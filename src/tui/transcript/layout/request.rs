@@ -2,7 +2,7 @@
 
 use super::Frame;
 use super::block::{indent, json_rows};
-use crate::tui::backend::SentMessage;
+use crate::event::SentMessage;
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -94,7 +94,7 @@ fn message(message: &SentMessage, frame: &Frame<'_>) -> Vec<Row> {
         crate::event::Role::Tool => "tool",
     };
     let mut rows = Vec::new();
-    for (section, text) in &message.sections {
+    for (section, text) in &message.parts {
         let tokens = format!("~{} tok", count(estimate_tokens(text)));
         rows.push(heading(&format!("{role} · {section}"), &tokens));
         rows.extend(frame.text(text, Language::Plain));

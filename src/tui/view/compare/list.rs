@@ -6,11 +6,12 @@ use ratatui::layout::{Position, Rect};
 use super::explain;
 use crate::tui::actions::Action;
 use crate::tui::compare::Step;
-use crate::tui::compare::backend::MatrixLine;
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::view::{line_of, sessions};
+use crate::workbench::format::distinct;
+use crate::workbench::matrix::{Cell, MatrixEntry, MatrixState};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{pad, truncate};
 
@@ -49,21 +50,28 @@ pub(super) fn draw(model: &Model, body: Rect, buffer: &mut Buffer) {
     }
 }
 
-fn row(model: &Model, line: &MatrixLine, selected: bool) -> Row {
+fn row(model: &Model, entry: &MatrixEntry, selected: bool) -> Row {
     let role = if selected { Role::Title } else { Role::Text };
     let cell = |text: &str, columns: usize| {
         let text = SafeText::single_line(text);
         Piece::new(role, &pad(&truncate(&text, columns - 1), columns))
     };
-    let when = sessions::when(line.created_ms, model.now_ms, model.utc_offset_s);
+    let when = sessions::when(entry.created_ms, model.now_ms, model.utc_offset_s);
     let mark = Piece::literal(Role::Accent, if selected { " ▸ " } else { "   " });
-    if let Some(damage) = &line.damage {
-        return Row::new([mark, cell(&when, WHEN), Piece::new(Role::Bad, &format!("✗ {damage}"))]);
-    }
-    let counts = match (line.done == line.total, line.failed) {
-        (true, 0) => format!("✓ {} passed", line.total),
-        (true, failed) => format!("✗ {failed} of {} failed", line.total),
-        (false, _) => format!("! {} of {}, stopped", line.done, line.total),
+    let state = match &entry.state {
+        Ok(state) => state,
+        Err(error) => return Row::new([mark, cell(&when, WHEN), Piece::new(Role::Bad, &format!("✗ {error}"))]),
     };
-    Row::new([mark, cell(&when, WHEN), cell(&counts, COUNTS), Piece::new(role, &line.what)])
+    let counts = match (state.done() == state.total(), state.failed()) {
+        (true, 0) => format!("✓ {} passed", state.total()),
+        (true, failed) => format!("✗ {failed} of {} failed", state.total()),
+        (false, _) => format!("! {} of {}, stopped", state.done(), state.total()),
+    };
+    Row::new([mark, cell(&when, WHEN), cell(&counts, COUNTS), Piece::new(role, &subjects(state))])
+}
+
+/// The agents, modes and models of a matrix.
+fn subjects(state: &MatrixState) -> String {
+    let each = |read: fn(&Cell) -> &str| distinct(state.plan.cells.iter().map(read)).join(", ");
+    format!("{} · {} · {}", each(|cell| &cell.agent), each(|cell| &cell.mode), each(|cell| &cell.model))
 }

@@ -9,6 +9,7 @@ use crate::tui::actions::Action;
 use crate::tui::compare::{Compare, Item, Step, Target};
 use crate::tui::model::{Model, Phase};
 use crate::tui::row::{Piece, Row};
+use crate::tui::sessions::SessionAction;
 use crate::tui::theme::Role;
 use crate::tui::view::{bars, line_of, run};
 use crate::workbench::comparison::{
@@ -186,7 +187,8 @@ pub(super) fn draw(model: &Model, body: Rect, buffer: &mut Buffer) {
 
 /// What can be done where there is nothing yet.
 fn beginnings(model: &Model) -> Vec<(String, String)> {
-    let (mark, beside) = (model.keymap.first_name(Action::Mark), model.keymap.first_name(Action::CompareMarked));
+    let (mark, beside) =
+        (model.keymap.first_name(Action::Session(SessionAction::Mark)), model.keymap.first_name(Action::CompareMarked));
     let marks = format!("lists the sessions: {mark} marks two to four of them, {beside} shows them side by side");
     let lines = [
         (Action::BothModes, "runs the draft in ptc_lisp and json side by side"),

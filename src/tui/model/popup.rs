@@ -1,0 +1,191 @@
+//! What lies on top of a screen: questions, lists, dialogs, texts.
+
+use super::{Editor, Find, Menu};
+use crate::agent::{Fix, Mode};
+use crate::port::Question;
+use crate::tui::actions::Context;
+use crate::tui::archive::AgentSource;
+use crate::tui::draft::Draft;
+use crate::tui::form::Form;
+use crate::tui::model::Differs;
+use crate::tui::recovery::Recovery;
+use crate::tui::sessions::Purpose;
+use crate::workbench::format::plural;
+use crate::workbench::{FailureGroup, Held, OpenAgent};
+
+/// What a path is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SaveWhat {
+    /// The agent's file.
+    Agent,
+    /// The folder of a session that cannot be written where it began.
+    Session,
+}
+
+/// Something on top of a screen.
+#[derive(Debug, Clone)]
+pub enum Popup {
+    /// Every key, scrolled by so many rows.
+    Help {
+        /// First visible row.
+        top: usize,
+    },
+    /// Actions by name.
+    Palette {
+        /// What is typed.
+        input: Draft,
+        /// Selected entry.
+        selected: usize,
+    },
+    /// Actions by context.
+    Menu(Menu),
+    /// What is looked for in the transcript.
+    Seek {
+        /// What is typed.
+        input: Draft,
+    },
+    /// The search over an editor.
+    Find(Box<Find>),
+    /// What can be done about a finding, or another list of which one line is taken.
+    Fixes {
+        /// Its title.
+        title: &'static str,
+        /// What is wrong, or what is chosen.
+        message: String,
+        /// What can be done.
+        fixes: Picks,
+        /// Selected line.
+        selected: usize,
+    },
+    /// The tour, at this of its steps, from 0.
+    Tour(usize),
+    /// Unsaved edits: save, discard, stay.
+    Leaving(Leaving),
+    /// Kept texts of an earlier start.
+    Recovery(Box<Recovery>),
+    /// Where to save.
+    SavePath {
+        /// What is saved.
+        what: SaveWhat,
+        /// The path.
+        input: Draft,
+        /// Why it was not saved there.
+        error: Option<String>,
+    },
+    /// There is another file.
+    Overwrite {
+        /// The path.
+        path: String,
+    },
+    /// The person is the model.
+    Answer {
+        /// What is asked.
+        question: Question,
+        /// First visible row of what is asked.
+        top: usize,
+        /// The reply being written.
+        editor: Box<Editor>,
+    },
+    /// Several fields to fill in, and what they are for.
+    Form(Box<Form>, Purpose),
+    /// What the draft would send first.
+    Preview {
+        /// What it is held against.
+        against: Option<Against>,
+        /// First visible row.
+        top: usize,
+    },
+    /// A replay differs: what is done about it.
+    Differs(Box<Differs>),
+}
+
+impl Popup {
+    /// Does it come by itself, and does a letter in it more than read?
+    pub fn asks_by_itself(&self) -> bool {
+        matches!(self, Self::Recovery(_) | Self::Overwrite { .. } | Self::Differs(_))
+    }
+
+    /// Its context.
+    pub fn context(&self) -> Context {
+        match self {
+            Self::Help { .. } => Context::Reading,
+            Self::Preview { .. } => Context::Preview,
+            Self::Differs(_) => Context::Differs,
+            Self::Menu(_) => Context::Menu,
+            Self::Palette { .. } => Context::Palette,
+            Self::Seek { .. } => Context::Seek,
+            Self::Find(_) => Context::Find,
+            Self::Fixes { .. } => Context::Fixes,
+            Self::Tour(_) => Context::Tour,
+            Self::Leaving(_) => Context::Leaving,
+            Self::Recovery(_) => Context::Recovery,
+            Self::SavePath { .. } => Context::SavePath,
+            Self::Overwrite { .. } => Context::Overwrite,
+            Self::Answer { .. } => Context::Answer,
+            Self::Form(..) => Context::Dialog,
+        }
+    }
+}
+
+/// The lines of a list of which one is taken.
+#[derive(Debug, Clone)]
+pub enum Picks {
+    /// Changes of the texts.
+    Fixes(Vec<Fix>),
+    /// Failures to look at.
+    Failures(Vec<FailureGroup>),
+}
+
+impl Picks {
+    /// The lines.
+    pub fn titles(&self) -> Vec<String> {
+        match self {
+            Self::Fixes(fixes) => fixes.iter().map(|fix| fix.title.clone()).collect(),
+            Self::Failures(groups) => groups.iter().map(failure_title).collect(),
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Fixes(fixes) => fixes.len(),
+            Self::Failures(groups) => groups.len(),
+        }
+    }
+}
+
+/// How often, which reason, of what, in how many sessions.
+fn failure_title(group: &FailureGroup) -> String {
+    let of = if group.path.is_empty() { String::new() } else { format!(" of {}", group.path) };
+    let (times, sessions) = (plural(group.count as u64, "time"), plural(group.sessions as u64, "session"));
+    format!("{}{of} · {times} in {sessions}", group.reason)
+}
+
+/// The mode that a preview is compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Against {
+    /// The other mode.
+    pub mode: Mode,
+    /// The differences, or why that mode would send nothing; `None` until it is known.
+    pub held: Option<Result<Vec<Held>, String>>,
+}
+
+/// What happens when a save has succeeded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AfterSave {
+    /// Nothing.
+    Stay,
+    /// The program ends.
+    Quit,
+    /// This is opened.
+    Open(AgentSource),
+}
+
+/// What unsaved edits stand in the way of.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Leaving {
+    /// The program is to end.
+    Program,
+    /// Something was read that takes their place: where it comes from, and it.
+    For(AgentSource, Box<OpenAgent>),
+}

@@ -1,0 +1,151 @@
+//! Unsaved texts of a process, kept in a file for the next start; and the mark that the tour was seen.
+//!
+//! In: drafts with their undo logs. Out: those of processes that have ended. A lock next to each file is held while its process lives:
+//! process numbers are given again.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ptc_core::reasons::Reason;
+use serde::{Deserialize, Serialize};
+
+use super::draft::Draft;
+use crate::event::ErrorRecord;
+use crate::workbench::AgentFile;
+use crate::workbench::files::write_whole;
+
+/// Unsaved texts as a file keeps them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recovery {
+    /// Which of several this is, for [`RecoveryFiles::remove`]; empty for this process's own.
+    #[serde(skip)]
+    pub id: String,
+    /// Unix time in ms.
+    pub saved_ms: i64,
+    /// The file they belong to.
+    pub file: Option<AgentFile>,
+    /// Prompt, signature, context, options with their edit logs.
+    pub drafts: [Draft; 4],
+    /// Tools with their edit log; files of older versions do not have it.
+    #[serde(default)]
+    pub tools: Draft,
+    /// The pinned program, likewise.
+    #[serde(default)]
+    pub program: Draft,
+}
+
+/// The recovery files of a folder, one per process.
+#[derive(Debug)]
+pub struct RecoveryFiles {
+    dir: PathBuf,
+    own: PathBuf,
+    /// Held while something is kept.
+    lock: Option<fs::File>,
+}
+
+impl RecoveryFiles {
+    /// Those of this folder, which need not exist.
+    pub fn new(dir: &Path) -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        Self { dir: dir.to_owned(), own: dir.join(format!("unsaved-{}-{since}.json", std::process::id())), lock: None }
+    }
+
+    /// Returns the recoveries of processes that have ended, newest first; unreadable ones are skipped.
+    pub fn find(&self) -> Vec<Recovery> {
+        let files = fs::read_dir(&self.dir).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+        let mut found: Vec<Recovery> = files
+            .filter(|path| *path != self.own)
+            .filter_map(|path| {
+                let name = path.file_name()?.to_str()?;
+                let is_json = path.extension().is_some_and(|ending| ending == "json");
+                if !(name.starts_with("unsaved-") && is_json) || is_locked(&path) {
+                    return None;
+                }
+                let recovery: Recovery = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
+                Some(Recovery { id: name.to_owned(), ..recovery })
+            })
+            .collect();
+        found.sort_by_key(|recovery| std::cmp::Reverse(recovery.saved_ms));
+        found
+    }
+
+    /// Keeps unsaved texts, replacing what this process kept before. Also called while the process ends.
+    pub fn keep(&mut self, recovery: &Recovery) -> Result<(), ErrorRecord> {
+        let text = serde_json::to_vec(recovery).map_err(|error| failure(&self.own, &io::Error::other(error)))?;
+        fs::create_dir_all(&self.dir)
+            .and_then(|()| self.take_lock())
+            .and_then(|()| write_whole(&self.own, &text))
+            .map_err(|error| failure(&self.own, &error))
+    }
+
+    /// Takes the lock, once. A file system without locks is no reason to keep nothing.
+    fn take_lock(&mut self) -> io::Result<()> {
+        if self.lock.is_none() {
+            let lock = fs::File::create(lock_of(&self.own))?;
+            if let Err(error) = lock.try_lock() {
+                tracing::debug!(%error, "locking kept drafts");
+            }
+            self.lock = Some(lock);
+        }
+        Ok(())
+    }
+
+    /// Removes what this process kept.
+    pub fn forget(&mut self) {
+        remove(&self.own);
+        if self.lock.take().is_some() {
+            remove(&lock_of(&self.own));
+        }
+    }
+
+    /// Removes a recovery that was found.
+    pub fn remove(&self, id: &str) {
+        let only_a_name = Path::new(id).file_name().is_some_and(|name| name == id);
+        if only_a_name && id.starts_with("unsaved-") {
+            let path = self.dir.join(id);
+            remove(&path);
+            remove(&lock_of(&path));
+        }
+    }
+}
+
+fn lock_of(kept: &Path) -> PathBuf {
+    kept.with_extension("lock")
+}
+
+/// Does the process of this file live?
+fn is_locked(kept: &Path) -> bool {
+    let Ok(lock) = fs::File::open(lock_of(kept)) else { return false };
+    // Shared, so that two that look at the same time do not take each other for the owner.
+    matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock))
+}
+
+fn remove(path: &Path) {
+    if let Err(error) = fs::remove_file(path)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        tracing::debug!(%error, path = %path.display(), "removing a file");
+    }
+}
+
+fn failure(path: &Path, error: &io::Error) -> ErrorRecord {
+    ErrorRecord::new(Reason::WriteFailed, format!("{}: {error}", path.display()))
+}
+
+/// Was the tour seen?
+pub fn is_tour_seen(state_dir: &Path) -> bool {
+    tour_mark(state_dir).exists()
+}
+
+/// Notes that the tour was seen.
+pub fn mark_tour_seen(state_dir: &Path) -> Result<(), ErrorRecord> {
+    let path = tour_mark(state_dir);
+    let written = fs::create_dir_all(state_dir).and_then(|()| write_whole(&path, b"seen\n"));
+    written.map_err(|error| failure(&path, &error))
+}
+
+fn tour_mark(state_dir: &Path) -> PathBuf {
+    state_dir.join("tour-seen")
+}

@@ -1,0 +1,202 @@
+//! What one interface works with: the workbench, the gates of its runs, its agent files, its kept drafts.
+//!
+//! In: a [`Workbench`], what to open. Out: runs of the drafts, checks of them, access to the rest for requests. Methods read and write files:
+//! they are called on blocking threads. It must never decide anything that the command line would decide otherwise: what a user can do
+//! is in `workbench`.
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::archive::AgentSource;
+use super::recovery::RecoveryFiles;
+use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place, Plan};
+use crate::event::ErrorRecord;
+use crate::export::{Content, Piece};
+use crate::workbench::{
+    AgentFiles, Answers, Desk, DraftSummary, Intercept, OpenAgent, Pipeline, PipelineSpec, RunHandle, RunSpec,
+    SessionKey, Source, StartError, Workbench,
+};
+
+/// Renders a session line by line, as it is printed: for exports that show a terminal.
+pub type TerminalLines = fn(&Content) -> Vec<Piece>;
+
+/// What one interface works with.
+#[derive(Debug)]
+pub struct Services {
+    /// What a user can do.
+    pub workbench: Workbench,
+    /// Agent files.
+    pub files: AgentFiles,
+    /// The gates and breakpoints at which runs stop.
+    pub(super) intercept: Intercept,
+    /// Renders a session line by line; without it exports show none.
+    pub(super) terminal_lines: Option<TerminalLines>,
+    opened: OpenAgent,
+    recovery: Mutex<RecoveryFiles>,
+    /// The choices of models for the options that were looked at last: while other texts are typed they are the same.
+    model_choices: Mutex<Option<(String, Vec<Fix>)>>,
+}
+
+impl Services {
+    /// Services of an interface that opens with this agent; `path` is the file it was read from, `None` for a bundled or new one.
+    pub fn new(workbench: Workbench, agent: &Agent, path: Option<&Path>) -> Self {
+        let files = AgentFiles::default();
+        let file = path.and_then(|path| files.opened(path));
+        let opened = OpenAgent { texts: DraftTexts::of(agent), file, pipeline: None };
+        Self {
+            recovery: Mutex::new(RecoveryFiles::new(&workbench.folders.drafts_dir)),
+            workbench,
+            files,
+            intercept: Intercept::default(),
+            terminal_lines: None,
+            opened,
+            model_choices: Mutex::default(),
+        }
+    }
+
+    /// The same with a pipeline.
+    pub fn of_pipeline(workbench: Workbench, pipeline: Pipeline) -> Self {
+        let services = Self::new(workbench, pipeline.steps.first().unwrap_or(&Agent::default()), None);
+        let pipeline = Some(services.workbench.outline(pipeline));
+        let opened = OpenAgent { pipeline, ..services.opened };
+        Self { opened, ..services }
+    }
+
+    /// The same with what renders a session line by line.
+    #[must_use]
+    pub fn with_terminal_lines(self, lines: TerminalLines) -> Self {
+        Self { terminal_lines: Some(lines), ..self }
+    }
+
+    /// Returns what the interface opens with.
+    pub fn opened(&self) -> OpenAgent {
+        self.opened.clone()
+    }
+
+    /// Returns every finding about the texts and what they mean.
+    pub fn check(&self, texts: &DraftTexts) -> (Vec<Diagnostic>, DraftSummary) {
+        let mut known = self.model_choices.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.as_ref().is_none_or(|(options, _)| *options != texts.options) {
+            *known = Some((texts.options.clone(), self.workbench.model_choices(&texts.options)));
+        }
+        let models = known.as_ref().map(|(_, models)| models.clone()).unwrap_or_default();
+        drop(known);
+        self.workbench.check_draft(texts, &models)
+    }
+
+    /// Returns the kept drafts.
+    pub fn recovery(&self) -> MutexGuard<'_, RecoveryFiles> {
+        self.recovery.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A desk whose runs stop at the gates of this interface.
+    pub(super) fn desk(&self) -> Arc<Desk> {
+        Arc::new(Desk::behind(self.intercept.clone()))
+    }
+
+    /// Starts the texts. Must be called inside of the runtime.
+    ///
+    /// Errors: why the run is refused, at places among the texts.
+    pub fn start(&self, texts: &DraftTexts) -> Result<RunHandle, Vec<Diagnostic>> {
+        self.start_agent(texts.to_agent(&Agent::default())?, seed(), self.desk())
+    }
+
+    /// Starts the texts in each of these modes, with the same seed: what differs is the mode. None starts when one is refused.
+    pub fn start_modes(&self, texts: &DraftTexts, modes: &[Mode]) -> Result<Vec<RunHandle>, Vec<Diagnostic>> {
+        let agent = texts.to_agent(&Agent::default())?;
+        for mode in modes {
+            Plan::new(&agent.for_mode(*mode)?)?;
+        }
+        let seed = seed();
+        let start = |mode: &Mode| self.start_agent(Agent { mode: *mode, ..agent.clone() }, seed, Arc::default());
+        modes.iter().map(start).collect()
+    }
+
+    fn start_agent(&self, agent: Agent, seed: u64, desk: Arc<Desk>) -> Result<RunHandle, Vec<Diagnostic>> {
+        let (model, context, journal) = (None, None, None);
+        let spec = RunSpec { agent, model, context, person: desk.clone(), save: true, seed, journal };
+        Ok(RunHandle::of_run(self.workbench.start(spec).map_err(refusal)?, desk))
+    }
+
+    /// Starts a pipeline. Must be called inside of the runtime.
+    ///
+    /// Errors: why it is refused.
+    pub fn start_pipeline(&self, pipeline: Pipeline) -> Result<RunHandle, Vec<Diagnostic>> {
+        let desk = self.desk();
+        let spec = PipelineSpec { pipeline, model: None, context: None, person: desk.clone(), save: true };
+        Ok(RunHandle::of_run(self.workbench.start_pipeline(spec).map_err(refusal)?, desk))
+    }
+
+    /// Resumes a session that waits for input or broke off. Blocks, and must be called inside of the runtime.
+    ///
+    /// Errors: the session cannot be read or resumed.
+    pub fn resume(&self, key: &SessionKey) -> Result<RunHandle, ErrorRecord> {
+        let (session, desk) = (self.workbench.open_found(key)?, self.desk());
+        let running = wait(self.workbench.resume(&session, Answers::default(), None, desk.clone()))?;
+        Ok(RunHandle::of_run(running, desk))
+    }
+
+    /// Reads an agent or a pipeline for the editors.
+    ///
+    /// Errors: it does not exist or cannot be read.
+    pub fn open_agent(&self, source: &AgentSource) -> Result<OpenAgent, ErrorRecord> {
+        match source {
+            AgentSource::Session(key) => {
+                let agent = self.workbench.agent_of(&self.workbench.open_found(key)?)?;
+                Ok(OpenAgent { texts: DraftTexts::of(&agent), ..OpenAgent::default() })
+            }
+            AgentSource::Named(name) => Ok(match self.files.open(name)? {
+                (Source::Agent(agent), file) => OpenAgent { texts: DraftTexts::of(&agent), file, pipeline: None },
+                (Source::Pipeline(pipeline), _) => {
+                    let texts = pipeline.steps.first().map(DraftTexts::of).unwrap_or_default();
+                    OpenAgent { texts, file: None, pipeline: Some(self.workbench.outline(pipeline)) }
+                }
+            }),
+        }
+    }
+
+    /// Returns the agent of texts.
+    ///
+    /// Errors: the first finding that makes them unusable.
+    pub(super) fn agent(texts: &DraftTexts) -> Result<Agent, ErrorRecord> {
+        texts.to_agent(&Agent::default()).map_err(|findings| {
+            let first = findings.into_iter().find(Diagnostic::is_error).map(|finding| finding.message);
+            ErrorRecord::new(ptc_core::reasons::Reason::InvalidAgent, first.unwrap_or_default())
+        })
+    }
+}
+
+/// Waits for a future on a blocking thread.
+pub(super) fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Handle::current().block_on(future)
+}
+
+/// A random seed.
+fn seed() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// Why a run did not start, at its place among the texts.
+fn refusal(error: StartError) -> Vec<Diagnostic> {
+    match error {
+        StartError::Agent(findings) => findings,
+        StartError::Model { reason, message } => vec![Diagnostic::error(Place::Options, reason, message).key("model")],
+        error @ (StartError::Session(_) | StartError::Recorder(_)) => {
+            vec![Diagnostic::error(Place::Options, error.reason(), error.to_string())]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptc_core::reasons::Reason;
+
+    use super::*;
+
+    #[test]
+    fn a_session_that_is_not_usable_is_no_fault_of_the_model_s_name() {
+        let found = refusal(StartError::Session("the session holds no run".to_owned()));
+        assert_eq!((found[0].reason, found[0].key.as_str()), (Reason::SessionUnreadable, ""));
+    }
+}

@@ -1,0 +1,142 @@
+//! Popups that list something to choose, and the preview: the menu, quick fixes, models, failures, what another mode would send.
+
+use ratatui::layout::Position;
+
+use crate::agent::{Fix, Mode, set_option};
+use crate::tui::actions::{Action, Context};
+use crate::tui::menu::{Line, lines, step};
+use crate::tui::message::Effect;
+use crate::tui::model::{Against, Menu, Model, Pane, Picks, Popup, Screen, Tone};
+use crate::workbench::Held;
+
+/// Opens the menu of everything that means something now; at a place, only of what is special there.
+pub(super) fn open_menu(model: &mut Model, at: Option<Position>) -> Vec<Effect> {
+    let mut contexts = model.contexts();
+    if at.is_some() && contexts.iter().any(|context| !is_everywhere(*context)) {
+        contexts.retain(|context| !is_everywhere(*context));
+    }
+    let all = lines(&contexts);
+    if !all.is_empty() {
+        let selected = step(&all, 0, 1);
+        model.popups.push(Popup::Menu(Menu { at, contexts, selected, top: 0 }));
+    }
+    Vec::new()
+}
+
+fn is_everywhere(context: Context) -> bool {
+    matches!(context, Context::Global | Context::Always)
+}
+
+pub(super) fn move_in_menu(model: &mut Model, by: isize) -> Vec<Effect> {
+    if let Some(Popup::Menu(menu)) = model.popups.last_mut() {
+        menu.selected = step(&lines(&menu.contexts), menu.selected, by);
+    }
+    Vec::new()
+}
+
+/// Does the selected action; one that cannot be done says why and leaves the menu open.
+pub(super) fn pick_from_menu(model: &mut Model) -> Vec<Effect> {
+    let Some(Popup::Menu(menu)) = model.popups.last() else { return Vec::new() };
+    let Some(Line::Row(row)) = lines(&menu.contexts).get(menu.selected).copied() else { return Vec::new() };
+    let below = model.popups.split_last().map_or(&[][..], |(_, below)| below);
+    if model.enabled_below(row.action, below).is_err() {
+        return Vec::new();
+    }
+    model.popups.pop();
+    super::keys::act(model, row.action)
+}
+
+/// Compares what would be sent with what the next mode would send; after the last mode, shows it whole.
+pub(super) fn compare_preview(model: &mut Model) -> Vec<Effect> {
+    let Some(Popup::Preview { against, top }) = model.popups.last_mut() else { return Vec::new() };
+    let own = model.workbench.preview.mode.split(' ').next().and_then(Mode::from_name);
+    let next =
+        against.as_ref().map_or(0, |held| Mode::ALL.iter().position(|mode| *mode == held.mode).map_or(0, |at| at + 1));
+    let mode = Mode::ALL.into_iter().skip(next).find(|mode| Some(*mode) != own);
+    *top = 0;
+    *against = mode.map(|mode| Against { mode, held: None });
+    let Some(mode) = mode else { return Vec::new() };
+    let mut texts = model.workbench.texts();
+    match set_option(&texts.options, "mode", mode.name(), String::new()) {
+        Some(change) => texts.options.replace_range(change.span.start..change.span.end, &change.text),
+        None => return preview_compared(model, mode, Err("the options are not TOML: correct them first".to_owned())),
+    }
+    vec![Effect::ComparePreview(mode, Box::new(texts), model.workbench.preview.sent.clone())]
+}
+
+/// The preview was compared with that mode, or that mode would send nothing.
+pub(super) fn preview_compared(model: &mut Model, mode: Mode, result: Result<Vec<Held>, String>) -> Vec<Effect> {
+    // The help may have been opened over it meanwhile.
+    let asked = model.popups.iter_mut().find_map(|popup| match popup {
+        Popup::Preview { against: Some(against), .. } => Some(against).filter(|against| against.mode == mode),
+        _ => None,
+    });
+    if let Some(against) = asked {
+        against.held = Some(result);
+    }
+    Vec::new()
+}
+
+/// Makes the only fix there is, or shows those there are.
+pub(super) fn fix(model: &mut Model) -> Vec<Effect> {
+    let Some(finding) = model.workbench.fixable() else { return Vec::new() };
+    match finding.fixes.as_slice() {
+        [only] => {
+            let only = only.clone();
+            apply(model, &only)
+        }
+        several => {
+            let message = finding.message.clone();
+            let fixes = Picks::Fixes(several.to_vec());
+            let popup = Popup::Fixes { title: "Quick fixes", message, fixes, selected: 0 };
+            model.popups.push(popup);
+            Vec::new()
+        }
+    }
+}
+
+/// Shows the models that can be used, as changes of the options.
+pub(super) fn choose_model(model: &mut Model) -> Vec<Effect> {
+    let preview = &model.workbench.preview;
+    let message = format!("{} answers now. Others by name: model = \"provider:model\" in the options.", preview.model);
+    let used = format!("\"{}\"", preview.model);
+    let selected = preview.models.iter().position(|fix| fix.text.contains(&used)).unwrap_or(0);
+    let fixes = Picks::Fixes(preview.models.clone());
+    model.screen = Screen::Workbench;
+    model.popups.push(Popup::Fixes { title: "Models", message, fixes, selected });
+    Vec::new()
+}
+
+/// Makes the selected fix, or opens the selected failure where it happened.
+pub(super) fn choose(model: &mut Model) -> Vec<Effect> {
+    let Some(Popup::Fixes { fixes, selected, .. }) = model.popups.pop() else { return Vec::new() };
+    match fixes {
+        Picks::Fixes(fixes) => fixes.get(selected).map_or_else(Vec::new, |fix| apply(model, fix)),
+        Picks::Failures(failures) => {
+            let Some(failing) = failures.into_iter().nth(selected) else { return Vec::new() };
+            super::sessions::open_at(model, failing.newest.key(), failing.at)
+        }
+    }
+}
+
+pub(super) fn move_choice(model: &mut Model, by: isize) -> Vec<Effect> {
+    if let Some(Popup::Fixes { fixes, selected, .. }) = model.popups.last_mut() {
+        *selected = selected.saturating_add_signed(by).min(fixes.count().saturating_sub(1));
+    }
+    Vec::new()
+}
+
+/// Changes the text, where undo takes it back; the focus goes there.
+fn apply(model: &mut Model, fix: &Fix) -> Vec<Effect> {
+    if model.workbench.checked != Some(model.workbench.version()) {
+        model.say(Tone::Info, "the texts are being checked; try again");
+        return Vec::new();
+    }
+    model.workbench.focus = Pane::Editor(fix.place);
+    let editor = model.workbench.editor_mut(fix.place);
+    editor.free = false;
+    editor.draft.splice(fix.span.start..fix.span.end, &fix.text);
+    let undo = model.keymap.first_name(Action::Undo);
+    model.say(Tone::Good, format!("done: {}; {undo} takes it back", fix.title));
+    Vec::new()
+}

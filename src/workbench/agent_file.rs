@@ -1,0 +1,151 @@
+//! Agent files as an editor opens and saves them: comments and layout stay, and a file that changed meanwhile is not overwritten.
+//!
+//! In: paths and names as the user writes them. Out: definitions, and files that are whole or as they were.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use ptc_core::reasons::Reason;
+use serde::{Deserialize, Serialize};
+
+use super::Source;
+use super::files::write_whole;
+use crate::agent::Agent;
+use crate::event::{ErrorRecord, hex_sha};
+
+/// Links that are followed from one to the next.
+const MOST_LINKS: usize = 40;
+
+/// A file and the state it had when it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentFile {
+    /// The path as the user wrote it.
+    pub path: PathBuf,
+    /// SHA-256 of its content, hexadecimal.
+    pub sha: String,
+}
+
+/// When a file is written over another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overwrite {
+    /// Only when it is as it was read, or does not exist yet.
+    Unchanged,
+    /// In any state.
+    Always,
+}
+
+/// Why a file was not saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SaveError {
+    /// The file is not as it was when it was read, or exists already.
+    Changed,
+    /// Anything else: what and what to do.
+    Failed(ErrorRecord),
+}
+
+/// The agent files of one editor.
+#[derive(Debug)]
+pub struct AgentFiles {
+    /// The folder that `~/` means.
+    home: Option<PathBuf>,
+    /// The texts of files as they were read or written last: their comments outlive a file that was deleted.
+    originals: Mutex<HashMap<PathBuf, String>>,
+}
+
+impl Default for AgentFiles {
+    fn default() -> Self {
+        Self { home: std::env::home_dir(), originals: Mutex::default() }
+    }
+}
+
+impl AgentFiles {
+    /// Returns the file that a path leads to: `~/` is the home folder, and links are followed, also to a file that does not exist yet.
+    pub fn resolve(&self, path: &Path) -> PathBuf {
+        let mut resolved = match (path.strip_prefix("~"), &self.home) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => path.to_owned(),
+        };
+        for _ in 0..MOST_LINKS {
+            let Ok(target) = fs::read_link(&resolved) else { break };
+            resolved = resolved.with_file_name("").join(target);
+        }
+        resolved
+    }
+
+    /// Notes the state of a file that was read; `None` when there is no such file.
+    pub fn opened(&self, path: &Path) -> Option<AgentFile> {
+        let resolved = self.resolve(path);
+        let content = fs::read(&resolved).ok()?;
+        let file = AgentFile { path: path.to_owned(), sha: hex_sha(&content) };
+        if let Ok(text) = String::from_utf8(content) {
+            self.originals.lock().unwrap_or_else(PoisonError::into_inner).insert(resolved, text);
+        }
+        Some(file)
+    }
+
+    /// Reads an agent or a pipeline by its path or the name of an example; the file is `None` for examples and pipelines.
+    ///
+    /// Errors: neither file nor example exists; it cannot be read.
+    pub fn open(&self, name: &str) -> Result<(Source, Option<AgentFile>), ErrorRecord> {
+        let path = Path::new(name);
+        let source = Source::find(name, &self.resolve(path));
+        let source =
+            source.map_err(|message| ErrorRecord { hint: None, ..ErrorRecord::new(Reason::InvalidAgent, message) })?;
+        let file = if matches!(source, Source::Agent(_)) { self.opened(path) } else { None };
+        Ok((source, file))
+    }
+
+    /// Writes an agent; `known` is the file as it was read.
+    pub fn save(
+        &self,
+        path: &Path,
+        agent: &Agent,
+        known: Option<&AgentFile>,
+        overwrite: Overwrite,
+    ) -> Result<AgentFile, SaveError> {
+        let resolved = self.resolve(path);
+        let mut originals = self.originals.lock().unwrap_or_else(PoisonError::into_inner);
+        // Comments and layout of the file that is replaced stay, also when it is gone.
+        let original = match fs::read_to_string(&resolved) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                originals.get(&resolved).cloned().unwrap_or_default()
+            }
+            Err(_) => String::new(),
+        };
+        let text = agent.rewrite(&original, &path.display().to_string());
+        let sha = hex_sha(text.as_bytes());
+        let found = fs::read(&resolved).ok().map(|content| hex_sha(&content));
+        let is_known = found.as_ref() == known.map(|file| &file.sha) || !resolved.exists();
+        if overwrite == Overwrite::Unchanged && !is_known {
+            return Err(SaveError::Changed);
+        }
+        if found.is_none_or(|found| found != sha) {
+            write_whole(&resolved, text.as_bytes()).map_err(|error| {
+                let message = format!("{}: {error}", resolved.display());
+                SaveError::Failed(ErrorRecord::new(Reason::WriteFailed, message))
+            })?;
+        }
+        originals.insert(resolved, text);
+        Ok(AgentFile { path: path.to_owned(), sha })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tilde_is_the_home_folder_only_as_a_whole_name() {
+        let with_home = |home: Option<&str>| AgentFiles { home: home.map(PathBuf::from), ..AgentFiles::default() };
+        let files = with_home(Some("/home/no-such-user"));
+        assert_eq!(files.resolve(Path::new("~/a.toml")), Path::new("/home/no-such-user/a.toml"));
+        for name in ["~a.toml", "x/~/a.toml", "/~/a.toml"] {
+            assert_eq!(files.resolve(Path::new(name)), Path::new(name));
+        }
+        assert_eq!(with_home(None).resolve(Path::new("~/a.toml")), Path::new("~/a.toml"));
+    }
+}

@@ -1,0 +1,87 @@
+//! Texts that are being edited: what they mean, and what a run of them would use.
+//!
+//! In: the texts. Out: findings and a [`DraftSummary`]. Pure, apart from the state of models. It must never start anything.
+
+use ptc_core::signature::Type;
+
+use super::{ModelLine, ModelState, PipelineOutline, RequestPart, Workbench};
+use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Plan, set_option};
+use crate::workbench::AgentFile;
+
+/// Models that are offered at the same time.
+const MOST_MODELS: usize = 12;
+
+/// An agent in the editors, or a pipeline in their place.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OpenAgent {
+    /// Its texts; of a pipeline those of its first step.
+    pub texts: DraftTexts,
+    /// Its file; `None` when it is an example, new, from a session, or a pipeline: saving asks for a path.
+    pub file: Option<AgentFile>,
+    /// The pipeline.
+    pub pipeline: Option<PipelineOutline>,
+}
+
+/// What texts mean, as far as they can be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DraftSummary {
+    /// The agent's name.
+    pub name: String,
+    /// The mode's name.
+    pub mode: String,
+    /// The model as it will be used.
+    pub model: String,
+    /// Limit of turns.
+    pub max_turns: u32,
+    /// Number of fields that the signature returns; `None` when it cannot be read.
+    pub fields: Option<usize>,
+    /// The models that can be used now, each as the change of the options that chooses it.
+    pub models: Vec<Fix>,
+    /// What would be sent first; empty when the texts do not make a request.
+    pub sent: Vec<RequestPart>,
+    /// What the provider's protocol cannot carry of it.
+    pub limits: Vec<String>,
+}
+
+impl Workbench {
+    /// Returns every finding about the texts and what they mean; `models` are offered where the model is unknown.
+    pub fn check_draft(&self, texts: &DraftTexts, models: &[Fix]) -> (Vec<Diagnostic>, DraftSummary) {
+        let mut findings = self.diagnose(texts);
+        findings.extend(self.secrets(texts));
+        let Ok(agent) = texts.to_agent(&Agent::default()) else { return (findings, DraftSummary::default()) };
+        let unknown = self.check_model(&agent);
+        findings.extend(unknown.map(|finding| Diagnostic { fixes: models.to_owned(), ..finding }));
+        let plan = agent.for_mode(agent.mode).ok().and_then(|agent| Plan::new(&agent).ok());
+        let fields = plan.as_ref().and_then(|plan| plan.signature.output.as_ref()).map(|output| match output {
+            Type::Record { fields, .. } => fields.len(),
+            _ => 1,
+        });
+        let (sent, limits) =
+            self.preview(&agent, None, None).map(|made| (made.parts(), made.limits)).unwrap_or_default();
+        let summary = DraftSummary {
+            name: agent.name.clone(),
+            mode: match plan.as_ref().filter(|plan| plan.agent.mode == Mode::Text) {
+                Some(plan) => format!("text ({})", plan.variant.name()),
+                None => agent.mode.name().to_owned(),
+            },
+            model: self.model_name(None, &agent),
+            max_turns: agent.max_turns,
+            fields,
+            models: models.to_owned(),
+            sent,
+            limits,
+        };
+        (findings, summary)
+    }
+
+    /// Returns the models that can be used now, each as the change of these options that chooses it.
+    pub fn model_choices(&self, options: &str) -> Vec<Fix> {
+        // A name in capitals stands for one that only the developer knows.
+        let whole = |line: &&ModelLine| line.state == ModelState::Ready && !line.name.contains(char::is_uppercase);
+        let choice = |line: &ModelLine| {
+            let title = format!("use the model {}: {}", line.name, line.note.split(';').next()?);
+            set_option(options, "model", &line.name, title)
+        };
+        self.models().iter().filter(whole).take(MOST_MODELS).filter_map(choice).collect()
+    }
+}

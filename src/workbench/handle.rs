@@ -1,0 +1,389 @@
+//! A run or a replay as an interface follows it.
+//!
+//! In: a started run with the desk of its questions, or a session to replay. Out: a [`RunHandle`]: updates in order, the end as the last one;
+//! answers, a stop and a folder for the session go back. It must never block: what waits for a disk runs on a blocking thread.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use ptc_core::reasons::Reason;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::AbortHandle;
+
+use super::{Asked, Desk, Feed, Running, Saving};
+use crate::event::{Address, Envelope, ErrorRecord};
+use crate::port::{Question, Stop, SystemClock};
+use crate::replay::{Divergence, Layer, Policy, Recording, ReplayOutcome, Report, Rules, replay_by};
+use crate::session::Session;
+
+/// Something that happened in a run or a replay.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunUpdate {
+    /// An event, in order.
+    Event(Box<Envelope>),
+    /// The user is asked. The question ends with its answer, its turn or the run.
+    Question(Question),
+    /// The run has ended and its session is only in memory: the user names a folder. Repeated when that folder cannot be written either.
+    Unwritten {
+        /// What could not be written, and why.
+        reason: String,
+        /// A folder to suggest.
+        suggested: PathBuf,
+    },
+    /// The end; nothing follows.
+    Ended(RunEnding),
+}
+
+/// How a run or a replay ended, beyond its events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunEnding {
+    /// A live run has ended.
+    Run,
+    /// A live run has ended, and its session is not where it began: the text names the place.
+    Elsewhere(String),
+    /// The replay gave the same events, up to the end of the recording; the address is where an unfinished one ends.
+    Identical(Option<Address>),
+    /// The replay differs.
+    Diverged {
+        /// Where the first difference is.
+        at: Address,
+        /// Heading and report of each divergence.
+        parts: Vec<(String, String)>,
+    },
+    /// It failed outside of the run itself (storage, a fault of the program): what happened and what to do.
+    Broken(ErrorRecord),
+}
+
+/// A run or a replay in the background. Dropping the handle does not stop it.
+#[derive(Debug)]
+pub struct RunHandle {
+    session: Option<String>,
+    feed: Feed,
+    /// What follows the events that the feed holds.
+    last: Arc<LastUpdates>,
+    stop: Stopper,
+    desk: Option<Arc<Desk>>,
+    pending: Mutex<Pending>,
+    /// The user is gone: questions are not taken.
+    is_unattended: AtomicBool,
+    /// Takes the folder for a session that could not be written; `None` is the spare one.
+    folder: mpsc::UnboundedSender<Option<PathBuf>>,
+}
+
+#[derive(Debug)]
+enum Stopper {
+    Run(Stop),
+    Replay(AbortHandle),
+}
+
+/// The question that waits for its answer.
+#[derive(Debug, Default)]
+struct Pending {
+    asked: Option<Asked>,
+    /// It was not drained yet.
+    is_new: bool,
+}
+
+/// Updates that follow the events of a run.
+#[derive(Debug, Default)]
+struct LastUpdates {
+    queue: Mutex<VecDeque<RunUpdate>>,
+    changed: Notify,
+}
+
+impl LastUpdates {
+    fn push(&self, update: RunUpdate) {
+        lock(&self.queue).push_back(update);
+        self.changed.notify_one();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl RunHandle {
+    /// Follows a run whose questions come to this desk. Must be called inside of the runtime.
+    pub fn of_run(running: Running, desk: Arc<Desk>) -> Self {
+        let last = Arc::new(LastUpdates::default());
+        let (folder, mut folders) = mpsc::unbounded_channel();
+        let (updates, task, saving) = (last.clone(), running.task, running.saving);
+        tokio::spawn(async move {
+            let ending = match (task.await, saving) {
+                (Ok(step), saving) => match step.fail.filter(|fail| fail.reason == Reason::RecorderFailed.name()) {
+                    Some(fail) => RunEnding::Broken(fail),
+                    None => match saving {
+                        Some(saving) => save(saving, &updates, &mut folders).await,
+                        None => RunEnding::Run,
+                    },
+                },
+                (Err(error), _) => {
+                    let message = format!("the run ended without an answer: {error}");
+                    RunEnding::Broken(ErrorRecord::new(Reason::InternalError, message))
+                }
+            };
+            updates.push(RunUpdate::Ended(ending));
+        });
+        let stop = Stopper::Run(running.stop);
+        Self { session: running.session, desk: Some(desk), folder, ..Self::new(running.feed, last, stop) }
+    }
+
+    /// Replays a session. Must be called inside of the runtime.
+    ///
+    /// Errors: why the session cannot be replayed.
+    pub fn of_replay(session: &Session, policy: Policy) -> Result<Self, String> {
+        let recording = Arc::new(Recording::of(session)?);
+        let (feed, last) = (Feed::default(), Arc::new(LastUpdates::default()));
+        let (watched, updates) = (feed.clone(), last.clone());
+        let task = tokio::spawn(async move {
+            let last_seq = AtomicU64::new(0);
+            // Events are numbered across the runs and have the time of the replay.
+            let watch = |envelope: &Envelope| {
+                let seq = last_seq.fetch_add(1, Ordering::Relaxed) + 1;
+                watched.push(Envelope { seq, at_ms: SystemClock.now(), ..envelope.clone() });
+            };
+            let rules = Rules { policy, ..Rules::strict() };
+            let ending = match replay_by(&rules, &recording, Some(&watch)).await {
+                Ok((report, _)) => match &report.outcome {
+                    ReplayOutcome::Identical => RunEnding::Identical(None),
+                    ReplayOutcome::Unfinished { at } => RunEnding::Identical(Some(at.clone())),
+                    ReplayOutcome::Diverged(first) => {
+                        RunEnding::Diverged { at: first.address.clone(), parts: divergences(first, &report) }
+                    }
+                },
+                Err(error) => RunEnding::Broken(ErrorRecord::new(Reason::InvalidAgent, error.to_string())),
+            };
+            updates.push(RunUpdate::Ended(ending));
+        });
+        Ok(Self::new(feed, last, Stopper::Replay(task.abort_handle())))
+    }
+
+    fn new(feed: Feed, last: Arc<LastUpdates>, stop: Stopper) -> Self {
+        Self {
+            session: None,
+            feed,
+            last,
+            stop,
+            desk: None,
+            pending: Mutex::default(),
+            is_unattended: AtomicBool::new(false),
+            folder: mpsc::unbounded_channel().0,
+        }
+    }
+
+    /// Returns the id of the session that the run is saved in.
+    pub fn session(&self) -> Option<String> {
+        self.session.clone()
+    }
+
+    /// Returns the updates since the last call. Never blocks.
+    pub fn drain(&self) -> Vec<RunUpdate> {
+        // Taken first, so that no event comes after the end.
+        let last = std::mem::take(&mut *lock(&self.last.queue));
+        let events = self.feed.drain().into_iter();
+        let mut updates: Vec<RunUpdate> = events.map(|envelope| RunUpdate::Event(Box::new(envelope))).collect();
+        let mut pending = lock(&self.pending);
+        if std::mem::take(&mut pending.is_new) {
+            updates.extend(pending.asked.iter().map(|asked| RunUpdate::Question(asked.question.clone())));
+        }
+        updates.extend(last);
+        updates
+    }
+
+    /// Resolves when there may be something to drain.
+    pub fn changed(&self) -> BoxFuture<'_, ()> {
+        async move {
+            tokio::select! {
+                () = self.feed.changed() => {}
+                () = self.last.changed.notified() => {}
+                asked = self.next_question() => {
+                    // A question that is dropped stays unanswered: the run waits in its session.
+                    let asked = asked.filter(|_| !self.is_unattended.load(Ordering::SeqCst));
+                    *lock(&self.pending) = Pending { is_new: asked.is_some(), asked };
+                }
+            }
+        }
+        .boxed()
+    }
+
+    /// Waits for the next question, while none is pending.
+    async fn next_question(&self) -> Option<Asked> {
+        match &self.desk {
+            Some(desk) if !self.is_asking() => desk.next().await,
+            _ => std::future::pending().await,
+        }
+    }
+
+    /// Is a question pending?
+    fn is_asking(&self) -> bool {
+        lock(&self.pending).asked.as_ref().is_some_and(|asked| !asked.answer.is_closed())
+    }
+
+    /// Stops it. Returns at once; the end is an update.
+    pub fn cancel(&self) {
+        match &self.stop {
+            Stopper::Run(stop) => {
+                stop.by_user();
+                self.save_to(None);
+            }
+            // A replay has no effects and no file: nothing remains to be done.
+            Stopper::Replay(task) => {
+                task.abort();
+                self.last.push(RunUpdate::Ended(RunEnding::Run));
+            }
+        }
+    }
+
+    /// Answers [`RunUpdate::Unwritten`]: the folder that takes the session, or the spare one. Returns at once.
+    pub fn save_to(&self, dir: Option<PathBuf>) {
+        // A run whose session is written does not read it.
+        _ = self.folder.send(dir);
+    }
+
+    /// Answers the pending question. Returns at once.
+    pub fn answer(&self, question: &Address, text: String) {
+        let mut pending = lock(&self.pending);
+        if let Some(asked) = pending.asked.take_if(|asked| asked.question.address == *question)
+            && asked.answer.send(text).is_err()
+        {
+            tracing::debug!(%question, "the run no longer waits for an answer");
+        }
+    }
+
+    /// Suspends it: a run that asks the user waits in its session. Returns at once.
+    pub fn suspend(&self) {
+        self.is_unattended.store(true, Ordering::SeqCst);
+        *lock(&self.pending) = Pending::default();
+    }
+
+    /// Makes room for another run: suspends a run that asks, cancels any other. Returns at once.
+    pub fn give_way(&self) {
+        if self.is_asking() { self.suspend() } else { self.cancel() }
+    }
+}
+
+/// Saves the session of a finished run in a folder that can be written, as the user decides.
+async fn save(
+    saving: Saving,
+    updates: &LastUpdates,
+    folders: &mut mpsc::UnboundedReceiver<Option<PathBuf>>,
+) -> RunEnding {
+    let retried = saving.clone();
+    let Ok(Some(unwritten)) = tokio::task::spawn_blocking(move || retried.keeping.retry()).await else {
+        return RunEnding::Run;
+    };
+    let mut reason = format!("{unwritten}. Which folder shall take the session?");
+    loop {
+        updates.push(RunUpdate::Unwritten { reason, suggested: saving.spare_dir.clone() });
+        let (folder, saving) = (folders.recv().await.flatten(), saving.clone());
+        let moved = tokio::task::spawn_blocking(move || match folder {
+            Some(dir) => saving.move_to(&dir).map(|path| format!("the session is in {}", path.display())),
+            None => Ok(saving.settle().to_string()),
+        });
+        match moved.await {
+            Ok(Ok(place)) => return RunEnding::Elsewhere(place),
+            Ok(Err(error)) => {
+                reason = format!("could not save to {}: {}. Choose another folder", error.path.display(), error.error);
+            }
+            Err(error) => return RunEnding::Elsewhere(error.to_string()),
+        }
+    }
+}
+
+/// Returns every divergence with its heading, by layer, within a layer in the order of the run.
+fn divergences(first: &Divergence, report: &Report) -> Vec<(String, String)> {
+    let part = |one: &Divergence| (one.describe_location(), one.difference.to_string());
+    if report.differences.is_empty() {
+        return vec![part(first)];
+    }
+    let of = |layer: Layer| report.differences.iter().filter(move |one| one.layer == layer);
+    let mut parts: Vec<(String, String)> = Layer::ALL.into_iter().flat_map(of).map(part).collect();
+    let missing: Vec<&str> = report.missing.iter().map(Address::as_str).collect();
+    if !missing.is_empty() {
+        parts.push(("no recorded answer".to_owned(), missing.join(", ")));
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Event, Notice, NoticeLevel};
+    use crate::port::Sink as _;
+    use crate::session::{Medium, Recorder};
+
+    /// A run that is nothing but its task.
+    fn running(task: tokio::task::JoinHandle<crate::agent::Step>, saving: Option<Saving>) -> Running {
+        Running {
+            session: None,
+            path: None,
+            saving,
+            feed: Feed::default(),
+            stop: Stop::default(),
+            warnings: Vec::new(),
+            task,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_run_that_panics_ends_as_a_fault_of_the_program() {
+        let handle = RunHandle::of_run(running(tokio::spawn(async { panic!("as planned") }), None), Arc::default());
+        handle.changed().await;
+        let updates = handle.drain();
+        let [RunUpdate::Ended(RunEnding::Broken(error))] = updates.as_slice() else { panic!("{updates:?}") };
+        assert_eq!(error.reason, Reason::InternalError.name());
+    }
+
+    /// A disk that takes nothing.
+    struct Full;
+
+    impl Medium for Full {
+        fn append(&mut self, _: &[u8]) -> std::io::Result<()> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+
+        fn cut(&mut self, _: u64) -> std::io::Result<()> {
+            Ok(())
+        }
+
+        fn sync(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_session_that_was_not_written_goes_where_the_user_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("2026-01-01T00-00-00Z-00000001.jsonl");
+        std::fs::write(&path, "").unwrap();
+        let recorder = Recorder::with_medium(Box::new(Full), &path, 0, 0, Arc::new(SystemClock)).unwrap();
+        let notice = Event::Notice(Notice { level: NoticeLevel::Info, text: "said".to_owned() });
+        recorder.emit(Address::run(0), notice).await.unwrap();
+        let saving = Saving { keeping: recorder.status(), spare_dir: dir.path().join("spare") };
+        drop(recorder);
+        let task = tokio::spawn(async { crate::agent::Step::default() });
+        let handle = RunHandle::of_run(running(task, Some(saving)), Arc::default());
+        let updates = || async {
+            handle.changed().await;
+            handle.drain()
+        };
+        let asked = updates().await;
+        let [RunUpdate::Unwritten { reason, suggested }] = asked.as_slice() else { panic!("{asked:?}") };
+        assert!(reason.contains("1 event") && suggested.ends_with("spare"), "{reason}");
+        // A folder that holds a file of this name already does not take it.
+        handle.save_to(Some(dir.path().to_owned()));
+        let asked = updates().await;
+        let [RunUpdate::Unwritten { reason, .. }] = asked.as_slice() else { panic!("{asked:?}") };
+        assert!(reason.contains("could not save to"), "{reason}");
+        handle.save_to(Some(dir.path().join("mine")));
+        let ended = updates().await;
+        let [RunUpdate::Ended(RunEnding::Elsewhere(place))] = ended.as_slice() else { panic!("{ended:?}") };
+        assert!(place.contains("mine"), "{place}");
+        let moved = dir.path().join("mine").join(path.file_name().unwrap());
+        assert!(std::fs::read_to_string(moved).unwrap().contains("said"));
+    }
+}
