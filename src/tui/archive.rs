@@ -1,7 +1,7 @@
 //! Requests about saved sessions: searching, marks, forks, re-runs, cases, exports.
 //!
 //! In: an [`ArchiveRequest`] as an effect of `update`. Out: its [`ArchiveResponse`] as a message, or a run in the place of the workbench's run.
-//! A new action is a variant of each and an arm of [`ArchiveRequest::execute`]. No request ever changes a session's file.
+//! A new action is a variant of each and an arm of `ArchiveRequest::execute`. No request ever changes a session's file.
 
 use std::sync::Arc;
 
