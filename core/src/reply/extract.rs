@@ -217,10 +217,17 @@ impl Search<'_> {
         }
     }
 
-    /// The fences of a part, except those inside the value at its start.
-    fn fences(&self, part: Span) -> Vec<Fence> {
+    /// The fences of a part, except those inside the value at its start and those whose mark is in a string of a value.
+    fn fences(&mut self, part: Span) -> Vec<Fence> {
         let mut fences = fence::find(self.reply, part);
-        fences.retain(|fence| self.covered(fence.span.start).is_none());
+        let mut from = part.start;
+        fences.retain(|fence| {
+            let is_fence = self.covered(fence.span.start).is_none() && !self.is_in_value(*fence, from, part);
+            if is_fence {
+                from = fence.span.end;
+            }
+            is_fence
+        });
         fences
     }
 
@@ -266,6 +273,36 @@ impl Search<'_> {
             let stop = self.strict_error(content);
             self.fault(rule, content, stop);
         }
+    }
+
+    /// True if a fence begins inside a value that starts at or after `from`. Only marks after other text in their line
+    /// and marks without a closing mark are examined; a closed fence on lines of its own is a fence.
+    fn is_in_value(&mut self, fence: Fence, from: usize, part: Span) -> bool {
+        let mark = fence.span.start;
+        let line = self.reply[part.start..mark].rsplit('\n').next().unwrap_or_default();
+        if fence.end == End::Closed && line.trim().is_empty() {
+            return false;
+        }
+        let limit = self.limit(part);
+        let mut at = from;
+        while let Some(start) = scan::next_start(self.reply, Span::new(at, mark)) {
+            self.visited += start - at;
+            if self.is_exhausted() {
+                return false;
+            }
+            at = match self.covered(start) {
+                Some(end) => end,
+                None => match self.attempt(start, start, limit, self.edge(limit)) {
+                    Ok(read) if read.end <= mark => read.end,
+                    Ok(read) => return read.fixes.iter().all(|fix| fix.kind != FixKind::MissingCloser),
+                    Err(_) => start + 1,
+                },
+            };
+            if at >= mark {
+                return false;
+            }
+        }
+        false
     }
 
     /// The content of a fence as a region.
