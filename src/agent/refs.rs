@@ -133,7 +133,7 @@ mod tests {
             ("x = \"a[[\"", "error refs.x the path \"a[[\" cannot be read: `[` at character 2 is not closed"),
             (
                 "x = { path = \"items[]\", optional = true }",
-                "error refs.x the path \"items[]\" cannot be read: nothing stands in [ ] at character 6",
+                "error refs.x the path \"items[]\" cannot be read: the brackets are empty at character 6",
             ),
             ("x = { expr = \"(+ 1\" }", "error refs.x the expression cannot be used: line 1, column"),
             (

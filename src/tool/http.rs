@@ -263,7 +263,7 @@ mod tests {
         for (url, said) in [
             ("https://{{host}}/x", "in its host"),
             ("https://a{{b}}.example", "in its host"),
-            ("ftp://x", "must begin"),
+            ("ftp://x", "must start"),
             ("https:///x", "names no host"),
             ("https://me:pw@h.example/", "password"),
         ] {

@@ -220,7 +220,7 @@ async fn a_null_for_what_may_be_missing_counts_as_missing() {
     let made = generate_object(&model, "Give it.", &schema).await.unwrap();
     assert_eq!((made.object.to_text().as_str(), made.tokens.map(|tokens| tokens.input)), ("{\"a\":\"x\"}", Some(10)));
     let error = generate_object(&model, "Give it.", &schema).await.unwrap_err();
-    assert!(error.message.contains("no value that fits") && error.message.contains("\"a\""), "{}", error.message);
+    assert!(error.message.contains("contains no valid value") && error.message.contains("\"a\""), "{}", error.message);
 }
 
 /// A control object has no schema that could travel; where a protocol can ask for an object without one, it is asked for.
