@@ -8,14 +8,16 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use super::globals::Snapshot;
-use super::{Globals, Limits, Machine, Target, World};
+use super::{Globals, Limits, Machine, Target, World, stack_address};
 use crate::heap;
 use crate::lisp::stack::{Stack, catch_panic};
-use crate::lisp::{Call, EvalResult, Halt};
+use crate::lisp::{Call, Error, EvalResult, Halt};
+use crate::reasons::Reason;
 use crate::value::{Keyword, Map, Value, take_uncharged};
 
 /// The work of a branch: gets its machine and its number, returns its value.
@@ -70,10 +72,12 @@ impl Machine<'_> {
     pub(crate) fn fork(&mut self, count: usize, work: Work<'_>) -> EvalResult<BranchValues> {
         self.reserve(count.saturating_mul(size_of::<BranchResult>()))?;
         // Branches are skipped only because of what other branches used.
+        self.check_form()?;
         let held_bytes = self.held_bytes();
-        self.check_steps()?;
-        self.check_bytes(held_bytes, 0)?;
         self.forms += 1;
+        self.report_bytes();
+        let shared = Arc::clone(&self.world.shared);
+        shared.end_computing(&self.branches);
         let ends = self.world.host.elapsed_ms().saturating_add(self.limits.parallel_timeout_ms);
         let fork = ParallelForm {
             work,
@@ -119,6 +123,9 @@ impl Machine<'_> {
         // The allocations of branches are charged one by one. What threads allocate for themselves is made on one
         // thread and freed on another: it is not charged to the program.
         heap::adopt(before - heap::live());
+        if !self.branches.is_empty() {
+            shared.begin_computing(&self.branches);
+        }
         let mut ended = fork.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
         ended.sort_by_key(|ended| ended.branch);
         self.join(ended, held_bytes)
@@ -130,6 +137,7 @@ impl Machine<'_> {
         let (mut values, mut failed) = (Vec::with_capacity(ended.len()), None);
         for branch in ended {
             heap::adopt(branch.bytes);
+            self.world.shared.add_bytes(-branch.bytes);
             held_bytes = held_bytes.saturating_add(branch.bytes.max(0));
             if failed.is_some() {
                 continue;
@@ -144,8 +152,61 @@ impl Machine<'_> {
                 Err(halt) => failed = Some((branch.branch, halt)),
             }
         }
-        self.tick()?;
+        if self.branches.is_empty() {
+            self.withdraw_bytes();
+        }
+        self.check_form()?;
         Ok(failed.map_or(Ok(values), Err))
+    }
+}
+
+/// Bytes that all branches may hold together beyond the memory limit, before the first of them fails.
+const PARALLEL_ROOM_BYTES: u64 = 24 << 20;
+/// Time between two looks of a branch that waits for memory.
+const MEMORY_WAIT: Duration = Duration::from_millis(1);
+
+/// The memory of all branches together.
+///
+/// Each branch has the full limit, so that its result does not depend on the others. While all together exceed it, only
+/// the first branch in order computes; the others wait until memory is free or they are the first.
+impl Machine<'_> {
+    /// Brings the total of all branches up to date with the heap and stack of this one.
+    fn report_bytes(&mut self) {
+        let stack = i64::try_from(self.stack_start.saturating_sub(stack_address())).unwrap_or(0);
+        self.set_reported(self.held_bytes() - self.inherited + stack);
+    }
+
+    /// Removes this machine from the total of all branches.
+    fn withdraw_bytes(&mut self) {
+        self.set_reported(0);
+    }
+
+    fn set_reported(&mut self, bytes: i64) {
+        self.world.shared.add_bytes(bytes - self.reported);
+        self.reported = bytes;
+    }
+
+    /// Waits while all branches together would exceed the limit with `more` bytes, unless this branch is the first of
+    /// them; fails if it is the first and they exceed the limit by far.
+    pub(super) fn check_shared_bytes(&mut self, more: i64) -> EvalResult<()> {
+        self.report_bytes();
+        let limit = self.limits.memory_bytes;
+        let exceeds = |machine: &Self, most: u64| {
+            u64::try_from(machine.world.shared.bytes().saturating_add(more)).unwrap_or(0) > most
+        };
+        while exceeds(self, limit) {
+            if self.world.shared.is_first_computing(&self.branches) {
+                if !exceeds(self, limit.saturating_add(PARALLEL_ROOM_BYTES)) {
+                    return Ok(());
+                }
+                let problem = format!("the parallel branches together exceed the memory limit of {limit} bytes by far");
+                let hint = "Start fewer branches, nest parallel forms less deeply, or hold less data in each branch";
+                return Error::new(Reason::MemoryExceeded, problem).hint(hint).halt();
+            }
+            self.check_stop()?;
+            thread::sleep(MEMORY_WAIT);
+        }
+        Ok(())
     }
 }
 
@@ -188,8 +249,13 @@ impl ParallelForm<'_> {
         machine.steps = self.steps;
         machine.depth = self.depth;
         machine.baseline -= self.held_bytes;
+        machine.inherited = self.held_bytes;
         machine.deadline_ms = Some(self.deadline_ms);
+        let shared = &self.world.shared;
+        shared.begin_computing(&machine.branches);
         let result = catch_panic(|| (self.work)(&mut machine, branch));
+        shared.end_computing(&machine.branches);
+        machine.withdraw_bytes();
         let steps = (machine.steps() - self.steps).saturating_add(take_uncharged() as u64);
         let peak = machine.peak;
         let (calls, warnings, keywords) = (
@@ -199,6 +265,7 @@ impl ParallelForm<'_> {
         );
         drop(machine);
         let bytes = heap::live() - before;
+        shared.add_bytes(bytes);
         BranchResult { branch, result, calls, warnings, keywords, steps, peak, bytes }
     }
 

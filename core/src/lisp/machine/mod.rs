@@ -58,6 +58,12 @@ pub struct Machine<'h> {
     stack_end: usize,
     /// Live bytes of this thread that do not belong to the program, less the bytes of the parent machines of a branch.
     baseline: i64,
+    /// Bytes of the parent machines of a branch; they are part of its held bytes.
+    inherited: i64,
+    /// Bytes of this machine in the total of all branches ([`Shared::bytes`]).
+    reported: i64,
+    /// The address of the native stack where this machine began.
+    stack_start: usize,
     /// The peak of the memory checks, in bytes.
     peak: i64,
     pub(crate) world: World<'h>,
@@ -92,6 +98,13 @@ pub(crate) struct CodePosition {
     pub(crate) unit: u64,
 }
 
+/// An address in the native stack of this thread.
+#[inline(never)]
+fn stack_address() -> usize {
+    let here = 0_u8;
+    std::ptr::from_ref(&here).addr()
+}
+
 impl<'h> Machine<'h> {
     /// A machine without tools, data or memory.
     pub fn new(host: &'h dyn Host, limits: Limits) -> Self {
@@ -106,6 +119,9 @@ impl<'h> Machine<'h> {
             depth: 0,
             stack_end: 0,
             baseline: heap::live(),
+            inherited: 0,
+            reported: 0,
+            stack_start: stack_address(),
             peak: 0,
             globals: Globals::new(&world, targets),
             world,
@@ -169,6 +185,13 @@ impl<'h> Machine<'h> {
     fn check(&mut self, steps: u64) -> EvalResult<()> {
         self.steps = self.steps.saturating_add(STEPS_PER_CHECK - self.fuel).saturating_add(steps);
         self.fuel = STEPS_PER_CHECK;
+        self.check_stop()?;
+        self.check_steps()?;
+        self.check_memory(0)
+    }
+
+    /// Fails if the host interrupts the program or the deadline of a parallel form has passed.
+    fn check_stop(&self) -> EvalResult<()> {
         if let Some(error) = self.world.host.interrupt() {
             return error.halt();
         }
@@ -178,8 +201,13 @@ impl<'h> Machine<'h> {
                 .hint("Do less in each branch")
                 .halt();
         }
-        self.check_steps()?;
-        self.check_memory(0)
+        Ok(())
+    }
+
+    /// The same after work whose steps are counted already, at the start and the end of a parallel form: its branches
+    /// may be too short to reach a check of their own.
+    fn check_form(&mut self) -> EvalResult<()> {
+        self.check(take_uncharged() as u64)
     }
 
     /// Reserves memory before a large allocation: fails with `memory_exceeded` if `bytes` more would exceed the limit.
@@ -200,8 +228,8 @@ impl<'h> Machine<'h> {
             .halt()
     }
 
-    /// Bytes held by this branch and its parents. Other branches do not count: which of them run at the same time is
-    /// random.
+    /// Bytes held by this branch and its parents. Other branches do not count here: which of them run at the same time
+    /// is random. `check_shared_bytes` bounds what they hold together.
     fn held_bytes(&self) -> i64 {
         heap::live() - self.baseline
     }
@@ -210,7 +238,8 @@ impl<'h> Machine<'h> {
     fn check_memory(&mut self, more: i64) -> EvalResult<()> {
         let held_bytes = self.held_bytes();
         self.peak = self.peak.max(held_bytes);
-        self.check_bytes(held_bytes, more)
+        self.check_bytes(held_bytes, more)?;
+        if self.branches.is_empty() { Ok(()) } else { self.check_shared_bytes(more) }
     }
 
     /// Fails if this many bytes exceed the limit. The message omits the number of bytes held, which differs slightly

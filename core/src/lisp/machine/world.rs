@@ -1,8 +1,8 @@
 //! The shared state of all machines of one run: the input, the host, and counters of the whole run.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::lisp::{AbsentData, Host, Memory, ReturnScope, ToolInfo};
 use crate::value::{Keyword, Value};
@@ -38,9 +38,42 @@ pub(crate) struct Shared {
     workers: AtomicU64,
     /// Tool calls started.
     tool_calls: AtomicU64,
+    /// Heap and stack bytes of all branches and of the machines that wait for them.
+    bytes: AtomicI64,
+    /// The positions of the branches that compute now; a branch that waits for its own branches is not among them.
+    computing: Mutex<BTreeSet<BranchPosition>>,
 }
 
+/// The position of a branch: the number of each enclosing parallel form, and the branch in it.
+pub(crate) type BranchPosition = Vec<(u32, u32)>;
+
 impl Shared {
+    /// Bytes of all branches together.
+    pub(crate) fn bytes(&self) -> i64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Adds to the bytes of all branches; negative to subtract.
+    pub(crate) fn add_bytes(&self, bytes: i64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Adds a branch to those that compute.
+    pub(crate) fn begin_computing(&self, position: &[(u32, u32)]) {
+        self.computing.lock().unwrap_or_else(PoisonError::into_inner).insert(position.to_vec());
+    }
+
+    /// Removes a branch from those that compute.
+    pub(crate) fn end_computing(&self, position: &[(u32, u32)]) {
+        self.computing.lock().unwrap_or_else(PoisonError::into_inner).remove(position);
+    }
+
+    /// True for the first of the branches that compute, in the order of their positions.
+    pub(crate) fn is_first_computing(&self, position: &[(u32, u32)]) -> bool {
+        let computing = self.computing.lock().unwrap_or_else(PoisonError::into_inner);
+        computing.first().is_none_or(|first| first.as_slice() >= position)
+    }
+
     /// Counts a tool call; false if the limit is exceeded.
     pub(crate) fn begin_call(&self, limit: Option<u64>) -> bool {
         self.tool_calls.fetch_add(1, Ordering::Relaxed) < limit.unwrap_or(u64::MAX)

@@ -583,3 +583,12 @@
 
 ;; memory_exceeded | more than 10^19 bytes
 (reduce (fn [a i] [a a]) [1] (range 80))
+
+;; timeout | steps | {"max_steps": 20000}
+(defn f [n] (if (> n 14) 1 (do (pmap (fn [_] (f (inc n))) [1 2 3]) 1))) (f 0)
+
+;; timeout | steps | {"max_steps": 20000}
+(defn f [n] (if (> n 25) 1 (do (pcalls (fn [] (f (inc n))) (fn [] (f (inc n)))) 1))) (f 0)
+
+;; timeout | steps | {"max_steps": 20000}
+(defn f [n] (if (> n 25) 1 (do (pmap f (map (fn [_] (inc n)) [1 2])) 1))) (f 0)

@@ -39,7 +39,7 @@ impl Host for EchoHost {
     }
 }
 
-fn run_with(source: &str, memory: &Memory, limits: &Limits, host: &EchoHost) -> Outcome {
+fn run_with(source: &str, memory: &Memory, limits: &Limits, host: &dyn Host) -> Outcome {
     let tools = ["echo", "bad"].map(|name| ToolInfo { name: name.to_owned(), ..ToolInfo::default() });
     let journal = Map::default();
     let context = Value::record([("n", Value::Int(7))]);

@@ -1,8 +1,11 @@
 //! Parallel branches give the same results as sequential ones.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::{EchoHost, outcome, run_with, shown};
-use crate::lisp::Limits;
-use crate::lisp::Memory;
+use crate::lisp::{CallAddress, Error, Failure, Host, Limits, Memory};
+use crate::reasons::Reason;
+use crate::value::Value;
 
 #[test]
 fn results_and_records_are_in_the_order_of_the_branches() {
@@ -47,4 +50,42 @@ fn limits_hold_in_branches() {
     let most = Limits { tool_calls: Some(5), ..Limits::default() };
     let outcome = run_with("(pmap (fn [x] (tool/echo {})) (range 20))", &Memory::new(), &most, &EchoHost::default());
     assert!(outcome.result.is_err());
+}
+
+/// Starts three branches per level, each far shorter than the steps between two checks.
+const BUSHY: &str = "(defn f [n] (if (> n 14) 1 (do (pmap (fn [_] (f (inc n))) [1 2 3]) 1))) (f 0)";
+
+#[test]
+fn branches_that_are_shorter_than_a_check_can_be_stopped() {
+    /// Stops the program at a certain poll.
+    struct StoppingHost(AtomicU64);
+    impl Host for StoppingHost {
+        fn call(&self, _: &CallAddress, _: &str, _: &Value) -> Result<Value, Failure> {
+            Ok(Value::Nil)
+        }
+        fn interrupt(&self) -> Option<Error> {
+            let polls = self.0.fetch_add(1, Ordering::Relaxed);
+            (polls >= 50).then(|| Error::new(Reason::Cancelled, "stopped"))
+        }
+        fn now_ms(&self) -> i64 {
+            0
+        }
+    }
+    let host = StoppingHost(AtomicU64::new(0));
+    let outcome = run_with(BUSHY, &Memory::new(), &Limits::default(), &host);
+    assert_eq!(shown(&outcome), "cancelled");
+    assert!(outcome.usage.steps < 100_000, "{} steps after the stop", outcome.usage.steps);
+}
+
+#[test]
+fn branches_together_stay_near_the_memory_limit() {
+    // Each branch alone is within the limit, and nothing of it remains; eight at once are far beyond the limit.
+    let source = "(pmap (fn [i] (count (mapv (fn [x] (+ x i)) (range 200000)))) (range 24))";
+    let limits = Limits { loop_jumps: 1_000_000, ..Limits::default() };
+    let host = EchoHost::default();
+    let outcome = run_with(source, &Memory::new(), &limits, &host);
+    assert_eq!(shown(&outcome), format!("[{}]", vec!["200000"; 24].join(" ")));
+    // Deep nesting uses stack on each thread: the total of all branches ends it.
+    let outcome = run_with("(defn f [n] (pmap f [n n])) (f 1)", &Memory::new(), &limits, &host);
+    assert_eq!(shown(&outcome), "memory_exceeded");
 }
