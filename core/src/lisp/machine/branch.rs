@@ -42,12 +42,34 @@ struct ParallelForm<'f> {
     deadline_ms: u64,
     /// The next branch to start.
     next: AtomicUsize,
-    /// The first branch known to have failed; later ones need not start.
-    failed: AtomicUsize,
+    failure: Arc<BranchFailure>,
     ended: Mutex<Vec<BranchResult>>,
     /// Total steps and bytes of the finished branches.
     spent: AtomicU64,
     retained: AtomicI64,
+}
+
+/// The first branch of a form that is known to have failed: later ones need not start, and those that run can stop,
+/// because their results are dropped.
+#[derive(Debug)]
+pub(super) struct BranchFailure {
+    branch: AtomicUsize,
+    /// The form around this one, and the branch of it that started this one.
+    outer: Option<(Arc<BranchFailure>, usize)>,
+}
+
+impl BranchFailure {
+    /// True if a branch before this one has failed, here or in a form around.
+    pub(super) fn precedes(&self, branch: usize) -> bool {
+        let (mut form, mut branch) = (self, branch);
+        loop {
+            if form.branch.load(Ordering::Relaxed) < branch {
+                return true;
+            }
+            let Some((outer, number)) = &form.outer else { return false };
+            (form, branch) = (outer, *number);
+        }
+    }
 }
 
 /// The result of a branch.
@@ -75,7 +97,7 @@ impl Machine<'_> {
         self.check_form()?;
         let held_bytes = self.held_bytes();
         self.forms += 1;
-        self.report_bytes();
+        let stack_start = self.report_bytes();
         let shared = Arc::clone(&self.world.shared);
         shared.end_computing(&self.branches);
         let ends = self.world.host.elapsed_ms().saturating_add(self.limits.parallel_timeout_ms);
@@ -95,7 +117,7 @@ impl Machine<'_> {
             depth: self.depth,
             deadline_ms: self.deadline_ms.map_or(ends, |deadline| deadline.min(ends)),
             next: AtomicUsize::new(0),
-            failed: AtomicUsize::new(usize::MAX),
+            failure: Arc::new(BranchFailure { branch: AtomicUsize::new(usize::MAX), outer: self.failure.clone() }),
             // Allocated at full size here: growth on another thread would be charged to that thread.
             ended: Mutex::new(Vec::with_capacity(count)),
             spent: AtomicU64::new(0),
@@ -110,7 +132,7 @@ impl Machine<'_> {
                 }
                 let fork = &fork;
                 let helper = move |stack: &Stack| {
-                    fork.run_branches(stack);
+                    fork.run_branches(stack, stack_address());
                     fork.world.shared.release_worker();
                 };
                 if Stack::branch(scope, helper).is_err() {
@@ -118,7 +140,7 @@ impl Machine<'_> {
                     break;
                 }
             }
-            fork.run_branches(&here);
+            fork.run_branches(&here, stack_start);
         });
         // The allocations of branches are charged one by one. What threads allocate for themselves is made on one
         // thread and freed on another: it is not charged to the program.
@@ -170,10 +192,13 @@ const MEMORY_WAIT: Duration = Duration::from_millis(1);
 /// Each branch has the full limit, so that its result does not depend on the others. While all together exceed it, only
 /// the first branch in order computes; the others wait until memory is free or they are the first.
 impl Machine<'_> {
-    /// Brings the total of all branches up to date with the heap and stack of this one.
-    fn report_bytes(&mut self) {
-        let stack = i64::try_from(self.stack_start.saturating_sub(stack_address())).unwrap_or(0);
+    /// Brings the total of all branches up to date with the heap and stack of this one; returns the current address in
+    /// the stack.
+    fn report_bytes(&mut self) -> usize {
+        let address = stack_address();
+        let stack = i64::try_from(self.stack_start.saturating_sub(address)).unwrap_or(0);
         self.set_reported(self.held_bytes() - self.inherited + stack);
+        address
     }
 
     /// Removes this machine from the total of all branches.
@@ -211,17 +236,17 @@ impl Machine<'_> {
 }
 
 impl ParallelForm<'_> {
-    /// Runs branches until none is left.
-    fn run_branches(&self, stack: &Stack) {
+    /// Runs branches until none is left. The native stack from `stack_start` on is theirs.
+    fn run_branches(&self, stack: &Stack, stack_start: usize) {
         let targets = self.globals.targets();
         while !self.exceeds_limits() {
             let branch = self.next.fetch_add(1, Ordering::Relaxed);
-            if branch >= self.count || branch > self.failed.load(Ordering::Relaxed) {
+            if branch >= self.count || self.failure.precedes(branch) {
                 return;
             }
-            let ended = self.run(branch, stack, &targets);
+            let ended = self.run(branch, stack, stack_start, &targets);
             if ended.result.is_err() {
-                self.failed.fetch_min(branch, Ordering::Relaxed);
+                self.failure.branch.fetch_min(branch, Ordering::Relaxed);
             }
             self.spent.fetch_add(ended.steps, Ordering::Relaxed);
             self.retained.fetch_add(ended.bytes.max(0), Ordering::Relaxed);
@@ -237,7 +262,7 @@ impl ParallelForm<'_> {
         steps > self.limits.steps || u64::try_from(held_bytes).unwrap_or(0) > self.limits.memory_bytes
     }
 
-    fn run(&self, branch: usize, stack: &Stack, targets: &[Target]) -> BranchResult {
+    fn run(&self, branch: usize, stack: &Stack, stack_start: usize, targets: &[Target]) -> BranchResult {
         let before = heap::live();
         let number = u32::try_from(branch).unwrap_or(u32::MAX);
         let mut machine = Machine::of(self.world.clone(), self.limits.clone(), &[]);
@@ -250,6 +275,8 @@ impl ParallelForm<'_> {
         machine.depth = self.depth;
         machine.baseline -= self.held_bytes;
         machine.inherited = self.held_bytes;
+        machine.stack_start = stack_start;
+        machine.failure = Some((Arc::clone(&self.failure), branch));
         machine.deadline_ms = Some(self.deadline_ms);
         let shared = &self.world.shared;
         shared.begin_computing(&machine.branches);

@@ -35,6 +35,7 @@ pub(crate) use globals::{Globals, Target};
 pub(crate) use projection::Projection;
 pub(crate) use world::World;
 
+use self::branch::BranchFailure;
 use super::{Binding, Call, Error, EvalResult, Halt, Host, Limits, Stack, ToolInfo};
 use crate::heap;
 use crate::reasons::Reason;
@@ -79,6 +80,8 @@ pub struct Machine<'h> {
     pub(crate) forms: u32,
     /// For a branch of a parallel form with a deadline: the [`Host::elapsed_ms`] at which it ends.
     pub(crate) deadline_ms: Option<u64>,
+    /// For a branch of a parallel form: the failures of the form, and the number of the branch.
+    failure: Option<(Arc<BranchFailure>, usize)>,
     /// Index of the last keyword lookup in a map: the next map often has the same shape.
     hint: usize,
     keywords: BTreeSet<Keyword>,
@@ -131,6 +134,7 @@ impl<'h> Machine<'h> {
             made: 0,
             forms: 0,
             deadline_ms: None,
+            failure: None,
             hint: 0,
             keywords: BTreeSet::new(),
             patterns: Vec::new(),
@@ -190,7 +194,8 @@ impl<'h> Machine<'h> {
         self.check_memory(0)
     }
 
-    /// Fails if the host interrupts the program or the deadline of a parallel form has passed.
+    /// Fails if the host interrupts the program, the deadline of a parallel form has passed, or an earlier branch has
+    /// failed.
     fn check_stop(&self) -> EvalResult<()> {
         if let Some(error) = self.world.host.interrupt() {
             return error.halt();
@@ -200,6 +205,9 @@ impl<'h> Machine<'h> {
             return Error::new(Reason::Timeout, format!("the parallel form took longer than {limit} ms"))
                 .hint("Do less in each branch")
                 .halt();
+        }
+        if self.failure.as_ref().is_some_and(|(failure, branch)| failure.precedes(*branch)) {
+            return Error::new(Reason::Cancelled, "an earlier branch has failed").halt();
         }
         Ok(())
     }
