@@ -4,7 +4,7 @@
 //! In: a template and a signature (or a context). Out: all findings, in the order of the text. Names are resolved as in
 //! rendering: through the enclosing sections from the inside out; values of unknown type are not checked.
 
-use super::diagnostic::{CURRENT_OUTSIDE_SECTION, SECTION_NOT_ALLOWED};
+use super::diagnostic::{CURRENT_OUTSIDE_SECTION, Findings, SECTION_NOT_ALLOWED};
 use super::{Diagnostic, DiagnosticKind, DottedName, Missing, Node, Section, Template, render, variables};
 use crate::signature::{Field, Signature, Type, names};
 use crate::text::{Span, nearest};
@@ -12,12 +12,12 @@ use crate::value::Value;
 
 /// Checks a template whose variables are replaced by values (text and JSON modes).
 pub fn check(template: &Template, signature: &Signature) -> Vec<Diagnostic> {
-    inspect(template, signature, Form::Values).findings
+    inspect(template, signature, Form::Values).findings.into_vec()
 }
 
 /// Checks a template whose variables become references (`ptc_lisp`): no sections; lists and maps are fine.
 pub fn check_references(template: &Template, signature: &Signature) -> Vec<Diagnostic> {
-    inspect(template, signature, Form::References).findings
+    inspect(template, signature, Form::References).findings.into_vec()
 }
 
 /// The parameters that the template never uses, in the order of the signature. A name inside a section counts for the
@@ -43,7 +43,7 @@ fn parameters(signature: &Signature) -> &[Field] {
 fn inspect<'s>(template: &Template, signature: &'s Signature, form: Form) -> Inspection<'s> {
     let params = parameters(signature);
     let root = if params.is_empty() { Shape::Open } else { Shape::Record(params) };
-    let mut inspection = Inspection { form, scopes: vec![root], used: Vec::new(), findings: Vec::new() };
+    let mut inspection = Inspection { form, scopes: vec![root], used: Vec::new(), findings: Findings::default() };
     if let Some(first) = variables(template).first().filter(|_| params.is_empty()) {
         let message = "the signature lists no parameters, so the names in this template are not checked";
         inspection.findings.push(Diagnostic::warning(DiagnosticKind::Unchecked, first.span, message));
@@ -97,7 +97,7 @@ struct Inspection<'s> {
     form: Form,
     scopes: Vec<Shape<'s>>,
     used: Vec<&'s str>,
-    findings: Vec<Diagnostic>,
+    findings: Findings,
 }
 
 type Problem = (DiagnosticKind, String);
@@ -142,7 +142,9 @@ impl<'s> Inspection<'s> {
     }
 
     fn report(&mut self, span: Span, result: Result<(), Problem>) {
-        self.findings.extend(result.err().map(|(kind, message)| Diagnostic::error(kind, span, message)));
+        if let Err((kind, message)) = result {
+            self.findings.push(Diagnostic::error(kind, span, message));
+        }
     }
 
     /// The shape of the value that `path` names; marks the parameter as used.

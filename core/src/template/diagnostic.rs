@@ -99,3 +99,33 @@ pub enum DiagnosticKind {
     /// The template cannot be filled with this context (run time).
     NotFilled,
 }
+
+/// Findings that are listed for one template: each reader looks up the line of each finding.
+pub(super) const LISTED: usize = 100;
+
+/// The findings of one template, in order; those after the first [`LISTED`] are counted.
+#[derive(Default)]
+pub(super) struct Findings {
+    listed: Vec<Diagnostic>,
+    /// The first finding that is not listed, and the number of all of them.
+    unlisted: Option<(Diagnostic, usize)>,
+}
+
+impl Findings {
+    pub(super) fn push(&mut self, finding: Diagnostic) {
+        if self.listed.len() < LISTED {
+            self.listed.push(finding);
+        } else {
+            self.unlisted.get_or_insert((finding, 0)).1 += 1;
+        }
+    }
+
+    /// The findings; the last one counts those that are not listed, at the place of the first of them.
+    pub(super) fn into_vec(mut self) -> Vec<Diagnostic> {
+        self.listed.extend(self.unlisted.map(|(first, count)| {
+            let message = format!("{}; {count} findings from here on are not listed", first.message);
+            Diagnostic { message, ..first }
+        }));
+        self.listed
+    }
+}

@@ -6,8 +6,9 @@
 //! `TEMPLATE_OUTPUT`.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
-use super::diagnostic::{CURRENT_OUTSIDE_SECTION, SECTION_NOT_ALLOWED};
+use super::diagnostic::{CURRENT_OUTSIDE_SECTION, Findings, SECTION_NOT_ALLOWED};
 use super::lookup::{FoundValue, find};
 use super::{Diagnostic, DiagnosticKind, DottedName, Node, Section, Template, TemplateError};
 use crate::limits::TEMPLATE_OUTPUT;
@@ -31,7 +32,7 @@ pub enum Missing {
 pub struct Rendered {
     /// The text.
     pub text: String,
-    /// Warnings, at most one per tag.
+    /// Warnings, at most one per tag; of many the last one counts those that are not listed.
     pub warnings: Vec<Diagnostic>,
     /// The origins of the text: pieces in order, without gaps, none of them empty.
     pub pieces: Vec<Piece>,
@@ -81,9 +82,17 @@ pub fn render_references(
 fn fill(template: &Template, context: &Value, form: Form<'_>) -> Result<Rendered, TemplateError> {
     let stack = vec![FoundValue { value: context, way: String::new() }];
     let left = TEMPLATE_OUTPUT.max;
-    let mut fill = Fill { source: template.source(), form, stack, left, done: Rendered::default() };
+    let mut fill = Fill {
+        source: template.source(),
+        form,
+        stack,
+        left,
+        warned: HashSet::new(),
+        warnings: Findings::default(),
+        done: Rendered::default(),
+    };
     fill.nodes(template.nodes())?;
-    Ok(fill.done)
+    Ok(Rendered { warnings: fill.warnings.into_vec(), ..fill.done })
 }
 
 #[derive(Clone, Copy)]
@@ -97,6 +106,9 @@ struct Fill<'a> {
     form: Form<'a>,
     stack: Vec<FoundValue<'a>>,
     left: u64,
+    /// Start and end of the tags that have a warning.
+    warned: HashSet<(usize, usize)>,
+    warnings: Findings,
     done: Rendered,
 }
 
@@ -171,8 +183,9 @@ impl<'a> Fill<'a> {
     }
 
     fn warn(&mut self, kind: DiagnosticKind, tag: Span, message: String) {
-        if self.done.warnings.iter().all(|known| known.span != tag) {
-            self.done.warnings.push(Diagnostic::warning(kind, tag, message));
+        // A section visits its tags once per element.
+        if self.warned.insert((tag.start, tag.end)) {
+            self.warnings.push(Diagnostic::warning(kind, tag, message));
         }
     }
 

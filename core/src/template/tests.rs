@@ -5,11 +5,12 @@ mod any_text;
 mod checks;
 
 use super::{
-    Diagnostic, DottedName, Missing, Node, Origin, Rendered, TemplateError, VariableUse, parse, render,
-    render_references, variables,
+    Diagnostic, DottedName, Missing, Node, Origin, Rendered, TemplateError, VariableUse, check, check_context, parse,
+    render, render_references, variables,
 };
 use crate::limits::{TEMPLATE_DEPTH, TEMPLATE_OUTPUT};
 use crate::reasons::Reason;
+use crate::signature;
 use crate::text::{LineCol, Span};
 use crate::value::json::{self, Json};
 use crate::value::{Instant, Value};
@@ -215,4 +216,16 @@ fn sections_in_sections_end_at_the_size_limit() {
     let context = Value::record([("a", Value::from(large))]);
     assert!(filled("{{a}}", &context, Missing::Refuse).is_ok());
     assert!(filled("{{a}}.", &context, Missing::Refuse).is_err());
+}
+
+#[test]
+fn many_findings_are_counted_instead_of_listed() {
+    let template = parse(&"{{a}} {{c}} ".repeat(20_000)).expect("a template");
+    let signature = signature::parse("(b :string) -> :string").expect("a signature");
+    let context = Value::record([("a", Value::from(vec![Value::Int(1)]))]);
+    for (findings, last) in [(check(&template, &signature), 39_900), (check_context(&template, &context), 39_900)] {
+        assert_eq!(findings.len(), 101);
+        let message = &findings[100].message;
+        assert!(message.ends_with(&format!("; {last} findings from here on are not listed")), "{message}");
+    }
 }
