@@ -26,6 +26,7 @@ mod reference;
 mod refs;
 mod rewrite;
 mod schema;
+mod schema_cost;
 mod settings;
 mod step;
 mod toolbox;

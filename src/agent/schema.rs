@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use super::schema_cost::{REFERENCES, SchemaCost};
+use ptc_core::limits::{SCHEMA_PARTS, SCHEMA_STEPS};
 use ptc_core::signature::{Issue, Path, Segment, Severity};
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
@@ -13,6 +15,7 @@ use serde_json::Value;
 #[derive(Debug, Clone)]
 pub struct RawSchema {
     validator: Arc<jsonschema::Validator>,
+    schema: Arc<Json>,
 }
 
 impl RawSchema {
@@ -23,13 +26,18 @@ impl RawSchema {
                 "the schema refers to `{reference}`; only references inside the schema, such as `#/$defs/name`, are followed"
             ));
         }
-        let schema = value(schema);
-        let validator = jsonschema::validator_for(&schema).map_err(|error| {
+        let most = SCHEMA_PARTS.most();
+        if SchemaCost::new(schema).expanded(most).is_none() {
+            return Err(format!(
+                "the schema expands to more than {most} parts (`schema_parts`); use fewer references to shared definitions"
+            ));
+        }
+        let validator = jsonschema::validator_for(&value(schema)).map_err(|error| {
             let place = error.instance_path().as_str();
             let place = if place.is_empty() { String::new() } else { format!(" at {place}") };
             format!("the schema is not a JSON Schema{place}: {error}")
         })?;
-        Ok(Self { validator: Arc::new(validator) })
+        Ok(Self { validator: Arc::new(validator), schema: Arc::new(schema.clone()) })
     }
 
     /// The answer when it fits, as it is or without members that are null: services that enforce only strict schemas give null for
@@ -45,6 +53,13 @@ impl RawSchema {
 
     /// What is wrong with an answer; nothing when it fits.
     pub fn check(&self, answer: &Json) -> Vec<Issue> {
+        let most = SCHEMA_STEPS.most();
+        if SchemaCost::new(&self.schema).steps(answer, most).is_none() {
+            let message = format!("validating this answer takes more than {most} steps (`schema_steps`)");
+            let expected = "a smaller answer".to_owned();
+            let (path, got) = (Path::default(), "an answer that is too large or nested too deeply".to_owned());
+            return vec![Issue { path, severity: Severity::Error, expected, got, message }];
+        }
         let instance = value(answer);
         let issue = |error: jsonschema::ValidationError<'_>| Issue {
             path: path(answer, error.instance_path().as_str()),
@@ -76,8 +91,7 @@ fn outside(schema: &Json) -> Option<&str> {
         match &part.node {
             Node::List(items) => open.extend(items),
             Node::Object(members) => {
-                let is_reference = |key: &str| matches!(key, "$ref" | "$dynamicRef" | "$recursiveRef");
-                let references = members.iter().filter(|member| is_reference(&member.key));
+                let references = members.iter().filter(|member| REFERENCES.contains(&member.key.as_str()));
                 let leads_out = |text: &&str| !text.starts_with('#');
                 if let Some(text) = references.filter_map(|member| member.value.as_str()).find(leads_out) {
                     return Some(text);
