@@ -57,3 +57,10 @@ pub mod session;
 pub mod tool;
 pub mod tui;
 pub mod workbench;
+
+pub use ptc_core::CountingAllocator;
+
+/// Unit tests check memory limits, as the binary does.
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;

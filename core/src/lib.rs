@@ -3,12 +3,26 @@
 //! Text and data go in, values and errors come out. Nothing here uses tasks, files, sockets or clocks. Imports point
 //! one way: `limits`, `reasons`, `text`, `value` ← `signature` ← `template`, `reply`, `lisp`.
 
+#[doc(hidden)]
 pub mod heap;
+#[doc(hidden)]
 pub mod limits;
 pub mod lisp;
+#[doc(hidden)]
 pub mod reasons;
+#[doc(hidden)]
 pub mod reply;
 pub mod signature;
 pub mod template;
+#[doc(hidden)]
 pub mod text;
 pub mod value;
+
+pub use heap::CountingAllocator;
+pub use limits::Limit;
+pub use reasons::Reason;
+
+/// Unit tests check memory limits.
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;

@@ -76,8 +76,10 @@ pub struct Prepared {
 }
 
 /// Reads, analyses and compiles a program. Errors are those of the language contract §1 up to the static name checks,
-/// `compile_memory_exceeded`, and the interruptions of the host.
+/// `compile_memory_exceeded`, the interruptions of the host, and `invalid_config` for a memory limit that cannot be
+/// checked ([`Limits::memory_bytes`](super::Limits::memory_bytes)).
 pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared, Error> {
+    input.limits.check_countable()?;
     let before = heap::live();
     let most = input.limits.memory_bytes.saturating_mul(COMPILE_SHARE);
     let check = || {
