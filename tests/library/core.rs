@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use ptc_core::value::Value;
 use ptc_workbench::agent::{Agent, AgentBuilder};
-use ptc_workbench::library::{run, task};
 use ptc_workbench::model::{ClosureModel, ErrorClass, ModelError, Reply, Request, script};
+use ptc_workbench::{run, task};
 use serde_json::json;
 
 use super::{kept, last, p, told, value};

@@ -2,8 +2,8 @@
 
 use ptc_core::value::Json;
 use ptc_workbench::agent::{Agent, AgentBuilder, Mode};
-use ptc_workbench::library::run;
 use ptc_workbench::model::{Want, script};
+use ptc_workbench::run;
 
 use super::{last, outcome, told};
 

@@ -1,8 +1,8 @@
 //! The examples of the document on the JSON output mode.
 
 use ptc_workbench::agent::{Agent, AgentBuilder, Diagnostic, Mode};
-use ptc_workbench::library::run;
 use ptc_workbench::model::{Reply, Request, Want, script};
+use ptc_workbench::run;
 use serde_json::json;
 
 use super::{last, outcome, p, told, value};

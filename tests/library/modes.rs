@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use ptc_workbench::agent::{Agent, Mode};
-use ptc_workbench::library::{RunOutcome, run};
 use ptc_workbench::model::{ClosureModel, Reply, Request, Want, script};
+use ptc_workbench::{RunOutcome, run};
 use serde_json::json;
 
 use super::{kept, outcome, p, value};

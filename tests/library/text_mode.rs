@@ -2,8 +2,8 @@
 
 use ptc_core::value::Value;
 use ptc_workbench::agent::{Agent, AgentBuilder, Diagnostic, Mode, Variant};
-use ptc_workbench::library::run;
 use ptc_workbench::model::{Reply, script};
+use ptc_workbench::run;
 use serde_json::json;
 
 use super::{int, last, outcome, p, told, value};
