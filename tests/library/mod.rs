@@ -4,6 +4,7 @@
 
 mod core;
 mod examples;
+mod files;
 mod json_loop;
 mod json_mode;
 mod modes;

@@ -137,6 +137,35 @@ pub(super) fn understand(
 }
 
 /// Runs a program from its text to its outcome, on its own thread.
+///
+/// ```
+/// use ptc_core::Reason;
+/// use ptc_core::lisp::{self, CallAddress, Error, Failure, Host, Input, Limits};
+/// use ptc_core::value::Value;
+///
+/// struct NoTools;
+///
+/// impl Host for NoTools {
+///     fn call(&self, _: &CallAddress, tool: &str, _: &Value) -> Result<Value, Failure> {
+///         Err(Failure::Tool(format!("unknown tool `{tool}`")))
+///     }
+///     fn interrupt(&self) -> Option<Error> {
+///         None
+///     }
+///     fn now_ms(&self) -> i64 {
+///         0
+///     }
+/// }
+///
+/// let (_, value) = lisp::run(&Input::new("(+ 1 2)", &Limits::default()), &NoTools).result.unwrap();
+/// assert_eq!(value, Value::Int(3));
+///
+/// // This process does not install `CountingAllocator`, so it cannot check a memory limit.
+/// let limits = Limits { memory_bytes: 5_000_000, ..Limits::default() };
+/// let error = lisp::run(&Input::new("(+ 1 2)", &limits), &NoTools).result.unwrap_err();
+/// assert_eq!(error.reason, Reason::InvalidConfig);
+/// assert!(error.hint.unwrap().contains("#[global_allocator]"));
+/// ```
 pub fn run(input: &Input<'_>, host: &dyn Host) -> Outcome {
     Stack::with(|stack| run_on(input, host, stack)).unwrap_or_else(|error| Outcome::refused(input, error))
 }
