@@ -1,5 +1,8 @@
 //! The pure core of ptc-workbench: values, signatures, templates, replies and the language PTC-Lisp.
 //!
+//! Documented are the values, the interpreter of the language, and the allocator that binaries install. The rest is for
+//! the crate `ptc-workbench`.
+//!
 //! Text and data go in, values and errors come out. Nothing here uses tasks, files, sockets or clocks. Imports point
 //! one way: `limits`, `reasons`, `text`, `value` ← `signature` ← `template`, `reply`, `lisp`.
 
@@ -12,7 +15,9 @@ pub mod lisp;
 pub mod reasons;
 #[doc(hidden)]
 pub mod reply;
+#[doc(hidden)]
 pub mod signature;
+#[doc(hidden)]
 pub mod template;
 #[doc(hidden)]
 pub mod text;
