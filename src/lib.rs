@@ -26,6 +26,9 @@
 //! | record a run, and replay it in a test | [`Run::record_to`], [`Run::replay`]; files are in [`session`], comparisons in [`replay`](mod@replay) |
 //!
 //! `docs/library.md` explains each of them with a program.
+//!
+//! Runs need a tokio runtime with time and I/O. Programs of models have a memory limit only if the binary installs
+//! [`CountingAllocator`]; without it an agent that sets one is refused when it is built.
 
 #[doc(hidden)]
 pub mod agent;

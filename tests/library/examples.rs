@@ -1,8 +1,9 @@
-//! The programs of `examples/`: the page about the library contains each of them, where doctests compile and run them.
+//! The documentation of the library: its programs, and the size of its documented part.
 
 use std::fs;
 use std::path::Path;
 
+/// Doctests compile and run the programs of the page, so the programs of `examples/` work too.
 #[test]
 fn the_page_contains_each_example() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -15,4 +16,13 @@ fn the_page_contains_each_example() {
         let (_, program) = text.split_once("\n\n").unwrap();
         assert!(page.contains(&format!("\n{program}```\n")), "docs/library.md lacks {} as it is", path.display());
     }
+}
+
+#[test]
+fn at_most_four_modules_are_documented() {
+    let root = include_str!("../../src/lib.rs");
+    let lines: Vec<&str> = root.lines().collect();
+    let is_documented = |pair: &&[&str]| pair[1].starts_with("pub mod ") && pair[0] != "#[doc(hidden)]";
+    let documented: Vec<&str> = lines.windows(2).filter(is_documented).map(|pair| pair[1]).collect();
+    assert!((1..=4).contains(&documented.len()), "{documented:?}");
 }
