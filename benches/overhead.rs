@@ -15,6 +15,9 @@ use ptc_workbench::port::{Stop, SystemClock};
 use ptc_workbench::replay::{Recording, ReplayOutcome, replay};
 use ptc_workbench::session::{Header, Recorder, Session, SessionId};
 
+#[global_allocator]
+static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;
+
 /// An agent that needs all its turns, and the reply that never ends it.
 const CASES: [(&str, &str, &str); 3] = [
     (

@@ -25,6 +25,9 @@ use ptc_workbench::tui::transcript::Transcript;
 use ptc_workbench::workbench::{SessionKey, Workbench, example_sessions};
 use serde_json::json;
 
+#[global_allocator]
+static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;
+
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Result<()> {

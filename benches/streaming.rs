@@ -33,6 +33,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tokio::sync::mpsc;
 
+#[global_allocator]
+static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;
+
 type Failure = Box<dyn std::error::Error>;
 
 const PIECE: &str = "twenty bytes a delta";

@@ -1,59 +1,83 @@
-//! A terminal workbench for LLM agents, as a library.
+//! Runs LLM agents: a prompt and a signature in, a checked answer out, every turn recorded and replayable.
 //!
-//! ```text
-//! Agent + context ──prompt──▶ Request ──model──▶ Reply (stream of parts)
-//!                                                  │ reply::extract
-//!                                                  ▼
-//!    Step ◀──fold── events ◀── checked answer ◀── signature::coerce ◀── JSON
-//!                     │              ▲ feedback ───────┘ (next turn)
-//!                     ├──▶ recorder (file, lossless)
-//!                     └──▶ screens and command line
+//! The binary `ptc-workbench` is the terminal workbench; this crate runs the same agents from Rust code.
+//! Five lines with a live provider, whose key is in the environment (`OPENAI_API_KEY`):
+//!
+//! ```no_run
+#![doc = include_str!("../examples/run.rs")]
 //! ```
 //!
-//! A run from Rust code, with a function as the model. The first answer misses the field, the second one fits:
+//! [`run`] takes a prompt or an [`Agent`] and returns a [`Run`]: set model, data and tools, then await it. The result is a
+//! [`Step`], which contains the answer or the reason why there is none. A signature gives the answer a type, and tools
+//! are Rust functions:
 //!
 //! ```
-//! use ptc_workbench::agent::{Agent, Mode};
-//! use ptc_workbench::engine::{self, Input, Ports};
-//! use ptc_workbench::model::script;
-//! use ptc_workbench::port::{Stop, SystemClock, Unsaved};
-//!
-//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-//! let plan = Agent::builder()
-//!     .mode(Mode::Json)
-//!     .prompt("Greet {{name}}")
-//!     .signature("(name :string) -> {message :string}")
-//!     .plan()
-//!     .expect("a valid agent");
-//! let model = script([r#"{"wrong": "field"}"#, r#"{"message": "hello Ann"}"#]);
-//! let context = ptc_core::value::json::parse(r#"{"name": "Ann"}"#).expect("JSON");
-//! let events = Unsaved::default();
-//! let ports = Ports::new(&model, &SystemClock, &events, Stop::default());
-//!
-//! let step = engine::run(&plan, Input::new(context), &ports).await;
-//! assert_eq!(step.answer.unwrap().to_text(), r#"{"message":"hello Ann"}"#);
-//! assert_eq!(step.turns[0].reason.as_deref(), Some("validation_error"));
-//! assert_eq!(step.turns.len(), 2);
-//! # });
+#![doc = include_str!("../examples/tools.rs")]
 //! ```
+//!
+//! | to | use |
+//! |---|---|
+//! | define an agent | [`Agent::builder`], [`Agent::from_toml`], [`task`] |
+//! | get a model | [`resolve_model`] by name; [`model::ClosureModel`] and [`model::script`] for tests; the trait [`model::Model`] |
+//! | send one request without an agent | [`complete`], [`generate_object`] |
+//! | receive events during a run | [`Run::stream`], [`Run::on_event`]; the events are in [`event`] |
+//! | answer questions to the user | [`Run::on_question`], or [`Run::hold`] to let the run wait |
+//! | converse | [`Chat`] |
+//! | record a run, and replay it in a test | [`Run::record_to`], [`Run::replay`]; files are in [`session`], comparisons in [`replay`](mod@replay) |
+//!
+//! `docs/library.md` explains each of them with a program.
+//!
+//! Runs need a tokio runtime with time and I/O. Programs of models have a memory limit only if the binary installs
+//! [`CountingAllocator`]; without it an agent that sets one is refused when it is built.
 
+#[doc(hidden)]
 pub mod agent;
 #[doc(hidden)]
 pub mod app;
+#[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
 pub mod config;
+#[doc(hidden)]
 pub mod engine;
 pub mod event;
+#[doc(hidden)]
 pub mod export;
+#[doc(hidden)]
 pub mod library;
 pub mod model;
+#[doc(hidden)]
 pub mod port;
+#[doc(hidden)]
 pub mod program;
+#[doc(hidden)]
 pub mod prompt;
 #[doc(hidden)]
 pub mod record;
 pub mod replay;
 pub mod session;
+#[doc(hidden)]
 pub mod tool;
+#[doc(hidden)]
 pub mod tui;
+#[doc(hidden)]
 pub mod workbench;
+
+pub use agent::{
+    Agent, AgentBuilder, CallEntry, Context, Delegated, DelegatedTurn, DelegatedUsage, Diagnostic, Mode, QuestionEntry,
+    Severity, Step, SystemPrompt, Turn, Undelegated, Usage,
+};
+pub use engine::ModelList;
+pub use library::{
+    Chat, CompletionRequest, EventStream, GeneratedObject, Run, RunData, RunOutcome, WaitingRun, complete,
+    generate_object, resolve_model, run, task,
+};
+pub use port::{Question, Sink, SinkError, Stop};
+pub use ptc_core::CountingAllocator;
+pub use ptc_core::value::{Json, Value};
+pub use tool::Expose;
+
+/// Unit tests check memory limits, as the binary does.
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;

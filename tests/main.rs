@@ -24,3 +24,7 @@ mod tidy;
 mod tools;
 mod tour;
 mod tui;
+
+/// Tests check memory limits, as the binary does.
+#[global_allocator]
+static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;

@@ -29,6 +29,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use screen::{SIZE, Screen, Seen};
 use told::{LINES, Reply, Run, TURNS};
 
+#[global_allocator]
+static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;
+
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const DELTAS_A_SECOND: u64 = 2_000;

@@ -20,6 +20,9 @@ use ptc_core::lisp::{self, CallAddress, Error, Failure, Host, Stack};
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Bounds, Json, Value, json};
 
+#[global_allocator]
+static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;
+
 const HOSTILE: &str = include_str!("../src/lisp/machine/tests/hostile.clj");
 const LONG: &str = include_str!("../src/lisp/machine/tests/long.clj");
 /// The bound that the language promises.

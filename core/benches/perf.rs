@@ -11,6 +11,9 @@ use ptc_core::lisp::Limits;
 use ptc_core::lisp::{CallAddress, Error, Failure, Host, Input, Memory, Stack, prepare};
 use ptc_core::value::{Value, json};
 
+#[global_allocator]
+static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;
+
 /// The default folder.
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../benches/perf");
 

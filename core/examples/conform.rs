@@ -13,6 +13,10 @@ use std::collections::BTreeMap;
 
 use suite::{Check, Finding};
 
+/// Cases have memory limits.
+#[global_allocator]
+static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;
+
 const DIVERGENCES: &str = include_str!("../../tests/lisp/divergences.toml");
 
 fn main() {

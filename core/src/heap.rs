@@ -1,7 +1,10 @@
 //! The counting allocator: live bytes per thread, and a cache of small blocks for threads that run programs.
 //!
-//! In: every allocation of the process. Out: the balance of the thread that asks. It must never fail an allocation
-//! itself: the machine checks limits between steps. This is the only file with `unsafe`.
+//! In: every allocation of a process that installs it. Out: the balance of the calling thread. It must never fail an
+//! allocation itself: the machine checks limits between steps. This is the only file with `unsafe`.
+//!
+//! A library must not choose the allocator of a process, so the binary installs it. In a process without it nothing is
+//! counted: the default memory limit is then off, and a limit that a caller sets is refused ([`is_counting`]).
 //!
 //! Programs allocate and drop small values constantly, thousands at once; the system's allocator caches seven blocks
 //! per size and takes its slow path for the rest. Threads that run programs cache more. Every block is allocated
@@ -16,6 +19,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::hint::black_box;
 use std::marker::PhantomData;
 use std::ptr::null_mut;
 
@@ -110,10 +114,32 @@ impl Drop for BlockCacheGuard {
     }
 }
 
-struct Counting;
+/// An allocator that counts the bytes of each thread, which the memory limit of programs needs. A binary installs it:
+///
+/// ```
+/// #[global_allocator]
+/// static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;
+///
+/// # fn main() {
+/// assert!(ptc_core::heap::is_counting());
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CountingAllocator;
 
-#[global_allocator]
-static HEAP: Counting = Counting;
+/// The statement that installs the allocator, for error messages.
+pub const INSTALLATION: &str =
+    "#[global_allocator] static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;";
+
+/// Reports whether this process counts its allocations, by making one. Counting needs no flag this way, and an
+/// allocator that wraps [`CountingAllocator`] is recognized too.
+pub fn is_counting() -> bool {
+    let before = live();
+    let probe = black_box(Box::new(0_u64));
+    let counted = live() != before;
+    drop(probe);
+    counted
+}
 
 /// Bytes that this thread has allocated minus bytes it has freed, whichever thread did the other half.
 #[inline]
@@ -135,7 +161,7 @@ fn size(bytes: usize) -> i64 {
 
 // SAFETY: small blocks come from the system's allocator, always with the layout of their size class, whichever thread
 // allocates or frees them, and each has one owner at a time. All other requests are forwarded unchanged.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         adopt(size(layout.size()));
@@ -209,6 +235,13 @@ unsafe impl GlobalAlloc for Counting {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_installed_allocator_is_recognized() {
+        let before = live();
+        assert!(is_counting());
+        assert_eq!(live(), before, "the probe is freed");
+    }
 
     #[test]
     fn a_thread_counts_what_it_holds() {

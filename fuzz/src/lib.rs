@@ -8,6 +8,10 @@ use ptc_core::reasons::Reason;
 use ptc_core::text::SafeText;
 use ptc_core::value::{Json, Value, json};
 
+/// The programs have a memory limit.
+#[global_allocator]
+static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;
+
 /// A program must have ended after this.
 const LONGEST: Duration = Duration::from_secs(5);
 /// When it is told to end.

@@ -5,8 +5,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ptc_core::value::json::Node;
+use ptc_core::value::json::{self, Node};
 use ptc_core::value::{Json, Value};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::{Agent, Diagnostic, Mode, Plan, SystemPrompt, Tool};
 use crate::config::document;
@@ -15,21 +17,24 @@ use crate::tool::{Closure, Expose, Kind};
 
 /// An agent under construction. What is not given has the default of agent files.
 #[derive(Clone, Default)]
-pub struct Builder {
+pub struct AgentBuilder {
     agent: Agent,
     functions: Vec<(String, Closure)>,
-    below: Vec<(String, Builder)>,
+    below: Vec<(String, AgentBuilder)>,
     wrong: Vec<Diagnostic>,
 }
 
-impl fmt::Debug for Builder {
+impl fmt::Debug for AgentBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let functions: Vec<_> = self.functions.iter().map(|(name, _)| name).collect();
-        f.debug_struct("Builder").field("agent", &self.agent).field("functions", &functions).finish_non_exhaustive()
+        f.debug_struct("AgentBuilder")
+            .field("agent", &self.agent)
+            .field("functions", &functions)
+            .finish_non_exhaustive()
     }
 }
 
-impl From<Agent> for Builder {
+impl From<Agent> for AgentBuilder {
     /// The agent as it is in its own mode.
     fn from(agent: Agent) -> Self {
         let mode = agent.mode;
@@ -37,7 +42,7 @@ impl From<Agent> for Builder {
     }
 }
 
-impl From<&str> for Builder {
+impl From<&str> for AgentBuilder {
     /// An agent that is only a prompt, in mode `text`: text without a signature or for `:string`, JSON for any other, with native
     /// calls when it has tools.
     fn from(prompt: &str) -> Self {
@@ -47,8 +52,8 @@ impl From<&str> for Builder {
 
 impl Agent {
     /// Starts an agent.
-    pub fn builder() -> Builder {
-        Builder::default()
+    pub fn builder() -> AgentBuilder {
+        AgentBuilder::default()
     }
 
     /// The agent of `--prompt TEXT [--signature S]`: a typed answer is asked for as JSON, and a prompt alone wants words.
@@ -58,7 +63,7 @@ impl Agent {
     }
 }
 
-impl Builder {
+impl AgentBuilder {
     /// Its name.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
@@ -218,7 +223,7 @@ impl Builder {
     /// Declares a tool that is another agent, with the functions of its own tools: called with its parameters, it answers with what
     /// it returns. It needs a description.
     #[must_use]
-    pub fn tool_agent(mut self, name: impl Into<String>, agent: Builder) -> Self {
+    pub fn tool_agent(mut self, name: impl Into<String>, agent: AgentBuilder) -> Self {
         let name = name.into();
         self.wrong.extend(agent.wrong.iter().cloned());
         let table = document::parse(&agent.agent.to_toml()).unwrap_or_default();
@@ -250,6 +255,32 @@ impl Builder {
         let texts = texts.filter(|(_, text)| !text.is_empty());
         let kind = Json::empty().with("kind", Json::str("closure"));
         self.tool(name, texts.fold(kind, |table, (key, text)| table.with(key, Json::str(text))))
+    }
+
+    /// Declares a tool that is a function with typed arguments and result: the arguments, checked by the signature, are
+    /// deserialized to `A`, usually a struct with a field for each parameter; the result is serialized. Otherwise as
+    /// [`AgentBuilder::tool_fn`].
+    #[must_use]
+    pub fn typed_tool<A: DeserializeOwned, R: Serialize>(
+        self,
+        name: impl Into<String>,
+        signature: &str,
+        description: &str,
+        function: impl Fn(A) -> Result<R, String> + Send + Sync + 'static,
+    ) -> Self {
+        self.tool_fn(name, signature, description, move |args| {
+            let args = serde_json::from_str(&Json::from(args).to_text()).map_err(|error| error.to_string())?;
+            let result = serde_json::to_string(&function(args)?).map_err(|error| error.to_string())?;
+            json::parse(&result).map(|json| json.to_value()).map_err(|error| error.to_string())
+        })
+    }
+
+    /// Adds a builtin tool: `ask_user`, `grep` or `llm-query`.
+    #[must_use]
+    pub fn builtin_tool(self, name: &str) -> Self {
+        let tools = self.agent.option("builtin_tools").and_then(Json::items).unwrap_or_default();
+        let tools = tools.iter().cloned().chain([Json::str(name)]).collect::<Vec<_>>();
+        self.set("builtin_tools", Json::list(tools))
     }
 
     /// The tool declared last answers an equal call in the same run from memory.
@@ -291,7 +322,7 @@ impl Builder {
         self.plan().map(|plan| plan.agent)
     }
 
-    /// The agent, ready to run. Errors as in [`Builder::build`].
+    /// The agent, ready to run. Errors as in [`AgentBuilder::build`].
     pub fn plan(self) -> Result<Plan, Vec<Diagnostic>> {
         if !self.wrong.is_empty() {
             return Err(self.wrong);

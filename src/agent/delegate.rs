@@ -22,9 +22,9 @@ pub struct Delegated {
     /// The refs: a JSON object.
     pub refs: Json,
     /// The turns.
-    pub trace: Vec<Trace>,
+    pub trace: Vec<DelegatedTurn>,
     /// What it cost.
-    pub usage: Used,
+    pub usage: DelegatedUsage,
 }
 
 /// Why a task gave nothing.
@@ -35,15 +35,15 @@ pub struct Undelegated {
     /// What happened.
     pub message: String,
     /// The turns.
-    pub trace: Vec<Trace>,
+    pub trace: Vec<DelegatedTurn>,
     /// What it cost.
-    pub usage: Used,
+    pub usage: DelegatedUsage,
 }
 
 /// One turn.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Trace {
+pub struct DelegatedTurn {
     /// From 1.
     pub iteration: u32,
     /// The program.
@@ -58,12 +58,12 @@ pub struct Trace {
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "calls")]
     pub tool_calls: Vec<CallEntry>,
     /// What the turn cost.
-    pub usage: Used,
+    pub usage: DelegatedUsage,
 }
 
 /// Tokens and requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Used {
+pub struct DelegatedUsage {
     /// Tokens sent.
     pub input_tokens: u64,
     /// Tokens received.
@@ -94,10 +94,10 @@ impl Step {
         }
     }
 
-    fn trace_of(&self, turn: &Turn) -> Trace {
+    fn trace_of(&self, turn: &Turn) -> DelegatedTurn {
         let is_here = |call: &&CallEntry| call.address.as_ref().map(Address::turn_part) == turn.address;
         let said = (turn.program.is_none() && turn.success).then(|| turn.raw_response.clone());
-        Trace {
+        DelegatedTurn {
             iteration: turn.number,
             program: turn.program.clone(),
             result: turn.result.clone(),
@@ -117,10 +117,10 @@ fn source_name(fail: &ErrorRecord) -> String {
     }
 }
 
-fn used(tokens: Option<Tokens>, requests: u32) -> Used {
+fn used(tokens: Option<Tokens>, requests: u32) -> DelegatedUsage {
     let tokens = tokens.unwrap_or_default();
     let (input_tokens, output_tokens) = (tokens.input, tokens.output);
-    Used { input_tokens, output_tokens, total_tokens: tokens.total(), requests }
+    DelegatedUsage { input_tokens, output_tokens, total_tokens: tokens.total(), requests }
 }
 
 impl Delegated {
@@ -128,7 +128,7 @@ impl Delegated {
     /// firewall hides.
     #[must_use]
     pub fn veiled(self) -> Self {
-        let trace = self.trace.into_iter().map(|turn| Trace { program: None, result: None, ..turn });
+        let trace = self.trace.into_iter().map(|turn| DelegatedTurn { program: None, result: None, ..turn });
         Self { trace: trace.collect(), ..self }
     }
 

@@ -34,12 +34,12 @@ mod toolbox;
 use ptc_core::limits::{MAX_TURNS, MISSION_TIMEOUT, TOKEN_LIMIT};
 use ptc_core::value::Json;
 
-pub use builder::Builder;
+pub use builder::AgentBuilder;
 pub use bundled::{BUNDLED, BUNDLED_PIPELINES, Bundled};
 pub use case::{Case, Expect, Mismatch, Verdict};
 pub use context::Context;
 pub(crate) use context::open_params;
-pub use delegate::{Delegated, Trace, Undelegated, Used};
+pub use delegate::{Delegated, DelegatedTurn, DelegatedUsage, Undelegated};
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use draft::{DraftTexts, diagnose, diagnose_knowing};
 pub use edited::{Inputs, edited_start, said};

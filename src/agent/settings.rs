@@ -6,6 +6,7 @@ mod members;
 mod retry;
 mod table;
 
+use ptc_core::heap;
 use ptc_core::limits;
 use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
@@ -193,6 +194,7 @@ impl Settings {
         let flag = |name: &str| agent.asks(name);
         let small = |limit| u32::try_from(agent.limit(limit).unwrap_or_default()).unwrap_or(u32::MAX);
         let large = |limit| agent.limit(limit).unwrap_or(u64::MAX);
+        findings.extend(uncountable_memory(agent));
         Self {
             completion: match word("completion") {
                 "explicit" => Completion::Explicit,
@@ -282,6 +284,19 @@ fn amount(json: &Json) -> Option<f64> {
 
 pub(super) fn wrong(key: &str, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key(key)
+}
+
+/// Refuses a memory limit in a process that does not count its allocations: it would have no effect. The default is off
+/// there.
+fn uncountable_memory(agent: &Agent) -> Option<Diagnostic> {
+    let key = limits::PROGRAM_MEMORY.name;
+    agent.option(key).filter(|_| !heap::is_counting())?;
+    let message = format!(
+        "`{key}` cannot be checked: this process does not count its allocations; add \
+         `#[global_allocator] static ALLOCATOR: ptc_workbench::CountingAllocator = ptc_workbench::CountingAllocator;` \
+         to the binary, or remove the key"
+    );
+    Some(wrong(key, message))
 }
 
 fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compaction> {

@@ -21,13 +21,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use address::Address;
+#[doc(hidden)]
 pub use bill::Bill;
+#[doc(hidden)]
 pub use gaps::Gaps;
 pub use kinds::*;
 pub use messages::SentMessage;
 pub(crate) use messages::{in_order, slice};
 pub use raw::JsonText;
+#[doc(hidden)]
 pub use said::{Replies, RunText, Said};
+#[doc(hidden)]
 pub use waits::Waits;
 pub(crate) use words::words;
 
@@ -155,6 +159,7 @@ fn parse<T: DeserializeOwned>(data: &RawValue) -> Result<T, serde_json::Error> {
 }
 
 /// From one Unix time in ms to a later one; 0 when it is not later. Files may hold any numbers.
+#[doc(hidden)]
 pub fn elapsed_ms(from_ms: i64, to_ms: i64) -> u64 {
     u64::try_from(to_ms.saturating_sub(from_ms)).unwrap_or_default()
 }
@@ -173,6 +178,7 @@ pub struct Envelope {
 }
 
 /// An event as a line of the file; the data is borrowed and not parsed.
+#[doc(hidden)]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Line<'a> {

@@ -1,6 +1,6 @@
 //! Exports: a session as a document, as data for other tools, and as a recording of a terminal.
 //!
-//! In: the events of a session, after redaction ([`redact`]). Out: one text per format. It must never read or write a file, and
+//! In: the events of a session, after redaction (`redact`). Out: one text per format. It must never read or write a file, and
 //! nothing from a model, a tool or a file may reach an export in a form that its reader could act on.
 //!
 //! The way back, for traces of another program, is [`trace`].

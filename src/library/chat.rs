@@ -1,7 +1,7 @@
 //! A conversation: an agent that receives message after message and keeps history and definitions.
 
 use super::Run;
-use crate::agent::{Builder, Step};
+use crate::agent::{AgentBuilder, Step};
 use crate::engine::Carry;
 use crate::event::Address;
 
@@ -21,7 +21,7 @@ impl Chat {
 
     /// Sends a message as a new run. After a failed run, the next message continues the last successful one.
     pub async fn say(&mut self, message: impl Into<String>) -> Step {
-        let mut run = self.run.clone().with(|agent: Builder| agent.message(message));
+        let mut run = self.run.clone().with(|agent: AgentBuilder| agent.message(message));
         run.address = Address::run(self.count);
         run.continues.clone_from(&self.last);
         let address = run.address.clone();

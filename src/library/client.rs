@@ -24,23 +24,23 @@ const QUEUE: usize = 64;
 /// and the user's configuration file. Errors: an unknown name, a missing key.
 ///
 /// ```
-/// use ptc_workbench::library::{model, run};
+/// use ptc_workbench::{resolve_model, run};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// let llm = model("sample").unwrap();
+/// let llm = resolve_model("sample").unwrap();
 /// let step = run("Classify: {{text}}").signature("(text :string) -> {sentiment :string}")
 ///     .context(serde_json::json!({"text": "Great product!"})).model(llm).await;
 /// assert!(step.is_ok());
 /// # });
 /// ```
-pub fn model(name: &str) -> Result<Arc<dyn Model>, ModelError> {
+pub fn resolve_model(name: &str) -> Result<Arc<dyn Model>, ModelError> {
     let unusable = |error: &dyn std::fmt::Display| ModelError::new(ErrorClass::Configuration, error.to_string());
     let config = Config::load(None, &Folders::new(None), &process_env).map_err(|error| unusable(&error))?;
-    model_of(&config, name)
+    resolve_model_in(&config, name)
 }
 
-/// The same with another configuration.
-pub fn model_of(config: &Config, name: &str) -> Result<Arc<dyn Model>, ModelError> {
+/// Returns the model of a name in this configuration; see [`resolve_model`].
+pub fn resolve_model_in(config: &Config, name: &str) -> Result<Arc<dyn Model>, ModelError> {
     let not_found = |message: String| ModelError::new(ErrorClass::NotFound, message);
     match config.resolve_model(name).map_err(|error| not_found(error.to_string()))? {
         ModelChoice::Http(model) => {
@@ -90,9 +90,9 @@ impl Model for WithOptions {
     }
 }
 
-/// A request to a model.
+/// A request to a model without an agent.
 #[derive(Debug, Clone, Default)]
-pub struct Question {
+pub struct CompletionRequest {
     /// The messages, oldest first; system messages precede all others.
     pub messages: Vec<Message>,
     /// Options of the model.
@@ -101,27 +101,27 @@ pub struct Question {
     pub cache: bool,
 }
 
-impl From<&str> for Question {
+impl From<&str> for CompletionRequest {
     fn from(text: &str) -> Self {
         vec![Message::text(Role::User, text)].into()
     }
 }
 
-impl From<String> for Question {
+impl From<String> for CompletionRequest {
     fn from(text: String) -> Self {
         text.as_str().into()
     }
 }
 
-impl From<Vec<Message>> for Question {
+impl From<Vec<Message>> for CompletionRequest {
     fn from(messages: Vec<Message>) -> Self {
         Self { messages, ..Self::default() }
     }
 }
 
-/// A valid object and its cost.
+/// An object that conforms to a schema, and its cost.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Object {
+pub struct GeneratedObject {
     /// The value, with keys in the order of the reply.
     pub object: Json,
     /// Tokens as counted by the provider.
@@ -133,7 +133,7 @@ pub struct Object {
 /// Returns one reply to a text or to messages.
 ///
 /// ```
-/// use ptc_workbench::library::complete;
+/// use ptc_workbench::complete;
 /// use ptc_workbench::model::script;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -141,8 +141,8 @@ pub struct Object {
 /// assert_eq!(reply.text, "It is 42.");
 /// # });
 /// ```
-pub async fn complete(model: &dyn Model, question: impl Into<Question>) -> Result<Reply, ModelError> {
-    ask(model, question.into(), None).await
+pub async fn complete(model: &dyn Model, request: impl Into<CompletionRequest>) -> Result<Reply, ModelError> {
+    send(model, request.into(), None).await
 }
 
 /// Returns an object that conforms to a JSON Schema: the schema is sent by the strongest method that the server
@@ -150,25 +150,25 @@ pub async fn complete(model: &dyn Model, question: impl Into<Question>) -> Resul
 /// schema, [`ErrorClass::Stream`] for a reply without a valid value.
 ///
 /// ```
-/// use ptc_workbench::library::generate_object;
+/// use ptc_workbench::generate_object;
 /// use ptc_workbench::model::script;
 /// use serde_json::json;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
-/// let made = generate_object(&script([r#"{"n": 2}"#]), "How many?", &schema).await.unwrap();
-/// assert_eq!(made.object.to_text(), r#"{"n":2}"#);
+/// let generated = generate_object(&script([r#"{"n": 2}"#]), "How many?", &schema).await.unwrap();
+/// assert_eq!(generated.object.to_text(), r#"{"n":2}"#);
 /// # });
 /// ```
 pub async fn generate_object(
     model: &dyn Model,
-    question: impl Into<Question>,
+    request: impl Into<CompletionRequest>,
     schema: &serde_json::Value,
-) -> Result<Object, ModelError> {
+) -> Result<GeneratedObject, ModelError> {
     let unusable = |message: String| ModelError::new(ErrorClass::Client, message);
     let schema = json::parse(&schema.to_string()).map_err(|error| unusable(error.to_string()))?;
     let checker = RawSchema::compile(&schema).map_err(unusable)?;
-    let reply = ask(model, question.into(), Some(schema)).await?;
+    let reply = send(model, request.into(), Some(schema)).await?;
     let finish = if reply.finish == Some(Finish::Length) { reply::Finish::Truncated } else { reply::Finish::Complete };
     let mut accept = |json: &Json| match checker.fit(json) {
         Ok(_) => Ok(()),
@@ -178,7 +178,7 @@ pub async fn generate_object(
     let why = match found {
         ExtractOutcome::Found { json, .. } => {
             let object = checker.fit(&json).unwrap_or(json);
-            return Ok(Object { object, tokens: reply.usage, reply });
+            return Ok(GeneratedObject { object, tokens: reply.usage, reply });
         }
         ExtractOutcome::Rejected { reject: Reject::Shape(why) | Reject::Invalid(why), .. } => why,
         ExtractOutcome::Malformed { error } => error.to_string(),
@@ -194,9 +194,9 @@ pub async fn generate_object(
     .hint("run it as an agent of mode json: it sends validation errors back to the model"))
 }
 
-async fn ask(model: &dyn Model, question: Question, schema: Option<Json>) -> Result<Reply, ModelError> {
+async fn send(model: &dyn Model, completion: CompletionRequest, schema: Option<Json>) -> Result<Reply, ModelError> {
     let (system, messages): (Vec<_>, Vec<_>) =
-        question.messages.into_iter().partition(|message| message.role == Role::System);
+        completion.messages.into_iter().partition(|message| message.role == Role::System);
     let system: String = system.iter().map(Message::joined).collect();
     let request = Request {
         address: Address::run(0).turn(1),
@@ -210,16 +210,16 @@ async fn ask(model: &dyn Model, question: Question, schema: Option<Json>) -> Res
         tool_names: Vec::new(),
         tool_signatures: Vec::new(),
         signature: None,
-        options: question.options,
+        options: completion.options,
         retry: model::Retry::default(),
-        cache: question.cache,
+        cache: completion.cache,
         seed: 0,
     };
-    let (events, mut heard) = mpsc::channel(QUEUE);
+    let (events, mut received) = mpsc::channel(QUEUE);
     let answer = async {
         let call = Call { events, cancel: CancellationToken::new() };
         model.answer(&request, &call).await
     };
-    let listen = async { while heard.recv().await.is_some() {} };
-    futures::join!(answer, listen).0
+    let discard = async { while received.recv().await.is_some() {} };
+    futures::join!(answer, discard).0
 }

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use ptc_core::reasons::Reason;
-use ptc_core::value::{Json, Value};
-use tokio_util::sync::CancellationToken;
+use ptc_core::value::Value;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::RunData;
 use super::fanout::{EventFanout, Listener};
-use crate::agent::{Builder, Context, Delegated, Diagnostic, Mode, Plan, Step, Undelegated};
+use super::human::ClosureHuman;
+use super::session_file::messages;
+use crate::agent::{AgentBuilder, Context, Delegated, Diagnostic, Mode, Plan, Step, Undelegated};
 use crate::engine::{self, Carry, Input, ModelList, Models, Ports};
 use crate::event::{Address, Envelope, ErrorRecord};
 use crate::model::{Model, known_secrets};
@@ -21,11 +24,11 @@ use crate::tool::{ConsentPolicy, ExternalTools, Grants, Tools};
 #[derive(Clone)]
 #[must_use = "a run starts when it is awaited"]
 pub struct Run {
-    agent: Builder,
+    pub(super) agent: AgentBuilder,
     model: Option<Arc<dyn Model>>,
-    named: Option<String>,
+    model_name: Option<String>,
     pub(super) ports: RunPorts,
-    given: RunData,
+    data: RunData,
     seed: u64,
     pub(super) address: Address,
     pub(super) continues: Option<(Address, Carry)>,
@@ -35,8 +38,8 @@ pub struct Run {
 #[derive(Clone)]
 pub(super) struct RunPorts {
     models: ModelList,
-    person: Option<Arc<dyn Human>>,
-    outside: Option<Arc<ExternalTools>>,
+    human: Option<Arc<dyn Human>>,
+    external_tools: Option<Arc<ExternalTools>>,
     pub(super) sink: EventFanout,
     pub(super) stop: Stop,
 }
@@ -61,36 +64,27 @@ impl Ready {
 impl RunPorts {
     pub(super) fn to_ports<'a>(&'a self, model: &'a dyn Model) -> Ports<'a> {
         let ports = Ports::new(model, &SystemClock, &self.sink, self.stop.clone());
-        let person = self.person.as_deref().unwrap_or(ports.person);
-        let tools: &dyn Tools = self.outside.as_deref().map_or(ports.tools, |outside| outside);
+        let person = self.human.as_deref().unwrap_or(ports.person);
+        let tools: &dyn Tools = self.external_tools.as_deref().map_or(ports.tools, |external| external);
         Ports { models: &self.models, person, tools, ..ports }
     }
 }
 
-/// A user implemented by a function.
-struct ClosureHuman<F>(F);
-
-impl<F: Fn(&Question) -> Option<String> + Send + Sync> Human for ClosureHuman<F> {
-    fn ask<'a>(&'a self, question: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
-        Box::pin(async move { (self.0)(question) })
-    }
-}
-
 impl Run {
-    pub(super) fn of(agent: Builder) -> Self {
+    pub(super) fn of(agent: AgentBuilder) -> Self {
         let fanout = EventFanout { sink: Arc::new(Unsaved::default()), listeners: Vec::new() };
         Self {
             agent,
             model: None,
-            named: None,
+            model_name: None,
             ports: RunPorts {
                 models: ModelList::default(),
-                person: None,
-                outside: None,
+                human: None,
+                external_tools: None,
                 sink: fanout,
                 stop: Stop::default(),
             },
-            given: RunData::Own,
+            data: RunData::Own,
             seed: 0,
             address: Address::run(0),
             continues: None,
@@ -105,7 +99,7 @@ impl Run {
 
     /// Selects a model of [`Run::models`] by name.
     pub fn model_named(mut self, name: impl Into<String>) -> Self {
-        self.named = Some(name.into());
+        self.model_name = Some(name.into());
         self
     }
 
@@ -116,13 +110,13 @@ impl Run {
     }
 
     /// Sets the data: JSON, or the result of an earlier run.
-    pub fn context(mut self, given: impl Into<RunData>) -> Self {
-        self.given = given.into();
+    pub fn context(mut self, data: impl Into<RunData>) -> Self {
+        self.data = data.into();
         self
     }
 
     /// Changes the agent with any method of its builder.
-    pub fn with(mut self, change: impl FnOnce(Builder) -> Builder) -> Self {
+    pub fn with(mut self, change: impl FnOnce(AgentBuilder) -> AgentBuilder) -> Self {
         self.agent = change(self.agent);
         self
     }
@@ -142,7 +136,7 @@ impl Run {
         self.with(|agent| agent.max_turns(turns))
     }
 
-    /// Declares a tool that is a function; see [`Builder::tool_fn`].
+    /// Declares a tool that is a function; see [`AgentBuilder::tool_fn`].
     pub fn tool_fn(
         self,
         name: &str,
@@ -151,6 +145,22 @@ impl Run {
         function: impl Fn(&Value) -> Result<Value, String> + Send + Sync + 'static,
     ) -> Self {
         self.with(|agent| agent.tool_fn(name, signature, description, function))
+    }
+
+    /// Declares a tool that is a function with typed arguments and result; see [`AgentBuilder::typed_tool`].
+    pub fn typed_tool<A: DeserializeOwned, R: Serialize>(
+        self,
+        name: &str,
+        signature: &str,
+        description: &str,
+        function: impl Fn(A) -> Result<R, String> + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|agent| agent.typed_tool(name, signature, description, function))
+    }
+
+    /// Adds a builtin tool: `ask_user`, `grep` or `llm-query`.
+    pub fn builtin_tool(self, name: &str) -> Self {
+        self.with(|agent| agent.builtin_tool(name))
     }
 
     /// Passes every event to `listener` as it is emitted. It is called on the run's task and must not block.
@@ -169,16 +179,17 @@ impl Run {
         self
     }
 
-    /// Answers questions of agents to the user; `None` lets the run wait.
-    pub fn person(mut self, answer: impl Fn(&Question) -> Option<String> + Send + Sync + 'static) -> Self {
-        self.ports.person = Some(Arc::new(ClosureHuman(answer)));
+    /// Answers questions to the user; with `None` the run waits ([`Run::hold`]). The handler may block: it is called on
+    /// a thread for blocking work.
+    pub fn on_question(mut self, handler: impl Fn(&Question) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.ports.human = Some(Arc::new(ClosureHuman::new(handler)));
         self
     }
 
     /// Allows all tools with external effects; otherwise their calls fail with `tool_denied`. Secrets of this process's
     /// environment are removed from their results.
     pub fn allow_tools(mut self) -> Self {
-        self.ports.outside =
+        self.ports.external_tools =
             Some(Arc::new(ExternalTools::new(ConsentPolicy::Allow, Grants::default(), known_secrets(&[]))));
         self
     }
@@ -207,7 +218,7 @@ impl Run {
         let plan = self.agent.clone().plan().map_err(|findings| failed("", unusable(&findings)))?;
         let name = plan.agent.name.clone();
         let stopped = |record: ErrorRecord| failed(&name, record);
-        let context = self.given.context(&plan).map_err(stopped)?;
+        let context = self.data.context(&plan).map_err(stopped)?;
         let model = self.chosen(&plan).map_err(stopped)?;
         Ok(Ready { plan, model, context, seed: self.seed, address: self.address.clone() })
     }
@@ -216,7 +227,7 @@ impl Run {
         if let Some(model) = &self.model {
             return Ok(Arc::clone(model));
         }
-        let Some(name) = self.named.as_deref().or(plan.agent.model.as_deref()) else {
+        let Some(name) = self.model_name.as_deref().or(plan.agent.model.as_deref()) else {
             let message =
                 format!("no model was given for the agent `{}`; call `model` or `model_named`", plan.agent.name);
             return Err(ErrorRecord::new(Reason::LlmRequired, message));
@@ -248,16 +259,8 @@ impl IntoFuture for Run {
 impl Step {
     /// Creates a run of the next agent in a chain on the result of this one. If this one failed, or lacks data that the
     /// agent needs, the run does not start: its result is `chained_failure` or `chain_error`.
-    pub fn then(&self, agent: impl Into<Builder>) -> Run {
+    pub fn then(&self, agent: impl Into<AgentBuilder>) -> Run {
         Run::of(agent.into()).context(RunData::Aligned(Box::new(self.clone())))
-    }
-
-    /// Returns the answer alone. Errors: the reason why there is none.
-    pub fn into_answer(self) -> Result<Json, Box<ErrorRecord>> {
-        match self.fail {
-            None => Ok(self.answer.unwrap_or_default()),
-            Some(fail) => Err(Box::new(fail)),
-        }
     }
 }
 
@@ -268,8 +271,7 @@ fn failed(name: &str, record: ErrorRecord) -> Box<Step> {
 
 /// Returns the error of an invalid definition.
 fn unusable(findings: &[Diagnostic]) -> ErrorRecord {
-    let errors = || findings.iter().filter(|finding| finding.is_error());
-    let reason = errors().next().map_or(Reason::InvalidAgent, |finding| finding.reason);
-    let messages: Vec<&str> = errors().map(|finding| finding.message.as_str()).collect();
-    ErrorRecord::new(reason, messages.join("; "))
+    let first = findings.iter().find(|finding| finding.is_error());
+    let reason = first.map_or(Reason::InvalidAgent, |finding| finding.reason);
+    ErrorRecord::new(reason, messages(findings))
 }

@@ -15,7 +15,7 @@ use crate::event::{Envelope, ErrorRecord};
 use crate::port::Stop;
 
 /// The events of a background run, in order and complete.
-pub struct Events {
+pub struct EventStream {
     queue: UnboundedReceiver<Envelope>,
     task: JoinHandle<Step>,
     stop: Stop,
@@ -23,16 +23,16 @@ pub struct Events {
 
 impl Run {
     /// Starts the run on the current runtime.
-    pub fn stream(self) -> Events {
+    pub fn stream(self) -> EventStream {
         let (sender, queue) = unbounded_channel();
         let stop = self.ports.stop.clone();
         // Dropping the receiver does not stop the run.
         let run = self.listening(Arc::new(move |envelope: &Envelope| drop(sender.send(envelope.clone()))));
-        Events { queue, task: tokio::spawn(run.into_future()), stop }
+        EventStream { queue, task: tokio::spawn(run.into_future()), stop }
     }
 }
 
-impl Events {
+impl EventStream {
     /// Returns the next event; `None` when the run has ended.
     pub async fn next(&mut self) -> Option<Envelope> {
         self.queue.recv().await
@@ -55,7 +55,7 @@ impl Events {
     }
 }
 
-impl Stream for Events {
+impl Stream for EventStream {
     type Item = Envelope;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Envelope>> {

@@ -42,6 +42,7 @@ mod secret;
 mod stream;
 mod surrogate;
 mod tape;
+#[doc(hidden)]
 pub mod variables;
 mod written;
 
@@ -49,30 +50,34 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-pub use crate::event::Want;
-pub use adapter::Adapter;
-pub use answered::{OtherModel, asked};
-pub use closure::{ClosureModel, script};
-pub use endpoint::{Endpoint, Known, StructuredOutput, shown_address};
+pub use crate::event::{ModelRecord, Options, Want};
+pub use closure::{ClosureModel, IntoReply, script};
 pub use error::{ErrorClass, ModelError};
 pub use fallback::WithFallback;
-pub use fields::carries;
-pub use gate::Gate;
-pub use human::{HumanModel, everything};
-pub use listing::{LIST_MS, listed};
-pub use outside::{Incoming, Outgoing, exchange, speaker};
-pub use pinned::Pinned;
-pub use probe::{is_loopback, listens};
 pub use request::{Content, Finish, Message, Reply, Request};
-pub use retry::{BASE_DELAY_MS, Backoff, MAX_DELAY_MS, RETRY_AFTER_MAX_MS, Retry, RetryPolicy};
-pub use sample::{FAULTS, Fault, Sample};
-pub use secret::{MASK, SECRET_MIN_BYTES, Scrub, Secret, known_secrets};
-pub use tape::unpack;
-pub use written::{CALL, Written, typed};
+pub use retry::Retry;
 
-pub use crate::config::{Timeouts, is_secret_name};
+#[doc(hidden)]
+pub use {
+    crate::config::{Timeouts, is_secret_name},
+    adapter::Adapter,
+    answered::{OtherModel, asked},
+    endpoint::{Endpoint, Known, StructuredOutput, shown_address},
+    fields::carries,
+    gate::Gate,
+    human::{HumanModel, everything},
+    listing::{LIST_MS, listed},
+    outside::{Incoming, Outgoing, exchange, speaker},
+    pinned::Pinned,
+    probe::{is_loopback, listens},
+    retry::{BASE_DELAY_MS, Backoff, MAX_DELAY_MS, RETRY_AFTER_MAX_MS, RetryPolicy},
+    sample::{FAULTS, Fault, Sample},
+    secret::{MASK, SECRET_MIN_BYTES, Scrub, Secret, known_secrets},
+    tape::unpack,
+    written::{CALL, Written, typed},
+};
 
-use crate::event::{ModelRecord, NativeCall, PartKind, ReplyEnd, RetryWait, Sent, Wire};
+use crate::event::{NativeCall, PartKind, ReplyEnd, RetryWait, Sent, Wire};
 
 /// Something that answers requests.
 pub trait Model: Send + Sync {

@@ -151,7 +151,7 @@ fn unknown(name: &str) -> String {
 pub struct Rules {
     /// Reaction to differences.
     pub policy: Policy,
-    /// IgnoreRule parts.
+    /// The parts that are not compared.
     pub ignored: Vec<IgnoreRule>,
 }
 

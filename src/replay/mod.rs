@@ -5,6 +5,7 @@
 
 mod accept;
 mod adopt;
+#[doc(hidden)]
 pub mod cassette;
 mod compare;
 mod demo;
@@ -29,24 +30,28 @@ use crate::engine::{self, Carry, Input};
 use crate::event::{Address, JsonText, RunStart};
 use crate::port::Unsaved;
 
-pub use accept::{AcceptSink, TimedSink, regenerate};
-pub use adopt::{AdoptError, AdoptedRecording, adopt};
 pub use compare::{Divergence, Watch};
-pub use demo::DemoModel;
 pub use difference::{EventChange, EventDifference};
-pub use edits::RecordedEdits;
-pub use exact::ExactModel;
 pub use layer::{IgnoreRule, Layer, Policy, Rules};
-pub use opening::fails_before_request;
-pub use point::{Point, Stage};
-pub use ports::RecordedPorts;
-pub use program_context::{ProgramContext, program_context};
 pub use recording::Recording;
-pub use resume::{Answers, ResumePorts};
+
+#[doc(hidden)]
+pub use {
+    accept::{AcceptSink, TimedSink, regenerate},
+    adopt::{AdoptError, AdoptedRecording, adopt},
+    demo::DemoModel,
+    edits::RecordedEdits,
+    exact::ExactModel,
+    opening::fails_before_request,
+    point::{Point, Stage},
+    ports::RecordedPorts,
+    program_context::{ProgramContext, program_context},
+    resume::{Answers, ResumePorts},
+};
 
 use compare::Comparer;
 
-/// ReplayOutcome of a replay.
+/// Outcome of a replay.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReplayOutcome {
     /// All derived events are as recorded.
@@ -152,6 +157,7 @@ pub(crate) fn carry_of(start: &RunStart, carries: &HashMap<Address, Carry>) -> O
 }
 
 /// Returns the input of a recorded run, without what it got from an earlier run.
+#[doc(hidden)]
 pub fn input_of(run: &Address, start: &RunStart) -> Input {
     let journal = start.journal.as_ref().map(JsonText::value);
     Input {
@@ -172,6 +178,7 @@ fn cannot_replay(run: &Address, why: &str) -> ReplayError {
 }
 
 /// Validates the agent of a recorded run.
+#[doc(hidden)]
 pub fn plan_of(recording: &Recording, run: &Address) -> Result<Plan, ReplayError> {
     let start = recording.run_start(run).ok_or_else(|| cannot_replay(run, "its run.start is missing"))?;
     let agent = Agent::recorded(&start.agent.toml).map_err(|error| cannot_replay(run, &error.to_string()))?;

@@ -3,10 +3,12 @@
 //! In: events. Out: files, and from files the same events again. A session file is never edited.
 
 mod branch;
+#[doc(hidden)]
 pub mod diff;
 #[cfg(test)]
 mod format_page;
 mod header;
+#[doc(hidden)]
 pub mod index;
 mod journal;
 mod ledger;
@@ -21,16 +23,22 @@ mod shell;
 mod skeleton;
 mod whole;
 
-pub use crate::record::TurnState;
-pub use branch::Prefix;
 pub use header::{Group, Header, Imported, Parent, ParentKind, SessionId};
-pub use journal::{Medium, Unwritten};
-pub use ledger::Ledger;
-pub use list::{FindError, LAST, SessionKey, Summary, find, list, summarize};
-pub use marks::{MARKS_FILE, Mark, MarkChange, Marks, write_mark};
+pub use journal::Unwritten;
+pub use list::{FindError, SessionKey, Summary, find, list, summarize};
 pub use read::{Damage, ReadError, Session};
 pub use record::{Recorder, RecorderError, RecorderStatus};
 pub use recover::{RecoveryReport, recover};
-pub use shell::shell_word;
-pub use skeleton::{EventRange, RunEntry, RunState, Skeleton, TurnEntry};
-pub use whole::write_session;
+
+#[doc(hidden)]
+pub use {
+    crate::record::TurnState,
+    branch::Prefix,
+    journal::Medium,
+    ledger::Ledger,
+    list::LAST,
+    marks::{MARKS_FILE, Mark, MarkChange, Marks, write_mark},
+    shell::shell_word,
+    skeleton::{EventRange, RunEntry, RunState, Skeleton, TurnEntry},
+    whole::write_session,
+};

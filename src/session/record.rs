@@ -155,8 +155,14 @@ pub struct Recorder {
 impl Recorder {
     /// Creates and locks `<dir>/<id>.jsonl` and writes the header. Creates the folder if necessary.
     pub fn create(dir: &Path, header: &Header, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
-        let (journal, path) = create_file(dir, header)?;
+        let path = path_in(dir, header)?;
+        let journal = create_file(&path, header)?;
         Self::start(journal, path, 1, clock)
+    }
+
+    /// Creates and locks a session file of any name and writes the header. Its folder must exist.
+    pub fn create_at(path: &Path, header: &Header, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
+        Self::start(create_file(path, header)?, path.to_owned(), 1, clock)
     }
 
     /// Creates a session that starts with unmodified events of another one.
@@ -166,7 +172,8 @@ impl Recorder {
         events: &[Envelope],
         clock: Arc<dyn Clock>,
     ) -> Result<Self, RecorderError> {
-        let (mut journal, path) = create_file(dir, header)?;
+        let path = path_in(dir, header)?;
+        let mut journal = create_file(&path, header)?;
         for envelope in events {
             journal.append_event(envelope);
         }
@@ -228,27 +235,30 @@ impl Recorder {
     }
 }
 
-/// Creates a file with its header.
-fn create_file(dir: &Path, header: &Header) -> Result<(Journal, PathBuf), RecorderError> {
-    let path = dir.join(header.id.file_name());
-    let folder = || match std::fs::create_dir_all(dir) {
+/// Returns the path of a session in a folder, which is created if necessary.
+fn path_in(dir: &Path, header: &Header) -> Result<PathBuf, RecorderError> {
+    let created = match std::fs::create_dir_all(dir) {
         Err(_) if dir.exists() => Err(std::io::Error::other("it is not a folder")),
-        made => made,
+        created => created,
     };
-    folder().map_err(|error| RecorderError { path: dir.to_owned(), error, is_append: false })?;
+    created.map_err(|error| RecorderError { path: dir.to_owned(), error, is_append: false })?;
+    Ok(dir.join(header.id.file_name()))
+}
+
+/// Creates a file with its header.
+fn create_file(path: &Path, header: &Header) -> Result<Journal, RecorderError> {
     let open = || -> std::io::Result<Journal> {
-        let mut file = journal::create(&path)?;
+        let mut file = journal::create(path)?;
         let mut line = serde_json::to_string(header)?;
         line.push('\n');
         if let Err(error) = file.write_all(line.as_bytes()) {
             // A file without a header would be listed as damaged.
-            std::fs::remove_file(&path)?;
+            std::fs::remove_file(path)?;
             return Err(error);
         }
-        Ok(Journal::new(Box::new(file), path.clone(), line.len() as u64, None))
+        Ok(Journal::new(Box::new(file), path.to_owned(), line.len() as u64, None))
     };
-    let journal = open().map_err(|error| RecorderError { path: path.clone(), error, is_append: false })?;
-    Ok((journal, path))
+    open().map_err(|error| RecorderError { path: path.to_owned(), error, is_append: false })
 }
 
 impl Drop for Recorder {

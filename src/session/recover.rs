@@ -122,7 +122,7 @@ struct LastEvent {
     run: Address,
 }
 
-/// RecoveryReport lines: sequence numbers with the hash of the line.
+/// Recovered lines: sequence numbers with the hash of the line.
 #[derive(Default)]
 struct SeenLines(HashSet<(u64, u64)>);
 

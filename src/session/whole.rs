@@ -1,4 +1,4 @@
-//! Session files that write_atomically only when they are complete.
+//! Session files that are written at once and appear only when they are complete.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

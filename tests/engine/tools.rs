@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ptc_core::value::Value;
-use ptc_workbench::agent::Builder;
+use ptc_workbench::agent::AgentBuilder;
 use ptc_workbench::engine::{ModelList, Models};
 use ptc_workbench::event::{CallStatus, Role};
 use ptc_workbench::model::{ClosureModel, Reply, script};
@@ -263,7 +263,7 @@ async fn a_query_brings_its_own_prompt_and_signature() {
 async fn functions_of_a_library_are_tools() {
     let made = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&made);
-    let plan = Builder::default()
+    let plan = AgentBuilder::default()
         .name("asker")
         .mode(ptc_workbench::agent::Mode::Text)
         .prompt("Do it.")
@@ -308,7 +308,7 @@ async fn an_equal_call_is_answered_from_memory_when_that_was_asked_for() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn equal_calls_of_parallel_branches_replay_whatever_was_remembered() {
     let made = AtomicUsize::new(0);
-    let plan = Builder::default()
+    let plan = AgentBuilder::default()
         .name("asker")
         .mode(ptc_workbench::agent::Mode::PtcLisp)
         .prompt("Do it.")
@@ -329,7 +329,7 @@ async fn equal_calls_of_parallel_branches_replay_whatever_was_remembered() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_was_remembered_then_is_remembered_on_replay() {
     let made = AtomicUsize::new(0);
-    let plan = Builder::default()
+    let plan = AgentBuilder::default()
         .name("asker")
         .mode(ptc_workbench::agent::Mode::PtcLisp)
         .prompt("Do it.")

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use ptc_core::value::Value;
-use ptc_workbench::agent::{Agent, Builder};
-use ptc_workbench::library::{run, task};
+use ptc_workbench::agent::{Agent, AgentBuilder};
 use ptc_workbench::model::{ClosureModel, ErrorClass, ModelError, Reply, Request, script};
+use ptc_workbench::{run, task};
 use serde_json::json;
 
 use super::{kept, last, p, told, value};
@@ -13,7 +13,7 @@ use crate::engine::replays;
 
 const CUSTOMERS: &str = r#"[{"id":123,"name":"Acme"},{"id":124,"name":"Bolt"}]"#;
 
-fn with_customers(agent: Builder) -> Builder {
+fn with_customers(agent: AgentBuilder) -> AgentBuilder {
     agent.tool_fn("get_customers", "() -> [:map]", "All customers", |_| Ok(value(CUSTOMERS)))
 }
 
@@ -162,7 +162,7 @@ async fn an_agent_file_may_declare_such_a_tool() {
         "the tool is told with its form"
     );
     let wrong = Agent::from_toml(&toml.replace("delegate", "delegat"), "test.toml").unwrap();
-    let findings = Builder::from(wrong).plan().unwrap_err();
+    let findings = AgentBuilder::from(wrong).plan().unwrap_err();
     assert!(findings[0].message.contains("did you mean `delegate`"), "{}", findings[0].message);
 }
 
@@ -187,7 +187,8 @@ async fn a_tool_of_this_form_fails_with_the_names_of_its_source() {
 /// The same agents with typed parameters: the reference's form.
 #[tokio::test]
 async fn an_agent_is_a_tool_with_its_own_parameters() {
-    let shout = Builder::from("Shout {{word}}").signature("(word :string) -> {loud :string}").description("Shouts");
+    let shout =
+        AgentBuilder::from("Shout {{word}}").signature("(word :string) -> {loud :string}").description("Shouts");
     let parent = task("Shout it").tool_agent("shout", shout);
     let model = script([p("(tool/shout {:word \"hi\"})"), r#"{"loud":"HI"}"#.into(), "Done.".into()]);
     assert_eq!(run(parent).model(model).delegate().await.unwrap().result.to_text(), r#"{"loud":"HI"}"#);

@@ -1,13 +1,13 @@
 //! The examples of the blueprint for the full JSON loop.
 
 use ptc_core::value::Json;
-use ptc_workbench::agent::{Agent, Builder, Mode};
-use ptc_workbench::library::run;
+use ptc_workbench::agent::{Agent, AgentBuilder, Mode};
 use ptc_workbench::model::{Want, script};
+use ptc_workbench::run;
 
 use super::{last, outcome, told};
 
-fn looping() -> Builder {
+fn looping() -> AgentBuilder {
     Agent::builder().mode(Mode::JsonLoop).prompt("What does tea cost?").tool_fn(
         "price",
         "(item :string) -> :float",

@@ -1,18 +1,18 @@
 //! The examples of the document on the JSON output mode.
 
-use ptc_workbench::agent::{Agent, Builder, Diagnostic, Mode};
-use ptc_workbench::library::run;
+use ptc_workbench::agent::{Agent, AgentBuilder, Diagnostic, Mode};
 use ptc_workbench::model::{Reply, Request, Want, script};
+use ptc_workbench::run;
 use serde_json::json;
 
 use super::{last, outcome, p, told, value};
 
-fn json_agent(prompt: &str, signature: &str) -> Builder {
+fn json_agent(prompt: &str, signature: &str) -> AgentBuilder {
     Agent::builder().mode(Mode::Json).prompt(prompt).signature(signature)
 }
 
 /// The first error of a definition.
-fn refusal(agent: Builder) -> String {
+fn refusal(agent: AgentBuilder) -> String {
     let errors: Vec<String> =
         agent.plan().unwrap_err().into_iter().filter(Diagnostic::is_error).map(|found| found.message).collect();
     errors.join("; ")

@@ -3,6 +3,8 @@
 //! Each file holds the examples of one document, in its order; [`strategies`] says which test shows what a document lists.
 
 mod core;
+mod examples;
+mod files;
 mod json_loop;
 mod json_mode;
 mod modes;
@@ -14,9 +16,9 @@ mod text_mode;
 use std::sync::{Arc, Mutex};
 
 use ptc_core::value::Value;
+use ptc_workbench::Run;
 use ptc_workbench::agent::Step;
 use ptc_workbench::event::Envelope;
-use ptc_workbench::library::Run;
 use ptc_workbench::model::{Model, Reply, Request};
 
 use crate::engine::{parsed, recorded_replies};

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use ptc_workbench::agent::{Agent, Mode};
-use ptc_workbench::library::{RunOutcome, run};
 use ptc_workbench::model::{ClosureModel, Reply, Request, Want, script};
+use ptc_workbench::{RunOutcome, run};
 use serde_json::json;
 
 use super::{kept, outcome, p, value};
@@ -116,7 +116,7 @@ async fn a_closure_may_look_at_as_little_as_it_likes() {
 const CONTACTS: &str = r#"["John Smith","John Miller"]"#;
 
 /// The agent that asks which of two people is meant.
-fn mailer() -> ptc_workbench::agent::Builder {
+fn mailer() -> ptc_workbench::agent::AgentBuilder {
     Agent::builder()
         .mode(Mode::PtcLisp)
         .prompt("Send an email to John")
@@ -156,7 +156,7 @@ async fn a_question_suspends_the_run_and_the_answer_resumes_it() {
 async fn a_person_may_answer_at_once() {
     let step = run(mailer())
         .model(mails())
-        .person(|question| question.text.contains("John Miller").then(|| "John Miller".to_owned()));
+        .on_question(|question| question.text.contains("John Miller").then(|| "John Miller".to_owned()));
     assert_eq!(outcome(&step.await), r#""sent to John Miller""#);
 }
 

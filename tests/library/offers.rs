@@ -6,9 +6,9 @@ use ptc_core::value::json::Node;
 use ptc_workbench::agent::{Agent, Mode};
 use ptc_workbench::engine::ModelList;
 use ptc_workbench::event::{Envelope, Event};
-use ptc_workbench::library::{Chat, run};
 use ptc_workbench::model::script;
 use ptc_workbench::port::Stop;
+use ptc_workbench::{Chat, run};
 use serde_json::json;
 
 use super::{kept, last, outcome, p, told};

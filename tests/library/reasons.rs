@@ -2,9 +2,9 @@
 
 use ptc_workbench::agent::{Agent, Step};
 use ptc_workbench::event::{ModelRecord, Price, Tokens};
-use ptc_workbench::library::run;
 use ptc_workbench::model::{Call, ClosureModel, ErrorClass, Finish, Model, ModelError, Reply, Request, script};
 use ptc_workbench::port::Stop;
+use ptc_workbench::run;
 
 use super::{outcome, p};
 

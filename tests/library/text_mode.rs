@@ -1,18 +1,18 @@
 //! The examples of the guide to the text mode.
 
 use ptc_core::value::Value;
-use ptc_workbench::agent::{Agent, Builder, Diagnostic, Mode, Variant};
-use ptc_workbench::library::run;
+use ptc_workbench::agent::{Agent, AgentBuilder, Diagnostic, Mode, Variant};
 use ptc_workbench::model::{Reply, script};
+use ptc_workbench::run;
 use serde_json::json;
 
 use super::{int, last, outcome, p, told, value};
 
-fn text_agent(prompt: &str, signature: &str) -> Builder {
+fn text_agent(prompt: &str, signature: &str) -> AgentBuilder {
     Agent::builder().mode(Mode::Text).prompt(prompt).signature(signature)
 }
 
-fn search(agent: Builder) -> Builder {
+fn search(agent: AgentBuilder) -> AgentBuilder {
     let found = r#"[{"title":"Elixir","snippet":"A language"}]"#;
     let signature = "(query :string) -> [{title :string, snippet :string}]";
     agent.tool_fn("search", signature, "Search the web", move |_| Ok(value(found)))
@@ -66,7 +66,7 @@ async fn tools_and_a_typed_answer() {
 /// The table of variants: tools or none, text or JSON.
 #[test]
 fn variants_follow_tools_and_return_type() {
-    let variant = |agent: Builder| agent.plan().unwrap().variant;
+    let variant = |agent: AgentBuilder| agent.plan().unwrap().variant;
     let plain = || Agent::builder().mode(Mode::Text).prompt("Go");
     assert_eq!(variant(plain()), Variant::Plain);
     assert_eq!(variant(plain().signature(":string")), Variant::Plain);

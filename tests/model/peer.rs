@@ -219,12 +219,9 @@ async fn a_live_model_answers_with_an_object() {
     let Ok(name) = std::env::var("PTC_LIVE") else {
         return crate::openai::aimock::say_skipped("PTC_LIVE names no provider:model: no live model is asked");
     };
-    let model = ptc_workbench::library::model(&name).unwrap();
+    let model = ptc_workbench::resolve_model(&name).unwrap();
     let schema = serde_json::json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false});
-    let made = ptc_workbench::library::generate_object(
-        &*model,
-        "Answer with JSON: how many legs have three dogs, as n?",
-        &schema,
-    );
+    let made =
+        ptc_workbench::generate_object(&*model, "Answer with JSON: how many legs have three dogs, as n?", &schema);
     assert_eq!(made.await.unwrap().object.to_text(), r#"{"n":12}"#);
 }

@@ -3,7 +3,7 @@
 use ptc_core::value::json as core_json;
 use ptc_workbench::config::Protocol;
 use ptc_workbench::event::StructuredBy;
-use ptc_workbench::library::generate_object;
+use ptc_workbench::generate_object;
 use ptc_workbench::model::{Adapter, Endpoint, Finish, Known, Request, StructuredOutput, Want};
 use serde_json::{Value, json};
 

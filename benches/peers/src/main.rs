@@ -15,6 +15,9 @@ mod starlark;
 
 use clock::Bench;
 
+#[global_allocator]
+static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;
+
 /// Languages in the order of the table; the first is the measure.
 const PEERS: &[(&str, fn(&mut Bench))] =
     &[("ptc-lisp", ptc::tasks), ("lua", lua::tasks), ("starlark", starlark::tasks), ("rhai", rhai::tasks)];

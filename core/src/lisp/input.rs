@@ -8,7 +8,9 @@ use crate::limits::{
     PROGRAM_STEPS, PROGRAM_SYMBOLS, TOOL_CALLS,
 };
 
-use super::ToolInfo;
+use super::{Error, ToolInfo};
+use crate::heap;
+use crate::reasons::Reason;
 use crate::value::{Keyword, Map, Value};
 
 /// The complete input of a program. Equal inputs with a host that returns equal results have equal outcomes.
@@ -112,7 +114,9 @@ pub enum ReturnScope {
 pub struct Limits {
     /// Total steps.
     pub steps: u64,
-    /// Bytes allocated in addition to the input.
+    /// Bytes allocated in addition to the input, and the printed size of a value that leaves the program; `u64::MAX` =
+    /// any number. Allocated bytes are counted only in a process that installs [`crate::CountingAllocator`]. Without it,
+    /// the default does not limit them, and any other number is refused.
     pub memory_bytes: u64,
     /// Depth of nested calls.
     pub depth: u64,
@@ -130,6 +134,21 @@ pub struct Limits {
     pub parallel_timeout_ms: u64,
     /// Tool calls; `None` = any number.
     pub tool_calls: Option<u64>,
+}
+
+impl Limits {
+    /// Refuses a memory limit that was set in a process that does not count its allocations.
+    pub(super) fn check_countable(&self) -> Result<(), Error> {
+        let is_set = self.memory_bytes != u64::MAX && Some(self.memory_bytes) != PROGRAM_MEMORY.default;
+        if !is_set || heap::is_counting() {
+            return Ok(());
+        }
+        let problem = format!(
+            "the memory limit of {} bytes cannot be checked: this process does not count its allocations",
+            self.memory_bytes
+        );
+        Err(Error::new(Reason::InvalidConfig, problem).hint(format!("Add `{}` to the binary", heap::INSTALLATION)))
+    }
 }
 
 impl Default for Limits {

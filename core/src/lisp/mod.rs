@@ -10,20 +10,27 @@
 
 mod analyse;
 mod arithmetic;
+#[doc(hidden)]
 pub mod boundary;
+#[doc(hidden)]
 pub mod builtins;
+#[doc(hidden)]
 pub mod case;
 pub(crate) mod compile;
 mod error;
+#[doc(hidden)]
 pub mod firewall;
 mod form;
+#[doc(hidden)]
 pub mod format;
 mod host;
 mod input;
-#[expect(missing_docs, reason = "the doc of a variant covers its fields")]
+#[doc(hidden)]
 pub mod ir;
 mod items;
+#[doc(hidden)]
 pub mod legacy;
+#[doc(hidden)]
 pub mod machine;
 mod read;
 mod run;
@@ -32,13 +39,18 @@ mod survey;
 #[cfg(test)]
 mod tests;
 
-pub use analyse::{Names, analyse};
-pub use error::{Error, EvalResult, Halt, described, wrong};
-pub use form::{Form, Shape};
+pub use error::Error;
 pub use host::{Call, CallAddress, Failure, Host, ToolInfo};
 pub use input::{AbsentData, Binding, Dialect, Input, Limits, Memory, ReturnScope};
-pub use items::{Items, entries, graphemes, items};
-pub use read::{Budget, read};
 pub use run::{Outcome, Prepared, Signal, Usage, prepare, run, run_on};
 pub use stack::Stack;
-pub use survey::{Fault, Survey, ToolUse, survey};
+
+#[doc(hidden)]
+pub use {
+    analyse::{Names, analyse},
+    error::{EvalResult, Halt, described, wrong},
+    form::{Form, Shape},
+    items::{Items, entries, graphemes, items},
+    read::{Budget, read},
+    survey::{Fault, Survey, ToolUse, survey},
+};

@@ -76,8 +76,10 @@ pub struct Prepared {
 }
 
 /// Reads, analyses and compiles a program. Errors are those of the language contract §1 up to the static name checks,
-/// `compile_memory_exceeded`, and the interruptions of the host.
+/// `compile_memory_exceeded`, the interruptions of the host, and `invalid_config` for a memory limit that cannot be
+/// checked ([`Limits::memory_bytes`](super::Limits::memory_bytes)).
 pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared, Error> {
+    input.limits.check_countable()?;
     let before = heap::live();
     let most = input.limits.memory_bytes.saturating_mul(COMPILE_SHARE);
     let check = || {
@@ -135,6 +137,35 @@ pub(super) fn understand(
 }
 
 /// Runs a program from its text to its outcome, on its own thread.
+///
+/// ```
+/// use ptc_core::Reason;
+/// use ptc_core::lisp::{self, CallAddress, Error, Failure, Host, Input, Limits};
+/// use ptc_core::value::Value;
+///
+/// struct NoTools;
+///
+/// impl Host for NoTools {
+///     fn call(&self, _: &CallAddress, tool: &str, _: &Value) -> Result<Value, Failure> {
+///         Err(Failure::Tool(format!("unknown tool `{tool}`")))
+///     }
+///     fn interrupt(&self) -> Option<Error> {
+///         None
+///     }
+///     fn now_ms(&self) -> i64 {
+///         0
+///     }
+/// }
+///
+/// let (_, value) = lisp::run(&Input::new("(+ 1 2)", &Limits::default()), &NoTools).result.unwrap();
+/// assert_eq!(value, Value::Int(3));
+///
+/// // This process does not install `CountingAllocator`, so it cannot check a memory limit.
+/// let limits = Limits { memory_bytes: 5_000_000, ..Limits::default() };
+/// let error = lisp::run(&Input::new("(+ 1 2)", &limits), &NoTools).result.unwrap_err();
+/// assert_eq!(error.reason, Reason::InvalidConfig);
+/// assert!(error.hint.unwrap().contains("#[global_allocator]"));
+/// ```
 pub fn run(input: &Input<'_>, host: &dyn Host) -> Outcome {
     Stack::with(|stack| run_on(input, host, stack)).unwrap_or_else(|error| Outcome::refused(input, error))
 }

@@ -222,6 +222,14 @@ impl ErrorRecord {
     }
 }
 
+impl std::fmt::Display for ErrorRecord {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.reason, self.with_hint())
+    }
+}
+
+impl std::error::Error for ErrorRecord {}
+
 /// An error as data.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -79,7 +79,7 @@ pub struct FilterRow {
 /// The type of a filter's value.
 #[derive(Clone, Copy)]
 enum ValueType {
-    /// WordList, any of which matches.
+    /// Words, any of which matches.
     Words(fn(WordList) -> Filter),
     /// Names of modes.
     Modes,
