@@ -2,13 +2,15 @@
 //! restricting keywords.
 //!
 //! In: any schema. Out: a schema of the supported subset, and the paths where something was dropped. The depth is
-//! limited, because schemas may be recursive.
+//! limited, because schemas may be recursive, and so is the size, because references multiply it.
 
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 /// Maximum depth; deeper values may be anything.
 const MAX_DEPTH: usize = 12;
+/// Maximum number of subschemas after references are replaced; further values may be anything.
+const MAX_PARTS: usize = 5_000;
 /// Maximum number of reported losses.
 const MAX_LOSSES: usize = 50;
 
@@ -20,7 +22,7 @@ const SUPPORTED: &[&str] = &["type", "enum", "items", "properties", "required", 
 
 /// Reduces a schema. `place` is its path in reported losses.
 pub(super) fn reduce_schema(schema: &Json, place: &str, lost: &mut Vec<String>) -> Json {
-    let mut reducer = Reducer { root: schema, lost };
+    let mut reducer = Reducer { root: schema, lost, parts: 0 };
     reducer.schema(schema, place, 0)
 }
 
@@ -37,6 +39,7 @@ pub(super) fn field_name(name: &str) -> String {
 struct Reducer<'a> {
     root: &'a Json,
     lost: &'a mut Vec<String>,
+    parts: usize,
 }
 
 impl Reducer<'_> {
@@ -56,6 +59,10 @@ impl Reducer<'_> {
         let Some(members) = schema.members() else { return Json::empty() };
         if depth > MAX_DEPTH {
             return self.anything(schema, place, "too deep");
+        }
+        self.parts += 1;
+        if self.parts > MAX_PARTS {
+            return self.anything(schema, "", "too large");
         }
         if let Some(reference) = schema.get("$ref").and_then(Json::as_str) {
             let path = reference.strip_prefix("#/").map(|path| path.replace('/', "."));
