@@ -1,6 +1,6 @@
 //! A text under edit: the owner of text, cursor, selection and undo. Widgets are only views of it.
 //!
-//! In: edits by a person or by the program. Out: the text, positions, and the edit log that a recovery file keeps.
+//! In: edits by a user or by the program. Out: the text, positions, and the edit log that a recovery file keeps.
 //! Every change goes through [`Draft::splice`], so undo survives loading, `$EDITOR` and any other programmatic change.
 
 use std::ops::Range;
@@ -259,7 +259,7 @@ impl Draft {
         self.text[..self.cursor].chars().next_back().is_some_and(|c| !c.is_whitespace())
     }
 
-    /// A new change by a person: writes it and forgets what was undone.
+    /// A new change by a user: writes it and forgets what was undone.
     fn apply(&mut self, range: Range<usize>, text: &str) {
         self.write(range, text);
         self.undone.clear();

@@ -33,7 +33,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// A person left.
+    /// A user left.
     Quit,
     /// A signal came, by number: the exit code is 128 more.
     Signal(i32),

@@ -215,7 +215,7 @@ impl Form {
         }
     }
 
-    /// It failed: the person can correct it and try again.
+    /// It failed: the user can correct it and try again.
     pub fn fail(&mut self, message: impl Into<String>) {
         self.error = Some(message.into());
         self.waiting = None;

@@ -153,7 +153,7 @@ pub struct Workbench {
     pub run_area: Rect,
     /// Columns of the editors in percent of the screen; the divider changes it.
     pub split: u16,
-    /// Escape was told to stop the run that waits for a person when it is pressed again.
+    /// Escape was told to stop the run that waits for a user when it is pressed again.
     pub stop_told: bool,
     /// A save is under way, and what follows it.
     pub saving: Option<AfterSave>,
@@ -178,7 +178,7 @@ pub struct RunView {
     pub damage: Option<String>,
     /// How it ended, beyond its events.
     pub ended: Option<RunEnding>,
-    /// The person is asked.
+    /// The user is asked.
     pub question: Option<Question>,
     /// What was asked last, and from which byte on it was new then.
     pub asked: (String, usize),
@@ -188,7 +188,7 @@ pub struct RunView {
     pub begun_reply: Option<Box<Editor>>,
     /// It was started as a replay, which does this about a difference.
     pub replay: Option<Policy>,
-    /// It waits for a person, in its session.
+    /// It waits for a user, in its session.
     pub waits: bool,
 }
 

@@ -35,7 +35,7 @@ pub trait Stage: Send {
         None
     }
 
-    /// The next thing a person or the system does; `None` when the input has ended. Safe to drop and call again.
+    /// The next thing a user or the system does; `None` when the input has ended. Safe to drop and call again.
     fn input(&mut self) -> BoxFuture<'_, Option<Input>>;
 
     /// What is there without waiting.

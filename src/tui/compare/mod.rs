@@ -68,7 +68,7 @@ pub enum Page {
     Matrices,
 }
 
-/// Where the runs beside each other were asked for: closing them leads back there.
+/// Where the runs next to each other were asked for: closing them leads back there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WayBack {
     /// The workbench.
@@ -135,7 +135,7 @@ pub struct Compare {
     pub back: WayBack,
     /// The run that has the focus.
     pub column: usize,
-    /// The sessions beside each other.
+    /// The sessions next to each other.
     pub compared: Option<Arc<Comparison>>,
     /// What of them could not be read.
     pub warnings: Vec<String>,

@@ -135,7 +135,7 @@ pub struct Probing {
     pub told: Option<(usize, Result<Option<Probe>, String>)>,
 }
 
-/// Inputs of a person on the memory of the turn, and what they gave.
+/// Inputs of a user on the memory of the turn, and what they gave.
 #[derive(Debug, Clone, Default)]
 pub struct Repl {
     /// What is typed.
@@ -171,7 +171,7 @@ pub struct Inspector {
     top: usize,
     /// The frame that is shown.
     frame: usize,
-    /// Branches of a tree that a person folded or unfolded.
+    /// Branches of a tree that a user folded or unfolded.
     toggled: HashSet<String>,
     /// The value under the cursor.
     pub probe: Probing,

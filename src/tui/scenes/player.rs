@@ -218,7 +218,7 @@ impl Player {
         self.model.workbench.run = Some(view);
     }
 
-    /// Runs the draft until a person is asked, and shows what has happened until then.
+    /// Runs the draft until a user is asked, and shows what has happened until then.
     async fn ask(&mut self) -> Result<(), String> {
         let agent = self.model.workbench.texts().to_agent(&Agent::default());
         let agent = agent.map_err(|found| found.first().map(|one| one.message.clone()).unwrap_or_default())?;

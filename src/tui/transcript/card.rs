@@ -216,7 +216,7 @@ pub struct EndCard {
     pub elapsed_ms: u64,
     /// Cost, when price and tokens are known.
     pub cost: Option<f64>,
-    /// What a person can do about a failure.
+    /// What a user can do about a failure.
     pub next: Option<String>,
 }
 
@@ -225,7 +225,7 @@ pub struct EndCard {
 pub enum Progress {
     /// Nothing came yet.
     Waiting,
-    /// A person is asked.
+    /// A user is asked.
     Asked,
     /// The reply arrives.
     Streaming,

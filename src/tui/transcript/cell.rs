@@ -102,7 +102,7 @@ impl Cell {
         Self { over: self.over, hidden: self.hidden, ..Self::new(self.at.clone(), card, open) }
     }
 
-    /// Can nothing change it but a person?
+    /// Can nothing change it but a user?
     pub fn finished(&self) -> bool {
         match &self.card {
             Card::Turn(turn) => self.over || turn.record.end.is_some(),

@@ -19,7 +19,7 @@ pub(super) struct TurnCells {
     own: u32,
     /// What came of a parted turn; its feedback stands behind it.
     after: Option<NonZeroU32>,
-    /// The turn was never read from its file: it has no cells beside its own.
+    /// The turn was never read from its file: it has no cells next to its own.
     alone: bool,
 }
 
@@ -39,7 +39,7 @@ impl TurnCells {
         Self { after: NonZeroU32::new(short(after)), ..self }
     }
 
-    /// The cells of its other parts stand beside its own now.
+    /// The cells of its other parts stand next to its own now.
     pub(super) fn opened(self) -> Self {
         Self { alone: false, ..self }
     }

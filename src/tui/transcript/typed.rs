@@ -1,4 +1,4 @@
-//! What a reply that a person types would be read as: how far it is, and what does not fit.
+//! What a reply that a user types would be read as: how far it is, and what does not fit.
 //!
 //! In: a reader of the turn, what the request wants, its schema, the text so far. Out: a line about its state and one for each issue. Pure;
 //! nothing is applied. It must never judge by itself: that is for the reader.

@@ -122,7 +122,7 @@ impl Transcript {
         self.viewport.visible.iter().any(|part| part.cell == cell)
     }
 
-    /// Another width or view: heights are guessed anew; the anchor stays on its cell.
+    /// Another width or view: heights are guessed again; the anchor stays on its cell.
     fn reshape(&mut self) {
         let guess = |cell: &Cell| match &cell.card {
             _ if cell.hidden => 0,

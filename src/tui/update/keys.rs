@@ -391,7 +391,7 @@ fn waits_for_person(model: &Model) -> bool {
     model.workbench.run.as_ref().is_some_and(|run| run.question.is_some())
 }
 
-/// A run that waits for a person is stopped by the second Escape only: the first says so.
+/// A run that waits for a user is stopped by the second Escape only: the first says so.
 fn tell_stop(model: &mut Model) {
     let key = |action| model.keymap.first_name(action);
     let text = format!("the run waits: {} opens the question, {} again stops it", key(Action::Run), key(Action::Close));

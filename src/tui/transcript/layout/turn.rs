@@ -262,7 +262,7 @@ fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
         let text = format!("{} by {}", interrupt.reason.name().replace('_', " "), interrupt.by);
         rows.extend(prose(vec![Piece::literal(Role::Bad, "✗ ")], &text, Role::Text, columns));
     }
-    // A reply that a person changed is one more attempt.
+    // A reply that a user changed is one more attempt.
     let sent = card.record.last_sent();
     if let Some(other) = sent.and_then(|attempt| OtherModel::of(attempt.sent.as_ref()?, attempt.end.as_ref()?)) {
         rows.extend(super::notice("warning", &other.to_string(), columns));
@@ -326,7 +326,7 @@ fn attempt(card: &TurnCard) -> String {
     if last > 1 { format!("attempt {last}: ") } else { String::new() }
 }
 
-/// What the reply said beside what was read from it, when it had to be repaired.
+/// What the reply said next to what was read from it, when it had to be repaired.
 fn repaired(card: &TurnCard, extract: &Extract, columns: usize) -> Option<Vec<Row>> {
     let (start, end) = extract.span.filter(|_| !extract.fixes.is_empty())?;
     let language = if extract.kind == ExtractKind::Program { Language::Lisp } else { Language::Json };

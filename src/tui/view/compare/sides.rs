@@ -279,7 +279,7 @@ impl Columns {
         Self { shown, focus: compare.column, label, cell, gap }
     }
 
-    /// The columns of the figures, which stand beside each other also where only one run's turns are shown.
+    /// The columns of the figures, which stand next to each other also where only one run's turns are shown.
     fn of_figures(compare: &Compare, wide: bool, frame: Frame) -> Self {
         Self::of(compare, wide || compare.sides.len() == 2, frame)
     }
