@@ -55,7 +55,7 @@ pub struct Field {
     pub name: &'static str,
     /// What it is for; shown while it has the focus.
     pub hint: &'static str,
-    /// What stands in it.
+    /// Its content.
     pub input: Input,
 }
 

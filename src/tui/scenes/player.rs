@@ -1,4 +1,4 @@
-//! Plays a scene: the loop of the interface without a terminal, on a clock that stands still.
+//! Plays a scene: the loop of the interface without a terminal, on a paused clock.
 
 use std::io;
 use std::sync::Arc;
@@ -234,7 +234,7 @@ impl Player {
             asked = desk.next() => asked,
             _ = &mut task => None,
         };
-        // The way of the answer is held until the events are taken: without it the run would go on.
+        // The way of the answer is held until the events are taken: without it the run would continue.
         let asked = asked.ok_or("the run asks nothing")?;
         let events = running.feed.drain();
         running.stop.by_user();

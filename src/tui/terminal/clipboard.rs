@@ -1,6 +1,6 @@
 //! The clipboard of this machine, through the small programs that every desktop has, beside the terminal's own way (OSC 52).
 //!
-//! In: a text, the environment. Out: whether a program took it. Called on a thread of its own: a program that hangs is left behind.
+//! In: a text, the environment. Out: whether a program took it. Called on a thread of its own: a program that hangs is abandoned.
 
 use std::io::{self, Write as _};
 use std::process::{Child, Command, Stdio};

@@ -47,7 +47,7 @@ use viewport::Viewport;
 #[derive(Debug, Clone, Default)]
 pub struct Transcript {
     cells: Vec<Cell>,
-    /// Where the cells of each turn stand.
+    /// Positions of the cells of each turn.
     turns: places::TurnPlaces,
     /// Turns that began and did not end.
     moving: Vec<Address>,
@@ -59,7 +59,7 @@ pub struct Transcript {
     /// Why the last tool call of each run that failed did, as far as it was seen.
     refused: HashMap<Address, ErrorRecord>,
     gaps: Gaps,
-    /// Runs below others that are folded.
+    /// Child runs that are folded.
     folded: Vec<Address>,
     /// All cards were unfolded: those of turns that are read later are open too.
     unfolded: bool,
@@ -68,7 +68,7 @@ pub struct Transcript {
     store: MessageStore,
     definitions: Definitions,
     readers: readers::Readers,
-    /// What the title and the status line tell.
+    /// The content of the title and the status line.
     pub facts: Facts,
     heights: Heights,
     view: View,

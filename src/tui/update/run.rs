@@ -230,7 +230,7 @@ fn broken(model: &mut Model, slot: Slot, error: &ErrorRecord) {
     model.say(Tone::Bad, format!("{what}: {}", error.message));
 }
 
-/// The byte from which a question is new to who read the one before: the message behind the user's own reply.
+/// The byte from which a question is new to who read the one before: the message after the user's own reply.
 fn new_part(before: &str, now: &str) -> usize {
     let same = before.bytes().zip(now.bytes()).take_while(|(before, now)| before == now).count();
     let line = now.get(..same).and_then(|same| same.rfind('\n')).map_or(0, |end| end + 1);

@@ -239,7 +239,7 @@ pub(super) fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
 /// A key and a title.
 type Label = (String, &'static str);
 
-/// The columns of a label with the gap behind it.
+/// The columns of a label with the gap after it.
 fn label_columns((key, title): &Label) -> usize {
     width(key) + 1 + width(title) + 3
 }
