@@ -1,6 +1,6 @@
 //! A text under edit: the owner of text, cursor, selection and undo. Widgets are only views of it.
 //!
-//! In: edits by a person or by the program. Out: the text, positions, and the edit log that a recovery file keeps.
+//! In: edits by a user or by the program. Out: the text, positions, and the edit log that a recovery file keeps.
 //! Every change goes through [`Draft::splice`], so undo survives loading, `$EDITOR` and any other programmatic change.
 
 use std::ops::Range;
@@ -32,7 +32,7 @@ pub struct Draft {
     /// The next typed character may join the last edit.
     #[serde(skip)]
     joining: bool,
-    /// Byte offsets of line starts behind the first.
+    /// Byte offsets of line starts after the first.
     #[serde(skip)]
     breaks: Vec<usize>,
     #[serde(skip)]
@@ -116,7 +116,7 @@ impl Draft {
         self.breaks.partition_point(|start| *start <= at)
     }
 
-    /// The bytes of a line without its line feed; empty behind the last.
+    /// The bytes of a line without its line feed; empty after the last.
     pub fn line_range(&self, line: usize) -> Range<usize> {
         let start = if line == 0 { 0 } else { self.breaks.get(line - 1).copied().unwrap_or(self.text.len()) };
         let end = self.breaks.get(line).map_or(self.text.len(), |next| next - 1);
@@ -223,7 +223,7 @@ impl Draft {
         self.joining = false;
     }
 
-    /// Selects the word that the cursor is in or behind.
+    /// Selects the word that the cursor is in or after.
     pub fn select_word(&mut self) {
         let (start, end) = self.word_here();
         self.place(start, Reach::Move);
@@ -259,13 +259,13 @@ impl Draft {
         self.text[..self.cursor].chars().next_back().is_some_and(|c| !c.is_whitespace())
     }
 
-    /// A new change by a person: writes it and forgets what was undone.
+    /// A new change by a user: writes it and forgets what was undone.
     fn apply(&mut self, range: Range<usize>, text: &str) {
         self.write(range, text);
         self.undone.clear();
     }
 
-    /// The only place that changes the text. The cursor lands behind what was written.
+    /// The only place that changes the text. The cursor lands after what was written.
     fn write(&mut self, range: Range<usize>, text: &str) {
         let first = self.breaks.partition_point(|start| *start <= range.start);
         let last = self.breaks.partition_point(|start| *start <= range.end);

@@ -33,7 +33,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// A person left.
+    /// A user left.
     Quit,
     /// A signal came, by number: the exit code is 128 more.
     Signal(i32),
@@ -52,11 +52,11 @@ impl Exit {
     }
 }
 
-/// The clock that the model is told: Unix time in ms. Follows tokio's clock, so that tests can pause it.
+/// The clock of the model: Unix time in ms. Follows tokio's clock, so that tests can pause it.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     start_ms: i64,
-    /// `None` while it stands still.
+    /// `None` while it is paused.
     start: Option<Instant>,
 }
 
@@ -82,7 +82,7 @@ impl Clock {
     }
 }
 
-/// What the loop holds besides the model.
+/// What the loop holds apart from the model.
 pub struct Driver {
     pub(super) services: Arc<Services>,
     pub(super) runs: [Option<Arc<RunHandle>>; Slot::ALL.len()],
@@ -398,7 +398,7 @@ impl Driver {
     }
 }
 
-/// Resolves when one of the runs has something to tell.
+/// Resolves when one of the runs has an update.
 async fn changed(runs: &[Option<Arc<RunHandle>>]) {
     let open: Vec<_> = runs.iter().flatten().map(|run| run.changed()).collect();
     if open.is_empty() {

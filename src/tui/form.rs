@@ -55,7 +55,7 @@ pub struct Field {
     pub name: &'static str,
     /// What it is for; shown while it has the focus.
     pub hint: &'static str,
-    /// What stands in it.
+    /// Its content.
     pub input: Input,
 }
 
@@ -215,7 +215,7 @@ impl Form {
         }
     }
 
-    /// It failed: the person can correct it and try again.
+    /// It failed: the user can correct it and try again.
     pub fn fail(&mut self, message: impl Into<String>) {
         self.error = Some(message.into());
         self.waiting = None;

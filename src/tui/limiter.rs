@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(limiter.due(now + SECOND, News::Told), now + SECOND);
     }
 
-    /// A stream without end beside keys at this distance: the frames, and the longest that a key waited.
+    /// A stream without end next to keys at this distance: the frames, and the longest that a key waited.
     fn played(every: Duration) -> (Vec<Instant>, Duration) {
         let start = Instant::now();
         let (mut limiter, mut frames, mut longest) = (Limiter::default(), Vec::new(), Duration::ZERO);

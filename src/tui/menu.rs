@@ -80,7 +80,7 @@ pub(super) fn is_motion(action: Action) -> bool {
     )
 }
 
-/// The place of the next row behind or before this line; this one when there is none.
+/// The place of the next row after or before this line; this one when there is none.
 pub fn step(lines: &[Line], from: usize, by: isize) -> usize {
     let is_row = |at: &usize| matches!(lines.get(*at), Some(Line::Row(_)));
     let last = lines.len().saturating_sub(1);

@@ -74,9 +74,9 @@ pub struct Setup {
 
 impl Setup {
     /// The setup of a configuration: its keys, its theme with as many colours as the terminal has, none when `colours` is off
-    /// or `NO_COLOR` is set. Themes of a person's own lie below `config_dir`.
+    /// or `NO_COLOR` is set. Themes of a user's own lie below `config_dir`.
     ///
-    /// Errors: every conflict and unknown name among the keys, one a line behind the name of the file; what is wrong with the theme's file.
+    /// Errors: every conflict and unknown name among the keys, one a line after the name of the file; what is wrong with the theme's file.
     pub fn new(config: &Config, config_dir: &Path, colours: Colours) -> Result<Self, String> {
         let keys = config.keys.iter().map(|(action, chords)| (action.as_str(), chords.as_slice()));
         let keymap = Keymap::configured(keys).map_err(|errors| in_file(config, &errors))?;
@@ -92,7 +92,7 @@ impl Setup {
     }
 }
 
-/// Errors of the keys, each behind the file that it stands in.
+/// Errors of the keys, each after the file that contains it.
 fn in_file(config: &Config, errors: &[KeyError]) -> String {
     let file = config.file.as_ref().map(|file| format!("{}: ", file.display())).unwrap_or_default();
     let told: Vec<String> = errors.iter().map(|error| format!("{file}{error}")).collect();
@@ -117,7 +117,7 @@ pub struct Left {
     pub waiting: Option<String>,
 }
 
-/// Shows the workbench until a person leaves or a signal comes.
+/// Shows the workbench until a user leaves or a signal comes.
 ///
 /// Must be the outermost future of its runtime (`block_on`): the thread that polls it first is the interface's thread.
 /// On any end other than leaving, a panic included, unsaved texts are kept for the next start.

@@ -33,7 +33,7 @@ pub use sessions::{Differs, Search, Sessions, status_mark};
 
 /// The smallest usable screen (decision 35).
 pub const SMALLEST: (u16, u16) = (40, 10);
-/// From this width on, editors and run stand side by side.
+/// From this width on, editors and run are shown side by side.
 pub const TWO_COLUMNS: u16 = 100;
 /// Rest after the last key before unsaved texts are kept.
 pub const KEEP_AFTER_MS: i64 = 1_000;
@@ -47,7 +47,7 @@ pub const TOAST_MS: i64 = 6_000;
 /// Everything.
 #[derive(Debug, Clone)]
 pub struct Model {
-    /// Unix time in ms, as told by the last message.
+    /// Unix time in ms, from the last message.
     pub now_ms: i64,
     /// Seconds that local time is ahead of UTC.
     pub utc_offset_s: i64,
@@ -153,7 +153,7 @@ pub struct Workbench {
     pub run_area: Rect,
     /// Columns of the editors in percent of the screen; the divider changes it.
     pub split: u16,
-    /// Escape was told to stop the run that waits for a person when it is pressed again.
+    /// Escape was announced to stop the run that waits for a user when it is pressed again.
     pub stop_told: bool,
     /// A save is under way, and what follows it.
     pub saving: Option<AfterSave>,
@@ -178,7 +178,7 @@ pub struct RunView {
     pub damage: Option<String>,
     /// How it ended, beyond its events.
     pub ended: Option<RunEnding>,
-    /// The person is asked.
+    /// The user is asked.
     pub question: Option<Question>,
     /// What was asked last, and from which byte on it was new then.
     pub asked: (String, usize),
@@ -188,7 +188,7 @@ pub struct RunView {
     pub begun_reply: Option<Box<Editor>>,
     /// It was started as a replay, which does this about a difference.
     pub replay: Option<Policy>,
-    /// It waits for a person, in its session.
+    /// It waits for a user, in its session.
     pub waits: bool,
 }
 
@@ -209,7 +209,7 @@ pub enum Phase {
 /// A message in the footer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toast {
-    /// What it says.
+    /// Its text.
     pub text: String,
     /// Is it bad news?
     pub tone: Tone,
@@ -306,7 +306,7 @@ impl Workbench {
         self.editors.iter().map(|editor| editor.draft.version()).sum()
     }
 
-    /// Is a run going on?
+    /// Is a run in progress?
     pub fn running(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.phase != Phase::Done)
     }

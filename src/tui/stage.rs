@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use super::model::Model;
 use crate::agent::Place;
 
-/// Hands a text to a clipboard; the error says why it could not.
+/// Hands a text to a clipboard; the error gives the reason.
 pub type Copying = fn(&str) -> Result<(), String>;
 
 /// A screen and what goes with it.
@@ -24,7 +24,7 @@ pub trait Stage: Send {
     /// Hands a text to `$VISUAL` or `$EDITOR` and waits. Input is not read meanwhile.
     fn edit<'a>(&'a mut self, place: Place, text: &'a str) -> BoxFuture<'a, Result<String, String>>;
 
-    /// Gives the terminal to the shell until the process is continued. Says why when it cannot.
+    /// Gives the terminal to the shell until the process is continued. Returns the reason when it cannot.
     fn suspend(&mut self) -> BoxFuture<'_, Result<(), String>>;
 
     /// Puts a text on the terminal's clipboard.
@@ -35,7 +35,7 @@ pub trait Stage: Send {
         None
     }
 
-    /// The next thing a person or the system does; `None` when the input has ended. Safe to drop and call again.
+    /// The next thing a user or the system does; `None` when the input has ended. Safe to drop and call again.
     fn input(&mut self) -> BoxFuture<'_, Option<Input>>;
 
     /// What is there without waiting.

@@ -216,7 +216,7 @@ fn enter(pointer: Pointer) -> io::Result<()> {
     }
 }
 
-/// Puts the terminal back as it was; goes on after errors, because the terminal may be gone.
+/// Puts the terminal back as it was; continues after errors, because the terminal may be gone.
 pub fn restore() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;

@@ -42,7 +42,7 @@ pub fn wrap_edited(line: &str, columns: usize) -> Vec<Range<usize>> {
 struct RowStart {
     start: usize,
     used: usize,
-    /// Behind the last space of the row: its byte and the columns up to it.
+    /// After the last space of the row: its byte and the columns up to it.
     opening: Option<(usize, usize)>,
 }
 

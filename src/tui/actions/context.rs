@@ -9,7 +9,7 @@ pub enum Context {
     Global,
     /// Wherever text is typed.
     Text,
-    /// In the four editors and the answer of a person.
+    /// In the four editors and the answer of a user.
     Lines,
     /// In the four editors.
     Editor,
@@ -65,7 +65,7 @@ pub enum Context {
     SavePath,
     /// The question before overwriting.
     Overwrite,
-    /// The answer of a person who is the model.
+    /// The answer of a user who is the model.
     Answer,
     /// A session that is played.
     Playing,

@@ -15,7 +15,7 @@ use super::sessions::SessionAction;
 use crate::agent::{Mode, Place};
 use crate::port::Gate;
 
-/// What a person can do.
+/// What a user can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each action is described by its row below")]
 pub enum Action {

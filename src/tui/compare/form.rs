@@ -43,9 +43,9 @@ pub struct Form {
     pub trials: Draft,
     /// Trials at the same time.
     pub jobs: Draft,
-    /// Why it was not begun.
+    /// Why it was not started.
     pub error: Option<String>,
-    /// It is being begun.
+    /// It is being started.
     pub beginning: bool,
 }
 
@@ -64,7 +64,7 @@ impl Default for Form {
     }
 }
 
-/// A line with the cursor behind its text.
+/// A line with the cursor after its text.
 pub(in crate::tui) fn at_end(text: &str) -> Draft {
     let mut draft = Draft::new(text);
     draft.go(Motion::End, Reach::Move, usize::MAX >> 1);

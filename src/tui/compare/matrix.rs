@@ -25,7 +25,7 @@ pub struct MatrixView {
     pub top: usize,
 }
 
-/// How a trial stands.
+/// State of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrialMark {
     /// It passed.
@@ -36,7 +36,7 @@ pub enum TrialMark {
     Running,
     /// It could not be tried.
     Untried,
-    /// It was not begun.
+    /// It was not started.
     Open,
 }
 
@@ -62,7 +62,7 @@ impl MatrixView {
         self.reports = self.state.reports();
     }
 
-    /// How each trial of a cell stands.
+    /// State of each trial of a cell.
     pub fn marks(&self, cell: usize) -> Vec<TrialMark> {
         let has_trials = self.state.plan.cells.get(cell).is_some_and(|cell| cell.unfit.is_none());
         let trials = if has_trials { self.state.plan.trials } else { 0 };

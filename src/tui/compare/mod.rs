@@ -68,7 +68,7 @@ pub enum Page {
     Matrices,
 }
 
-/// Where the runs beside each other were asked for: closing them leads back there.
+/// Where the runs side by side were asked for: closing them leads back there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WayBack {
     /// The workbench.
@@ -135,7 +135,7 @@ pub struct Compare {
     pub back: WayBack,
     /// The run that has the focus.
     pub column: usize,
-    /// The sessions beside each other.
+    /// The sessions side by side.
     pub compared: Option<Arc<Comparison>>,
     /// What of them could not be read.
     pub warnings: Vec<String>,
@@ -170,7 +170,7 @@ pub struct Compare {
 }
 
 impl Compare {
-    /// Is a run that was started here going on?
+    /// Is a run that was started here in progress?
     pub fn runs(&self) -> bool {
         self.sides.iter().filter_map(|side| side.run.as_ref()).any(|run| run.phase != Phase::Done)
     }
@@ -203,7 +203,7 @@ impl Compare {
         comparison.turn(self.column, place).map(|turn| turn.address.clone())
     }
 
-    /// The next selectable line behind the selected one, or before it, that this holds for.
+    /// The next selectable line after the selected one, or before it, that this holds for.
     pub fn find(&self, direction: Direction, holds: impl Fn(&Item) -> bool) -> Option<usize> {
         let fits = |place: &usize| self.items.get(*place).is_some_and(&holds);
         match direction {

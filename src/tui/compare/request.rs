@@ -22,7 +22,7 @@ pub enum CompareRequest {
     Modes(DraftTexts, Vec<Mode>),
     /// Find a session to open at a turn; answers [`CompareResponse::Found`].
     Find(String, Option<Address>),
-    /// Begin a matrix of the draft, as the spec says beside its agents, with so many trials at once; answers
+    /// Begin a matrix of the draft, as the spec says next to its agents, with so many trials at once; answers
     /// [`CompareResponse::MatrixStarted`].
     Matrix(DraftTexts, MatrixSpec, usize),
     /// Resume a matrix, with so many trials at once; answers [`CompareResponse::MatrixStarted`].
@@ -42,7 +42,7 @@ pub enum CompareResponse {
     Started(Result<Vec<Option<String>>, Vec<Diagnostic>>),
     /// A session was found.
     Found(Result<(SessionKey, Option<Address>), ErrorRecord>),
-    /// A matrix was begun or resumed: its id and state.
+    /// A matrix was started or resumed: its id and state.
     MatrixStarted(Result<(String, MatrixState), ErrorRecord>),
     /// Updates of the matrix that runs.
     Matrix(Vec<MatrixUpdate>),
@@ -94,7 +94,7 @@ impl CompareRequest {
     }
 }
 
-/// Runs a matrix that was begun or opened.
+/// Runs a matrix that was started or opened.
 fn start(services: &Services, begun: Result<(MatrixFile, MatrixState), ErrorRecord>, jobs: usize) -> Done {
     match begun {
         Ok((file, state)) => {

@@ -75,7 +75,7 @@ impl Sought {
         out
     }
 
-    /// Replaces one range that was found and puts the cursor behind it.
+    /// Replaces one range that was found and puts the cursor after it.
     pub fn replace(&self, draft: &mut Draft, range: &Range<usize>, with: &str) {
         let text = self.replacement(draft.text(), range, with);
         draft.splice(range.clone(), &text);

@@ -19,7 +19,7 @@ pub enum Motion {
     Down(usize),
     /// To the start of the word before.
     WordLeft,
-    /// Behind the end of the next word.
+    /// After the end of the next word.
     WordRight,
     /// To the start of the line.
     LineStart,
@@ -104,7 +104,7 @@ impl Draft {
         graphemes(text).map(|(_, grapheme)| shown_width(grapheme)).sum()
     }
 
-    /// The byte of the whole text at a column of a row of a line; columns behind the row's end give its end.
+    /// The byte of the whole text at a column of a row of a line; columns after the row's end give its end.
     pub fn at_column(&self, line: usize, rows: &[std::ops::Range<usize>], row: usize, column: usize) -> usize {
         let start = self.line_range(line).start;
         let Some(range) = rows.get(row).cloned() else { return start };

@@ -66,7 +66,7 @@ impl Tab {
         }
     }
 
-    /// What is said when it holds nothing.
+    /// The text shown when it is empty.
     pub fn empty(self) -> &'static str {
         match self {
             Self::Request => "no request was made in this turn",
@@ -135,7 +135,7 @@ pub struct Probing {
     pub told: Option<(usize, Result<Option<Probe>, String>)>,
 }
 
-/// Inputs of a person on the memory of the turn, and what they gave.
+/// Inputs of a user on the memory of the turn, and what they gave.
 #[derive(Debug, Clone, Default)]
 pub struct Repl {
     /// What is typed.
@@ -171,7 +171,7 @@ pub struct Inspector {
     top: usize,
     /// The frame that is shown.
     frame: usize,
-    /// Branches of a tree that a person folded or unfolded.
+    /// Branches of a tree that a user folded or unfolded.
     toggled: HashSet<String>,
     /// The value under the cursor.
     pub probe: Probing,
@@ -205,7 +205,7 @@ struct Key {
     frame: usize,
     toggled: usize,
     lines: usize,
-    /// The program's cursor and the form that was told.
+    /// The program's cursor and the form that was reported.
     at: usize,
     told: Option<(usize, usize)>,
 }
@@ -275,7 +275,7 @@ impl Inspector {
         }
     }
 
-    /// Entries of the list: the parts, and the REPL behind those of the memory.
+    /// Entries of the list: the parts, and the REPL after those of the memory.
     pub fn entries(&self) -> usize {
         let repl = self.tab == Tab::Memory && self.inspection().is_some();
         self.parts(self.tab).len() + usize::from(repl)
@@ -317,7 +317,7 @@ impl Inspector {
         self.forget_place();
     }
 
-    /// Goes to the REPL, behind the parts of the memory.
+    /// Goes to the REPL, after the parts of the memory.
     pub fn go_repl(&mut self) {
         self.go_tab(Tab::Memory);
         self.chosen[Tab::Memory as usize] = usize::MAX;

@@ -9,13 +9,13 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::wrapped::pieces;
 
-/// Columns of the line numbers and the gap behind them.
+/// Columns of the line numbers and the gap after them.
 const GUTTER: usize = 5;
 
 /// Where the cursor goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// To the form before or behind.
+    /// To the form before or after.
     Forms(isize),
     /// To the line above or below.
     Lines(isize),

@@ -20,7 +20,7 @@ impl Model {
         self.size.0 >= SMALLEST.0 && self.size.1 >= SMALLEST.1
     }
 
-    /// Do editors and run stand side by side?
+    /// Do editors and run are shown side by side?
     pub fn wide(&self) -> bool {
         self.size.0 >= TWO_COLUMNS
     }
@@ -448,7 +448,7 @@ impl Model {
         }
     }
 
-    /// Says something in the footer.
+    /// Shows a message in the footer.
     pub fn say(&mut self, tone: Tone, text: impl Into<String>) {
         self.toast = Some(Toast { text: text.into(), tone, until_ms: self.now_ms + TOAST_MS });
     }

@@ -77,7 +77,7 @@ pub enum Popup {
         /// The path.
         path: String,
     },
-    /// The person is the model.
+    /// The user is the model.
     Answer {
         /// What is asked.
         question: Question,

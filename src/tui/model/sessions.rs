@@ -34,7 +34,7 @@ pub struct Sessions {
     pub selected: Option<SessionKey>,
     /// What is done with the session of the workbench's run once the list knows it.
     pub awaited: Option<Action>,
-    /// The person moved the selection since the screen was entered.
+    /// The user moved the selection since the screen was entered.
     pub moved: bool,
     /// The run whose session was last selected by itself.
     pub noticed: Option<String>,
@@ -144,7 +144,7 @@ impl Sessions {
         self.all.iter().flatten().filter(|session| self.is_marked(session)).map(Summary::key).collect()
     }
 
-    /// The sessions that are compared: the marked ones, and the one in hand beside a single one.
+    /// The sessions that are compared: the marked ones, and the one in hand next to a single one.
     pub fn compared(&self) -> Result<Vec<SessionKey>, &'static str> {
         let mut keys = self.marked();
         if let (1, Some(subject)) = (keys.len(), self.subject().map(Summary::key))
@@ -159,7 +159,7 @@ impl Sessions {
         }
     }
 
-    /// Makes the order anew: of what fits the query, branches stand below what they began as, unless the list is flat.
+    /// Makes the order again: of what fits the query, branches stand below what they began as, unless the list is flat.
     pub fn arrange(&mut self) {
         let all = self.all.as_deref().unwrap_or_default();
         let found = self.search.found.as_ref();

@@ -8,7 +8,7 @@ use crate::tui::sessions::SessionAction;
 pub struct TourStep {
     /// Its heading.
     pub title: &'static str,
-    /// What it says.
+    /// Its text.
     pub text: &'static str,
     /// The actions whose keys it shows.
     pub actions: &'static [Action],

@@ -1,4 +1,4 @@
-//! The folder of a scene: the files of `assets/scenes` as if a person had made them. It goes when it is dropped.
+//! The folder of a scene: the files of `assets/scenes` as if a user had made them. It goes when it is dropped.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};

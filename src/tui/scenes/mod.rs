@@ -55,7 +55,7 @@ enum Step {
     Streams(usize),
     /// It is running: the recording up to the first event of this kind, included.
     Until(&'static str),
-    /// It was run and stands at the first question to a person.
+    /// It was run and stands at the first question to a user.
     Asked,
     /// The topmost session of this agent and mode is selected in the list.
     Choose(&'static str, &'static str),

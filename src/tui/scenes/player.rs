@@ -1,4 +1,4 @@
-//! Plays a scene: the loop of the interface without a terminal, on a clock that stands still.
+//! Plays a scene: the loop of the interface without a terminal, on a paused clock.
 
 use std::io;
 use std::sync::Arc;
@@ -218,7 +218,7 @@ impl Player {
         self.model.workbench.run = Some(view);
     }
 
-    /// Runs the draft until a person is asked, and shows what has happened until then.
+    /// Runs the draft until a user is asked, and shows what has happened until then.
     async fn ask(&mut self) -> Result<(), String> {
         let agent = self.model.workbench.texts().to_agent(&Agent::default());
         let agent = agent.map_err(|found| found.first().map(|one| one.message.clone()).unwrap_or_default())?;
@@ -234,7 +234,7 @@ impl Player {
             asked = desk.next() => asked,
             _ = &mut task => None,
         };
-        // The way of the answer is held until the events are taken: without it the run would go on.
+        // The way of the answer is held until the events are taken: without it the run would continue.
         let asked = asked.ok_or("the run asks nothing")?;
         let events = running.feed.drain();
         running.stop.by_user();

@@ -36,7 +36,7 @@ pub struct Fork {
 pub enum Aim {
     /// A fork, with or without an edit.
     Fork,
-    /// An edit, and going on from there.
+    /// An edit, and continuing from there.
     Edit,
 }
 

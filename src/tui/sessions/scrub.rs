@@ -14,7 +14,7 @@ const LONGEST_REST_MS: i64 = 5_000;
 #[derive(Debug, Clone)]
 pub struct Scrub {
     events: Arc<[Envelope]>,
-    /// For how long nobody ran before each event, in ms: that time is left out.
+    /// For how long nothing ran before each event, in ms: that time is left out.
     gaps_ms: Arc<[i64]>,
     /// Events that are shown.
     pub at: usize,
@@ -45,7 +45,7 @@ impl Scrub {
         &self.events
     }
 
-    /// Plays, or stands still. At the end it plays from the start.
+    /// Plays, or is paused. At the end it plays from the start.
     pub fn toggle(&mut self, now_ms: i64) {
         self.moved_ms = now_ms;
         if self.playing.take().is_some() {
@@ -71,7 +71,7 @@ impl Scrub {
         self.clock_ms = self.events.get(shown).map_or(0, |event| event.at_ms);
     }
 
-    /// The number of events up to the start of a turn near here: the one before when `by` is negative, else the one behind.
+    /// The number of events up to the start of a turn near here: the one before when `by` is negative, else the one after.
     pub fn turn(&self, by: isize) -> usize {
         let starts = |event: &Envelope| matches!(event.event, Event::TurnStart(_));
         // The start of a turn is shown with it.

@@ -1,6 +1,6 @@
 //! The clipboard of this machine, through the small programs that every desktop has, beside the terminal's own way (OSC 52).
 //!
-//! In: a text, the environment. Out: whether a program took it. Called on a thread of its own: a program that hangs is left behind.
+//! In: a text, the environment. Out: whether a program took it. Called on a thread of its own: a program that hangs is abandoned.
 
 use std::io::{self, Write as _};
 use std::process::{Child, Command, Stdio};
@@ -18,7 +18,7 @@ type Words = &'static [&'static str];
 fn groups(is_set: &dyn Fn(&str) -> bool, is_mac: bool) -> Vec<&'static [Words]> {
     let mut groups: Vec<&'static [Words]> = Vec::new();
     let remote = is_set("SSH_CONNECTION") || is_set("SSH_TTY");
-    // A display that is set stands for the person's own, forwarded or not.
+    // A display that is set stands for the user's own, forwarded or not.
     if is_set("WAYLAND_DISPLAY") {
         groups.push(&[&["wl-copy"]]);
     } else if is_set("DISPLAY") {

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::agent::Place;
 
-/// Edits a text in the person's editor and waits for its end. The terminal must have been given back before.
+/// Edits a text in the user's editor and waits for its end. The terminal must have been given back before.
 pub(super) fn edit(place: Place, text: &str) -> Result<String, String> {
     let command = ["VISUAL", "EDITOR"]
         .into_iter()
@@ -24,7 +24,7 @@ pub(super) fn edit(place: Place, text: &str) -> Result<String, String> {
     fs::read_to_string(&file.path).map_err(|error| format!("the edited file cannot be read: {error}"))
 }
 
-/// A file that only this person can read, removed afterwards.
+/// A file that only this user can read, removed afterwards.
 struct Scratch {
     path: PathBuf,
 }

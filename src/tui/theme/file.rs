@@ -1,4 +1,4 @@
-//! Themes of a person: TOML files in the folder `themes` of the configuration.
+//! Themes of a user: TOML files in the folder `themes` of the configuration.
 //!
 //! In: the name of a theme, the folder. Out: a theme, or what is wrong with its file and where. Roles that a file does not name
 //! look as in the theme it starts from.

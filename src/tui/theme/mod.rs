@@ -150,7 +150,7 @@ pub(super) fn sgr_code(color: Color, ground: Ground) -> Option<String> {
 pub(super) enum Ground {
     /// The text.
     Fore,
-    /// What lies behind it.
+    /// The background.
     Back,
 }
 

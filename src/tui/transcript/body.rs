@@ -18,7 +18,7 @@ pub(super) struct Body {
     outline: Outline,
     /// Which reply the text belongs to, whether its JSON is looked for, and what is folded in it; nothing for what does not grow.
     growing: Option<(u32, bool, Folded)>,
-    /// Rows with something behind their text, by their places.
+    /// Rows with something after their text, by their places.
     ending: Vec<(usize, Row)>,
 }
 
@@ -62,7 +62,7 @@ impl Body {
         }
     }
 
-    /// Puts a piece behind a row.
+    /// Puts a piece after a row.
     fn end(&mut self, row: Option<usize>, piece: Piece) {
         let Some((place, row)) = row.and_then(|place| Some((place, self.text.rows().get(place)?))) else { return };
         if let Some((_, row)) = self.ending.iter_mut().find(|(known, _)| *known == place) {

@@ -71,7 +71,7 @@ impl Default for Messages {
     }
 }
 
-/// The messages of every run told so far, by number.
+/// The messages of every run so far, by number.
 #[derive(Debug, Clone, Default)]
 pub struct MessageStore(HashMap<Address, Vec<Option<SentMessage>>>);
 
@@ -150,9 +150,9 @@ pub enum Part {
     /// All of it.
     #[default]
     Whole,
-    /// Reply and calls; agents below stand behind it.
+    /// Reply and calls; child runs follow it.
     Before,
-    /// What came of it, behind the agents below.
+    /// Its outcome, after its child runs.
     After,
 }
 
@@ -216,7 +216,7 @@ pub struct EndCard {
     pub elapsed_ms: u64,
     /// Cost, when price and tokens are known.
     pub cost: Option<f64>,
-    /// What a person can do about a failure.
+    /// What a user can do about a failure.
     pub next: Option<String>,
 }
 
@@ -225,7 +225,7 @@ pub struct EndCard {
 pub enum Progress {
     /// Nothing came yet.
     Waiting,
-    /// A person is asked.
+    /// A user is asked.
     Asked,
     /// The reply arrives.
     Streaming,
@@ -348,7 +348,7 @@ impl TurnCard {
     }
 }
 
-/// The parts of a turn stand side by side, in this order.
+/// The parts of a turn are shown side by side, in this order.
 pub fn turn_cards(turn: Card) -> [Card; 4] {
     [Card::Request(None), Card::Reasoning(String::new()), turn, Card::Feedback(String::new())]
 }

@@ -7,7 +7,7 @@ use super::outline::{Branch, Folded, Way};
 use crate::event::{Address, RunStart};
 use crate::tui::row::Row;
 
-/// Columns that an agent below stands to the right of who called it.
+/// Columns that a child run is indented to the right of who called it.
 const DEPTH_COLUMNS: usize = 3;
 
 /// How cards show text from outside.
@@ -78,7 +78,7 @@ struct Key {
     tick: i64,
 }
 
-/// The rows of a cell: before, in and behind its body.
+/// The rows of a cell: before, in and after its body.
 #[derive(Debug, Clone)]
 struct Layout {
     key: Key,
@@ -102,7 +102,7 @@ impl Cell {
         Self { over: self.over, hidden: self.hidden, ..Self::new(self.at.clone(), card, open) }
     }
 
-    /// Can nothing change it but a person?
+    /// Can nothing change it but a user?
     pub fn finished(&self) -> bool {
         match &self.card {
             Card::Turn(turn) => self.over || turn.record.end.is_some(),
@@ -120,7 +120,7 @@ impl Cell {
         }
     }
 
-    /// Columns before it: agents below stand to the right of who called them.
+    /// Columns before it: child runs are indented to the right of who called them.
     fn indent(&self, columns: usize) -> usize {
         let depth = match self.card {
             Card::Turn(_) | Card::Unread(..) | Card::Request(_) | Card::Reasoning(_) | Card::Feedback(_) => {

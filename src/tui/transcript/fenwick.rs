@@ -59,7 +59,7 @@ impl Heights {
         *self = Self::new(values);
     }
 
-    /// The height of a cell; nothing behind the last.
+    /// The height of a cell; nothing after the last.
     pub fn get(&self, cell: usize) -> usize {
         self.before(cell.saturating_add(1)) - self.before(cell)
     }

@@ -1,7 +1,7 @@
 //! Events become cards, one by one, live and from a file alike.
 //!
-//! Cards stand in the order in which they began, agents that run at the same time in that of their addresses. When an agent below begins inside a turn, the turn is parted: its reply and
-//! calls stay before the agent's cards, what came of it stands behind them.
+//! Cards stand in the order in which they began, agents that run at the same time in that of their addresses. When a child run begins inside a turn, the turn is parted: its reply and
+//! calls stay before the agent's cards, what came of it follows them.
 
 use super::card::{self, Card, EndCard, Messages, Part, RequestCard, TurnCard, turn_cards};
 use super::pieces::{Piece, Pieces};
@@ -52,7 +52,7 @@ impl Transcript {
             }
             Piece::After(number) => self.part_turn(&run.turns[number].address),
             Piece::Tail => {
-                // Most events are unread: the outline says for how long nobody ran.
+                // Most events are unread: the outline says for how long nothing ran.
                 self.leave_out(&run.address, run.gap_ms);
                 self.bill(&run.address, |bill| bill.clone_from(&run.bill));
                 run.tail.iter().for_each(|envelope| self.take(envelope));
@@ -137,7 +137,7 @@ impl Transcript {
         self.cards_of(turn).for_each(|card| card.reader.clone_from(&reader));
     }
 
-    /// Time in which nobody ran does not count for this run and those below it.
+    /// Time in which nothing ran does not count for this run and those below it.
     fn leave_out(&mut self, run: &Address, gap_ms: i64) {
         let open = self.started.iter_mut().filter(|(address, _)| address.is_within(run));
         open.for_each(|(_, started_ms)| *started_ms = started_ms.saturating_add(gap_ms));
@@ -208,7 +208,7 @@ impl Transcript {
             };
             return self.push(at, Card::Start(Box::new(start.clone())), false);
         }
-        // Only what stands before the agent below stays there.
+        // Only what stands before the child run stays there.
         if let Some(card) = self.turn_mut(&at.turn_part())
             && card.part == Part::Whole
         {
@@ -226,7 +226,7 @@ impl Transcript {
         }
     }
 
-    /// Where the card of a turn stands.
+    /// Position of the card of a turn.
     pub(super) fn turn_index(&self, turn: &Address) -> Option<usize> {
         self.turns.get(turn).map(TurnCells::own)
     }
@@ -276,7 +276,7 @@ impl Transcript {
         })
     }
 
-    /// What came of a turn stands here, behind the agents below.
+    /// The outcome of a turn goes here, after its child runs.
     fn part_turn(&mut self, turn: &Address) {
         let card = self.after_card(turn);
         match self.turn_index(turn).map(|index| &mut self.cells[index].card) {
@@ -390,7 +390,7 @@ impl Transcript {
         self.push(at, Card::End(Box::new(card)), true);
     }
 
-    /// An event of a parted turn that stands behind the agents below.
+    /// An event of a parted turn that stands after its child runs.
     fn goes_behind(&mut self, turn: &Address) {
         let parted = self.turn_index(turn).and_then(|index| self.cells.get(index)).map(|cell| &cell.card);
         let begun = matches!(parted, Some(Card::Turn(card)) if card.part == Part::Before);

@@ -47,7 +47,7 @@ use viewport::Viewport;
 #[derive(Debug, Clone, Default)]
 pub struct Transcript {
     cells: Vec<Cell>,
-    /// Where the cells of each turn stand.
+    /// Positions of the cells of each turn.
     turns: places::TurnPlaces,
     /// Turns that began and did not end.
     moving: Vec<Address>,
@@ -59,7 +59,7 @@ pub struct Transcript {
     /// Why the last tool call of each run that failed did, as far as it was seen.
     refused: HashMap<Address, ErrorRecord>,
     gaps: Gaps,
-    /// Runs below others that are folded.
+    /// Child runs that are folded.
     folded: Vec<Address>,
     /// All cards were unfolded: those of turns that are read later are open too.
     unfolded: bool,
@@ -68,7 +68,7 @@ pub struct Transcript {
     store: MessageStore,
     definitions: Definitions,
     readers: readers::Readers,
-    /// What the title and the status line tell.
+    /// The content of the title and the status line.
     pub facts: Facts,
     heights: Heights,
     view: View,
@@ -112,7 +112,7 @@ pub struct Facts {
     pub last_ms: i64,
     /// Returned or failed, with the failure.
     pub end: Option<Result<(), ErrorRecord>>,
-    /// A person is waited for: no clock runs.
+    /// A user is waited for: no clock runs.
     pub waits: bool,
     /// Nothing more will come, with or without an end.
     pub closed: bool,
@@ -131,7 +131,7 @@ impl Facts {
         if self.run.is_none() { 0 } else { u64::try_from(until - self.started_ms).unwrap_or_default() }
     }
 
-    /// The time that the clocks of the run show at `now_ms`: while a person is waited for, that of the last event.
+    /// The time that the clocks of the run show at `now_ms`: while a user is waited for, that of the last event.
     pub fn clock_ms(&self, now_ms: i64) -> i64 {
         if self.waits { self.last_ms } else { now_ms.max(self.last_ms) }
     }
@@ -183,7 +183,7 @@ impl Transcript {
         }
     }
 
-    /// A person is asked in this turn, or no longer.
+    /// A user is asked in this turn, or no longer.
     pub fn set_asked(&mut self, turn: &Address, asked: bool) {
         for card in self.cards_of(turn) {
             card.asked = asked;

@@ -5,7 +5,7 @@ use super::cell::Cell;
 use crate::event::Address;
 
 impl Transcript {
-    /// The place of a new cell at this address: behind what is there, but before agents of the same turn that come later.
+    /// The place of a new cell at this address: after what is there, but before agents of the same turn that come later.
     pub(super) fn place_of(&self, at: &Address) -> usize {
         let later = self.cells.iter().rev().take_while(|cell| comes_later(&cell.at, at)).count();
         self.cells.len() - later
@@ -35,7 +35,7 @@ pub(super) fn moved(at: usize, place: usize, cells: usize) -> usize {
     if at >= place { at + cells } else { at }
 }
 
-/// Do both lie in agents below the same turn, the first in a later one?
+/// Are both in child runs of the same turn, the first in a later one?
 fn comes_later(one: &Address, other: &Address) -> bool {
     let mut run = one.root();
     while let (Some(first), Some(second)) = (one.child_of(&run), other.child_of(&run)) {

@@ -2,7 +2,7 @@
 //!
 //! In: a JSON value, or a reply that grows and what was read of it; which branches are folded. Out: one text, a line per value, and where its
 //! branches stand. A growing reply gives a text that grows at its end; at every moment it is the text that the same reply would give at once.
-//! What could not be read as JSON stands before and behind as it came. Nothing is laid out here.
+//! What could not be read as JSON stands before and after as it came. Nothing is laid out here.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ struct Plan<'a> {
     scope: Scope,
     folded: &'a Folded,
     form: Form,
-    /// Values that something is said about.
+    /// Values that have notes.
     sought: &'a [&'a Json],
 }
 
@@ -82,7 +82,7 @@ pub struct Outline {
     /// The line that is being written.
     line: usize,
     branches: Vec<Branch>,
-    /// What is said about a value: the line of the value, and which of those sought it is.
+    /// The notes on a value: the line of the value, and which of those sought it is.
     places: Vec<(usize, usize)>,
     stage: Stage,
     /// Objects and lists whose closing bracket was not written yet.
@@ -131,7 +131,7 @@ impl Outline {
     }
 
     /// Takes what is new in a reply and what was read of it; scope and folded branches are those of the calls before. Returns whether the text
-    /// only grew behind its last line feed.
+    /// only grew after its last line feed.
     pub fn grow(&mut self, reply: &str, json: Option<&JsonPush>, shape: (Scope, &Folded), columns: usize) -> bool {
         let Some(json) = json else {
             let grew = self.stage == Stage::Raw;
@@ -422,7 +422,7 @@ fn unfinished(text: &str) -> String {
     quoted
 }
 
-/// May it stand on one line?
+/// Does it fit on one line?
 fn may_fit(source: &str) -> bool {
     source.len() <= ONE_LINE_BYTES && !source.trim().contains('\n')
 }

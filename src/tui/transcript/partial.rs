@@ -164,7 +164,7 @@ pub fn program(reply: &str) -> Option<&str> {
 /// A program in which nothing is open.
 pub const WHOLE: &str = "whole so far";
 
-/// How far a program is, in words: what is open at its end, or the first thing that more text cannot mend.
+/// How far a program is, in words: what is open at its end, or the first error that more text cannot fix.
 pub fn program_state(program: &str) -> String {
     let balance = Balance::of(program);
     if let Some(fault) = balance.fault {

@@ -11,20 +11,20 @@ use crate::workbench::RunOutline;
 /// A part of a run; turns by their place in the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Piece {
-    /// What stands before its turns.
+    /// The part before its turns.
     Head,
-    /// A turn, up to the agents below that it calls.
+    /// A turn, up to the child runs that it calls.
     Turn(usize),
-    /// What came of a turn, behind the agents below.
+    /// The outcome of a turn, after its child runs.
     After(usize),
-    /// What stands behind its turns.
+    /// The part after its turns.
     Tail,
 }
 
 /// The parts of these runs that are still to come.
 pub(super) struct Pieces<'a> {
     runs: &'a [RunOutline],
-    /// Turns that agents below stand in.
+    /// Turns that contain child runs.
     callers: HashSet<Address>,
     /// By the place of the event where it begins, and the place of its run.
     next: BinaryHeap<Reverse<(usize, usize, Piece)>>,

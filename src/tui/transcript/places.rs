@@ -1,4 +1,4 @@
-//! Where the cells of each turn stand.
+//! Positions of the cells of each turn.
 //!
 //! In: turns in the order in which they begin. Out: places of their cells. Long sessions have very many turns, so that each takes
 //! few bytes: turns are found by their number in the list of their run.
@@ -9,17 +9,17 @@ use std::num::NonZeroU32;
 use super::order::moved;
 use crate::event::Address;
 
-/// Cells of a turn before its own: request and reasoning. Its feedback stands behind it.
+/// Cells of a turn before its own: request and reasoning. Its feedback follows it.
 const BEFORE: usize = 2;
 
-/// Where the cells of a turn stand.
+/// Positions of the cells of a turn.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TurnCells {
     /// The cell of the turn itself.
     own: u32,
-    /// What came of a parted turn; its feedback stands behind it.
+    /// What came of a parted turn; its feedback follows it.
     after: Option<NonZeroU32>,
-    /// The turn was never read from its file: it has no cells beside its own.
+    /// The turn was never read from its file: it has no cells next to its own.
     alone: bool,
 }
 
@@ -39,7 +39,7 @@ impl TurnCells {
         Self { after: NonZeroU32::new(short(after)), ..self }
     }
 
-    /// The cells of its other parts stand beside its own now.
+    /// The cells of its other parts stand next to its own now.
     pub(super) fn opened(self) -> Self {
         Self { alone: false, ..self }
     }

@@ -1,4 +1,4 @@
-//! Changes of a turn's card by events: the record takes them, and what only the transcript shows is kept beside it.
+//! Changes of a turn's card by events: the record takes them, and what only the transcript shows is kept next to it.
 
 use super::card::{CallLine, TurnCard};
 use super::partial::Reading;

@@ -1,4 +1,4 @@
-//! What a reply that a person types would be read as: how far it is, and what does not fit.
+//! What a reply that a user types would be read as: how far it is, and what does not fit.
 //!
 //! In: a reader of the turn, what the request wants, its schema, the text so far. Out: a line about its state and one for each issue. Pure;
 //! nothing is applied. It must never judge by itself: that is for the reader.
@@ -39,7 +39,7 @@ impl Typed {
         Self { state: state.into(), ..Self::default() }
     }
 
-    /// A text with what the reader says about it.
+    /// A text with the reader's notes.
     pub fn judged(state: impl Into<String>, judged: Judged) -> Self {
         let state = state.into();
         let state = if judged.does.is_empty() { state } else { format!("{state} · {}", judged.does) };
@@ -64,12 +64,12 @@ fn program(reader: Option<&Arc<Reader>>, text: &str) -> Typed {
     }
 }
 
-/// What reading alone says about a program.
+/// The result of reading a program without running it.
 pub fn read_only(program: &str) -> Judged {
     let open = !["", partial::WHOLE].contains(&partial::program_state(program).as_str());
     match lisp::read(program, lisp::Budget::default()) {
         Ok(_) => Judged::fine(Standing::Reads),
-        // What more text can mend is no error yet.
+        // An error that more text can fix is not reported yet.
         Err(_) if open && !partial::program_state(program).starts_with("not a program") => Judged::default(),
         Err(error) => {
             let place = error.span.map_or_else(String::new, |span| {

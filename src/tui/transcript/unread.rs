@@ -10,7 +10,7 @@ use super::places::TurnCells;
 use crate::event::{Address, Envelope, Event, Gaps, Notice, NoticeLevel, SentMessage};
 use crate::session::TurnEntry;
 
-/// Turns of a saved session whose bodies are kept beside those that are seen.
+/// Turns of a saved session whose bodies are kept next to those that are seen.
 const KEPT_TURNS: usize = 256;
 
 impl Transcript {
@@ -93,7 +93,7 @@ impl Transcript {
         Some(cells)
     }
 
-    /// The cells of a turn become empty again; the cards of the turn itself are made anew for the part that they show.
+    /// The cells of a turn become empty again; the cards of the turn itself are made again for the part that they show.
     pub(super) fn renew(&mut self, cells: TurnCells, turn: impl Fn(Part) -> Card) {
         for index in cells.all() {
             let Some(cell) = self.cells.get_mut(index) else { continue };

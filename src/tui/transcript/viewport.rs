@@ -14,7 +14,7 @@ use crate::event::Address;
 use crate::tui::direction::{Direction, Edge};
 use crate::tui::row::Row;
 
-/// Layouts that are kept besides the visible ones.
+/// Layouts that are cached in addition to the visible ones.
 const KEPT_LAYOUTS: usize = 256;
 
 /// Scroll state and the shape of the last layout.
@@ -122,7 +122,7 @@ impl Transcript {
         self.viewport.visible.iter().any(|part| part.cell == cell)
     }
 
-    /// Another width or view: heights are guessed anew; the anchor stays on its cell.
+    /// Another width or view: heights are guessed again; the anchor stays on its cell.
     fn reshape(&mut self) {
         let guess = |cell: &Cell| match &cell.card {
             _ if cell.hidden => 0,
@@ -335,7 +335,7 @@ impl Transcript {
         self.viewport.selected
     }
 
-    /// The turn of the selected card; for what stands around turns, the last one before it in its run, else the first one behind it.
+    /// The turn of the selected card; for what stands around turns, the last one before it in its run, else the first one after it.
     pub fn selected_turn(&self) -> Option<Address> {
         let selected = self.viewport.selected?;
         let at = &self.cells.get(selected)?.at;

@@ -313,7 +313,7 @@ pub(super) fn wheel(model: &mut Model, at: Position, lines: isize) {
     }
 }
 
-/// A click selects the line under it; beside each other, the run under it gets the focus.
+/// A click selects the line under it; side by side, the run under it gets the focus.
 pub(super) fn click(model: &mut Model, at: Position) {
     match model.compare.page {
         Page::Sides => click_run(model, at),

@@ -95,7 +95,7 @@ fn chord(model: &mut Model, key: KeyEvent, contexts: &[Context]) -> Stroke {
     Stroke::Waits
 }
 
-/// Does an action, or says why it cannot be done.
+/// Does an action, or reports why it is unavailable.
 #[expect(clippy::too_many_lines, reason = "a table: one arm for each action")]
 pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     // Several keys may come between two frames: each must act on what it would see.
@@ -241,7 +241,7 @@ fn played(model: &mut Model, go: impl FnOnce(&mut Scrub, i64)) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Moves by hand: it stands still then.
+/// Moves by hand: it is paused then.
 fn stood(model: &mut Model, go: impl FnOnce(&mut Scrub)) -> Vec<Effect> {
     play::change(model, |scrub| {
         scrub.playing = None;
@@ -276,7 +276,7 @@ pub(super) fn go_to(model: &mut Model, pane: Pane) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Takes the theme behind the one that is shown.
+/// Takes the theme after the one that is shown.
 fn next_theme(model: &mut Model) -> Vec<Effect> {
     let now = model.themes.iter().position(|(_, theme)| *theme == model.theme);
     let next = now.map_or(0, |now| (now + 1) % model.themes.len());
@@ -287,7 +287,7 @@ fn next_theme(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Goes through the tour; behind its last step it ends.
+/// Goes through the tour; after its last step it ends.
 fn turn_tour(model: &mut Model, by: isize) -> Vec<Effect> {
     let Some(Popup::Tour(step)) = model.popups.last_mut() else { return Vec::new() };
     *step = step.saturating_add_signed(by);
@@ -391,7 +391,7 @@ fn waits_for_person(model: &Model) -> bool {
     model.workbench.run.as_ref().is_some_and(|run| run.question.is_some())
 }
 
-/// A run that waits for a person is stopped by the second Escape only: the first says so.
+/// A run that waits for a user is stopped by the second Escape only: the first says so.
 fn tell_stop(model: &mut Model) {
     let key = |action| model.keymap.first_name(action);
     let text = format!("the run waits: {} opens the question, {} again stops it", key(Action::Run), key(Action::Close));

@@ -181,7 +181,7 @@ pub(super) fn pick(model: &mut Model) -> Vec<Effect> {
     act(model, row.action)
 }
 
-/// Goes to a screen and does the action there; what is done with one session waits until the person has chosen which.
+/// Goes to a screen and does the action there; what is done with one session waits until the user has chosen which.
 fn on_screen(model: &mut Model, row: &ActionRow, screen: Action) -> Vec<Effect> {
     let mut effects = if model.enabled(screen).is_ok() { act(model, screen) } else { Vec::new() };
     let here = model.screen_contexts();

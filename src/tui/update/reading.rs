@@ -86,7 +86,7 @@ pub(super) fn found_unread(
     Vec::new()
 }
 
-/// A search that found nothing leaves nothing behind.
+/// A search without matches is cleared.
 pub(super) fn drop_vain(model: &mut Model) {
     let now_ms = model.now_ms;
     if let Some((view, _)) = on_screen(model)

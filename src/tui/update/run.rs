@@ -230,7 +230,7 @@ fn broken(model: &mut Model, slot: Slot, error: &ErrorRecord) {
     model.say(Tone::Bad, format!("{what}: {}", error.message));
 }
 
-/// The byte from which a question is new to who read the one before: the message behind the person's own reply.
+/// The byte from which a question is new to who read the one before: the message after the user's own reply.
 fn new_part(before: &str, now: &str) -> usize {
     let same = before.bytes().zip(now.bytes()).take_while(|(before, now)| before == now).count();
     let line = now.get(..same).and_then(|same| same.rfind('\n')).map_or(0, |end| end + 1);
@@ -238,10 +238,10 @@ fn new_part(before: &str, now: &str) -> usize {
     if rest.starts_with(OWN_REPLY) { rest.find("\n[user]").map_or(line, |at| line + at + 1) } else { line }
 }
 
-/// How a question shows what the person said before.
+/// How a question shows what the user said before.
 const OWN_REPLY: &str = "[assistant]";
 
-/// Opens the question to the person at what is new in it, once.
+/// Opens the question to the user at what is new in it, once.
 pub(super) fn ask(model: &mut Model, question: Question) {
     let open = model.popups.iter().any(|popup| matches!(popup, Popup::Answer { question: q, .. } if *q == question));
     if !open {
@@ -264,7 +264,7 @@ fn drop_question(model: &mut Model) {
     }
 }
 
-/// Sends the person's text as the model's reply.
+/// Sends the user's text as the model's reply.
 pub(super) fn send_answer(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Answer { editor, .. }) = model.popups.last() else { return Vec::new() };
     if editor.draft.text().trim().is_empty() {

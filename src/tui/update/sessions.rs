@@ -84,7 +84,7 @@ pub(super) fn found(model: &mut Model, query: &str, result: Result<Vec<FoundSess
     Vec::new()
 }
 
-/// Keeps the selection on a session that is shown; that of a new run is selected once, unless the person has moved since.
+/// Keeps the selection on a session that is shown; that of a new run is selected once, unless the user has moved since.
 pub(super) fn reselect(model: &mut Model) {
     let run = model.workbench.run.as_ref().and_then(|run| run.session.clone());
     if run.is_some() && run != model.sessions.noticed && !(model.screen == Screen::Sessions && model.sessions.moved) {
@@ -114,7 +114,7 @@ pub(super) fn select(model: &mut Model, by: isize) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Selects a session for the person.
+/// Selects a session for the user.
 pub(super) fn pick(model: &mut Model, session: Option<SessionKey>) {
     if session.is_some() {
         model.sessions.selected = session;

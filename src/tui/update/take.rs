@@ -70,7 +70,7 @@ pub(super) fn show(model: &mut Model, agent: OpenAgent) {
     model.say(Tone::Good, told);
 }
 
-/// Puts an example at the end of the prompt, where the person sees it before it is saved; undo takes it back.
+/// Puts an example at the end of the prompt, where the user sees it before it is saved; undo takes it back.
 pub(super) fn example(model: &mut Model, result: Result<String, ErrorRecord>) -> Vec<Effect> {
     match result {
         Err(error) => model.say(Tone::Bad, format!("no example: {}", error.message)),

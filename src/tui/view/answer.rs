@@ -114,7 +114,7 @@ pub(super) fn asked(question: &Question, columns: u16) -> Vec<Row> {
     Wrapped::of(asked_text(question), usize::from(columns), Look::Rich(Language::Plain))
 }
 
-/// What is asked with an empty row behind it, the rule, the reply. A long question gets half of the room.
+/// What is asked with an empty row after it, the rule, the reply. A long question gets half of the room.
 pub(super) fn areas(inner: Rect, question: &Question) -> (Rect, Rect, Rect) {
     let rows = match asked_text(question) {
         long if long.len() > LONG_QUESTION => u16::MAX,

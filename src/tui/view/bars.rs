@@ -16,7 +16,7 @@ use crate::tui::transcript::format::{count, plural};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
 
-/// Columns that mode, model and turn need beside the hint where help is.
+/// Columns that mode, model and turn need next to the hint where help is.
 const SHORTEST_FACTS: usize = 24;
 /// Columns of a model name below which it says nothing.
 const SHORTEST_MODEL: usize = 6;
@@ -92,7 +92,7 @@ pub(super) fn more(above: usize, below: usize, columns: u16) -> Vec<Piece> {
     parts.into_iter().flatten().map(|text| Piece::new(Role::Dim, &text)).collect()
 }
 
-/// Columns that the heading of a rule keeps beside a long mark.
+/// Columns that the heading of a rule keeps next to a long mark.
 const SHORTEST_HEADING: usize = 12;
 
 /// A rule with a title on the left and a mark on the right; heavy where the focus is.
@@ -126,7 +126,7 @@ pub(super) fn rule(area: Rect, heading: &str, focused: bool, mut mark: Vec<Piece
     Row::new(mark).draw(Rect { x: inner.x + 1, width: inner.width - 2, ..inner }, buffer, theme);
 }
 
-/// What the run has used; a message takes its place for a while, beside the progress of a run that goes on.
+/// What the run has used; a message takes its place for a while, next to the progress of a run that goes on.
 pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
     let columns = usize::from(area.width);
     let row = match (&model.toast, &model.workbench.run) {
@@ -220,7 +220,7 @@ pub(super) fn long(mark: &Piece, text: &str, beside: usize, line: Rect, model: &
     }
 }
 
-/// Columns that the progress of a run takes beside a message.
+/// Columns that the progress of a run takes next to a message.
 const PROGRESS: usize = 24;
 
 /// The keys that do something here, as many as fit; the last place is help's.
@@ -239,7 +239,7 @@ pub(super) fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
 /// A key and a title.
 type Label = (String, &'static str);
 
-/// The columns of a label with the gap behind it.
+/// The columns of a label with the gap after it.
 fn label_columns((key, title): &Label) -> usize {
     width(key) + 1 + width(title) + 3
 }
@@ -274,7 +274,7 @@ fn labels(model: &Model, columns: u16) -> Vec<(Action, Label)> {
     let label = |row: &'static ActionRow| (key_of(model, row), model.title(row));
     let help = rows.iter().find(|row| row.action == Action::Help).map(|row| label(row));
     let reserved = help.as_ref().map_or(0, label_columns);
-    // A run that waits for a person shows first how it is answered and stopped.
+    // A run that waits for a user shows first how it is answered and stopped.
     if model.popups.is_empty() && model.workbench.run.as_ref().is_some_and(|run| run.question.is_some()) {
         let waiting = [Action::Run, Action::Close];
         rows.sort_by_key(|row| waiting.iter().position(|action| *action == row.action).unwrap_or(waiting.len()));

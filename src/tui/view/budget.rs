@@ -8,7 +8,7 @@ use ptc_core::text::width::width;
 
 /// Marks of a bar, at most.
 const MARKS: u64 = 10;
-/// Marks of a bar beside others.
+/// Marks of a bar next to others.
 const FEW: u64 = 5;
 
 /// The time of a run.

@@ -21,7 +21,7 @@ use ptc_core::text::width::width;
 /// Bytes of a line up to which it is coloured.
 const LONGEST_COLOURED: usize = 64 << 10;
 
-/// What an editor shows besides its text.
+/// What an editor shows apart from its text.
 pub(super) struct Looks<'a> {
     pub(super) language: Language,
     pub(super) findings: &'a [&'a Diagnostic],
@@ -136,7 +136,7 @@ impl Shown {
         self.map.get(index).map_or(self.text.len(), |(_, shown)| *shown)
     }
 
-    /// The shown part of a range of the whole text; an empty range takes the character behind it.
+    /// The shown part of a range of the whole text; an empty range takes the character after it.
     fn part(&self, range: &Range<usize>) -> Option<Range<usize>> {
         let start = self.place(range.start.max(self.bytes.start));
         let end = if range.end >= self.bytes.end { self.text.len() } else { self.place(range.end) };

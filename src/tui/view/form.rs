@@ -19,7 +19,7 @@ const NOTE_ROWS: u16 = 12;
 /// Columns of the names of fields.
 const NAMES: u16 = 8;
 
-/// Where things stand.
+/// Layout.
 struct Areas {
     /// Of each field; empty when there is no room for it.
     fields: Vec<Rect>,

@@ -14,7 +14,7 @@ use crate::tui::theme::Role;
 use crate::workbench::format::{count, duration, size};
 use crate::workbench::inspect::{Change, Mark, Part};
 
-/// From this width on, list and part stand side by side.
+/// From this width on, list and part are shown side by side.
 const TWO_COLUMNS: u16 = 64;
 /// Rows of the value under the cursor, its rule included.
 const VALUE_ROWS: u16 = 6;
@@ -232,7 +232,7 @@ fn sizes(part: &Part) -> Vec<Piece> {
     vec![Piece::new(Role::Dim, &format!("{}{tokens}", size(part.bytes)))]
 }
 
-/// What is said where there is nothing to see.
+/// The text shown when there is nothing to display.
 fn empty(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) {
     let (look, text) = match &inspector.taken {
         Taken::Reading => (Role::Dim, "reading …".to_owned()),

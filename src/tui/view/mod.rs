@@ -162,7 +162,7 @@ pub(super) fn swept(model: &Model) -> String {
     let line = |(y, columns): (u16, std::ops::Range<u16>)| {
         let (mut text, mut taken) = (String::new(), columns.start);
         for x in columns {
-            // A wide character takes the cells behind it.
+            // A wide character takes the cells after it.
             let symbol = buffer.cell((x, y)).map_or("", ratatui::buffer::Cell::symbol);
             if x >= taken {
                 text.push_str(symbol);

@@ -229,7 +229,7 @@ fn title(model: &Model, popup: &Popup) -> String {
     title.to_owned()
 }
 
-/// What a question says.
+/// The text of a question.
 fn message(model: &Model, popup: &Popup) -> SafeText {
     let text = match popup {
         Popup::Leaving(leaving) => {
@@ -372,7 +372,7 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
     cursor
 }
 
-/// What the selected action does, whole, behind an empty row.
+/// What the selected action does, whole, after an empty row.
 fn draw_sentence(model: &Model, row: &ActionRow, area: Rect, buffer: &mut Buffer) {
     let text = SafeText::single_line(&format!("{} In [keys] of config.toml: {}", row.help, row.id));
     for (line, range) in wrap(&text, usize::from(area.width).max(1)).into_iter().enumerate() {

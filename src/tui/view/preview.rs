@@ -43,7 +43,7 @@ fn rows(model: &Model, session: &Summary, area: Rect) -> Vec<Row> {
     rows
 }
 
-/// Where the words of a query stand.
+/// Positions of the words of a query.
 fn found(matched: &SearchMatch) -> Row {
     let place = Piece::new(Role::Dim, &format!(" {:<9} {:<8} ", matched.at.as_str(), matched.field.name()));
     let mut row = Row::new([place]);
@@ -51,7 +51,7 @@ fn found(matched: &SearchMatch) -> Row {
     row
 }
 
-/// The excerpt in three pieces: before, the words, behind.
+/// The excerpt in three pieces: before, the words, after.
 fn highlighted(matched: &SearchMatch) -> [Piece; 3] {
     let part = |range: std::ops::Range<usize>| matched.excerpt.get(range).unwrap_or_default();
     let (start, end) = matched.highlight;

@@ -31,7 +31,7 @@ pub(super) fn draw_rule(model: &Model, view: &RunView, area: Rect, focused: bool
         Some(run) => format!("{kind} {run}"),
         None => kind.to_owned(),
     }];
-    // The title tells the agent of the draft, or of the session.
+    // The title shows the agent of the draft, or of the session.
     parts.extend(model.workbench.other_agent().filter(|_| model.screen == Screen::Workbench).map(str::to_owned));
     parts.extend([&facts.mode, &facts.model].into_iter().filter(|part| !part.is_empty()).cloned());
     if view.transcript.view() != View::Rich {
@@ -55,7 +55,7 @@ fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
         let (above, below) = view.transcript.hidden_rows();
         pieces.extend(more(above, below, columns));
     }
-    // On narrow screens the status line tells the time.
+    // On narrow screens the status line shows the time.
     let time = if columns < 48 { String::new() } else { format!(" · {}", facts.time(model.now_ms)) };
     if let Some(scrub) = model.sessions.scrub.as_ref().filter(|_| model.screen == Screen::Sessions) {
         pieces.push(played(scrub));
@@ -84,7 +84,7 @@ fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
 /// A run that waits in its session, and what goes on with it.
 fn waiting(model: &Model, columns: u16) -> String {
     let how = match model.screen {
-        // The key stands in the footer.
+        // The footer shows the key.
         Screen::Sessions => return "● waits for an answer".to_owned(),
         Screen::Workbench | Screen::Compare => model.how_to_go_on(),
     };

@@ -401,7 +401,7 @@ fn branch(parent: &Parent) -> String {
     }
 }
 
-/// A time as people say it: today and yesterday by name.
+/// A relative date: today and yesterday by name.
 pub(super) fn when(at_ms: i64, now_ms: i64, offset_s: i64) -> String {
     let zone =
         i32::try_from(offset_s).ok().and_then(|seconds| Offset::from_seconds(seconds).ok()).unwrap_or(Offset::UTC);

@@ -1,4 +1,4 @@
-//! The workbench: editors with live findings, the run beside them or on a page of its own.
+//! The workbench: editors with live findings, the run next to them or on a page of its own.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -37,7 +37,7 @@ pub(super) fn layout(model: &mut Model) {
     }
 }
 
-/// The parts whose texts can be selected, beside editors and transcript.
+/// The parts whose texts can be selected, next to editors and transcript.
 pub(super) fn text_areas(model: &Model) -> Vec<Rect> {
     let areas = screen_areas(model);
     let steps = areas.column.filter(|_| model.workbench.pipeline.is_some());

@@ -1,4 +1,4 @@
-//! The end of a run: the answer field by field, or why there is none, where that was and what a person can do about it.
+//! The end of a run: the answer field by field, or why there is none, where that was and what a user can do about it.
 
 use ptc_core::value::{Json, json::Node};
 

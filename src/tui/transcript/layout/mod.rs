@@ -25,7 +25,7 @@ use ptc_core::text::estimate_tokens;
 /// Columns before the body of a card.
 pub(super) const BODY_INDENT: u16 = 3;
 
-/// What a layout depends on besides the card.
+/// What a layout depends on apart from the card.
 pub(super) struct Frame<'a> {
     /// Columns of the whole card.
     pub(super) columns: usize,
@@ -77,7 +77,7 @@ pub(super) struct Laid<'a> {
     pub(super) head: Vec<Row>,
     /// What may be long, grow and fold.
     pub(super) body: Option<Shown<'a>>,
-    /// Behind it.
+    /// After it.
     pub(super) tail: Vec<Row>,
 }
 

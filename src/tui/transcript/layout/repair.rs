@@ -9,10 +9,10 @@ use ptc_core::text::width::width;
 
 /// Rows that are shown of each side.
 const ROWS: usize = 12;
-/// Columns from which on both sides stand beside each other.
+/// Columns from which on both sides are shown side by side.
 const SIDE_BY_SIDE: usize = 44;
 
-/// The raw text beside the repaired one; one under the other where there is little room.
+/// The raw text next to the repaired one; one under the other where there is little room.
 pub(super) fn rows(raw: &str, repaired: &str, language: Language, columns: usize) -> Vec<Row> {
     let dim = |text: &str| Piece::new(Role::Dim, text);
     if columns < SIDE_BY_SIDE {

@@ -48,7 +48,7 @@ fn model(model: &ModelRecord) -> String {
     if alias == provider && alias == id { format!("model {alias}") } else { format!("model {alias} ({provider} {id})") }
 }
 
-/// The start of an agent below another: who it is, and what it was given. Folded, it hides the whole run.
+/// The start of a child run: its agent and its arguments. Folded, it hides the whole run.
 fn below(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
     let about = format!("  {} · {}", start.mode, start.model.alias);
     let mut rows =

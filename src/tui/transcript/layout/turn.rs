@@ -131,7 +131,7 @@ fn header(card: &TurnCard, frame: &Frame<'_>) -> Row {
 }
 
 /// What the turn cost and how much of it came from the cache, each with the columns from which on the header tells it: below, it
-/// stands behind the rest of the card.
+/// follows the rest of the card.
 fn spent(card: &TurnCard, frame: &Frame<'_>) -> Vec<(usize, String)> {
     let tokens = card.tokens();
     let price = asked(card, frame).and_then(|model| model.price);
@@ -188,7 +188,7 @@ fn given_up(attempt: &Attempt, frame: &Frame<'_>) -> Vec<Row> {
     let warning = Piece::literal(Role::Warn, "! ");
     let (mark, title, message) = match error {
         _ if was_whole => (Piece::literal(Role::Accent, "✎ "), "the model's own reply, edited below".to_owned(), ""),
-        // It was under way when the program ended; the run was gone on with later.
+        // It was under way when the program ended; the run was resumed later.
         None => (warning, format!("attempt {} broke off  ", attempt.number), "the program ended before the reply did"),
         Some(error) => {
             let class = error.class.as_deref().unwrap_or("failed");
@@ -209,7 +209,7 @@ fn dimmed(pieces: Vec<Piece>) -> Vec<Piece> {
     pieces.into_iter().map(|piece| Piece::safe(Role::Dim, piece.text)).collect()
 }
 
-/// Behind the reply: what the turn is doing, how the reply was read, the calls that were made.
+/// After the reply: what the turn is doing, how the reply was read, the calls that were made.
 fn before(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     let columns = frame.body();
     let mut rows = Vec::new();
@@ -252,7 +252,7 @@ fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     for check in &card.record.checks {
         rows.extend(issues(check, columns));
     }
-    // A stop is told by who stopped it.
+    // A stop shows who stopped it.
     let ended = card.last_attempt().and_then(|attempt| attempt.end.as_ref());
     let stopped = !card.record.interrupts.is_empty() && ended.is_some_and(|end| end.status == ReplyStatus::Cancelled);
     if let Some(record) = card.error(frame.over).filter(|_| !stopped) {
@@ -262,7 +262,7 @@ fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
         let text = format!("{} by {}", interrupt.reason.name().replace('_', " "), interrupt.by);
         rows.extend(prose(vec![Piece::literal(Role::Bad, "✗ ")], &text, Role::Text, columns));
     }
-    // A reply that a person changed is one more attempt.
+    // A reply that a user changed is one more attempt.
     let sent = card.record.last_sent();
     if let Some(other) = sent.and_then(|attempt| OtherModel::of(attempt.sent.as_ref()?, attempt.end.as_ref()?)) {
         rows.extend(super::notice("warning", &other.to_string(), columns));
@@ -326,7 +326,7 @@ fn attempt(card: &TurnCard) -> String {
     if last > 1 { format!("attempt {last}: ") } else { String::new() }
 }
 
-/// What the reply said beside what was read from it, when it had to be repaired.
+/// What the reply said next to what was read from it, when it had to be repaired.
 fn repaired(card: &TurnCard, extract: &Extract, columns: usize) -> Option<Vec<Row>> {
     let (start, end) = extract.span.filter(|_| !extract.fixes.is_empty())?;
     let language = if extract.kind == ExtractKind::Program { Language::Lisp } else { Language::Json };

@@ -24,7 +24,7 @@ const OLD: usize = 80;
 /// Rows of a printed text or a value that are shown.
 const ROWS: usize = 12;
 
-/// Rows behind a label that stands before the first of them.
+/// Rows after a label that stands before the first of them.
 fn labelled(label: &'static str, rows: Vec<Row>) -> Vec<Row> {
     let mut label = Some(label);
     rows.into_iter()
@@ -98,7 +98,7 @@ fn call(line: &CallLine, over: bool, now_ms: i64, columns: usize) -> Vec<Row> {
     rows
 }
 
-/// A gate at which a person looked at a request or a reply.
+/// A gate at which a user looked at a request or a reply.
 fn gate(gate: Gate, answer: Option<&AnswerGiven>, over: bool) -> Vec<Row> {
     let what = gate.subject();
     let row = match answer {
@@ -121,7 +121,7 @@ pub(super) fn edits(edits: &[Edit], columns: usize) -> Vec<Row> {
     edits.iter().flat_map(row).collect()
 }
 
-/// A question to a person, and the answer; `over` = its turn has ended.
+/// A question to a user, and the answer; `over` = its turn has ended.
 pub(super) fn question(question: &QuestionAsked, answer: Option<&AnswerGiven>, over: bool, columns: usize) -> Vec<Row> {
     let room = columns.saturating_sub(LABEL).max(1);
     if let Some(met) = Gate::ALL.into_iter().find(|gate| gate.question_kind() == question.kind) {

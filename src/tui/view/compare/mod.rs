@@ -84,7 +84,7 @@ fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
     Row::new(left).ending([agent]).draw(area, buffer, model.theme);
 }
 
-/// What is going on, when nothing else is to be said.
+/// The progress, when there is no other message.
 fn said(model: &Model) -> Row {
     let compare = &model.compare;
     match (compare.page, &compare.matrix) {
@@ -104,7 +104,7 @@ fn explain(text: &str, role: Role, area: Rect, model: &Model, buffer: &mut Buffe
     }
 }
 
-/// A line of a comparison in its colours; its sign tells as much without them.
+/// A line of a comparison in its colours; its sign carries the same information without them.
 fn told(line: &Line) -> Row {
     let role = match line.tone {
         Tone::Head => Role::Title,

@@ -29,7 +29,7 @@ const HANGING: usize = HANG.len();
 /// Characters of a line that are laid out.
 const MOST_CHARS: usize = 4_000;
 
-/// Where things stand on the page.
+/// Layout of the page.
 struct Areas {
     heads: Rect,
     figures: Rect,
@@ -69,7 +69,7 @@ fn shown(compare: &Compare, wide: bool) -> Vec<usize> {
     if wide { (0..compare.sides.len()).collect() } else { vec![compare.column] }
 }
 
-/// Where the transcripts stand.
+/// Areas of the transcripts.
 fn transcripts(compare: &Compare, body: Rect, wide: bool) -> Vec<(usize, Rect, Rect)> {
     let shown = shown(compare, wide);
     let number = u16::try_from(shown.len()).unwrap_or(1).max(1);
@@ -121,7 +121,7 @@ fn detail(comparison: &Comparison, item: Option<&Item>, columns: usize) -> Vec<L
     let wrapped = |line: Line| {
         let cut: String = line.text.chars().take(MOST_CHARS).collect();
         let text = SafeText::single_line(&cut);
-        // What does not fit goes on below its start, behind the signs.
+        // What does not fit goes on below its start, after the signs.
         let ranges = wrap(&text, columns.saturating_sub(HANGING).max(1));
         let row = |(place, range): (usize, std::ops::Range<usize>)| {
             let before = if place == 0 { "" } else { HANG };
@@ -142,7 +142,7 @@ pub(super) fn title(compare: &Compare) -> String {
     }
 }
 
-/// What is going on.
+/// The progress.
 pub(super) fn said(model: &Model) -> Row {
     let compare = &model.compare;
     if let Some(warning) = compare.warnings.first() {
@@ -279,7 +279,7 @@ impl Columns {
         Self { shown, focus: compare.column, label, cell, gap }
     }
 
-    /// The columns of the figures, which stand beside each other also where only one run's turns are shown.
+    /// The columns of the figures, which are shown side by side also where only one run's turns are shown.
     fn of_figures(compare: &Compare, wide: bool, frame: Frame) -> Self {
         Self::of(compare, wide || compare.sides.len() == 2, frame)
     }
