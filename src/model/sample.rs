@@ -85,6 +85,8 @@ impl Sample {
     }
 }
 
+/// About the most deltas of a reply: a long one streams for three seconds, whatever its length.
+const MAX_DELTAS: usize = 200;
 /// Bytes of a delta at normal speed.
 const DELTA_BYTES: usize = 12;
 /// Pause between deltas, in ms.
@@ -103,6 +105,12 @@ const RETRY_MS: u64 = 400;
 struct Made {
     text: String,
     calls: Vec<NativeCall>,
+}
+
+impl Made {
+    fn bytes(&self) -> usize {
+        self.text.len() + self.calls.iter().map(|call| call.args.len()).sum::<usize>()
+    }
 }
 
 impl Model for Sample {
@@ -125,7 +133,7 @@ impl Model for Sample {
             let (step, pause_ms) = match fault {
                 Some(Fault::Slow) => (3, SLOW_PAUSE_MS),
                 Some(Fault::EndlessLoop) => (DELTA_BYTES, 1),
-                _ => (DELTA_BYTES, PAUSE_MS),
+                _ => (DELTA_BYTES.max(made.bytes() / MAX_DELTAS), PAUSE_MS),
             };
             for delta in chunks(&made.text, step) {
                 pause(call, pause_ms).await?;
