@@ -21,6 +21,11 @@ pub trait History: Send + Sync {
         Ok(Settled::New(event))
     }
 
+    /// True if nothing is done beyond the recording: no tool is called, no user asked.
+    fn is_replay(&self) -> bool {
+        false
+    }
+
     /// Returns the work that a resumed recording holds of the run at this address.
     fn work_done(&self, _run: &Address) -> WorkDone {
         WorkDone::default()

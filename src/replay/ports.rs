@@ -71,6 +71,10 @@ impl Clock for RecordedPorts<'_> {
 }
 
 impl History for RecordedPorts<'_> {
+    fn is_replay(&self) -> bool {
+        true
+    }
+
     fn settle(&self, address: &Address, event: Event) -> Result<Settled, SinkError> {
         match self.comparer {
             Some(comparer) => comparer.settle(address, event).map(Settled::Recorded),

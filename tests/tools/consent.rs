@@ -68,3 +68,44 @@ fn calls_of_branches_ask_once_and_replay() {
         program.run(["replay", "last", "--check"]).exits(0);
     }
 }
+
+/// Records a run of two allowed calls and cuts its file before the first line that holds `text`, counted from 1.
+fn cut_before(text: &str, number: usize) -> Program {
+    let program = Program::new();
+    program.file("a.toml", agent("(return [(tool/t {:n 1}) (tool/t {:n 2})])", &counting(&program)));
+    program.run(["run", "a.toml", "--allow-tools"]).exits(0);
+    let file = program.session_file();
+    let recorded = std::fs::read_to_string(&file).unwrap();
+    let (at, _) = recorded.match_indices(text).nth(number - 1).expect("the line is recorded");
+    let line = recorded[..at].rfind('\n').map_or(0, |end| end + 1);
+    std::fs::write(&file, &recorded[..line]).unwrap();
+    std::fs::remove_file(program.dir().join("calls")).unwrap();
+    program
+}
+
+#[test]
+fn a_recorded_consent_allows_nothing_that_is_done_now() {
+    // Before the first call but after its answer; before the second call, which the first answer covered.
+    for (number, recorded) in [(1, 0), (2, 1)] {
+        let program = cut_before("\"k\":\"tool.call\"", number);
+        program.run(["resume", "last"]).exits(1).tells("tool_denied");
+        assert!(!program.dir().join("calls").exists(), "a call was made on a recorded answer");
+        program.run(["replay", "last", "--check"]).exits(0);
+
+        let program = cut_before("\"k\":\"tool.call\"", number);
+        program.run(["resume", "last", "--allow-tools"]).exits(0);
+        assert_eq!(calls(&program), 2 - recorded);
+        program.run(["replay", "last", "--check"]).exits(0);
+    }
+}
+
+#[test]
+fn a_call_that_is_repeated_is_asked_for_again() {
+    let program = cut_before("\"k\":\"tool.end\"", 1);
+    let effectful = std::fs::read_to_string(program.session_file()).unwrap().contains("\"effectful\":true");
+    assert!(effectful, "a command may have had effects");
+    program.run(["resume", "last"]).exits(4).tells("it may have taken effect");
+    program.run(["resume", "last", "--answer", "repeat"]).exits(1).tells("tool_denied");
+    assert!(!program.dir().join("calls").exists(), "a call was made on a recorded answer");
+    program.run(["replay", "last", "--check"]).exits(0);
+}

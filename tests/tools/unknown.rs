@@ -40,7 +40,7 @@ fn a_resume_asks_and_waits() {
 fn repeated_by_a_person_it_is_made_again() {
     let program = killed();
     program.run(["resume", "last"]).exits(4);
-    let done = program.run(["resume", "last", "--answer", "repeat", "--json"]);
+    let done = program.run(["resume", "last", "--answer", "repeat", "--allow-tools", "--json"]);
     assert_eq!(done.exits(0).json()["return"], json!("done"));
     assert_eq!(calls(&program), 2);
     program.run(["replay", "last", "--check"]).exits(0);

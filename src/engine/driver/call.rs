@@ -66,11 +66,13 @@ impl Driver<'_> {
             self.inform(at, format!("argument of {}: {warning}", tool.name)).await?;
         }
         let unknown = if cached || edited { None } else { self.unknown_outcome(at, tool).await? };
+        let is_unknown = unknown.is_some();
+        let denied = if cached || edited || is_unknown { None } else { self.denied_again(at, tool, &args).await? };
+        let is_denied = denied.is_some();
         // The time in which the user decides is not the tool's.
         let started = Instant::now();
-        let is_unknown = unknown.is_some();
         let result = match remembered {
-            _ if is_unknown => Err(unknown.unwrap_or_default()),
+            _ if is_unknown || is_denied => Err(unknown.or(denied).unwrap_or_default()),
             Some(value) => Ok(value),
             None => match self.edited_result(at).await? {
                 Some(edited) => Ok(edited.value()),
@@ -82,6 +84,7 @@ impl Driver<'_> {
             status: match &result {
                 Ok(_) => CallStatus::Ok,
                 Err(_) if is_unknown => CallStatus::Unknown,
+                Err(_) if is_denied => CallStatus::Refused,
                 Err(_) => CallStatus::Error,
             },
             result: result.as_ref().ok().map(json_text),
@@ -91,7 +94,7 @@ impl Driver<'_> {
         };
         self.emit(at, end).await?;
         // A child agent has gates of its own; an edited or remembered result has passed one.
-        let passes = cached || is_unknown || self.plan.child(&tool.name).is_some() || edited;
+        let passes = cached || is_unknown || is_denied || self.plan.child(&tool.name).is_some() || edited;
         let result = if passes { result } else { self.gate_of_result(at, result).await? };
         if let (Ok(value), true, false) = (&result, tool.cache, cached) {
             self.calls.known().insert(key, value.clone());

@@ -14,6 +14,8 @@ use crate::tool::{ALLOW_FLAG, Ruling, Tool};
 
 /// Characters of the arguments that a question shows.
 const ARGS_CHARS: usize = 2_000;
+/// The number of the first question that asks again for a recorded consent; those before it are asked for other reasons.
+const RENEWED: u32 = 4;
 /// The answers to the question about a call whose outcome is unknown: make it again, or continue without its result.
 const AGAIN: [&str; 2] = ["repeat", "skip"];
 
@@ -28,11 +30,74 @@ impl Driver<'_> {
         if !recorded.unwrap_or_else(|| !self.input.tree.allows(&definition)) {
             return Ok(None);
         }
+        // A decision of the recording is valid for the recording only: what is done now asks again (`denied_again`).
+        let is_recorded = self.ports.history.answer(&asked).is_some();
         let text = question(tool, &definition, args);
+        let (decision, refusal) = self.decide(at, asked, tool, &definition, text).await?;
+        if matches!(decision, Decision::Run | Decision::Always) && !is_recorded {
+            self.input.tree.allow(definition);
+        }
+        Ok(refusal)
+    }
+
+    /// Asks again for a call that only the recording of a resumed or forked session allows, before it is made. `Some`:
+    /// it may not be made, and why. Earlier questions of this kind are repeated from the recording.
+    pub(super) async fn denied_again(
+        &self,
+        at: &Address,
+        tool: &Tool,
+        args: &Value,
+    ) -> Result<Option<ErrorRecord>, Halt> {
+        let Some(definition) = tool.definition() else { return Ok(None) };
+        let history = self.ports.history;
+        let _asking = self.input.tree.asking().await;
+        let text = || {
+            let question = question(tool, &definition, args);
+            format!("This call was allowed in the recording; now it is made.\n{question}")
+        };
+        let mut refusal = None;
+        let mut number = RENEWED;
+        while was_asked(history, &at.question(number), &QuestionKind::Consent) {
+            let asked = at.question(number);
+            let is_recorded = history.answer(&asked).is_some();
+            let decision;
+            (decision, refusal) = self.decide(at, asked, tool, &definition, text()).await?;
+            if !is_recorded {
+                if matches!(decision, Decision::Run | Decision::Always) {
+                    self.input.tree.allow(definition);
+                }
+                return Ok(refusal);
+            }
+            number += 1;
+        }
+        let first = at.question(0);
+        let by_recording = history.asked(&first, &QuestionKind::Consent) == Some(false)
+            || history.answer(&first).is_some_and(|given| given.by != Answerer::Default);
+        let is_live = !history.is_replay() && history.call(at).end.is_none();
+        if !is_live || !by_recording || self.input.tree.allows(&definition) {
+            return Ok(refusal);
+        }
+        let (decision, refusal) = self.decide(at, at.question(number), tool, &definition, text()).await?;
+        if matches!(decision, Decision::Run | Decision::Always) {
+            self.input.tree.allow(definition);
+        }
+        Ok(refusal)
+    }
+
+    /// Asks one question about a call, unless it is decided without the user. Returns the decision, and the error if it
+    /// is no.
+    async fn decide(
+        &self,
+        at: &Address,
+        asked: Address,
+        tool: &Tool,
+        definition: &str,
+        text: String,
+    ) -> Result<(Decision, Option<ErrorRecord>), Halt> {
         let options: Vec<String> = Decision::ALL.iter().map(|decision| decision.name().to_owned()).collect();
         let (kind, shown) = (QuestionKind::Consent, options.clone());
         self.emit(&asked, QuestionAsked { kind, text: text.clone(), options }).await?;
-        let (ruling, unread) = if let Some(ruling) = self.ruling(&asked, &definition) {
+        let (ruling, unread) = if let Some(ruling) = self.ruling(&asked, definition) {
             let value = JsonText::of(&Json::str(ruling.decision.name()));
             self.emit(&asked, AnswerGiven { by: ruling.by.clone(), value, edited: false }).await?;
             (ruling, String::new())
@@ -41,29 +106,23 @@ impl Driver<'_> {
             let answer = self.answer(at, Question { address: asked, text, options: shown, gate: None }).await?;
             let decision = Decision::read(&answer);
             if decision == Some(Decision::Always) && !is_recorded {
-                self.ports.tools.keep(&definition);
+                self.ports.tools.keep(definition);
             }
             let unread = decision.is_none().then(|| format!(" (`{answer}` is not one of once, run, always, deny)"));
             (Ruling::new(Answerer::User, decision.unwrap_or(Decision::Deny)), unread.unwrap_or_default())
         };
-        match ruling.decision {
-            Decision::Once => Ok(None),
-            Decision::Run | Decision::Always => {
-                self.input.tree.allow(definition);
-                Ok(None)
-            }
-            Decision::Deny => {
-                let name = &tool.name;
-                let message = if ruling.by == Answerer::Default {
-                    format!(
-                        "the tool {name} was not called: no user is present to allow it; start with {ALLOW_FLAG} to allow such tools"
-                    )
-                } else {
-                    format!("the tool {name} was not called: it was not allowed{unread}")
-                };
-                Ok(Some(ErrorRecord::new(Reason::ToolDenied, message)))
-            }
+        if ruling.decision != Decision::Deny {
+            return Ok((ruling.decision, None));
         }
+        let name = &tool.name;
+        let message = if ruling.by == Answerer::Default {
+            format!(
+                "the tool {name} was not called: no user is present to allow it; start with {ALLOW_FLAG} to allow such tools"
+            )
+        } else {
+            format!("the tool {name} was not called: it was not allowed{unread}")
+        };
+        Ok((Decision::Deny, Some(ErrorRecord::new(Reason::ToolDenied, message))))
     }
 
     /// Returns the decision that needs no question: the recorded one, else the one of the tools. `None`: the user is asked.
