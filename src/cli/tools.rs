@@ -3,12 +3,12 @@
 use ptc_core::text::did_you_mean;
 use serde::Serialize;
 
-use super::arguments::ToolsFlags;
+use super::arguments::{ToolsAction, ToolsFlags};
 use super::source::{described, in_file};
 use super::{UsageError, exit, out, out_json, safe, safe_line, tell, tell_error};
 use crate::agent::{Agent, Plan};
 use crate::event::ToolSchema;
-use crate::tool::{Kind, Listing, ServerState, Tool};
+use crate::tool::{Grant, Grants, Kind, Listing, ServerState, Tool};
 use crate::workbench::{StartError, ToolState, Workbench};
 
 /// Lines of a server's log that are shown.
@@ -55,7 +55,18 @@ struct LogJson<'a> {
     lines: &'a [String],
 }
 
+/// A stored permission, as `grants --json` prints it.
+#[derive(Serialize)]
+struct GrantJson<'a> {
+    id: String,
+    #[serde(flatten)]
+    grant: &'a Grant,
+}
+
 pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+    if let Some(ToolsAction::Grants { revoke, json }) = &flags.action {
+        return grants(&workbench.grants(), revoke.as_deref(), *json);
+    }
     if let Some(name) = &flags.server {
         return server(name, flags.json, workbench).await;
     }
@@ -98,6 +109,35 @@ pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u
         (false, _) => exit::FAILED,
         (true, false) => exit::USAGE,
     })
+}
+
+/// Lists the stored permissions, or revokes one and prints it.
+fn grants(grants: &Grants, revoke: Option<&str>, as_json: bool) -> Result<u8, UsageError> {
+    let shown = match revoke {
+        None => grants.all(),
+        Some(id) => {
+            let revoked = grants.revoke(id).map_err(|error| UsageError(format!("could not revoke {id}: {error}")))?;
+            if revoked.is_empty() {
+                return Err(UsageError(format!("no grant has the ID {id}; `tools grants` lists them")));
+            }
+            revoked
+        }
+    };
+    if as_json {
+        out_json(&shown.iter().map(|grant| GrantJson { id: grant.id(), grant }).collect::<Vec<_>>());
+        return Ok(exit::OK);
+    }
+    for grant in &shown {
+        let verb = if revoke.is_some() { "revoked " } else { "" };
+        out(&safe(&format!("{verb}{}  {}", grant.id(), grant.definition)));
+        for (name, value) in &grant.bound_to {
+            out(&safe_line(&format!("  {name}: {value}")));
+        }
+    }
+    if shown.is_empty() {
+        tell("no tool is always allowed");
+    }
+    Ok(exit::OK)
 }
 
 /// That the server which has just been asked does not have this tool.

@@ -1,13 +1,8 @@
-//! Consent: who decides whether a tool may have external effects, and the stored decisions.
+//! Consent: who decides whether a tool may have external effects.
 //!
-//! In: the description of a tool. Out: a decision, or that the user must be asked. A stored decision is only valid for
-//! exactly this definition; its hash is stored.
+//! In: the answer of a user, or a policy. Out: a decision. Stored decisions are grants (`grant.rs`).
 
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
-use std::path::PathBuf;
-
-use crate::event::{Answerer, Decision, hex_sha};
+use crate::event::{Answerer, Decision};
 
 impl Decision {
     /// Parses an answer: the name of a decision or its first letter.
@@ -22,7 +17,7 @@ impl Decision {
         match self {
             Self::Once => "once: this call",
             Self::Run => "run: all such calls of this run",
-            Self::Always => "always: exactly this definition, from now on",
+            Self::Always => "always: exactly this program in this place, from now on",
             Self::Deny => "deny: the call is not made",
         }
     }
@@ -59,38 +54,6 @@ impl Ruling {
     }
 }
 
-/// The definitions that are always allowed, one line each in a file of the user.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Grants {
-    file: Option<PathBuf>,
-}
-
-impl Grants {
-    /// Uses this file.
-    pub fn at(file: PathBuf) -> Self {
-        Self { file: Some(file) }
-    }
-
-    /// Returns whether this definition is always allowed.
-    pub fn is_granted(&self, definition: &str) -> bool {
-        let text = self.file.as_ref().and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
-        let wanted = hex_sha(definition.as_bytes());
-        text.lines().any(|line| line.split_whitespace().next() == Some(wanted.as_str()))
-    }
-
-    /// Always allows this definition. Without a file nothing is stored.
-    pub fn grant(&self, definition: &str) -> io::Result<()> {
-        let Some(file) = self.file.as_ref().filter(|_| !self.is_granted(definition)) else { return Ok(()) };
-        if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        // The text after the hash is for users who read the file.
-        let words = definition.split_whitespace().collect::<Vec<_>>().join(" ");
-        let mut file = OpenOptions::new().create(true).append(true).open(file)?;
-        file.write_all(format!("{} {words}\n", hex_sha(definition.as_bytes())).as_bytes())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,18 +68,5 @@ mod tests {
         for answer in ["", "yes", "on", "allow"] {
             assert_eq!(Decision::read(answer), None, "{answer}");
         }
-    }
-
-    #[test]
-    fn a_grant_is_valid_for_exactly_its_definition() {
-        let dir = tempfile::tempdir().unwrap();
-        let grants = Grants::at(dir.path().join("tools/allowed"));
-        assert!(!grants.is_granted("command \"wc\""));
-        grants.grant("command \"wc\"").unwrap();
-        grants.grant("command \"wc\"").unwrap();
-        assert!(grants.is_granted("command \"wc\"") && !grants.is_granted("command \"wc\" \"-l\""));
-        let text = std::fs::read_to_string(dir.path().join("tools/allowed")).unwrap();
-        assert_eq!(text.lines().count(), 1);
-        Grants::default().grant("x").unwrap();
     }
 }

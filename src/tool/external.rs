@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use futures::future::BoxFuture;
 use ptc_core::value::Value;
 
-use super::consent::{ConsentPolicy, Grants, Ruling};
+use super::consent::{ConsentPolicy, Ruling};
+use super::grant::{Grant, Grants};
 use super::mcp::Servers;
 use super::text::scrub_value;
-use super::{Failure, Invocation, Kind, LiveTools, Tools, command, http};
+use super::{Failure, Invocation, Kind, LiveTools, Tool, Tools, command, http};
 use crate::model::Scrub;
 
 /// Calls tools of every kind.
@@ -46,11 +47,11 @@ impl ExternalTools {
         &self.servers
     }
 
-    /// Returns the decision about a definition that needs no question; `None`: ask the user.
-    pub fn decided(&self, definition: &str) -> Option<Ruling> {
+    /// Returns the decision about a permission that needs no question; `None`: ask the user.
+    pub fn decided(&self, grant: &Grant) -> Option<Ruling> {
         match self.policy {
             ConsentPolicy::Allow => Some(Ruling::new(Answerer::AllowTools, Decision::Run)),
-            _ if self.grants.is_granted(definition) => Some(Ruling::new(Answerer::Stored, Decision::Always)),
+            _ if self.grants.is_granted(grant) => Some(Ruling::new(Answerer::Stored, Decision::Always)),
             ConsentPolicy::Ask => None,
             ConsentPolicy::Refuse => Some(Ruling::new(Answerer::Default, Decision::Deny)),
         }
@@ -77,12 +78,17 @@ impl Tools for ExternalTools {
         })
     }
 
-    fn ruling(&self, definition: &str) -> Option<Ruling> {
-        self.decided(definition)
+    fn ruling(&self, tool: &Tool) -> Option<Ruling> {
+        self.decided(&tool.grant()?)
     }
 
-    fn keep(&self, definition: &str) {
-        if let Err(error) = self.grants.grant(definition) {
+    fn changes(&self, tool: &Tool) -> Vec<String> {
+        tool.grant().map(|grant| self.grants.changes(&grant)).unwrap_or_default()
+    }
+
+    fn keep(&self, tool: &Tool) {
+        let Some(grant) = tool.grant() else { return };
+        if let Err(error) = self.grants.grant(&grant) {
             tracing::warn!(%error, "could not store the decision");
         }
     }

@@ -11,6 +11,7 @@ mod consent;
 mod declare;
 mod declare_external;
 mod external;
+mod grant;
 mod http;
 mod live;
 mod mcp;
@@ -34,9 +35,10 @@ use tokio_util::sync::CancellationToken;
 pub use arguments::{canonical, plain_text};
 pub use builtin::{Builtin, LLM_QUERY};
 pub use command::Command;
-pub use consent::{ALLOW_FLAG, ConsentPolicy, Grants, Ruling};
+pub use consent::{ALLOW_FLAG, ConsentPolicy, Ruling};
 pub use declare::{SELF, Wrong, reference};
 pub use external::ExternalTools;
+pub use grant::{Grant, Grants};
 pub use http::Http;
 pub use live::LiveTools;
 pub use mcp::{Connection, Listing, Mcp, ServerState, Servers, log_file};
@@ -159,15 +161,22 @@ pub trait Tools: Send + Sync {
     /// Answers one call. Returns [`Failure::Cancelled`] within 100 ms of a cancel.
     fn call<'a>(&'a self, call: &'a Invocation<'a>) -> BoxFuture<'a, Result<Value, Failure>>;
 
-    /// Decides about a call that starts a process or leaves the machine, by the definition of its tool; `None`: the user is asked.
-    fn ruling(&self, definition: &str) -> Option<Ruling> {
-        _ = definition;
+    /// Decides about a call of a tool that starts a process or leaves the machine; `None`: the user is asked.
+    fn ruling(&self, tool: &Tool) -> Option<Ruling> {
+        _ = tool;
         Some(Ruling::new(Answerer::Default, Decision::Deny))
     }
 
-    /// Stores that this definition may always be called.
-    fn keep(&self, definition: &str) {
-        _ = definition;
+    /// Returns what has changed since the user allowed this tool for all runs; empty if nothing has, or if the tool was
+    /// never allowed.
+    fn changes(&self, tool: &Tool) -> Vec<String> {
+        _ = tool;
+        Vec::new()
+    }
+
+    /// Stores that this tool may always be called.
+    fn keep(&self, tool: &Tool) {
+        _ = tool;
     }
 }
 
@@ -229,6 +238,16 @@ impl Tool {
             Kind::Mcp(mcp) => Some(format!("mcp {}", mcp.describe(&self.name))),
             _ => None,
         }
+    }
+
+    /// Returns what a stored permission of this tool is bound to; reads the files it depends on.
+    pub fn grant(&self) -> Option<Grant> {
+        let definition = self.definition()?;
+        Some(match &self.kind {
+            Kind::Command(command) => Grant::of_program(definition, &command.program),
+            Kind::Mcp(Mcp { connection: Some(connection), .. }) => connection.grant(definition),
+            _ => Grant::new(definition),
+        })
     }
 
     /// Returns the time limit of a call in ms; `None` for questions to users and child agents, which the budgets of the

@@ -79,7 +79,8 @@ impl Workbench {
             .with_log_folder(self.folders.logs_dir.clone())
     }
 
-    fn grants(&self) -> Grants {
+    /// The stored permissions.
+    pub fn grants(&self) -> Grants {
         Grants::at(self.folders.tools_dir.join("allowed"))
     }
 
@@ -130,14 +131,15 @@ impl Workbench {
             if looks.consents.iter().any(|known| known.what == definition) {
                 continue;
             }
-            let ruling = match looks.tools.decided(&definition) {
+            let grant = connection.grant(definition.clone());
+            let ruling = match looks.tools.decided(&grant) {
                 Some(ruling) => ruling,
                 None => Ruling::new(Answerer::User, looks.asked(&definition).await),
             };
             let mut consent =
                 ConsentRecord { what: definition.clone(), decision: ruling.decision, by: ruling.by, failed: None };
             if ruling.decision == Decision::Always
-                && let Err(error) = self.grants().grant(&definition)
+                && let Err(error) = self.grants().grant(&grant)
             {
                 tracing::warn!(%error, "the decision could not be kept");
             }
@@ -234,7 +236,7 @@ impl Workbench {
                 }
                 _ => None,
             };
-            let allowed = definition.as_ref().is_some_and(|definition| grants.is_granted(definition));
+            let allowed = tool.grant().is_some_and(|grant| grants.is_granted(&grant));
             ToolState { tool: tool.clone(), definition, allowed, listing }
         };
         plan.tools.iter().map(state).collect()

@@ -3,6 +3,7 @@
 use super::{agent, script};
 use crate::cli::program::Program;
 use ptc_workbench::event::{AnswerGiven, Event, QuestionAsked};
+use ptc_workbench::tool::{self, Grant, Grants};
 
 const CALL: &str = "(return (tool/t {:n 1}))";
 
@@ -108,4 +109,51 @@ fn a_call_that_is_repeated_is_asked_for_again() {
     program.run(["resume", "last", "--answer", "repeat"]).exits(1).tells("tool_denied");
     assert!(!program.dir().join("calls").exists(), "a call was made on a recorded answer");
     program.run(["replay", "last", "--check"]).exits(0);
+}
+
+/// Allows the tool of `a.toml` always, as the answer `always` in the folder of the program does.
+fn allow_always(program: &Program, argv: &[&str]) -> Grant {
+    let states = program.run(["tools", "a.toml", "--json"]).exits(0).json();
+    let definition = states[0]["definition"].as_str().expect("the tool has a definition").to_owned();
+    let argv = argv.iter().map(|word| (*word).to_owned()).collect();
+    let folder = Some(program.dir().display().to_string());
+    let grant = Grant::of_program(definition, &tool::Program { argv, folder, variables: Vec::new() });
+    let file = program.dir().join("home/.local/share/ptc-workbench/tools/allowed");
+    Grants::at(file).grant(&grant).unwrap();
+    grant
+}
+
+#[test]
+fn a_grant_is_for_one_program_in_one_place_and_can_be_revoked() {
+    let program = Program::new();
+    script(&program, "count.sh", "echo x >> calls\necho '\"done\"'\n");
+    let tools = "[tools.t]\nkind = \"command\"\ncommand = [\"/bin/sh\", \"count.sh\"]\n";
+    program.file("a.toml", agent(CALL, tools));
+    let grant = allow_always(&program, &["/bin/sh", "count.sh"]);
+    program.run(["run", "a.toml"]).exits(0);
+    assert_eq!(calls(&program), 1);
+    program.run(["replay", "last", "--check"]).exits(0);
+
+    // Another program of that name.
+    script(&program, "count.sh", "echo x >> calls\necho '\"changed\"'\n");
+    program.run(["run", "a.toml"]).exits(1).tells("tool_denied").tells("content of count.sh");
+    assert_eq!(calls(&program), 1);
+    program.run(["replay", "last", "--check"]).exits(0);
+    script(&program, "count.sh", "echo x >> calls\necho '\"done\"'\n");
+    program.run(["run", "a.toml"]).exits(0);
+
+    // The same program in another folder.
+    std::fs::create_dir(program.dir().join("other")).unwrap();
+    std::fs::copy(program.dir().join("count.sh"), program.dir().join("other/count.sh")).unwrap();
+    let mut elsewhere = program.command(["run", "../a.toml"]);
+    let denied = elsewhere.current_dir(program.dir().join("other")).output().unwrap();
+    assert!(String::from_utf8_lossy(&denied.stderr).contains("tool_denied"), "{denied:?}");
+    assert!(!program.dir().join("other/calls").exists());
+
+    let listed = program.run(["tools", "grants"]).exits(0).printed();
+    assert!(listed.contains(&grant.id()) && listed.contains("count.sh"), "{listed}");
+    program.run(["tools", "grants", "--revoke", "nothing"]).exits(2).tells("tools grants");
+    assert!(program.run(["tools", "grants", "--revoke", &grant.id()]).exits(0).printed().starts_with("revoked"));
+    program.run(["run", "a.toml"]).exits(1).tells("tool_denied");
+    assert_eq!(calls(&program), 2);
 }

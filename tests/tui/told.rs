@@ -187,7 +187,7 @@ fn a_question_for_consent_is_answered_by_one_key_and_not_by_one_that_was_on_its_
     let question = Question { address: "r0/t1/c0/q0".into(), text, options, gate: None };
     tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question.clone())]));
     let shown = screen(&mut model).join("\n");
-    for words in ["May the tool count be called?", "\"wc\" \"-w\"", "a  always: exactly this definition", "d  deny"] {
+    for words in ["May the tool count be called?", "\"wc\" \"-w\"", "a  always: exactly this program", "d  deny"] {
         assert!(shown.contains(words), "{words}:\n{shown}");
     }
     assert_eq!(press(&mut model, "a"), [], "it was typed before it could be read");

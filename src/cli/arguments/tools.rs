@@ -1,13 +1,17 @@
 //! The arguments of `tools`.
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::AgentFlags;
 
 /// Flags of `tools`.
 #[derive(Debug, Args)]
 #[command(mut_arg("agent", |arg| arg.required_unless_present("server")))]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct ToolsFlags {
+    /// Another action than listing the tools of an agent
+    #[command(subcommand)]
+    pub action: Option<ToolsAction>,
     /// The agent
     #[command(flatten)]
     pub agent: AgentFlags,
@@ -23,4 +27,18 @@ pub struct ToolsFlags {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Actions of `tools` that need no agent.
+#[derive(Debug, Subcommand)]
+pub enum ToolsAction {
+    /// List or revoke the tools that are always allowed
+    Grants {
+        /// Revoke this grant
+        #[arg(long, value_name = "ID")]
+        revoke: Option<String>,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
 }

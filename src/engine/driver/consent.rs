@@ -33,7 +33,7 @@ impl Driver<'_> {
         // A decision of the recording is valid for the recording only: what is done now asks again (`denied_again`).
         let is_recorded = self.ports.history.answer(&asked).is_some();
         let text = question(tool, &definition, args);
-        let (decision, refusal) = self.decide(at, asked, tool, &definition, text).await?;
+        let (decision, refusal) = self.decide(at, asked, tool, text).await?;
         if matches!(decision, Decision::Run | Decision::Always) && !is_recorded {
             self.input.tree.allow(definition);
         }
@@ -61,7 +61,7 @@ impl Driver<'_> {
             let asked = at.question(number);
             let is_recorded = history.answer(&asked).is_some();
             let decision;
-            (decision, refusal) = self.decide(at, asked, tool, &definition, text()).await?;
+            (decision, refusal) = self.decide(at, asked, tool, text()).await?;
             if !is_recorded {
                 if matches!(decision, Decision::Run | Decision::Always) {
                     self.input.tree.allow(definition);
@@ -77,7 +77,7 @@ impl Driver<'_> {
         if !is_live || !by_recording || self.input.tree.allows(&definition) {
             return Ok(refusal);
         }
-        let (decision, refusal) = self.decide(at, at.question(number), tool, &definition, text()).await?;
+        let (decision, refusal) = self.decide(at, at.question(number), tool, text()).await?;
         if matches!(decision, Decision::Run | Decision::Always) {
             self.input.tree.allow(definition);
         }
@@ -91,22 +91,28 @@ impl Driver<'_> {
         at: &Address,
         asked: Address,
         tool: &Tool,
-        definition: &str,
         text: String,
     ) -> Result<(Decision, Option<ErrorRecord>), Halt> {
         let options: Vec<String> = Decision::ALL.iter().map(|decision| decision.name().to_owned()).collect();
         let (kind, shown) = (QuestionKind::Consent, options.clone());
         self.emit(&asked, QuestionAsked { kind, text: text.clone(), options }).await?;
-        let (ruling, unread) = if let Some(ruling) = self.ruling(&asked, definition) {
+        let is_new = self.ports.history.answer(&asked).is_none();
+        let changes = if is_new { self.ports.tools.changes(tool) } else { Vec::new() };
+        if !changes.is_empty() {
+            let name = &tool.name;
+            let text =
+                format!("the tool {name} was always allowed, but this has changed since: {}", changes.join(", "));
+            self.warn(at, text).await?;
+        }
+        let (ruling, unread) = if let Some(ruling) = self.ruling(&asked, tool) {
             let value = JsonText::of(&Json::str(ruling.decision.name()));
             self.emit(&asked, AnswerGiven { by: ruling.by.clone(), value, edited: false }).await?;
             (ruling, String::new())
         } else {
-            let is_recorded = self.ports.history.answer(&asked).is_some();
             let answer = self.answer(at, Question { address: asked, text, options: shown, gate: None }).await?;
             let decision = Decision::read(&answer);
-            if decision == Some(Decision::Always) && !is_recorded {
-                self.ports.tools.keep(definition);
+            if decision == Some(Decision::Always) && is_new {
+                self.ports.tools.keep(tool);
             }
             let unread = decision.is_none().then(|| format!(" (`{answer}` is not one of once, run, always, deny)"));
             (Ruling::new(Answerer::User, decision.unwrap_or(Decision::Deny)), unread.unwrap_or_default())
@@ -126,7 +132,7 @@ impl Driver<'_> {
     }
 
     /// Returns the decision that needs no question: the recorded one, else the one of the tools. `None`: the user is asked.
-    fn ruling(&self, asked: &Address, definition: &str) -> Option<Ruling> {
+    fn ruling(&self, asked: &Address, tool: &Tool) -> Option<Ruling> {
         let history = self.ports.history;
         if let Some(given) = history.answer(asked) {
             let decision = Decision::read(&answer_text(&given, None)).unwrap_or(Decision::Deny);
@@ -138,7 +144,7 @@ impl Driver<'_> {
         }
         // A run that waits for this answer keeps waiting: a policy may allow the call, not deny it.
         let is_awaited = was_asked(history, asked, &QuestionKind::Consent);
-        self.ports.tools.ruling(definition).filter(|ruling| ruling.decision != Decision::Deny || !is_awaited)
+        self.ports.tools.ruling(tool).filter(|ruling| ruling.decision != Decision::Deny || !is_awaited)
     }
 
     /// The failure in place of the result of a call that was begun before the session broke off or was forked; `None`: the call is made.

@@ -14,7 +14,7 @@ mod result;
 mod servers;
 mod session;
 
-use super::Program;
+use super::{Grant, Program};
 
 pub use listing::Listing;
 pub use log_file::log_file;
@@ -60,6 +60,14 @@ impl Connection {
     pub fn definition(&self, server: &str) -> String {
         let verb = if matches!(self, Self::Process(_)) { "started" } else { "asked" };
         format!("mcp the server {server}, which is {verb} for its list of tools\n  {}", self.describe())
+    }
+
+    /// Returns what a stored permission of this definition is bound to.
+    pub fn grant(&self, definition: String) -> Grant {
+        match self {
+            Self::Process(program) => Grant::of_program(definition, program),
+            Self::Http { .. } => Grant::new(definition),
+        }
     }
 }
 
