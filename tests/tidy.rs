@@ -152,6 +152,20 @@ const PURITY: Reserved = Reserved {
     places: &[],
 };
 
+const CREATION: Reserved = Reserved {
+    rule: "files of the program are created by src/config/private.rs, so that only their owner may read them",
+    within: "src/",
+    paths: &[&["File", "create"], &["fs", "write"], &["create_dir_all"], &["create_dir"], &["DirBuilder"]],
+    places: &[
+        ("src/config/private", "creates them"),
+        ("src/workbench/files", "files that the user names follow the umask"),
+        ("src/workbench/bundle", "an export"),
+        ("src/workbench/doctor", "tries whether a folder can be written"),
+        ("src/cli/screenshot", "an export"),
+        ("src/tui/scenes", "the folder of generated screens"),
+    ],
+};
+
 /// A table whose rows each need a test.
 struct Table {
     path: &'static str,
@@ -218,6 +232,11 @@ fn only_the_tools_start_processes() {
 #[test]
 fn raw_colours_stand_in_the_theme_only() {
     none(Tree::project().sources.iter().flat_map(|source| trespasses(source, &COLOURS)));
+}
+
+#[test]
+fn files_of_the_program_are_private() {
+    none(Tree::project().sources.iter().flat_map(|source| trespasses(source, &CREATION)));
 }
 
 #[test]

@@ -136,3 +136,33 @@ fn path(answer: &Json, pointer: &str) -> Path {
     }
     path
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptc_core::value::json::parse;
+
+    #[test]
+    fn a_schema_above_schema_parts_is_refused_before_validation() {
+        let reference = |level: usize| format!(r##"{{"$ref":"#/$defs/d{level}"}}"##);
+        let definition = |level: usize| {
+            let uses = vec![reference(level + 1); 10].join(",");
+            format!("\"d{level}\":{{\"allOf\":[{uses}]}}")
+        };
+        let definitions: Vec<String> = (0..13).map(definition).collect();
+        let text = format!(r##"{{"$ref":"#/$defs/d0","$defs":{{{},"d13":{{}}}}}}"##, definitions.join(","));
+        let error = RawSchema::compile(&parse(&text).expect("JSON")).unwrap_err();
+        assert!(error.contains("more than 100000 parts (`schema_parts`)"), "{error}");
+    }
+
+    #[test]
+    fn an_answer_above_schema_steps_is_an_issue() {
+        let both = r##"{"allOf":[{"properties":{"a":{"$ref":"#"}}},{"properties":{"a":{"$ref":"#"}}}]}"##;
+        let schema = RawSchema::compile(&parse(both).expect("JSON")).expect("a schema");
+        let nested =
+            |levels: usize| parse(&format!("{}{{}}{}", "{\"a\":".repeat(levels), "}".repeat(levels))).expect("JSON");
+        assert_eq!(schema.check(&nested(10)), []);
+        let [issue] = &schema.check(&nested(60))[..] else { panic!("one issue") };
+        assert!(issue.message.contains("more than 2000000 steps (`schema_steps`)"), "{}", issue.message);
+    }
+}

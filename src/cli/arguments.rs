@@ -41,7 +41,7 @@ pub struct Arguments {
     /// Folder of the sessions
     #[arg(long, global = true, display_order = 1_000, value_name = "DIR")]
     pub sessions: Option<PathBuf>,
-    /// Fallback folder if the sessions folder cannot be written, for example on a full disk; default: the temporary folder
+    /// Fallback folder if the sessions folder cannot be written, for example on a full disk; default: a folder of the user in the runtime or cache folder
     #[arg(long, global = true, display_order = 1_000, value_name = "DIR")]
     pub spare_sessions: Option<PathBuf>,
     /// Allow all tools that start a process or use the network, without asking

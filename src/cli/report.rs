@@ -3,13 +3,13 @@
 //! In: lines of the log, panics. Out: the same without secrets. Before the configuration was read, those of the environment are known.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 
-use crate::config::Provider;
+use crate::config::{Provider, private_options};
 use crate::model::{Scrub, known_secrets};
 
 static SECRETS: OnceLock<Scrub> = OnceLock::new();
@@ -27,7 +27,7 @@ fn clean(text: &str) -> String {
 
 /// Writes the log to this file from now on.
 pub fn log_to(file: &Path) -> io::Result<()> {
-    let file = OpenOptions::new().create(true).append(true).open(file)?;
+    let file = private_options().create(true).append(true).open(file)?;
     tracing_subscriber::fmt().with_writer(Mutex::new(Clean(file))).with_ansi(false).init();
     Ok(())
 }

@@ -18,7 +18,8 @@ pub struct Folders {
     pub logs_dir: PathBuf,
     /// State of the program itself, for example whether the tour was shown.
     pub state_dir: PathBuf,
-    /// Fallback folder for sessions that can no longer be written to their own folder.
+    /// Fallback folder for sessions that can no longer be written to their own folder. It belongs to the user: never a
+    /// known name in a shared temporary folder.
     pub spare_dir: PathBuf,
 }
 
@@ -26,11 +27,14 @@ impl Folders {
     /// Returns the platform's folders; `sessions` replaces the session folder. Without a home folder, everything is in
     /// `.ptc-workbench` in the current folder.
     pub fn new(sessions: Option<&Path>) -> Self {
-        let (config, data) = directories::ProjectDirs::from("", "", "ptc-workbench").map_or_else(
-            || (PathBuf::from(".ptc-workbench"), PathBuf::from(".ptc-workbench")),
-            |dirs| (dirs.config_dir().to_owned(), dirs.data_dir().to_owned()),
-        );
-        Self::at(config, &data, sessions)
+        let Some(dirs) = directories::ProjectDirs::from("", "", "ptc-workbench") else {
+            let own = PathBuf::from(".ptc-workbench");
+            return Self::at(own.clone(), &own, sessions);
+        };
+        let folders = Self::at(dirs.config_dir().to_owned(), dirs.data_dir(), sessions);
+        // The runtime folder is usually on another file system than the sessions.
+        let spare = dirs.runtime_dir().unwrap_or(dirs.cache_dir()).join("spare-sessions");
+        Self { spare_dir: spare, ..folders }
     }
 
     /// Replaces the fallback folder for sessions.
@@ -49,7 +53,7 @@ impl Folders {
             tools_dir: data_dir.join("tools"),
             logs_dir: data_dir.join("logs"),
             state_dir: data_dir.to_owned(),
-            spare_dir: std::env::temp_dir().join("ptc-workbench-sessions"),
+            spare_dir: data_dir.join("spare-sessions"),
         }
     }
 }

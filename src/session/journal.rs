@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::RecorderError;
+use crate::config::{create_private_dir, private_options};
 use crate::event::{Envelope, Event};
 
 /// Delay before the next attempt after a failed write; the end of a turn retries at once.
@@ -82,7 +83,7 @@ pub(super) struct Journal {
 
 /// Creates a new file and locks it against other writers.
 pub(super) fn create(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().append(true).create_new(true).open(path)?;
+    let file = private_options().append(true).create_new(true).open(path)?;
     file.try_lock().map_err(io::Error::other)?;
     Ok(file)
 }
@@ -165,7 +166,7 @@ impl Journal {
         let name = self.path.file_name().unwrap_or_default();
         let path = dir.join(name);
         let moved = || -> io::Result<File> {
-            std::fs::create_dir_all(dir)?;
+            create_private_dir(dir)?;
             let mut file = create(&path)?;
             let filled = self.copy_lines(&mut file);
             if filled.is_err() {

@@ -4,12 +4,12 @@
 //! line at a time under a lock, so that concurrent programs lose nothing. Session files are not changed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::OpenOptions;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::{create_private_dir, private_options};
 use crate::event::Address;
 
 /// File name.
@@ -118,8 +118,8 @@ impl Marks {
 
 /// Appends a change to the marks of a folder. Waits for other writers; starts a new line after a torn one.
 pub fn write_mark(dir: &Path, change: &MarkChange) -> io::Result<()> {
-    std::fs::create_dir_all(dir)?;
-    let mut file = OpenOptions::new().read(true).append(true).create(true).open(dir.join(MARKS_FILE))?;
+    create_private_dir(dir)?;
+    let mut file = private_options().read(true).append(true).create(true).open(dir.join(MARKS_FILE))?;
     file.lock()?;
     let mut line = serde_json::to_vec(change)?;
     line.push(b'\n');

@@ -15,6 +15,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::journal::{self, Journal, Medium, Unwritten};
 use super::{Header, Session};
+use crate::config::create_private_dir;
 use crate::event::{Address, Class, Envelope, Event};
 use crate::port::{Clock, Sink, SinkError};
 
@@ -237,7 +238,7 @@ impl Recorder {
 
 /// Returns the path of a session in a folder, which is created if necessary.
 fn path_in(dir: &Path, header: &Header) -> Result<PathBuf, RecorderError> {
-    let created = match std::fs::create_dir_all(dir) {
+    let created = match create_private_dir(dir) {
         Err(_) if dir.exists() => Err(std::io::Error::other("it is not a folder")),
         created => created,
     };

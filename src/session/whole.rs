@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Header, RecorderError, SessionId};
+use crate::config::{create_private_dir, create_private_file};
 use crate::event::{Envelope, Event};
 
 /// Writes `<dir>/<id>.jsonl` with these events. Creates the folder if necessary; never replaces an existing session.
@@ -22,8 +23,8 @@ pub(super) fn write_atomically<T>(
     let path = dir.join(id.file_name());
     let draft = dir.join(format!(".{id}.part"));
     let written = || -> io::Result<T> {
-        std::fs::create_dir_all(dir)?;
-        let mut file = BufWriter::new(File::create(&draft)?);
+        create_private_dir(dir)?;
+        let mut file = BufWriter::new(create_private_file(&draft)?);
         let value = write(&mut file)?;
         file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
         rename_new(&draft, &path)?;

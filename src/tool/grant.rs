@@ -5,13 +5,14 @@
 //! resolves to, and the content of the program and of its file arguments if they are in that folder.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::Program;
+use crate::config::{create_private_dir, private_options, write_private_file};
 use crate::event::hex_sha;
 
 /// Largest file whose content a grant covers; a larger one is never granted.
@@ -146,10 +147,10 @@ impl Grants {
             return Err(io::Error::other("a file of the tool is unreadable or too large to be allowed for later runs"));
         }
         if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder)?;
+            create_private_dir(folder)?;
         }
         let line = serde_json::to_string(grant)? + "\n";
-        OpenOptions::new().create(true).append(true).open(file)?.write_all(line.as_bytes())
+        private_options().create(true).append(true).open(file)?.write_all(line.as_bytes())
     }
 
     /// Removes the grants with this short name; returns them.
@@ -162,7 +163,7 @@ impl Grants {
             text.push('\n');
         }
         let new = file.with_extension("new");
-        std::fs::write(&new, text)?;
+        write_private_file(&new, text.as_bytes())?;
         std::fs::rename(new, file)?;
         Ok(revoked)
     }

@@ -12,9 +12,10 @@ use ptc_core::reasons::Reason;
 use serde::{Deserialize, Serialize};
 
 use super::draft::Draft;
+use crate::config::{create_private_dir, create_private_file};
 use crate::event::ErrorRecord;
 use crate::workbench::AgentFile;
-use crate::workbench::files::write_whole;
+use crate::workbench::files::{write_whole, write_whole_private};
 
 /// Unsaved texts as a file keeps them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,16 +75,16 @@ impl RecoveryFiles {
     /// Keeps unsaved texts, replacing what this process kept before. Also called while the process ends.
     pub fn keep(&mut self, recovery: &Recovery) -> Result<(), ErrorRecord> {
         let text = serde_json::to_vec(recovery).map_err(|error| failure(&self.own, &io::Error::other(error)))?;
-        fs::create_dir_all(&self.dir)
+        create_private_dir(&self.dir)
             .and_then(|()| self.take_lock())
-            .and_then(|()| write_whole(&self.own, &text))
+            .and_then(|()| write_whole_private(&self.own, &text))
             .map_err(|error| failure(&self.own, &error))
     }
 
     /// Takes the lock, once. A file system without locks is no reason to keep nothing.
     fn take_lock(&mut self) -> io::Result<()> {
         if self.lock.is_none() {
-            let lock = fs::File::create(lock_of(&self.own))?;
+            let lock = create_private_file(&lock_of(&self.own))?;
             if let Err(error) = lock.try_lock() {
                 tracing::debug!(%error, "locking kept drafts");
             }
@@ -142,7 +143,7 @@ pub fn is_tour_seen(state_dir: &Path) -> bool {
 /// Notes that the tour was seen.
 pub fn mark_tour_seen(state_dir: &Path) -> Result<(), ErrorRecord> {
     let path = tour_mark(state_dir);
-    let written = fs::create_dir_all(state_dir).and_then(|()| write_whole(&path, b"seen\n"));
+    let written = create_private_dir(state_dir).and_then(|()| write_whole(&path, b"seen\n"));
     written.map_err(|error| failure(&path, &error))
 }
 

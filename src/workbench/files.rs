@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::config::{create_private_dir, create_private_file};
+
 /// Links behind one another; more go in circles.
 const LINKS: usize = 40;
 
@@ -65,10 +67,23 @@ pub fn check_kind(path: &Path, begins: &str) -> io::Result<()> {
 
 /// Replaces the content of a file, or makes it. Its permissions stay, and of a link the file that it leads to is written.
 pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+    replace(path, content, |new| fs::File::create(new))
+}
+
+/// The same for a file of the program itself, which only its owner may read, in a folder that is created if necessary.
+pub fn write_whole_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        create_private_dir(folder)?;
+    }
+    replace(path, content, create_private_file)
+}
+
+/// Replaces the content of a file by way of a new one, which `create` creates.
+fn replace(path: &Path, content: &[u8], create: impl FnOnce(&Path) -> io::Result<fs::File>) -> io::Result<()> {
     let path = target(path)?;
     let beside = beside(&path)?;
     let permissions = fs::metadata(&path).map(|found| found.permissions());
-    let mut file = fs::File::create(&beside)?;
+    let mut file = create(&beside)?;
     // Before anything is in it: what only its owner may read is never readable by others.
     let written = permissions
         .map_or(Ok(()), |permissions| file.set_permissions(permissions))

@@ -10,7 +10,7 @@ use ptc_core::text::did_you_mean;
 use ptc_core::value::Json;
 use tokio_util::sync::CancellationToken;
 
-use super::files::write_whole_in_folder;
+use super::files::write_whole_private;
 use super::format::distinct;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, DraftTexts, Place, Plan, Tool as Declared, diagnose_knowing};
@@ -170,7 +170,7 @@ impl Workbench {
         let file = self.listing_file(server, connection);
         let kept = serde_json::to_vec_pretty(&state.tools)
             .map_err(std::io::Error::other)
-            .and_then(|text| write_whole_in_folder(&file, &text));
+            .and_then(|text| write_whole_private(&file, &text));
         if let Err(error) = kept {
             tracing::warn!(%error, "the list of a server could not be kept");
         }

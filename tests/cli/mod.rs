@@ -13,6 +13,8 @@ mod journal;
 pub(crate) mod leaks;
 mod models;
 mod pinned;
+#[cfg(unix)]
+mod private;
 pub(crate) mod program;
 mod run;
 mod safety;

@@ -17,8 +17,8 @@ use super::filter::{Filter, WordList};
 use super::find::{SearchMatch, SessionMatches, excerpt, search_texts};
 use super::query::Query;
 use super::segment::{FileStamp, IndexEntry, SegmentBuilder, SegmentHeader, SegmentTexts};
-use crate::session::list::unreadable;
-use crate::session::{Marks, Session, SessionId, Summary};
+use crate::config::{create_private_dir, write_private_file};
+use crate::session::{Marks, Session, SessionId, Summary, list::unreadable};
 
 /// The folder of the index, next to the sessions.
 pub const INDEX_FOLDER: &str = "index";
@@ -228,11 +228,11 @@ impl Catalogue {
     fn write(&self, builder: &SegmentBuilder) -> io::Result<Segment> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let dir = self.index_dir();
-        std::fs::create_dir_all(&dir)?;
+        create_private_dir(&dir)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let name = format!("{now:013}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let (draft, path) = (dir.join(format!("{name}.new")), dir.join(format!("{name}.{EXTENSION}")));
-        let moved = std::fs::write(&draft, builder.bytes()?).and_then(|()| std::fs::rename(&draft, &path));
+        let moved = write_private_file(&draft, &builder.bytes()?).and_then(|()| std::fs::rename(&draft, &path));
         if let Err(error) = moved {
             remove(&draft);
             return Err(error);

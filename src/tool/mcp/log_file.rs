@@ -2,13 +2,14 @@
 //!
 //! In: lines without secrets. Out: a file of limited size per run; the previous one is kept under another name.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use ptc_core::text::SafeText;
 
+use crate::config::{create_private_dir, private_options};
 use crate::tool::provider_name;
 
 /// Bytes that one run adds at most; larger files are rotated at the start of the next run.
@@ -29,11 +30,11 @@ impl LogFile {
     /// Opens the server's file for appending; `None` when it cannot be written, which is not an error of the run.
     pub(super) fn open(folder: &Path, server: &str) -> Option<Self> {
         let path = log_file(folder, server);
-        let opened = std::fs::create_dir_all(folder).and_then(|()| {
+        let opened = create_private_dir(folder).and_then(|()| {
             if std::fs::metadata(&path).is_ok_and(|known| known.len() > FILE_BYTES as u64) {
                 std::fs::rename(&path, path.with_extension("log.old"))?;
             }
-            OpenOptions::new().create(true).append(true).open(&path)
+            private_options().create(true).append(true).open(&path)
         });
         let file =
             opened.inspect_err(|error| tracing::warn!(%error, server, "could not open the log of a server")).ok()?;

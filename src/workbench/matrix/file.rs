@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::plan::MatrixPlan;
 use super::run::MatrixError;
 use super::state::{MatrixState, Trial};
+use crate::config::{create_private_dir, private_options};
 use crate::session::{LAST, SessionId, shell_word};
 
 /// The folder beside the sessions.
@@ -108,8 +109,8 @@ impl MatrixFile {
             plan: plan.clone(),
         };
         let open = || -> std::io::Result<File> {
-            std::fs::create_dir_all(&folder)?;
-            let file = OpenOptions::new().append(true).create_new(true).open(&path)?;
+            create_private_dir(&folder)?;
+            let file = private_options().append(true).create_new(true).open(&path)?;
             file.try_lock().map_err(std::io::Error::other)?;
             Ok(file)
         };
@@ -202,8 +203,8 @@ impl MatrixFile {
     /// A copy in another folder with one more line, open and ours.
     fn copied_to(&self, folder: &Path, more: &str) -> std::io::Result<(PathBuf, File)> {
         let path = folder.join(format!("{}.jsonl", self.id));
-        std::fs::create_dir_all(folder)?;
-        let mut file = OpenOptions::new().append(true).create_new(true).open(&path)?;
+        create_private_dir(folder)?;
+        let mut file = private_options().append(true).create_new(true).open(&path)?;
         let copied = file
             .try_lock()
             .map_err(std::io::Error::other)

@@ -14,7 +14,7 @@ use super::assistant::Assistant;
 use super::session::{Reply, Session};
 use super::{PROMPT, stop_on_interrupt};
 use crate::cli::{UsageError, exit, out, tell};
-use crate::config::Folders;
+use crate::config::{Folders, create_private_dir};
 
 /// Inputs kept in the history file.
 const HISTORY: usize = 2_000;
@@ -62,6 +62,6 @@ pub(super) fn converse(mut session: Session, stop: &Arc<AtomicBool>) -> Result<u
 /// The file, with its folder made.
 fn history_file() -> Option<PathBuf> {
     let folder = Folders::new(None).state_dir;
-    std::fs::create_dir_all(&folder).ok()?;
+    create_private_dir(&folder).ok()?;
     Some(folder.join("repl-history"))
 }
