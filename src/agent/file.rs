@@ -13,13 +13,21 @@ use super::inline::Source;
 use super::keys::{ROWS, Target, apply};
 use super::{Agent, Diagnostic, Mode};
 use crate::config::document::{self, Entry, FileError, Problems};
+use crate::config::{read_named_file, read_regular_file};
 use crate::event::{AgentRecord, hex_sha};
 
 impl Agent {
-    /// Reads an agent file. `@file` in it starts from its folder.
+    /// Reads an agent file that another file names: a regular file.
+    pub fn read_linked(path: &Path) -> Result<Self, FileError> {
+        let file = path.display().to_string();
+        let text = read_regular_file(path).map_err(|error| FileError::unreadable(&file, &error))?;
+        Self::from_toml(&text, &file)
+    }
+
+    /// Reads an agent file that the user names; it may be a pipe. `@file` in it starts from its folder.
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| FileError::unreadable(&file, &error))?;
+        let text = read_named_file(path).map_err(|error| FileError::unreadable(&file, &error))?;
         Self::from_toml(&text, &file)
     }
 

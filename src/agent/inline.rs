@@ -11,6 +11,7 @@ use ptc_core::value::Json;
 use super::file::read_from;
 use super::{Agent, Mode, Tool};
 use crate::config::document::{self, Entry, Problem, Problems};
+use crate::config::read_regular_file;
 use crate::tool::SELF;
 
 /// How deep files may name each other.
@@ -77,7 +78,7 @@ pub(super) fn with_agent(entry: &Entry<'_>, source: &Source) -> Result<Json, Pro
     let below = source.below(entry, name)?;
     let path = source.folder.join(name);
     let problem = |message: String| entry.problem(format!("`{}.file`: {message}", entry.path));
-    let text = std::fs::read_to_string(&path)
+    let text = read_regular_file(&path)
         .map_err(|error| problem(format!("{} cannot be read: {error}", path.display())))?
         .replace("\r\n", "\n");
     let mut problems = Problems::default();

@@ -12,8 +12,8 @@ use ptc_core::value::json::{self, to_json};
 
 use super::inline::{Source, with_agent};
 use super::{Agent, Mode, SystemPrompt, Tool};
-use crate::config::OPTIONS;
 use crate::config::document::{Entry, Key, KeyDoc, Names, Problem, Problems, read_table, set};
+use crate::config::{OPTIONS, read_regular_file};
 use crate::event::Options;
 
 /// Names of the ways to check inputs.
@@ -253,7 +253,7 @@ fn schema(entry: &Entry<'_>, folder: &Path) -> Result<Json, Problem> {
     };
     let Some(file) = text.strip_prefix('@') else { return parsed(entry, text, "the JSON text") };
     let path = folder.join(file);
-    let text = std::fs::read_to_string(&path).map_err(|error| {
+    let text = read_regular_file(&path).map_err(|error| {
         entry.problem(format!("`{}` names the file {}, which cannot be read: {error}", entry.path, path.display()))
     })?;
     parsed(entry, &text, &path.display().to_string())

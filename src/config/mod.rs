@@ -12,6 +12,7 @@ mod model;
 mod options;
 mod private;
 mod provider;
+mod read;
 mod secret;
 mod server;
 
@@ -29,6 +30,7 @@ pub use model::ModelEntry;
 pub use options::{OPTIONS, options_over};
 pub use private::{create_private_dir, create_private_file, private_options, write_private_file};
 pub use provider::{KeySource, Protocol, Provider, Timeouts};
+pub use read::{read_named_file, read_regular_file};
 pub(crate) use secret::is_plain_secret;
 pub use secret::is_secret_name;
 pub use server::ServerEntry;
@@ -231,7 +233,7 @@ impl Config {
             None => return Ok(Self::built_in()?),
         };
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| FileError::unreadable(&file, &error))?;
+        let text = read_regular_file(path).map_err(|error| FileError::unreadable(&file, &error))?;
         Ok(Self { file: Some(path.to_owned()), ..Self::from_toml(&text, &file, env)? })
     }
 

@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::{ErrorClass, ModelError, disguise, proxy, variables};
-use crate::config::{KeySource, Provider, is_secret_name};
+use crate::config::{KeySource, Provider, is_secret_name, read_regular_file};
 
 /// What stands where a secret stood.
 pub const MASK: &str = "[secret]";
@@ -60,7 +60,7 @@ impl KeySource {
                 std::env::VarError::NotUnicode(_) => self.missing("is not text"),
             })?,
             Self::File(path) => {
-                std::fs::read_to_string(path).map_err(|error| self.missing(&format!("cannot be read: {error}")))?
+                read_regular_file(path).map_err(|error| self.missing(&format!("cannot be read: {error}")))?
             }
         };
         let key = found.trim();

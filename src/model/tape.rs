@@ -72,6 +72,9 @@ pub(super) fn millis(span: std::time::Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// Most bytes of unpacked frames; a body of a reply is far smaller.
+const MAX_UNPACKED_BYTES: u64 = 256 << 20;
+
 /// The reads of a `wire` event: milliseconds since sending, and bytes. An error says which layer is damaged.
 pub fn unpack(wire: &Wire) -> Result<Vec<(u64, Vec<u8>)>, String> {
     if wire.frames.is_empty() {
@@ -79,7 +82,9 @@ pub fn unpack(wire: &Wire) -> Result<Vec<(u64, Vec<u8>)>, String> {
     }
     let packed = STANDARD.decode(&wire.frames).map_err(|error| format!("the frames are not base64: {error}"))?;
     let mut lines = String::new();
+    // Deflated text of a few bytes may be gigabytes long.
     DeflateDecoder::new(packed.as_slice())
+        .take(MAX_UNPACKED_BYTES)
         .read_to_string(&mut lines)
         .map_err(|error| format!("the frames are not deflated text: {error}"))?;
     lines

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::Source;
 use super::files::write_whole;
 use crate::agent::Agent;
+use crate::config::read_regular_file;
 use crate::event::{ErrorRecord, hex_sha};
 
 /// Links that are followed from one to the next.
@@ -78,11 +79,9 @@ impl AgentFiles {
     /// Notes the state of a file that was read; `None` when there is no such file.
     pub fn opened(&self, path: &Path) -> Option<AgentFile> {
         let resolved = self.resolve(path);
-        let content = fs::read(&resolved).ok()?;
-        let file = AgentFile { path: path.to_owned(), sha: hex_sha(&content) };
-        if let Ok(text) = String::from_utf8(content) {
-            self.originals.lock().unwrap_or_else(PoisonError::into_inner).insert(resolved, text);
-        }
+        let text = read_regular_file(&resolved).ok()?;
+        let file = AgentFile { path: path.to_owned(), sha: hex_sha(text.as_bytes()) };
+        self.originals.lock().unwrap_or_else(PoisonError::into_inner).insert(resolved, text);
         Some(file)
     }
 
@@ -109,7 +108,7 @@ impl AgentFiles {
         let resolved = self.resolve(path);
         let mut originals = self.originals.lock().unwrap_or_else(PoisonError::into_inner);
         // Comments and layout of the file that is replaced stay, also when it is gone.
-        let original = match fs::read_to_string(&resolved) {
+        let original = match read_regular_file(&resolved) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 originals.get(&resolved).cloned().unwrap_or_default()
@@ -118,7 +117,7 @@ impl AgentFiles {
         };
         let text = agent.rewrite(&original, &path.display().to_string());
         let sha = hex_sha(text.as_bytes());
-        let found = fs::read(&resolved).ok().map(|content| hex_sha(&content));
+        let found = read_regular_file(&resolved).ok().map(|text| hex_sha(text.as_bytes()));
         let is_known = found.as_ref() == known.map(|file| &file.sha) || !resolved.exists();
         if overwrite == Overwrite::Unchanged && !is_known {
             return Err(SaveError::Changed);

@@ -14,6 +14,7 @@ use super::tools::Looks;
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Bundled, Context, Diagnostic, Place, Plan, Step, open_params};
 use crate::config::document::{self, Entry, FileError, Problems};
+use crate::config::read_named_file;
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, PipelineRecord};
 use crate::port::{Human, Stop, SystemClock};
@@ -31,7 +32,7 @@ impl Pipeline {
     /// Reads a pipeline file; `None` for a file without `[[steps]]`. Files of steps lie beside it.
     pub fn read(path: &Path) -> Result<Option<Self>, FileError> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| FileError::unreadable(&file, &error))?;
+        let text = read_named_file(path).map_err(|error| FileError::unreadable(&file, &error))?;
         Self::from_toml(&text, &file)
     }
 
@@ -53,7 +54,7 @@ impl Pipeline {
         let mut steps = Vec::new();
         for (place, item) in items.iter().enumerate() {
             if let Some(name) = item.get("file").and_then(Json::as_str) {
-                let agent = Agent::read(&folder.join(name))?;
+                let agent = Agent::read_linked(&folder.join(name))?;
                 // The context in the file of a later step is for running it alone.
                 let own = if place == 0 { agent.context.clone() } else { Json::empty() };
                 steps.push(Agent { context: item.get("context").cloned().unwrap_or(own), ..agent });

@@ -41,7 +41,7 @@ fn an_agent_file_that_cannot_be_read() {
     let told = |name: &str| program.run(["run", name]).exits(2).told();
     assert_snapshot!(told("sentimant"), @"error: sentimant: no such agent file; did you mean `sentiment`? (examples: sentiment, extract, sales, reviews, booking, workshop, statement, yard, quote)");
     assert_snapshot!(told("."), @"error: .: cannot be read: Is a directory (os error 21)");
-    assert_snapshot!(told("latin.toml"), @"error: latin.toml: cannot be read: stream did not contain valid UTF-8");
+    assert_snapshot!(told("latin.toml"), @"error: latin.toml: cannot be read: it is not UTF-8 text");
     assert_snapshot!(refused(""), @"error: agent.toml: prompt: the prompt is empty; write what the model is to do");
     assert_snapshot!(refused("mode = \"json\"\n"), @r"
     error: agent.toml: prompt: the prompt is empty; write what the model is to do
@@ -162,5 +162,30 @@ fn a_flag_before_the_command_that_has_it() {
     for arguments in [["--jsom", "run", "sentiment"], ["--check", "run", "sentiment"], ["run", "sentiment", "--check"]]
     {
         assert!(told(&arguments).contains("unexpected argument"), "{arguments:?}");
+    }
+}
+
+/// Everything that an agent, a pipeline or a configuration names is opened without waiting and read to a limit.
+#[cfg(unix)]
+#[test]
+fn named_files_that_are_devices_pipes_or_endless_are_errors_at_once() {
+    let program = Program::new();
+    let pipe = program.dir().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for file in ["/dev/zero", &pipe.display().to_string()] {
+        let head = "name = \"a\"\nmode = \"json\"\nprompt = \"x\"\n";
+        program.file("schema.toml", format!("{head}schema = \"@{file}\"\n"));
+        program.file(
+            "tool.toml",
+            format!("{head}signature = \"() -> :int\"\n[tools.t]\nkind = \"agent\"\nfile = {file:?}\n"),
+        );
+        program.file("steps.toml", format!("[[steps]]\nfile = {file:?}\n"));
+        for agent in ["schema.toml", "tool.toml", "steps.toml"] {
+            for command in ["prompt", "run"] {
+                let done = program.run([command, agent]);
+                assert_ne!(done.exits(2).told().find("a pipe or a device"), None, "{agent}: {}", done.told());
+            }
+        }
+        program.run(["--config", file, "models"]).exits(2).tells("a pipe or a device");
     }
 }

@@ -9,6 +9,7 @@ use ratatui::style::{Color, Modifier};
 
 use super::{BUILT_IN, ROLES, Role, Theme, built_in, level};
 use crate::config::document::{self, Entry, FileError, Key, KeyDoc, Problem, Problems, read_table};
+use crate::config::read_regular_file;
 
 /// The folder of theme files below that of the configuration.
 const FOLDER: &str = "themes";
@@ -50,7 +51,7 @@ pub fn named(name: &str, config_dir: &Path) -> Result<Theme, String> {
     }
     let path = dir.join(format!("{name}.toml"));
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(&path).map_err(|error| FileError::unreadable(&file, &error).to_string())?;
+    let text = read_regular_file(&path).map_err(|error| FileError::unreadable(&file, &error).to_string())?;
     read(&text, &file).map_err(|error| error.to_string())
 }
 

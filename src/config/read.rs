@@ -1,0 +1,72 @@
+//! Reading text files with a limit on their size.
+//!
+//! In: paths. Out: text, or an error that names the problem. Files that another file names are regular files, opened
+//! without blocking: a pipe, a device or an endless file is an error at once. Files that the user names on the command
+//! line may be pipes.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use ptc_core::limits::FILE_BYTES;
+
+/// Reads a file that another file names: an agent, a schema, a theme, the configuration, a key.
+pub fn read_regular_file(path: &Path) -> io::Result<String> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // Opening a pipe for reading waits for a writer otherwise.
+    #[cfg(unix)]
+    if let Ok(flag) = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()) {
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flag);
+    }
+    let file = options.open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::Error::other("it is a folder; name a file"));
+    }
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is a pipe or a device; name a regular file"));
+    }
+    read_to_limit(file)
+}
+
+/// Reads a file that the user names; it may be a pipe.
+pub fn read_named_file(path: &Path) -> io::Result<String> {
+    read_to_limit(File::open(path)?)
+}
+
+fn read_to_limit(file: File) -> io::Result<String> {
+    let most = FILE_BYTES.most();
+    let mut bytes = Vec::new();
+    let read = file.take(most.saturating_add(1)).read_to_end(&mut bytes)? as u64;
+    if read > most {
+        return Err(io::Error::other(format!("it is larger than {most} bytes (`{}`)", FILE_BYTES.name)));
+    }
+    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_pipes_folders_and_files_above_file_bytes_are_refused_at_once() {
+        let problem = |path: &Path| read_regular_file(path).unwrap_err().to_string();
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        assert!(problem(Path::new("/dev/zero")).contains("a pipe or a device"));
+        assert!(problem(dir.path()).contains("a folder"));
+        let pipe = at("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(problem(&pipe).contains("a pipe or a device"));
+        std::os::unix::fs::symlink("/dev/zero", at("link")).unwrap();
+        assert!(problem(&at("link")).contains("a pipe or a device"));
+        File::create(at("sparse")).unwrap().set_len(1 << 40).unwrap();
+        assert!(problem(&at("sparse")).contains("`file_bytes`"));
+        assert!(read_named_file(Path::new("/dev/zero")).unwrap_err().to_string().contains("`file_bytes`"));
+        std::fs::write(at("text"), "x").unwrap();
+        std::os::unix::fs::symlink(at("text"), at("good link")).unwrap();
+        assert_eq!(read_regular_file(&at("good link")).unwrap(), "x");
+    }
+}
