@@ -125,3 +125,14 @@ impl Human for Nobody {
         Box::pin(async { None })
     }
 }
+
+/// Returns the option that an answer to a closed question names: whole, or by a beginning that no other option has.
+pub fn named_option<'o, T: AsRef<str>>(options: &'o [T], answer: &str) -> Option<&'o str> {
+    let answer = answer.trim().to_lowercase();
+    let mut options = options.iter().map(AsRef::as_ref);
+    if let Some(option) = options.clone().find(|option| option.to_lowercase() == answer) {
+        return Some(option);
+    }
+    let mut named = options.by_ref().filter(|option| !answer.is_empty() && option.to_lowercase().starts_with(&answer));
+    named.next().filter(|_| named.next().is_none())
+}

@@ -12,7 +12,7 @@ mod unsaved;
 
 pub use breakpoint::Breakpoint;
 pub use clock::{Clock, SystemClock};
-pub use human::{Checkpoint, Gate, Human, Nobody, Question};
+pub use human::{Checkpoint, Gate, Human, Nobody, Question, named_option};
 pub use sink::{Sink, SinkError};
 pub use stop::Stop;
 pub use unsaved::Unsaved;

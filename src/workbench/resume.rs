@@ -22,7 +22,7 @@ use crate::agent::{Agent, Context, Diagnostic, Inputs, Place, Plan, Step, StepFo
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope, Event, QuestionKind, RunEnd};
 use crate::model::Model;
-use crate::port::{Human, Sink, Stop, SystemClock};
+use crate::port::{Human, Sink, Stop, SystemClock, named_option};
 use crate::replay::{Answers, RecordedEdits, Recording, ResumePorts, carry_of, input_of, plan_of};
 use crate::session::{Parent, ParentKind, Recorder, Session};
 
@@ -80,7 +80,7 @@ impl Workbench {
         let agent = Agent::recorded(&start.agent.toml).map_err(unusable)?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         refuse_closures(&plan)?;
-        check_answers(&recording, &answers)?;
+        let answers = assign_answers(&recording, answers)?;
         let given = answers.by_address.values().chain(&answers.in_order).map(|text| Json::str(text.as_str()));
         self.refuse_keys(&agent, &Json::list(given).into())?;
         let named = model.or_else(|| recording.named_model(&run));
@@ -251,27 +251,35 @@ fn step_of(session: &Session, run: &Address) -> Option<Step> {
     fold.is_complete().then(|| fold.step())
 }
 
-/// Are the answers to questions that are open?
-fn check_answers(recording: &Recording, answers: &Answers) -> Result<(), StartError> {
+/// Assigns answers to the open questions: by address, and the others in the order in which the questions are shown. An
+/// answer to a closed question becomes the option that it names: whole, or by its beginning. Errors: an answer to no
+/// open question, or one that names no option.
+fn assign_answers(recording: &Recording, answers: Answers) -> Result<Answers, StartError> {
+    let Answers { mut by_address, mut in_order } = answers;
     let open = recording.open_questions();
-    let told = open.iter().map(Address::as_str).collect::<Vec<_>>().join(", ");
-    let told = if told.is_empty() { "no question is open".to_owned() } else { format!("open: {told}") };
-    if let Some(other) = answers.by_address.keys().filter(|address| !open.contains(address)).min() {
+    let listed = open.iter().map(Address::as_str).collect::<Vec<_>>().join(", ");
+    let listed = if listed.is_empty() { "no question is open".to_owned() } else { format!("open: {listed}") };
+    if let Some(other) = by_address.keys().filter(|address| !open.contains(address)).min() {
         let answered = if recording.answer(other).is_some() { "has its answer already" } else { "is no question" };
-        return Err(unusable(format!("{other} {answered} ({told})")));
+        return Err(unusable(format!("{other} {answered} ({listed})")));
     }
-    if !answers.in_order.is_empty() && open.is_empty() {
+    if !in_order.is_empty() && open.is_empty() {
         return Err(unusable("the session waits for no answer; `resume` without --answer goes on with it"));
     }
-    // A breakpoint only lets the run go on: other words would be told as if somebody had meant them.
-    let mut given = answers.in_order.iter();
     for (at, asked) in open.iter().filter_map(|at| Some((at, recording.question(at)?))) {
-        let answer = answers.by_address.get(at).or_else(|| given.next());
-        let others = |answer: &&String| asked.kind == QuestionKind::Breakpoint && !asked.options.contains(answer);
-        if let Some(other) = answer.filter(others) {
-            let options = asked.options.join(", ");
-            return Err(unusable(format!("{other:?} is no answer at the breakpoint {at}: it takes only {options:?}")));
+        if !by_address.contains_key(at)
+            && let Some(answer) = in_order.pop_front()
+        {
+            by_address.insert(at.clone(), answer);
+        }
+        let is_closed = matches!(asked.kind, QuestionKind::Consent | QuestionKind::Outcome | QuestionKind::Breakpoint);
+        if let Some(answer) = by_address.get_mut(at).filter(|_| is_closed) {
+            let Some(option) = named_option(&asked.options, answer) else {
+                let options = asked.options.join(", ");
+                return Err(unusable(format!("{answer:?} is not an answer to {at}; answer with one of: {options}")));
+            };
+            option.clone_into(answer);
         }
     }
-    Ok(())
+    Ok(Answers { by_address, in_order })
 }

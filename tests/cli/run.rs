@@ -171,7 +171,7 @@ fn a_run_stops_at_its_breakpoints_and_a_replay_knows_them() {
     let tools = "[tools.find]\nkind = \"table\"\nsignature = \"(id :int) -> :any\"\ndefault = 7\n";
     program.file("alone.toml", alone + tools);
     program.run(["run", "alone.toml", "--stop", "tool:find"]).exits(4);
-    program.run(["resume", "last", "--answer", "STOP IT"]).exits(2).tells("it takes only \"go on\"");
+    program.run(["resume", "last", "--answer", "STOP IT"]).exits(2).tells("answer with one of: go on");
     assert_eq!(program.run(["resume", "last", "--answer", "go on"]).exits(0).stdout, "7\n");
     program.run(["run", "a.toml", "--stop", "find"]).exits(2).tells("write tool:NAME, def:NAME or error");
 }

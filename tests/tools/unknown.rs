@@ -56,3 +56,17 @@ fn left_out_it_fails_and_is_recorded_as_unknown() {
     assert!(std::fs::read_to_string(program.session_file()).unwrap().contains("\"status\":\"unknown\""));
     program.run(["replay", "last", "--check"]).exits(0);
 }
+
+#[test]
+fn an_answer_names_an_option_by_its_beginning_or_is_refused() {
+    let program = killed();
+    program.run(["resume", "last"]).exits(4);
+    let before = std::fs::read(program.session_file()).unwrap();
+    for answer in ["yes", "once", "", "repeated"] {
+        program.run(["resume", "last", "--answer", answer]).exits(2).tells("repeat, skip");
+        assert_eq!(std::fs::read(program.session_file()).unwrap(), before, "{answer:?} was written");
+    }
+    let done = program.run(["resume", "last", "--answer", "R", "--allow-tools", "--json"]);
+    assert_eq!(done.exits(0).json()["return"], json!("done"));
+    assert_eq!(calls(&program), 2);
+}

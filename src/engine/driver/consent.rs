@@ -9,7 +9,7 @@ use ptc_core::value::{Json, Value};
 use super::state::{Driver, Halt};
 use crate::engine::history::{answer_text, is_unknown, was_asked};
 use crate::event::{Address, AnswerGiven, Answerer, Decision, ErrorRecord, JsonText, QuestionAsked, QuestionKind};
-use crate::port::Question;
+use crate::port::{Question, named_option};
 use crate::tool::{ALLOW_FLAG, Ruling, Tool};
 
 /// Characters of the arguments that a question shows.
@@ -161,7 +161,7 @@ impl Driver<'_> {
         let (kind, shown, offered) = (QuestionKind::Outcome, text.clone(), options.clone());
         self.emit(&asked, QuestionAsked { kind, text, options }).await?;
         let answer = self.answer(at, Question { address: asked, text: shown, options: offered, gate: None }).await?;
-        if answer.trim().eq_ignore_ascii_case(AGAIN[0]) {
+        if named_option(&AGAIN, &answer) == Some(AGAIN[0]) {
             return Ok(None);
         }
         let message = format!(

@@ -167,3 +167,25 @@ fn known(required: &Json, properties: Option<&Json>) -> Json {
         |name: &&Json| name.as_str().is_some_and(|name| properties.is_some_and(|all| all.get(name).is_some()));
     Json::list(names.filter(is_known).cloned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptc_core::value::json::parse;
+
+    #[test]
+    fn the_size_of_a_reduced_schema_is_bounded() {
+        let level = |number: usize| {
+            let reference = format!(r##"{{"$ref":"#/$defs/d{}"}}"##, number + 1);
+            let members: Vec<String> = (0..20).map(|at| format!("\"p{at}\":{reference}")).collect();
+            format!("\"d{number}\":{{\"type\":\"object\",\"properties\":{{{}}}}}", members.join(","))
+        };
+        let definitions: Vec<String> = (0..6).map(level).collect();
+        let text =
+            format!(r##"{{"$ref":"#/$defs/d0","$defs":{{{},"d6":{{"type":"string"}}}}}}"##, definitions.join(","));
+        let mut lost = Vec::new();
+        let reduced = reduce_schema(&parse(&text).expect("JSON"), "t", &mut lost);
+        assert!(reduced.to_text().len() < 1_000_000, "{} bytes", reduced.to_text().len());
+        assert!(lost.iter().any(|loss| loss.contains("too large")), "{lost:?}");
+    }
+}
