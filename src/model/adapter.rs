@@ -1,4 +1,4 @@
-//! A model behind a provider's HTTP interface, in whichever protocol the provider speaks.
+//! A model with a provider's HTTP interface, in any supported protocol.
 //!
 //! In: a request. Out: deltas and a reply, streamed or at once; a schema travels in the strongest way the server accepts.
 //! It must never send a key anywhere but to `base_url`, nor take a broken stream for a reply.
@@ -38,7 +38,7 @@ pub struct Adapter {
     target: Target,
     gate: Arc<Gate>,
     dialect: Mutex<Dialect>,
-    /// What cannot be sent was told.
+    /// Restrictions that were reported.
     told: AtomicBool,
 }
 
@@ -70,7 +70,7 @@ impl Adapter {
         Self { gate, ..self }
     }
 
-    /// Is there a key, when one is needed? Errors are of class [`ErrorClass::Auth`] and say what to set.
+    /// Is there a key, when one is needed? Errors are of class [`ErrorClass::Auth`] and name the setting.
     pub fn check_key(&self) -> Result<(), ModelError> {
         self.key().map(drop)
     }
@@ -80,7 +80,7 @@ impl Adapter {
         self.language.body(&self.draft(request))
     }
 
-    /// What the first request of a run tells of the limits of protocol and service, in words.
+    /// The limits of protocol and service for the first request of a run, as text.
     pub fn limits(&self, request: &Request) -> Vec<String> {
         limits(self.language, &self.draft(request))
     }
@@ -93,7 +93,7 @@ impl Adapter {
         self.endpoint.key.as_ref().map(crate::config::KeySource::read).transpose()
     }
 
-    /// From now on the next dialect, unless a parallel question has learned something meanwhile: its knowledge stands.
+    /// Uses the next dialect from now on, unless a parallel request has learned something meanwhile: its knowledge is kept.
     fn replace(&self, before: Dialect, next: Dialect) {
         let mut current = self.dialect.lock().unwrap_or_else(PoisonError::into_inner);
         if *current == before {
@@ -232,7 +232,7 @@ impl Answer<'_> {
         Ok(headers)
     }
 
-    /// Says the limits once.
+    /// Reports the limits once.
     async fn tell_limits(&self, draft: &Draft<'_>, outlet: &Outlet<'_>) {
         if self.model.told.swap(true, Ordering::Relaxed) {
             return;

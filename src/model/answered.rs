@@ -1,7 +1,7 @@
 //! Which model answered: providers give one model several names, and only the name of another one counts.
 //!
 //! In: an attempt as it was sent, and its end. Out: both names where they are those of different models. It must never claim a difference
-//! where nobody says who answered.
+//! if the name is unknown.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct OtherModel {
 }
 
 impl OtherModel {
-    /// Of an attempt that was sent; the end of another one, which a person wrote, says nothing about it.
+    /// Of an attempt that was sent; the end of another one, which the user wrote, has no model.
     pub fn of(sent: &Sent, end: &ReplyEnd) -> Option<Self> {
         let answered = end.model.as_ref().filter(|_| end.attempt == sent.attempt)?;
         let other = Self { asked: asked(sent)?, answered: answered.clone() };
@@ -33,14 +33,14 @@ impl fmt::Display for OtherModel {
     }
 }
 
-/// The model that was asked, by what was sent: a session that was gone on with may ask another one than it began with.
+/// The model of the last request: a resumed session may use another model than it started with.
 pub fn asked(sent: &Sent) -> Option<String> {
     let named = sent.frame.json().get("model").and_then(Json::as_str).map(str::to_owned);
     // One protocol names it in the address.
     named.or_else(|| Some(sent.url.rsplit_once("/models/")?.1.split([':', '?']).next()?.to_owned()))
 }
 
-/// Words of a name that say which edition of a model is meant, not which model.
+/// Words of a name that distinguish editions of a model, not models.
 const EDITIONS: [&str; 8] = ["latest", "preview", "exp", "experimental", "beta", "stable", "free", "gguf"];
 
 /// A name taken apart: `vendor/Model-4.5-2026-01-31` is the model `model 4 5` of the date `2026 01 31`.
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn who_answered_is_known_of_the_attempt_that_was_sent_only() {
         assert_eq!(OtherModel::of(&sent("m"), &end(1, None)), None);
-        // A person changed the reply of the first attempt at a gate.
+        // The user changed the reply of the first attempt at a gate.
         assert_eq!(OtherModel::of(&sent("m"), &end(2, Some("edit"))), None);
         assert_eq!(OtherModel::of(&Sent { attempt: 1, ..Sent::default() }, &end(1, Some("m"))), None);
     }

@@ -12,7 +12,7 @@ use super::calls::{Calls, Respond};
 use super::surrogate::{Joiner, Utf16Text};
 use crate::event::{PartKind, Tokens};
 
-/// Pieces of what is said, in order.
+/// Pieces of the reply, in order.
 pub(super) type Pieces = Vec<(PartKind, Utf16Text)>;
 
 /// What is known of a reply so far.
@@ -24,7 +24,7 @@ pub(super) struct Assembly {
     pub(super) finish: Option<Finish>,
     /// Something of a reply was there.
     pub(super) heard: bool,
-    /// The server said that it is over.
+    /// The server ended it.
     pub(super) done: bool,
     /// Tokens.
     pub(super) usage: Option<Tokens>,
@@ -81,7 +81,7 @@ impl Assembly {
     }
 }
 
-/// Reads a text whose UTF-16 halves may stand in different pieces.
+/// Reads a text whose UTF-16 halves may be in different pieces.
 pub(super) fn joined(pieces: &[Utf16Text]) -> String {
     let mut joiner = Joiner::default();
     let mut text: String = pieces.iter().map(|piece| joiner.push(piece)).collect();

@@ -16,16 +16,16 @@ pub(super) enum Respond {
     Absent,
     /// It is the only tool: every call is the answer, whatever name the server gives it.
     Alone,
-    /// It stands among others.
+    /// It is one of several.
     Among,
 }
 
 /// A call, or a piece of one.
 #[derive(Debug, Default)]
 pub(super) struct CallPiece {
-    /// Its place among the calls, when the server says it.
+    /// Its position among the calls, if the server gives it.
     pub(super) index: Option<u64>,
-    /// Its id, empty when this piece does not say it.
+    /// Its id, empty when this piece has none.
     pub(super) id: String,
     /// The tool's name, or a piece of it.
     pub(super) name: String,
@@ -59,7 +59,7 @@ impl Calls {
         self.respond == Respond::Alone || self.answer().is_some()
     }
 
-    /// Takes a piece. What it says is added to `pieces`.
+    /// Takes a piece. Its content is added to `pieces`.
     pub(super) fn take(&mut self, piece: CallPiece, pieces: &mut Vec<(PartKind, Utf16Text)>) {
         let CallPiece { index, id, name, args: arguments } = piece;
         let at = self.find(index, &id, &name);
@@ -99,7 +99,7 @@ impl Calls {
             None if name.is_empty() => self.calls.len().checked_sub(1),
             None => None,
         };
-        // Some servers number every call 0 and tell them apart by id.
+        // Some servers number every call 0 and distinguish them by id.
         let same = |call: &Partial| id.is_empty() || call.id.is_empty() || call.id == id;
         known.filter(|at| self.calls.get(*at).is_some_and(same)).unwrap_or(self.calls.len())
     }

@@ -70,7 +70,7 @@ impl Model for ClosureModel {
 }
 
 impl ClosureModel {
-    /// As often as the agent says.
+    /// As often as the agent sets.
     async fn attempted(&self, request: &Request, call: &Call) -> Result<Reply, ModelError> {
         let (scrub, gate) = (Scrub::new([]), Gate::new(1));
         let policy = RetryPolicy::default();

@@ -1,4 +1,4 @@
-//! What the configuration says about a model, as an endpoint.
+//! An endpoint from the configuration of a model.
 //!
 //! In: a resolved [`HttpModel`]. Out: the [`Endpoint`] of an adapter. Nothing is checked or read here; the adapter does when it is made.
 

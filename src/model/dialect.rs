@@ -1,6 +1,6 @@
 //! What a server is known to accept. It starts with the best guess and only ever asks for less.
 //!
-//! In: a refusal in the server's words. Out: the next, humbler way to ask, and how to say so to a person.
+//! In: a refusal in the server's words. Out: the next, simpler form of the request, and a text that explains it to the user.
 //! It must never step back for a refusal that is about something else.
 
 use super::endpoint::{Endpoint, StructuredOutput};
@@ -42,7 +42,7 @@ pub(super) struct Dialect {
     pub(super) tokens: TokensKey,
     /// Ask for token counts at the end of a stream.
     pub(super) stream_usage: bool,
-    /// Say how much to reason by a word, not by a number of tokens or, where there is none, not at all.
+    /// Give the reasoning effort as a word, not as a number of tokens or, without one, not at all.
     pub(super) effort_word: bool,
     /// Temperature and the like are sent.
     pub(super) sampling: bool,
@@ -64,7 +64,7 @@ pub(super) struct Used {
     pub(super) tools: bool,
     /// It limited its output.
     pub(super) tokens: bool,
-    /// It said how much to reason.
+    /// It had a reasoning effort.
     pub(super) effort: bool,
     /// It set temperature or the like.
     pub(super) sampling: bool,
@@ -139,7 +139,7 @@ impl Dialect {
 
     /// A control object asked for in words only, where that the answer is an object is what was refused.
     fn without_object(self, status: u16, refused: &Refused, used: Used) -> Option<(Self, String)> {
-        // One service demands that the word stands in a message, which is not so under a system text of the developer's own.
+        // One service demands the word in a message; a system text of the developer's own does not count.
         let is_refused = refuses(&STRUCTURE, status, refused) || names(refused, &["the word 'json'"]);
         (used.control && used.open && self.object && is_refused).then(|| {
             let (object, prompt) = (StructuredBy::JsonObject.name(), StructuredBy::Prompt.name());
@@ -260,7 +260,7 @@ fn is_flat(refused: &Refused) -> bool {
     names(refused, &words)
 }
 
-/// Something is refused, but the server does not say what.
+/// Something is refused, but the server does not name it.
 fn is_vague(status: u16, refused: &Refused) -> bool {
     let unsupported =
         ["unsupported", "not supported", "does not support", "extra inputs", "unknown field", "unknown name"];

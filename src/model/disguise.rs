@@ -1,16 +1,16 @@
-//! A secret in a text, also where escapes stand for its letters: `\u0073`, `\/`, `%2F`, and escapes of escapes.
+//! A secret in a text, also with escapes in place of its letters: `\u0073`, `\/`, `%2F`, and escapes of escapes.
 //!
-//! In: bytes and a secret. Out: the places where the secret stands, or whether more of the text could make one.
+//! In: bytes and a secret. Out: the positions of the secret, or whether more of the text could complete one.
 //! What is decoded later must not bring back a key that was looked for only as it is spelled.
 
 use std::ops::Range;
 
-/// Whether something stands at the beginning of a text.
+/// Whether a text begins with something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fit {
     /// It does, over so many bytes.
     Whole(usize),
-    /// The text ends before one can say.
+    /// The text ends before this is decided.
     Begun,
     /// It does not.
     Other,
@@ -19,7 +19,7 @@ enum Fit {
 /// Most bytes that are taken for one letter: `\\\\u0073` is an escape within two texts.
 const LETTER_MAX_BYTES: usize = 12;
 
-/// Where the secret stands: in order, without overlaps.
+/// The positions of the secret: in order, without overlaps.
 pub(super) fn places(text: &[u8], secret: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -90,7 +90,7 @@ fn letter(text: &[u8], wanted: u8) -> Fit {
     }
 }
 
-/// A letter as a number of so many hexadecimal digits, with what stands before them.
+/// A letter as a number of so many hexadecimal digits, with the prefix before them.
 fn escape(digits: &[u8], count: usize, before: usize, wanted: u8) -> Fit {
     let digits = digits.get(..count).unwrap_or(digits);
     let code = std::str::from_utf8(digits).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()));

@@ -1,4 +1,4 @@
-//! Where a model is reached and how: what the configuration says about one model of one provider.
+//! Address and settings of a model: the configuration of one model of one provider.
 //!
 //! In: the settings as written. Out: checked addresses and headers for an adapter.
 //! It must never hold a key: only where to find one.

@@ -33,7 +33,7 @@ pub enum ErrorClass {
     ContentFilter,
     /// The model refused.
     Refusal,
-    /// A person is needed and none is there.
+    /// A user is needed and none is present.
     Waiting,
     /// Stopped.
     Cancelled,
@@ -166,13 +166,13 @@ impl ModelError {
         }
     }
 
-    /// The model is a person, and nobody is there.
+    /// The model is a user, and none is present.
     pub fn waiting() -> Self {
         Self::new(ErrorClass::Waiting, "the model is a person and nobody is there to answer")
             .hint("run it in a terminal, open the workbench, or give the replies on standard input")
     }
 
-    /// The stop by a person.
+    /// The stop by the user.
     pub fn cancelled() -> Self {
         Self::new(ErrorClass::Cancelled, "stopped")
     }

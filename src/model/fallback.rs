@@ -28,7 +28,7 @@ impl WithFallback {
 }
 
 impl Model for WithFallback {
-    /// The first one; the replies of the other say so.
+    /// The first one; replies of the other name it.
     fn info(&self) -> ModelRecord {
         self.first.info()
     }

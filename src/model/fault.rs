@@ -1,4 +1,4 @@
-//! What a service says when it does not answer: status, error body or error event → class, message, advice.
+//! Failures of a service: status, error body or error event → class, message, advice.
 //!
 //! In: the answer as it came. Out: a [`Failure`] with the service's own words, cut and without secrets.
 //! It must never guess beyond the table below: an unknown word of a service stays in the message.
@@ -46,7 +46,7 @@ pub(super) fn of_status(
     }
 }
 
-/// The failure of an error inside an answer that had begun with status 200. `body` holds a JSON text or plain words.
+/// The failure of an error inside an answer that had started with status 200. `body` holds a JSON text or plain words.
 pub(super) fn of_event(target: &Target, body: &str, scrub: &Scrub) -> Failure {
     let body = scrub.text(body);
     let said = Said::read(&body);
@@ -160,7 +160,7 @@ fn word(value: &Value) -> Option<String> {
     }
 }
 
-/// Words of a page or text: an HTML page says nothing worth quoting but its title.
+/// Words of a page or text: an HTML page has nothing worth quoting but its title.
 fn plain(body: &str) -> String {
     let lower = body.to_ascii_lowercase();
     match (lower.find("<title>"), lower.find("</title>")) {

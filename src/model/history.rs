@@ -1,6 +1,6 @@
-//! The messages of a request as every protocol needs them: a call has its result right behind it.
+//! The messages of a request as every protocol needs them: the result of a call follows it directly.
 //!
-//! In: what was said, tool calls and results in it. Out: turns in which calls and results are paired. What has no partner is told
+//! In: messages with tool calls and results. Out: turns in which calls and results are paired. One without a partner is written
 //! as text; reasoning is kept for the provider it came from and for nobody else.
 
 use std::fmt::Write as _;
@@ -99,7 +99,7 @@ fn assistant<'a>(said: &'a Message, answered: &[&str], provider: &str) -> Spoken
     Spoken::Assistant { text, calls, opaque }
 }
 
-/// A result as the answer to its call; without one it is told by the user's side.
+/// A result as the answer to its call; without one it is part of the user's message.
 fn result<'a>(part: &'a Content, open: &mut Vec<&'a NativeCall>, out: &mut Vec<Spoken<'a>>) {
     match part {
         Content::Text(text) => out.push(Spoken::User(text.clone())),

@@ -1,6 +1,6 @@
 //! One way to send a request and read its answer, for every provider: one client, time limits, raw bytes on tape.
 //!
-//! In: an address, headers, a body. Out: the status and the body piece by piece, or an error that says what was tried.
+//! In: an address, headers, a body. Out: the status and the body piece by piece, or an error that names the address.
 //! It must never follow a redirect (keys would travel along), never use a proxy for this machine, never name a query.
 
 use std::error::Error as _;
@@ -33,7 +33,7 @@ pub(super) struct Target {
     pub(super) url: Url,
     /// An address that answers when the server is well, as it may be shown.
     pub(super) check_url: String,
-    /// How the key is named to a person and how it is set, if one is used.
+    /// The name of the key for users and how it is set, if one is used.
     pub(super) key: Option<(String, String)>,
     /// The model's id.
     pub(super) model: String,

@@ -1,4 +1,4 @@
-//! The model `human`: a person reads exactly what would be sent and types the reply.
+//! The model `human`: the user reads exactly what would be sent and types the reply.
 //!
 //! In: a request. Out: what was typed; lines that begin with `/call` become tool calls where the request offers tools.
 
@@ -12,13 +12,13 @@ use super::{Call, Model, ModelError, Reply, Request, Want};
 use crate::event::ModelRecord;
 use crate::port::{Human, Question};
 
-/// A person as a model.
+/// A user as a model.
 pub struct HumanModel {
     person: Arc<dyn Human>,
 }
 
 impl HumanModel {
-    /// Asks this person.
+    /// Asks this user.
     pub fn new(person: Arc<dyn Human>) -> Self {
         Self { person }
     }
@@ -53,7 +53,7 @@ impl Model for HumanModel {
     }
 }
 
-/// The whole request as a person reads it.
+/// The whole request as a user reads it.
 pub fn everything(request: &Request) -> String {
     let mut text = String::new();
     if let Some(system) = &request.system {

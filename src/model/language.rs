@@ -14,7 +14,7 @@ use crate::event::StructuredBy;
 
 /// The tool that a model is made to call when its parameters carry the schema.
 pub(super) const RESPOND: &str = "respond";
-/// What is said of that tool.
+/// The description of that tool.
 pub(super) const RESPOND_ABOUT: &str = "Gives the answer.";
 
 /// A question, and how it is to be put.
@@ -36,12 +36,12 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Does the request say that the answer is a JSON object, without saying more of it?
+    /// Does the request require a JSON object without a schema?
     pub(super) fn asks_for_object(&self) -> bool {
         self.structured_by() == Some(StructuredBy::JsonObject)
     }
 
-    /// The same for a control object. It may be asked for beside native tools only where that leaves the model free to call them.
+    /// The same for a control object. It may be requested together with native tools only where that leaves the model free to call them.
     fn asks_for_control(&self) -> bool {
         let beside_tools = self.endpoint.protocol == Protocol::OpenAi;
         self.dialect.object && (beside_tools || self.request.tools.is_empty())
@@ -53,7 +53,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// What a protocol wants behind the configured address.
+/// The protocol's path after the configured address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Root {
     /// Nothing.
@@ -132,12 +132,12 @@ pub(super) struct Listing {
     pub(super) list: &'static str,
     /// The member that holds the name of an item.
     pub(super) name: &'static str,
-    /// What stands before each name and is not part of it.
+    /// The prefix of each name, which is not part of it.
     pub(super) prefix: &'static str,
 }
 
 /// The state of reading one reply.
 pub(super) trait Reader: Send {
-    /// Takes the JSON of an event, of a line, or of a whole answer; returns what was said in it.
+    /// Takes the JSON of an event, of a line, or of a whole answer; returns the pieces in it.
     fn take(&mut self, json: &str, assembly: &mut Assembly) -> Result<Pieces, Odd>;
 }

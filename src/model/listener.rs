@@ -15,9 +15,9 @@ use super::tape::Tape;
 use super::{ErrorClass, Finish, ModelError, Reply, Request, fault};
 use crate::event::{JsonText, NativeCall, Opaque};
 
-/// How long a stream may go on after the model has stopped, in ms: token counts and the end mark come at once or never.
+/// How long a stream may continue after the model has stopped, in ms: token counts and the end mark come at once or never.
 const AFTER_FINISH_MS: u64 = 5_000;
-/// Finish reasons by which servers say that the reply failed.
+/// Finish reasons of servers for a failed reply.
 const BROKEN: [&str; 4] = ["error", "malformed_function_call", "unexpected_tool_call", "network_error"];
 
 /// Reads one reply.
@@ -117,7 +117,7 @@ impl<'a> Listener<'a> {
                 Ok(())
             }
             None | Some("message") => self.hear(&event.data, tape).await,
-            // Named events tell in their data as well what they are; what is no JSON is of another protocol.
+            // Named events repeat their name in their data; data that is not JSON is of another protocol.
             Some(other) if !event.data.trim_start().starts_with('{') => {
                 tracing::debug!(event = other, "an unknown event was read over");
                 Ok(())
@@ -191,7 +191,7 @@ impl<'a> Listener<'a> {
             }
             finish => Ok(Reply {
                 text,
-                // Some servers say `stop` behind calls.
+                // Some servers send `stop` after calls.
                 finish: finish
                     .map(|finish| if finish == Finish::Stop && !calls.is_empty() { Finish::ToolCalls } else { finish })
                     .map(|finish| Finish::from_name(&scrub.text(finish.name()))),

@@ -1,4 +1,4 @@
-//! Which models a server says it has: asked only when a person wants to know.
+//! The models that a server lists: requested only when the user wants to know.
 //!
 //! In: an endpoint; its model's id does not matter. Out: the names as the server lists them, or why it cannot be reached.
 
@@ -76,7 +76,7 @@ async fn ask(target: &Target, headers: HeaderMap, scrub: &Scrub, listing: Listin
     })
 }
 
-/// The list stands where the protocol says, or the answer is the list.
+/// The list is where the protocol has it, or the answer is the list.
 fn names(answer: Option<&Value>, listing: Listing) -> Option<Vec<String>> {
     let answer = answer?;
     let items = answer.get(listing.list).unwrap_or(answer).as_array()?;

@@ -1,4 +1,4 @@
-//! The model port: whatever answers a request. Adapters for providers and the built-in models live beside this file.
+//! The model port: whatever answers a request. Adapters for providers and the built-in models are in this folder.
 //!
 //! In: a protocol-neutral [`Request`]. Out: deltas and notes while it answers, then a [`Reply`] or a [`ModelError`].
 //! This folder is the only place that opens sockets. It must never let a known secret out.
@@ -84,12 +84,12 @@ pub trait Model: Send + Sync {
     /// What it is, for the record.
     fn info(&self) -> ModelRecord;
 
-    /// Is it a person? The time of its replies is waiting.
+    /// Is it a user? The time of its replies is waiting.
     fn is_person(&self) -> bool {
         false
     }
 
-    /// Answers one request. Retries happen inside; each failed attempt that another follows is told as
+    /// Answers one request. Retries happen inside; each failed attempt that another follows is reported as
     /// [`ModelEvent::Discarded`]. Returns [`ErrorClass::Cancelled`] within 100 ms of a cancel.
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>>;
 }
@@ -117,7 +117,7 @@ pub struct Call {
     pub cancel: CancellationToken,
 }
 
-/// What a model tells while it answers.
+/// Events of a model while it answers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelEvent {
     /// An attempt left the machine.
@@ -137,12 +137,12 @@ pub enum ModelEvent {
     Discarded(Box<ReplyEnd>),
     /// Waiting before the next attempt.
     RetryWait(RetryWait),
-    /// Something worth telling.
+    /// A notice.
     Notice(String),
 }
 
 impl Call {
-    /// Tells the engine something. When nobody listens any more the run is over and the event has no reader.
+    /// Emits an event to the engine. When the receiver is gone the run is over and the event has no reader.
     pub async fn tell(&self, event: ModelEvent) {
         if self.events.send(event).await.is_err() {
             tracing::debug!("a model spoke after its run had ended");

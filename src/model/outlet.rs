@@ -1,4 +1,4 @@
-//! The way out of an adapter: everything it tells passes here and loses its secrets.
+//! The way out of an adapter: everything it emits passes here and loses its secrets.
 //!
 //! In: pieces of text, events and errors. Out: the same through the call, cleaned.
 //! It must never wait for a reader after a cancel.
@@ -11,7 +11,7 @@ use super::tape::Tape;
 use super::{Call, ErrorClass, ModelError, ModelEvent};
 use crate::event::{PartKind, ReplyEnd, ReplyStatus, RetryWait, Sent};
 
-/// What one attempt may tell.
+/// The events that one attempt may emit.
 #[derive(Debug)]
 pub(super) struct Outlet<'a> {
     call: &'a Call,
@@ -28,7 +28,7 @@ impl<'a> Outlet<'a> {
         Self { call, scrub, attempt, echoes: AtomicUsize::new(0) }
     }
 
-    /// Tells an event whose texts are already clean.
+    /// Emits an event whose texts are already clean.
     async fn tell(&self, event: ModelEvent) {
         tokio::select! {
             biased;
@@ -42,7 +42,7 @@ impl<'a> Outlet<'a> {
         self.tell(ModelEvent::Sent(Sent { attempt: self.attempt, ..sent })).await;
     }
 
-    /// Something worth telling.
+    /// A notice.
     pub(super) async fn notice(&self, text: &str) {
         self.tell(ModelEvent::Notice(self.scrub.text(text))).await;
     }
@@ -68,7 +68,7 @@ impl<'a> Outlet<'a> {
         self.tell(ModelEvent::Discarded(Box::new(end))).await;
     }
 
-    /// Tells of a wait before the next attempt, of so many at most.
+    /// Reports a wait before the next attempt, of so many at most.
     pub(super) async fn waiting(&self, error: &ModelError, wait_ms: u64, asked_by_server: Option<u64>, of: u32) {
         let wait = RetryWait {
             attempt: self.attempt,
@@ -109,12 +109,12 @@ struct Voice {
 }
 
 impl<'a> Speech<'a> {
-    /// Nothing said yet.
+    /// Nothing emitted yet.
     pub(super) fn new(outlet: &'a Outlet<'a>) -> Self {
         Self { outlet, voices: Default::default(), text: String::new() }
     }
 
-    /// Says a piece.
+    /// Emits a piece.
     pub(super) async fn say(&mut self, kind: PartKind, piece: &Utf16Text) {
         let Some(voice) = KINDS.iter().position(|known| *known == kind).and_then(|at| self.voices.get_mut(at)) else {
             return;
@@ -125,7 +125,7 @@ impl<'a> Speech<'a> {
         self.emit(kind, clean).await;
     }
 
-    /// Nothing follows: says what was held back and returns the whole answer.
+    /// Nothing follows: emits the held text and returns the whole answer.
     pub(super) async fn finish(mut self) -> String {
         for (place, kind) in KINDS.into_iter().enumerate() {
             let Some(voice) = self.voices.get_mut(place) else { continue };
@@ -156,7 +156,7 @@ pub(super) struct Failure {
     pub(super) error: ModelError,
     /// How long the server asks to wait, in ms.
     pub(super) retry_after_ms: Option<u64>,
-    /// What the service said about a refused request: the named parameter and its whole answer.
+    /// The service's answer to a refused request: the named parameter and the whole text.
     pub(super) refused: Option<Box<Refused>>,
 }
 

@@ -34,7 +34,7 @@ pub struct Request {
     pub signature: Option<String>,
     /// Options asked for.
     pub options: Options,
-    /// What happens after a failure, where the agent says so.
+    /// The policy after a failure, if the agent sets one.
     pub retry: Retry,
     /// Hint that the provider should cache the prompt.
     pub cache: bool,
@@ -54,7 +54,7 @@ impl Request {
 pub struct Message {
     /// Who speaks.
     pub role: Role,
-    /// What is said.
+    /// The text.
     pub parts: Vec<Content>,
 }
 
@@ -89,7 +89,7 @@ impl Message {
         self.written().concat()
     }
 
-    /// The same for a person: text, calls and results each on lines of their own.
+    /// The same for users: text, calls and results each on lines of their own.
     pub fn lines(&self) -> String {
         let written = self.written();
         let parts: Vec<&str> = written.iter().map(|part| part.trim_end()).filter(|part| !part.is_empty()).collect();
@@ -162,7 +162,7 @@ pub struct Reply {
     pub opaque: Option<Opaque>,
     /// The attempt that succeeded, from 1.
     pub attempt: u32,
-    /// Why the model stopped, when it said so.
+    /// Why the model stopped, if it is known.
     pub finish: Option<Finish>,
     /// Tokens as the provider counted them.
     pub usage: Option<Tokens>,

@@ -1,4 +1,4 @@
-//! Attempts at one answer: which failures are tried again, after how long, and what is told meanwhile.
+//! Attempts at one answer: which failures are tried again, after how long, and the events meanwhile.
 //!
 //! In: an adapter that can make one HTTP request. Out: its reply, or the last error.
 //! It must never repeat a request that cannot succeed, nor wait after a cancel.
@@ -40,7 +40,7 @@ impl Backoff {
         [("exponential", Self::Exponential), ("linear", Self::Linear), ("constant", Self::Constant)];
 }
 
-/// What an agent wants after a failure; what it does not say is as the model's own policy has it.
+/// An agent's policy after a failure; omitted parts are those of the model's own policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Retry {
     /// Attempts in all.
@@ -54,7 +54,7 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// This policy with what the agent says.
+    /// This policy with the agent's settings.
     fn over(&self, policy: RetryPolicy) -> RetryPolicy {
         RetryPolicy {
             max_attempts: self.max_attempts.unwrap_or(policy.max_attempts),
@@ -189,7 +189,7 @@ impl Round<'_> {
         }
     }
 
-    /// The wait in ms after this failure, which is the n-th: what the server asks for, else what the policy says.
+    /// The wait in ms after this failure, which is the n-th: the server's request, else the policy's.
     fn wait_ms(&self, failure: &Failure, failures: u32) -> u64 {
         // The address keeps parallel branches of one run from coming back at the same time.
         let address = self.request.address.as_str().bytes();

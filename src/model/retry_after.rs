@@ -1,13 +1,13 @@
-//! How long a service asks to wait, in whichever form it says it.
+//! The waiting time that a service asks for, in any form.
 //!
-//! In: the headers and the body of a refusal, and the time. Out: ms to wait, when something says so.
+//! In: the headers and the body of a refusal, and the time. Out: ms to wait, if one is given.
 //! It must never take a limit that still has room for a reason to wait.
 
 use jiff::Timestamp;
 use jiff::fmt::{rfc2822, strtime};
 use serde_json::Value;
 
-/// Headers that tell when a limit is full again: the one that says what is left, and the one that says when. The names are those of
+/// Headers about when a limit is full again: the one with the remaining amount, and the one with the time. The names are those of
 /// `OpenAI` and its imitators, of Anthropic, of routers.
 const RESETS: [(&str, &str); 8] = [
     ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
@@ -25,7 +25,7 @@ const MS_SINCE_1970: f64 = 1e11;
 const SECONDS_SINCE_1970: f64 = 1e8;
 
 /// How long an answer asks to wait: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date, else the reset of a limit of
-/// which nothing is left, else what the body says. `now_ms` is Unix time in ms. A time that has passed means 0.
+/// which nothing remains, else the time in the body. `now_ms` is Unix time in ms. A time that has passed means 0.
 pub(super) fn retry_after_ms<'a>(header: impl Fn(&str) -> Option<&'a str>, body: &str, now_ms: i64) -> Option<u64> {
     if let Some(ms) = header("retry-after-ms").and_then(|text| text.trim().parse::<f64>().ok()) {
         return whole(ms);

@@ -154,7 +154,7 @@ impl Model for Sample {
 }
 
 impl Sample {
-    /// Fails as a server would; returns the attempt that may go on.
+    /// Fails as a server would; returns the attempt that may continue.
     async fn fail(&self, call: &Call) -> Result<u32, ModelError> {
         let error = || {
             let mut error =
@@ -185,7 +185,7 @@ impl Sample {
     }
 }
 
-/// The first half of the last thing that was to be said.
+/// The first half of the last part.
 fn cut(made: &mut Made) {
     let last = made.calls.last_mut().map_or(&mut made.text, |call| &mut call.args);
     *last = last.chars().take(last.chars().count() / 2).collect();

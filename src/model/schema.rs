@@ -1,6 +1,6 @@
-//! Schemas in the forms that services demand. What a form cannot say is not sent in it.
+//! Schemas in the forms that services demand. Parts that a form cannot express are not sent in it.
 //!
-//! In: a JSON Schema from a signature, a developer or a server. Out: the same in another form, or `None` when that form cannot say it.
+//! In: a JSON Schema from a signature, a developer or a server. Out: the same in another form, or `None` when that form cannot express it.
 //! Schemas come from the JSON reader or from a signature, so their depth is bounded.
 
 use ptc_core::value::Json;
@@ -35,12 +35,12 @@ pub(super) fn written(schema: &Json, form: SchemaForm) -> Json {
     other.unwrap_or_else(|| schema.clone())
 }
 
-/// Is the schema strict as it stands: does every object list all its properties as required and forbid others?
+/// Is the schema strict: does every object list all its properties as required and forbid others?
 pub(super) fn is_strict(schema: &Json) -> bool {
     schema.get("type").and_then(Json::as_str) == Some("object") && strict(schema).as_ref() == Some(schema)
 }
 
-/// Every property required, optional ones as null, no others allowed; `None` when a place says nothing about its values.
+/// Every property required, optional ones as null, no others allowed; `None` when a part does not describe its values.
 pub(super) fn strict(schema: &Json) -> Option<Json> {
     let members = schema.members()?;
     if members.is_empty() || !members.iter().all(|member| STRICT.contains(&member.key.as_str())) {
@@ -82,7 +82,7 @@ pub(super) fn strict(schema: &Json) -> Option<Json> {
     Some(strict_schema)
 }
 
-/// The subset of `OpenAPI` 3.0: one type a place, `nullable` beside it, enums of strings only, no word on other properties.
+/// The subset of `OpenAPI` 3.0: one type per value, with `nullable`, enums of strings only, nothing about other properties.
 pub(super) fn open_api(schema: &Json) -> Option<Json> {
     const KNOWN: [&str; 15] = [
         "type",

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::{ErrorClass, ModelError, disguise, proxy, variables};
 use crate::config::{KeySource, Provider, is_secret_name, read_regular_file};
 
-/// What stands where a secret stood.
+/// The text in place of a secret.
 pub const MASK: &str = "[secret]";
 
 /// Shorter keys (`none`, `ollama`, …) are placeholders of local servers and ordinary words of a reply: they are not masked.
@@ -73,7 +73,7 @@ impl KeySource {
         Ok(Secret::new(key))
     }
 
-    /// How to name the source to a person.
+    /// The name of the source for users.
     pub fn name(&self) -> String {
         match self {
             Self::Env(name) => format!("environment variable {name}"),
@@ -137,7 +137,7 @@ impl Scrub {
         (clean, found.len())
     }
 
-    /// Where the secrets stand in a text: in order, without overlaps.
+    /// The positions of the secrets in a text: in order, without overlaps.
     pub fn find(&self, text: &str) -> Vec<Range<usize>> {
         self.find_in(text.as_bytes())
     }

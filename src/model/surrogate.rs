@@ -1,7 +1,7 @@
 //! JSON strings whose UTF-16 halves arrive apart.
 //!
 //! Some servers cut their text by UTF-16 unit, so that one emoji comes as `"\ud83d"` in one event and `"\ude00"` in the next.
-//! In: strings as bytes in which a lone half stands in its three-byte form. Out: text.
+//! In: strings as bytes with lone halves in their three-byte form. Out: text.
 //! It must never lose or invent a character because of where the cut was.
 
 use std::fmt;

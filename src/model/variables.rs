@@ -1,11 +1,11 @@
 //! `${NAME}` in headers: the value of a variable of the environment, known as a secret from then on.
 //!
-//! In: a text as it stands in a file. Out: the text to send and the secrets in it. A value never stands in a file or a message.
+//! In: a text of a file. Out: the text to send and the secrets in it. A value never reaches a file or a message.
 
 use super::Secret;
 use crate::config::is_secret_name;
 
-/// The text with its variables filled in. Errors name the variable and say what to do.
+/// The text with its variables filled in. Errors name the variable and the next step.
 pub(super) fn filled(text: &str) -> Result<(String, Vec<Secret>), String> {
     let (mut out, mut secrets, mut rest) = (String::new(), Vec::new(), text);
     while let Some((before, behind)) = rest.split_once("${") {
@@ -36,7 +36,7 @@ pub fn headers(written: &[(String, String)]) -> Result<(Headers, Vec<Secret>), S
     Ok((headers, secrets))
 }
 
-/// What is secret of a header: the variables in it; where its name says so all of it, and what follows a scheme such as `Bearer`. What cannot
+/// The secret part of a header: its variables; for some names all of it, and the part after a scheme such as `Bearer`. What cannot
 /// be filled in is not sent, and holds nothing.
 pub(super) fn secrets(name: &str, text: &str) -> Vec<Secret> {
     let (value, mut secrets) = filled(text).unwrap_or_default();

@@ -120,7 +120,7 @@ fn call_of(json: &Json) -> Result<NativeCall, String> {
     })
 }
 
-/// What a person typed as a reply to a request; calls are read where the request offers tools.
+/// The reply that the user typed to a request; calls are read where the request offers tools.
 pub fn typed(request: &Request, text: String) -> Reply {
     let mut written = if request.tools.is_empty() { Written::text(text) } else { Written::typed(&text) };
     for (place, call) in written.calls.iter_mut().enumerate() {

@@ -1,5 +1,5 @@
 //! Accepts what comes out today: a new session with the recorded inputs and today's derived events; and answers that the recording does not
-//! have, from a live model or a person.
+//! have, from a live model or the user.
 //!
 //! In: a session. Out: a run in the background that writes another one.
 
@@ -29,7 +29,7 @@ pub enum Missing {
     Fail,
     /// A live model: of this name, or the recorded one.
     Model(Option<String>),
-    /// A person.
+    /// The user.
     Human,
 }
 

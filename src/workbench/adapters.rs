@@ -1,6 +1,6 @@
 //! Adapters that several runs share: what a provider was found to refuse is learned once.
 //!
-//! The runs of a suite or a matrix share them. Runs that a person starts one after the other do not: a server may have changed in between.
+//! The runs of a suite or a matrix share them. Runs that a user starts one after the other do not: a server may have changed in between.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

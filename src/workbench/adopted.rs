@@ -1,7 +1,7 @@
-//! Going on from what a session holds although the program computes something in it differently today: what is recorded counts, and the
-//! differences are told.
+//! Continues from a recording although the program computes something in it differently today: the recorded version is used, and the
+//! differences are reported.
 //!
-//! In: a recording and the session it is of. Out: what its runs left and what to tell, or a refusal that says what to do.
+//! In: a recording and its session. Out: what its runs left and the differences to report, or a refusal with the next step.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use super::{StartError, Workbench};
 use crate::replay::{AdoptError, AdoptedRecording, Recording, adopt};
 use crate::session::Session;
 
-/// A recording to go on from.
+/// A recording to continue from.
 #[derive(Default)]
 pub(super) struct Onto {
     pub(super) adopted: AdoptedRecording,
-    /// Warnings for the run that goes on.
+    /// Warnings for the continued run.
     pub(super) notices: Vec<String>,
 }
 

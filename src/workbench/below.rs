@@ -1,6 +1,6 @@
-//! Models of agents below: what they name is resolved as the root's model is.
+//! Models of child runs: their names are resolved as the root's model is.
 //!
-//! In: the alias that an agent below names. Out: its model, built once per run of the tree, behind the provider's gate.
+//! In: the alias that a child agent names. Out: its model, built once per run of the tree, with the provider's gate.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,7 +54,7 @@ impl Models for LiveModels {
 }
 
 impl Workbench {
-    /// Names of models that agents below would ask for in vain: the run may start, those calls will fail.
+    /// Names of models that child agents would ask for in vain: the run may start, those calls will fail.
     pub(super) fn check_below(&self, plan: &Plan) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         let mut open = vec![plan];

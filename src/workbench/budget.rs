@@ -1,6 +1,6 @@
 //! What a run may spend, what it has spent, and which limit ended it.
 //!
-//! In: how a run started and ended. Out: limits by name with their values, and what would have allowed the run to go on. The names are those of
+//! In: how a run started and ended. Out: limits by name with their values, and those that would have let the run continue. Names are those of
 //! the table of limits.
 
 use ptc_core::limits::{
@@ -119,7 +119,7 @@ fn spent(fail: &ErrorRecord) -> Option<f64> {
     }
 }
 
-/// Reasons that say that a limit of the agent was reached.
+/// Reasons that mean that a limit of the agent was reached.
 const NAMES_A_LIMIT: [Reason; 9] = [
     Reason::MaxTurnsExceeded,
     Reason::MissionTimeout,

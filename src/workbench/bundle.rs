@@ -1,6 +1,6 @@
 //! A bundle for the report of a bug: a session that replays elsewhere, its agent, what the machine is like, and how to look at them.
 //!
-//! In: a session prepared for export. Out: a folder that appears whole or not at all. Raw network frames never stand in it: nothing in them
+//! In: a session prepared for export. Out: a folder that appears whole or not at all. It never contains raw network frames: nothing in them
 //! can be looked at. It must never change the session.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ const DOCTOR: &str = "doctor.json";
 const README: &str = "README.md";
 
 impl Workbench {
-    /// Writes a bundle: the session, its agent with the inputs of its first run, these findings about the machine, and a page that says how
+    /// Writes a bundle: the session, its agent with the inputs of its first run, findings about the machine, and a page that explains how
     /// to look at them. Gives its size in bytes.
     ///
     /// Errors: something looks like a secret, unless that is allowed; without what was removed the session does not replay; the folder is
@@ -77,7 +77,7 @@ impl Workbench {
     }
 }
 
-/// The events that are shared, numbered without gaps. Where something was removed, what is computed from it is made anew, so that it
+/// The events that are shared, numbered without gaps. Where something was removed, what is computed from it is recomputed, so that it
 /// replays.
 async fn shared(session: &Session, prepared: &Prepared) -> Result<Vec<Envelope>, ExportError> {
     if prepared.removals.is_empty() {

@@ -1,7 +1,7 @@
 //! Cases out of sessions: "make a case from this session" and "make a regression test".
 //!
 //! In: a session, what its case is to be called, an agent file. Out: the agent file with one more case, comments and order kept; for a
-//! regression test also a cassette, a copy of the session beside the agent file. The session itself is never changed.
+//! regression test also a cassette, a copy of the session next to the agent file. The session itself is never changed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::event::{Address, ErrorRecord, Event, RunEnd};
 use crate::replay::{Recording, cassette};
 use crate::session::Session;
 
-/// Where the cassettes of an agent file lie, beside it.
+/// The folder of an agent file's cassettes, next to it.
 const CASSETTES: &str = "cassettes";
 
 /// What is to be made.
@@ -59,7 +59,7 @@ impl std::fmt::Display for CaseError {
 
 impl std::error::Error for CaseError {}
 
-/// The message says what to do: it needs no hint of the reason.
+/// The message contains the next step: it needs no hint of the reason.
 impl From<CaseError> for ErrorRecord {
     fn from(error: CaseError) -> Self {
         Self { hint: None, ..Self::new(Reason::WriteFailed, error.0) }
@@ -78,7 +78,7 @@ impl Workbench {
     /// Makes a case of a session's run: its inputs, and its answer as the exact value that is expected (or the reason of its failure).
     /// With a cassette the case names that instead: it passes when its replay comes out as recorded.
     ///
-    /// Errors: the run has not ended, continues another one or says nothing about the agent; the file holds another agent, or a case of
+    /// Errors: the run has not ended, continues another one or contains no agent; the file holds another agent, or a case of
     /// this name; the name leads to an example that is part of the program; a file cannot be read or written.
     pub fn make_case(&self, session: &Session, spec: &CaseSpec) -> Result<MadeCase, CaseError> {
         let ended = ended(session, spec)?;

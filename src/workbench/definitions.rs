@@ -26,7 +26,7 @@ impl Definitions {
     pub fn apply(&mut self, envelope: &Envelope) -> Vec<(String, String)> {
         match &envelope.event {
             Event::RunStart(start) => {
-                // A conversation goes on with what was defined.
+                // A conversation continues with earlier definitions.
                 let earlier = start.continues.as_deref().map(Address::from);
                 let known = earlier.and_then(|earlier| self.0.get(&earlier).cloned()).unwrap_or_default();
                 self.0.insert(envelope.address.clone(), known);

@@ -1,4 +1,4 @@
-//! The desk: where questions to a person wait until an interface takes and answers them; and answers that were given beforehand.
+//! Questions to the user that wait until an interface takes and answers them; and answers that were given beforehand.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ pub struct Asked {
 pub struct Intercept(Arc<[AtomicBool; Gate::ALL.len()]>, Arc<Lock<Vec<Breakpoint>>>);
 
 impl Intercept {
-    /// Closes or opens a gate, for runs that go on as well.
+    /// Closes or opens a gate, also for resumed runs.
     pub fn set(&self, gate: Gate, closed: bool) {
         self.switch(gate).store(closed, Ordering::SeqCst);
     }
@@ -34,7 +34,7 @@ impl Intercept {
         self.switch(gate).load(Ordering::SeqCst)
     }
 
-    /// Runs stop at these breakpoints and at no others, also those that go on.
+    /// Runs stop at these breakpoints and at no others, also resumed ones.
     pub fn stop_at(&self, breakpoints: Vec<Breakpoint>) {
         *self.1.lock().unwrap_or_else(PoisonError::into_inner) = breakpoints;
     }
@@ -55,7 +55,7 @@ impl Intercept {
     }
 }
 
-/// A person behind an interface.
+/// A user at an interface.
 #[derive(Debug)]
 pub struct Desk {
     intercept: Intercept,
@@ -102,7 +102,7 @@ impl Human for Desk {
     }
 }
 
-/// A person who has given answers beforehand: they are taken in order, then the person is asked.
+/// A user with answers given beforehand: they are taken in order, then the user is asked.
 pub(super) struct Prepared {
     answers: Lock<VecDeque<String>>,
     person: Arc<dyn Human>,

@@ -76,7 +76,7 @@ impl Workbench {
 
     /// Returns the models that can be used now, each as the change of these options that chooses it.
     pub fn model_choices(&self, options: &str) -> Vec<Fix> {
-        // A name in capitals stands for one that only the developer knows.
+        // A name in capitals is a placeholder that only the developer knows.
         let whole = |line: &&ModelLine| line.state == ModelState::Ready && !line.name.contains(char::is_uppercase);
         let choice = |line: &ModelLine| {
             let title = format!("use the model {}: {}", line.name, line.note.split(';').next()?);

@@ -1,7 +1,7 @@
-//! What a person can do about a run that failed, once and for both faces.
+//! What a user can do about a run that failed, once for both interfaces.
 //!
 //! In: how the run started and ended. Out: a sentence. The hint of a stored error speaks to whoever wrote what is wrong, which is the model most of
-//! the time; here the person is told who debugs the agent. It must never read the message of an error.
+//! the time; this text is for the developer who debugs the agent. It must never read the message of an error.
 
 use ptc_core::limits::MAX_TURNS;
 use ptc_core::reasons::Reason;
@@ -64,7 +64,7 @@ pub(super) fn more_turns(start: &RunStart, end: &RunEnd) -> Option<Hit> {
     }
 }
 
-/// What helps beside a higher limit; `None` where the advice of the table of reasons is for persons already.
+/// What helps besides a higher limit; `None` where the advice of the table of reasons is for users already.
 fn otherwise(reason: Reason, turn: u32) -> Option<String> {
     let fixed = match reason {
         Reason::MaxTurnsExceeded | Reason::BudgetExhausted => "make the prompt clearer",

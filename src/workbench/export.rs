@@ -50,7 +50,7 @@ impl std::fmt::Display for ExportError {
 
 impl std::error::Error for ExportError {}
 
-/// The message says what to do: it needs no hint of the reason.
+/// The message contains the next step: it needs no hint of the reason.
 impl From<ExportError> for ErrorRecord {
     fn from(error: ExportError) -> Self {
         Self { hint: None, ..Self::new(Reason::WriteFailed, error.to_string()) }

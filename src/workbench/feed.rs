@@ -38,7 +38,7 @@ impl Feed {
 }
 
 /// Numbers events, writes them to the session if there is one, and hands them to the feed. When the session can no longer be
-/// written, or can again, a notice says so.
+/// written, or can be written again, a notice is emitted.
 pub(super) struct Tee {
     sink: Box<dyn Sink>,
     keeping: Option<RecorderStatus>,
@@ -55,7 +55,7 @@ impl Tee {
         Self { sink, keeping, feed }
     }
 
-    /// Hands what this sink takes to the feed; `keeping` is that of the recorder behind it.
+    /// Passes what this sink takes to the feed; `keeping` is that of its recorder.
     pub(super) fn over(sink: Box<dyn Sink>, keeping: RecorderStatus, feed: Feed) -> Self {
         Self { sink, keeping: Some(keeping), feed }
     }
@@ -75,7 +75,7 @@ impl Sink for Tee {
             let (run, ends) = (address.root(), matches!(event, Event::RunEnd(_)));
             let envelope = self.sink.emit(address, event).await?;
             self.feed.push(envelope.clone());
-            // Behind the end of a run nothing is told: whoever started it looks at what is unwritten.
+            // Nothing is emitted after the end of a run: the code that started it looks at unwritten events.
             if !ends {
                 self.tell_trouble(run).await?;
             }
@@ -84,7 +84,7 @@ impl Sink for Tee {
     }
 }
 
-/// Writes behind what a session holds already. Before the first new event it notes that the run goes on, so that the time since the last
+/// Appends to a session. Before the first new event it notes that the run continues, so that the time since the last
 /// one counts for nobody.
 pub(super) struct Onward {
     recorder: Recorder,

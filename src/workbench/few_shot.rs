@@ -1,6 +1,6 @@
 //! Examples in a prompt out of sessions: what a run was given, and what the model answered at one of its turns.
 //!
-//! In: a turn of a session, a prompt or the agent file that it stands in. Out: the prompt with one more example at its end. The session is
+//! In: a turn of a session, and a prompt or its agent file. Out: the prompt with one more example at its end. The session is
 //! never changed.
 
 use std::path::{Path, PathBuf};
@@ -101,7 +101,7 @@ impl Workbench {
     }
 }
 
-/// What stands behind a prompt with one more example: the heading above the first of them.
+/// What follows a prompt with one more example: the heading before the first of them.
 fn addition(prompt: &str, input: Option<&str>, reply: &str) -> String {
     let gap = match prompt {
         _ if prompt.is_empty() || prompt.ends_with("\n\n") => "",
@@ -114,7 +114,7 @@ fn addition(prompt: &str, input: Option<&str>, reply: &str) -> String {
     format!("{gap}{heading}{input}Answer:\n{}\n", plain(reply.trim_end()))
 }
 
-/// Text that holds no tag of a template: a space stands between two braces.
+/// Text without template tags: a space separates two braces.
 fn plain(text: &str) -> String {
     let mut plain = text.replace("{{", "{ {");
     while plain.contains("{{") {

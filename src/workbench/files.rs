@@ -1,4 +1,4 @@
-//! Writing whole files: beside their place first and moved there, so that a crash leaves the old or the new.
+//! Writes whole files: a new file next to the old one is moved to its place, so that a crash leaves the old or the new.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{create_private_dir, create_private_file};
 
-/// Links behind one another; more go in circles.
+/// Links in a row; more are a circle.
 const LINKS: usize = 40;
 
 /// The file that a path means: where links lead, so that a link stays one and its file is written. That need not be there yet.

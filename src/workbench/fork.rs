@@ -1,7 +1,7 @@
-//! Forking: a new session that begins as another one up to a point, takes edits there, and goes on live. The other one stays as it is.
+//! Forks: a new session that repeats another one up to a point, takes edits there, and continues live. The other one is unchanged.
 //!
-//! In: a session, a point, edits. Out: a run in the background that writes the new session. It goes on as a resumed run does: from the recording
-//! as far as it goes, live behind it. What comes out differently today is told, and what is recorded counts; a session that takes another
+//! In: a session, a point, edits. Out: a run in the background that writes the new session. It continues like a resumed run: the recording
+//! as far as it reaches, then live. Differences of today's program are reported, and the recording is used; a session that takes another
 //! course today before it gets to the point is not forked.
 
 use std::path::Path;
@@ -30,7 +30,7 @@ use crate::session::{Parent, ParentKind, Prefix, Session};
 pub struct Changed {
     /// What: a target of [`Edit`].
     pub target: String,
-    /// What stands there from now on.
+    /// The new content.
     pub after: Json,
 }
 
@@ -68,7 +68,7 @@ pub struct ForkSpec {
     pub changes: Vec<Changed>,
     /// Another model for the following turns.
     pub model: Option<String>,
-    /// Who changed it: command, person.
+    /// Who changed it: command, user.
     pub by: Editor,
     /// What the new session is to the old one.
     pub kind: ParentKind,
@@ -77,7 +77,7 @@ pub struct ForkSpec {
 impl Workbench {
     /// The agent of a session's first run as it was at its end, edits included, with the inputs of that run.
     ///
-    /// Errors: the session cannot be replayed, or says nothing about the agent.
+    /// Errors: the session cannot be replayed, or has no agent.
     pub fn agent_of(&self, session: &Session) -> Result<Agent, StartError> {
         let recording = Recording::of(session).map_err(unusable)?;
         let first = session.skeleton().roots().next().map(|run| run.address.clone());
@@ -97,7 +97,7 @@ pub(super) fn inputs_at(recording: &Recording, meets: &Address) -> Result<Inputs
     Inputs::of(start).map_err(unusable)
 }
 
-/// What stands at a target, as text; `None` where nothing does or it is not known.
+/// The content of a target, as text; `None` if it has none or it is unknown.
 pub(super) fn standing(there: &Inputs, recording: &Recording, target: &str, point: &Point) -> Option<String> {
     let key = |path: &str| {
         let written = document::parse(&there.agent.to_toml()).ok()?;
@@ -131,7 +131,7 @@ impl Workbench {
         inputs_at(&recording, &point.target).map(|there| there.agent)
     }
 
-    /// Forks a session: the new one holds what the old one holds up to the point, then the edits, and goes on live; `person` answers
+    /// Forks a session: the new one holds what the old one holds up to the point, then the edits, and continues live; `person` answers
     /// questions.
     pub async fn fork(&self, session: &Session, spec: ForkSpec, person: Arc<dyn Human>) -> Result<Running, StartError> {
         let recording = Recording::of(session).map_err(unusable)?;
@@ -146,7 +146,7 @@ impl Workbench {
         let now = SystemClock.now();
         let mut changes = changes.map_err(unusable)?;
         changes.extend(spec.model.map(|model| Changed::new(Edit::MODEL, Json::str(model))));
-        // The time until the run goes on does not count: nothing in the new session is younger than what it begins with.
+        // The time until the run continues does not count: nothing in the new session is younger than its start.
         let at_ms = recording.at_ms_of(prefix.seq).unwrap_or(now);
         let edits: Vec<Envelope> = (prefix.seq + 1..)
             .zip(&changes)
@@ -159,7 +159,7 @@ impl Workbench {
                     after: JsonText::of(&change.after),
                     by: spec.by.clone(),
                 };
-                // Another model is met by whoever goes on with the run, at its address.
+                // The run at this address uses the other model when it continues.
                 let meets = if change.target == Edit::MODEL { point.address.root() } else { point.target.clone() };
                 Envelope { seq, at_ms, address: meets, event: edit.into() }
             })
@@ -214,7 +214,7 @@ impl Workbench {
     }
 }
 
-/// What does not fit a tool's signature of a result that was written by hand. The run goes on with it: a tool may answer anything.
+/// What does not fit the signature of a tool in a result that the user wrote. The run continues with it: a tool may answer anything.
 fn misfits(there: &Inputs, recording: &Recording, point: &Point, changes: &[Changed]) -> Vec<Diagnostic> {
     let written = changes.iter().rev().find(|change| change.target == Edit::RESULT);
     let called = recording.at(&point.address).iter().find_map(|envelope| match &envelope.event {

@@ -1,4 +1,4 @@
-//! Numbers, times and lists as people read them, and the marks in front of what is told.
+//! Numbers, times and lists for people, and the marks before lines of output.
 
 /// Marks in front of lines and inside them: signs, or words for whoever listens.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Marks {
     pub none: &'static str,
     /// Not the same.
     pub differs: &'static str,
-    /// Behind a mark that begins a line.
+    /// After a mark that begins a line.
     pub colon: &'static str,
     /// Between parts of one line.
     pub dot: &'static str,
@@ -78,7 +78,7 @@ pub const WORDS: Marks = Marks {
 };
 
 impl Marks {
-    /// Words when what is told is told line by line (`--plain`), else signs.
+    /// Words when output is linear (`--plain`), else signs.
     pub fn of(plain: bool) -> &'static Self {
         if plain { &WORDS } else { &SIGNS }
     }
@@ -138,7 +138,7 @@ pub fn inflected(number: u64, noun: &str) -> String {
     if number == 1 { noun.to_owned() } else { format!("{noun}s") }
 }
 
-/// Each of them once, where it first stands.
+/// Each of them once, in order of the first occurrence.
 pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     items.into_iter().fold(Vec::new(), |mut found, item| {
         if !found.contains(&item) {
@@ -148,7 +148,7 @@ pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     })
 }
 
-/// How many of these tokens came from the provider's cache; `None` where none did or nobody says.
+/// How many of these tokens came from the provider's cache; `None` where none did or it is unknown.
 pub fn cached(tokens: Option<Tokens>) -> Option<String> {
     tokens?.cache_read.filter(|read| *read > 0).map(|read| format!("{} cached", count(read)))
 }

@@ -13,7 +13,7 @@ use crate::model::Gate;
 pub(super) struct Gates(Arc<Mutex<HashMap<String, Arc<Gate>>>>);
 
 impl Gates {
-    /// The gate of a provider, as wide as this configuration says when it is first asked for.
+    /// The gate of a provider, as wide as this configuration sets it at the first use.
     pub(super) fn of(&self, provider: &str, config: &Config) -> Arc<Gate> {
         let mut gates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let width = || config.provider(provider).map_or(CONCURRENT_REQUESTS.usual(), |found| found.concurrent_requests);

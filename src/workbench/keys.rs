@@ -1,5 +1,5 @@
-//! Keys in what a person wrote: an agent or context that holds a known key is refused before anything is sent or stored; what only
-//! looks like one is told, in the editors, when it is saved and when a run begins.
+//! Keys in a user's text: an agent or context that holds a known key is refused before anything is sent or stored; a text that only
+//! resembles one is reported, in the editors, when it is saved and when a run starts.
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;

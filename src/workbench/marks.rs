@@ -1,4 +1,4 @@
-//! Tags, notes and marks that a person writes on sessions, runs and turns.
+//! Tags, notes and marks that a user writes on sessions, runs and turns.
 //!
 //! In: `SESSION` or `SESSION@ADDRESS`, what to write. Out: what holds then. Sessions are never changed.
 
@@ -44,7 +44,7 @@ impl Workbench {
         marks_in(&self.folders.sessions_dir)
     }
 
-    /// What people wrote on the sessions beside this one: those of the folder for an example.
+    /// Notes of users on the sessions in the same folder; for an example those of the sessions folder.
     pub fn marks_beside(&self, key: &SessionKey) -> Result<Marks, OpenError> {
         marks_in(&self.marks_dir(key))
     }

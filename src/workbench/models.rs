@@ -55,7 +55,7 @@ impl Workbench {
         })
     }
 
-    /// The model that a person names, else the one of a recording.
+    /// The model that the user names, else the one of a recording.
     pub(super) fn chosen(&self, named: Option<&str>, recorded: &str) -> Result<ModelChoice, StartError> {
         self.choose(named.unwrap_or(recorded)).map_err(|error| match (error, named) {
             (StartError::Model { reason, .. }, None) => {
@@ -91,7 +91,7 @@ impl Workbench {
                 let adapter = self.adapter(*model)?;
                 match fallback {
                     None => adapter,
-                    // One that cannot be asked is told before the run, which does without it.
+                    // One that cannot be used is reported before the run, which does without it.
                     Some(name) => match self.fallback(&name).and_then(|choice| self.build_model(choice, person)) {
                         Ok(second) => Arc::new(WithFallback::new(adapter, second)),
                         Err(_) => adapter,
@@ -303,7 +303,7 @@ pub struct ProviderLine {
     pub kind: Protocol,
     /// Where it is, without query.
     pub url: String,
-    /// How its key is named to a person, and whether it is there; `None` for servers without keys.
+    /// The name of its key for users, and whether it is set; `None` for servers without keys.
     pub key: Option<(String, bool)>,
     /// Limit `concurrent_requests`.
     pub concurrent_requests: u32,

@@ -12,7 +12,7 @@ use crate::session::Session;
 
 impl Workbench {
     /// The agent of a session whose model is the program of the turn at this address, with the definitions that earlier turns of the
-    /// run made. Tools stay as they are; agents below and questions still need a model or a person.
+    /// run made. Tools stay as they are; child agents and questions still need a model or a user.
     pub fn pin(&self, session: &Session, turn: &Address) -> Result<Agent, StartError> {
         if let Some(imported) = &session.header.imported {
             return Err(unusable(format!(
@@ -30,7 +30,7 @@ impl Workbench {
         let place = place.ok_or_else(|| unusable(format!("the session has no turn {turn}")))?;
         let program = |place: usize| step.turns[place].program.clone();
         let last = program(place).ok_or_else(|| unusable(format!("{turn} ran no program")))?;
-        // What was defined anew at a turn of a fork stands before its program.
+        // A definition that was changed at a turn of a fork precedes its program.
         let defined = |place: usize| {
             let edits = step.turns[place].edits.iter();
             edits.filter_map(|edit| Some(format!("(def {} {})", edit.target.strip_prefix("memory.")?, edit.text())))

@@ -29,7 +29,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Reads a pipeline file; `None` for a file without `[[steps]]`. Files of steps lie beside it.
+    /// Reads a pipeline file; `None` for a file without `[[steps]]`. Files of steps are relative to its folder.
     pub fn read(path: &Path) -> Result<Option<Self>, FileError> {
         let file = path.display().to_string();
         let text = read_named_file(path).map_err(|error| FileError::unreadable(&file, &error))?;
@@ -44,7 +44,7 @@ impl Pipeline {
         }
     }
 
-    /// The pipeline of a TOML text, `None` for one without `[[steps]]`. `file` is its name for messages; files of steps lie beside it.
+    /// The pipeline of a TOML text, `None` without `[[steps]]`. `file` is its name for messages; files of steps are relative to its folder.
     pub fn from_toml(text: &str, file: &str) -> Result<Option<Self>, FileError> {
         let path = Path::new(file);
         let mut problems = Problems::default();
@@ -174,7 +174,7 @@ impl Workbench {
 pub struct PipelineSpec {
     /// The agents.
     pub pipeline: Pipeline,
-    /// The model of all steps: what the user said; else each agent's, else the configured one.
+    /// The model of all steps: the user's choice; else each agent's, else the configured one.
     pub model: Option<String>,
     /// The context of the first step; its own when absent.
     pub context: Option<Context>,

@@ -1,6 +1,6 @@
 //! Getting a run ready: what every way of starting one checks and adds, in one place, so that a preview shows what a run would send.
 //!
-//! In: an agent and what the user named beside it. Out: its plan as a run has it and what answers, or why no run starts. Nothing is opened
+//! In: an agent and the user's options. Out: its plan as a run has it and its model, or why no run starts. Nothing is opened
 //! or sent here.
 
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) enum Answering {
 /// An agent that a run can start with.
 pub(super) struct Ready {
     pub(super) plan: Plan,
-    /// Warnings about models: the fallback, and those of agents below.
+    /// Warnings about models: the fallback, and those of child agents.
     pub(super) below: Vec<Diagnostic>,
 }
 

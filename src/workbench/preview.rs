@@ -24,9 +24,9 @@ pub struct Preview {
     pub request: Request,
     /// Its messages with their prompt sections, the system text first.
     pub messages: Vec<Message>,
-    /// The body, for models behind HTTP.
+    /// The body, for HTTP models.
     pub body: Option<Json>,
-    /// What the provider's protocol cannot carry of it, as a run tells it.
+    /// What the provider's protocol cannot carry of it, as a run reports it.
     pub limits: Vec<String>,
     /// Warnings about the definition and the context.
     pub warnings: Vec<Diagnostic>,
@@ -54,7 +54,7 @@ impl Workbench {
 /// A part of what would be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestPart {
-    /// Who says it and the section, or what it is; the same in every mode.
+    /// Its role and section, or its kind; the same in every mode.
     pub title: String,
     /// It.
     pub text: String,

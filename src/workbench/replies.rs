@@ -1,6 +1,6 @@
-//! What of a recorded turn can be written anew: its reply as one would type it, the program in it, what it defined.
+//! Editable parts of a recorded turn: its reply as one would type it, the program in it, its definitions.
 //!
-//! In: a recording, a turn, what a person wrote. Out: texts to begin with, and the change of a fork that puts the new text in place. A program
+//! In: a recording, a turn, the user's text. Out: texts to begin with, and the change of a fork that puts the new text in place. A program
 //! is part of its reply: changing it gives another reply.
 
 use ptc_core::value::{Json, json};
@@ -81,7 +81,7 @@ impl<'r> Told<'r> {
         })
     }
 
-    /// What a person typed as the reply, as the value of an edit: lines that begin with `/call` are calls where the request offers tools.
+    /// The user's text of a reply, as the value of an edit: lines that begin with `/call` are calls where the request offers tools.
     pub(super) fn typed(&self, after: &Json) -> Result<Json, String> {
         let offers = self.request().is_some_and(|made| !made.tools.is_empty());
         let written = match after.as_str() {

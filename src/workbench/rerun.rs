@@ -1,6 +1,6 @@
 //! Re-running: live again on the same inputs, with another model, mode or agent. Always a new session.
 //!
-//! In: a session and from where. Out: a run in the background. From the start of a run everything is asked anew; from a turn on it is a fork
+//! In: a session and a start. Out: a run in the background. From the start of a run everything is requested again; from a turn on it is a fork
 //! that edits nothing but the model and the agent.
 
 use std::sync::Arc;
@@ -37,12 +37,12 @@ pub struct RerunSpec {
     pub agent: Option<Box<Agent>>,
 }
 
-/// A root run that is made again.
+/// A root run that runs again.
 struct Again {
     run: Address,
     start: RunStart,
     plan: Plan,
-    /// Warnings about the models of agents below.
+    /// Warnings about the models of child agents.
     below: Vec<Diagnostic>,
     model: Arc<dyn Model>,
 }
@@ -106,7 +106,7 @@ impl Workbench {
         let begin = again.first().ok_or_else(|| unusable("the session holds no run"))?;
         let seq = recording.at(&begin.run).first().map_or(0, |start| start.seq.saturating_sub(1));
         let prefix = Prefix::of(session, seq).map_err(unusable)?;
-        // What is made again from its start needs only what was carried to it.
+        // A re-run from the start needs only what was carried to it.
         let before = session.events().take_while(|envelope| envelope.seq <= seq);
         let onto = if first > 0 {
             self.onto(&Arc::new(Recording::of_events(before)), session).await?
@@ -146,7 +146,7 @@ impl Workbench {
         Ok(Running { session: Some(id), path: Some(path), saving, feed, stop, warnings, task })
     }
 
-    /// What a recorded root run is made again with.
+    /// The inputs of a re-run of a recorded root run.
     fn again(
         &self,
         recording: &Recording,
@@ -155,7 +155,7 @@ impl Workbench {
         person: &Arc<dyn Human>,
     ) -> Result<Again, StartError> {
         let start = recording.run_start(run).cloned().ok_or_else(|| unusable(format!("{run} has no run.start")))?;
-        // A fork is made again with what was edited in it.
+        // A fork runs again with its edits.
         let Inputs { agent: old, context } = inputs_at(recording, run)?;
         let start = RunStart { context: JsonText::of(&context), ..start };
         let agent = match spec.agent.as_deref().cloned() {

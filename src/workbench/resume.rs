@@ -1,4 +1,4 @@
-//! Going on: with a run or a pipeline that waits for a person or broke off (same file), and with a finished one by a new message (new file).
+//! Resumes a waiting or interrupted run or pipeline (same file), and continues a finished one by a new message (new file).
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub(super) fn unusable(message: impl ToString) -> StartError {
     StartError::Session(message.to_string())
 }
 
-/// What a session is gone on with.
+/// The inputs of a resumed session.
 pub(super) struct Resuming {
     /// Answers to its open questions.
     pub(super) answers: Answers,
@@ -42,7 +42,7 @@ pub(super) struct Resuming {
 }
 
 impl Workbench {
-    /// Goes on with the last run of a session that waits or broke off, then with the steps of its pipeline that are to follow. The
+    /// Resumes the last run of a session that waits or was interrupted, then runs the remaining steps of its pipeline. The
     /// session's own file gets the new events.
     pub async fn resume(
         &self,
@@ -52,7 +52,7 @@ impl Workbench {
         person: Arc<dyn Human>,
     ) -> Result<Running, StartError> {
         let recording = Arc::new(Recording::of(session).map_err(unusable)?);
-        // What broke off between two steps is not made again.
+        // A run that was interrupted between two steps does not run again.
         let between = recording.runs().pop().is_none_or(|run| recording.is_complete(&run));
         let onto = if between { Onto::default() } else { self.onto(&recording, session).await? };
         self.resume_onto(session, &recording, onto, Resuming { answers, model: model.map(ToOwned::to_owned), person })
@@ -69,7 +69,7 @@ impl Workbench {
         let (recording, Resuming { answers, model, person }) = (Arc::clone(recording), resuming);
         let run = recording.runs().pop().ok_or_else(|| unusable("the session holds no run"))?;
         let later = later_steps(&recording, &run);
-        // What broke off between two steps goes on with the next one.
+        // A pipeline that was interrupted between two steps continues with the next one.
         let ended = step_of(session, &run);
         if let Some(ended) = &ended
             && (ended.fail.is_some() || later.is_empty())
@@ -124,7 +124,7 @@ impl Workbench {
         Ok(Running { session: Some(id), path, saving: Some(saving), feed, stop, warnings: Vec::new(), task })
     }
 
-    /// The model that a root run goes on with: the one named, else its pinned program, else the recorded one.
+    /// The model of a resumed root run: the one named, else its pinned program, else the recorded one.
     fn live_model(
         &self,
         recording: &Recording,
@@ -137,7 +137,7 @@ impl Workbench {
         self.model_of(self.answering(agent, named, Some(&recorded))?, person)
     }
 
-    /// Is there what the last run of a recording needs to go on?
+    /// Is everything there that the last run of a recording needs to continue?
     pub(super) fn check_resumable(&self, recording: &Recording, person: Arc<dyn Human>) -> Result<(), StartError> {
         let run = recording.runs().pop().ok_or_else(|| unusable("the session holds no run"))?;
         let plan = plan_of(recording, &run).map_err(|error| unusable(error.to_string()))?;
@@ -146,8 +146,8 @@ impl Workbench {
         self.live_model(recording, &run, &plan.agent, named.as_deref(), person).map(|_| ())
     }
 
-    /// A new message to a finished run: a new session that starts with the old one's events, and a run that knows what was said and
-    /// defined. After a run that failed for want of turns it may take more of them; a warning says so.
+    /// A new message to a finished run: a new session that starts with the old one's events, and a run with its conversation and
+    /// definitions. After a run that failed because of its turn limit it may take more turns; a warning reports it.
     pub async fn proceed(
         &self,
         session: &Session,
@@ -237,7 +237,7 @@ fn without_parameters(signature: Option<&str>) -> Option<String> {
     Some(output.render())
 }
 
-/// The Step of the run that was gone on with, as its file tells it. Branches may have begun before what is not begun again now: the
+/// The Step of the resumed run, as its file holds it. Branches may have started calls that are not started again now: the
 /// file knows more than the engine that went on.
 fn folded(file: &Path, run: &Address, step: Step) -> Step {
     let Ok(session) = Session::open(file) else { return step };

@@ -1,4 +1,4 @@
-//! Starting a run: from an agent and what the user says beside it to a task in the background.
+//! Starting a run: from an agent and the user's options to a task in the background.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -25,7 +25,7 @@ use crate::session::{Group, Header, Parent, Recorder, RecorderError, SessionId};
 pub struct RunSpec {
     /// The agent, in its mode.
     pub agent: Agent,
-    /// The model: what the user said, else the agent's, else the configured one.
+    /// The model: the user's choice, else the agent's, else the configured one.
     pub model: Option<String>,
     /// The context; the agent's own when absent.
     pub context: Option<Context>,
@@ -103,7 +103,7 @@ impl std::fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// The message says what to do: it needs no hint of the reason.
+/// The message contains the next step: it needs no hint of the reason.
 impl From<StartError> for ErrorRecord {
     fn from(error: StartError) -> Self {
         Self { hint: None, ..Self::new(error.reason(), error.to_string()) }
@@ -152,7 +152,7 @@ impl Workbench {
             let mut looks = Looks { run, tools: &tools, person: &*person, cancel, consents: Vec::new() };
             let agent = workbench.listed(agent, &mut looks).await;
             let input = Input { consents: looks.consents, ..input };
-            // What a server says of its tools changes their words only; were it to break the agent, the run has it as it was.
+            // The tool list of a server changes descriptions only; if it broke the agent, the run would use the agent without it.
             let plan = Plan::new(&agent).unwrap_or(plan);
             let live = Ports::new(&*model, &SystemClock, &events, task_stop.clone());
             let ports = Ports { models: &models, person: &*person, tools: &tools, ..live };

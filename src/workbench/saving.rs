@@ -1,6 +1,6 @@
 //! Where the session of a run ends up: in its folder, or in another one when that can no longer be written.
 //!
-//! In: how the writing stands. Out: the last try, the move to a spare folder, what is lost. It must never give up events while a
+//! In: the state of the writing. Out: the last attempt, the move to a spare folder, what is lost. It must never give up events while a
 //! place takes them.
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::session::{Recorder, RecorderError, RecorderStatus, Unwritten};
 /// How the session of a run is saved, and where it may go.
 #[derive(Debug, Clone)]
 pub struct Saving {
-    /// How the writing stands.
+    /// The state of the writing.
     pub keeping: RecorderStatus,
     /// The folder that takes the session when its own cannot.
     pub spare_dir: PathBuf,
@@ -48,7 +48,7 @@ impl Saving {
         }
     }
 
-    /// Moves the session to a folder that a person names, at any time. The file that has everything then.
+    /// Moves the session to a folder that the user names, at any time. Returns the file that has everything then.
     pub fn move_to(&self, dir: &Path) -> Result<PathBuf, RecorderError> {
         self.keeping.move_to(dir)
     }

@@ -1,6 +1,6 @@
-//! Finding sessions by what was said in them and by what they are: the user's own and the examples.
+//! Finds sessions by their texts and their properties: the user's own and the examples.
 //!
-//! In: a query. Out: sessions with the places where the words stand.
+//! In: a query. Out: sessions with the positions of the words.
 
 use super::{OpenError, Workbench, example_sessions};
 use crate::port::SystemClock;
@@ -10,7 +10,7 @@ use crate::session::index::{Catalogue, FoundSession, Query, QueryError, TermSynt
 /// What a search gave.
 #[derive(Debug, Clone, Default)]
 pub struct SearchReport {
-    /// The sessions, newest first; the examples behind the user's own.
+    /// The sessions, newest first; the examples after the user's own.
     pub found: Vec<FoundSession>,
     /// Sessions that were looked at.
     pub searched: usize,

@@ -10,7 +10,7 @@ use crate::event::ErrorRecord;
 use crate::replay::{Recording, Report, Rules, replay_by};
 use crate::session::{FindError, Session, SessionId, SessionKey, find, shell_word};
 
-/// Why a session cannot be opened or replayed; the text says what could be read and what to do.
+/// Why a session cannot be opened or replayed; the text contains what could be read and the next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenError(pub String);
 
@@ -61,7 +61,7 @@ impl Workbench {
         }
     }
 
-    /// What a command is told to find this session by: its id where it lies in the folder of the sessions, else its file as a word of
+    /// The argument that names this session to a command: its id if it is in the folder of the sessions, else its file as a word of
     /// a shell, because a session of the folder may have the same id.
     pub fn name_of(&self, path: &Path) -> String {
         let id = path.file_name().and_then(|name| SessionId::from_file_name(name.to_str()?));

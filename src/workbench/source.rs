@@ -1,6 +1,6 @@
 //! Agents and pipelines by name: a file, else an example that is part of the program.
 //!
-//! In: what a person wrote. Out: the definition, or why there is none. It must never change a file.
+//! In: the user's text. Out: the definition, or why there is none. It must never change a file.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use ptc_core::text::did_you_mean;
 use super::Pipeline;
 use crate::agent::{Agent, BUNDLED, BUNDLED_PIPELINES, Bundled};
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Debug, Clone)]
 pub enum Source {
     /// One agent.

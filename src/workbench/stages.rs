@@ -1,4 +1,4 @@
-//! The steps of a pipeline in a row: from definitions, or from what a session says is to follow, to runs one after the other.
+//! The steps of a pipeline in a row: from definitions, or from the remaining steps in a session, to runs one after the other.
 //!
 //! In: agents, models, the Step before. Out: the Step of the last agent that ran. It must never start an agent on the Step of one
 //! that did not return.
@@ -28,7 +28,7 @@ impl Stage {
         LaterStep { agent: self.plan.agent.record(), model: self.name.clone() }
     }
 
-    /// Learns what the servers of its tools say of them, where that is not known yet and allowed.
+    /// Reads the tool lists of its servers, where they are not known yet and allowed.
     pub(super) async fn look(&mut self, workbench: &Workbench, looks: &mut Looks<'_>) {
         let agent = workbench.listed(self.plan.agent.clone(), looks).await;
         // As for a single run: what would break the agent does not count.
@@ -49,7 +49,7 @@ impl Workbench {
         Ok(Stage { plan: Plan { warnings, ..ready.plan }, model, name })
     }
 
-    /// The steps that a session says are to follow a run.
+    /// The remaining steps of a run, as its session names them.
     pub(super) fn later_stages(
         &self,
         later: &[LaterStep],
@@ -59,7 +59,7 @@ impl Workbench {
         let stage = |step: &LaterStep| {
             let agent = Agent::recorded(&step.agent.toml).map_err(super::resume::unusable)?;
             let plan = Plan::new(&agent).map_err(StartError::Agent)?;
-            // A pinned program stands in the place of the model that is written down.
+            // A pinned program takes the place of the model.
             let named = said.or_else(|| agent.program().is_none().then_some(step.model.as_str()));
             self.stage(plan, named, person)
         };
@@ -67,7 +67,7 @@ impl Workbench {
     }
 }
 
-/// The steps that are to follow a root run, as its session says; none for a run outside a pipeline.
+/// The remaining steps of a root run, as its session names them; none for a run outside a pipeline.
 pub(super) fn later_steps<'a>(recording: &'a Recording, run: &Address) -> &'a [LaterStep] {
     let runs = recording.runs();
     let Some(place) = runs.iter().position(|known| known == run) else { return &[] };
@@ -103,7 +103,7 @@ pub(super) async fn follow(before: Step, stages: &[Stage], first: usize, ports: 
     last
 }
 
-/// The file says why a pipeline ended between two steps.
+/// The file explains why a pipeline ended between two steps.
 async fn tell_end(record: &ErrorRecord, next: usize, ports: &Ports<'_>) {
     let text = format!("the pipeline ends here: {}", record.message);
     let notice: Event = Notice { level: NoticeLevel::Warning, text }.into();

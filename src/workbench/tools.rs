@@ -1,7 +1,7 @@
-//! Tools that leave the program: who decides about them, the servers behind them, and what is known of these servers.
+//! Tools that leave the program: who decides about them, their servers, and what is known of these servers.
 //!
 //! In: an agent whose tools name servers. Out: the agent with everything that a run and its replay need to know of them: how a server is
-//! reached, and each tool's signature. A server is only begun with consent.
+//! reached, and each tool's signature. A server is started only with consent.
 
 use std::path::PathBuf;
 
@@ -124,7 +124,7 @@ impl Workbench {
         })
     }
 
-    /// The agent with the lists of servers that were not known yet: each is begun, if that is allowed or a person allows it now.
+    /// The agent with the lists of servers that were not known yet: each is started if that is allowed or the user allows it now.
     pub(super) async fn listed(&self, agent: Agent, looks: &mut Looks<'_>) -> Agent {
         for (server, connection) in unlisted(&agent) {
             let definition = connection.definition(&server);
@@ -177,7 +177,7 @@ impl Workbench {
         Ok(state)
     }
 
-    /// Begins every server that the agent's tools name, whoever asked for it has consented, and says what each offers.
+    /// Starts every server that the agent's tools name, with the caller's consent, and lists their tools.
     pub async fn look_at_servers(&self, agent: &Agent) -> Vec<(String, Result<ServerState, String>)> {
         let outside = self.outside();
         let mut states = Vec::new();
@@ -189,7 +189,7 @@ impl Workbench {
         states
     }
 
-    /// Begins the server of this name in the configuration, whoever asked for it has consented, and says what it offers. Errors of the outer
+    /// Starts the server of this name in the configuration, with the caller's consent, and lists its tools. Errors of the outer
     /// result: there is no such server.
     pub async fn look_at_server(&self, name: &str) -> Result<Result<ServerState, String>, String> {
         let Some(entry) = self.config.servers.iter().find(|entry| entry.name == name) else {
@@ -209,8 +209,8 @@ impl Workbench {
         Ok(state)
     }
 
-    /// What the servers that the agent's tools name have said in earlier runs beside their answers: the latest lines of each, and where
-    /// all of them are kept.
+    /// The latest log lines of the servers that the agent's tools name, from earlier runs, and the file that holds
+    /// all lines.
     pub fn server_logs(&self, agent: &Agent) -> Vec<(String, PathBuf, Vec<String>)> {
         let names = distinct(servers(agent).into_iter().map(|(server, _)| server));
         let log = |server: String| {
@@ -256,7 +256,7 @@ impl Workbench {
     }
 }
 
-/// The tool of a server behind this definition and the way to the server, when both are known.
+/// The tool of a server with this definition and the connection to the server, when both are known.
 fn reached(name: &str, definition: &Json) -> Option<(Mcp, Connection)> {
     match Tool::from_table(name, definition).ok()?.kind {
         Kind::Mcp(mcp) => {
@@ -291,7 +291,7 @@ fn found(agent: &Agent, wanted: &dyn Fn(&Json) -> bool) -> Vec<(String, Connecti
     found
 }
 
-/// Makes the definitions of tools of kind `mcp` anew, in agents below as well.
+/// Recreates the definitions of tools of kind `mcp`, also in child agents.
 fn with_servers(agent: Agent, make: &mut dyn FnMut(&str, &Json) -> Json) -> Agent {
     let tools = agent
         .tools
@@ -322,7 +322,7 @@ fn with_keys(table: &Json, keys: Vec<(&'static str, Json)>) -> Json {
     keys.into_iter().fold(table.clone(), |table, (key, value)| table.with(key, value))
 }
 
-/// A definition with what its server says, where it says nothing itself.
+/// A definition completed by what its server lists, where it has no text of its own.
 fn with_listing(definition: &Json, listing: &Listing) -> Json {
     let mut keys = Vec::new();
     if definition.get("signature").is_none() {

@@ -16,11 +16,11 @@ pub struct Branch {
     pub parent: Option<Parent>,
     /// The sessions that began as this one, oldest first.
     pub branches: Vec<Branch>,
-    /// Its parent is known, and stands at the end of another tree that is deep enough.
+    /// Its parent is known, and is at the end of another tree that is deep enough.
     pub is_cut: bool,
 }
 
-/// Levels of one tree. What is deeper stands in a tree of its own: a reader of nested data has its limits as well.
+/// Levels of one tree. Deeper sessions get a tree of their own: a reader of nested data has its limits as well.
 const MOST_LEVELS: usize = 60;
 
 impl Branch {
@@ -32,7 +32,7 @@ impl Branch {
 
 impl Workbench {
     /// The trees of all sessions that have branches or are branches, oldest first; with a name only the tree that holds this session, among those of
-    /// the folder and those beside it.
+    /// the folder and those next to it.
     pub fn tree(&self, session: Option<&str>) -> Result<Vec<Branch>, OpenError> {
         let named = session.map(|name| self.find_session(name)).transpose()?;
         let mut known = heads(&self.folders.sessions_dir);

@@ -57,22 +57,22 @@ pub fn outcome(end: &ToolEnd, bytes: usize) -> String {
     }
 }
 
-/// What an error itself says to do, beyond the advice that its reason always gives.
+/// The next step of an error, beyond the advice that its reason always gives.
 pub fn own_hint(error: &ErrorRecord) -> Option<&str> {
     let usual = Reason::from_name(&error.reason).map(|reason| reason.row().next);
     error.hint.as_deref().filter(|hint| Some(*hint) != usual)
 }
 
-/// The line of a program in which something stands, cut around it.
+/// The line of a program that contains a position, cut around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
     /// Where it starts.
     pub place: LineCol,
     /// The line before it.
     pub before: String,
-    /// It, as far as it stands on this line.
+    /// The part on this line.
     pub marked: String,
-    /// The line behind it.
+    /// The line after it.
     pub after: String,
 }
 

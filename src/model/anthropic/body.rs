@@ -1,7 +1,7 @@
 //! The body of a messages request.
 //!
 //! In: a question and what the server is known to accept. Out: the body.
-//! Text blocks are never empty, results stand first in their message, and the roles alternate: the service demands all three.
+//! Text blocks are never empty, results come first in their message, and the roles alternate: the service demands all three.
 
 use ptc_core::value::Json;
 use ptc_core::value::json::to_json;
@@ -257,7 +257,7 @@ fn messages<'a>(draft: &Draft<'a>) -> Vec<Message<'a>> {
     turns.collect()
 }
 
-/// Text, calls, and the reasoning between them at the places where it stood.
+/// Text, calls, and the reasoning between them in the recorded order.
 fn assistant<'a>(text: &str, calls: &[&NativeCall], opaque: Option<&JsonText>) -> Vec<Block<'a>> {
     let own = if text.trim().is_empty() { None } else { Some(text_block(text)) };
     let calls = calls.iter().map(|call| {

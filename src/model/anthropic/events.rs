@@ -1,7 +1,7 @@
 //! The events of a messages stream, or the whole message at once.
 //!
-//! In: JSON texts. Out: pieces of text, reasoning and calls, and at the end what the server said about the reply.
-//! Blocks are told apart by their index; reasoning blocks are kept as they came, because the service wants them back unchanged.
+//! In: JSON texts. Out: pieces of text, reasoning and calls, and at the end the server's statement about the reply.
+//! Blocks are distinguished by their index; reasoning blocks are kept unchanged, because the service wants them back.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -97,7 +97,7 @@ pub(super) struct EventReader {
 #[derive(Debug, Default)]
 struct Reasoning {
     index: u64,
-    /// Where it stood: 0 before the text, else behind it and before the call with this number, from 1.
+    /// Its position: 0 before the text, else after it and before the call with this number, from 1.
     place: usize,
     thinking: Vec<Utf16Text>,
     signature: String,

@@ -1,6 +1,6 @@
 //! The body of a generateContent request.
 //!
-//! In: a question and what the server is known to accept. Out: the body. The model stands in the address, not here.
+//! In: a request and the server's known features. Out: the body. The model is part of the address.
 
 #![expect(clippy::struct_field_names, reason = "the names of the protocol")]
 
@@ -155,7 +155,7 @@ fn config<'a>(draft: &Draft<'a>) -> Config<'a> {
     }
 }
 
-/// A schema in the older form, or as it is when that form cannot say it.
+/// A schema in the older form, or unchanged when that form cannot express it.
 fn in_form(schema: Option<&Json>, form: SchemaForm) -> (Option<Json>, Option<Json>) {
     match schema.filter(|_| form == SchemaForm::OpenApi).and_then(open_api) {
         Some(older) => (Some(older), None),
@@ -180,7 +180,7 @@ fn thinking(asked: &str, words: bool) -> Thinking<'_> {
 fn tools<'a>(draft: &Draft<'a>) -> (Vec<Function<'a>>, Option<ToolConfig>) {
     let form = draft.dialect.form;
     let function = |name: &'a str, description: Option<&'a str>, schema: &Json| {
-        // An object without properties is refused: without parameters nothing is said of them.
+        // An object without properties is refused: without parameters the field is omitted.
         let is_empty = schema.get("properties").and_then(Json::members).is_some_and(<[_]>::is_empty);
         let (parameters, parameters_json_schema) = in_form(Some(schema).filter(|_| !is_empty), form);
         Function { name, description, parameters, parameters_json_schema }

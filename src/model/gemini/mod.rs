@@ -21,7 +21,7 @@ impl Language for Generate {
 
     fn question(&self, id: &str, stream: bool) -> (Vec<String>, Option<(&'static str, &'static str)>) {
         let verb = if stream { "streamGenerateContent" } else { "generateContent" };
-        // Models of other kinds say so themselves, as in `tunedModels/x`.
+        // Models of other kinds have a prefix, as in `tunedModels/x`.
         let (kind, name) = id.split_once('/').filter(|(kind, _)| *kind == "tunedModels").unwrap_or(("models", id));
         let name = name.strip_prefix("models/").unwrap_or(name);
         (vec![kind.to_owned(), format!("{name}:{verb}")], stream.then_some(("alt", "sse")))

@@ -1,6 +1,6 @@
 //! The lines of a chat stream, or the one that holds the whole answer.
 //!
-//! In: JSON texts. Out: pieces of text, reasoning and calls, and at the end what the server said about the reply.
+//! In: JSON texts. Out: pieces of text, reasoning and calls, and at the end the server's statement about the reply.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;

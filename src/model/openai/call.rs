@@ -41,7 +41,7 @@ impl CallDelta<'_> {
     }
 }
 
-/// Arguments as a string, as the protocol says, or as the object itself, as some servers do.
+/// Arguments as a string, as the protocol requires, or as the object itself, as some servers do.
 fn call_text(raw: &RawValue) -> Vec<Utf16Text> {
     if raw.get().starts_with('{') { vec![raw.get().into()] } else { texts(Some(raw)) }
 }

@@ -1,6 +1,6 @@
 //! The answer of a chat-completions server: chunks of a stream, or the whole of it at once.
 //!
-//! In: JSON texts of chunks. Out: pieces of text and reasoning, and at the end what the server said about the reply.
+//! In: JSON texts of chunks. Out: pieces of text and reasoning, and at the end the server's statement about the reply.
 //! Servers differ in shape: fields may be absent, null, or of another type; only what is used is read.
 
 use serde::Deserialize;
@@ -38,7 +38,7 @@ struct Choice<'a> {
     finish_reason: Option<Value>,
 }
 
-/// What the model says in a chunk. Fields are kept raw: halves of a surrogate pair may stand in them.
+/// The model's part of a chunk. Fields are kept raw: they may contain halves of a surrogate pair.
 #[derive(Deserialize)]
 struct Said<'a> {
     #[serde(borrow, default)]

@@ -1,4 +1,4 @@
-//! Which failures are tried again, how long is waited, and what is told meanwhile.
+//! Which failures are tried again, the waiting times, and the events meanwhile.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

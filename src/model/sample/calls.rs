@@ -1,6 +1,6 @@
 //! Which tools the model `sample` has not called yet, and with what it calls them.
 //!
-//! In: a request. Out: names, sample arguments, native calls. The history alone tells what was called.
+//! In: a request. Out: names, sample arguments, native calls. Earlier calls are known from the history alone.
 
 use ptc_core::signature::{self, json_schema};
 use ptc_core::value::Json;
@@ -42,7 +42,7 @@ pub(super) fn open_in_control(request: &Request) -> Option<&str> {
     request.tool_names.iter().map(String::as_str).find(|name| !called(name)).filter(|_| in_time)
 }
 
-/// What the model said and what tools answered.
+/// The model's messages and the tools' results.
 fn said(request: &Request) -> impl Iterator<Item = String> {
     let by_model = request.messages.iter().filter(|message| matches!(message.role, Role::Assistant | Role::Tool));
     by_model.map(|message| {

@@ -10,7 +10,7 @@ use super::calls::{args, native, offers_programs, open_in_control, open_in_progr
 use super::{Fault, Made};
 use crate::model::{Request, Want};
 
-/// What a reply without structure says around an answer.
+/// The text around an answer in a reply without structure.
 const BEFORE: &str = "Here is {what} you asked for:";
 const BEHIND: &str = "Anything else?";
 
@@ -51,7 +51,7 @@ fn text(request: &Request, seed: u64, fault: Option<Fault>) -> String {
     }
 }
 
-/// What is said, with a fault in the answer itself.
+/// The reply, with a fault in the answer itself.
 fn said(request: &Request, seed: u64, fault: Option<Fault>) -> String {
     match request.want {
         Want::Json => faulty(&wrapped(request, seed), fault).to_text(),

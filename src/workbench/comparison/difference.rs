@@ -11,9 +11,9 @@ use crate::session::diff::{
 use crate::workbench::format::plural;
 use crate::workbench::wording::cut;
 
-/// Lines of a text that are told.
+/// Lines of a text that are shown.
 const LINES: usize = 12;
-/// Values of a part that are told.
+/// Values of a part that are shown.
 const VALUES: usize = 10;
 /// Characters of a value.
 const CHARS: usize = 100;
@@ -46,7 +46,7 @@ pub fn of_ends(comparison: &Comparison, frame: Frame) -> Vec<Line> {
     each(comparison, frame, tell)
 }
 
-/// How the turns of a row differ from that of the first column; for turns that are the same, what the model said.
+/// How the turns of a row differ from that of the first column; for turns that are the same, the model's reply.
 pub fn of_turns(comparison: &Comparison, row: &Row, frame: Frame) -> Vec<Line> {
     let lines = each(comparison, frame, |told| {
         let cells = (row.cells.first().copied().flatten(), row.cells.get(told.pair.column).copied().flatten());
@@ -66,7 +66,7 @@ pub fn of_turns(comparison: &Comparison, row: &Row, frame: Frame) -> Vec<Line> {
     head.into_iter().chain(said).collect()
 }
 
-/// What there is to tell of each column against the first; which one it is, where there are several.
+/// The differences of each column to the first, with the column's name where there are several.
 fn each(comparison: &Comparison, frame: Frame, tell: impl Fn(&mut Told<'_>)) -> Vec<Line> {
     let mut lines = Vec::new();
     for pair in &comparison.pairs {
@@ -154,7 +154,7 @@ impl Told<'_> {
         }
         let explained = turn.parts.iter().any(is_explanation);
         for part in &turn.parts {
-            // A program or JSON that differs tells more than the reply around it.
+            // A program or JSON that differs explains more than the reply around it.
             if part.part != TurnPart::Reply || !explained || self.frame.whole {
                 self.part(part);
             }
@@ -226,7 +226,7 @@ impl Told<'_> {
 
     fn value(&self, found: &Difference) -> (Tone, String) {
         let shown = |json: &Json| if self.frame.whole { json.to_text() } else { cut(&json.to_text(), CHARS) };
-        // The run is said where there are several.
+        // The run is named where there are several.
         let only = self.comparison.columns[0].side.runs.first().filter(|_| !self.several());
         let below = only.and_then(|run| found.path.strip_prefix(run.address.as_str()));
         let path = below.map_or(found.path.as_str(), |rest| rest.trim_start_matches('.'));
@@ -246,7 +246,7 @@ impl Told<'_> {
     }
 }
 
-/// Does it tell what the reply was about?
+/// Does it show what the reply was about?
 fn is_explanation(part: &PartDifference) -> bool {
     match (&part.part, &part.change) {
         (TurnPart::Program, PartChange::Lines(lines)) => {

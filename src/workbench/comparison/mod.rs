@@ -1,4 +1,4 @@
-//! Sessions beside each other, for both faces: which sessions a user means, and the texts of their comparison.
+//! Sessions side by side, for both interfaces: which sessions a user means, and the texts of their comparison.
 //!
 //! In: names of sessions. Out: a [`Comparison`], and its tables and differences as lines that are safe for a terminal.
 
@@ -83,7 +83,7 @@ impl Workbench {
         Ok((compare(told_apart(sides)), warnings))
     }
 
-    /// A session as a column, and what finds it also beside a copy.
+    /// A session as a column, and its location also if a copy exists.
     fn side(&self, name: &str, warnings: &mut Vec<String>) -> Result<(Side, String), OpenError> {
         let (session, run) = match (self.open_session(name), name.rsplit_once(':')) {
             (Ok(session), _) => (session, None),

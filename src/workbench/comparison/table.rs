@@ -15,7 +15,7 @@ const NARROWEST: usize = 16;
 /// Columns of a number.
 const NUMBER: usize = 8;
 
-/// What each session is and what it used. Sessions that do not fit beside each other follow below, each time with the first.
+/// Identity and usage of each session. Sessions that do not fit into the width follow in further tables, each time with the first.
 ///
 /// In words: one line per fact, each value with its session, as a listener needs it.
 pub fn totals(comparison: &Comparison, frame: Frame) -> Vec<Line> {
@@ -47,7 +47,7 @@ fn table(comparison: &Comparison, frame: Frame, rows: impl Fn() -> Vec<Row>) -> 
         .collect()
 }
 
-/// Which columns stand beside each other.
+/// Which columns are shown together.
 fn blocks(columns: usize, frame: Frame, label: usize) -> Vec<Vec<usize>> {
     let fit = (frame.columns.saturating_sub(label) / (NARROWEST + GAP)).max(2);
     if columns <= fit {
@@ -63,7 +63,7 @@ fn cell(text: &str, columns: usize) -> String {
     width::pad(&width::truncate(&safe, columns), columns)
 }
 
-/// The end of a name that is too long: the ends of ids tell them apart.
+/// The end of a name that is too long: ids differ in their ends.
 fn ending(name: &str, columns: usize) -> String {
     let most = columns.max(2);
     match name.chars().count().checked_sub(most) {
@@ -80,7 +80,7 @@ fn share(cells: usize, frame: Frame, label: usize) -> usize {
 /// What a column has in a row.
 type Read = dyn Fn(&Column) -> Option<String>;
 
-/// A row: its label and what a column has there; nothing when it has nothing to say.
+/// A row: its label and its value per column; `None` for an empty value.
 struct Row {
     label: &'static str,
     /// Marked where the columns differ: facts, not measures.
@@ -138,7 +138,7 @@ fn words(text: &str) -> String {
     parts.join(if text.ends_with(" below") { ", " } else { " " })
 }
 
-/// Columns of what is said of a turn in words.
+/// Columns for a turn's text.
 const SPOKEN: usize = 160;
 
 fn spoken_line(text: &str) -> Line {
@@ -263,7 +263,7 @@ pub fn turns(comparison: &Comparison, frame: Frame) -> Vec<Line> {
     lines
 }
 
-/// A turn in short: which, how it went, how long it took, what the model said.
+/// A turn in short: which, how it went, how long it took, the model's reply.
 pub fn told(comparison: &Comparison, column: usize, place: TurnPosition, frame: Frame) -> Option<String> {
     let turn = comparison.turn(column, place)?;
     let mark = if turn.turn.success { frame.good() } else { frame.bad() };

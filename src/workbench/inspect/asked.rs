@@ -1,7 +1,7 @@
-//! What a provider was asked for beside what it gave: model, options, schema, end, cache, attempts.
+//! What was requested from a provider next to what it returned: model, options, schema, end, cache, attempts.
 //!
 //! In: a turn that went over a wire. Out: one part, in lines; a line with `!` is one in which both differ. It
-//! must never claim a difference that nobody told.
+//! must never claim a difference that is not recorded.
 
 use ptc_core::value::Json;
 use ptc_core::value::json::to_json;
@@ -14,7 +14,7 @@ use crate::workbench::wording::cut;
 
 /// Characters of what was asked for.
 const MOST: usize = 28;
-/// What stands where nobody says anything.
+/// The text for an unknown value.
 const UNSAID: &str = "–";
 
 /// One thing that was asked for, given, or both.
@@ -40,7 +40,7 @@ pub(super) fn part(turn: &Turn<'_>) -> Option<Part> {
         _ => None,
     });
     let sent = attempts.last()?;
-    // What a person put in the place of a reply is not the provider's.
+    // A reply that the user replaced is not the provider's.
     let end = ends.iter().rev().find(|end| end.attempt <= sent.attempt).copied();
     let mut rows = vec![of_model(sent, end)];
     rows.extend(of_options(made, sent));

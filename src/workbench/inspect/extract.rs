@@ -26,7 +26,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
         let read = extract.repaired.as_ref().map_or(raw, Kept::text);
         if extract.repaired.is_some() && !raw.is_empty() {
             let heads = ["as it came".to_owned(), "as it was read".to_owned()];
-            // A repaired value is kept on one line: laid out, its lines stand beside those of the reply.
+            // A repaired value is kept on one line, so that it lines up with the lines of the reply.
             let laid = (!read.contains('\n') && raw.contains('\n')).then(|| json::parse(read).ok()).flatten();
             let shown = laid.map_or_else(|| read.to_owned(), |value| value.to_pretty());
             let note = plural(extract.fixes.len() as u64, "repair");
@@ -115,7 +115,7 @@ fn report(extract: &Extract, reply: &str) -> Vec<Line> {
     lines
 }
 
-/// Two texts line by line; lines that differ stand beside each other.
+/// Two texts line by line; lines that differ are paired.
 fn sides(left: &str, right: &str) -> Vec<[Option<String>; 2]> {
     let diff = TextDiff::configure().timeout(std::time::Duration::from_millis(500)).diff_lines(left, right);
     let mut rows: Vec<[Option<String>; 2]> = Vec::new();

@@ -1,6 +1,6 @@
-//! What the servers of tools said beside their answers, for the turn that called them.
+//! What the servers of tools logged, for the turn that called them.
 //!
-//! In: the latest lines of their logs, safe to show and without secrets. Out: a part for each server that said something.
+//! In: the latest lines of their logs, safe to show and without secrets. Out: a part for each server that logged something.
 
 use std::path::PathBuf;
 

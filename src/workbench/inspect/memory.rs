@@ -46,7 +46,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     parts
 }
 
-/// What the names of the run stood for before the turn.
+/// The values of the run's names before the turn.
 fn before(turn: &Turn<'_>) -> HashMap<String, String> {
     let (run, first) = (turn.address.run_part(), turn.events.first().map_or(u64::MAX, |envelope| envelope.seq));
     let mut places = Vec::new();

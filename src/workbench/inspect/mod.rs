@@ -31,11 +31,11 @@ pub use wire::Frame;
 /// A turn taken apart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inspection {
-    /// What the title says.
+    /// The title.
     pub facts: TurnFacts,
     /// What was sent, by section, with where each comes from; what was left out.
     pub request: Vec<Part>,
-    /// What came back, attempt by attempt, and what a provider was asked for beside what it gave.
+    /// What came back, attempt by attempt, and what was requested from the provider next to what it returned.
     pub reply: Vec<Part>,
     /// What was found in the reply, and how it was checked.
     pub extract: Vec<Part>,
@@ -75,7 +75,7 @@ pub struct TurnFacts {
 pub struct Part {
     /// A word or two.
     pub title: String,
-    /// What is worth knowing beside the title: where it comes from, how it ended.
+    /// Details after the title: its origin and its end.
     pub note: String,
     /// How it is to be seen.
     pub mark: Mark,
@@ -251,7 +251,7 @@ impl Line {
     }
 }
 
-/// The events of one turn, without those of agents below.
+/// The events of one turn, without those of child runs.
 struct Turn<'a> {
     session: &'a Session,
     address: &'a Address,

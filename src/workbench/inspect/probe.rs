@@ -99,7 +99,7 @@ fn descend<'f>(form: &'f Form, at: usize, around: &mut Vec<Part<'f>>) {
     let head = parts.first().and_then(Form::symbol).filter(|_| is_call).unwrap_or_default();
     let threads = head.contains("->");
     let Some((place, inner)) = parts.iter().enumerate().find(|(_, part)| holds(part, at)) else { return };
-    // The word that is called says nothing, and what is threaded is no form of its own.
+    // The called word carries no information, and a threaded form is not a form of its own.
     match place {
         0 if is_call && inner.symbol().is_some() => return,
         2.. if STAGED.contains(&head) => around.push(Part::Stage(inner)),

@@ -83,7 +83,7 @@ fn successor<'s>(old: &Section, now: &'s Sent, before: Option<&Sent>) -> Option<
         .find(|section| predecessor(section, now, before) == Some(old))
 }
 
-/// What goes beside the messages: tools, the schema of the answer, options.
+/// What is sent next to the messages: tools, the schema of the answer, options.
 fn beside(now: &Sent, before: Option<&Sent>) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut push = |title: String, json: Json, old: Option<Json>| {

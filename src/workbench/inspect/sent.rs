@@ -11,7 +11,7 @@ use crate::session::Session;
 /// A request of more bytes is not read whole.
 const MOST_BYTES: u64 = 16_000_000;
 
-/// The origin of a section that stands for the turns before.
+/// The origin of a section that represents earlier turns.
 const SUMMARY: &str = "summary of the turns before";
 
 /// One section of a request.
@@ -32,7 +32,7 @@ pub(super) struct Section {
 pub(super) struct Sent {
     pub(super) made: RequestMade,
     pub(super) sections: Vec<Section>,
-    /// Said before in this run and not sent.
+    /// Part of an earlier request of this run and not sent.
     pub(super) left_out: Vec<Section>,
     /// It is too large to be read: its bytes.
     pub(super) too_large: Option<u64>,
@@ -54,7 +54,7 @@ pub(super) fn sent(session: &Session, turn: &Address) -> Option<Sent> {
         let Some(envelope) = session.event(*at) else { continue };
         let Event::Message(message) = envelope.event else { continue };
         let mut found = sections(&message, &envelope.address, &replies);
-        // What is said at the turn that sends it stands for the turns before: it repeats sections of theirs.
+        // The message at the turn that sends it represents the earlier turns: it repeats their sections.
         if message.source == Source::Feedback && envelope.address == *turn {
             let before: Vec<&Section> = said.iter().filter_map(|m| by_number.get(m)).flatten().collect();
             for section in &mut found {
@@ -88,7 +88,7 @@ fn replies(session: &Session, places: &[usize]) -> TurnAttempts {
     replies
 }
 
-/// The sections of a message that was said at this address.
+/// The sections of a message of this address.
 fn sections(message: &Message, at: &Address, replies: &TurnAttempts) -> Vec<Section> {
     let turn = |address: &Address| address.turn_number().map_or_else(String::new, |number| format!(" of t{number}"));
     let origin = match message.source {

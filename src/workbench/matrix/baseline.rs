@@ -1,7 +1,7 @@
-//! Baselines: what a matrix said once, kept in a file, and what has got better or worse since.
+//! Baselines: the results of a matrix, kept in a file, and what has got better or worse since.
 //!
 //! In: reports now, reports then. Out: one [`Change`] per cell. Whether a cell got worse depends on its verdicts only; turns, tokens, costs and
-//! times are told and never fail.
+//! times are reported and never fail.
 //!
 //! A cell is **worse** when all its trials passed then and one does not now, when its pass rate is below the lower end of the interval of
 //! then, or when the agent cannot run there any more. It is **better** when it passes always now and did not then, or when its pass rate is
@@ -32,18 +32,18 @@ impl std::fmt::Display for BaselineError {
 
 impl std::error::Error for BaselineError {}
 
-/// What a matrix said.
+/// The results of a matrix.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Baseline {
     format: String,
     version: u32,
     /// The matrix.
     pub matrix: String,
-    /// What each cell said.
+    /// The results of the cells.
     pub cells: Vec<BaselineCell>,
 }
 
-/// What a cell said.
+/// The results of a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BaselineCell {
     /// The cell.
@@ -195,7 +195,7 @@ impl Change {
     }
 }
 
-/// A cell in which the agent cannot run stands for all cases that it had there.
+/// A cell in which the agent cannot run represents all cases that it had there.
 fn stands_for(cell: &Cell, then: &Cell) -> bool {
     cell.unfit.is_some() && cell.is_same(&Cell { case: None, ..then.clone() })
 }

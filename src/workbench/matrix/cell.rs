@@ -16,7 +16,7 @@ pub struct Cell {
     /// The case's name; absent when the agent has none and runs on its own context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<String>,
-    /// Why the agent cannot run here. Such a cell has no trials and stands for every case.
+    /// Why the agent cannot run here. Such a cell has no trials and represents every case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfit: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What a few trials say about chance: the interval of a pass rate, and how often k trials in a row would pass.
+//! Statistics of a few trials: the interval of a pass rate, and how often k trials in a row would pass.
 //!
 //! In: how many of how many trials passed. Out: numbers between 0 and 1. Pure functions.
 

@@ -1,7 +1,7 @@
-//! The file of a matrix: `matrix/<id>.jsonl` beside the sessions, one line with the plan, then one per finished trial.
+//! The file of a matrix: `matrix/<id>.jsonl` in the sessions folder, one line with the plan, then one per finished trial.
 //!
 //! In: a plan, trials as they finish. Out: the file, and from it the same again. Lines are only added; a torn last line is dropped, a line
-//! that cannot be read counts as a trial that was not run. When its folder takes no more, the file goes on in a spare one.
+//! that cannot be read counts as a trial that was not run. When its folder is full, the file continues in a spare one.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -15,16 +15,16 @@ use super::state::{MatrixState, Trial};
 use crate::config::{create_private_dir, private_options};
 use crate::session::{LAST, SessionId, shell_word};
 
-/// The folder beside the sessions.
+/// The folder in the sessions folder.
 pub const MATRIX_FOLDER: &str = "matrix";
 
-/// What is said of a file without a first line.
+/// The error of a file without a first line.
 const EMPTY: &str = "the file holds no plan, so that there is nothing to go on with (it could not be written when the matrix was begun); \
                      delete it and begin the matrix again";
 
 const FORMAT: &str = "ptc-workbench-matrix";
 const VERSION: u32 = 1;
-/// What tells the id of a matrix from that of a session.
+/// The prefix that distinguishes the id of a matrix from that of a session.
 const PREFIX: &str = "m-";
 
 /// The first line.
@@ -63,7 +63,7 @@ pub struct MatrixEntry {
     pub state: Result<MatrixState, MatrixError>,
 }
 
-/// Every matrix beside these sessions, newest first.
+/// Every matrix of this sessions folder, newest first.
 pub(super) fn list(sessions: &Path) -> Vec<MatrixEntry> {
     let mut all = ids(sessions);
     all.reverse();
@@ -124,7 +124,7 @@ impl MatrixFile {
         Ok(matrix)
     }
 
-    /// Opens a matrix to go on with it: by id, by a beginning that only one id has, or `last`.
+    /// Opens a matrix to continue it: by id, by a beginning that only one id has, or `last`.
     pub(super) fn open(sessions: &Path, name: &str) -> Result<(Self, MatrixState), MatrixError> {
         let path = find(sessions, name)?;
         let mut file = match OpenOptions::new().read(true).append(true).open(&path) {
@@ -159,7 +159,7 @@ impl MatrixFile {
         Ok((Self { id: head.id, path, unreadable, moved: None, file }, state))
     }
 
-    /// Adds a finished trial; it is on the disk afterwards. When the folder does not take it, the matrix goes on in the spare one.
+    /// Adds a finished trial; it is on the disk afterwards. When the folder is full, the matrix continues in the spare one.
     ///
     /// Errors: neither takes it. What is in the file stays there.
     pub(super) fn add(&mut self, trial: &Trial, spare_dir: &Path) -> Result<(), MatrixError> {
@@ -183,7 +183,7 @@ impl MatrixFile {
         ))
     }
 
-    /// The command that goes on with it.
+    /// The command that continues it.
     pub fn to_go_on(&self) -> String {
         let folder = self.path.parent().and_then(Path::parent).filter(|_| self.moved.is_some());
         let folder = folder.map(|dir| format!(" --sessions {}", shell_word(&dir.to_string_lossy())));
@@ -275,7 +275,7 @@ fn ids(sessions: &Path) -> Vec<String> {
     ids
 }
 
-/// When the matrix of this file was begun, in Unix ms; `None` when its first line cannot be read.
+/// When the matrix of this file was created, in Unix ms; `None` when its first line cannot be read.
 fn created_ms(path: &Path) -> Option<i64> {
     let mut line = Vec::new();
     BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
@@ -384,7 +384,7 @@ mod tests {
         let opened = |name: &str| MatrixFile::open(dir.path(), name).map(|(file, _)| file.id);
         assert_eq!(opened("last"), Ok(two.clone()));
         assert_eq!(opened(&one), Ok(one.clone()));
-        // In one second the time in the file counts, not the chance behind it.
+        // Within one second the time in the file counts, not its random part.
         let (early, late) = (made(3_001, 0xffff_ffff), made(3_002, 0));
         assert_eq!(opened("last"), Ok(late.clone()));
         let listed: Vec<String> = list(dir.path()).into_iter().map(|entry| entry.id).collect();

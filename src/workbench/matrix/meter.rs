@@ -15,7 +15,7 @@ use crate::event::{
 use crate::model::ErrorClass;
 use crate::session::Ledger;
 
-/// What a trial cost. Everything adds up the run and the agents below it.
+/// What a trial cost. Everything adds up the run and its child runs.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Measures {
     /// Turns.

@@ -183,7 +183,7 @@ pub fn split_models(words: &[String]) -> Vec<String> {
     models
 }
 
-/// The cell once per case. A cell in which the agent cannot run stands for all.
+/// The cell once per case. A cell in which the agent cannot run represents all.
 fn of_cases(cell: &Cell, cases: &[Case], no_inputs: impl Fn(&Case) -> Option<String>) -> Vec<Cell> {
     if cell.unfit.is_some() {
         return vec![cell.clone()];

@@ -1,4 +1,4 @@
-//! What the trials of a cell say together.
+//! The trials of a cell together.
 //!
 //! In: a cell and its finished trials. Out: rates, means, medians and groups. What one trial does not know is unknown for all.
 
@@ -9,7 +9,7 @@ use super::cell::Cell;
 use super::chance::{pass_hat, wilson};
 use super::state::Trial;
 
-/// From so many trials on, the 95th percentile is told.
+/// The smallest number of trials with a 95th percentile.
 const PERCENTILE_TRIALS: usize = 5;
 
 /// A mean per trial.
@@ -28,7 +28,7 @@ pub struct TrialRef {
     pub why: Option<String>,
 }
 
-/// What the trials of a cell say together.
+/// The trials of a cell together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellReport {
     /// The cell.
@@ -115,7 +115,7 @@ pub fn report<'a>(cell: &Cell, trials: impl Iterator<Item = &'a Trial>) -> CellR
     }
 }
 
-/// What the cells of one agent, mode and model say together, where there are several cases.
+/// The cells of one agent, mode and model together, where there are several cases.
 pub fn totals<'a>(reports: &[CellReport], trials_of: impl Fn(usize) -> Vec<&'a Trial>) -> Vec<CellReport> {
     let mut open: Vec<usize> = (0..reports.len()).filter(|place| reports[*place].cell.case.is_some()).collect();
     let mut found = Vec::new();

@@ -23,7 +23,7 @@ use crate::workbench::run::chance;
 use crate::workbench::trial::{judged_by, settled};
 use crate::workbench::{RunSpec, Running, StartError, Workbench};
 
-/// Why a matrix cannot be planned, opened or gone on with; the text says what to do.
+/// Why a matrix cannot be planned, opened or continued; the text contains the next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatrixError(pub String);
 
@@ -51,14 +51,14 @@ impl From<StartError> for MatrixError {
 pub type Watch<'a> = &'a mut (dyn FnMut(&MatrixEvent, &MatrixState) + Send);
 
 impl Workbench {
-    /// Begins a matrix: its file is made, nothing is run yet. Errors also name models that cannot be used now, a missing key say.
+    /// Starts a matrix: creates its file, runs nothing yet. Errors also name models that cannot be used now, such as those without a key.
     pub fn begin_matrix(&self, plan: MatrixPlan) -> Result<(MatrixFile, MatrixState), MatrixError> {
         self.check_models(&plan)?;
         let file = MatrixFile::create(&self.folders.sessions_dir, &plan, SystemClock.now(), chance())?;
         Ok((file, MatrixState::new(plan, [])))
     }
 
-    /// Opens a matrix to go on with it: by id, by a beginning that only one id has, or `last`.
+    /// Opens a matrix to continue it: by id, by a beginning that only one id has, or `last`.
     pub fn open_matrix(&self, name: &str) -> Result<(MatrixFile, MatrixState), MatrixError> {
         let (file, state) = MatrixFile::open(&self.folders.sessions_dir, name)?;
         if !state.is_complete() {
@@ -85,7 +85,7 @@ impl Workbench {
     /// Runs what is missing, at most `jobs` trials at once. When it is stopped, the trials that run are ended and count as not run.
     ///
     /// Errors: the matrix's file cannot be written, neither in its folder nor in the spare one; trials that have ended by then are in it, and the state
-    /// tells of them.
+    /// reports them.
     pub async fn run_matrix(
         &self,
         file: &mut MatrixFile,
@@ -113,7 +113,7 @@ impl Workbench {
                 biased;
                 Some(event) = told.recv() => event,
                 Some(event) = open.next() => {
-                    // What this trial told before its end was said while it was asked for its end.
+                    // This trial reported something before its end while its end was awaited.
                     while let Ok(event) = told.try_recv() {
                         state.apply(&event);
                         watch(&event, state);

@@ -30,7 +30,7 @@ pub enum Outcome {
     Fail(String),
 }
 
-/// A finished trial, as it stands in the matrix's file.
+/// A finished trial, as the matrix's file holds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Place of its cell in the plan.
@@ -78,7 +78,7 @@ pub enum MatrixEvent {
     Finished(Box<Trial>),
     /// It was stopped and counts as not run.
     Stopped(TrialKey),
-    /// It could not be tried (no answer from the model, say): that says nothing about the agent. It counts as not run.
+    /// It could not be tried (no answer from the model, for example): that is no result of the agent. It counts as not run.
     Untried {
         /// Which.
         key: TrialKey,
@@ -174,7 +174,7 @@ impl MatrixState {
         self.done() == self.total()
     }
 
-    /// The trials that were not begun: first trials of all cells, then second ones, so that a matrix that is stopped
+    /// The trials that have not started: first trials of all cells, then second ones, so that a matrix that is stopped
     /// early has looked at everything.
     pub fn missing(&self) -> Vec<TrialKey> {
         let open = |key: &TrialKey| {
@@ -190,7 +190,7 @@ impl MatrixState {
         self.finished.range(TrialKey { cell, trial: 0 }..TrialKey { cell: cell + 1, trial: 0 }).map(|(_, trial)| trial)
     }
 
-    /// What every cell says so far, in the order of the plan.
+    /// The results of every cell so far, in the order of the plan.
     pub fn reports(&self) -> Vec<CellReport> {
         self.plan.cells.iter().enumerate().map(|(place, cell)| report(cell, self.trials_of(place))).collect()
     }

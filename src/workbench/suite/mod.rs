@@ -1,7 +1,7 @@
 //! Running the cases of agents: each trial a session of its own with a seed of its own, cassettes replayed without a model.
 //!
 //! In: a [`Suite`]. Out: a [`SuiteReport`] with a verdict for every trial, in the order of the cases. Nobody is asked: a run that waits for
-//! a person is an error of its case.
+//! the user is an error of its case.
 
 mod junit;
 mod run;
@@ -55,7 +55,7 @@ pub struct SuiteReport {
     pub agents: Vec<AgentReport>,
     /// From the start of the first run to the end of the last, in ms.
     pub duration_ms: u64,
-    /// It was stopped: trials that had not begun are missing.
+    /// It was stopped: trials that had not started are missing.
     pub stopped: bool,
 }
 
@@ -117,7 +117,7 @@ pub struct Counts {
     pub passed: u64,
     /// Otherwise.
     pub failed: u64,
-    /// Not to be said.
+    /// Not shown.
     pub errors: u64,
 }
 

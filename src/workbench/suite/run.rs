@@ -1,4 +1,4 @@
-//! Running a suite: so many trials at once, told as they end.
+//! Running a suite: several trials at once, reported as they end.
 
 use std::sync::Arc;
 
@@ -161,7 +161,7 @@ async fn judged(case: Case, step: Step, trial: TrialReport) -> TrialReport {
     TrialReport { verdict: judged_by(case, step).await, ..trial }
 }
 
-/// The trial with what the run and the agents below it used.
+/// The trial with the usage of the run and its child runs.
 fn used(trial: TrialReport, step: &Step) -> TrialReport {
     let Totals { turns, tokens, .. } = step.usage.totals();
     TrialReport { turns, tokens, cost: step.known_cost(), ..trial }
@@ -203,7 +203,7 @@ mod tests {
     use crate::agent::Usage;
     use crate::event::Tokens;
 
-    /// A run of two turns with these runs below it.
+    /// A run of two turns with these child runs.
     fn run(cost: Option<f64>, children: Vec<Step>) -> Step {
         let tokens = Some(Tokens { input: 10, output: 1, ..Tokens::default() });
         let below = children.iter().map(|child| child.usage.totals()).reduce(|one, other| one.plus(&other));

@@ -5,7 +5,7 @@ use crate::event::{
     CheckLayer, Class, ErrorRecord, IssueRecord, ProgramStatus, RequestMade, RunEnd, RunStart, UsageRecord, Want,
 };
 
-/// Reads events as they stand in a session: time, address, kind, data.
+/// Reads events as a session holds them: time, address, kind, data.
 fn measured(lines: &[(i64, &str, &str, &str)]) -> Measures {
     let mut meter = Meter::default();
     for (seq, (at_ms, address, kind, data)) in lines.iter().enumerate() {
@@ -50,7 +50,7 @@ fn waiting_for_the_gate_and_for_a_429_is_no_latency() {
     let measures = measured(&[
         (1_000, "r0", "run.start", &start),
         (1_000, "r0/t1", "request", &request),
-        // Queued 300, failed after 50, told to wait 400, queued 100 again, answered after 200.
+        // Queued 300, failed after 50, had to wait 400, queued 100 again, answered after 200.
         (1_350, "r0/t1", "reply.end", r#"{"attempt":1,"status":"discarded","queued_ms":300}"#),
         (1_350, "r0/t1", "retry.wait", r#"{"attempt":1,"wait_ms":400,"class":"rate_limit","message":"busy"}"#),
         (2_050, "r0/t1", "reply.end", r#"{"attempt":2,"status":"ok","queued_ms":100,"first_ms":120}"#),
