@@ -231,7 +231,7 @@ impl AgentBuilder {
         self.tool(name, Json::empty().with("kind", Json::str("agent")).with("agent", table))
     }
 
-    /// The agent behind the tool declared last is called with a task in words and answers `{result, summary, refs, trace}`: the form
+    /// The child agent of the tool declared last is called with a task in words and answers `{result, summary, refs, trace}`: the form
     /// of the core specification.
     #[must_use]
     pub fn delegated(self) -> Self {
@@ -239,8 +239,8 @@ impl AgentBuilder {
     }
 
     /// Declares a tool that is a function: checked arguments in (a map with string keys), a value or an error text out. Without a
-    /// signature (an empty text) arguments are not checked, and models are told less. The
-    /// agent itself only says that there is such a tool, so that recordings of its runs can be replayed without the function.
+    /// signature (an empty text) arguments are not checked, and models get less information. The
+    /// agent itself only declares such a tool, so that recordings of its runs can be replayed without the function.
     #[must_use]
     pub fn tool_fn(
         mut self,

@@ -17,7 +17,7 @@ use crate::program::expression;
 const FORMS: [&str; 5] = ["value", "json", "predicate", "schema", "fail"];
 /// Keys of a case.
 const KEYS: [&str; 5] = ["name", "context", "expect", "cassette", "lenient"];
-/// Failures that say nothing about the agent: it could not be tried.
+/// Failures that are no result of the agent: it could not be tried.
 const UNTRIED: [Reason; 16] = [
     Reason::LlmError,
     Reason::LlmRequired,
@@ -46,7 +46,7 @@ pub struct Case {
     pub context: Option<Json>,
     /// What is expected; when absent, only that the run returns an answer that fits the signature.
     pub expect: Option<Expect>,
-    /// A recorded session beside the agent file that is replayed instead of asking a model.
+    /// A recorded session next to the agent file that is replayed instead of asking a model.
     pub cassette: Option<String>,
     /// Of a cassette: what is sent may differ from the recording, what comes of the replies may not.
     pub lenient: bool,
@@ -72,7 +72,7 @@ pub enum Verdict {
     Pass,
     /// Otherwise; at least one mismatch.
     Fail(Vec<Mismatch>),
-    /// It cannot be said: the run could not be tried, or the predicate broke off.
+    /// Undecided: the run could not be tried, or the predicate failed.
     Error(String),
 }
 
@@ -175,7 +175,7 @@ fn case(entry: &Entry<'_>) -> Result<Case, Problem> {
     Ok(case)
 }
 
-/// A table, or JSON text for what TOML cannot say.
+/// A table, or JSON text for what TOML cannot express.
 fn context(entry: &Entry<'_>) -> Result<Json, Problem> {
     let json = match entry.json.as_str() {
         Some(text) => json_text(entry, text)?,
@@ -190,7 +190,7 @@ fn json_text(entry: &Entry<'_>, text: &str) -> Result<Json, Problem> {
     })
 }
 
-/// Text in round brackets is a predicate, a table with one key of [`FORMS`] says what it is; everything else is the exact value.
+/// Text in round brackets is a predicate, a table with one key of [`FORMS`] names its kind; everything else is the exact value.
 fn expect(entry: &Entry<'_>) -> Result<Expect, Problem> {
     if let Some(text) = entry.json.as_str() {
         return if text.trim_start().starts_with('(') {
@@ -361,12 +361,12 @@ impl Agent {
 }
 
 impl Case {
-    /// What a case has under `context` for these inputs: JSON text when TOML cannot say them.
+    /// The `context` of a case for these inputs: JSON text when TOML cannot express them.
     pub fn write_context(inputs: &Json) -> Json {
         if document::to_inline(inputs).is_some() { inputs.clone() } else { Json::str(inputs.to_text()) }
     }
 
-    /// Does this failure say nothing about the agent, because it could not be tried?
+    /// Is this failure no result of the agent, because it could not be tried?
     pub fn is_untried(fail: &ErrorRecord) -> bool {
         Reason::from_name(&fail.reason).is_some_and(|reason| UNTRIED.contains(&reason))
     }

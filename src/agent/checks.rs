@@ -115,7 +115,7 @@ fn check_names(agent: &Agent, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Parts of the card stand in the place of parts that there must be.
+/// Parts of the card replace required parts.
 fn check_system_prompt(agent: &Agent, findings: &mut Vec<Diagnostic>) {
     let has_format = agent.mode == Mode::PtcLisp;
     let has_programs = has_format || is_combined(agent);

@@ -17,7 +17,7 @@ use crate::event::{Address, ErrorRecord, JsonText, Tokens};
 pub struct Delegated {
     /// The answer.
     pub result: Json,
-    /// What the model said beside it.
+    /// The model's text next to it.
     pub summary: Option<String>,
     /// The refs: a JSON object.
     pub refs: Json,

@@ -7,7 +7,7 @@ use ptc_core::text::Span;
 use super::fixes::Fix;
 use crate::config::document::Problem;
 
-/// Which text of the definition a finding is about, in the order in which findings and editors stand.
+/// The text of the definition that a finding is about, in the order of findings and editors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Place {
     /// The prompt template.
@@ -27,7 +27,7 @@ pub enum Place {
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
-    /// Worth knowing; the run goes on.
+    /// Information; the run continues.
     Warning,
     /// The run is refused.
     Error,
@@ -40,7 +40,7 @@ pub struct Diagnostic {
     pub place: Place,
     /// Where in that text, when there is a place.
     pub span: Option<Span>,
-    /// The key it is about, such as `tools` or `max_turns`; empty when the place says it all.
+    /// The key it is about, such as `tools` or `max_turns`; empty when the place is enough.
     pub key: String,
     /// How bad.
     pub severity: Severity,

@@ -34,7 +34,7 @@ pub struct DraftTexts {
 /// Keys that have a text of their own.
 const APART: [&str; 3] = ["prompt", "signature", "context"];
 
-/// The key of the tools; while their own text is blank it may stand in the options.
+/// The key of the tools; while their own text is blank it may be in the options.
 const TOOLS: &str = "tools";
 /// The key of the pinned program, to which the same applies.
 const PROGRAM: &str = "program";
@@ -54,7 +54,7 @@ impl DraftTexts {
 
     /// The agent of these texts. Keys that the options do not name have their defaults; the name is then that of `base`.
     /// `@file` starts from the current folder. Only the texts are read here; [`diagnose`] and
-    /// [`Plan::new`](super::Plan::new) check what they say.
+    /// [`Plan::new`](super::Plan::new) check their meaning.
     ///
     /// Errors: what cannot be read in the options or the context.
     pub fn to_agent(&self, base: &Agent) -> Result<Agent, Vec<Diagnostic>> {
@@ -143,7 +143,7 @@ pub fn diagnose(texts: &DraftTexts) -> Vec<Diagnostic> {
     diagnose_knowing(texts, Ok)
 }
 
-/// The same, with what is known of the tools beside the texts; what cannot be as it is written there is told among the findings.
+/// The same, with known facts about the tools; invalid values are reported as findings.
 pub fn diagnose_knowing(
     texts: &DraftTexts,
     known: impl FnOnce(Agent) -> Result<Agent, Vec<Diagnostic>>,
@@ -181,7 +181,7 @@ pub fn diagnose_knowing(
     findings
 }
 
-/// Where a key stands in the options, or the last of its tables that is there.
+/// The position of a key in the options, or of the last of its tables that is there.
 fn key_span(options: &str, key: &str) -> Option<Span> {
     let document = crate::config::document::parse(options).ok()?;
     let mut at = &document;

@@ -1,6 +1,6 @@
 //! What a run is asked for: its agent and its context, with the edits of a fork.
 //!
-//! In: the start of a run, edits in their order. Out: the agent and the context that count behind them. It must never change a mode, and
+//! In: the start of a run, edits in their order. Out: the agent and the context after them. It must never change a mode, and
 //! nothing that has its own edit.
 
 use ptc_core::value::Json;
@@ -39,7 +39,7 @@ impl Inputs {
                 let other = Agent::from_toml(&edit.text(), "the edited agent").map_err(|e| wrong(e.to_string()))?;
                 self.agent = other.for_mode(self.agent.mode).map_err(|findings| wrong(said(&findings)))?;
             }
-            // These keys say how a run begins: what they would change has its own edit.
+            // These keys describe the start of a run: each has an edit of its own.
             ("option", "mode") => {
                 return Err(wrong("a run keeps its mode; `rerun --mode` runs it in another one".to_owned()));
             }
@@ -61,7 +61,7 @@ impl Inputs {
     }
 }
 
-/// The start of a run as it counts behind an edit; `None` where the edit changes nothing of it.
+/// The start of a run after an edit; `None` where the edit changes nothing of it.
 pub fn edited_start(start: &RunStart, edit: &Edit) -> Option<RunStart> {
     let mut inputs = Inputs::of(start).ok().filter(|_| edit.is_of_the_turn())?;
     inputs.edit(edit).ok()?;

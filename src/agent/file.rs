@@ -78,13 +78,13 @@ impl Agent {
         if diagnostics.is_empty() { Ok(target.agent) } else { Err(diagnostics) }
     }
 
-    /// What a session keeps of it. Agents inside say their mode there, so that a recording does not depend on the default.
+    /// The form that a session keeps. Agents inside name their mode there, so that a recording does not depend on the default.
     pub fn record(&self) -> AgentRecord {
         let toml = self.with_modes_said(Self::default().mode).to_toml();
         AgentRecord { name: self.name.clone(), sha: hex_sha(toml.as_bytes()), toml }
     }
 
-    /// The agent of a record. Agents inside that say no mode were recorded when the default was `json`.
+    /// The agent of a record. Agents inside without a mode were recorded when the default was `json`.
     ///
     /// Errors: those of [`Agent::from_toml`].
     pub fn recorded(toml: &str) -> Result<Self, FileError> {
@@ -97,7 +97,7 @@ impl Agent {
     }
 }
 
-/// The agent of a table that stands inside another definition.
+/// The agent of a table inside another definition.
 pub(super) fn from_table(table: &Json) -> Result<Agent, Vec<Diagnostic>> {
     let mut target = Target { agent: Agent::default(), source: &Source::default() };
     let mut problems = Problems::default();
@@ -159,12 +159,12 @@ pub(super) fn write(agent: &Agent, wanted: fn(&str) -> bool) -> String {
     out
 }
 
-/// Is it a list of tables that TOML can say, and that people write as `[[name]]`?
+/// Is it a list of tables that TOML can express, and that people write as `[[name]]`?
 fn is_sections(name: &str, value: &Json) -> bool {
     name == "cases" && value.items().is_some_and(|items| !items.is_empty() && items.iter().all(is_section))
 }
 
-/// Is it a table that TOML can say?
+/// Is it a table that TOML can express?
 fn is_section(value: &Json) -> bool {
     value.members().is_some() && document::to_inline(value).is_some()
 }
@@ -177,7 +177,7 @@ fn section(out: &mut String, name: &str, table: &Json) {
     }
 }
 
-/// One `key = value`. What TOML cannot say travels as JSON text, which the keys that may hold it accept.
+/// One `key = value`. What TOML cannot express becomes JSON text, which the keys that may hold it accept.
 fn line(out: &mut String, key: &str, value: &Json) {
     let value = document::to_inline(value)
         .or_else(|| document::to_inline(&Node::Str(value.to_text()).into()))

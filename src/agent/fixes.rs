@@ -21,7 +21,7 @@ pub struct Fix {
     pub place: Place,
     /// The bytes that are replaced; empty to insert.
     pub span: Span,
-    /// What stands there instead.
+    /// The replacement.
     pub text: String,
 }
 
@@ -126,7 +126,7 @@ impl Draft<'_> {
         let gap = if prompt.ends_with(char::is_whitespace) || prompt.is_empty() { "" } else { " " };
         let end = Span::new(prompt.len(), prompt.len());
         let used = fix(format!("use `{name}` in the prompt"), Place::Prompt, end, &format!("{gap}{{{{{name}}}}}"));
-        // With its comma: the one behind it, or the one before the last.
+        // With its comma: the one after it, or the one before the last.
         let span = match (place.checked_sub(1).map(|before| &params[before]), params.get(place + 1)) {
             (_, Some(next)) => Span::new(params[place].span.start, next.span.start),
             (Some(before), None) => Span::new(before.span.end, params[place].span.end),
@@ -159,7 +159,7 @@ impl Draft<'_> {
         fix.into_iter().collect()
     }
 
-    /// Does a whole value stand at this place of the context?
+    /// Is there a whole value at this position of the context?
     fn is_value(&self, span: Span) -> bool {
         self.texts.context.get(span.start..span.end).is_some_and(|text| ptc_core::value::json::parse(text).is_ok())
     }
@@ -238,7 +238,7 @@ impl Draft<'_> {
         Some(fix(format!("write `{near}` instead of `{old}`"), finding.place, at, near))
     }
 
-    /// Where a name stands inside a part of a text.
+    /// The position of a name inside a part of a text.
     fn find(&self, place: Place, within: Span, name: &str) -> Option<Span> {
         let part = self.text(place).get(within.start..within.end)?;
         let at = within.start + part.rfind(name)?;

@@ -1,4 +1,4 @@
-//! Agents behind tools that have a file of their own: read together with the file that names them, so that a definition stands
+//! Child agents of tools with a file of their own: read together with the file that names them, so that a definition stays
 //! alone wherever it is recorded.
 //!
 //! In: a tool's table with `kind = "agent"` and `file`. Out: the same with that file's agent as its table `agent`; and back.
@@ -98,12 +98,12 @@ pub(super) fn with_agent(entry: &Entry<'_>, source: &Source) -> Result<Json, Pro
 }
 
 impl Agent {
-    /// The definition as its file says it: agents that stand in files of their own are left out.
+    /// The definition as its file has it: agents with files of their own are omitted.
     pub(super) fn without_files(&self) -> Self {
         self.each_tool(&without_agent)
     }
 
-    /// The definition in which every agent behind a tool says its mode: what it says, else `usual`.
+    /// The definition in which every child agent has a mode: its own, else `usual`.
     pub(super) fn with_modes_said(&self, usual: Mode) -> Self {
         self.each_tool(&|tool| with_mode(tool, usual))
     }
@@ -128,7 +128,7 @@ fn each_tool(table: &Json, change: &dyn Fn(&Json) -> Json) -> Json {
     })
 }
 
-/// A tool's table in which every agent, and every agent inside that one, says its mode. (The depth is that of a TOML text.)
+/// A tool's table in which every agent, and every agent inside that one, has a mode. (The depth is that of a TOML text.)
 fn with_mode(tool: &Json, usual: Mode) -> Json {
     let below = |tool: &Json| with_mode(tool, usual);
     let inner = each_tool(tool, &below).map_members(|key, agent| match key {

@@ -31,7 +31,7 @@ type Read = fn(&Entry<'_>, &mut Target<'_>, &mut Problems);
 pub(super) struct Row {
     /// Its name.
     pub(super) name: &'static str,
-    /// What the reference says of it.
+    /// Its description in the reference.
     pub(super) about: KeyDoc,
     /// Reads it, replacing what was there.
     read: Read,
@@ -266,7 +266,7 @@ fn parsed(entry: &Entry<'_>, text: &str, source: &str) -> Result<Json, Problem> 
     })
 }
 
-/// A table, or JSON text for what TOML cannot say (null, integers beyond 64 bits).
+/// A table, or JSON text for what TOML cannot express (null, integers beyond 64 bits).
 fn object(entry: &Entry<'_>) -> Result<Json, Problem> {
     let json = match entry.json.as_str() {
         Some(text) => parsed(entry, text, "the JSON text")?,
@@ -383,7 +383,7 @@ fn read_modes(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problem
         let mut scratch = Target { agent: Agent::default(), source: target.source };
         apply(&entry, &mut scratch, problems);
         let mut overrides = entry.json.clone();
-        // The definition must stand on its own, whatever happens to the files it names.
+        // The definition must be complete, whatever happens to the files it names.
         if let Some(schema) = scratch.agent.schema {
             overrides = with(&overrides, "schema", &Json::str(schema.to_text()));
         }

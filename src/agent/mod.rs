@@ -1,6 +1,6 @@
 //! The agent: its definition as data, the checks that make it runnable, and the Step that a run gives.
 //!
-//! In: an agent file, a builder or the workbench's drafts. Out: an [`Agent`], and a checked [`Plan`] or diagnostics that say what to do.
+//! In: an agent file, a builder or the workbench's drafts. Out: an [`Agent`], and a checked [`Plan`] or diagnostics with the next step.
 //! It must never run anything.
 
 mod builder;
@@ -122,18 +122,18 @@ pub struct Tool {
     pub definition: Json,
 }
 
-/// What surrounds the system card of the mode, and what stands in the place of its parts.
+/// The text around the system card of the mode, and replacements of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SystemPrompt {
     /// Replaces the card, all parts of it.
     pub replace: Option<String>,
-    /// Stands before it.
+    /// The text before it.
     pub prefix: Option<String>,
-    /// Where programs are written: `full` or `none` as the option `reference`, or the text that tells the language.
+    /// Where programs are written: `full` or `none` as the option `reference`, or the text that describes the language.
     pub language_spec: Option<String>,
     /// In `ptc_lisp`: how a reply is to look.
     pub output_format: Option<String>,
-    /// Stands after it.
+    /// The text after it.
     pub suffix: Option<String>,
 }
 

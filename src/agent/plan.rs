@@ -37,7 +37,7 @@ pub struct Plan {
     pub settings: Settings,
     /// The tools, those that options add included.
     pub tools: Vec<Tool>,
-    /// The agents behind tools, by tool name.
+    /// The child agents of tools, by tool name.
     pub children: Vec<(String, Arc<Self>)>,
     /// How far a reply may be repaired.
     pub recovery: Recovery,
@@ -90,7 +90,7 @@ impl Plan {
         })
     }
 
-    /// The same agent with a task in words behind its own prompt; neither is a template then.
+    /// The same agent with a task in words after its own prompt; neither is a template then.
     #[must_use]
     pub fn on(&self, task: &str) -> Self {
         let prompt = format!("{}\n\n{task}", self.agent.prompt.trim_end());
@@ -120,7 +120,7 @@ impl Plan {
         self.agent.mode == Mode::Text && self.settings.transport == Transport::ToolCall
     }
 
-    /// The tools that programs may call. Next to native tools they must say so.
+    /// The tools that programs may call. Next to native tools they must be marked for programs.
     pub fn program_tools(&self) -> impl Iterator<Item = &Tool> + Clone {
         let explicit = self.is_combined();
         self.tools.iter().filter(move |tool| tool.is_for_programs() && (!explicit || tool.expose.is_some()))
@@ -131,17 +131,17 @@ impl Plan {
         is_single(self.agent.max_turns, &self.settings, &self.tools)
     }
 
-    /// The agent behind a tool.
+    /// The child agent of a tool.
     pub fn child(&self, tool: &str) -> Option<&Arc<Self>> {
         self.children.iter().find(|(name, _)| name == tool).map(|(_, plan)| plan)
     }
 
-    /// Are names that start with `_` kept from the model? Where an agent below keeps its own from models, they stay so here.
+    /// Are names that start with `_` kept from the model? Where a child agent keeps its own from models, they are kept here.
     pub fn hides(&self) -> bool {
         self.settings.firewall || self.children.iter().any(|(_, child)| child.hides())
     }
 
-    /// Does the agent behind a tool keep names that start with `_` from models?
+    /// Does the child agent of a tool keep names that start with `_` from models?
     pub fn hides_results_of(&self, tool: &Tool) -> bool {
         match tool.kind {
             Kind::SelfAgent => self.hides(),
@@ -149,7 +149,7 @@ impl Plan {
         }
     }
 
-    /// What stands around an answer so that the schema sent is an object.
+    /// The wrapping of an answer that makes the schema sent an object.
     pub fn wrap(&self) -> Wrap {
         self.schema.as_ref().map_or(Wrap::None, |schema| schema.wrap)
     }

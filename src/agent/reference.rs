@@ -1,6 +1,6 @@
 //! Everything that can be written into an agent file, for the page of it.
 //!
-//! In: the tables that read files. Out: tables of keys, in the order of the page. It must never say what no table says.
+//! In: the tables that read files. Out: tables of keys, in the order of the page. It must never contain more than the tables.
 
 use super::{keys, settings};
 use crate::config::OPTIONS;

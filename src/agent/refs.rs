@@ -84,7 +84,7 @@ fn key(name: &str) -> String {
     format!("refs.{name}")
 }
 
-/// Why a path leads out of a type; nothing where the type does not say what is inside. (The depth is that of the path.)
+/// Why a path leads out of a type; `None` where the type does not describe its content. (The depth is that of the path.)
 fn outside(ty: &Type, steps: &[PathStep<'_>]) -> Option<String> {
     let (step, rest) = steps.split_first()?;
     match (step, ty.base()) {

@@ -8,7 +8,7 @@ use super::Agent;
 
 impl Agent {
     /// The text of an agent file with this definition. Where `original` is an agent file, everything that means the same as
-    /// before stays as it was written; otherwise the whole definition is written anew. Line ends stay as most of them were.
+    /// before stays as it was written; otherwise the whole definition is rewritten. Line ends stay as most of them were.
     pub fn rewrite(&self, original: &str, file: &str) -> String {
         let windows = original.matches("\r\n").count();
         if windows == 0 {
@@ -98,7 +98,7 @@ fn change_list(written: &mut Item, was: &ArrayOfTables, now: &ArrayOfTables) -> 
     }
 }
 
-/// Adds an item on a line of its own where each of the others has one; a comment behind the last of them stays there.
+/// Adds an item on a line of its own where each of the others has one; a comment after the last of them stays there.
 fn push(list: &mut Array, mut item: Value) {
     let behind = list.trailing().as_str().unwrap_or_default().to_owned();
     if behind.contains('\n') {
@@ -110,7 +110,7 @@ fn push(list: &mut Array, mut item: Value) {
     }
 }
 
-/// Sets a key; a comment behind or above the old value stays.
+/// Sets a key; a comment after or above the old value stays.
 fn put(text: &mut dyn TableLike, key: &str, now: &Item) {
     if let (Some(Item::Value(written)), Item::Value(now)) = (text.get_mut(key), now) {
         let decor = written.decor().clone();
@@ -125,7 +125,7 @@ fn put(text: &mut dyn TableLike, key: &str, now: &Item) {
     text.insert(key, item);
 }
 
-/// A table that came from another document takes its place behind the others.
+/// A table that came from another document is placed after the others.
 fn unplaced(table: &mut Table) {
     table.set_position(None);
     for (_, item) in table.iter_mut() {

@@ -19,7 +19,7 @@ pub struct RawSchema {
 }
 
 impl RawSchema {
-    /// Compiles a schema. The error says what is wrong in it and where.
+    /// Compiles a schema. The error names the problem and its position.
     pub fn compile(schema: &Json) -> Result<Self, String> {
         if let Some(reference) = outside(schema) {
             return Err(format!(

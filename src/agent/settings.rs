@@ -1,6 +1,6 @@
 //! The options of an agent with their types: what the modes read.
 //!
-//! In: an [`Agent`] with options as written. Out: [`Settings`], or findings that say what cannot be.
+//! In: an [`Agent`] with options as written. Out: [`Settings`], or findings about invalid values.
 
 mod members;
 mod retry;
@@ -84,9 +84,9 @@ pub struct Format {
     pub history_bytes: usize,
     /// Characters of one printed line.
     pub print_chars: u64,
-    /// The inventories stand in the system text.
+    /// The inventories are part of the system text.
     pub context_in_system: bool,
-    /// The mission log stands in the user message.
+    /// The mission log is part of the user message.
     pub log_in_user: bool,
     /// The turn line appears in the last two turns only.
     pub minimal_turns: bool,
@@ -116,7 +116,7 @@ pub struct Settings {
     pub transport: Transport,
     /// `dialect`
     pub dialect: ptc_core::lisp::Dialect,
-    /// `reference`: the language card stands in the prompt.
+    /// `reference`: the language card is part of the prompt.
     pub reference: bool,
     /// `tools_in = "native"`
     pub native_tools: bool,
@@ -124,7 +124,7 @@ pub struct Settings {
     pub thinking: bool,
     /// `journaling`
     pub journaling: bool,
-    /// `tool_try`: the prompt tells of `(tool/try …)`.
+    /// `tool_try`: the prompt describes `(tool/try …)`.
     pub tool_try: bool,
     /// `firewall`
     pub firewall: bool,
@@ -184,7 +184,7 @@ pub struct Settings {
     pub memory: Vec<(String, String)>,
 }
 
-/// Decimals of returned floats when nothing is said.
+/// Decimals of returned floats by default.
 const FLOAT_PRECISION: u32 = 2;
 
 impl Settings {
@@ -224,7 +224,7 @@ impl Settings {
                 None => small(&limits::TREE_TURNS).max(agent.max_turns.saturating_add(small(&limits::RETRY_TURNS))),
             },
             max_tool_calls: agent.limit(&limits::RUN_CALLS),
-            // Native calls were never counted: who polls a tool goes on until the key is written.
+            // Native calls were never counted: a model that polls a tool continues until the key is written.
             same_calls: match agent.option(limits::SAME_CALLS.name) {
                 None if agent.mode != Mode::JsonLoop => 0,
                 _ => small(&limits::SAME_CALLS),

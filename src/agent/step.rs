@@ -21,7 +21,7 @@ pub struct Step {
     pub answer: Option<Json>,
     /// Why there is no answer.
     pub fail: Option<ErrorRecord>,
-    /// The text of an answer that came beside the value.
+    /// The text that came with the value of an answer.
     pub summary: Option<String>,
     /// The values of `refs`, as a JSON object.
     pub refs: Option<Json>,
@@ -37,9 +37,9 @@ pub struct Step {
     pub summaries: Vec<(String, String)>,
     /// Tool calls of the whole run; those of parallel branches in the order of the branches.
     pub calls: Vec<CallEntry>,
-    /// What a person was asked, in the order of asking.
+    /// Questions to the user, in the order of asking.
     pub questions: Vec<QuestionEntry>,
-    /// The Steps of agents below, in the order of the calls.
+    /// The Steps of child runs, in the order of the calls.
     pub children: Vec<Step>,
     /// What it cost.
     pub usage: Usage,
@@ -86,7 +86,7 @@ pub struct CallEntry {
     pub ms: u64,
 }
 
-/// A question to a person.
+/// A question to the user.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct QuestionEntry {
@@ -111,7 +111,7 @@ pub struct Usage {
     pub llm_requests: u32,
     /// Tokens, when a provider counted them.
     pub tokens: Option<Tokens>,
-    /// Turns, requests and tokens of the agents below together.
+    /// Turns, requests and tokens of the child runs together.
     pub children: Option<Totals>,
     /// Cost in the price table's currency, when tokens and price are known.
     pub cost: Option<f64>,
@@ -126,7 +126,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Turns, requests and tokens, those of the agents below included.
+    /// Turns, requests and tokens, child runs included.
     pub fn totals(&self) -> Totals {
         let own = Totals { turns: self.turns, requests: self.llm_requests, tokens: self.tokens };
         self.children.map_or(own, |below| own.plus(&below))
@@ -258,12 +258,12 @@ impl Turn {
 }
 
 impl Step {
-    /// What the run and the agents below it cost, as far as prices are known. (Agents nest a few levels deep.)
+    /// The cost of the run and its child runs, as far as prices are known. (Agents nest a few levels deep.)
     pub fn cost(&self) -> f64 {
         self.usage.cost.unwrap_or_default() + self.children.iter().map(Self::cost).sum::<f64>()
     }
 
-    /// What the run and the agents below it cost; `None` where the price of one of them is not known.
+    /// The cost of the run and its child runs; `None` where the price of one of them is not known.
     pub fn known_cost(&self) -> Option<f64> {
         self.children.iter().map(Self::known_cost).try_fold(self.usage.cost?, |sum, below| Some(sum + below?))
     }

@@ -1,4 +1,4 @@
-//! The tools of an agent: declarations read, tools that options add, and the agents behind tools made into plans.
+//! The tools of an agent: declarations read, tools that options add, and plans of their child agents.
 //!
 //! In: an [`Agent`]. Out: its tools and children; what is wrong with them is noted. Recursion over agents is bounded by their nesting
 //! in the definition.
@@ -62,7 +62,7 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
     (tools, children)
 }
 
-/// What a tool does not say about itself, the agent behind it does.
+/// What a tool does not declare is taken from its child agent.
 fn told(tool: &mut Tool, agent: &Agent, findings: &mut Vec<Diagnostic>) {
     if tool.returns == Returns::Delegate {
         tool.signature = ptc_core::signature::parse(DELEGATE).ok();
@@ -90,12 +90,12 @@ fn note(key: &str, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key(key)
 }
 
-/// Does nothing say what its arguments are? (An agent's own signature does.)
+/// Are its arguments undeclared? (An agent's own signature declares them.)
 fn is_unexplained(tool: &Tool) -> bool {
     tool.is_native() && tool.signature.is_none() && !matches!(tool.kind, Kind::Agent(_) | Kind::Llm(_))
 }
 
-/// A builtin tool with its card where the declaration says nothing.
+/// A builtin tool with its card where the declaration has none.
 fn completed(tool: Tool) -> Tool {
     let Kind::Builtin(builtin) = tool.kind else { return tool };
     let (signature, description) = builtin.card();
@@ -112,7 +112,7 @@ fn added(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<Tool> {
     let mut names: Vec<String> = Vec::new();
     for item in agent.option("builtin_tools").and_then(Json::items).unwrap_or_default() {
         match item.as_str() {
-            // One word of the source documents stands for both.
+            // One word of the source documents means both.
             Some("grep") => names.extend(["grep".to_owned(), "grep-n".to_owned()]),
             Some(name) if Builtin::from_name(name).is_some() => names.push(name.to_owned()),
             _ => {
@@ -149,7 +149,7 @@ fn check_names(agent: &Agent, tools: &[Tool], findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The plan of the agent behind a tool.
+/// The plan of the child agent of a tool.
 fn child(agent: &Agent, tool: &Tool, findings: &mut Vec<Diagnostic>) -> Option<Arc<Plan>> {
     let definition = match &tool.kind {
         Kind::Agent(table) => from_table(table).and_then(|agent| agent.for_mode(agent.mode)),
@@ -181,7 +181,7 @@ fn asked(agent: &Agent, tool: &Tool, table: &Json) -> Agent {
         mode: text("mode").and_then(|name| Mode::from_name(&name)).unwrap_or(Mode::Text),
         model: text("model").filter(|model| model != "caller"),
         prompt: text("prompt").unwrap_or_default(),
-        // What was wrong with it was said when the tool was read.
+        // Its errors were reported when the tool was read.
         signature: answer_signature(tool.signature_text.as_deref(), text("json_signature").as_deref())
             .unwrap_or_default(),
         field_descriptions: descriptions(table),

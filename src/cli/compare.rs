@@ -1,4 +1,4 @@
-//! `compare`: sessions beside each other, or the matrix of agents.
+//! `compare`: sessions side by side, or the matrix of agents.
 //!
 //! What the names mean decides: agents or a matrix → the matrix (`matrix.rs`), sessions → their differences.
 

@@ -79,7 +79,7 @@ fn step(json: &Json) -> Option<Step> {
     })
 }
 
-/// The text that `TEXT|@FILE` stands for, without the byte order mark of a file.
+/// The text of `TEXT|@FILE`, without the byte order mark of a file.
 pub(super) fn text_of(text: &str) -> Result<String, UsageError> {
     let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
     let text = read(file)?;

@@ -59,7 +59,7 @@ fn terminal(variable: Env<'_>) -> Finding {
     Finding { health, what: "terminal".to_owned(), said }
 }
 
-/// Does the locale say that the terminal shows UTF-8? The program writes nothing else.
+/// Does the locale indicate a UTF-8 terminal? The program writes nothing else.
 fn locale(variable: Env<'_>) -> Finding {
     let named = |name: &&str| variable(name).filter(|value| !value.is_empty()).map(|value| (name.to_string(), value));
     let (health, said) = match ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(named) {

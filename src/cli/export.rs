@@ -13,7 +13,7 @@ use crate::export::{Content, Format, Piece, Removal, asciicast};
 use crate::workbench::format::plural;
 use crate::workbench::{Prepared, Secrets, Workbench, write_export};
 
-/// Columns and rows of a picture when nothing is said.
+/// Columns and rows of a picture by default.
 const USUAL_SIZE: &str = "120x40";
 
 pub(super) async fn export(flags: &ExportFlags, workbench: &Workbench, drawing: Drawing<'_>) -> Result<u8, UsageError> {

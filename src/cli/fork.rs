@@ -34,7 +34,7 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
     told(running, &desk, flags.json, plain, workbench).await
 }
 
-/// The model that is named, in words: what is told next begins with the recorded one.
+/// The named model, as text: the following output begins with the recorded one.
 pub(super) fn with(model: Option<&str>) -> String {
     model.map(|model| format!(" with the model {model}")).unwrap_or_default()
 }

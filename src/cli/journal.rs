@@ -11,10 +11,10 @@ use super::{UsageError, exit, safe_line, tell};
 use crate::agent::Step;
 use crate::workbench::files::{check_place, write_whole};
 
-/// What stands in the file; nothing yet when there is none. Fails when the run could not write it.
+/// The content of the file; an empty one if there is none. Fails when the run could not write it.
 pub(super) fn load(file: &Path) -> Result<Map, UsageError> {
     let wrong = |why: String| UsageError(format!("--journal {}: {why}", file.display()));
-    // Of whatever kind: what stands there is read below, and refused when it is no journal.
+    // Of any kind: its content is read below, and refused when it is no journal.
     check_place(file, "").map_err(|error| wrong(format!("cannot be written: {error}")))?;
     if !file.exists() {
         return Ok(Map::default());

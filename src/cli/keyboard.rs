@@ -1,4 +1,4 @@
-//! The person at the keyboard: sees the prompt on stderr and types the reply on stdin, line by line.
+//! The user at the keyboard: sees the prompt on stderr and types the reply on stdin, line by line.
 //!
 //! In: a question from the desk. Out: its answer, or nothing when nobody is there. It must never read ahead of a reply's end.
 
@@ -10,7 +10,7 @@ use crate::workbench::Asked;
 /// A reply ends with a line that holds only this.
 const END: &str = ".";
 
-/// Shows the question and reads its answer on a thread of its own: a person may take any time.
+/// Shows the question and reads its answer on a thread of its own: a user may take any time.
 pub(super) fn ask(asked: Asked) {
     if !asked.question.options.is_empty() {
         return choose(asked);
@@ -29,7 +29,7 @@ pub(super) fn ask(asked: Asked) {
     tokio::task::spawn_blocking(move || {
         let stdin = std::io::stdin();
         let reply = read_reply(&mut stdin.lock()).or_else(|| stdin.is_terminal().then(String::new));
-        // Without a reply the question is dropped, which says that nobody answers; a run that was stopped takes none.
+        // Without a reply the question is dropped, which means that no user answers; a run that was stopped takes none.
         let as_it_is = |reply: &String| asked.question.gate.is_some() && reply.is_empty();
         let reply = reply.map(|reply| if as_it_is(&reply) { asked.question.text.clone() } else { reply });
         reply.map(|reply| asked.answer.send(reply))
@@ -43,7 +43,7 @@ fn choose(asked: Asked) {
     tokio::task::spawn_blocking(move || {
         let stdin = std::io::stdin();
         let chosen = read_choice(&mut stdin.lock(), &asked.question.options);
-        // Without an answer the question is dropped, which says that nobody answers.
+        // Without an answer the question is dropped, which means that no user answers.
         chosen.map(|option| asked.answer.send(option))
     });
 }

@@ -1,4 +1,4 @@
-//! `compare AGENT.toml …`: every case in every mode with every model, some times; and going on with such a matrix.
+//! `compare AGENT.toml …`: every case in every mode with every model, several times; and continuing such a matrix.
 
 mod json;
 mod progress;
@@ -19,7 +19,7 @@ use crate::workbench::matrix::{
 };
 use progress::Progress;
 
-/// Trials at the same time when nothing is said.
+/// Concurrent trials by default.
 const JOBS: usize = 4;
 
 /// Plans a matrix and runs it.
@@ -41,7 +41,7 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
     finish(file, state, baseline.as_ref(), flags, plain, workbench).await
 }
 
-/// Goes on with a matrix.
+/// Continues a matrix.
 pub(super) async fn resume(
     name: &str,
     flags: &CompareFlags,
@@ -88,7 +88,7 @@ fn check(flags: &MatrixFlags) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// Runs what is missing and tells what came out.
+/// Runs the missing trials and prints the results.
 async fn finish(
     mut file: MatrixFile,
     mut state: MatrixState,

@@ -58,7 +58,7 @@ pub mod exit {
     pub const USAGE: u8 = 2;
     /// Replay found a difference.
     pub const DIVERGED: u8 = 3;
-    /// The run waits for a person.
+    /// The run waits for the user.
     pub const WAITING: u8 = 4;
     /// Stopped from outside.
     pub const CANCELLED: u8 = 130;
@@ -79,7 +79,7 @@ fn unwritable(file: &Path, error: &std::io::Error) -> UsageError {
     UsageError(format!("{} cannot be written: {error}", file.display()))
 }
 
-/// Runs a command and returns its exit code. Errors are told on stderr. `drawing` makes pictures of screens.
+/// Runs a command and returns its exit code. Prints errors to stderr. `drawing` makes pictures of screens.
 pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench, drawing: Drawing<'_>) -> u8 {
     let done = match command {
         Command::Run(flags) => run::run(flags, arguments.plain, workbench).await,
@@ -111,7 +111,7 @@ pub fn run_at_once(arguments: &Arguments) -> Option<u8> {
     }
 }
 
-/// The exit code of a command; an error is told first, and output that is lost is one.
+/// The exit code of a command. Prints the error first; lost output is an error too.
 fn code(done: Result<u8, UsageError>) -> u8 {
     let code = done.unwrap_or_else(|error| {
         tell_error(&error.0);
@@ -143,7 +143,7 @@ fn tell(text: &str) {
     _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// How a run that waits is gone on with, on stderr.
+/// How to resume a waiting run, on stderr.
 pub fn tell_waiting(session: &str) {
     tell(&safe_line(&format!("answer with: ptc-workbench resume {session} --answer TEXT")));
 }

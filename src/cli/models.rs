@@ -1,4 +1,4 @@
-//! `models`: what can be named as a model, what is missing for it, and what the servers say that they have.
+//! `models`: the names of models, missing settings, and the models that servers list.
 
 use ptc_core::text::width;
 use serde::Serialize;
@@ -132,7 +132,7 @@ fn listed(line: &ServerLine, as_json: bool) -> u8 {
 
 fn said(server: &ServerLine) -> String {
     let words = match &server.models {
-        // An error that tells what was tried has the address already.
+        // An error that names the address already.
         Err(why) if why.contains(&server.url) => return safe_line(why),
         Err(why) => why.clone(),
         Ok(names) if names.is_empty() => "answers, without models".to_owned(),

@@ -1,4 +1,4 @@
-//! Linear output: who wants it without a flag, and what it tells where the workbench would draw a screen.
+//! Linear output: its users without a flag, and its text in place of the workbench's screens.
 //!
 //! In: the environment; what was to be opened. Out: lines on stdout. Nothing is run, because a run may cost something.
 
@@ -8,7 +8,7 @@ use crate::agent::{BUNDLED, BUNDLED_PIPELINES};
 use crate::session::shell_word;
 use crate::workbench::Workbench;
 
-/// Variables that say that a screen reader is there.
+/// Variables that indicate a screen reader.
 const SPOKEN: [&str; 5] = ["NVDA_RUNNING", "JAWS", "ORCA_RUNNING", "SPEECHD_RUNNING", "ACCESSIBILITY_ENABLED"];
 
 /// Does this environment want linear output?
@@ -34,7 +34,7 @@ const OF_ALL: [(&str, &str); 6] = [
     ("lists all commands", "--help"),
 ];
 
-/// Tells a session line by line.
+/// Prints a session line by line.
 ///
 /// Errors: it cannot be read.
 pub fn tell_session(name: &str, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -42,7 +42,7 @@ pub fn tell_session(name: &str, workbench: &Workbench) -> Result<u8, UsageError>
     Ok(exit::OK)
 }
 
-/// Tells what this agent or pipeline is and by which commands one works with it; without a name, what there is.
+/// Describes this agent or pipeline and the commands for it; without a name, lists all.
 ///
 /// Errors: there is none of this name, or it cannot be read.
 pub fn tell_opened(name: Option<&str>) -> Result<u8, UsageError> {

@@ -31,7 +31,7 @@ pub(super) struct Printer<W: Write> {
     /// Runs and open turns so far.
     records: Records,
     gaps: Gaps,
-    /// The other model that answers a run, as it was told last.
+    /// The other model that answers a run, as it was printed last.
     others: HashMap<Address, OtherModel>,
     /// The control object that arrives, and its attempt.
     thought: Option<(Address, u32, Thought)>,
@@ -40,9 +40,9 @@ pub(super) struct Printer<W: Write> {
     calling: bool,
     in_reply: Option<(Address, u32, PartKind)>,
     at_line_start: bool,
-    /// Columns before every line: agents below stand to the right of who called them.
+    /// Columns before every line: child runs are indented.
     indent: usize,
-    /// What stands before the address of a run, turn, call or question; `None` where addresses are not told.
+    /// The text before the address of a run, turn, call or question; `None` where addresses are not printed.
     before_address: Option<&'static str>,
     ended: bool,
 }
@@ -85,7 +85,7 @@ impl<W: Write> Printer<W> {
         Self { before_address: Some(self.marks.dot), ..self }
     }
 
-    /// An address behind a line, where addresses are told.
+    /// An address after a line, where addresses are printed.
     fn told(&self, at: &Address) -> String {
         self.before_address.map(|dot| format!("{dot}{at}")).unwrap_or_default()
     }
@@ -114,10 +114,10 @@ impl<W: Write> Printer<W> {
         events.into_iter().for_each(|envelope| self.print(envelope));
     }
 
-    /// Nothing follows: says how the run ended when its events could not (they were not taken any more).
+    /// Nothing follows: prints how the run ended when its events could not be emitted.
     pub(super) fn close(&mut self, step: &Step) {
         self.end_reply();
-        // That a run waits is told where it happens.
+        // Prints a notice when a run starts waiting for input.
         let told = self.ended || step.waits_for.is_some();
         if let Some(fail) = step.fail.as_ref().filter(|_| !told) {
             self.failure(&format!("{}: {}", fail.reason, fail.message), fail.hint.as_deref());
@@ -201,7 +201,7 @@ impl<W: Write> Printer<W> {
                 let said = format!("an event of the kind {:?}, which this program does not know", unknown.kind);
                 self.marked(self.marks.warning, &said);
             }
-            // The end of the run says why a turn does not begin; what was sent and received is printed by other commands.
+            // The end of the run explains why a turn does not start; other commands print requests and replies.
             Event::TurnStart(_) | Event::Message(_) | Event::RequestMade(_) | Event::Sent(_) | Event::Wire(_) => {}
         }
     }
@@ -223,7 +223,7 @@ impl<W: Write> Printer<W> {
         self.line(&format!("{who}{}{dot}{}{dot}{}{at}", start.agent.name, mode(start), start.model.alias));
     }
 
-    /// Reply text as it arrives, each line behind a bar.
+    /// Reply text as it arrives, each line after a bar.
     fn reply(&mut self, at: &Address, part: &ReplyPart) {
         let now = Some((at.clone(), part.attempt, part.kind));
         if self.in_reply != now {
@@ -258,7 +258,7 @@ impl<W: Write> Printer<W> {
         self.behind("  | ", &more);
     }
 
-    /// What a control object said beside its thought.
+    /// The text of a control object besides its thought.
     fn end_control(&mut self) {
         let Some((.., thought)) = self.thought.take() else { return };
         match thought.rest() {
@@ -274,7 +274,7 @@ impl<W: Write> Printer<W> {
         }
     }
 
-    /// Text behind a bar at the start of each line.
+    /// Text after a bar at the start of each line.
     fn behind(&mut self, bar: &str, text: &str) {
         for piece in SafeText::multi_line(text).as_str().split_inclusive('\n') {
             let start =
@@ -287,7 +287,7 @@ impl<W: Write> Printer<W> {
 
     fn reply_end(&mut self, end: &ReplyEnd) {
         self.end_control();
-        // What was seen as it arrived is not told again.
+        // Text that was printed as it arrived is not printed again.
         let seen = std::mem::take(&mut self.calling);
         for call in end.calls.iter().filter(|_| !seen) {
             self.line(&format!(
@@ -306,7 +306,7 @@ impl<W: Write> Printer<W> {
         self.marked(mark, &said);
     }
 
-    /// Another model than the one that was asked is told when it answers for the first time.
+    /// A model other than the requested one is reported when it answers for the first time.
     fn answered_by(&mut self, turn: &Address, end: &ReplyEnd) {
         let record = self.records.turn(turn);
         let attempt = record.and_then(|record| record.attempts.iter().find(|attempt| attempt.number == end.attempt));
@@ -332,7 +332,7 @@ impl<W: Write> Printer<W> {
         let is_reported = record.is_some_and(TurnRecord::has_failure);
         let answered = record.and_then(|record| record.answered);
         let amount = record.and_then(|record| record.cost);
-        // A turn that nothing is answered to ends the run, which says why.
+        // A turn without feedback ends the run, which has the reason.
         if let Some(source) = answered {
             if let Some(reason) = end.reason.as_deref().filter(|_| !is_reported) {
                 let about = Reason::from_name(reason).map(|reason| format!(": {}", reason.row().meaning));

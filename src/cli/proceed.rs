@@ -1,4 +1,4 @@
-//! `resume`, `continue` and `exec`: going on with what a session holds.
+//! `resume`, `continue` and `exec`: continuing a session.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -36,7 +36,7 @@ fn against(
     Ok(exit::OK)
 }
 
-/// What the first step would send; what follows it is told, and that each can take what the one before returns is checked.
+/// What the first step would send; the steps after it are listed, with a check of the types between them.
 fn of_pipeline(pipeline: &Pipeline, flags: &PromptFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     if flags.against.is_some() {
         return Err(UsageError(
@@ -71,7 +71,7 @@ fn shown(
     Ok(exit::OK)
 }
 
-/// What would be sent; what is worth knowing about it is told.
+/// Prints the request, and notices about it.
 fn preview(
     agent: &Agent,
     context: Option<Context>,

@@ -46,12 +46,12 @@ impl Write for Clean {
     }
 }
 
-/// Panics are told on stderr without secrets, with the place in the program and, where `RUST_BACKTRACE` asks for it, the way there.
+/// Prints panics to stderr without secrets, with the position in the program and, if `RUST_BACKTRACE` is set, the backtrace.
 pub fn hook_panics() {
     std::panic::set_hook(Box::new(|info| {
         let report = clean(&told(info));
         tracing::error!(report, "a panic");
-        // There is nobody left to tell that stderr is closed.
+        // A closed stderr cannot be reported.
         _ = io::stderr().lock().write_all(report.as_bytes());
     }));
 }

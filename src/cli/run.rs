@@ -1,4 +1,4 @@
-//! `run`: one run, told as it happens.
+//! `run`: one run, printed as it happens.
 
 use crate::event::{Interrupt, InterruptReason, InterruptSource};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ fn not_started(error: &StartError) -> UsageError {
     UsageError(format!("{error}{more}"))
 }
 
-/// Tells a run as it happens, then its answer or its Step as JSON; the exit code.
+/// Prints a run as it happens, then its answer or its Step as JSON; returns the exit code.
 pub(super) async fn told(
     running: Running,
     desk: &Desk,
@@ -149,7 +149,7 @@ pub(super) fn code(step: &Step) -> u8 {
     }
 }
 
-/// Prints events and asks the person until the run has ended. Ctrl-C and SIGTERM stop the run; its ends are still written.
+/// Prints events and asks the user until the run has ended. Ctrl-C and SIGTERM stop the run; its ends are still written.
 pub(super) async fn watch(running: Running, desk: &Desk, plain: bool) -> Result<Step, UsageError> {
     let Running { feed, stop, mut task, .. } = running;
     let mut printer = Printer::new(std::io::stderr(), plain);

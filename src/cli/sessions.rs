@@ -227,7 +227,7 @@ fn line(summary: &Summary, marks: &Marks) -> String {
     text.trim_end().to_owned()
 }
 
-/// Tells a session line by line.
+/// Prints a session line by line.
 pub(super) fn show_in_words(name: &str, workbench: &Workbench) -> Result<(), UsageError> {
     let key = workbench.find_session(name)?;
     show(&workbench.open_found(&key)?, &workbench.marks_beside(&key)?, false, true);

@@ -52,7 +52,7 @@ pub(super) fn described(flags: &AgentFlags) -> Result<(Agent, Option<Context>), 
     described_in(flags, flags.mode.as_deref().map(mode).transpose()?)
 }
 
-/// The same in this mode, whatever the flags say, or in the agent's own.
+/// The same in this mode, whatever the flags are, or in the agent's own.
 pub(super) fn described_in(flags: &AgentFlags, wanted: Option<Mode>) -> Result<(Agent, Option<Context>), UsageError> {
     let base = match (&flags.prompt, &flags.agent) {
         (Some(prompt), _) => Agent::inline(prompt, flags.signature.clone()),
@@ -88,7 +88,7 @@ pub(super) fn in_file(flags: &AgentFlags, agent: &Agent, findings: &[Diagnostic]
     UsageError(lines.join("\nerror: "))
 }
 
-/// Where a finding stands, such as `signature, line 1, column 5: `.
+/// The position of a finding, such as `signature, line 1, column 5: `.
 pub(super) fn place(agent: &Agent, finding: &Diagnostic) -> String {
     let (name, text) = match finding.place {
         Place::Prompt => ("prompt", agent.prompt.as_str()),

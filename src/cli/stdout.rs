@@ -6,7 +6,7 @@
 use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;
 
-/// What the system said when it first refused text.
+/// The system's error when it first refused text.
 static REFUSED: OnceLock<String> = OnceLock::new();
 
 /// Stdout as something to write to.
@@ -35,7 +35,7 @@ pub(super) fn remember(done: io::Result<()>) {
     _ = remembered(done);
 }
 
-/// One line (or several). What goes wrong is told by [`refused`].
+/// Prints one line (or several). [`refused`] has the error.
 pub(super) fn out(text: &str) {
     _ = Stdout.write_all(format!("{text}\n").as_bytes());
 }

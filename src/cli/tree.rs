@@ -21,7 +21,7 @@ pub(super) fn tree(session: Option<&str>, as_json: bool, workbench: &Workbench) 
     Ok(())
 }
 
-/// A session and its branches; deeper ones stand further to the right.
+/// A session and its branches; deeper ones are indented further.
 fn print(tree: &Branch, depth: usize) {
     let from = tree.parent.as_ref().map(|parent| said(parent, depth == 0, tree.is_cut)).unwrap_or_default();
     out(&format!("{:indent$}{}{from}", "", safe_line(&tree.id), indent = 2 * depth));

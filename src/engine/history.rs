@@ -125,7 +125,7 @@ pub struct RecordedTurn {
 /// What is recorded of a tool call.
 #[derive(Debug, Clone, Default)]
 pub struct RecordedCall {
-    /// It was begun before the session was resumed.
+    /// It was started before the session was resumed.
     pub begun: bool,
     /// How it ended.
     pub end: Option<ToolEnd>,
@@ -187,7 +187,7 @@ pub(super) fn was_asked(history: &dyn History, question: &Address, kind: &Questi
     history.asked(question, kind) == Some(true)
 }
 
-/// Is the outcome of an effectful call unknown: was it begun before the session was resumed, and did it not end?
+/// Is the outcome of an effectful call unknown: was it started before the session was resumed, and did it not end?
 pub(super) fn is_unknown(history: &dyn History, at: &Address) -> bool {
     let call = history.call(at);
     call.begun && call.end.is_none() || was_asked(history, &at.question(1), &QuestionKind::Outcome)

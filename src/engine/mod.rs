@@ -27,7 +27,7 @@ pub use preview::{Preview, preview};
 pub use reader::{Reader, Turn};
 pub use tree::Tree;
 
-/// Runs the plan. Always ends with a Step: a failure is in it, never a panic or an error beside it.
+/// Runs the plan. Always ends with a Step: a failure is in it, never a panic or a separate error.
 pub fn run<'a>(plan: &'a Plan, input: Input, ports: &'a Ports<'a>) -> BoxFuture<'a, Step> {
     Box::pin(async move { Driver::run(plan, input, ports).await.0 })
 }

@@ -1,6 +1,6 @@
 //! What the agents of one tree share: turns, levels, waits for the user, allowed tools.
 //!
-//! Agents of parallel branches use it at the same time: everything is behind locks.
+//! Agents of parallel branches use it at the same time: everything is locked.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -61,7 +61,7 @@ impl Address {
         self.0.rsplit('/').next().is_some_and(|last| last.starts_with('c'))
     }
 
-    /// Is it the address of a question to a person?
+    /// Is it the address of a question to the user?
     pub fn is_question(&self) -> bool {
         self.0.rsplit('/').next().is_some_and(|last| last.starts_with('q'))
     }
@@ -77,7 +77,7 @@ impl Address {
         self.0.split('/').any(|part| part.starts_with('p'))
     }
 
-    /// How many runs stand above the run of an event at this address of that run: 0 for a root run.
+    /// Number of runs above the run of an event at this address of that run: 0 for a root run.
     pub fn depth(&self) -> usize {
         self.0.split('/').filter(|part| part.starts_with('c')).count()
     }

@@ -1,6 +1,6 @@
 //! The bill of a run: which models answered it, and what their replies cost.
 //!
-//! In: the events of one run, without those of agents below it. Out: names, and costs at the price of whoever answered. Somebody may go on
+//! In: the events of one run, without those of child runs. Out: names, and costs at the price of the model that answered. A run may continue
 //! with a run from another model than it began with. It must never count a token twice: only ends of turns count.
 
 use super::{Event, ModelRecord, Price, ReplyEnd, ReplyStatus, Tokens};
@@ -33,7 +33,7 @@ impl Bill {
 
     /// Takes the end of a reply.
     pub fn answered(&mut self, end: &ReplyEnd) {
-        // What a person wrote in the place of a reply is no model's, and costs what the reply did.
+        // A reply that the user wrote in place of another has no model, and costs what the other did.
         if end.status == ReplyStatus::Discarded || end.model.as_deref() == Some(ReplyEnd::EDITOR) {
             return;
         }

@@ -1,13 +1,13 @@
-//! Gaps: time in which nobody ran. A person was waited for, or what a session holds of an earlier run was left and somebody went on from
+//! Gaps: time in which no process worked on the run. The user was awaited, or an earlier run in the session was left and later continued from
 //! there.
 //!
 //! In: the events of a session in order. Out: for how long nobody ran before each. Folds that measure durations move their starts by it, so
-//! that a fork of a recording from last week takes as long as it ran, then and now, and a run takes as long however long a person thinks.
-//! The time in which a person writes the reply of the model `human` is that model's latency and no gap.
+//! that a fork of a recording from last week takes as long as it ran, then and now, and a run takes as long however long the user thinks.
+//! The time in which the user writes the reply of the model `human` is that model's latency and no gap.
 
 use super::{Address, Envelope, Event, elapsed_ms};
 
-/// Finds gaps: from a question to its answer, before a `resume`, and behind an `edit` or a `run.wait`, which are the last lines that
+/// Finds gaps: from a question to its answer, before a `resume`, and after an `edit` or a `run.wait`, which are the last lines that
 /// whoever left writes.
 #[derive(Debug, Clone, Default)]
 pub struct Gaps {
@@ -54,7 +54,7 @@ impl Gaps {
         self.sum_ms
     }
 
-    /// Is a person waited for now?
+    /// Is the user awaited now?
     pub fn is_open(&self) -> bool {
         !self.open.is_empty()
     }

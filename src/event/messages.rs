@@ -40,8 +40,8 @@ impl SentMessage {
     }
 }
 
-/// The messages of these inclusive ranges, in the order of the ranges: a fork that edits a prompt says the opening anew and sends it before
-/// what was said earlier. The messages are those of a run, which stand in the order of their numbers.
+/// The messages of these inclusive ranges, in the order of the ranges: a fork that edits a prompt records the opening again and sends it before
+/// the earlier messages. The messages are those of a run, in the order of their numbers.
 pub(crate) fn in_order<'m>(
     messages: &'m [SentMessage],
     ranges: &'m [(u32, u32)],

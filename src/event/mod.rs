@@ -202,7 +202,7 @@ pub struct Line<'a> {
 }
 
 impl Envelope {
-    /// The run it belongs to. At the address of a call the caller tells the call, and the run that the call starts tells the rest.
+    /// The run it belongs to. At the address of a call the caller records the call, and the run that the call starts records the rest.
     pub fn run(&self) -> Address {
         let of_caller = matches!(self.event, Event::ToolCall(_) | Event::ToolEnd(_));
         if self.address.is_call() && !of_caller { self.address.clone() } else { self.address.run_part() }
@@ -234,7 +234,7 @@ impl Line<'_> {
         Ok(Envelope { seq: self.s, at_ms: self.t, event, address: Address::from(&*self.r) })
     }
 
-    /// The run it belongs to, as [`Envelope::run`] says.
+    /// The run it belongs to, as in [`Envelope::run`].
     pub fn run(&self) -> &str {
         let of_caller = self.k == "tool.call" || self.k == "tool.end";
         let is_call = self.r.rsplit('/').next().is_some_and(|last| last.starts_with('c'));

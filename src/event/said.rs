@@ -6,13 +6,13 @@ use std::collections::HashMap;
 
 use super::{Address, NativeCall, Opaque};
 
-/// What the model said at each turn of a run.
+/// The model's replies at each turn of a run.
 pub type RunText = HashMap<Address, Said>;
 
 /// A reply as an assistant message repeats it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Said {
-    /// The attempt that it is of, from 1; 0 before the first. At a gate, what a person wrote anew is one more.
+    /// The attempt that it is of, from 1; 0 before the first. At a gate, a new text of the user is one more.
     pub attempt: u32,
     /// Its text.
     pub text: String,

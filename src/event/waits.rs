@@ -1,7 +1,7 @@
-//! The stretches of time in which a run waited: for a person, or because nobody ran (see [`super::Gaps`]).
+//! The stretches of time in which a run waited: for the user, or because no process worked on it (see [`super::Gaps`]).
 //!
 //! In: the events of a session or of a tree of agents, in about their order. Out: how much of a time a run waited. A question makes those
-//! wait who asked it and the agents above; what runs beside them goes on.
+//! wait the asking run and its parents; runs next to them continue.
 
 use super::{Address, Envelope, Event};
 

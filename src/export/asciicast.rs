@@ -14,7 +14,7 @@ pub struct Piece {
     pub text: String,
 }
 
-/// Longest pause in seconds that players are asked to keep: a run may have waited for a person over night.
+/// Longest pause in seconds that players are asked to keep: a run may have waited for the user over night.
 const IDLE_SECONDS: u32 = 60;
 
 /// The recording. `size` is columns and rows.

@@ -1,6 +1,6 @@
 //! The export `atif`: a trajectory in the Agent Trajectory Interchange Format 1.7 (harbor, RFC 0001).
 //!
-//! One document per session: the root runs' steps in order, agents below as embedded trajectories. A step of source `agent` is a turn:
+//! One document per session: the root runs' steps in order, child runs as embedded trajectories. A step of source `agent` is a turn:
 //! its message is the reply as it came, its tool calls are the calls that were made (by the model or by its program), its observation
 //! holds their results and the feedback that went back.
 
@@ -121,7 +121,7 @@ struct StepJson<'a> {
     turn: Option<TurnJson<'a>>,
 }
 
-/// What a step of source `agent` says beside its message.
+/// The content of a step of source `agent` besides its message.
 #[skip_serializing_none]
 #[derive(Serialize)]
 struct TurnJson<'a> {
@@ -340,7 +340,7 @@ fn turn_json<'a>(
     let calls: Vec<&CallEntry> = run.calls_of(turn).collect();
     let mut tool_calls: Vec<CallJson> = calls.iter().map(|call| tool_call(call)).collect();
     let made: HashSet<String> = calls.iter().map(|call| call.name.replace('-', "_")).collect();
-    // A call that started nothing of its own (a program) is told by its effects, but it was asked for.
+    // A call without a run of its own (a program) is described by its effects, but it was requested.
     let only_asked = record.native_calls().iter().filter(|call| !made.contains(&call.name.replace('-', "_")));
     tool_calls.extend(only_asked.map(|call| call_json(call.id.clone(), &call.name, call.json_args(), None)));
     let mut results: Vec<ResultJson> = calls.iter().map(|call| result(content, all, call)).collect();

@@ -1,7 +1,7 @@
 //! The export `html`: a session as one file without scripts, for light and dark screens.
 //!
 //! Everything from outside is escaped; the page's own policy forbids scripts, images, frames, forms and anything from elsewhere, and
-//! allows exactly the style that stands in it.
+//! allows exactly the style in it.
 
 use std::fmt::Write as _;
 

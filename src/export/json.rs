@@ -1,6 +1,6 @@
 //! The export `json`: the Steps of all root runs with their turns, as `sessions show --json` prints them, and where they come from.
 //!
-//! Texts stand in it exactly; what a terminal could act on is escaped. It is not read back: the session file itself is for that.
+//! Texts are exact; characters that a terminal could act on are escaped. It is not read back: the session file itself is for that.
 
 use ptc_core::value::Json;
 use serde::Serialize;
@@ -72,7 +72,7 @@ pub(super) fn json(content: &Content) -> String {
     }) + "\n"
 }
 
-/// The Step of a run with those of the runs below it. (Agents nest a few levels deep.)
+/// The Step of a run with those of its child runs. (Agents nest a few levels deep.)
 fn whole(runs: &[Run], run: &Run) -> Step {
     let mut step = run.step.clone();
     step.children = below(runs, run).map(|child| whole(runs, child)).collect();

@@ -1,6 +1,6 @@
 //! The export `md`: a session to read, in Markdown.
 //!
-//! Content stands only in fenced blocks whose fence is longer than any run of backticks in it, or in code spans made the same way. It
+//! Content appears only in fenced blocks whose fence is longer than any run of backticks in it, or in code spans made the same way. It
 //! can therefore neither close its block nor become markup.
 
 use ptc_core::lisp::format;

@@ -1,6 +1,6 @@
 //! The export `otlp`: spans by OpenTelemetry's conventions for generative AI, in the JSON form of its protocol.
 //!
-//! `invoke_agent` per run, `chat` per turn, `execute_tool` per call; the run of an agent below lies in the span of its call. Ids are
+//! `invoke_agent` per run, `chat` per turn, `execute_tool` per call; a child run lies in the span of its call. Ids are
 //! hexadecimal and follow from the session's id and the address, so that the same session gives the same spans. By the protocol's JSON
 //! form 64-bit integers are strings and enumerations are numbers.
 

@@ -72,14 +72,14 @@ pub const SCAN_RULES: &[ScanRule] = &[
     },
 ];
 
-/// A name under which secrets stand.
+/// A name of a secret value.
 static NAMES: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)key|token|secret|passwd|password|credential|authorization").ok());
 
 static COMPILED: LazyLock<Vec<(Regex, ScanRule)>> =
     LazyLock::new(|| SCAN_RULES.iter().filter_map(|rule| Some((Regex::new(rule.pattern).ok()?, *rule))).collect());
 
-/// Where in a text something looks like a secret, and by which rule. `name` is the name under which the text stands, if any.
+/// The positions in a text that look like a secret, and by which rule. `name` is the name of the text, if any.
 pub(crate) fn scan(text: &str, name: Option<&str>) -> Vec<(Range<usize>, &'static str)> {
     let mut found = Vec::new();
     for (pattern, rule) in COMPILED.iter() {

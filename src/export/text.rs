@@ -49,9 +49,9 @@ pub fn printable(data: &impl Serialize) -> String {
     escaped(&to_json(data).to_pretty())
 }
 
-/// JSON text in which every character that a terminal could act on is escaped. Such characters stand only inside its strings.
+/// JSON text in which every character that a terminal could act on is escaped. Such characters occur only inside its strings.
 pub(super) fn escaped(json: &str) -> String {
-    // Selectors of the look of an emoji stand in many texts and hide nothing.
+    // Selectors of the look of an emoji occur in many texts and hide nothing.
     let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}') || hides(c) && !matches!(c, '\u{fe0e}' | '\u{fe0f}');
     if !json.contains(acts) {
         return json.to_owned();

@@ -20,7 +20,7 @@ pub struct Opening {
     pub system: Vec<MessagePart>,
     /// Parts of the first user message.
     pub user: Vec<MessagePart>,
-    /// What the template had to say, in words.
+    /// The warnings of the template, as text.
     pub warnings: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ pub struct Opening {
 pub enum Problem<'a> {
     /// The output limit cut the reply.
     Truncated,
-    /// No JSON, or JSON that cannot be read; the text says what.
+    /// No JSON, or JSON that cannot be read; the text names the problem.
     NotJson(&'a str),
     /// It does not fit.
     Issues(&'a [Issue]),
@@ -50,7 +50,7 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
     Ok(Opening { system: system(CARD, &plan.agent.system_prompt), user: joined(user), warnings })
 }
 
-/// Appends the mission with its values. Out: what the template had to say.
+/// Appends the mission with its values. Out: the warnings of the template.
 pub(super) fn mission(
     plan: &Plan,
     context: &Value,

@@ -1,7 +1,7 @@
 //! Prompts of the mode `json_loop`: the protocol card, the tools, the mission with its context, and what goes back after each reply.
 //!
-//! In: plan, context, what a reply did. Out: message parts. The object that the model wrote never stands in a message: an assistant
-//! message says in words what it did. Source: agent contract §26.2, §26.4, §26.7.
+//! In: plan, context, what a reply did. Out: message parts. The object that the model wrote never appears in a message: an assistant
+//! message describes what it did. Source: agent contract §26.2, §26.4, §26.7.
 
 use ptc_core::limits::FEEDBACK_ISSUES;
 use ptc_core::reply::AnswerShape as Shape;
@@ -54,7 +54,7 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
     Ok(Opening { system: joined(opening), user: joined(user), warnings })
 }
 
-/// The tools with what their arguments must be, or their names only when the request itself tells the rest.
+/// The tools with the schemas of their arguments, or their names only when the request itself contains the rest.
 fn tools(plan: &Plan) -> String {
     let names = names(plan);
     if names.is_empty() {
@@ -135,7 +135,7 @@ pub fn said_natively(calls: &[(String, Json)]) -> Vec<MessagePart> {
     spoken(None, &lines.join("\n"))
 }
 
-/// A reply that broke the protocol: its own words when it is no object, else what can be told of the object.
+/// A reply that broke the protocol: its own words when it is no object, else a description of the object.
 pub fn said_wrongly(at: &Address, reply: &str) -> Vec<MessagePart> {
     if !reply.trim().is_empty() && !reply.contains('{') {
         return vec![MessagePart::Reply { reply: at.clone() }];
@@ -183,7 +183,7 @@ pub fn results(results: &[(String, String)], left: u32) -> Vec<MessagePart> {
     parts
 }
 
-/// The question as a person sees it.
+/// The question as a user sees it.
 pub fn question(expected: ExpectedInput, prompt: &str) -> String {
     match expected {
         ExpectedInput::Text => prompt.to_owned(),
@@ -193,7 +193,7 @@ pub fn question(expected: ExpectedInput, prompt: &str) -> String {
     }
 }
 
-/// A person's answer.
+/// The user's answer.
 pub fn answered(answer: &str, left: u32) -> Vec<MessagePart> {
     let said = [ours("user", "The user answered:\n"), data("user", tagged("answer", answer))];
     said.into_iter().chain(next(left)).collect()

@@ -17,7 +17,7 @@ use crate::agent::{Plan, SystemPrompt};
 use crate::event::{self, Address, MessagePart, Role, RunText, ToolSchema};
 use crate::model::{Content, Message, Request, Want};
 
-/// What a mode asks for in a request, beside the messages.
+/// The request options of a mode, besides the messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// What is wanted.
@@ -64,7 +64,7 @@ pub fn request(plan: &Plan, address: Address, seed: u64, messages: &[Arc<Message
     }
 }
 
-/// A stored message as a model gets it, given what was said so far.
+/// A stored message as a model gets it, after the earlier messages.
 pub fn outgoing(message: &event::Message, replies: &RunText) -> Message {
     let mut parts: Vec<Content> = Vec::new();
     let mut say = |more: &str| match parts.last_mut() {

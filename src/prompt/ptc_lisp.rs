@@ -28,7 +28,7 @@ const JOURNAL: &str = include_str!("../../assets/prompts/ptc_journal.md");
 const CONTENT: &str = include_str!("../../assets/prompts/ptc_content.md");
 const THINKING: &str = include_str!("../../assets/prompts/ptc_thinking.md");
 const TOOL: &str = include_str!("../../assets/prompts/ptc_tool.md");
-/// What stands where the system text was cut.
+/// The mark of a cut system text.
 const CUT: &str = "\n[the rest of the system text was cut at prompt_limit]\n";
 /// Characters of a journal entry in the mission log.
 const LOG_CHARS: usize = 200;
@@ -58,14 +58,14 @@ pub fn lisp_eval() -> ToolSchema {
     }
 }
 
-/// What a run starts with beside its context.
+/// The start of a run besides its context.
 #[derive(Debug, Clone, Default)]
 pub struct Kept {
     /// Definitions of earlier programs.
     pub memory: Memory,
     /// Results of finished tasks.
     pub journal: Option<Map>,
-    /// What stands in the place of the checklist.
+    /// The text in place of the checklist.
     pub progress: Option<String>,
     /// Turns that all agents of the tree together have left, when that is less than the agent's `turn_budget`.
     pub tree_turns: Option<u32>,
@@ -172,7 +172,7 @@ fn cards(plan: &Plan) -> Vec<MessagePart> {
     parts
 }
 
-/// What tells the language where programs are written: the card, the agent's own text, or nothing.
+/// The description of the language where programs are written: the card, the agent's own text, or nothing.
 pub(in crate::prompt) fn language(plan: &Plan, return_scope: ReturnScope) -> Option<String> {
     match plan.agent.system_prompt.language_spec.as_deref() {
         Some("none") => None,

@@ -1,6 +1,6 @@
 //! The table `[retry]` of an agent: what happens after a failure of its model that may pass (agent contract §18.3).
 //!
-//! In: the table as written. Out: what it says otherwise than the configuration, or findings.
+//! In: the table as written. Out: its differences from the configuration, or findings.
 
 use ptc_core::limits::MODEL_ATTEMPTS;
 use ptc_core::value::Json;

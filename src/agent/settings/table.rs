@@ -43,7 +43,7 @@ pub(in crate::agent) struct Row {
     pub(in crate::agent) name: &'static str,
     /// What kind of value it has.
     pub(in crate::agent) kind: Kind,
-    /// What it means; that of a limit stands in its own table.
+    /// Its meaning; that of a limit is in the limit table.
     meaning: &'static str,
 }
 
@@ -53,11 +53,11 @@ pub(in crate::agent) const COMPLETION: &[&str] = &["return_required", "explicit"
 pub(in crate::agent) const TRANSPORT: &[&str] = &["content", "tool_call"];
 /// Which forms of older versions programs may use.
 pub(in crate::agent) const DIALECT: &[&str] = &["auto", "current", "legacy"];
-/// How much of the language the prompt tells.
+/// How much of the language the prompt describes.
 pub(in crate::agent) const REFERENCE: &[&str] = &["full", "none"];
 /// What happens when the memory is too large.
 pub(in crate::agent) const MEMORY_STRATEGY: &[&str] = &["strict", "rollback"];
-/// Where `json_loop` tells the tools.
+/// Where `json_loop` lists the tools.
 pub(in crate::agent) const TOOLS_IN: &[&str] = &["prompt", "native"];
 /// What happens when a budget is used up.
 pub(in crate::agent) const ON_BUDGET: &[&str] = &["fail", "return_partial"];

@@ -1,4 +1,4 @@
-//! The arguments of `compare`: sessions beside each other, or the matrix of agents.
+//! The arguments of `compare`: sessions side by side, or the matrix of agents.
 
 use std::path::PathBuf;
 

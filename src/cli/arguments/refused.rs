@@ -1,4 +1,4 @@
-//! What is told when the arguments are no order, and the help that was asked for.
+//! Reports argument errors and prints `--help`.
 //!
 //! In: the error of the parser, the words as typed. Out: text on stderr (the help on stdout) and the exit code.
 
@@ -9,7 +9,7 @@ use ptc_core::text::nearest;
 use super::Arguments;
 use crate::cli::{exit, stdout, tell, tell_error};
 
-/// Tells why the arguments are no order, or the help that was asked for, and returns the exit code.
+/// Reports an argument error or prints the requested help, and returns the exit code.
 pub(super) fn refused(error: &clap::Error, words: &[String]) -> u8 {
     if !error.use_stderr() {
         stdout::remember(error.print());
@@ -31,7 +31,7 @@ pub(super) fn refused(error: &clap::Error, words: &[String]) -> u8 {
     exit::USAGE
 }
 
-/// Where a flag belongs that stands before the command that has it, or without one; `None` for any other error.
+/// The command of a flag that precedes it or has none; `None` for any other error.
 fn misplaced(error: &clap::Error, words: &[String]) -> Option<String> {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
     if error.kind() != ErrorKind::UnknownArgument {
@@ -64,7 +64,7 @@ fn misplaced(error: &clap::Error, words: &[String]) -> Option<String> {
         .then(|| format!("`{flag}` belongs to the command: write it behind `{}`", path.join(" ")))
 }
 
-/// Behind an error about a name that nothing has: the command that it may have meant.
+/// Added to an error about an unknown name: the command that was probably meant.
 pub fn meant_command(name: &str) -> String {
     near_command(&[name.to_owned()]).map(|near| format!("; did you mean the command `{near}`?")).unwrap_or_default()
 }

@@ -38,7 +38,7 @@ pub struct FailuresFlags {
 }
 
 /// The words of the command line as they are parsed: in those of a query a minus turns what follows around, and is no flag. Such words go to the end,
-/// behind `--`; only `-h` stays what it is everywhere.
+/// after `--`; only `-h` keeps its meaning everywhere.
 pub(super) fn with_turned(mut words: Vec<OsString>) -> Vec<OsString> {
     let is_query = |pair: &[OsString]| pair[0] == "sessions" && (pair[1] == "search" || pair[1] == "failures");
     let Some(at) = words.windows(2).position(is_query) else { return words };

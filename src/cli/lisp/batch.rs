@@ -36,7 +36,7 @@ pub(super) fn batch() -> Result<u8, UsageError> {
     drop((queue, answers));
     let reader = std::thread::spawn(move || read_lines(&mut std::io::stdin().lock(), &lines));
     if write_in_order(&done, &mut Stdout).is_err() {
-        // Nobody takes our output any more. Nothing is to be done, and nothing waited for; a full disk is told at the end.
+        // The reader of our output is gone. There is nothing to do or to wait for; a full disk is reported at the end.
         return Ok(exit::OK);
     }
     match reader.join() {

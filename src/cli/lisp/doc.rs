@@ -1,4 +1,4 @@
-//! `lisp doc`: what the table of builtins says about a name, or which names fit a word.
+//! `lisp doc`: the entry of a name in the table of builtins, or the names that match a word.
 
 use ptc_core::lisp::builtins::namespaces;
 use ptc_core::lisp::builtins::{self, Builtin, Clojure};
@@ -42,7 +42,7 @@ pub(super) fn doc(word: &str) -> u8 {
     exit::OK
 }
 
-/// What a namespace holds; else the rows whose name, or else whose description holds the word. `*` stands for any text
+/// The content of a namespace; else the rows whose name, or else whose description contains the word. `*` matches any text
 /// in a name.
 fn fitting(word: &str) -> Vec<&'static Builtin> {
     let members = namespaces::members(word.trim_end_matches('/'));
@@ -63,7 +63,7 @@ fn line(row: &Builtin) -> String {
     format!("{}  {}", width::pad(row.name, NAME_COLUMNS), row.about)
 }
 
-/// How it is called, what it does, how it stands to Clojure, examples with their values.
+/// How it is called, what it does, its differences from Clojure, examples with their values.
 pub(super) fn page(row: &Builtin) -> String {
     let mut lines: Vec<String> = row.signatures.iter().map(|&signature| signature.to_owned()).collect();
     if lines.is_empty() {

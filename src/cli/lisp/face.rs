@@ -1,6 +1,6 @@
 //! How text of a program comes to stdout: made safe, and on a terminal laid out to its width and coloured.
 //!
-//! In: prints, values, programs. Out: text. What goes into a file or a pipe has no colours, and values stand on one line.
+//! In: prints, values, programs. Out: text. Output to a file or a pipe has no colours and one line per value.
 
 use std::fmt::Write as _;
 use std::io::IsTerminal;
@@ -22,7 +22,7 @@ const ROOM_LINES: usize = 60;
 const CUTS: [(usize, usize); 5] = [(100, 1_000), (30, 300), (10, 100), (3, 60), (1, 30)];
 /// When none of them does.
 const NOTHING: Bounds = Bounds { items: Some(0), chars: Some(0) };
-/// Columns of a terminal that does not tell them.
+/// Columns of a terminal that does not report them.
 const COLUMNS: usize = 80;
 
 /// Where text goes to.
@@ -103,7 +103,7 @@ impl Face {
     }
 
     /// A text that is being typed. It takes as many cells as before, and nothing in it acts on the terminal. These
-    /// parts stand out.
+    /// parts are highlighted.
     pub(super) fn typed(self, text: &str, marked: &[Span]) -> String {
         match self {
             Self::Terminal(Colours::On) => coloured(text, marked),

@@ -23,7 +23,7 @@ use crate::port::SystemClock;
 use crate::program::Setting;
 use face::Face;
 
-/// Milliseconds that a program may compute when nothing is said: the interpreter's default of the language contract §20.
+/// Milliseconds that a program may compute by default: those of the interpreter (language contract §20).
 const TIMEOUT_MS: u64 = 1_000;
 
 /// What can be done with the language.

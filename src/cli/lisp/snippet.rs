@@ -35,7 +35,7 @@ fn within(cells: usize, error: &Error, source: &str, name: &str) -> String {
     lines.join("\n")
 }
 
-/// Cells of a line that are shown where no terminal says how many there are.
+/// Cells of a shown line without a terminal.
 const CELLS: usize = 120;
 /// Fewest cells of a line that are of use.
 const LEAST_CELLS: usize = 30;
@@ -58,14 +58,14 @@ fn underlined(cells: usize, span: Span, place: LineCol, source: &str) -> [String
     [format!("{gutter}{before}{from}"), format!("     | {blank}{marks}")]
 }
 
-/// The end of a line in so many cells, with `…` for what stands before.
+/// The end of a line in so many cells, with `…` for the omitted beginning.
 fn ending(line: &str, cells: usize) -> String {
     let surplus = (width::width(line) + 1).saturating_sub(cells);
     if surplus <= 1 {
         return line.to_owned();
     }
     let mut rest = &line[width::fitting(line, surplus)..];
-    // A wide character that stands over the cut goes whole.
+    // A wide character at the cut is dropped as a whole.
     if width::width(rest) >= cells {
         rest = rest.char_indices().nth(1).map_or("", |(at, _)| &rest[at..]);
     }

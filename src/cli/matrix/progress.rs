@@ -11,7 +11,7 @@ use crate::workbench::matrix::{Cell, MatrixEvent, MatrixState, TrialKey};
 /// Columns left free for the `^C` that the terminal shows.
 const INTERRUPT: usize = 4;
 
-/// Tells how far a matrix is.
+/// Reports the progress of a matrix.
 pub(super) struct Progress {
     /// Columns of the line that is rewritten; `None` when lines are added.
     line: Option<usize>,
@@ -19,7 +19,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Of this process's stderr. Says first what is kept of an earlier start.
+    /// For this process's stderr. Reports the results of an earlier start first.
     pub(super) fn new(state: &MatrixState, plain: bool) -> Self {
         if state.done() > 0 && !state.is_complete() {
             tell(&format!("{} of {} trials are there already", state.done(), state.total()));
@@ -29,7 +29,7 @@ impl Progress {
         Self { line: terminal.then(columns), marks: Marks::of(plain) }
     }
 
-    /// Tells what has changed.
+    /// Reports changes.
     pub(super) fn tell(&mut self, event: &MatrixEvent, state: &MatrixState) {
         match self.line {
             Some(columns) => rewrite(&width::truncate(&now(state), columns.saturating_sub(INTERRUPT))),

@@ -1,4 +1,4 @@
-//! The table of a matrix: a row per cell. What matters most stays when the terminal is narrow; times stand last.
+//! The table of a matrix: a row per cell. The most important columns stay when the terminal is narrow; times are last.
 
 use ptc_core::text::width;
 
@@ -18,7 +18,7 @@ struct Column {
     title: String,
     /// The smaller, the longer it stays.
     rank: u8,
-    /// Text stands left, numbers right.
+    /// Text is aligned left, numbers right.
     is_text: bool,
     cells: Vec<String>,
 }
@@ -59,7 +59,7 @@ fn breadth(column: &Column) -> usize {
     column.cells.iter().map(|cell| width::width(cell)).max().unwrap_or_default().max(width::width(&column.title))
 }
 
-/// Every column that says something.
+/// Every column with a value.
 fn every(reports: &[&CellReport], words: bool) -> Vec<Column> {
     let differs = |of: fn(&CellReport) -> &str| reports.iter().any(|report| of(report) != of(reports[0]));
     let several_agents = differs(|report| &report.cell.agent);

@@ -1,4 +1,4 @@
-//! What the linear face says of programs, tools, people and agents below.
+//! Linear output of programs, tools, users and child runs.
 
 use super::*;
 use crate::event::{
@@ -273,7 +273,7 @@ fn a_turn_says_why_it_failed_once() {
         ("r0/t3", back().into()),
         ("r0/t3", TurnEnd { success: true, ..TurnEnd::default() }.into()),
         ("r0/t4", TurnStart::default().into()),
-        // The run ends here, and says why.
+        // The run ends here, with the reason.
         ("r0/t4", failed("missing_refs").into()),
     ]);
     let expected = "\

@@ -1,4 +1,4 @@
-//! What a control object says while it arrives: its thought, not the object around it (agent contract §26.8).
+//! The text of a control object while it arrives: its thought, not the object around it (agent contract §26.8).
 //!
 //! In: pieces of a reply. Out: the pieces of its thought; at the end its answer, or the reply itself when it is no such object.
 
@@ -30,7 +30,7 @@ impl Thought {
         more.to_owned()
     }
 
-    /// What is still to be said of the whole reply.
+    /// The remaining text of the whole reply.
     pub(super) fn rest(&self) -> Option<Rest> {
         let object = self.object();
         let seen = partial_control(&object);
@@ -46,7 +46,7 @@ impl Thought {
     }
 }
 
-/// What a reply says beside its thought.
+/// The text of a reply besides its thought.
 pub(super) enum Rest {
     /// The final answer as text.
     Answer(String),

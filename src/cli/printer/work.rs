@@ -66,7 +66,7 @@ impl<W: Write> Printer<W> {
     }
 
     pub(super) fn answer(&mut self, answer: &AnswerGiven) {
-        // What passed a gate as it was says nothing new.
+        // A text that passed a gate unchanged is nothing new.
         let said = if answer.edited { "changed" } else { "answered" };
         self.line(&format!("  {said} by {}: {}", answer.by, short(answer.value.as_str())));
     }
@@ -171,7 +171,7 @@ impl<W: Write> Printer<W> {
         ));
     }
 
-    /// What came beside the answer.
+    /// The text that came with the answer.
     pub(super) fn extras(&mut self, end: &RunEnd) {
         if let Some(summary) = &end.summary {
             self.line(&format!("  summary {}", short(summary)));

@@ -1,4 +1,4 @@
-//! `sessions tag`, `note` and `mark`: what a person writes on sessions, runs and turns.
+//! `sessions tag`, `note` and `mark`: the user's remarks on sessions, runs and turns.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::workbench::{MarkPlace, Workbench};
 
 pub(super) fn tag(flags: &TagFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let (mut add, mut del) = (Vec::new(), Vec::new());
-    // Behind the first tag everything is taken for one.
+    // After the first tag every word is one.
     let as_json = flags.json || flags.tags.iter().any(|tag| tag == "--json");
     let tags: Vec<&String> = flags.tags.iter().filter(|tag| *tag != "--json").collect();
     for tag in &tags {

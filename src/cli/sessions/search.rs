@@ -1,4 +1,4 @@
-//! `sessions search`: sessions that hold words and are what filters say, with the places of the words.
+//! `sessions search`: sessions that contain words and match filters, with the positions of the words.
 
 use serde::Serialize;
 

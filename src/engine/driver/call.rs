@@ -1,7 +1,7 @@
 //! One tool call: found, counted, its arguments converted and checked, answered, recorded.
 //!
 //! In: a name and arguments from a program or a model. Out: a value, or the record of a failure that goes back to who called.
-//! Calls of parallel branches come at the same time: what they change in the run is behind locks.
+//! Calls of parallel branches run at the same time: the state of the run that they change is locked.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -147,7 +147,7 @@ impl Driver<'_> {
         self.ports.tools.ruling(tool).filter(|ruling| ruling.decision != Decision::Deny || !is_awaited)
     }
 
-    /// The failure in place of the result of a call that was begun before the session broke off or was forked; `None`: the call is made.
+    /// The failure in place of the result of a call that was started before the session was interrupted or forked; `None`: the call is made.
     pub(super) async fn unknown_outcome(&self, at: &Address, tool: &Tool) -> Result<Option<ErrorRecord>, Halt> {
         if !tool.is_effectful() || !is_unknown(self.ports.history, at) {
             return Ok(None);

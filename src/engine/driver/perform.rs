@@ -35,7 +35,7 @@ impl Driver<'_> {
             let at = self.begin_turn(machine.turn_kind(&self.view())).await?;
             let inputs = self.edited_inputs(&at).await?;
             let is_first = self.usage.totals.turns == 0;
-            // The opening tells how many turns the tree has left.
+            // The opening contains the remaining turns of the tree.
             let is_short = is_first && self.usage.tree < self.plan.settings.turn_budget;
             if inputs.is_some() || is_short {
                 opening = Some(self.open(machine, &at, inputs).await?);
@@ -69,7 +69,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Says the opening, with the messages of the run that this one continues.
+    /// Records the opening, with the messages of the run that this one continues.
     async fn say_opening(&mut self, at: &Address, opening: Opening) -> Result<(), Halt> {
         for warning in opening.warnings {
             self.warn(at, warning).await?;
@@ -87,7 +87,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Says an edited opening: it takes the place of the old one, and the messages since then follow it.
+    /// Records an edited opening: it replaces the old one, and the messages since then follow it.
     async fn replace_opening(&mut self, at: &Address, opening: Opening) -> Result<(), Halt> {
         for warning in opening.warnings {
             self.warn(at, warning).await?;

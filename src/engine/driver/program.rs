@@ -115,7 +115,7 @@ impl Driver<'_> {
         let (sender, mut calls) = mpsc::unbounded_channel();
         let stop_sign = Arc::new(AtomicBool::new(false));
         let stop_here = Arc::clone(&stop_sign);
-        // It waits for the program's own thread; a paused clock stands still meanwhile.
+        // It waits for the program's own thread; a paused clock does not advance meanwhile.
         let mut ended = tokio::task::spawn_blocking(move || job.run(&Bridge(sender), &stop_here));
         let mut answers = FuturesUnordered::new();
         let (mut halted, mut branched) = (None, false);

@@ -73,7 +73,7 @@ impl Driver<'_> {
         was_asked(self.ports.history, question, kind) || self.ports.person.has_answer(question)
     }
 
-    /// Stops the run as the recording says it was stopped during the turn of this address.
+    /// Stops the run with the recorded stop of the turn of this address.
     pub(super) fn stop_as_recorded(&self, at: &Address) {
         if let Some(interrupt) = self.ports.history.interrupt(&at.turn_part()) {
             self.ports.stop.now(interrupt);

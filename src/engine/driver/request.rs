@@ -65,7 +65,7 @@ impl Driver<'_> {
     /// Waits for the reply and records it as it arrives. `edited`: what replaces the model's.
     async fn reply(&mut self, at: &Address, request: &Request, edited: Option<Reply>) -> Result<Reply, Halt> {
         let (model, stop) = (self.ports.model, self.ports.stop.clone());
-        // A run that was stopped before makes no request. (What the recording says to have ended a reply came while it arrived, also where a
+        // A run that was stopped before makes no request. (A recorded stop that ended a reply came while it arrived, also where a
         // parallel branch is stopped earlier now.)
         let was_stopped = stop.reason().is_some();
         let recorded = self.ports.history.reply_interrupt(at);

@@ -1,6 +1,6 @@
 //! The driver's state: everything that a run keeps between two decisions of its mode, and the way in which events leave it.
 //!
-//! Tool calls of parallel branches share it: what they change is behind locks.
+//! Tool calls of parallel branches share it: the state that they change is locked.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};

@@ -15,7 +15,7 @@ use crate::agent::Plan;
 use crate::event::{ChildUsage, ErrorRecord, JsonText, StructuredBy, Tokens, Totals};
 use crate::model::{Reply, Request};
 
-/// What a run and its children spent, beside the tokens that their providers counted.
+/// The usage of a run and its children, besides the tokens that their providers counted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Spent {
     /// Tokens of replies without counts, where a limit needs them.

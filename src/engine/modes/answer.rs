@@ -63,7 +63,7 @@ fn with_numbers(plan: &Plan, extracted: &Extracted, json: &Json, mut issues: Vec
     issues
 }
 
-/// Where numbers stood that JSON cannot hold: they became texts.
+/// The positions of numbers that JSON cannot hold: they became texts.
 fn special_numbers(extracted: &Extracted) -> Vec<usize> {
     let fixes = extracted.candidate().map(|candidate| candidate.fixes.as_slice()).unwrap_or_default();
     fixes.iter().filter(|fix| fix.kind == FixKind::SpecialNumber).map(|fix| fix.at.start).collect()
@@ -77,7 +77,7 @@ pub(super) fn arguments(plan: &Plan, extracted: &Extracted, name: &str, args: &J
     if numbers.is_empty() || !misfits() { value } else { with_special(args, &numbers) }
 }
 
-/// The value with the numbers that stood at these places.
+/// The value with its original numbers at these positions.
 fn with_special(json: &Json, numbers: &[usize]) -> Value {
     if let Some(members) = json.members() {
         let named = |member: &Member| (Value::str(member.key.as_str()), with_special(&member.value, numbers));
@@ -131,7 +131,7 @@ pub(super) fn joined(issues: &[Issue]) -> String {
     errors.join("; ")
 }
 
-/// Checks one value; an error says that the outer shape is wrong.
+/// Checks one value; an error means that the outer shape is wrong.
 fn attempt(plan: &Plan, json: &Json) -> Result<Trial, Issue> {
     match &plan.raw_schema {
         Some(schema) => Ok(match schema.fit(json) {

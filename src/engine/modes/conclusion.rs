@@ -64,7 +64,7 @@ impl Conclusion {
             Ok(answered) => effects.finish(answered),
             Err(missing) => {
                 let (record, parts) = *missing;
-                // The plain variant of mode `text` makes one request, whatever max_turns says.
+                // The plain variant of mode `text` makes one request, whatever max_turns is.
                 let is_plain = view.plan.agent.mode == Mode::Text && view.plan.variant == Variant::Plain;
                 miss(view, is_message, record, parts.filter(|_| !is_plain), effects)
             }

@@ -159,7 +159,7 @@ pub struct ProgramRun {
 pub struct Answered {
     /// Its value.
     pub value: Json,
-    /// The text beside it.
+    /// The text next to it.
     pub summary: Option<String>,
     /// The values of `refs`.
     pub refs: Option<Json>,
@@ -187,7 +187,7 @@ pub struct RequestPlan {
 pub enum Messages {
     /// The whole conversation.
     All,
-    /// Without the oldest ones, when the agent's `compaction` says so.
+    /// Without the oldest ones, when the agent's `compaction` removes them.
     Trimmed,
     /// The system text, and one message in place of all others.
     Summary {

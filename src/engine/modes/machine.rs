@@ -12,7 +12,7 @@ use crate::agent::{Given, Plan};
 use crate::model::{Reply, Written};
 use crate::prompt::ptc_lisp::Kept;
 
-/// What a run begins with beside its inputs.
+/// The start of a run besides its inputs.
 #[derive(Debug, Clone, Default)]
 pub struct Start {
     /// Descriptions of the context's fields that came with a Step.

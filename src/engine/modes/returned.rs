@@ -10,7 +10,7 @@ use ptc_core::value::{Json, Value};
 use crate::agent::Plan;
 use crate::event::{ErrorRecord, PlanState};
 
-/// Decimals behind which a number differs by the noise of its computation only: 36.900000000000006 is not reported.
+/// Decimals after which a number differs only by the noise of its computation: 36.900000000000006 is not reported.
 const NOISE_PLACES: u32 = 9;
 
 /// The value as it leaves the run, when it fits: names for keywords, `_` in declared names, few decimals.

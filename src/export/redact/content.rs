@@ -8,13 +8,13 @@ use crate::event::{Edit, Event};
 pub(super) enum Group {
     /// Names of agents and models, addresses of services.
     Names,
-    /// The agent's definition, schemas and tools as providers are told.
+    /// The agent's definition, schemas and tools as providers get them.
     Agent,
     /// The context.
     Context,
     /// What was sent: prompts, feedback, questions and answers of people.
     Messages,
-    /// What the model said: text, reasoning, what was read from it.
+    /// The model's reply: text, reasoning, and what was read from it.
     Replies,
     /// Arguments of calls.
     Arguments,

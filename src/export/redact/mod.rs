@@ -100,7 +100,7 @@ pub fn secrets_left(all: &[Envelope], left: &[Envelope], known: Scrub) -> Result
     applied(with_what_was_read(left.to_vec()), &walk).map(|redacted| redacted.removals)
 }
 
-/// Removals before that are looked at for the same place and rule: those of one text stand together.
+/// Earlier removals are searched for the same place and rule: those of one text are adjacent.
 const NEAR: usize = 16;
 
 #[derive(Default)]
@@ -149,7 +149,7 @@ fn with_what_was_read(mut events: Vec<Envelope>) -> Vec<Envelope> {
     events
 }
 
-/// Where the parts of each reply stand: of an address and attempt, text and reasoning apart.
+/// The positions of the parts of each reply: of an address and attempt, text and reasoning apart.
 fn whole_replies(events: &[Envelope]) -> HashMap<(Address, u32, PartKind), Vec<usize>> {
     let mut whole: HashMap<_, Vec<usize>> = HashMap::new();
     for (place, envelope) in events.iter().enumerate() {
@@ -168,7 +168,7 @@ fn said(envelope: &Envelope) -> Option<&str> {
     }
 }
 
-/// A reply arrives in parts: it is looked at as a whole, and what is left goes back to where it stood.
+/// A reply arrives in parts: it is examined as a whole, and the rest is divided into the same parts.
 fn replies(events: &mut [Envelope], walk: &Walk<'_>, found: &mut Found) {
     let mut whole: Vec<_> = whole_replies(events).into_iter().collect();
     whole.sort_by_key(|(_, places)| places.first().copied());
@@ -201,7 +201,7 @@ fn part_of(envelope: &mut Envelope) -> Option<&mut ReplyPart> {
     }
 }
 
-/// The data of an event as a tree. What an edit puts under a name (`context.email`) stands under that name, so that rules about fields see it.
+/// The data of an event as a tree. The value of an edit with a name (`context.email`) is under that name, so that rules about fields see it.
 fn tree(event: &Event) -> Result<Json, String> {
     let data = event.data().map_err(|error| error.to_string())?;
     let tree = json::parse(data.get()).map_err(|error| error.to_string())?;
@@ -243,7 +243,7 @@ fn redact_event(address: &Address, event: Event, walk: &Walk<'_>, found: &mut Fo
     }
     found.add(address, &kind, hits);
     if name.is_some() {
-        // The whole of it may have gone: then nothing stands under the name any more.
+        // The whole of it may be removed: then the name has no value any more.
         let after = tree.get("after").cloned().unwrap_or_default();
         let inner = after.members().and_then(<[_]>::first).map(|member| member.value.clone());
         tree = with_after(tree, &inner.unwrap_or(after));

@@ -1,4 +1,4 @@
-//! Redaction rules: what a person writes behind `--redact`, and what it means.
+//! Redaction rules: the arguments of `--redact` and their meaning.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::content::{BODIES, Group};
 use crate::export::scan::scan;
 use crate::model::Scrub;
 
-/// A word that can stand behind `--redact`.
+/// A word that `--redact` accepts.
 #[derive(Debug, Clone, Copy)]
 pub struct Redaction {
     /// The word.
@@ -167,7 +167,7 @@ impl Rules {
         }
     }
 
-    /// Is what stands at this path repeated elsewhere as text, so that it must go there too?
+    /// Is the value at this path repeated elsewhere as text, so that it must be removed there too?
     pub(super) fn spreads(&self, group: Group) -> bool {
         matches!(group, Group::Context | Group::Results) && self.body(group) == Body::Nothing
     }
@@ -189,7 +189,7 @@ impl Rules {
         scan(text, name).into_iter().filter_map(|(range, _)| text.get(range)).collect()
     }
 
-    /// Where a text holds what must go, and by which rule. `name` is the name under which it stands.
+    /// The positions in a text that must be removed, and by which rule. `name` is the name of the text.
     pub(super) fn find(&self, text: &str, name: Option<&str>) -> Vec<(Range<usize>, String)> {
         let mut found = Vec::new();
         if self.secrets {

@@ -11,7 +11,7 @@ use super::content::{Fields, Group};
 use super::rules::{Body, Rules, SUMMARY_CHARS};
 use crate::event::Envelope;
 
-/// Characters that a text needs so that its repetitions can be told from chance.
+/// Characters that a text needs so that its repetitions are not chance.
 const ECHO_CHARS: usize = 6;
 /// Repeated texts that are looked for; more make an expression too large to be of use.
 const ECHOES: usize = 20_000;
@@ -21,7 +21,7 @@ const ECHOES: usize = 20_000;
 pub(super) struct Cut {
     pub(super) range: Range<usize>,
     pub(super) rule: String,
-    /// What stands there instead.
+    /// The replacement.
     mask: String,
 }
 
@@ -163,7 +163,7 @@ impl Walk<'_> {
             *json = Json::str(format!("[removed: {rule}]"));
             return;
         }
-        // Data goes as a whole: also the names of its members can tell something.
+        // Data is removed as a whole: the names of its members may be content as well.
         let whole = place.is_some_and(|place| place.own == path.len() && self.rules.body(place.group) == Body::Nothing);
         if whole && matches!(json.node, Node::List(_) | Node::Object(_)) {
             let text = json.to_text();
@@ -190,7 +190,7 @@ impl Walk<'_> {
                     let key = member.key.clone();
                     path.push(key.clone());
                     self.node(fields, &mut member.value, path, hits);
-                    // The names of members are content where they stand inside content: an address book has people as keys.
+                    // The names of members are content when they are inside content: an address book has people as keys.
                     if fields.place(&path[..path.len() - 1]).is_some() {
                         let cuts = self.found(&key, None);
                         hits.extend(cuts.iter().map(|cut| Hit::of(path, cut, &key)));
@@ -266,7 +266,7 @@ fn without(text: &str, cuts: &[Cut]) -> String {
     parts_without(&[text.to_owned()], cuts).concat()
 }
 
-/// The same for a text in parts: a mask stands in the part where its cut begins.
+/// The same for a text in parts: a mask is placed in the part where its cut begins.
 pub(super) fn parts_without(parts: &[String], cuts: &[Cut]) -> Vec<String> {
     let mut from = 0;
     let mut out = Vec::with_capacity(parts.len());

@@ -1,6 +1,6 @@
 //! Traces of `PtcRunner` (JSON lines, schema version 2) as sessions to look at.
 //!
-//! In: the text of a trace file. Out: the events it tells, as far as they have a counterpart here; all others are kept under their own
+//! In: the text of a trace file. Out: its events, as far as they have a counterpart here; all others are kept under their own
 //! names. A trace leaves out what a replay needs (whole values, what programs defined), so nothing here is made to be replayed.
 
 mod read;

@@ -1,4 +1,4 @@
-//! The lines of a trace as records: flat objects whose common fields stand at the top.
+//! The lines of a trace as records: flat objects whose common fields are at the top.
 
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
@@ -40,7 +40,7 @@ impl Record {
         self.json.get("config")
     }
 
-    /// What the record says, whole.
+    /// The whole record.
     pub(super) fn whole(&self) -> JsonText {
         JsonText::of(&self.json)
     }

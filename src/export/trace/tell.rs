@@ -12,10 +12,10 @@ use crate::event::{
     NoticeLevel, RunEnd, RunStart, ToolCall, ToolEnd, Totals, Unknown, UsageRecord, hex_sha,
 };
 
-/// What stands in front of the names of events without a counterpart.
+/// The prefix of the names of events without a counterpart.
 const FOREIGN: &str = "ptc_runner.";
 
-/// The events told so far, and where the trace is.
+/// The events so far, and the position in the trace.
 #[derive(Default)]
 pub(super) struct Teller<'a> {
     events: Vec<Envelope>,
@@ -31,7 +31,7 @@ pub(super) struct Teller<'a> {
     models: HashMap<String, String>,
     /// Records before the first run.
     early: Vec<&'a Record>,
-    /// The records `turn`, which tell how a turn ended, by agent and number.
+    /// The records `turn`, which describe how a turn ended, by agent and number.
     pub(super) ends: HashMap<(String, u64), &'a Record>,
     trace_id: String,
 }
@@ -40,7 +40,7 @@ pub(super) struct Teller<'a> {
 pub(super) struct Run {
     pub(super) address: Address,
     pub(super) agent_id: String,
-    /// A call was made up for it, because its caller told none.
+    /// A call was created for it, because its caller recorded none.
     call: bool,
     ended: bool,
     pub(super) turn: Option<OpenTurn>,
@@ -74,7 +74,7 @@ pub(super) fn tell(records: &[Record]) -> Result<Trace, TraceError> {
     Ok(Trace { id: teller.trace_id, started_ms: first, events: teller.events, kept: teller.kept })
 }
 
-/// Whose turn a record tells.
+/// The turn of a record.
 fn owner(record: &Record) -> String {
     record.text("agent_id").or_else(|| record.text("session_id")).unwrap_or_default().to_owned()
 }
@@ -220,7 +220,7 @@ impl<'a> Teller<'a> {
         });
     }
 
-    /// A call for a run whose caller told none.
+    /// A call for a run whose caller recorded none.
     fn call_for(&mut self, above: usize, record: &Record) -> Address {
         let address = self.next_call(above, record.at_ms);
         let name = record.text("agent_name").unwrap_or("agent").to_owned();

@@ -41,7 +41,7 @@ pub(super) fn start(teller: &mut Teller<'_>, run: usize, record: &Record) {
     open(teller, run, number, record.at_ms, &kind);
 }
 
-/// `llm.start`: the messages that were sent, each told once.
+/// `llm.start`: the messages that were sent, each recorded once.
 pub(super) fn asked(teller: &mut Teller<'_>, run: usize, record: &Record) {
     ensure(teller, run, record);
     let system = record.data("system_prompt").or_else(|| record.data("system")).and_then(Json::as_str);
@@ -100,7 +100,7 @@ fn ranges(mut numbers: Vec<u32>) -> Vec<(u32, u32)> {
     ranges
 }
 
-/// A turn that nothing has begun yet begins with the first thing that happens in it.
+/// A turn without a start begins with its first event.
 fn ensure(teller: &mut Teller<'_>, run: usize, record: &Record) {
     if teller.runs[run].turn.is_none() {
         start(teller, run, record);
@@ -144,7 +144,7 @@ pub(super) fn end(teller: &mut Teller<'_>, run: usize, record: &Record) {
     close(teller, run, record.at_ms, Some(record));
 }
 
-/// `turn`: tells again what `turn.stop` told, or, where a trace holds nothing else, all of a turn.
+/// `turn`: repeats `turn.stop`, or, where a trace holds nothing else, all of a turn.
 pub(super) fn alone(teller: &mut Teller<'_>, run: usize, record: &Record) {
     let number = record.count("turn").and_then(|turn| u32::try_from(turn).ok());
     let open = teller.runs[run].turn.as_ref().map(|turn| turn.number);

@@ -55,7 +55,7 @@ fn line(plan: &Plan, tool: &Tool) -> String {
     format!("{}{about}\n  {call}\n", render_inventory(&tool.name, &shown))
 }
 
-/// The signature without the fields of its output that the firewall of the agent behind it hides.
+/// The signature without the fields of its output that the firewall of its child agent hides.
 fn without_hidden(signature: &Signature) -> Signature {
     Signature { output: signature.output.as_ref().map(shown_type), ..signature.clone() }
 }

@@ -1,4 +1,4 @@
-//! What the line editor asks: how a word may go on, whether the input is a whole program, and how it looks.
+//! Services of the line editor: completions of a word, whether the input is a whole program, and its colours.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -19,7 +19,7 @@ pub(super) struct Assistant {
     face: Face,
     /// Names that may be completed now.
     pub(super) known: Known,
-    /// The input is finished: nothing stands out any more.
+    /// The input is finished: nothing is highlighted any more.
     is_done: Cell<bool>,
 }
 
@@ -45,7 +45,7 @@ impl Validator for Assistant {
 }
 
 impl Highlighter for Assistant {
-    /// Colours, and the two brackets of which the cursor stands on one or behind one.
+    /// Colours, and the two brackets of a pair when the cursor is on one or after one.
     fn highlight<'l>(&self, line: &'l str, at: usize) -> Cow<'l, str> {
         let pair = || matching(line, at).or_else(|| matching(line, at.checked_sub(1)?));
         let marked = if self.is_done.get() { None } else { pair() }.map(|(open, close)| [open, close]);

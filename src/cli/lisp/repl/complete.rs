@@ -1,4 +1,4 @@
-//! How a word may go on: builtins, namespaces and what they hold, definitions, data, commands, files.
+//! Completions of a word: builtins, namespaces and their content, definitions, data, commands, files.
 //!
 //! In: a line and the cursor. Out: where the word starts, and the words it may become, sorted.
 

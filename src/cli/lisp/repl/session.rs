@@ -41,7 +41,7 @@ Tab completes names, Ctrl-C stops a running program or drops what is typed.";
 /// What became of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reply {
-    /// It did what it says.
+    /// It was done.
     Done,
     /// It broke, failed or is unknown.
     Broken,
@@ -84,7 +84,7 @@ impl Session {
         self.face
     }
 
-    /// The names that an input can use besides those of the language.
+    /// The names that an input can use in addition to those of the language.
     pub(super) fn known(&self) -> Known {
         let defined = self.memory.keys().map(|name| name.name()).collect();
         let keys = match &self.context {
@@ -132,7 +132,7 @@ impl Session {
         }
     }
 
-    /// A definition is told before a builtin, as programs see it.
+    /// Definitions shadow builtins, as in programs.
     fn doc(&self, name: &str) -> Reply {
         match self.memory.iter().find(|(defined, _)| defined.name() == name) {
             Some((name, binding)) => self.show(name.name(), binding),
@@ -209,7 +209,7 @@ impl Session {
         }
     }
 
-    /// A result, cut where a person reads it.
+    /// A result, cut for display.
     fn show_result(&self, value: &Value) {
         if self.face == Face::Stream {
             return out(&self.face.whole(value));
