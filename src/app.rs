@@ -75,7 +75,7 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
     Ok(code)
 }
 
-/// Who decides about tools that start a process or leave the machine: the flag, else the person, if there is one.
+/// Who decides about tools that start a process or leave the machine: the flag, else the user, if there is one.
 fn policy(arguments: &Arguments) -> ConsentPolicy {
     let is_attended = arguments.command.is_none() || std::io::stdin().is_terminal();
     match (arguments.allow_tools, is_attended) {
@@ -85,7 +85,7 @@ fn policy(arguments: &Arguments) -> ConsentPolicy {
     }
 }
 
-/// Tells line by line what the workbench would open.
+/// Prints line by line what the workbench would open.
 fn tell(arguments: &Arguments, workbench: &Workbench) -> Result<u8, String> {
     let told = match arguments.open.as_deref() {
         Some(name) if session_named(name, workbench)?.is_some() => cli::tell_session(name, workbench),

@@ -1,4 +1,4 @@
-//! `tools`: the tools of an agent, who may call them, what they start, what providers are told of them, and the servers behind them.
+//! `tools`: the tools of an agent, who may call them, what they start, their form for providers, and their servers.
 
 use ptc_core::text::did_you_mean;
 use serde::Serialize;
@@ -179,7 +179,7 @@ fn offered(listing: &Listing) -> OfferJson<'_> {
     }
 }
 
-/// What the servers have said.
+/// The logs of the servers.
 fn logs(flags: &ToolsFlags, agent: &Agent, workbench: &Workbench) -> u8 {
     let logs = workbench.server_logs(agent);
     if flags.json {

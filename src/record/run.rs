@@ -35,7 +35,7 @@ pub struct RunRecord {
     pub turns: BTreeMap<u32, Arc<TurnRecord>>,
     /// All edits, in order.
     pub edits: Vec<Edit>,
-    /// Edits whose turn has not begun: address, Unix time in ms, edit.
+    /// Edits whose turn has not started: address, Unix time in ms, edit.
     pending: Vec<(Address, i64, Edit)>,
     /// Notices outside of its turns.
     pub notices: Vec<Notice>,

@@ -200,7 +200,7 @@ impl Draft {
         true
     }
 
-    /// The other draft in the place of this one, so that versions go on counting.
+    /// The other draft in place of this one; versions continue to count.
     #[must_use]
     pub fn take_over(&self, other: Self) -> Self {
         Self { version: self.version + 1, ..other }

@@ -118,9 +118,9 @@ pub struct Driver {
 pub struct Counts {
     /// Frames drawn.
     pub frames: u64,
-    /// Checks of texts begun.
+    /// Checks of texts started.
     pub checks: u64,
-    /// Listings of the sessions begun.
+    /// Listings of the sessions started.
     pub listings: u64,
 }
 
@@ -218,7 +218,7 @@ impl Driver {
         }
     }
 
-    /// Goes on until nothing is under way in the background any more and a frame asks for nothing new. Runs may still go on.
+    /// Continues until no background work is pending and a frame asks for nothing new. Runs may continue.
     pub(super) async fn settle(&mut self, model: &mut Model, stage: &mut dyn Stage) -> io::Result<()> {
         loop {
             self.draw(model, stage)?;

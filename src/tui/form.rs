@@ -1,6 +1,6 @@
 //! Dialogs of several fields: choices, lines and one longer text, with notes below.
 //!
-//! In: fields with what stands in them at first. Out: what a person chose and wrote, by the name of the field. It must never know what a
+//! In: fields with their first values. Out: the user's choices and texts, by the name of the field. It must never know what a
 //! dialog is for: that is `sessions`.
 
 use crossterm::event::KeyEvent;
@@ -168,7 +168,7 @@ impl Form {
         }
     }
 
-    /// What stands in a line or text; empty without such a field.
+    /// The value of a line or text; empty without such a field.
     pub fn written(&self, name: &str) -> &str {
         match self.field(name).map(|field| &field.input) {
             Some(Input::Line(draft)) => draft.text(),

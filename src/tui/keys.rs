@@ -44,7 +44,7 @@ impl Chord {
         }
     }
 
-    /// Can both not be told apart when they are typed? One that is the start of another counts.
+    /// Are both ambiguous when they are typed? One that is the start of another counts.
     fn clashes(self, other: Self) -> bool {
         self.first == other.first && (self.second == other.second || self.second.is_none() || other.second.is_none())
     }

@@ -1,6 +1,6 @@
 //! The frame limiter: when the next frame may be drawn. Pure; it reads no clock.
 //!
-//! A person who presses a key waits for the frame; who reads a stream does not. So what was typed is drawn soon, and what streams leaves room for it:
+//! A user who presses a key waits for the frame; a reader of a stream does not. So typed text is drawn soon, and a stream leaves time for it:
 //! both together stay below sixty frames a second.
 
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 const MOST: usize = 60;
 /// Frames within any second after which only what was typed is drawn.
 const MOST_TOLD: usize = 50;
-/// The shortest time from one frame to the next that shows what was told.
+/// The shortest time from one frame to the next that shows background events.
 const TOLD: Duration = Duration::from_millis(20);
 /// The same for what was typed.
 const TYPED: Duration = Duration::from_millis(8);
@@ -21,7 +21,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// What a frame shows that the one before did not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum News {
-    /// What a run, the clock or background work told.
+    /// An event of a run, the clock or background work.
     Told,
     /// What came of a key or the mouse.
     Typed,

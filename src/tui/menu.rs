@@ -23,13 +23,13 @@ pub struct Menu {
 /// A line of the menu.
 #[derive(Debug, Clone, Copy)]
 pub enum Line {
-    /// What the actions below it belong to.
+    /// The subject of the actions that follow.
     Heading(&'static str),
     /// An action.
     Row(&'static ActionRow),
 }
 
-/// The lines for these contexts. An action stands where it is named first.
+/// The lines for these contexts. An action appears where it is named first.
 pub fn lines(contexts: &[Context]) -> Vec<Line> {
     let (mut lines, mut seen): (Vec<Line>, Vec<Action>) = (Vec::new(), Vec::new());
     for context in contexts {

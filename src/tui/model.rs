@@ -39,7 +39,7 @@ pub const TWO_COLUMNS: u16 = 100;
 pub const KEEP_AFTER_MS: i64 = 1_000;
 /// How long the first stroke of a chord waits for the second before what can follow is shown.
 pub const CHORD_MS: i64 = 300;
-/// How long a question that came by itself stands before a key answers it: one that was on its way is no answer.
+/// How long a question that came by itself is shown before a key answers it: a key that was already on its way is no answer.
 pub const STANDS_MS: i64 = 400;
 /// How long a message stays in the footer.
 pub const TOAST_MS: i64 = 6_000;
@@ -147,7 +147,7 @@ pub struct Workbench {
     pub keep_at_ms: Option<i64>,
     /// The last run.
     pub run: Option<RunView>,
-    /// The run before, until the one that is starting has begun: a refused start brings it back.
+    /// The previous run, until the one that is starting has started: a refused start restores it.
     pub before: Option<RunView>,
     /// Where the transcript was drawn.
     pub run_area: Rect,
@@ -197,7 +197,7 @@ pub struct RunView {
 pub enum Phase {
     /// Asked for, nothing heard yet.
     Starting,
-    /// Going on.
+    /// Continuing.
     Running,
     /// Asked to stop.
     Stopping,

@@ -33,7 +33,7 @@ pub fn screenshot(model: &mut Model, size: (u16, u16)) -> String {
     svg.replace("#B4009E", "#D670D6")
 }
 
-/// The screen of a session with these events as it stands after the last one, as SVG.
+/// The screen of a session with these events after the last one, as SVG.
 pub fn session_screenshot(session: &str, events: &[Envelope], size: (u16, u16)) -> String {
     let mut model = Model::new(OpenAgent::default(), size, 0);
     let mut view = RunView { session: Some(session.to_owned()), ended: Some(RunEnding::Run), ..RunView::default() };

@@ -1,6 +1,6 @@
 //! The terminal: taken at the start, given back at the end, whatever the end is.
 //!
-//! A guard restores it when it is dropped, a panic hook restores it before the panic is told, signals become [`Input`].
+//! A guard restores it when it is dropped, a panic hook restores it before the panic is reported, signals become [`Input`].
 //! Nothing here waits for an answer of the terminal.
 
 use std::io::{self, IsTerminal as _, Stdout, Write as _, stdout};
@@ -233,7 +233,7 @@ pub fn restore() {
     }
 }
 
-/// Before a panic of the interface is told, the terminal is restored. Panics elsewhere are logged and do not paint over it.
+/// The terminal is restored before a panic of the interface is reported. Panics elsewhere are logged and do not paint over it.
 fn hook_panics(interface: ThreadId) {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

@@ -22,7 +22,7 @@ const PROGRAM_COLUMNS: usize = 80;
 pub struct Side {
     /// What it is called: its id.
     pub name: String,
-    /// Its runs in order; those of agents below are in the Steps of those above them.
+    /// Its runs in order; child runs are in the Steps of their parents.
     pub runs: Vec<SideRun>,
     /// Bytes of the data that the runs had, and bytes of it that no request carried.
     pub data: (u64, u64),
@@ -54,7 +54,7 @@ pub struct SideRun {
 pub struct SideTurn {
     /// Its address.
     pub address: Address,
-    /// What its request said beside the messages: schema, tools, options. Turns that say the same share it.
+    /// The request options besides the messages: schema, tools, options. Turns with equal ones share it.
     pub request: Arc<Json>,
     /// The program that was run, laid out; as written when it cannot be read.
     pub program: Option<String>,
@@ -81,7 +81,7 @@ impl Side {
                 Some(only) => envelope.address.is_within(only),
                 None => true,
             };
-            // The address of a call is its caller's as well: those events do not belong to the run below.
+            // The address of a call is its caller's as well: those events do not belong to the child run.
             let above = only.is_some_and(|only| envelope.run() != *only && envelope.address == *only);
             if !wanted || above {
                 continue;

@@ -165,7 +165,7 @@ impl Leap {
     }
 }
 
-/// One action: everything that the program says about it.
+/// One action with all of its texts.
 #[derive(Debug, Clone, Copy)]
 pub struct ActionRow {
     /// What it does.

@@ -1,4 +1,4 @@
-//! A matrix on the screen: its state, what its cells say, which cell and trial are selected.
+//! A matrix on the screen: its state, the results of its cells, the selected cell and trial.
 
 use crate::workbench::matrix::{CellReport, MatrixState, MatrixUpdate, TrialKey};
 
@@ -9,7 +9,7 @@ pub struct MatrixView {
     pub id: String,
     /// How far it is.
     pub state: MatrixState,
-    /// What its cells say so far.
+    /// The results of its cells so far.
     pub reports: Vec<CellReport>,
     /// It is running.
     pub running: bool,

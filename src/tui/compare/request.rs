@@ -22,7 +22,7 @@ pub enum CompareRequest {
     Modes(DraftTexts, Vec<Mode>),
     /// Find a session to open at a turn; answers [`CompareResponse::Found`].
     Find(String, Option<Address>),
-    /// Begin a matrix of the draft, as the spec says next to its agents, with so many trials at once; answers
+    /// Start a matrix of the draft, with the agents of the spec and so many concurrent trials; answers
     /// [`CompareResponse::MatrixStarted`].
     Matrix(DraftTexts, MatrixSpec, usize),
     /// Resume a matrix, with so many trials at once; answers [`CompareResponse::MatrixStarted`].

@@ -1,7 +1,7 @@
 //! Searching in a draft: literal or by a regular expression, on and back, and replacing what was found.
 //!
 //! In: a draft, what is sought. Out: byte ranges in the order of the text, and changes that one undo takes back. Searching never
-//! changes anything; a regular expression that cannot be read finds nothing and says why.
+//! changes anything; an invalid regular expression finds nothing and reports its error.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::tui::direction::Direction;
 const LARGEST_PATTERN: usize = 1 << 20;
 /// Bytes of what is sought: a longer text costs seconds at each key.
 pub const LONGEST_SOUGHT: usize = 8_192;
-/// Places that are kept of one search; a text with more says so.
+/// Most places of one search; a text with more is marked as such.
 pub const MOST_PLACES: usize = 100_000;
 
 /// How the sought text is read.

@@ -1,4 +1,4 @@
-//! The inspector: a turn taken apart, tab by tab, and what a person tries on it. Plain data; rows are made for the part that is seen.
+//! The inspector: the parts of a turn, tab by tab, and the user's experiments with it. Plain data; rows are made for the visible part.
 //!
 //! In: an inspection of the workbench, steps of the reader. Out: rows for the view. It must never read a file or run a program.
 

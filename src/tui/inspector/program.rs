@@ -93,7 +93,7 @@ fn over(coloured: &mut Vec<Coloured>, range: std::ops::Range<usize>, role: Role)
     *coloured = cut;
 }
 
-/// First and one-past-last byte of every place that the cursor can stand on: words, values, opening brackets.
+/// First and one-past-last byte of every place of the cursor: words, values, opening brackets.
 fn stops(program: &str) -> Vec<(usize, usize)> {
     let stop = |(span, kind): &(ptc_core::text::Span, TokenKind)| {
         let text = span.text(program);
@@ -109,12 +109,12 @@ fn token_at(program: &str, at: usize) -> (usize, usize) {
     stops(program).into_iter().find(|(from, to)| (*from..*to).contains(&at)).unwrap_or((at, at + 1))
 }
 
-/// Where the cursor stands at first: at the first form.
+/// The first place of the cursor: the first form.
 pub(super) fn first(program: &str) -> usize {
     stops(program).first().map_or(0, |stop| stop.0)
 }
 
-/// Where the cursor stands after a step.
+/// The place of the cursor after a step.
 pub(super) fn step(program: &str, at: usize, step: Step) -> usize {
     let stops = stops(program);
     let Some(here) = stops.iter().rposition(|stop| stop.0 <= at).or((!stops.is_empty()).then_some(0)) else { return 0 };

@@ -36,7 +36,7 @@ impl Model {
         !by_itself || self.now_ms.saturating_sub(self.asked_ms) >= STANDS_MS
     }
 
-    /// The contexts that the help speaks of: those below it.
+    /// The contexts that the help describes: the lower ones.
     pub fn contexts_below_help(&self) -> Vec<Context> {
         self.contexts_of(self.popups.iter().rev().find(|popup| !matches!(popup, Popup::Help { .. })))
     }
@@ -355,7 +355,7 @@ impl Model {
         }
     }
 
-    /// The keys that go on with the session of a run that waits, from any screen.
+    /// The keys that continue the session of a waiting run, from any screen.
     pub fn how_to_go_on(&self) -> String {
         let (list, on) = (self.keymap.first_name(Action::Sessions), self.keymap.first_name(Action::GoOn));
         format!("{list}, then {on} goes on")
@@ -422,7 +422,7 @@ impl Model {
         }
     }
 
-    /// When the clock must be told next, Unix time in ms; `None` while nothing waits for time.
+    /// The next time at which the clock must report, Unix time in ms; `None` while nothing waits for time.
     pub fn deadline_ms(&self) -> Option<i64> {
         let beat = self.beat_ms().map(|beat_ms| self.now_ms + beat_ms);
         let toast = self.toast.as_ref().map(|toast| toast.until_ms);
@@ -433,7 +433,7 @@ impl Model {
         [beat, toast, self.workbench.keep_at_ms, held, begun, stands, played].into_iter().flatten().min()
     }
 
-    /// How often the clocks on the screen change, in ms: by seconds while only a person is awaited. `None` when none runs.
+    /// How often the clocks on the screen change, in ms: by seconds while only the user is awaited. `None` when none runs.
     pub fn beat_ms(&self) -> Option<i64> {
         let live = |run: &RunView| match (run.phase, &run.question) {
             (Phase::Done, _) => None,

@@ -23,7 +23,7 @@ pub struct Pointer {
 /// What is being selected: where, and from which cell to which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sweep {
-    /// The part of the screen that the text stands in.
+    /// The part of the screen that contains the text.
     pub area: Rect,
     /// Where the button went down.
     pub from: Position,

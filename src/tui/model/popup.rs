@@ -181,7 +181,7 @@ pub enum AfterSave {
     Open(AgentSource),
 }
 
-/// What unsaved edits stand in the way of.
+/// The action that waits for unsaved edits.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Leaving {
     /// The program is to end.

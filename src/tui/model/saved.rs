@@ -23,7 +23,7 @@ impl Model {
         }
     }
 
-    /// Has the run of the session that is shown ended, so that only a new message goes on with it?
+    /// Has the run of the shown session ended, so that only a new message continues it?
     pub fn has_ended(&self) -> bool {
         let saved = self.saved_subject().map(|session| session.state != RunState::Open);
         saved.unwrap_or_else(|| self.awaits_listing() && !self.workbench.running())
@@ -35,7 +35,7 @@ impl Model {
         self.screen == Screen::Workbench && saved && self.saved_subject().is_none()
     }
 
-    /// The question of the workbench's run that stands at the selected turn: what is edited there goes on in place.
+    /// The question of the workbench's run at the selected turn: an edit there continues in place.
     pub fn open_gate(&self) -> Option<Question> {
         let run = self.workbench.run.as_ref().filter(|_| self.screen == Screen::Workbench)?;
         let question = run.question.as_ref()?;

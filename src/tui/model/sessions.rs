@@ -92,7 +92,7 @@ impl Sessions {
         self.lines().map(|(session, _)| session)
     }
 
-    /// The same with how deep each stands below the session that it began as.
+    /// The same with the depth of each session under the one that it was forked from.
     pub fn lines(&self) -> impl Iterator<Item = (&Summary, usize)> {
         let all = self.all.as_deref().unwrap_or_default();
         self.order.iter().filter_map(|line| Some((all.get(line.index)?, line.depth)))
@@ -159,7 +159,7 @@ impl Sessions {
         }
     }
 
-    /// Makes the order again: of what fits the query, branches stand below what they began as, unless the list is flat.
+    /// Sorts again: of the sessions that match the query, branches follow their parents, unless the list is flat.
     pub fn arrange(&mut self) {
         let all = self.all.as_deref().unwrap_or_default();
         let found = self.search.found.as_ref();

@@ -2,7 +2,7 @@
 //!
 //! In: a name of the table, a size. Out: the model in that state. The example agents and sessions and the files in `assets/scenes` are all
 //! that is shown; keys are pressed on the real interface over a workbench in a folder of its own, so that a scene shows what the
-//! program does. Times are those of the recordings: the same program gives the same picture. It must never touch a person's files.
+//! program does. Times are those of the recordings: the same program gives the same picture. It must never touch a user's files.
 
 mod folder;
 mod player;
@@ -55,7 +55,7 @@ enum Step {
     Streams(usize),
     /// It is running: the recording up to the first event of this kind, included.
     Until(&'static str),
-    /// It was run and stands at the first question to a user.
+    /// It was run and waits at the first question to a user.
     Asked,
     /// The topmost session of this agent and mode is selected in the list.
     Choose(&'static str, &'static str),

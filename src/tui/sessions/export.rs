@@ -11,12 +11,12 @@ use crate::tui::theme::Role;
 use crate::workbench::format::plural;
 use crate::workbench::{ExportPreview, ExportSpec, Secrets, SessionKey};
 
-/// Redactions that stand in the choice; the others are written.
+/// Redactions in the choice; the others are written.
 const POLICIES: usize = 4;
 /// Lines of each list that are shown.
 const MOST_LINES: usize = 500;
 
-/// Said when what is left out is not known yet, and when it is known then.
+/// Shown while the omitted parts are unknown, with the time when they will be known.
 const EARLY: &str = "what is left out is still being looked at";
 const LOOKED: &str = "this is what is left out: confirm again";
 

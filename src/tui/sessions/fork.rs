@@ -1,4 +1,4 @@
-//! The dialog of a fork: which turn, which stage, what is changed there. Editing and continuing is the same dialog, begun at a text.
+//! The dialog of a fork: its turn, stage and changes. Editing and continuing is the same dialog, opened at a text.
 
 use super::check::{self, Asked};
 use super::{Dialog, Purpose};
@@ -158,7 +158,7 @@ impl Fork {
         edited.map(ArchiveRequest::CurrentText).into_iter().collect()
     }
 
-    /// Says what the text is so far.
+    /// Returns the problem of the text so far.
     fn judge(&self, form: &mut Form, target: &Target) {
         let text = form.written("text");
         form.typed = Some(match target {
@@ -174,7 +174,7 @@ impl Fork {
         });
     }
 
-    /// The text that stood there at first, when another one stands there now.
+    /// The original text, when another one is shown.
     pub fn original(&self, form: &Form) -> Option<&str> {
         self.original.as_deref().filter(|original| *original != form.written("text"))
     }

@@ -18,7 +18,7 @@ pub struct Scrub {
     gaps_ms: Arc<[i64]>,
     /// Events that are shown.
     pub at: usize,
-    /// How many times as fast as recorded; `None` while it stands.
+    /// The speed as a multiple of the recorded one; `None` while paused.
     pub playing: Option<u32>,
     /// How fast it goes when it goes.
     speed: u32,

@@ -1,4 +1,4 @@
-//! The clipboard of this machine, through the small programs that every desktop has, beside the terminal's own way (OSC 52).
+//! The clipboard of this machine, through the small programs of every desktop, in addition to the terminal's own way (OSC 52).
 //!
 //! In: a text, the environment. Out: whether a program took it. Called on a thread of its own: a program that hangs is abandoned.
 
@@ -18,7 +18,7 @@ type Words = &'static [&'static str];
 fn groups(is_set: &dyn Fn(&str) -> bool, is_mac: bool) -> Vec<&'static [Words]> {
     let mut groups: Vec<&'static [Words]> = Vec::new();
     let remote = is_set("SSH_CONNECTION") || is_set("SSH_TTY");
-    // A display that is set stands for the user's own, forwarded or not.
+    // A display that is set means the user's own, forwarded or not.
     if is_set("WAYLAND_DISPLAY") {
         groups.push(&[&["wl-copy"]]);
     } else if is_set("DISPLAY") {

@@ -55,7 +55,7 @@ pub fn named(name: &str, config_dir: &Path) -> Result<Theme, String> {
     read(&text, &file).map_err(|error| error.to_string())
 }
 
-/// Every theme that can be chosen, by name: the built-in ones with colours, then those of a person's own that can be read.
+/// Every theme that can be chosen, by name: the built-in ones with colours, then the user's own that can be read.
 pub fn all(config_dir: &Path) -> Vec<(String, Theme)> {
     let mut names: Vec<String> =
         BUILT_IN.iter().filter(|name| **name != "plain").map(|name| (*name).to_owned()).collect();

@@ -1,8 +1,8 @@
 //! Roles of text and their looks: the only place that names colours.
 //!
 //! In: what a piece of text is. Out: a terminal style. The default uses the sixteen ANSI colours without white, black and
-//! yellow, so it reads on light and dark backgrounds; `built_in` has two themes of true colours, `file` reads a person's own,
-//! `level` takes away what the terminal cannot show. Nothing may be told by colour alone: every mark has a sign or a word.
+//! yellow, so it reads on light and dark backgrounds; `built_in` has two themes of true colours, `file` reads the user's own,
+//! `level` removes colours that the terminal cannot show. Nothing is expressed by colour alone: every mark has a sign or a word.
 
 mod built_in;
 mod file;
@@ -113,7 +113,7 @@ impl Theme {
     pub fn style(&self, role: Role) -> Style {
         let (look, text) = (self.look(role), self.look(Role::Text));
         let modifiers = look.modifiers;
-        // What lies below must not shine through, so everything is said.
+        // The text under it must not shine through, so every attribute is set.
         let style = Style::new().add_modifier(modifiers).remove_modifier(Modifier::all().difference(modifiers));
         let style = style.fg(look.fg.or(text.fg).unwrap_or(Color::Reset));
         match look.bg.or(text.bg) {

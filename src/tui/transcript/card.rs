@@ -28,7 +28,7 @@ pub enum Card {
     Reasoning(String),
     /// A turn: reply, what was found in it, checks.
     Turn(Box<TurnCard>),
-    /// A turn of a saved session whose events were not read yet, and which part of it stands here: most turns of a long session
+    /// A turn of a saved session whose events were not read yet, and which part of it is here: most turns of a long session
     /// never become more than this.
     Unread(Arc<TurnEntry>, Part),
     /// What went back to the model after a turn; empty most of the time.
@@ -250,7 +250,7 @@ impl TurnCard {
         Self { record, ..Self::default() }
     }
 
-    /// What is shown of a turn that stands in its file.
+    /// What is shown of a turn that was not read yet.
     pub fn unread(outline: &Arc<TurnEntry>, part: Part) -> Self {
         Self { part, outline: Some(outline.clone()), ..Self::begun(&outline.address, 0) }
     }

@@ -1,6 +1,6 @@
 //! Events become cards, one by one, live and from a file alike.
 //!
-//! Cards stand in the order in which they began, agents that run at the same time in that of their addresses. When a child run begins inside a turn, the turn is parted: its reply and
+//! Cards are in the order of their starts, agents that run at the same time in that of their addresses. When a child run starts inside a turn, the turn is parted: its reply and
 //! calls stay before the agent's cards, what came of it follows them.
 
 use super::card::{self, Card, EndCard, Messages, Part, RequestCard, TurnCard, turn_cards};
@@ -52,7 +52,7 @@ impl Transcript {
             }
             Piece::After(number) => self.part_turn(&run.turns[number].address),
             Piece::Tail => {
-                // Most events are unread: the outline says for how long nothing ran.
+                // Most events are unread: the outline contains how long nothing ran.
                 self.leave_out(&run.address, run.gap_ms);
                 self.bill(&run.address, |bill| bill.clone_from(&run.bill));
                 run.tail.iter().for_each(|envelope| self.take(envelope));
@@ -116,7 +116,7 @@ impl Transcript {
         }
     }
 
-    /// A turn that asks for something now can tell how a reply would be read.
+    /// A turn with a pending request can show how a reply would be read.
     fn give_reader(&mut self, turn: &Address, made: &RequestMade) {
         let run = turn.run_part();
         let Some(start) = self.starts.get(&run) else { return };
@@ -137,7 +137,7 @@ impl Transcript {
         self.cards_of(turn).for_each(|card| card.reader.clone_from(&reader));
     }
 
-    /// Time in which nothing ran does not count for this run and those below it.
+    /// Time in which nothing ran does not count for this run and its child runs.
     fn leave_out(&mut self, run: &Address, gap_ms: i64) {
         let open = self.started.iter_mut().filter(|(address, _)| address.is_within(run));
         open.for_each(|(_, started_ms)| *started_ms = started_ms.saturating_add(gap_ms));
@@ -153,7 +153,7 @@ impl Transcript {
         let replaced = self.definitions.apply(envelope);
         match &envelope.event {
             Event::RunStart(start) => self.start_run(at, start, envelope.at_ms),
-            // A budget does not allow the turn: nothing is asked, the end of the run says why.
+            // A budget does not allow the turn: no request is made, the end of the run has the reason.
             Event::TurnStart(start) if start.stop.is_some() => {}
             Event::TurnStart(start) => {
                 if at.depth() == 0 {
@@ -208,7 +208,7 @@ impl Transcript {
             };
             return self.push(at, Card::Start(Box::new(start.clone())), false);
         }
-        // Only what stands before the child run stays there.
+        // Only the part before the child run stays there.
         if let Some(card) = self.turn_mut(&at.turn_part())
             && card.part == Part::Whole
         {
@@ -390,7 +390,7 @@ impl Transcript {
         self.push(at, Card::End(Box::new(card)), true);
     }
 
-    /// An event of a parted turn that stands after its child runs.
+    /// An event of a parted turn after its child runs.
     fn goes_behind(&mut self, turn: &Address) {
         let parted = self.turn_index(turn).and_then(|index| self.cells.get(index)).map(|cell| &cell.card);
         let begun = matches!(parted, Some(Card::Turn(card)) if card.part == Part::Before);

@@ -1,4 +1,4 @@
-//! Where a new cell stands: agents that run at the same time stand in the order of their addresses, whoever told something first.
+//! The position of a new cell: agents that run at the same time are in the order of their addresses, whichever event came first.
 
 use super::Transcript;
 use super::cell::Cell;
@@ -30,7 +30,7 @@ impl Transcript {
     }
 }
 
-/// Where a cell stands when so many came at a place.
+/// The position of a cell after so many came at a place.
 pub(super) fn moved(at: usize, place: usize, cells: usize) -> usize {
     if at >= place { at + cells } else { at }
 }

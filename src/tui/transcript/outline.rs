@@ -1,8 +1,8 @@
 //! JSON as lines that fold, also while it still arrives.
 //!
 //! In: a JSON value, or a reply that grows and what was read of it; which branches are folded. Out: one text, a line per value, and where its
-//! branches stand. A growing reply gives a text that grows at its end; at every moment it is the text that the same reply would give at once.
-//! What could not be read as JSON stands before and after as it came. Nothing is laid out here.
+//! branches show. A growing reply gives a text that grows at its end; at every moment it is the text that the same reply would give at once.
+//! Text that could not be read as JSON stays before and after it unchanged. Nothing is laid out here.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ const ONE_LINE_BYTES: usize = 1024;
 pub enum Scope {
     /// All.
     All,
-    /// Of a control object what is no thought and not null: the thought is told as text.
+    /// Of a control object everything but the thought and nulls: the thought is shown as text.
     Control,
 }
 
@@ -87,7 +87,7 @@ pub struct Outline {
     stage: Stage,
     /// Objects and lists whose closing bracket was not written yet.
     open: Vec<Open>,
-    /// The end of what stands before the JSON.
+    /// The end of the text before the JSON.
     base: Solid,
     /// The end of what more text cannot change.
     solid: Solid,
@@ -98,7 +98,7 @@ pub struct Outline {
 /// An open object or list in the text.
 #[derive(Debug, Clone)]
 struct Open {
-    /// Where its bracket stands in the reply.
+    /// The position of its bracket in the reply.
     start: usize,
     /// Parts that were taken.
     taken: usize,
@@ -114,7 +114,7 @@ struct Solid {
 }
 
 impl Outline {
-    /// A whole value. `sought`: parts of it whose lines are to be known; without them what fits one line of `columns`, and stood on one, does.
+    /// A whole value. `sought`: parts of it whose lines are to be known; without them a value that fits one line of `columns`, and was on one, does.
     pub fn whole(source: &str, json: &Json, shape: (Scope, &Folded), sought: &[&Json], columns: usize) -> Self {
         let (scope, folded) = shape;
         let plan = |form| Plan { scope, folded, form, sought };
@@ -197,7 +197,7 @@ impl Outline {
         self.unfinished
     }
 
-    /// Writes what is complete and was not written yet, then what is being written. Returns false when it had to begin anew.
+    /// Writes what is complete and was not written yet, then what is being written. Returns false when it had to start over.
     fn advance(&mut self, plan: Plan<'_>, json: &JsonPush) -> bool {
         if self.closed {
             return true;
@@ -220,7 +220,7 @@ impl Outline {
         followed
     }
 
-    /// Is what stands open in the text still there? A member whose key was there before is dropped when it is complete.
+    /// Is the open part of the text still there? A member whose key was there before is dropped when it is complete.
     fn follows(&self, levels: &[OpenLevel<'_>], whole: Option<&Json>) -> bool {
         let mut parts = whole.and_then(LevelParts::of).or(levels.first().map(|level| level.parts));
         self.open.windows(2).enumerate().all(|(depth, pair)| {
@@ -234,7 +234,7 @@ impl Outline {
         })
     }
 
-    /// Goes on in the object or list that stands open at this depth; `whole`: it is complete.
+    /// Continues in the open object or list at this depth; `whole`: it is complete.
     fn extend(
         &mut self,
         plan: Plan<'_>,
@@ -275,7 +275,7 @@ impl Outline {
     fn begin(&mut self, plan: Plan<'_>, json: &JsonPush, levels: &[OpenLevel<'_>], depth: usize) {
         let above = depth.checked_sub(1);
         let name = above.and_then(|above| levels.get(above)?.key);
-        // A null is told from other words when it is whole.
+        // A null is distinguished from other words when it is whole.
         let hidden = plan.scope == Scope::Control && depth == 1;
         let Some(level) = levels.get(depth) else {
             let text = match json.token() {
@@ -353,7 +353,7 @@ impl Outline {
         folded
     }
 
-    /// The way to the part that is taken next of what stands open at this depth.
+    /// The path to the next part of the open value at this depth.
     fn way_below(&self, depth: usize) -> Way {
         self.open.iter().take(depth + 1).map(|open| open.taken).collect()
     }
@@ -365,7 +365,7 @@ impl Outline {
         }
     }
 
-    /// Before a part that so many others stand before.
+    /// Before a part that so many others precede.
     fn separate(&mut self, form: Form, depth: usize, before: usize) {
         match form {
             Form::OneLine if before > 0 => self.text.push_str(", "),
@@ -409,7 +409,7 @@ fn brackets(parts: LevelParts<'_>) -> [char; 2] {
     }
 }
 
-/// What stands for a folded branch, its closing bracket left out.
+/// The text of a folded branch, without its closing bracket.
 fn in_short(parts: LevelParts<'_>) -> String {
     let noun = if matches!(parts, LevelParts::List(_)) { "item" } else { "field" };
     format!("{}… {}", brackets(parts)[0], plural(parts.len() as u64, noun))

@@ -1,4 +1,4 @@
-//! The parts of a saved session in the order of their events: heads, turns and tails of runs that may stand in one another.
+//! The parts of a saved session in the order of their events: heads, turns and tails of runs, which may be nested.
 //!
 //! In: outlines of runs. Out: which part comes next. A long session has very many: only the next one of each run is held.
 

@@ -34,12 +34,12 @@ impl TurnCells {
         Self { own: short(first + BEFORE), after: None, alone: false }
     }
 
-    /// What comes of the turn stands here.
+    /// New parts of the turn are added here.
     pub(super) fn parted(self, after: usize) -> Self {
         Self { after: NonZeroU32::new(short(after)), ..self }
     }
 
-    /// The cells of its other parts stand next to its own now.
+    /// The cells of its other parts are next to its own now.
     pub(super) fn opened(self) -> Self {
         Self { alone: false, ..self }
     }

@@ -1,7 +1,7 @@
 //! Search: which cards hold what is looked for, and going from one place to the next.
 //!
 //! In: a needle. Out: cards in order, the place in the one that is looked at, what is to be marked in visible rows. The texts of cards are
-//! searched, so that folded ones are found too; turns of a saved session that were not read yet are told by who reads them.
+//! searched, so that folded ones are found too; turns of a saved session that were not read yet are reported by their reader.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -207,7 +207,7 @@ impl Transcript {
         (0..cell.height()).filter(shows).collect()
     }
 
-    /// Where the needle stands in a row's plain text, in bytes.
+    /// The positions of the needle in a row's plain text, in bytes.
     pub fn marks_in(&self, plain: &str) -> Vec<Range<usize>> {
         self.search.pattern.iter().flat_map(|pattern| pattern.find_iter(plain)).map(|found| found.range()).collect()
     }

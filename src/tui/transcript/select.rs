@@ -126,7 +126,7 @@ impl Transcript {
     }
 }
 
-/// The text of a row without what stands at its right edge.
+/// The text of a row without the text at its right edge.
 fn left(row: &Row) -> String {
     row.left.iter().map(|piece| piece.text.as_str()).collect()
 }

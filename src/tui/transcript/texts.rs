@@ -4,7 +4,7 @@ use super::card::{Card, MessageStore, Messages, RequestCard, TurnCard};
 use crate::event::{Address, JsonText, SentMessage};
 use crate::record::{Attempt, QuestionRecord};
 
-/// Tells each text of a card, in the order in which the card shows them.
+/// Visits each text of a card, in the order in which the card shows them.
 pub(super) fn visit(card: &Card, at: &Address, store: &MessageStore, told: &mut dyn FnMut(&str)) {
     match card {
         Card::Start(start) => {

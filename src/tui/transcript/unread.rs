@@ -14,7 +14,7 @@ use crate::session::TurnEntry;
 const KEPT_TURNS: usize = 256;
 
 impl Transcript {
-    /// A turn that stands in its file: it has one cell until it is read.
+    /// A turn in its file: it has one cell until it is read.
     pub(super) fn outline_turn(&mut self, outline: &Arc<TurnEntry>) {
         let at = &outline.address;
         let place = self.place_of(at);
@@ -76,7 +76,7 @@ impl Transcript {
         }
     }
 
-    /// The cells of a turn that is being read: those of its other parts come beside its own. What is seen and selected stays.
+    /// The cells of a turn that is being read: those of its other parts are added next to its own. The viewport and the selection stay.
     pub(super) fn open_out(&mut self, turn: &Address) -> Option<TurnCells> {
         let cells = self.turns.get(turn)?;
         if !cells.is_alone() {
@@ -93,7 +93,7 @@ impl Transcript {
         Some(cells)
     }
 
-    /// The cells of a turn become empty again; the cards of the turn itself are made again for the part that they show.
+    /// The cells of a turn become empty again; the cards of the turn itself are recreated for the part that they show.
     pub(super) fn renew(&mut self, cells: TurnCells, turn: impl Fn(Part) -> Card) {
         for index in cells.all() {
             let Some(cell) = self.cells.get_mut(index) else { continue };

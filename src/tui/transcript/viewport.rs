@@ -335,7 +335,7 @@ impl Transcript {
         self.viewport.selected
     }
 
-    /// The turn of the selected card; for what stands around turns, the last one before it in its run, else the first one after it.
+    /// The turn of the selected card; for cards around turns, the last one before it in its run, else the first one after it.
     pub fn selected_turn(&self) -> Option<Address> {
         let selected = self.viewport.selected?;
         let at = &self.cells.get(selected)?.at;

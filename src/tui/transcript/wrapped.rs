@@ -30,7 +30,7 @@ pub struct Wrapped {
     starts: Vec<usize>,
     /// Rows that will not change any more, and lines that begin in them.
     stable: (usize, usize),
-    /// Bytes of the text that they stand for.
+    /// Bytes of their text.
     consumed: usize,
 }
 
@@ -85,7 +85,7 @@ impl Wrapped {
         }
     }
 
-    /// What comes next begins a line, unless it goes on with a long one.
+    /// The next text begins a line, unless it continues a long one.
     fn begin(&mut self, text: &str) {
         if self.consumed == 0 || text.as_bytes()[self.consumed - 1] == b'\n' {
             self.starts.push(self.rows.len());

@@ -31,7 +31,7 @@ fn effects(requests: impl IntoIterator<Item = ArchiveRequest>) -> Vec<Effect> {
 /// Begins an action on the saved session in hand.
 pub(super) fn act(model: &mut Model, action: SessionAction) -> Vec<Effect> {
     match action {
-        // In place where the run stands at a gate of the selected turn.
+        // In place if the run waits at a gate of the selected turn.
         SessionAction::EditHere => {
             if let Some(question) = model.open_gate() {
                 super::run::ask(model, question);
@@ -314,7 +314,7 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRec
     }
 }
 
-/// Something was done: the dialog closes and a message reports it. Or it was not, and the dialog says why.
+/// An operation succeeded: the dialog closes and a message reports it. Or it failed, and the dialog shows why.
 fn done(model: &mut Model, is_it: fn(&Purpose) -> bool, result: Result<String, String>) {
     let at = model.popups.iter().rposition(|popup| matches!(popup, Popup::Form(_, purpose) if is_it(purpose)));
     match (result, at.map(|at| &mut model.popups[at])) {

@@ -58,7 +58,7 @@ pub(super) fn inspected(
     wanted_value(model)
 }
 
-/// A turn that is open while it is going on is read again when it has ended.
+/// A turn that is open while it runs is read again when it has ended.
 pub(super) fn read_again(model: &Model, slot: Slot, updates: &[RunUpdate]) -> Vec<Effect> {
     let Some(open) = model.inspector.as_ref().filter(|_| slot == Slot::Workbench) else { return Vec::new() };
     let ended = updates.iter().any(|update| match update {

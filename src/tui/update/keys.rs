@@ -52,7 +52,7 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     }
 }
 
-/// Where one who types would type, and where the keys are told.
+/// Where typed text would go, and where the keys are shown.
 pub(super) fn what_helps(model: &Model, contexts: &[Context]) -> String {
     let name = |action| model.keymap.first_name(action);
     let keys = format!("{} for keys", name(Action::Help));
@@ -391,7 +391,7 @@ fn waits_for_person(model: &Model) -> bool {
     model.workbench.run.as_ref().is_some_and(|run| run.question.is_some())
 }
 
-/// A run that waits for a user is stopped by the second Escape only: the first says so.
+/// A run that waits for a user is stopped by the second Escape only: the first announces it.
 fn tell_stop(model: &mut Model) {
     let key = |action| model.keymap.first_name(action);
     let text = format!("the run waits: {} opens the question, {} again stops it", key(Action::Run), key(Action::Close));

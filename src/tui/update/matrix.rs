@@ -8,7 +8,7 @@ use crate::tui::model::{Model, Screen, Tone};
 use crate::workbench::format::plural;
 use crate::workbench::matrix::{MatrixEntry, MatrixState, MatrixUpdate};
 
-/// Trials at the same time when the dialog says no number.
+/// Concurrent trials when the dialog has no number.
 const JOBS: usize = 4;
 
 /// Opens the dialog.

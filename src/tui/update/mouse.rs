@@ -75,7 +75,7 @@ fn press(model: &mut Model, at: Position, reach: Reach) -> Vec<Effect> {
     }
     let taken = click(model, at, reach);
     if !taken {
-        // Any other text on the screen is selected as it stands there.
+        // Any other text on the screen is selected as displayed.
         model.pointer.sweep = Some(Sweep::new(view::text_area(model, at), at));
     }
     let twice = before.is_some_and(|(when, place)| place == at && model.now_ms - when <= TWICE_MS);
@@ -225,7 +225,7 @@ fn scroll_editor(editor: &mut Editor, lines: isize) {
     }
 }
 
-/// Does what a click does at a place. Returns whether what stands there has a selection of its own.
+/// Does what a click does at a place. Returns whether the text there has a selection of its own.
 fn click(model: &mut Model, at: Position, reach: Reach) -> bool {
     if let Some(popup) = model.popups.last_mut() {
         return match popup {
@@ -258,7 +258,7 @@ fn click(model: &mut Model, at: Position, reach: Reach) -> bool {
             if let Some(index) = hit {
                 let focused = model.workbench.focus == Pane::Editor(PLACES[index]);
                 model.workbench.focus = Pane::Editor(PLACES[index]);
-                // A selection goes on only in the text where it began.
+                // A selection continues only in the text where it began.
                 let reach = if focused { reach } else { Reach::Move };
                 place(&mut model.workbench.editors[index], at, reach);
                 return true;

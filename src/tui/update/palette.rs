@@ -204,7 +204,7 @@ fn is_about_one(action: Action) -> bool {
     of_list || matches!(action, A::Session(action) if action.is_about_session() || action.is_mark())
 }
 
-/// Says where an action means something, and what leads there.
+/// Explains where an action is available, and how to get there.
 fn say_where(model: &mut Model, row: &ActionRow) {
     let leads = door(row.context).and_then(Action::row).map(|door| match model.enabled(door.action) {
         Err(reason) => format!("; {reason}"),

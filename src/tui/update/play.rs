@@ -42,7 +42,7 @@ pub(super) fn tick(model: &mut Model) {
     change(model, |scrub| scrub.tick(now_ms));
 }
 
-/// Moves, and shows what there is then. Forward only what is new is added; back it is told again from the start.
+/// Moves, and shows the state at that position. Forward only new events are added; backward all are applied again from the start.
 pub(super) fn change(model: &mut Model, go: impl FnOnce(&mut Scrub)) {
     let Some(scrub) = &mut model.sessions.scrub else { return };
     let (before, clock_ms) = (scrub.at, scrub.clock_ms);

@@ -34,7 +34,7 @@ pub(super) fn move_in_menu(model: &mut Model, by: isize) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Does the selected action; one that cannot be done says why and leaves the menu open.
+/// Does the selected action; one that is unavailable shows why and leaves the menu open.
 pub(super) fn pick_from_menu(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Menu(menu)) = model.popups.last() else { return Vec::new() };
     let Some(Line::Row(row)) = lines(&menu.contexts).get(menu.selected).copied() else { return Vec::new() };

@@ -133,7 +133,7 @@ pub(super) fn put_aside(model: &mut Model) -> bool {
 }
 
 /// A press in a transcript: a click selects a card, two clicks a word, holding the button a text.
-/// With Shift the selection goes on from where it began.
+/// With Shift the selection continues from its start.
 pub(super) fn press(model: &mut Model, at: Position, reach: Reach) {
     let (now_ms, before) = (model.now_ms, model.pointer.pressed);
     model.pointer.pressed = Some((now_ms, at));

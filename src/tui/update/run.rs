@@ -77,7 +77,7 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, Vec<Diag
     Vec::new()
 }
 
-/// The run was refused: the findings stand at their places, the focus goes to the first error.
+/// The run was refused: the findings are shown at their places, the focus goes to the first error.
 pub(super) fn refused(model: &mut Model, findings: Vec<Diagnostic>) {
     let first = findings.iter().find(|finding| finding.severity == Severity::Error).or(findings.first());
     let text = match first {
@@ -238,7 +238,7 @@ fn new_part(before: &str, now: &str) -> usize {
     if rest.starts_with(OWN_REPLY) { rest.find("\n[user]").map_or(line, |at| line + at + 1) } else { line }
 }
 
-/// How a question shows what the user said before.
+/// How a question shows the user's earlier answers.
 const OWN_REPLY: &str = "[assistant]";
 
 /// Opens the question to the user at what is new in it, once.

@@ -48,7 +48,7 @@ pub(super) fn ask_path(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Opens the question for the path, once; `error` says why the last answer did not do.
+/// Opens the question for the path, once; `error` is the problem of the last answer.
 fn open_path(model: &mut Model, input: Draft, error: Option<String>) {
     model.popups.retain(|popup| !matches!(popup, Popup::SavePath { .. }));
     model.popups.push(Popup::SavePath { what: SaveWhat::Agent, input, error });
@@ -137,7 +137,7 @@ pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
     leave(model)
 }
 
-/// The unsaved edits are saved first; what they stand in the way of follows.
+/// The unsaved edits are saved first; then the waiting action is done.
 pub(super) fn save_first(model: &mut Model) -> Vec<Effect> {
     let after = match model.popups.last() {
         Some(Popup::Leaving(Leaving::For(source, _))) => AfterSave::Open(source.clone()),
@@ -157,7 +157,7 @@ pub(super) fn discard(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// Ends the program; runs are stopped or suspended first, so that their sessions say so.
+/// Ends the program; runs are stopped or suspended first, so that their sessions record it.
 pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
     model.quitting = true;
     model.workbench.keep_at_ms = None;

@@ -180,7 +180,7 @@ pub(super) fn opened(model: &mut Model, result: Result<OpenSession, ErrorRecord>
             model.sessions.selected = Some(session.summary.key());
             model.sessions.scrub = None;
             let mut viewer = RunView::of_session(&session);
-            // What was looked for stands where one begins to read.
+            // The search result is placed where one begins to read.
             let hit = model.sessions.hit(&session.summary.key()).and_then(|hit| hit.matches.first());
             let wanted = model.compare.wanted.take();
             if let Some(turn) = wanted.as_ref().or(hit.map(|hit| &hit.at)) {
@@ -227,7 +227,7 @@ pub(super) fn replay(model: &mut Model, policy: Policy) -> Vec<Effect> {
     vec![Effect::Replay(key, policy)]
 }
 
-/// Goes on with the session that is opened or selected, in the place of the workbench's run; one that has ended is asked again.
+/// Continues the opened or selected session, in place of the workbench's run; for one that has ended a message is asked for.
 pub(super) fn go_on(model: &mut Model) -> Vec<Effect> {
     if model.has_ended() {
         return super::dialog::message(model);

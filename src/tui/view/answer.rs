@@ -1,5 +1,5 @@
-//! A question to a person: what is asked, and the reply that is being typed, with what it would be: its state on the rule above it, what
-//! does not fit below it.
+//! A question to the user: its text, and the reply that is being typed, with its interpretation: its state on the rule above it, what
+//! does not fit under it.
 
 use ptc_core::text::width::truncate;
 use ratatui::buffer::Buffer;
@@ -26,7 +26,7 @@ const LONG_QUESTION: usize = 10_000;
 /// Columns of the arguments of a call in a heading.
 const ARGS: usize = 40;
 
-/// Draws what is asked, from its first visible row on, and the reply below it; the place of the cursor, where a text is typed.
+/// Draws the question, from its first visible row on, and the reply under it; returns the place of the cursor, where a text is typed.
 pub(super) fn draw(
     model: &Model,
     (question, top, editor): (&Question, usize, &Editor),
@@ -101,7 +101,7 @@ fn draw_choices(model: &Model, options: &[String], area: Rect, buffer: &mut Buff
     }
 }
 
-/// At a gate the text itself is edited, and what stands above it only says where the run is.
+/// At a gate the text itself is edited, and the lines above it only show where the run is.
 fn asked_text(question: &Question) -> &str {
     match question.gate {
         Some(gate) => gate.prompt(),

@@ -1,4 +1,4 @@
-//! Where things stand on the workbench, from the size of the screen, the focus and the divider: nothing jumps while one types.
+//! The layout of the workbench, from the size of the screen, the focus and the divider: nothing jumps while one types.
 
 use ratatui::layout::Rect;
 
@@ -19,7 +19,7 @@ pub(super) struct Areas {
     pub(super) title: Rect,
     /// The whole column of the editors; `None` on the run page.
     pub(super) column: Option<Rect>,
-    /// For each editor: its rule and what is below it; `None` on the run page.
+    /// For each editor: its rule and its body; `None` on the run page.
     pub(super) editors: Option<[(Rect, Rect); PLACES.len()]>,
     /// The line between the columns, when both are there.
     pub(super) divider: Option<Rect>,

@@ -18,7 +18,7 @@ use ptc_core::text::width::{truncate, width, wrap};
 
 /// Columns that mode, model and turn need next to the hint where help is.
 const SHORTEST_FACTS: usize = 24;
-/// Columns of a model name below which it says nothing.
+/// Columns under which a model name is not shown.
 const SHORTEST_MODEL: usize = 6;
 
 /// Agent, mode, model, turn, and where help is.
@@ -43,7 +43,7 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
     };
     if let Some(run) = workbench.run.as_ref().filter(|run| run.phase != Phase::Done) {
         let run = &run.transcript.facts;
-        // A run that goes on may be another one than that of the draft.
+        // A running run may be another one than that of the draft.
         if run.run.is_some() && pipeline.is_none() {
             let is_drafts = preview.mode.split(' ').next() == Some(run.mode.as_str());
             let mode = if is_drafts { preview.mode.clone() } else { run.mode.clone() };
@@ -126,7 +126,7 @@ pub(super) fn rule(area: Rect, heading: &str, focused: bool, mut mark: Vec<Piece
     Row::new(mark).draw(Rect { x: inner.x + 1, width: inner.width - 2, ..inner }, buffer, theme);
 }
 
-/// What the run has used; a message takes its place for a while, next to the progress of a run that goes on.
+/// What the run has used; a message takes its place for a while, next to the progress of a running run.
 pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
     let columns = usize::from(area.width);
     let row = match (&model.toast, &model.workbench.run) {
@@ -142,7 +142,7 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
     row.draw(area, buffer, model.theme);
 }
 
-/// Nothing has run yet; what of earlier starts is not finished is told.
+/// Nothing has run yet; unfinished runs of earlier starts are listed.
 fn nothing_yet(model: &Model) -> String {
     let open = |session: &&Summary| session.state == RunState::Open && !session.example;
     match model.sessions.all.iter().flatten().filter(open).count() as u64 {
@@ -199,7 +199,7 @@ pub(super) fn long_toast(model: &Model, line: Rect, buffer: &mut Buffer) {
     long(&mark, &told.text, beside, line, model, buffer);
 }
 
-/// A message that needs more than its line is drawn over what stands above the line; what is longer still ends with a mark.
+/// A message that needs more than its line is drawn over the text above the line; a longer one ends with a mark.
 pub(super) fn long(mark: &Piece, text: &str, beside: usize, line: Rect, model: &Model, buffer: &mut Buffer) {
     let text = SafeText::single_line(text);
     let columns = usize::from(line.width);

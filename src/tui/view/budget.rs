@@ -1,4 +1,4 @@
-//! The status line of a run: what it has used of what it may use, and where it is saved. Each gauge says its numbers beside its bar.
+//! The status line of a run: what it has used of its limits, and where it is saved. Each gauge shows its numbers next to its bar.
 
 use crate::port::Gate;
 use crate::tui::model::{Model, Phase, RunView};

@@ -32,7 +32,7 @@ fn is_text(field: &Field) -> bool {
     matches!(field.input, Input::Text(..))
 }
 
-/// What is told below the fields: an error, a wait, or what the focused field is for.
+/// The text under the fields: an error, a wait, or the purpose of the focused field.
 fn told(form: &Form, columns: u16) -> (Role, String) {
     if let (None, None, Some(meaning)) =
         (&form.error, form.waiting, form.focused().and_then(|field| cut_meaning(field, columns)))
@@ -49,7 +49,7 @@ fn told(form: &Form, columns: u16) -> (Role, String) {
     }
 }
 
-/// What the chosen value means, where its row has too few columns to say it.
+/// The meaning of the chosen value, where its row has too few columns to show it.
 fn cut_meaning(field: &Field, columns: u16) -> Option<String> {
     let Input::Choice { options, chosen } = &field.input else { return None };
     let choice = options.get(*chosen)?;
@@ -142,7 +142,7 @@ pub(super) fn layout(form: &mut Form, inner: Rect) {
     form.top = form.top.min(limit);
 }
 
-/// The field at a place, and where its value stands.
+/// The field at a place, and the position of its value.
 pub(super) fn field_at(form: &Form, inner: Rect, at: Position) -> Option<(usize, Rect)> {
     let areas = areas(form, inner);
     let place = areas.fields.iter().position(|area| area.contains(at))?;

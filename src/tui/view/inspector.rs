@@ -135,7 +135,7 @@ fn tabs(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) {
         let (role, name) = match tab == inspector.tab {
             true if wide => (Role::Selected, format!("[{}]", tab.name())),
             true => (Role::Selected, tab.name().to_owned()),
-            // On narrow screens the others are told by their first letters.
+            // On narrow screens the others are shown by their first letters.
             false if !wide => (if empty { Role::Dim } else { Role::Text }, tab.name()[..3].to_owned()),
             false => (if empty { Role::Dim } else { Role::Text }, tab.name().to_owned()),
         };

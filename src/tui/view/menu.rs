@@ -27,7 +27,7 @@ pub(super) fn frame(menu: &Menu, screen: Rect) -> Rect {
     Rect::new(x, y, columns, rows)
 }
 
-/// The lines of the list; below them stands what the selected action does.
+/// The lines of the list, followed by the effect of the selected action.
 pub(super) fn list_rows(inner: Rect) -> usize {
     usize::from(inner.height.saturating_sub(1))
 }

@@ -114,19 +114,19 @@ pub(super) fn list_rows(model: &Model) -> usize {
     model.popups.last().map_or(0, |popup| popups::list_rows(model, popup, screen))
 }
 
-/// The field of the dialog at this place, and where its value stands.
+/// The field of the dialog at this place, and the position of its value.
 pub(super) fn dialog_field(model: &Model, at: Position) -> Option<(usize, Rect)> {
     let popup = model.popups.last()?;
     let Popup::Form(dialog, _) = popup else { return None };
     form::field_at(dialog, popups::inside(model, popup, Rect::new(0, 0, model.size.0, model.size.1)), at)
 }
 
-/// The field of the dialog that begins a matrix at this place, the mode that stands there, and where the field's value stands.
+/// The field at this place of the dialog that starts a matrix, the mode shown there, and the position of the field's value.
 pub(super) fn matrix_field(model: &Model, at: Position) -> Option<(MatrixField, Option<usize>, Rect)> {
     compare::field_at(model, Rect::new(0, 0, model.size.0, model.size.1), at)
 }
 
-/// The place in the list of matrices of what stands here.
+/// The index in the list of matrices of the row here.
 pub(super) fn matrix_row(model: &Model, at: Position) -> Option<usize> {
     compare::listed_at(model, Rect::new(0, 0, model.size.0, model.size.1), at)
 }
@@ -154,7 +154,7 @@ pub(super) fn text_area(model: &Model, at: Position) -> Rect {
     areas.into_iter().find(|area| area.contains(at)).unwrap_or(line)
 }
 
-/// The selected text as it stands on the screen, without blanks at the ends of its lines.
+/// The selected text as displayed, without blanks at the ends of its lines.
 pub(super) fn swept(model: &Model) -> String {
     let Some(sweep) = &model.pointer.sweep else { return String::new() };
     let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.0, model.size.1));
@@ -210,7 +210,7 @@ fn too_small(model: &Model, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// One line of an area; empty below it.
+/// One line of an area; empty outside of it.
 fn line_of(area: Rect, line: usize) -> Rect {
     let y = area.y.saturating_add(u16::try_from(line).unwrap_or(u16::MAX));
     if y >= area.bottom() { Rect::default() } else { Rect { y, height: 1, ..area } }

@@ -49,7 +49,7 @@ pub(super) fn rows(model: &Model, against: Option<&Against>, columns: usize) -> 
     }
 }
 
-/// A heading and what stands below it, after an empty row.
+/// A heading and its text, after an empty row.
 fn part(heading: &str, rows: Vec<Row>) -> impl Iterator<Item = Row> + use<> {
     [Row::default(), Row::new([Piece::new(Role::Accent, heading)])].into_iter().chain(rows)
 }

@@ -81,7 +81,7 @@ fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
     pieces
 }
 
-/// A run that waits in its session, and what goes on with it.
+/// A run that waits in its session, and the keys that continue it.
 fn waiting(model: &Model, columns: u16) -> String {
     let how = match model.screen {
         // The footer shows the key.

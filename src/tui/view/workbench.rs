@@ -21,7 +21,7 @@ pub(super) fn layout(model: &mut Model) {
     let now_ms = model.now_ms;
     let fix_key = model.keymap.first_name(Action::Fix);
     let workbench = &mut model.workbench;
-    // A pipeline stands in the place of the editors.
+    // A pipeline takes the place of the editors.
     let editors = areas.editors.filter(|_| workbench.pipeline.is_none());
     for index in 0..workbench.editors.len() {
         let area =

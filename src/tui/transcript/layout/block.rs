@@ -38,7 +38,7 @@ pub(super) fn prose(first: Vec<Piece>, text: &str, role: Role, columns: usize) -
     rows
 }
 
-/// An error: reason and message. What to do is told where the run ends.
+/// An error: reason and message. The next step is shown at the end of the run.
 pub(super) fn error(record: &ErrorRecord, columns: usize) -> Vec<Row> {
     let text = SafeText::multi_line(&format!("{}  {}", record.reason, record.message));
     let reason = [(0..record.reason.len(), Role::Bad)];

@@ -129,7 +129,7 @@ pub(super) fn lay<'a>(card: &'a Card, frame: &Frame<'_>) -> Laid<'a> {
     }
 }
 
-/// A text under a folded header that says its size; nothing when there is no text.
+/// A text under a folded header that shows its size; nothing when there is no text.
 fn folded(title: &str, text: &str, frame: &Frame<'_>) -> Vec<Row> {
     if text.is_empty() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What a reply said and what was read from it after repairs, side by side.
+//! A reply and what was read from it after repairs, side by side.
 
 use super::block::indent;
 use crate::tui::colours::Language;

@@ -18,7 +18,7 @@ pub(super) fn rows(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
     if frame.at.is_call() {
         return below(start, frame);
     }
-    // Of several runs in one session each says whose it is.
+    // Of several runs in one session each names its agent.
     let whose = start.pipeline.is_some() || frame.at.as_str() != "r0";
     let what =
         if whose { format!("{what} · {} · {} · {}", start.agent.name, start.mode, start.model.alias) } else { what };
@@ -42,7 +42,7 @@ pub(super) fn rows(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
     rows
 }
 
-/// The model by the developer's name, with provider and id where they say more.
+/// The model by the developer's name, with provider and id where they add information.
 fn model(model: &ModelRecord) -> String {
     let ModelRecord { alias, provider, id, .. } = model;
     if alias == provider && alias == id { format!("model {alias}") } else { format!("model {alias} ({provider} {id})") }

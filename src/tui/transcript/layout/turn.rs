@@ -57,7 +57,7 @@ pub(super) fn lay<'a>(card: &'a TurnCard, frame: &Frame<'_>) -> Laid<'a> {
     Laid { head, body, tail: indent(tail, 3) }
 }
 
-/// What was read from the reply, else the reply itself; what stands above it goes to the head.
+/// What was read from the reply, else the reply itself; the text above it belongs to the head.
 fn body<'a>(card: &'a TurnCard, frame: &Frame<'_>, head: &mut Vec<Row>) -> Option<Shown<'a>> {
     let counted = card.counted_attempt(frame.over);
     let shown = |what, look| {
@@ -130,7 +130,7 @@ fn header(card: &TurnCard, frame: &Frame<'_>) -> Row {
     frame.header(&format!("Turn {}{kind}", card.record.number())).ending(right)
 }
 
-/// What the turn cost and how much of it came from the cache, each with the columns from which on the header tells it: below, it
+/// What the turn cost and how much of it came from the cache, each with the columns from which on the header shows it: on narrower screens it
 /// follows the rest of the card.
 fn spent(card: &TurnCard, frame: &Frame<'_>) -> Vec<(usize, String)> {
     let tokens = card.tokens();
@@ -181,7 +181,7 @@ fn state(card: &TurnCard, progress: Progress) -> (Role, String) {
     }
 }
 
-/// An attempt that does not count: why, and the start of what it said.
+/// An attempt that does not count: why, and the start of its text.
 fn given_up(attempt: &Attempt, frame: &Frame<'_>) -> Vec<Row> {
     let error = attempt.end.as_ref().and_then(|end| end.error.as_ref());
     let was_whole = attempt.end.as_ref().is_some_and(|end| end.status == ReplyStatus::Ok);
@@ -326,7 +326,7 @@ fn attempt(card: &TurnCard) -> String {
     if last > 1 { format!("attempt {last}: ") } else { String::new() }
 }
 
-/// What the reply said next to what was read from it, when it had to be repaired.
+/// The reply next to what was read from it, when it had to be repaired.
 fn repaired(card: &TurnCard, extract: &Extract, columns: usize) -> Option<Vec<Row>> {
     let (start, end) = extract.span.filter(|_| !extract.fixes.is_empty())?;
     let language = if extract.kind == ExtractKind::Program { Language::Lisp } else { Language::Json };

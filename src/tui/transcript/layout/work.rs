@@ -24,7 +24,7 @@ const OLD: usize = 80;
 /// Rows of a printed text or a value that are shown.
 const ROWS: usize = 12;
 
-/// Rows after a label that stands before the first of them.
+/// Rows after a label before the first of them.
 fn labelled(label: &'static str, rows: Vec<Row>) -> Vec<Row> {
     let mut label = Some(label);
     rows.into_iter()

@@ -11,7 +11,7 @@ fn whole(text: &str, folded: &Folded, columns: usize) -> Outline {
     Outline::whole(text, &json::parse(text).unwrap(), (Scope::All, folded), &[], columns)
 }
 
-/// A reader that was told these pieces.
+/// A reader that received these pieces.
 fn read(pieces: &[&str]) -> JsonPush {
     let mut push = JsonPush::default();
     for piece in pieces {

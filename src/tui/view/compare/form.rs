@@ -20,13 +20,13 @@ fn step(body: Rect) -> usize {
     if body.height >= 14 { 2 } else { 1 }
 }
 
-/// Where the value of a field stands in its line.
+/// The position of a field's value in its line.
 fn value(area: Rect) -> Rect {
     let left = u16::try_from(LABEL + 3).unwrap_or(0).min(area.width);
     Rect { x: area.x + left, width: (area.width - left).saturating_sub(1), ..area }
 }
 
-/// The field at a place, the mode that stands there, and where the value of the field stands.
+/// The field at a place, the mode shown there, and the position of the field's value.
 pub(super) fn field_at(model: &Model, body: Rect, at: Position) -> Option<(Field, Option<usize>, Rect)> {
     let line = |place: usize| line_of(body, step(body) - 1 + place * step(body));
     let (place, field) = Field::ALL.into_iter().enumerate().find(|(place, _)| line(*place).contains(at))?;

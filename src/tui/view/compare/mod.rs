@@ -1,4 +1,4 @@
-//! The compare screen: title, one of its pages, what is going on, keys.
+//! The compare screen: title, one of its pages, progress, keys.
 
 mod form;
 mod list;
@@ -27,12 +27,12 @@ pub(super) fn text_area(screen: Rect) -> Rect {
     body(screen)
 }
 
-/// The field of the dialog that begins a matrix at a place, with the mode that stands there.
+/// The field at a place in the dialog that starts a matrix, with the mode shown there.
 pub(super) fn field_at(model: &Model, screen: Rect, at: Position) -> Option<(Field, Option<usize>, Rect)> {
     form::field_at(model, body(screen), at)
 }
 
-/// The place in the list of matrices of what stands here.
+/// The index in the list of matrices of the row here.
 pub(super) fn listed_at(model: &Model, screen: Rect, at: Position) -> Option<usize> {
     list::row_at(model, body(screen), at)
 }

@@ -1,4 +1,4 @@
-//! Runs side by side: their transcripts while they go on, then their turns aligned with what differs below.
+//! Runs side by side: their transcripts while they run, then their turns aligned with the differences under them.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -23,7 +23,7 @@ use ptc_core::text::width::{pad, truncate, wrap};
 const ROWS_FOR_FIGURES: u16 = 18;
 /// Rows of differences that are laid out.
 const MOST_ROWS: usize = 5_000;
-/// What stands before the later rows of a wrapped line.
+/// The text before the later rows of a wrapped line.
 const HANG: &str = "        ";
 const HANGING: usize = HANG.len();
 /// Characters of a line that are laid out.
@@ -121,7 +121,7 @@ fn detail(comparison: &Comparison, item: Option<&Item>, columns: usize) -> Vec<L
     let wrapped = |line: Line| {
         let cut: String = line.text.chars().take(MOST_CHARS).collect();
         let text = SafeText::single_line(&cut);
-        // What does not fit goes on below its start, after the signs.
+        // The rest continues under its start, after the signs.
         let ranges = wrap(&text, columns.saturating_sub(HANGING).max(1));
         let row = |(place, range): (usize, std::ops::Range<usize>)| {
             let before = if place == 0 { "" } else { HANG };
