@@ -40,7 +40,7 @@ pub(crate) use words::words;
 pub enum Class {
     /// Came from outside: recorded, fed back on replay.
     Input,
-    /// Computed: made again on replay and compared.
+    /// Computed: recomputed on replay and compared.
     Derived,
     /// Shown, never compared.
     Note,

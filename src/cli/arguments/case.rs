@@ -18,7 +18,7 @@ pub struct CaseFlags {
     /// The run, when the session holds several
     #[arg(long, value_name = "ADDRESS")]
     pub run: Option<String>,
-    /// Make a regression test: a copy of the session beside the agent file is replayed, no model is asked
+    /// Make a regression test: a copy of the session next to the agent file is replayed, no model is asked
     #[arg(long)]
     pub cassette: bool,
     /// Print what was made as JSON

@@ -76,7 +76,7 @@ pub struct TagFlags {
     /// SESSION, or SESSION@ADDRESS for a run or turn (r0, r0/t2)
     #[arg(value_name = "SESSION[@ADDRESS]")]
     pub place: String,
-    /// +tag gives a tag, -tag takes it away; flags stand before them
+    /// +tag gives a tag, -tag takes it away; flags precede them
     #[arg(value_name = "+TAG|-TAG", allow_hyphen_values = true)]
     pub tags: Vec<String>,
     /// Print what is written on it then as JSON

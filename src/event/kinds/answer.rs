@@ -54,7 +54,7 @@ pub struct Extract {
     /// Why nothing was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorRecord>,
-    /// Byte of the reply where the error stands.
+    /// Byte of the reply where the error is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_at: Option<usize>,
 }

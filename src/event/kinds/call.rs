@@ -143,7 +143,7 @@ pub enum CallStatus {
     Refused,
     /// It was stopped.
     Cancelled,
-    /// It was begun and nobody knows how it ended.
+    /// It was started and its outcome is unknown.
     Unknown,
 }
 
@@ -254,7 +254,7 @@ pub struct TasksKept {
     pub del: Vec<String>,
 }
 
-/// `question`: something a person is asked.
+/// `question`: a question to the user.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct QuestionAsked {
@@ -275,7 +275,7 @@ pub struct AnswerGiven {
     pub by: Answerer,
     /// The answer; at a gate `true`, or the text that was put in place.
     pub value: JsonText,
-    /// At a gate: the person changed what was there.
+    /// At a gate: the user changed the text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub edited: bool,
 }
@@ -316,7 +316,7 @@ impl PlanState {
     }
 }
 
-/// `run.wait`: the run waits for a person.
+/// `run.wait`: the run waits for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RunWait {
@@ -324,7 +324,7 @@ pub struct RunWait {
     pub question: String,
 }
 
-/// `resume`: a waiting or broken run goes on.
+/// `resume`: a waiting or interrupted run continues.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Resume {

@@ -22,10 +22,10 @@ pub struct Edit {
     pub target: String,
     /// The point of the fork, such as `r0/t2:request`.
     pub at: String,
-    /// SHA-256 of what stood there before, hexadecimal; absent where nothing did.
+    /// SHA-256 of the text before the edit, hexadecimal; absent where there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_sha: Option<String>,
-    /// What stands there now.
+    /// The text after the edit.
     pub after: JsonText,
     /// Who changed it.
     pub by: Editor,

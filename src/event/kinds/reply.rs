@@ -36,7 +36,7 @@ pub enum PartKind {
     Text,
     /// Reasoning that the provider shows.
     Reasoning,
-    /// Arguments of a tool call, behind its name in the first piece: for the screen; `reply.end` has the calls.
+    /// Arguments of a tool call, after its name in the first piece: for the screen; `reply.end` has the calls.
     Call,
 }
 
@@ -69,7 +69,7 @@ pub enum ReplyStatus {
     Cut,
     /// The attempt failed and another follows; its text does not count.
     Discarded,
-    /// Stopped by a person or a limit.
+    /// Stopped by the user or a limit.
     Cancelled,
 }
 
@@ -117,7 +117,7 @@ pub struct ReplyEnd {
 }
 
 impl ReplyEnd {
-    /// The name that stands for the model where a person wrote the reply of another.
+    /// The name in place of the model where the user wrote the reply of another.
     pub const EDITOR: &str = "edit";
 
     /// An attempt that ended so, with nothing else known.
@@ -247,7 +247,7 @@ pub struct ErrorRecord {
     /// HTTP status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// What the program said beside the message; `{spent, limit}` where a budget ended the run.
+    /// Text that the program printed besides the message; `{spent, limit}` where a budget ended the run.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub details: Option<JsonText>,
 }

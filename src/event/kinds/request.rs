@@ -74,7 +74,7 @@ pub enum Source {
     Feedback,
     /// The result of a tool call.
     Tool,
-    /// A message of a person in a conversation.
+    /// A message of the user in a conversation.
     User,
 }
 
@@ -180,7 +180,7 @@ pub struct RequestMade {
     /// Tools that the model may call natively.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolSchema>,
-    /// Names of the tools that may be used, wherever they are told.
+    /// Names of the tools that may be used, wherever they are described.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_names: Vec<String>,
     /// Model options as asked for.
@@ -190,7 +190,7 @@ pub struct RequestMade {
     pub cache: bool,
 }
 
-/// A tool as a provider is told of it.
+/// A tool as a provider gets it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ToolSchema {
@@ -261,7 +261,7 @@ pub enum StructuredBy {
     Tool,
     /// The provider enforces JSON, not the schema.
     JsonObject,
-    /// Only the prompt says it.
+    /// Only the prompt contains it.
     Prompt,
 }
 

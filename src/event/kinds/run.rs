@@ -90,24 +90,24 @@ pub struct ConsentRecord {
 }
 
 impl ConsentRecord {
-    /// The decision as a person reads it.
+    /// The decision as the user reads it.
     pub fn told(&self) -> String {
         let failed = self.failed.as_ref().map(|why| format!("; it failed: {why}")).unwrap_or_default();
         format!("before the run: {} by {}: {}{failed}", self.decision, self.by, self.what)
     }
 }
 
-/// The pipeline that a run begins: what follows it, so that whoever goes on with the session knows.
+/// The pipeline that a run starts: its remaining steps, so that a resumed session knows them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PipelineRecord {
     /// Its name.
     pub name: String,
-    /// The steps behind the first, in order.
+    /// The steps after the first, in order.
     pub then: Vec<LaterStep>,
 }
 
-/// A step of a pipeline behind the first.
+/// A step of a pipeline after the first.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LaterStep {
@@ -206,7 +206,7 @@ pub struct TurnStart {
 }
 
 impl TurnStart {
-    /// Does the turn begin? When a budget does not allow it, nothing is asked and the end of the run says why.
+    /// Does the turn start? When a budget does not allow it, no request is made and the end of the run has the reason.
     pub fn is_allowed(&self) -> bool {
         self.stop.is_none()
     }
@@ -299,7 +299,7 @@ pub struct RunEnd {
     /// Why there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail: Option<ErrorRecord>,
-    /// The text of an answer that came beside the value.
+    /// The text that came with the value of an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// The values of `refs`.
@@ -308,7 +308,7 @@ pub struct RunEnd {
     /// The turn that the answer came from, when it is not the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_turn: Option<u32>,
-    /// The journal it leaves, where one is kept: results of finished tasks by id. (Recordings of earlier versions do not say it.)
+    /// The journal it leaves, where one is kept: results of finished tasks by id. (Recordings of earlier versions do not have it.)
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub journal: Option<JsonText>,
     /// What it cost.
