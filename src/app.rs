@@ -26,7 +26,7 @@ pub fn main() -> ExitCode {
     match start(Arguments::from_process()) {
         Ok(code) => ExitCode::from(code),
         Err(message) => {
-            cli::tell_error(&message);
+            cli::print_error(&message);
             ExitCode::from(cli::exit::USAGE)
         }
     }
@@ -88,8 +88,8 @@ fn policy(arguments: &Arguments) -> ConsentPolicy {
 /// Prints line by line what the workbench would open.
 fn tell(arguments: &Arguments, workbench: &Workbench) -> Result<u8, String> {
     let told = match arguments.open.as_deref() {
-        Some(name) if session_named(name, workbench)?.is_some() => cli::tell_session(name, workbench),
-        opened => cli::tell_opened(opened),
+        Some(name) if session_named(name, workbench)?.is_some() => cli::print_session(name, workbench),
+        opened => cli::print_opened(opened),
     };
     told.map_err(|error| error.0)
 }
@@ -119,7 +119,7 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
     let services = services.with_terminal_lines(cli::pieces);
     let left = runtime.block_on(tui::run(Arc::new(services), setup)).map_err(|error| error.to_string())?;
     if let Some(session) = &left.waiting {
-        cli::tell_waiting(session);
+        cli::print_waiting(session);
     }
     Ok(left.code)
 }

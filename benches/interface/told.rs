@@ -9,7 +9,7 @@ use ptc_workbench::event::{
     TurnEnd, TurnStart, Want,
 };
 use ptc_workbench::port::Stop;
-use ptc_workbench::workbench::{Desk, Feed, RunHandle, Running};
+use ptc_workbench::workbench::{Feed, QuestionQueue, RunHandle, Running};
 use tokio::sync::oneshot;
 
 /// Finished turns before the one that is answered.
@@ -134,7 +134,7 @@ impl Run {
         });
         let (session, path, saving, warnings) = (None, None, None, Vec::new());
         let running = Running { session, path, saving, feed: feed.clone(), stop: Stop::default(), warnings, task };
-        (Self { feed, end }, RunHandle::of_run(running, Arc::new(Desk::default())))
+        (Self { feed, end }, RunHandle::of_run(running, Arc::new(QuestionQueue::default())))
     }
 
     pub(crate) fn push(&self, events: impl IntoIterator<Item = Envelope>) {

@@ -80,7 +80,7 @@ impl Agent {
 
     /// The form that a session keeps. Agents inside name their mode there, so that a recording does not depend on the default.
     pub fn record(&self) -> AgentRecord {
-        let toml = self.with_modes_said(Self::default().mode).to_toml();
+        let toml = self.with_explicit_modes(Self::default().mode).to_toml();
         AgentRecord { name: self.name.clone(), sha: hex_sha(toml.as_bytes()), toml }
     }
 
@@ -88,7 +88,7 @@ impl Agent {
     ///
     /// Errors: those of [`Agent::from_toml`].
     pub fn recorded(toml: &str) -> Result<Self, FileError> {
-        Ok(Self::from_toml(toml, "the recorded agent")?.with_modes_said(Mode::Json))
+        Ok(Self::from_toml(toml, "the recorded agent")?.with_explicit_modes(Mode::Json))
     }
 
     /// The definition as an agent file. Reading it gives an equal agent; the same agent gives the same text.

@@ -104,7 +104,7 @@ impl Agent {
     }
 
     /// The definition in which every child agent has a mode: its own, else `usual`.
-    pub(super) fn with_modes_said(&self, usual: Mode) -> Self {
+    pub(super) fn with_explicit_modes(&self, usual: Mode) -> Self {
         self.each_tool(&|tool| with_mode(tool, usual))
     }
 

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_ends_nothing_is_told_where_it_has_to() {
+    fn a_program_without_return_is_reported_where_it_is_required() {
         assert!(told("(def a 1)")[0].starts_with("! must_return_missing"));
         assert_eq!(lint("(def a 1)", &Given { must_end: false, ..given() }), []);
         assert_eq!(told("(when (empty? data/rows) (fail \"none\"))"), [""; 0]);

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_error_of_a_program_stands_at_its_place() {
+    fn the_first_error_of_a_program_has_its_position() {
         let found = pinned("(def a 1)\n(+ a 1", Mode::PtcLisp).unwrap();
         assert!(found.is_error() && found.span.is_some_and(|span| span.start >= 9), "{found:?}");
         assert_eq!(pinned("(return 1)", Mode::PtcLisp), None);

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_agent_is_written_anew() {
+    fn a_file_without_an_agent_is_replaced() {
         assert_eq!(agent().rewrite("not toml [", "a.toml"), agent().to_toml());
     }
 }

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_to_itself_for_the_same_value_never_ends() {
+    fn a_circular_reference_for_one_value_never_ends() {
         let circle = schema(r##"{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/a"}]}}}"##);
         assert_eq!(SchemaCost::new(&circle).steps(&Json::empty(), 100_000), None);
     }

@@ -13,12 +13,12 @@ use crate::config::OPTIONS;
 use crate::event::{Edit, Editor};
 use crate::port::Human;
 use crate::session::{ParentKind, Session};
-use crate::workbench::{Changed, Desk, ForkSpec, PROGRAM, Workbench};
+use crate::workbench::{Changed, ForkSpec, PROGRAM, QuestionQueue, Workbench};
 
 pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
     let changes = changes(flags, &session, workbench)?;
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(QuestionQueue::default());
     let spec = ForkSpec {
         at: flags.at.clone(),
         changes,

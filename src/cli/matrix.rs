@@ -106,7 +106,7 @@ async fn finish(
     signals.abort();
     progress.close();
     let go_on = file.to_go_on();
-    if let Some(told) = file.told_move() {
+    if let Some(told) = file.report_move() {
         tell(&format!("warning: {}", safe(&told)));
     }
     let stopped = !state.is_complete() && stop.reason().is_some();

@@ -39,7 +39,7 @@ use serde::Serialize;
 
 pub use arguments::{Arguments, Command, meant_command};
 pub use export::pieces;
-pub use plain::{is_spoken, tell_opened, tell_session};
+pub use plain::{is_spoken, print_opened, print_session};
 pub use report::{hook_panics, keep_secret, log_to};
 pub use screenshot::{Draw, Drawing, Picture};
 pub use source::{SourceError, agent_source, pipeline_source};
@@ -114,11 +114,11 @@ pub fn run_at_once(arguments: &Arguments) -> Option<u8> {
 /// The exit code of a command. Prints the error first; lost output is an error too.
 fn code(done: Result<u8, UsageError>) -> u8 {
     let code = done.unwrap_or_else(|error| {
-        tell_error(&error.0);
+        print_error(&error.0);
         exit::USAGE
     });
     let Some(why) = stdout::refused() else { return code };
-    tell_error(&format!("stdout cannot be written: {why}; what was printed is not whole"));
+    print_error(&format!("stdout cannot be written: {why}; what was printed is not whole"));
     exit::USAGE
 }
 
@@ -144,12 +144,12 @@ fn tell(text: &str) {
 }
 
 /// How to resume a waiting run, on stderr.
-pub fn tell_waiting(session: &str) {
+pub fn print_waiting(session: &str) {
     tell(&safe_line(&format!("answer with: ptc-workbench resume {session} --answer TEXT")));
 }
 
 /// An error on stderr, made safe.
-pub fn tell_error(text: &str) {
+pub fn print_error(text: &str) {
     tell(&format!("error: {}", safe(text)));
 }
 

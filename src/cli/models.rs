@@ -125,7 +125,7 @@ fn listed(line: &ServerLine, as_json: bool) -> u8 {
     match &line.models {
         _ if as_json => out_json(&server(line)),
         Ok(names) => names.iter().for_each(|name| out(&safe_line(&format!("{}:{name}", line.name)))),
-        Err(why) => super::tell_error(why),
+        Err(why) => super::print_error(why),
     }
     if line.models.is_ok() { exit::OK } else { exit::FAILED }
 }

@@ -37,7 +37,7 @@ const OF_ALL: [(&str, &str); 6] = [
 /// Prints a session line by line.
 ///
 /// Errors: it cannot be read.
-pub fn tell_session(name: &str, workbench: &Workbench) -> Result<u8, UsageError> {
+pub fn print_session(name: &str, workbench: &Workbench) -> Result<u8, UsageError> {
     sessions::show_in_words(name, workbench)?;
     Ok(exit::OK)
 }
@@ -45,33 +45,33 @@ pub fn tell_session(name: &str, workbench: &Workbench) -> Result<u8, UsageError>
 /// Describes this agent or pipeline and the commands for it; without a name, lists all.
 ///
 /// Errors: there is none of this name, or it cannot be read.
-pub fn tell_opened(name: Option<&str>) -> Result<u8, UsageError> {
+pub fn print_opened(name: Option<&str>) -> Result<u8, UsageError> {
     let Some(name) = name else {
         out("Line by line: everything that the workbench draws is told by commands.");
         let names: Vec<&str> = BUNDLED.iter().chain(BUNDLED_PIPELINES).map(|example| example.name).collect();
         out(&format!("examples: {}", names.join(", ")));
-        tell_commands(&OF_BOTH, &format!(" {}", BUNDLED[0].name));
-        tell_commands(&OF_AN_AGENT, &format!(" {}", BUNDLED[0].name));
-        tell_commands(&OF_ALL, "");
+        print_commands(&OF_BOTH, &format!(" {}", BUNDLED[0].name));
+        print_commands(&OF_AN_AGENT, &format!(" {}", BUNDLED[0].name));
+        print_commands(&OF_ALL, "");
         return Ok(exit::OK);
     };
     let operand = format!(" {}", shell_word(name));
     if let Some(pipeline) = pipeline_source(name)? {
         let steps: Vec<&str> = pipeline.steps.iter().map(|step| step.name.as_str()).collect();
         out(&safe_line(&format!("{name}: a pipeline of {}", steps.join(", "))));
-        tell_commands(&OF_BOTH, &operand);
+        print_commands(&OF_BOTH, &operand);
     } else {
         let agent = agent_source(name).map_err(|error| UsageError(format!("{}{}", error.0, meant_command(name))))?;
         let signature = agent.signature.map(|signature| format!(", signature {signature}")).unwrap_or_default();
         out(&safe_line(&format!("{name}: an agent of mode {}{signature}", agent.mode.name())));
-        tell_commands(&OF_BOTH, &operand);
-        tell_commands(&OF_AN_AGENT, &operand);
+        print_commands(&OF_BOTH, &operand);
+        print_commands(&OF_AN_AGENT, &operand);
     }
-    tell_commands(&OF_ALL, "");
+    print_commands(&OF_ALL, "");
     Ok(exit::OK)
 }
 
-fn tell_commands(rows: &[(&str, &str)], operand: &str) {
+fn print_commands(rows: &[(&str, &str)], operand: &str) {
     for (does, command) in rows {
         out(&safe_line(&format!("ptc-workbench {command}{operand}: {does}")));
     }

@@ -10,7 +10,7 @@ use crate::agent::Context;
 use crate::event::Address;
 use crate::port::Human;
 use crate::session::shell_word;
-use crate::workbench::{Answers, Desk, RunSpec, Workbench};
+use crate::workbench::{Answers, QuestionQueue, RunSpec, Workbench};
 
 pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
@@ -21,7 +21,7 @@ pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workben
             None => answers.in_order.push_back(plain_text(answer)),
         }
     }
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(QuestionQueue::default());
     let person = Arc::clone(&desk) as Arc<dyn Human>;
     let running = workbench.resume(&session, answers, flags.model.as_deref(), person).await?;
     if let Some(model) = &flags.model {
@@ -38,7 +38,7 @@ fn plain_text(answer: &str) -> String {
 
 pub(super) async fn proceed(flags: &ContinueFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(QuestionQueue::default());
     let person = Arc::clone(&desk) as Arc<dyn Human>;
     let running = workbench.proceed(&session, &flags.message, flags.model.as_deref(), person).await?;
     for warning in &running.warnings {
@@ -61,7 +61,7 @@ pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) 
     }
     let context =
         flags.context.as_deref().map(super::context::object).transpose()?.map(|(_, json)| Context::from(json));
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(QuestionQueue::default());
     let spec = RunSpec {
         agent,
         model: None,

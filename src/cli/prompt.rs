@@ -4,7 +4,7 @@ use super::arguments::PromptFlags;
 use super::source::{described, described_in, first_step, in_file, mode, pipeline_of, place};
 use super::{UsageError, exit, out, out_json, safe, safe_line, tell};
 use crate::agent::{Agent, Context, Mode};
-use crate::workbench::{Pipeline, Preview, StartError, Workbench, held_against};
+use crate::workbench::{Pipeline, Preview, StartError, Workbench, compared_with};
 
 pub(super) fn prompt(flags: &PromptFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     if let Some(pipeline) = pipeline_of(&flags.agent)? {
@@ -27,7 +27,7 @@ fn against(
     let one = preview(agent, context, flags, workbench)?.parts();
     let (agent, context) = described_in(&flags.agent, Some(other))?;
     let other = preview(&agent, context, flags, workbench)?.parts();
-    for (title, lines) in held_against(&one, &other) {
+    for (title, lines) in compared_with(&one, &other) {
         out(&safe_line(&title));
         for line in lines {
             out(&format!("  {}", safe_line(&line.text)));

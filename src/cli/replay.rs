@@ -12,7 +12,7 @@ use crate::event::Address;
 use crate::port::Human;
 use crate::replay::{Divergence, EventChange, IgnoreRule, Policy, ReplayOutcome, Report, Rules};
 use crate::session::Session;
-use crate::workbench::{Desk, Missing, Workbench};
+use crate::workbench::{Missing, QuestionQueue, Workbench};
 
 pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
@@ -179,7 +179,7 @@ async fn accept(
         return Ok(exit::OK);
     };
     let said = safe(&format!("first difference at {first}"));
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(QuestionQueue::default());
     let running = workbench.accept(session, missing, Arc::clone(&desk) as Arc<dyn Human>)?;
     let id = running.session.clone().unwrap_or_default();
     let step = watch(running, &desk, plain).await?;

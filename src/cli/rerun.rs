@@ -9,21 +9,21 @@ use super::arguments::RerunFlags;
 use super::fork::with;
 use super::run::{told, watch};
 use super::source::{agent_source, mode};
-use super::{UsageError, exit, out, out_json, tell, tell_waiting};
+use super::{UsageError, exit, out, out_json, print_waiting, tell};
 use crate::agent::Step;
 use crate::event::Address;
 use crate::port::Human;
 use crate::session::Session;
 use crate::session::diff::{Divergence, TurnPart};
 use crate::workbench::format::plural;
-use crate::workbench::{Desk, Repeats, RerunSpec, Running, Workbench};
+use crate::workbench::{QuestionQueue, Repeats, RerunSpec, Running, Workbench};
 
 pub(super) async fn rerun(flags: &RerunFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
     if flags.times > 1 {
         return several(flags, plain, workbench, &session).await;
     }
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(QuestionQueue::default());
     let running = begin(flags, workbench, &session, &desk).await?;
     tell(&super::safe_line(&format!("re-run of {}{}", session.header.id, with(flags.model.as_deref()))));
     told(running, &desk, flags.json, plain, workbench).await
@@ -33,7 +33,7 @@ async fn begin(
     flags: &RerunFlags,
     workbench: &Workbench,
     session: &Session,
-    desk: &Arc<Desk>,
+    desk: &Arc<QuestionQueue>,
 ) -> Result<Running, UsageError> {
     let spec = RerunSpec {
         from: flags.from.clone(),
@@ -49,7 +49,7 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
     let (mut names, mut steps) = (Vec::new(), Vec::<Step>::new());
     let mut code = exit::OK;
     for number in 1..=flags.times {
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(QuestionQueue::default());
         let running = begin(flags, workbench, session, &desk).await?;
         let with = with(flags.model.as_deref());
         tell(&super::safe_line(&format!("re-run {number} of {} of {}{with}", flags.times, session.header.id)));
@@ -102,7 +102,7 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
         }
     }
     match names.last() {
-        Some(name) if code == exit::WAITING => tell_waiting(name),
+        Some(name) if code == exit::WAITING => print_waiting(name),
         _ => {}
     }
     Ok(if is_over { code } else { exit::OK })

@@ -10,10 +10,12 @@ use super::journal;
 use super::keyboard;
 use super::printer::Printer;
 use super::source::{described, first_step, in_file, pipeline_of, place};
-use super::{UsageError, exit, out_json, safe, tell, tell_waiting};
+use super::{UsageError, exit, out_json, print_waiting, safe, tell};
 use crate::agent::Step;
 use crate::port::{Human, Stop};
-use crate::workbench::{Desk, Intercept, Pipeline, PipelineSpec, RunSpec, Running, Settled, StartError, Workbench};
+use crate::workbench::{
+    Intercept, Pipeline, PipelineSpec, QuestionQueue, RunSpec, Running, Settled, StartError, Workbench,
+};
 
 pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     if let Some(pipeline) = pipeline_of(&flags.agent)? {
@@ -38,7 +40,7 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
     for warning in &running.warnings {
         tell(&safe(&format!("warning: {}{}", place(&agent, warning), warning.message)));
     }
-    let (code, step) = told_whole(running, &desk, flags.json, plain, workbench).await?;
+    let (code, step) = print_whole(running, &desk, flags.json, plain, workbench).await?;
     Ok(flags.journal.as_deref().map_or(code, |file| journal::save(file, &step, code)))
 }
 
@@ -51,18 +53,18 @@ fn not_started(error: &StartError) -> UsageError {
 /// Prints a run as it happens, then its answer or its Step as JSON; returns the exit code.
 pub(super) async fn told(
     running: Running,
-    desk: &Desk,
+    desk: &QuestionQueue,
     as_json: bool,
     plain: bool,
     workbench: &Workbench,
 ) -> Result<u8, UsageError> {
-    told_whole(running, desk, as_json, plain, workbench).await.map(|(code, _)| code)
+    print_whole(running, desk, as_json, plain, workbench).await.map(|(code, _)| code)
 }
 
 /// The same, with the Step.
-async fn told_whole(
+async fn print_whole(
     running: Running,
-    desk: &Desk,
+    desk: &QuestionQueue,
     as_json: bool,
     plain: bool,
     workbench: &Workbench,
@@ -80,7 +82,7 @@ async fn told_whole(
         (Some(session), Some(Reason::RecorderFailed)) => tell(&safe(&format!("saved up to this failure as {session}"))),
         (Some(session), Some(Reason::Suspended)) if step.waits_for.is_some() => {
             tell(&safe(&format!("saved as {session}")));
-            tell_waiting(&session);
+            print_waiting(&session);
         }
         (Some(session), _) if matches!(settled, Settled::Whole) => tell(&safe(&format!("saved as {session}"))),
         (None, Some(Reason::Suspended)) if step.waits_for.is_some() => {
@@ -97,11 +99,11 @@ async fn told_whole(
 }
 
 /// The desk of a run that stops at the gates and breakpoints that the flags name.
-fn desk(flags: &RunFlags) -> Desk {
+fn desk(flags: &RunFlags) -> QuestionQueue {
     let intercept = Intercept::default();
     flags.intercept.iter().for_each(|gate| intercept.set((*gate).into(), true));
     intercept.stop_at(flags.stop.clone());
-    Desk::behind(intercept)
+    QuestionQueue::behind(intercept)
 }
 
 async fn run_pipeline(
@@ -150,7 +152,7 @@ pub(super) fn code(step: &Step) -> u8 {
 }
 
 /// Prints events and asks the user until the run has ended. Ctrl-C and SIGTERM stop the run; its ends are still written.
-pub(super) async fn watch(running: Running, desk: &Desk, plain: bool) -> Result<Step, UsageError> {
+pub(super) async fn watch(running: Running, desk: &QuestionQueue, plain: bool) -> Result<Step, UsageError> {
     let Running { feed, stop, mut task, .. } = running;
     let mut printer = Printer::new(std::io::stderr(), plain);
     let signals = tokio::spawn(stop_on_signal(stop));

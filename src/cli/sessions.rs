@@ -36,7 +36,7 @@ pub(super) async fn sessions(
         SessionsCommand::List { json } => list(&workbench.sessions(), &workbench.marks()?, *json, plain),
         SessionsCommand::Show { session, json } => {
             let key = workbench.find_session(session)?;
-            show(&workbench.open_found(&key)?, &workbench.marks_beside(&key)?, *json, plain);
+            show(&workbench.open_found(&key)?, &workbench.marks_next_to(&key)?, *json, plain);
         }
         SessionsCommand::Search(flags) => return search::search(flags, plain, workbench),
         SessionsCommand::Failures(flags) => return failures::failures(flags, plain, workbench),
@@ -230,7 +230,7 @@ fn line(summary: &Summary, marks: &Marks) -> String {
 /// Prints a session line by line.
 pub(super) fn show_in_words(name: &str, workbench: &Workbench) -> Result<(), UsageError> {
     let key = workbench.find_session(name)?;
-    show(&workbench.open_found(&key)?, &workbench.marks_beside(&key)?, false, true);
+    show(&workbench.open_found(&key)?, &workbench.marks_next_to(&key)?, false, true);
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::arguments::{ToolsAction, ToolsFlags};
 use super::source::{described, in_file};
-use super::{UsageError, exit, out, out_json, safe, safe_line, tell, tell_error};
+use super::{UsageError, exit, out, out_json, print_error, safe, safe_line, tell};
 use crate::agent::{Agent, Plan};
 use crate::event::ToolSchema;
 use crate::tool::{Grant, Grants, Kind, Listing, ServerState, Tool};
@@ -102,7 +102,7 @@ pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u
     let missing: Vec<String> = states.iter().filter_map(|state| missing(state, &servers)).collect();
     let failed: Vec<&String> = servers.iter().filter_map(|(_, state)| state.as_ref().err()).collect();
     for error in failed.iter().copied().chain(&missing) {
-        tell_error(error);
+        print_error(error);
     }
     Ok(match (failed.is_empty(), missing.is_empty()) {
         (true, true) => exit::OK,
@@ -158,7 +158,7 @@ async fn server(name: &str, as_json: bool, workbench: &Workbench) -> Result<u8, 
     let state = match workbench.look_at_server(name).await? {
         Ok(state) => state,
         Err(error) => {
-            tell_error(&error);
+            print_error(&error);
             return Ok(exit::FAILED);
         }
     };

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_not_read_ends_what_stands_before_it() {
+    fn a_line_that_is_not_read_ends_the_gap_before_it() {
         let mut gaps = Gaps::default();
         let at =
             |address: &str, event: Event, at_ms| Envelope { seq: 1, at_ms, address: Address::from(address), event };

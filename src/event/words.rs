@@ -80,7 +80,7 @@ mod tests {
     use crate::session::ParentKind;
 
     #[test]
-    fn a_word_of_a_later_version_is_kept() {
+    fn a_word_of_a_later_version_is_preserved() {
         for (text, kind) in [("\"fork\"", ParentKind::Fork), ("\"riddle\"", ParentKind::from("riddle"))] {
             let read: ParentKind = serde_json::from_str(text).unwrap();
             assert_eq!(read, kind);

@@ -136,7 +136,7 @@ impl Attempts for Answer<'_> {
         let dialect = self.model.dialect();
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
         let draft = Draft { request: self.request, endpoint, dialect };
-        self.tell_limits(&draft, outlet).await;
+        self.report_limits(&draft, outlet).await;
         let body = language.body(&draft);
         let structured_by = draft.structured_by();
         let text = body.to_text();
@@ -233,7 +233,7 @@ impl Answer<'_> {
     }
 
     /// Reports the limits once.
-    async fn tell_limits(&self, draft: &Draft<'_>, outlet: &Outlet<'_>) {
+    async fn report_limits(&self, draft: &Draft<'_>, outlet: &Outlet<'_>) {
         if self.model.told.swap(true, Ordering::Relaxed) {
             return;
         }

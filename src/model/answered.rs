@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_another_model_is_told() {
+    fn the_name_of_another_model_is_reported() {
         let different = [
             ("gpt-4o", "gpt-4o-mini"),
             ("gpt-4", "gpt-4.1"),

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_told_apart() {
+    fn refusals_are_distinguished() {
         let structured = |by| Some(Dialect { structured: by, ..start() });
         let down = structured(StructuredBy::Tool);
         let cases = [

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn every_beginning_of_a_secret_is_held_back() {
+    fn every_beginning_of_a_secret_is_withheld() {
         for text in [r#"sk\/a%b"c"#, r"\u0073\u006B\u002f\u0061\u0025\u0062\u0022\u0063", "%73k%2Fa%25b%22c"] {
             for end in 1..text.len() {
                 let cut = format!("x y {}", &text[..end]);

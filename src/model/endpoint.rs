@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn resources_are_joined_below_the_base() {
+    fn resources_are_joined_to_the_base() {
         let cases = [
             ("http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1/chat/completions"),
             ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1/chat/completions"),

@@ -15,7 +15,7 @@ use super::secret::Scrub;
 use super::{ErrorClass, ModelError};
 
 /// Characters of the service's own message that are kept.
-pub(super) const SAID_MAX_CHARS: usize = 500;
+pub(super) const QUOTE_MAX_CHARS: usize = 500;
 
 /// The failure of an answer with an error status. `now_ms` is Unix time in ms, for dates in Retry-After.
 pub(super) fn of_status(
@@ -119,7 +119,7 @@ impl Said {
     /// `: message (code)`, cut, or nothing.
     fn after_colon(&self, scrub: &Scrub) -> String {
         let message = scrub.text(self.message.trim());
-        let cut = match message.char_indices().nth(SAID_MAX_CHARS) {
+        let cut = match message.char_indices().nth(QUOTE_MAX_CHARS) {
             Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
             None => message,
         };

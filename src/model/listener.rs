@@ -8,7 +8,7 @@ use super::calls::Respond;
 use super::history::calls_before;
 use super::http::{Response, Target};
 use super::language::{Language, Reader};
-use super::outlet::{Failure, Outlet, Speech};
+use super::outlet::{Failure, Outlet, StreamFilter};
 use super::secret::Scrub;
 use super::stream::{LineReader, SseEvent, SseReader, TooLong};
 use super::tape::Tape;
@@ -24,7 +24,7 @@ const BROKEN: [&str; 4] = ["error", "malformed_function_call", "unexpected_tool_
 pub(super) struct Listener<'a> {
     target: &'a Target,
     scrub: &'a Scrub,
-    speech: Speech<'a>,
+    speech: StreamFilter<'a>,
     reader: Box<dyn Reader>,
     assembly: Assembly,
     calls_before: usize,
@@ -43,7 +43,7 @@ impl<'a> Listener<'a> {
         Self {
             target,
             scrub: outlet.scrub,
-            speech: Speech::new(outlet),
+            speech: StreamFilter::new(outlet),
             reader: language.reader(),
             assembly: Assembly::new(respond),
             calls_before: calls_before(request),

@@ -93,7 +93,7 @@ impl<'a> Outlet<'a> {
 
 /// The reply as it is spoken: joins UTF-16 halves, masks secrets, sends deltas, and keeps the text.
 #[derive(Debug)]
-pub(super) struct Speech<'a> {
+pub(super) struct StreamFilter<'a> {
     outlet: &'a Outlet<'a>,
     voices: [Voice; KINDS.len()],
     text: String,
@@ -108,7 +108,7 @@ struct Voice {
     stream: Stream,
 }
 
-impl<'a> Speech<'a> {
+impl<'a> StreamFilter<'a> {
     /// Nothing emitted yet.
     pub(super) fn new(outlet: &'a Outlet<'a>) -> Self {
         Self { outlet, voices: Default::default(), text: String::new() }

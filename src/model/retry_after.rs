@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_counts_only_when_nothing_is_left() {
+    fn a_reset_counts_only_when_nothing_remains() {
         let requests = ("x-ratelimit-reset-requests", "1m30s");
         assert_eq!(asked(&[("x-ratelimit-remaining-requests", "3"), requests], ""), None);
         assert_eq!(asked(&[("x-ratelimit-remaining-requests", "0"), requests], ""), Some(90_000));

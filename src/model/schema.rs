@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strict_is_for_schemas_that_say_everything() {
+    fn strict_is_for_complete_schemas() {
         let cases = [
             (
                 r#"{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}"#,
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_form_cannot_say_is_sent_as_it_is() {
+    fn a_schema_that_a_form_cannot_express_is_sent_unchanged() {
         for schema in [
             r#"{"type":"object","additionalProperties":{"type":"integer"}}"#,
             r#"{"type":"integer","enum":[1,2],"multipleOf":1}"#,

@@ -181,7 +181,7 @@ impl Scrub {
     }
 
     /// Bytes at the end of `text` that could be the start of a secret.
-    fn held_back(&self, text: &str) -> usize {
+    fn withheld_part(&self, text: &str) -> usize {
         let begun = |secret: &Secret| disguise::begun(text.as_bytes(), secret.0.as_bytes());
         self.secrets.iter().map(begun).max().unwrap_or(0)
     }
@@ -198,7 +198,7 @@ impl Stream {
     pub(super) fn push(&mut self, scrub: &Scrub, piece: &str) -> (String, usize) {
         self.pending.push_str(piece);
         let (mut clean, found) = scrub.clean(&self.pending);
-        let hold = scrub.held_back(&clean);
+        let hold = scrub.withheld_part(&clean);
         self.pending = clean.split_off(clean.len() - hold);
         (clean, found)
     }

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn frames_are_withheld_when_the_text_held_a_secret_that_the_bytes_do_not_show() {
+    async fn frames_are_withheld_when_the_text_contained_a_secret_that_the_bytes_do_not_show() {
         let mut tape = Tape::start();
         tape.status = Some(200);
         tape.note(br#""sk-" + "secret-1""#);

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reply_says_what_one_looks_like() {
+    fn an_invalid_reply_is_an_error_with_an_example() {
         let wrong = |text: &str| Written::of_json(&json::parse(text).unwrap()).unwrap_err();
         for text in ["3", "[]", "{}", r#"{"words": "x"}"#, r#"{"calls": 3}"#, r#"{"calls": [{"args": {}}]}"#] {
             assert!(wrong(text).contains("\"calls\": [{\"name\""), "{text}: {}", wrong(text));

@@ -130,13 +130,13 @@ pub fn said(thought: Option<&str>, action: &Action) -> Vec<MessagePart> {
 }
 
 /// Native calls, in words.
-pub fn said_natively(calls: &[(String, Json)]) -> Vec<MessagePart> {
+pub fn describe_native_reply(calls: &[(String, Json)]) -> Vec<MessagePart> {
     let lines: Vec<_> = calls.iter().map(|(name, args)| called(name, &args.to_text())).collect();
     spoken(None, &lines.join("\n"))
 }
 
 /// A reply that broke the protocol: its own words when it is no object, else a description of the object.
-pub fn said_wrongly(at: &Address, reply: &str) -> Vec<MessagePart> {
+pub fn describe_invalid_reply(at: &Address, reply: &str) -> Vec<MessagePart> {
     if !reply.trim().is_empty() && !reply.contains('{') {
         return vec![MessagePart::Reply { reply: at.clone() }];
     }

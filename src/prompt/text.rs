@@ -54,7 +54,7 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
 }
 
 /// What goes back when a reply holds neither text nor tool calls.
-pub fn nothing_said(plan: &Plan) -> Vec<MessagePart> {
+pub fn is_empty_message(plan: &Plan) -> Vec<MessagePart> {
     let what = if plan.variant.is_json() {
         format!("the final answer as JSON ({})", signature::json_type_name(&plan.output))
     } else {

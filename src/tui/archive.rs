@@ -17,8 +17,8 @@ use crate::session::index::{FoundSession, Query, TermSyntax};
 use crate::session::{Mark, Session};
 use crate::workbench::format::size;
 use crate::workbench::{
-    CaseSpec, CurrentText, Desk, ExportError, ExportPreview, ExportReport, ExportSpec, FailureGroup, ForkPoints,
-    ForkSpec, MadeCase, MarkPlace, Missing, OpenAgent, RerunSpec, RunHandle, Running, SearchError, SessionKey,
+    CaseSpec, CurrentText, ExportError, ExportPreview, ExportReport, ExportSpec, FailureGroup, ForkPoints, ForkSpec,
+    MadeCase, MarkPlace, Missing, OpenAgent, QuestionQueue, RerunSpec, RunHandle, Running, SearchError, SessionKey,
     StartError, Workbench, write_export,
 };
 
@@ -190,7 +190,7 @@ impl ArchiveRequest {
 fn start(
     services: &Services,
     key: &SessionKey,
-    begin: impl FnOnce(&Session, Arc<Desk>) -> Result<Running, StartError>,
+    begin: impl FnOnce(&Session, Arc<QuestionQueue>) -> Result<Running, StartError>,
 ) -> Done {
     let desk = services.desk();
     let session = services.workbench.open_found(key).map_err(ErrorRecord::from);

@@ -18,7 +18,7 @@ use super::{recovery, update};
 use crate::agent::{DraftTexts, Mode};
 use crate::event::{Address, ErrorRecord};
 use crate::workbench::inspect::LazyBench;
-use crate::workbench::{RequestPart, RunHandle, SaveError, SessionKey, held_against};
+use crate::workbench::{RequestPart, RunHandle, SaveError, SessionKey, compared_with};
 
 /// Executes an effect of `update`.
 pub(super) async fn perform(
@@ -142,7 +142,7 @@ fn compare_preview(services: &Services, mode: Mode, texts: &DraftTexts, sent: &[
     let messages = || findings.iter().map(|found| found.message.as_str()).collect::<Vec<_>>().join("\n");
     Msg::PreviewCompared(
         mode,
-        if other.sent.is_empty() { Err(messages()) } else { Ok(held_against(sent, &other.sent)) },
+        if other.sent.is_empty() { Err(messages()) } else { Ok(compared_with(sent, &other.sent)) },
     )
 }
 

@@ -28,7 +28,7 @@ pub struct Form {
     /// What it is waiting for.
     pub waiting: Option<&'static str>,
     /// The wait was given up: its answer counts no more.
-    pub given_up: bool,
+    pub discarded_attempt: bool,
     /// What was typed while what it is for was still being read; `None` when nothing is.
     pub held: Option<Vec<Held>>,
     /// What its longest text is so far.
@@ -219,6 +219,6 @@ impl Form {
     pub fn fail(&mut self, message: impl Into<String>) {
         self.error = Some(message.into());
         self.waiting = None;
-        self.given_up = false;
+        self.discarded_attempt = false;
     }
 }

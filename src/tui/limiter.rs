@@ -11,9 +11,9 @@ use tokio::time::Instant;
 /// Frames within any second.
 const MOST: usize = 60;
 /// Frames within any second after which only what was typed is drawn.
-const MOST_TOLD: usize = 50;
+const BACKGROUND_INTERVAL: usize = 50;
 /// The shortest time from one frame to the next that shows background events.
-const TOLD: Duration = Duration::from_millis(20);
+const BACKGROUND: Duration = Duration::from_millis(20);
 /// The same for what was typed.
 const TYPED: Duration = Duration::from_millis(8);
 const SECOND: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ impl Limiter {
     /// When a frame asked for now may be drawn.
     pub fn due(&self, now: Instant, news: News) -> Instant {
         let (most, rest) = match news {
-            News::Told => (MOST_TOLD, TOLD),
+            News::Told => (BACKGROUND_INTERVAL, BACKGROUND),
             News::Typed => (MOST, TYPED),
         };
         let last = self.drawn.back().map(|last| *last + rest);
@@ -59,12 +59,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_frame_is_due_at_once_and_what_was_typed_sooner_than_what_was_told() {
+    fn the_first_frame_is_due_at_once_and_typed_text_sooner_than_background_events() {
         let now = Instant::now();
         let mut limiter = Limiter::default();
         assert_eq!(limiter.due(now, News::Told), now);
         limiter.drawn(now);
-        assert_eq!(limiter.due(now, News::Told), now + TOLD);
+        assert_eq!(limiter.due(now, News::Told), now + BACKGROUND);
         assert_eq!(limiter.due(now, News::Typed), now + TYPED);
         assert_eq!(limiter.due(now + SECOND, News::Told), now + SECOND);
     }
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_and_keys_stay_below_sixty_frames_a_second_and_keys_hardly_wait() {
+    fn a_stream_and_keys_stay_under_sixty_frames_a_second_and_keys_hardly_wait() {
         for every_ms in [25, 33, 40, 90, 400] {
             let (frames, longest) = played(Duration::from_millis(every_ms));
             for frame in &frames {

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn actions_stand_below_the_heading_of_their_context_once() {
+    fn actions_follow_the_heading_of_their_context_once() {
         let lines = lines(&[Context::Viewer, Context::Transcript, Context::Global]);
         let headings: Vec<&str> = lines
             .iter()

@@ -40,7 +40,7 @@ pub const KEEP_AFTER_MS: i64 = 1_000;
 /// How long the first stroke of a chord waits for the second before what can follow is shown.
 pub const CHORD_MS: i64 = 300;
 /// How long a question that came by itself is shown before a key answers it: a key that was already on its way is no answer.
-pub const STANDS_MS: i64 = 400;
+pub const SETTLE_MS: i64 = 400;
 /// How long a message stays in the footer.
 pub const TOAST_MS: i64 = 6_000;
 

@@ -14,7 +14,7 @@ use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place, Plan};
 use crate::event::ErrorRecord;
 use crate::export::{Content, Piece};
 use crate::workbench::{
-    AgentFiles, Answers, Desk, DraftSummary, Intercept, OpenAgent, Pipeline, PipelineSpec, RunHandle, RunSpec,
+    AgentFiles, Answers, DraftSummary, Intercept, OpenAgent, Pipeline, PipelineSpec, QuestionQueue, RunHandle, RunSpec,
     SessionKey, Source, StartError, Workbench,
 };
 
@@ -91,8 +91,8 @@ impl Services {
     }
 
     /// A desk whose runs stop at the gates of this interface.
-    pub(super) fn desk(&self) -> Arc<Desk> {
-        Arc::new(Desk::behind(self.intercept.clone()))
+    pub(super) fn desk(&self) -> Arc<QuestionQueue> {
+        Arc::new(QuestionQueue::behind(self.intercept.clone()))
     }
 
     /// Starts the texts. Must be called inside of the runtime.
@@ -113,7 +113,7 @@ impl Services {
         modes.iter().map(start).collect()
     }
 
-    fn start_agent(&self, agent: Agent, seed: u64, desk: Arc<Desk>) -> Result<RunHandle, Vec<Diagnostic>> {
+    fn start_agent(&self, agent: Agent, seed: u64, desk: Arc<QuestionQueue>) -> Result<RunHandle, Vec<Diagnostic>> {
         let (model, context, journal) = (None, None, None);
         let spec = RunSpec { agent, model, context, person: desk.clone(), save: true, seed, journal };
         Ok(RunHandle::of_run(self.workbench.start(spec).map_err(refusal)?, desk))

@@ -55,7 +55,7 @@ impl Models for LiveModels {
 
 impl Workbench {
     /// Names of models that child agents would ask for in vain: the run may start, those calls will fail.
-    pub(super) fn check_below(&self, plan: &Plan) -> Vec<Diagnostic> {
+    pub(super) fn check_child_models(&self, plan: &Plan) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         let mut open = vec![plan];
         while let Some(plan) = open.pop() {
@@ -133,7 +133,7 @@ mod tests {
         let tool = "[tools.t]\nkind = \"llm\"\nmodel = \"samle\"\nprompt = \"go\"\ndescription = \"D\"\n";
         let agent = format!("mode = \"text\"\nprompt = \"go\"\n{tool}");
         let plan = Plan::new(&crate::agent::Agent::from_toml(&agent, "a.toml").unwrap()).unwrap();
-        let warned: Vec<_> = below.workbench.check_below(&plan).into_iter().map(|f| (f.key, f.reason)).collect();
+        let warned: Vec<_> = below.workbench.check_child_models(&plan).into_iter().map(|f| (f.key, f.reason)).collect();
         assert_eq!(warned, [("tools.t".to_owned(), Reason::LlmNotFound)]);
         let one = below.model(&Address::run(0), Some("sample")).unwrap().unwrap();
         let two = below.model(&Address::run(1), Some("sample")).unwrap().unwrap();

@@ -57,19 +57,19 @@ impl Intercept {
 
 /// A user at an interface.
 #[derive(Debug)]
-pub struct Desk {
+pub struct QuestionQueue {
     intercept: Intercept,
     sender: mpsc::UnboundedSender<Asked>,
     questions: Mutex<mpsc::UnboundedReceiver<Asked>>,
 }
 
-impl Default for Desk {
+impl Default for QuestionQueue {
     fn default() -> Self {
         Self::behind(Intercept::default())
     }
 }
 
-impl Desk {
+impl QuestionQueue {
     /// A desk whose runs stop at these gates.
     pub fn behind(intercept: Intercept) -> Self {
         let (sender, questions) = mpsc::unbounded_channel();
@@ -82,7 +82,7 @@ impl Desk {
     }
 }
 
-impl Human for Desk {
+impl Human for QuestionQueue {
     fn ask<'a>(&'a self, question: &'a Question, cancel: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
             let (answer, answered) = oneshot::channel();

@@ -117,10 +117,10 @@ mod tests {
     use crate::event::AgentRecord;
 
     fn told(reason: Reason, toml: &str, turns: u32) -> String {
-        told_after(None, reason, toml, turns)
+        advice_after(None, reason, toml, turns)
     }
 
-    fn told_after(refused: Option<Reason>, reason: Reason, toml: &str, turns: u32) -> String {
+    fn advice_after(refused: Option<Reason>, reason: Reason, toml: &str, turns: u32) -> String {
         let agent = AgentRecord { toml: toml.to_owned(), ..AgentRecord::default() };
         let start = RunStart { agent, limits: vec![("max_turns".to_owned(), 1)], ..RunStart::default() };
         let mut end = RunEnd { fail: Some(ErrorRecord::new(reason, "")), ..RunEnd::default() };
@@ -148,16 +148,16 @@ mod tests {
 
     #[test]
     fn a_pinned_program_is_not_blamed_for_its_tools() {
-        let pinned = |refused| told_after(refused, Reason::ToolError, "program = '(x)'", 1);
+        let pinned = |refused| advice_after(refused, Reason::ToolError, "program = '(x)'", 1);
         assert_eq!(pinned(Some(Reason::ToolDenied)), Reason::ToolDenied.row().next);
         assert!(pinned(Some(Reason::ToolError)).contains("the tool's message"));
         assert!(pinned(None).contains("the tool's message"), "also where the call is not known");
-        let unbound = told_after(Some(Reason::ToolDenied), Reason::UnboundVar, "program = '(x)'", 1);
+        let unbound = advice_after(Some(Reason::ToolDenied), Reason::UnboundVar, "program = '(x)'", 1);
         assert_eq!(unbound, "Correct the pinned program.", "a refusal that the program took is not why it ended");
     }
 
     #[test]
-    fn what_the_table_says_to_persons_stays() {
+    fn advice_of_the_table_for_users_stays() {
         assert_eq!(told(Reason::Refused, "", 1), Reason::Refused.row().next);
         assert_eq!(told(Reason::ToolDenied, "", 1), Reason::ToolDenied.row().next);
         assert_eq!(next_step(&RunStart::default(), &RunEnd::default(), None), None, "it did not fail");

@@ -7,7 +7,7 @@ use ptc_core::reasons::Reason;
 use super::Workbench;
 use super::files::write_whole;
 use crate::event::ErrorRecord;
-use crate::export::{Content, Format, Removal, Rules, redact, render, secrets_left};
+use crate::export::{Content, Format, Removal, Rules, redact, remaining_secrets, render};
 use crate::model::known_secrets;
 use crate::session::Session;
 
@@ -144,7 +144,7 @@ impl Workbench {
         let events: Vec<_> = session.events().collect();
         let unread = session.len() - events.len();
         let redacted = redact(events.clone(), &rules).map_err(ExportError::Rules)?;
-        let findings = secrets_left(&events, &redacted.events, known).map_err(ExportError::Rules)?;
+        let findings = remaining_secrets(&events, &redacted.events, known).map_err(ExportError::Rules)?;
         let unread = (unread > 0).then(|| format!("the data of {unread} events cannot be read by this program"));
         let content = Content {
             session: session.header.id.to_string(),

@@ -60,7 +60,7 @@ impl Tee {
         Self { sink, keeping: Some(keeping), feed }
     }
 
-    async fn tell_trouble(&self, at: Address) -> Result<(), SinkError> {
+    async fn report_trouble(&self, at: Address) -> Result<(), SinkError> {
         let Some(text) = self.keeping.as_ref().and_then(RecorderStatus::take_notice) else { return Ok(()) };
         let notice = Notice { level: NoticeLevel::Warning, text };
         let envelope = self.sink.emit(at, notice.into()).await?;
@@ -77,7 +77,7 @@ impl Sink for Tee {
             self.feed.push(envelope.clone());
             // Nothing is emitted after the end of a run: the code that started it looks at unwritten events.
             if !ends {
-                self.tell_trouble(run).await?;
+                self.report_trouble(run).await?;
             }
             Ok(envelope)
         })
@@ -86,7 +86,7 @@ impl Sink for Tee {
 
 /// Appends to a session. Before the first new event it notes that the run continues, so that the time since the last
 /// one counts for nobody.
-pub(super) struct Onward {
+pub(super) struct ResumeSink {
     recorder: Recorder,
     feed: Feed,
     run: Address,
@@ -94,14 +94,14 @@ pub(super) struct Onward {
     noted: OnceCell<()>,
 }
 
-impl Onward {
+impl ResumeSink {
     /// For this run of a session whose last event has the number `after`.
     pub(super) fn new(recorder: Recorder, feed: Feed, run: Address, after: u64) -> Self {
         Self { recorder, feed, run, after, noted: OnceCell::new() }
     }
 }
 
-impl Sink for Onward {
+impl Sink for ResumeSink {
     fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
         Box::pin(async move {
             let note = || async {

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_example_brings_the_heading_and_others_stand_below_it() {
+    fn the_first_example_brings_the_heading_and_others_follow_it() {
         let first = addition("Judge {{text}}", Some(r#"{"text":"Good."}"#), "{\"mood\":\"good\"}\n");
         assert_eq!(first, "\n\n# Examples\n\nInput:\n{\"text\":\"Good.\"}\n\nAnswer:\n{\"mood\":\"good\"}\n");
         let prompt = format!("Judge {{{{text}}}}{first}");

@@ -14,7 +14,7 @@ use ptc_core::reasons::Reason;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::AbortHandle;
 
-use super::{Asked, Desk, Feed, Running, Saving};
+use super::{Asked, Feed, QuestionQueue, Running, Saving};
 use crate::event::{Address, Envelope, ErrorRecord};
 use crate::port::{Question, Stop, SystemClock};
 use crate::replay::{Divergence, Layer, Policy, Recording, ReplayOutcome, Report, Rules, replay_by};
@@ -66,7 +66,7 @@ pub struct RunHandle {
     /// What follows the events that the feed holds.
     last: Arc<LastUpdates>,
     stop: Stopper,
-    desk: Option<Arc<Desk>>,
+    desk: Option<Arc<QuestionQueue>>,
     pending: Mutex<Pending>,
     /// The user is gone: questions are not taken.
     is_unattended: AtomicBool,
@@ -108,7 +108,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl RunHandle {
     /// Follows a run whose questions come to this desk. Must be called inside of the runtime.
-    pub fn of_run(running: Running, desk: Arc<Desk>) -> Self {
+    pub fn of_run(running: Running, desk: Arc<QuestionQueue>) -> Self {
         let last = Arc::new(LastUpdates::default());
         let (folder, mut folders) = mpsc::unbounded_channel();
         let (updates, task, saving) = (last.clone(), running.task, running.saving);
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_session_that_was_not_written_goes_where_the_user_says() {
+    async fn a_session_that_was_not_written_goes_to_the_chosen_folder() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("2026-01-01T00-00-00Z-00000001.jsonl");
         std::fs::write(&path, "").unwrap();

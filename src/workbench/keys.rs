@@ -57,7 +57,7 @@ impl Workbench {
     }
 
     /// The same of an agent that is about to be run on a context, in words.
-    pub(super) fn told_secrets(&self, agent: &Agent, context: &Context) -> Vec<String> {
+    pub(super) fn secret_findings(&self, agent: &Agent, context: &Context) -> Vec<String> {
         let texts = DraftTexts { context: context.json.to_text(), ..DraftTexts::of(agent) };
         self.secrets(&texts).into_iter().map(|finding| finding.message).collect()
     }

@@ -45,7 +45,7 @@ impl Workbench {
     }
 
     /// Notes of users on the sessions in the same folder; for an example those of the sessions folder.
-    pub fn marks_beside(&self, key: &SessionKey) -> Result<Marks, OpenError> {
+    pub fn marks_next_to(&self, key: &SessionKey) -> Result<Marks, OpenError> {
         marks_in(&self.marks_dir(key))
     }
 

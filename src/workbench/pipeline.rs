@@ -199,11 +199,11 @@ impl Workbench {
         let mut later = stages.split_off(1);
         let mut first = stages.remove(0);
         let context = spec.context.unwrap_or_else(|| first.plan.agent.context.clone().into());
-        let mut notices = self.told_secrets(&first.plan.agent, &context);
+        let mut notices = self.secret_findings(&first.plan.agent, &context);
         for stage in [&first].into_iter().chain(&later) {
             self.refuse_keys(&stage.plan.agent, &context)?;
         }
-        notices.extend(later.iter().flat_map(|stage| self.told_secrets(&stage.plan.agent, &Context::default())));
+        notices.extend(later.iter().flat_map(|stage| self.secret_findings(&stage.plan.agent, &Context::default())));
         let recorder = spec.save.then(|| self.new_session()).transpose()?;
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
         let recorder = recorder.map(|(recorder, _)| recorder);

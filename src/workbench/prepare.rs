@@ -69,7 +69,7 @@ impl Workbench {
         };
         let plan = Plan::new(&self.connected(agent)?).map_err(StartError::Agent)?;
         refuse_closures(&plan)?;
-        let mut below = self.check_below(&plan);
+        let mut below = self.check_child_models(&plan);
         if let Answering::Model(choice) = answering {
             below.extend(self.check_fallback(choice));
         }

@@ -12,7 +12,7 @@ use super::adopted::Onto;
 use super::below::LiveModels;
 use super::desk::Prepared;
 use super::ending::more_turns;
-use super::feed::{Feed, Onward, Tee};
+use super::feed::{Feed, ResumeSink, Tee};
 use super::fork::inputs_at;
 use super::prepare::refuse_closures;
 use super::run::header_of;
@@ -96,7 +96,7 @@ impl Workbench {
         let models = LiveModels::of(self, asked);
         let saving = self.saving(&recorder);
         let after = session.events().map(|envelope| envelope.seq).last().unwrap_or_default();
-        let onward = Onward::new(recorder, feed.clone(), run.clone(), after);
+        let onward = ResumeSink::new(recorder, feed.clone(), run.clone(), after);
         let tee = Tee::over(Box::new(onward), saving.keeping.clone(), feed.clone());
         let id = recording.id.clone();
         let (task_stop, task_id, file) = (stop.clone(), id.clone(), session.path.clone());

@@ -139,7 +139,7 @@ impl Workbench {
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
         let feed = Feed::default();
-        let notices = self.told_secrets(&agent, &context);
+        let notices = self.secret_findings(&agent, &context);
         let (descriptions, seed, journal) = (context.descriptions, spec.seed, spec.journal);
         let input = Input { descriptions, seed, journal, notices, ..Input::new(context.json) };
         let warnings = plan.warnings.iter().cloned().chain(below).collect();

@@ -92,7 +92,7 @@ pub(super) async fn follow(before: Step, stages: &[Stage], first: usize, ports: 
         let context = match Context::chained_onto(&stage.plan.agent.context, &last, &stage.plan.signature) {
             Ok(context) => context,
             Err(record) => {
-                tell_end(&record, first + at, ports).await;
+                record_end(&record, first + at, ports).await;
                 return Step { fail: Some(record), answer: None, ..last };
             }
         };
@@ -104,7 +104,7 @@ pub(super) async fn follow(before: Step, stages: &[Stage], first: usize, ports: 
 }
 
 /// The file explains why a pipeline ended between two steps.
-async fn tell_end(record: &ErrorRecord, next: usize, ports: &Ports<'_>) {
+async fn record_end(record: &ErrorRecord, next: usize, ports: &Ports<'_>) {
     let text = format!("the pipeline ends here: {}", record.message);
     let notice: Event = Notice { level: NoticeLevel::Warning, text }.into();
     if let Err(error) = ports.events.emit(Address::run(next.saturating_sub(1)), notice).await {

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn small_data_is_told_whole_and_large_data_by_shape_and_size() {
+    fn small_data_is_shown_whole_and_large_data_by_shape_and_size() {
         assert_eq!(in_short(&text(r#"{"a":1}"#), 10), r#"{"a":1}"#);
         let rows = format!("[{}]", vec![r#"{"id":1}"#; 120].join(","));
         assert_eq!(in_short(&text(&rows), 60), "120 items, 1.0 KB");

@@ -1,7 +1,7 @@
 //! What the rules name is gone from the events, and therefore from every format; the rest stays.
 
 use ptc_workbench::event::{Address, Event, PartKind};
-use ptc_workbench::export::{Content, Format, REDACTIONS, Rules, redact, render, secrets_left};
+use ptc_workbench::export::{Content, Format, REDACTIONS, Rules, redact, remaining_secrets, render};
 use ptc_workbench::model::Scrub;
 use serde_json::json;
 
@@ -132,7 +132,7 @@ fn a_secret_that_was_found_in_one_place_is_gone_from_all_places() {
     assert_eq!([of("r0/t1/c1"), of("r0/t2")], [Some("repeated"); 2], "the preview counts them: {removals:#?}");
     // What is left by other rules is looked through for what was found before they were applied.
     let (without, _) = redacted(&content, &["arguments"], &[]);
-    let found = secrets_left(&content.events, &without.events, Scrub::default()).unwrap();
+    let found = remaining_secrets(&content.events, &without.events, Scrub::default()).unwrap();
     assert!(found.iter().any(|found| found.field == "tool.end result.said"), "{found:#?}");
 }
 

@@ -158,7 +158,7 @@ const ABOUT: &[&[&str]] = &[
 ];
 
 /// Sources whose words must be among what the commands say, or the test tries nothing.
-const TOLD: &[&str] = &[
+const BACKGROUND: &[&str] = &[
     "zqname",
     "zqprompt",
     "zqcontext",
@@ -209,7 +209,7 @@ fn try_all(base_url: &str) {
     exports(&program, &mut told);
     let log = std::fs::read_to_string(program.dir().join("log.txt")).unwrap_or_default();
     assert_eq!(acting(&log), Vec::<char>::new(), "the log: {log:?}");
-    let missing: Vec<_> = TOLD.iter().filter(|word| !told.contains(**word)).collect();
+    let missing: Vec<_> = BACKGROUND.iter().filter(|word| !told.contains(**word)).collect();
     assert!(missing.is_empty(), "nobody told {missing:?}");
     screen::try_all(&program, &file);
 }

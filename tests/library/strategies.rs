@@ -176,7 +176,7 @@ const ROWS: &[Row] = &[
         "core",
         "values by function",
         "src/engine/modes/refs.rs",
-        "an_expression_sees_the_result_and_a_broken_one_says_why",
+        "an_expression_sees_the_result_and_a_broken_one_is_an_error",
     ),
     ("core", "nil where a path leads nowhere", "src/program/path.rs", "paths_lead_through_maps_and_lists"),
     ("core", "required refs", "tests/library/core.rs", "missing_refs_are_asked_for_again"),

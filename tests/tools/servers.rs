@@ -95,7 +95,7 @@ fn what_a_server_says_is_kept_and_can_be_seen_later() {
     // The inspector shows it with the calls of the turn.
     let data = std::path::Path::new(logs[0]["file"].as_str().unwrap()).ancestors().nth(2).unwrap();
     let workbench = Workbench::new(Config::built_in().unwrap(), Folders::at(data.to_owned(), data, None));
-    let parts = workbench.said_by_servers(&program.session(), &"r0/t1".into());
+    let parts = workbench.server_logs_part(&program.session(), &"r0/t1".into());
     let [part] = &parts[..] else { panic!("{parts:?}") };
     assert_eq!(part.title, "log of files");
     assert!(part.text().contains("a detail") && part.text().contains("now"), "{part:?}");

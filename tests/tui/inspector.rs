@@ -26,7 +26,7 @@ const SALES: &str = "2026-11-22T00-00-32Z-365950d7";
 const EXTRACT: &str = "2026-11-22T00-00-17Z-88ff48b4";
 
 /// A backend with a runtime, and the model on an example session.
-struct Desk {
+struct QuestionQueue {
     runtime: Runtime,
     live: Services,
     model: Model,
@@ -34,7 +34,7 @@ struct Desk {
     dir: tempfile::TempDir,
 }
 
-impl Desk {
+impl QuestionQueue {
     fn on(session: &str, size: (u16, u16)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let folders = Folders::at(dir.path().to_owned(), dir.path(), None);
@@ -132,14 +132,14 @@ fn every_tab_of_a_program_turn() {
         (Tab::Wire, "wire"),
     ];
     for (tab, name) in tabs {
-        screens(&format!("inspect_{name}"), &SIZES[..2], |size| Desk::open(SALES, 1, size).tab(tab).model);
+        screens(&format!("inspect_{name}"), &SIZES[..2], |size| QuestionQueue::open(SALES, 1, size).tab(tab).model);
     }
 }
 
 #[test]
 fn the_request_against_the_one_before() {
     screens("inspect_difference", &SIZES, |size| {
-        let mut desk = Desk::open(SALES, 2, size);
+        let mut desk = QuestionQueue::open(SALES, 2, size);
         desk.keys(&["d"]);
         desk.model
     });
@@ -148,12 +148,12 @@ fn the_request_against_the_one_before() {
 #[test]
 fn a_repaired_reply_side_by_side_and_its_value() {
     screens("inspect_repairs", &SIZES, |size| {
-        let mut desk = Desk::open(EXTRACT, 1, size).tab(Tab::Extract);
+        let mut desk = QuestionQueue::open(EXTRACT, 1, size).tab(Tab::Extract);
         desk.keys(&["down"]);
         desk.model
     });
     screens("inspect_value", &SIZES[..2], |size| {
-        let mut desk = Desk::open(EXTRACT, 1, size).tab(Tab::Extract);
+        let mut desk = QuestionQueue::open(EXTRACT, 1, size).tab(Tab::Extract);
         desk.keys(&["down", "down", "enter"]);
         desk.model
     });
@@ -161,7 +161,7 @@ fn a_repaired_reply_side_by_side_and_its_value() {
 
 #[test]
 fn the_frames_of_the_wire_are_gone_through() {
-    let mut desk = Desk::open(EXTRACT, 1, (120, 40)).tab(Tab::Wire);
+    let mut desk = QuestionQueue::open(EXTRACT, 1, (120, 40)).tab(Tab::Wire);
     desk.keys(&["down"]);
     let first = desk.screen();
     assert!(first.contains("1 of "), "{first}");
@@ -174,7 +174,7 @@ fn the_frames_of_the_wire_are_gone_through() {
 
 #[test]
 fn without_colours_nothing_is_told_by_colour_alone() {
-    let mut desk = Desk::open(EXTRACT, 1, (80, 24)).tab(Tab::Extract);
+    let mut desk = QuestionQueue::open(EXTRACT, 1, (80, 24)).tab(Tab::Extract);
     desk.keys(&["down"]);
     desk.model.theme = Theme::plain();
     let text = ptc_workbench::tui::ansi(&picture(&mut desk.model, (80, 24)));
@@ -184,7 +184,7 @@ fn without_colours_nothing_is_told_by_colour_alone() {
 
 #[test]
 fn the_value_of_the_form_under_the_cursor_is_shown() {
-    let mut desk = Desk::open(SALES, 1, (120, 40)).tab(Tab::Program);
+    let mut desk = QuestionQueue::open(SALES, 1, (120, 40)).tab(Tab::Program);
     desk.keys(&["enter"]);
     let screen = desk.screen();
     assert!(screen.contains("value of "), "{screen}");
@@ -200,10 +200,10 @@ fn the_value_of_the_form_under_the_cursor_is_shown() {
 
 #[test]
 fn the_repl_runs_on_what_the_turn_left_in_a_copy() {
-    let mut desk = Desk::open(SALES, 1, (120, 40)).tab(Tab::Memory);
+    let mut desk = QuestionQueue::open(SALES, 1, (120, 40)).tab(Tab::Memory);
     desk.keys(&["end", "down", "down", "down", "down", "down", "down", "enter"]);
     assert_eq!(desk.model.inspector.as_ref().unwrap().focus, Focus::Input);
-    let say = |desk: &mut Desk, text: &str| {
+    let say = |desk: &mut QuestionQueue, text: &str| {
         write(&mut desk.model, text);
         desk.keys(&["enter"]);
         desk.screen()
@@ -222,7 +222,7 @@ fn the_repl_runs_on_what_the_turn_left_in_a_copy() {
 
 #[test]
 fn turns_follow_each_other_and_what_cannot_be_done_says_why() {
-    let mut desk = Desk::open(SALES, 1, (80, 24));
+    let mut desk = QuestionQueue::open(SALES, 1, (80, 24));
     desk.keys(&["p"]);
     assert!(desk.screen().contains("it is the first turn of its run"));
     desk.keys(&["n"]);
@@ -283,7 +283,7 @@ fn the_estimate_is_held_against_what_the_provider_counted() {
 
 #[test]
 fn a_tree_folds_under_its_cursor() {
-    let mut desk = Desk::open(EXTRACT, 1, (120, 40)).tab(Tab::Extract);
+    let mut desk = QuestionQueue::open(EXTRACT, 1, (120, 40)).tab(Tab::Extract);
     desk.keys(&["down", "down", "enter"]);
     let open = desk.screen();
     desk.keys(&["left"]);
@@ -295,7 +295,7 @@ fn a_tree_folds_under_its_cursor() {
 
 /// A tab of a turn, in its second part.
 pub(super) fn inside(tab: Tab) -> Model {
-    let mut desk = Desk::open(if tab == Tab::Extract { EXTRACT } else { SALES }, 1, (120, 40)).tab(tab);
+    let mut desk = QuestionQueue::open(if tab == Tab::Extract { EXTRACT } else { SALES }, 1, (120, 40)).tab(tab);
     desk.keys(&["down", "enter"]);
     desk.model
 }

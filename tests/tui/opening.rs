@@ -6,7 +6,7 @@ use ptc_workbench::session::Marks;
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Popup, Screen};
 use ptc_workbench::tui::transcript::Transcript;
-use ptc_workbench::workbench::{RequestPart, RunEnding, held_against};
+use ptc_workbench::workbench::{RequestPart, RunEnding, compared_with};
 
 use super::pictures::rows;
 use super::press;
@@ -44,7 +44,7 @@ fn one_key_holds_it_against_each_other_mode_and_then_shows_it_whole() {
         let [Effect::ComparePreview(asked, texts, sent)] = effects.as_slice() else { panic!("{effects:?}") };
         assert_eq!((*asked, sent), (mode, &model.workbench.preview.sent), "the draft's own mode is left out");
         assert!(texts.options.contains(&format!("mode = \"{mode}\"")), "{}", texts.options);
-        let held = held_against(sent, &other);
+        let held = compared_with(sent, &other);
         // An answer about the mode before comes too late.
         let late = Mode::ALL.into_iter().find(|other| *other != mode).unwrap();
         tell(&mut model, Msg::PreviewCompared(late, Err("late".to_owned())));

@@ -15,7 +15,7 @@ use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::picture;
 use ptc_workbench::tui::services::Services;
 use ptc_workbench::tui::stage::{Input, Stage};
-use ptc_workbench::workbench::{Desk, Feed, OpenSession, RunHandle, Running, SessionKey, Workbench};
+use ptc_workbench::workbench::{Feed, OpenSession, QuestionQueue, RunHandle, Running, SessionKey, Workbench};
 use tokio::sync::{mpsc, oneshot};
 
 use super::story::{NOW_MS, SESSION, Story, sentiment};
@@ -68,7 +68,7 @@ pub(crate) fn long_session(turns: usize) -> OpenSession {
 /// A run whose events, questions and end come from a test.
 pub(crate) struct TestRun {
     pub(crate) feed: Feed,
-    pub(crate) desk: Arc<Desk>,
+    pub(crate) desk: Arc<QuestionQueue>,
     pub(crate) stop: Stop,
     end: oneshot::Sender<()>,
 }
@@ -76,7 +76,7 @@ pub(crate) struct TestRun {
 impl TestRun {
     /// The run, and its handle for the driver. It ends when the test says so or when it is stopped.
     pub(crate) fn new() -> (Self, RunHandle) {
-        let (feed, stop, desk) = (Feed::default(), Stop::default(), Arc::new(Desk::default()));
+        let (feed, stop, desk) = (Feed::default(), Stop::default(), Arc::new(QuestionQueue::default()));
         let (end, ended) = oneshot::channel::<()>();
         let stopped = stop.clone();
         let task = tokio::spawn(async move {

@@ -147,10 +147,10 @@ fn the_end_is_followed_until_the_reader_leaves_it() {
         transcript.apply(&event);
     }
     assert_eq!(rows(&mut transcript, 60, 6), before, "what comes below does not move the reader");
-    assert!(transcript.new_below() > 0);
+    assert!(transcript.new_after() > 0);
     transcript.go_end();
     transcript.prepare(60, 6, NOW);
-    assert_eq!(transcript.new_below(), 0);
+    assert_eq!(transcript.new_after(), 0);
     assert!(rows(&mut transcript, 60, 6).join("\n").contains("2 turns"));
 }
 

@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use ptc_core::text::nearest;
 
 use super::Arguments;
-use crate::cli::{exit, stdout, tell, tell_error};
+use crate::cli::{exit, print_error, stdout, tell};
 
 /// Reports an argument error or prints the requested help, and returns the exit code.
 pub(super) fn refused(error: &clap::Error, words: &[String]) -> u8 {
@@ -17,11 +17,11 @@ pub(super) fn refused(error: &clap::Error, words: &[String]) -> u8 {
     }
     let near = near_command(words);
     match (misplaced(error, words), error.kind(), &near) {
-        (Some(message), ..) => tell_error(&message),
+        (Some(message), ..) => print_error(&message),
         // The first word was taken for a file to open, and the second one for the command.
         (None, ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument, Some(_)) => {
             let first = plain(&Arguments::command(), words).next().unwrap_or_default().to_owned();
-            tell_error(&format!("`{first}` is no command"));
+            print_error(&format!("`{first}` is no command"));
         }
         _ => _ = error.print(),
     }

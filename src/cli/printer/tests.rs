@@ -53,7 +53,7 @@ fn owned(texts: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_turn_with_a_program_is_told_in_short_lines() {
+fn a_turn_with_a_program_is_printed_in_short_lines() {
     let rows = format!("[{}]", vec![r#"{"id":1}"#; 60].join(","));
     let program = "(let [a 1] (println a) (println (tool/orders {:region \"north\"})) (return {:sum (reduce + [1 2 3 4 5 6 7 8 9 10])}))";
     let said = printed([
@@ -163,7 +163,7 @@ fn an_error_shows_its_place_in_the_program() {
 }
 
 #[test]
-fn agents_below_stand_to_the_right_and_do_not_end_the_run() {
+fn child_runs_are_indented_and_do_not_end_the_run() {
     let below = Totals { turns: 1, requests: 1, tokens: None };
     let usage = UsageRecord {
         totals: Totals { turns: 2, ..Totals::default() },
@@ -207,7 +207,7 @@ boss · ptc_lisp · demo
 }
 
 #[test]
-fn questions_answers_and_shortened_histories_are_told() {
+fn questions_answers_and_shortened_histories_are_printed() {
     let question = QuestionAsked { kind: QuestionKind::Ask, text: "Which?".to_owned(), options: owned(&["a", "b"]) };
     let done = CompactionDone {
         strategy: CompactionStrategy::Trim,
@@ -258,7 +258,7 @@ fn nothing_from_outside_acts_on_the_terminal() {
 }
 
 #[test]
-fn a_turn_says_why_it_failed_once() {
+fn a_turn_shows_its_failure_once() {
     let failed = |reason: &str| TurnEnd { reason: Some(reason.to_owned()), ..TurnEnd::default() };
     let back = || Message { m: 2, role: Role::User, source: Source::Feedback, parts: Vec::new() };
     let said = printed([
@@ -291,7 +291,7 @@ turn 4
 }
 
 #[test]
-fn of_a_control_object_the_thought_is_told_as_it_arrives() {
+fn the_thought_of_a_control_object_is_printed_as_it_arrives() {
     let end = || Event::from(ReplyEnd::new(1, ReplyStatus::Ok));
     let said = printed([
         ("r0", start("ask", "json_loop")),

@@ -49,14 +49,14 @@ impl TurnClock {
     }
 
     /// Mission time left at the start of this turn.
-    pub(super) fn left_ms(&self, mission_ms: Option<u64>) -> Option<u64> {
+    pub(super) fn remaining_ms(&self, mission_ms: Option<u64>) -> Option<u64> {
         self.deadline_ms(mission_ms).map(|deadline| elapsed_ms(self.now_without_waits(), deadline))
     }
 
     /// When the mission time is over, if nothing waits from now on. `waited`: what this process has waited so far.
     pub(super) fn due(&self, mission_ms: Option<u64>, waited: Duration) -> Option<Instant> {
         let (began, before) = self.began;
-        let left = Duration::from_millis(self.left_ms(mission_ms)?);
+        let left = Duration::from_millis(self.remaining_ms(mission_ms)?);
         began.checked_add(left + waited.saturating_sub(before))
     }
 }
@@ -74,10 +74,10 @@ mod tests {
     fn waits_put_the_deadline_off() {
         let mut clock = TurnClock::new(None);
         clock.begin_turn(1_000, 0, Duration::ZERO);
-        assert_eq!(clock.left_ms(Some(500)), Some(500));
+        assert_eq!(clock.remaining_ms(Some(500)), Some(500));
         clock.begin_turn(1_600, 400, Duration::from_millis(400));
-        assert_eq!(clock.left_ms(Some(500)), Some(300), "200 ms passed, 400 were waited");
-        assert_eq!(clock.left_ms(None), None);
+        assert_eq!(clock.remaining_ms(Some(500)), Some(300), "200 ms passed, 400 were waited");
+        assert_eq!(clock.remaining_ms(None), None);
         let mut child = TurnClock::new(Some(1_100));
         child.begin_turn(1_000, 0, Duration::ZERO);
         assert_eq!(child.deadline_ms(Some(500)), Some(1_100), "the earlier one counts");

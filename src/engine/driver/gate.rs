@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_without_its_heading_is_left_out_and_a_bare_text_is_the_task() {
+    fn a_message_without_its_heading_is_omitted_and_a_bare_text_is_the_task() {
         let messages = messages();
         let sheet = Sheet::of(&messages, &[0, 1]);
         assert_eq!(sheet.read("---- 1 user\nTwo?\n\n"), [(1, None)]);

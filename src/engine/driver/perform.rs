@@ -41,7 +41,7 @@ impl Driver<'_> {
                 opening = Some(self.open(machine, &at, inputs).await?);
             }
             match opening.take() {
-                Some(opening) if is_first => self.say_opening(&at, opening).await?,
+                Some(opening) if is_first => self.emit_opening(&at, opening).await?,
                 Some(opening) => self.replace_opening(&at, opening).await?,
                 None => {}
             }
@@ -70,7 +70,7 @@ impl Driver<'_> {
     }
 
     /// Records the opening, with the messages of the run that this one continues.
-    async fn say_opening(&mut self, at: &Address, opening: Opening) -> Result<(), Halt> {
+    async fn emit_opening(&mut self, at: &Address, opening: Opening) -> Result<(), Halt> {
         for warning in opening.warnings {
             self.warn(at, warning).await?;
         }

@@ -22,7 +22,7 @@ use crate::event::{Address, ErrorRecord, Kept, ProgramEnd, ProgramStatus};
 use crate::program::{Job, Tools};
 
 /// Items of each collection that a recorded value shows.
-const KEPT_ITEMS: usize = 1_000;
+const MAX_ITEMS: usize = 1_000;
 
 /// As good as no limit, in ms: a century.
 const NO_LIMIT_MS: u64 = 3_000_000_000_000;
@@ -210,7 +210,7 @@ fn is_interruption(reason: Reason) -> bool {
 }
 
 fn ending(outcome: &Outcome) -> ProgramEnd {
-    let shown = |value: &Value| Kept::of(value.print(Bounds { items: Some(KEPT_ITEMS), chars: None }).text);
+    let shown = |value: &Value| Kept::of(value.print(Bounds { items: Some(MAX_ITEMS), chars: None }).text);
     let (status, value, error) = match &outcome.result {
         Ok((Signal::Value, value)) => (ProgramStatus::Value, Some(shown(value)), None),
         Ok((Signal::Return, value)) => (ProgramStatus::Return, Some(shown(value)), None),

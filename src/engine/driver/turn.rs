@@ -25,7 +25,7 @@ impl Driver<'_> {
         let counted = self.done.waited_ms.saturating_add(whole_ms(waited));
         let waited_ms = recorded.map_or(counted, |turn| turn.waited_ms);
         self.clock.begin_turn(now_ms, waited_ms, waited);
-        let mission_ms = self.clock.left_ms(plan.agent.mission_timeout_ms);
+        let mission_ms = self.clock.remaining_ms(plan.agent.mission_timeout_ms);
         let tokens = plan.agent.token_limit.map(|limit| limit.saturating_sub(self.usage.spent_tokens()));
         let own = plan.agent.max_turns.saturating_add(plan.settings.retry_turns);
         let turns = own.saturating_sub(self.usage.totals.turns);

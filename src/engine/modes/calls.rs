@@ -86,7 +86,7 @@ pub(super) fn result_text(plan: &Plan, call: &ToolUse, result: ToolResult) -> St
         Ok(value) => value,
         Err(record) => return failure_text(&record, call),
     };
-    let is_kept = plan.is_combined() && tool.is_some_and(is_kept_for_programs);
+    let is_kept = plan.is_combined() && tool.is_some_and(is_reserved_for_programs);
     if is_kept { preview(&value) } else { Json::from(&value) }.to_text()
 }
 
@@ -102,7 +102,7 @@ fn failure_text(record: &ErrorRecord, call: &ToolUse) -> String {
 }
 
 /// Do programs get the whole result by the same call?
-fn is_kept_for_programs(tool: &Tool) -> bool {
+fn is_reserved_for_programs(tool: &Tool) -> bool {
     tool.cache && tool.expose == Some(Expose::Both)
 }
 

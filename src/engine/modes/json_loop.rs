@@ -114,7 +114,7 @@ impl JsonLoopMachine {
             effects.warn("the model called a tool natively instead of in the control object; the call was made");
         }
         effects.check_budget();
-        self.message = texts::said_natively(&calls);
+        self.message = texts::describe_native_reply(&calls);
         let uses = (0_u32..).zip(calls).map(|(number, (name, args))| tool_use(view.plan, number, &name, args));
         self.calls = uses.collect();
         self.call(view, effects)
@@ -205,7 +205,7 @@ impl JsonLoopMachine {
                 let message = format!("{}; the last reply: {}", without_answer(view), record.message);
                 return effects.end(Some(&record.reason), Some(ErrorRecord::new(Reason::MaxTurnsExceeded, message)));
             }
-            self.message = texts::said_wrongly(&view.turn, &reply.text);
+            self.message = texts::describe_invalid_reply(&view.turn, &reply.text);
             let feedback = texts::broken(view.plan, &record.message, &reply.text, turns_shown(view));
             return self.go_back(view, record, feedback, effects);
         }

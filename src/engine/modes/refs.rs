@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_sees_the_result_and_a_broken_one_says_why() {
+    fn an_expression_sees_the_result_and_a_broken_one_is_an_error() {
         let refs = taken("n = { expr = \"(count result)\" }", "[1,2,3]").unwrap().refs.unwrap();
         assert_eq!(refs.to_text(), r#"{"n":3}"#);
         let (record, parts) = *taken("n = { expr = \"(/ 1 0)\" }", "[1]").unwrap_err();

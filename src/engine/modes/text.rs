@@ -78,7 +78,7 @@ impl TextMachine {
             }
             Variant::ToolsText | Variant::ToolsJson if is_empty && !cut => {
                 let message = "the reply contains neither text nor tool calls";
-                misfit(ErrorRecord::new(Reason::EmptyResponse, message), Some(texts::nothing_said(plan)))
+                misfit(ErrorRecord::new(Reason::EmptyResponse, message), Some(texts::is_empty_message(plan)))
             }
             Variant::Plain | Variant::ToolsText => {
                 self.conclusion.complete(view, reply, Json::str(reply.text.as_str()), effects)
@@ -112,7 +112,7 @@ impl TextMachine {
                 effects.emit(call_extract(reply, Err(&record)));
                 let result = call_result(view.plan, work, Some(&record), &record.message);
                 for number in 0..self.calls.len() {
-                    self.say_result(number, result.clone(), &mut effects);
+                    self.add_result(number, result.clone(), &mut effects);
                 }
                 end(view, effects)
             }
@@ -130,7 +130,7 @@ impl TextMachine {
         }
     }
 
-    fn say_result(&self, number: usize, result: String, effects: &mut Effects) {
+    fn add_result(&self, number: usize, result: String, effects: &mut Effects) {
         if let Some(call) = self.calls.get(number) {
             let part = MessagePart::Result { call: call.id.clone(), name: call.name.clone(), result };
             effects.say(Role::Tool, Source::Tool, vec![part]);
@@ -171,7 +171,7 @@ impl Machine for TextMachine {
     fn on_result(&mut self, view: &View<'_>, call: &ToolUse, result: ToolResult) -> Decision {
         let mut effects = Effects::default();
         let number = call.number as usize;
-        self.say_result(number, result_text(view.plan, call, result), &mut effects);
+        self.add_result(number, result_text(view.plan, call, result), &mut effects);
         self.call(view, number + 1, effects)
     }
 
@@ -198,7 +198,7 @@ impl Machine for TextMachine {
             }
         };
         let result = call_result(view.plan, work, failure.as_ref(), &text_of(&parts));
-        self.say_result(0, result, &mut effects);
+        self.add_result(0, result, &mut effects);
         end(view, effects)
     }
 

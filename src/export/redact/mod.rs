@@ -93,7 +93,7 @@ fn applied(mut events: Vec<Envelope>, walk: &Walk<'_>) -> Result<Redacted, Strin
 
 /// What in the events of an export looks like a secret: by itself, or because it did so at another place of `all`, the events before anything
 /// was taken out. `known` are the keys of this machine.
-pub fn secrets_left(all: &[Envelope], left: &[Envelope], known: Scrub) -> Result<Vec<Removal>, String> {
+pub fn remaining_secrets(all: &[Envelope], left: &[Envelope], known: Scrub) -> Result<Vec<Removal>, String> {
     let rules = Rules::scan(known);
     let echoes = Echoes::of(&with_what_was_read(all.to_vec()), &rules)?;
     let walk = Walk { rules: &rules, echoes: &echoes };

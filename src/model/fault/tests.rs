@@ -99,7 +99,7 @@ fn the_services_own_words_are_found_in_every_shape() {
 
 #[test]
 fn a_secret_at_the_cut_is_not_halved() {
-    let body = format!("{}sk-12345678 tail", "x".repeat(SAID_MAX_CHARS - 4));
+    let body = format!("{}sk-12345678 tail", "x".repeat(QUOTE_MAX_CHARS - 4));
     let message = of(500, &body).error.message;
     assert!(!message.contains("sk-"), "{message}");
 }

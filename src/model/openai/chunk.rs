@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_chunk_is_odd() {
+    fn data_without_a_chunk_is_unexpected() {
         assert!(matches!(
             ChunkReader::default().take("{\"choices\":[{", &mut Assembly::default()),
             Err(Odd::Malformed(_))

@@ -115,7 +115,7 @@ async fn what_may_pass_is_tried_again_until_it_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_error_says_how_often_it_was_tried_and_holds_no_secret() {
+async fn the_last_error_has_the_number_of_attempts_and_no_secret() {
     let seen = play(|_| Err(failure(ErrorClass::RateLimit, Some(5))), 0, CancellationToken::new()).await;
     let error = seen.result.unwrap_err();
     assert_eq!((error.class, error.attempt, error.requests), (ErrorClass::RateLimit, 3, 3));
@@ -243,7 +243,7 @@ async fn a_cancel_before_the_start_sends_nothing() {
 }
 
 #[test]
-fn delays_grow_as_the_policy_says_and_depend_on_the_seed() {
+fn delays_grow_with_the_policy_and_depend_on_the_seed() {
     let policy = |backoff| RetryPolicy { max_attempts: 3, backoff, base_delay_ms: 1_000 };
     let cases = [
         (Backoff::Exponential, 1, 500..=1_000),

@@ -140,14 +140,14 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_expression_says_why() {
+    fn a_broken_expression_is_an_error() {
         let error = Sought::read("(a", Reading::Regex).unwrap_err();
         assert_eq!(error, "unclosed group");
         assert!(Sought::read("(a", Reading::Literal).is_ok());
     }
 
     #[test]
-    fn the_next_place_is_behind_the_cursor_and_goes_round() {
+    fn the_next_place_is_after_the_cursor_and_goes_round() {
         let places = [2..3, 5..6];
         assert_eq!(
             [0, 2, 3, 6].map(|cursor| next(&places, cursor, Direction::Forward)),

@@ -121,7 +121,7 @@ fn a_megabyte_is_pasted_and_typed_into() {
 }
 
 #[test]
-fn a_kept_draft_comes_back_with_its_log_and_a_broken_one_is_refused() {
+fn a_stored_draft_comes_back_with_its_log_and_a_broken_one_is_refused() {
     let draft = typed("keep me");
     let kept = serde_json::to_string(&draft).unwrap();
     let mut back = serde_json::from_str::<Draft>(&kept).unwrap().restored().unwrap();

@@ -354,7 +354,7 @@ impl Inspector {
             toggled: self.toggled.len(),
             lines: self.repl.lines.len(),
             at: if self.program().is_some() { self.at } else { 0 },
-            told: self.told_span(),
+            told: self.shown_span(),
         };
         if self.laid.key.as_ref() != Some(&key) {
             let (rows, places) = self.lay(columns.max(1));
@@ -370,7 +370,7 @@ impl Inspector {
     }
 
     /// The form whose value is shown.
-    pub fn told_span(&self) -> Option<(usize, usize)> {
+    pub fn shown_span(&self) -> Option<(usize, usize)> {
         match (&self.probe.told, self.cursor()) {
             (Some((at, Ok(Some(probe)))), Some(cursor)) if *at == cursor => Some(probe.span),
             _ => None,

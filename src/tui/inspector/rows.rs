@@ -52,7 +52,7 @@ impl Inspector {
             Body::Program(text, error) => {
                 let live = self.program().is_some() && self.focus == Focus::Part;
                 let at = live.then_some(self.at);
-                let marks = program::Marks { at, told: self.told_span().filter(|_| live), error: error.as_ref() };
+                let marks = program::Marks { at, told: self.shown_span().filter(|_| live), error: error.as_ref() };
                 program::rows(text, &marks, columns)
             }
         }
@@ -123,7 +123,7 @@ impl Inspector {
     }
 
     /// Left and right: through frames, through forms, folding and unfolding a branch.
-    pub fn go_beside(&mut self, by: isize) {
+    pub fn show_next_to(&mut self, by: isize) {
         if let Some(frames) = self.frames() {
             self.frame = self.frame.saturating_add_signed(by).min(frames.saturating_sub(1));
         } else if let Some(program) = self.program().filter(|_| self.focus == Focus::Part) {

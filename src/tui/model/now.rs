@@ -1,7 +1,7 @@
 //! What holds right now: active contexts, enabled actions and their names, the text that takes keys, the next deadline.
 
 use super::{
-    CHORD_MS, Model, Pane, Phase, Popup, RunView, SMALLEST, STANDS_MS, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone,
+    CHORD_MS, Model, Pane, Phase, Popup, RunView, SETTLE_MS, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone,
 };
 use crate::replay::Policy;
 use crate::session::RunState;
@@ -32,12 +32,12 @@ impl Model {
 
     /// Has the question on top been there long enough to be answered?
     pub fn stands(&self) -> bool {
-        let by_itself = self.popups.last().is_some_and(Popup::asks_by_itself);
-        !by_itself || self.now_ms.saturating_sub(self.asked_ms) >= STANDS_MS
+        let by_itself = self.popups.last().is_some_and(Popup::opens_unrequested);
+        !by_itself || self.now_ms.saturating_sub(self.asked_ms) >= SETTLE_MS
     }
 
     /// The contexts that the help describes: the lower ones.
-    pub fn contexts_below_help(&self) -> Vec<Context> {
+    pub fn contexts_under_help(&self) -> Vec<Context> {
         self.contexts_of(self.popups.iter().rev().find(|popup| !matches!(popup, Popup::Help { .. })))
     }
 
@@ -88,7 +88,7 @@ impl Model {
 
     /// Can this be done now? If not, why.
     pub fn enabled(&self, action: Action) -> Result<(), &'static str> {
-        self.enabled_below(action, &self.popups)
+        self.enabled_under(action, &self.popups)
     }
 
     fn enabled_to_go_on(&self) -> Result<(), &'static str> {
@@ -106,9 +106,9 @@ impl Model {
 
     /// The same when only these popups were open.
     #[expect(clippy::too_many_lines, reason = "it is a table: what each action needs")]
-    pub fn enabled_below(&self, action: Action, popups: &[Popup]) -> Result<(), &'static str> {
+    pub fn enabled_under(&self, action: Action, popups: &[Popup]) -> Result<(), &'static str> {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
-        let in_field = self.draft_below(popups);
+        let in_field = self.draft_under(popups);
         match action {
             Action::Undo => rule(in_field.is_some_and(Draft::can_undo), "nothing was changed"),
             Action::Redo => rule(in_field.is_some_and(Draft::can_redo), "nothing was undone"),
@@ -386,10 +386,10 @@ impl Model {
 
     /// The text that keys are typed into.
     pub fn active_draft(&self) -> Option<&Draft> {
-        self.draft_below(&self.popups)
+        self.draft_under(&self.popups)
     }
 
-    fn draft_below<'a>(&'a self, popups: &'a [Popup]) -> Option<&'a Draft> {
+    fn draft_under<'a>(&'a self, popups: &'a [Popup]) -> Option<&'a Draft> {
         match popups.last() {
             Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. } | Popup::Seek { input }) => Some(input),
             Some(Popup::Answer { editor, .. }) => Some(&editor.draft),
@@ -428,7 +428,7 @@ impl Model {
         let toast = self.toast.as_ref().map(|toast| toast.until_ms);
         let held = self.pointer.outside.map(|_| self.pointer.moved_ms.max(self.now_ms - 1_000) + AUTOSCROLL_MS);
         let begun = self.begun.map(|(_, since)| since + CHORD_MS).filter(|at| *at > self.now_ms);
-        let stands = (!self.stands()).then(|| self.asked_ms + STANDS_MS);
+        let stands = (!self.stands()).then(|| self.asked_ms + SETTLE_MS);
         let played = self.sessions.scrub.as_ref().and_then(Scrub::due_ms);
         [beat, toast, self.workbench.keep_at_ms, held, begun, stands, played].into_iter().flatten().min()
     }

@@ -101,7 +101,7 @@ pub enum Popup {
 
 impl Popup {
     /// Does it come by itself, and does a letter in it more than read?
-    pub fn asks_by_itself(&self) -> bool {
+    pub fn opens_unrequested(&self) -> bool {
         matches!(self, Self::Recovery(_) | Self::Overwrite { .. } | Self::Differs(_))
     }
 

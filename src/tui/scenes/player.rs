@@ -20,7 +20,7 @@ use crate::tui::model::{Model, Phase, RunView};
 use crate::tui::services::Services;
 use crate::tui::stage::{Input, Stage};
 use crate::tui::{effects, keys, picture, start};
-use crate::workbench::{Desk, Intercept, Pipeline, RunEnding, RunSpec, RunUpdate, SessionKey, Workbench};
+use crate::workbench::{Intercept, Pipeline, QuestionQueue, RunEnding, RunSpec, RunUpdate, SessionKey, Workbench};
 
 /// Agents that only scenes need: name and file.
 const AGENTS: &[(&str, &str)] = &[("words", include_str!("../../../assets/scenes/words.toml"))];
@@ -225,7 +225,7 @@ impl Player {
         let intercept = Intercept::default();
         self.model.workbench.gates.iter().for_each(|gate| intercept.set(*gate, true));
         intercept.stop_at(self.model.workbench.breakpoints.clone());
-        let desk = Arc::new(Desk::behind(intercept));
+        let desk = Arc::new(QuestionQueue::behind(intercept));
         let spec =
             RunSpec { agent, model: None, context: None, person: desk.clone(), save: false, seed: 0, journal: None };
         let running = self.services.workbench.start(spec).map_err(|error| error.to_string())?;

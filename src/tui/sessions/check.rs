@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn data_says_what_it_is_or_where_it_is_none() {
+    fn data_has_a_kind_or_the_position_of_its_error() {
         assert_eq!(
             (data("{\"a\": 1}", false).state.as_str(), data("1", false).standing),
             ("JSON object, 1 field", Standing::Reads)

@@ -119,7 +119,7 @@ mod tests {
     use crate::event::{Address, Notice, Resume};
 
     #[test]
-    fn the_time_in_which_nobody_ran_is_left_out() {
+    fn the_time_in_which_nothing_ran_is_omitted() {
         let at = |seq: u64, at_ms: i64, event: Event| Envelope { seq, at_ms, address: Address::run(0), event };
         let note = || Event::from(Notice::default());
         // Somebody went on 18 seconds later, and what it does takes 200 ms.

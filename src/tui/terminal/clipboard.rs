@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_says_which_programs_are_asked() {
+    fn the_environment_decides_which_programs_are_tried() {
         assert_eq!(chosen(&["WAYLAND_DISPLAY", "DISPLAY"], false), ["wl-copy"]);
         assert_eq!(chosen(&["DISPLAY", "TMUX"], false), ["xclip", "tmux"]);
         assert_eq!(chosen(&[], true), ["pbcopy"]);
@@ -113,7 +113,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_text_is_handed_over_and_what_fails_or_hangs_is_told() {
+    fn a_text_is_handed_over_and_failures_are_reported() {
         let long = "x".repeat(1 << 20);
         let patience = Duration::from_secs(20);
         assert_eq!(copy_by(&[&[&["no-such-program-here"], &["cat"]]], &long, patience), Ok(()));

@@ -12,7 +12,7 @@ fn brightness(color: Color) -> f64 {
 }
 
 #[test]
-fn roles_stand_at_their_places() {
+fn roles_are_in_order() {
     for (place, (role, _)) in ROLES.iter().enumerate() {
         assert_eq!(*role as usize, place);
     }
@@ -79,7 +79,7 @@ fn a_file_changes_the_roles_that_it_names() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_told_with_its_place() {
+fn errors_of_a_file_have_their_position() {
     let cases = [
         ("[roles]\ngod = \"red\"\n", "mine.toml:2:1", "did you mean `good`?"),
         ("[roles]\ngood = \"geen\"\n", "mine.toml:2:8", "#rrggbb"),

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn an_issue_stands_on_the_line_of_its_value_or_of_the_branch_that_hides_it() {
+    fn an_issue_is_on_the_line_of_its_value_or_of_the_branch_that_hides_it() {
         let text = r#"{"items": [{"price": 1.5}, {"price": "two"}]}"#;
         let marked = |folded: &Folded| {
             let all = rows(text, "items.1.price", folded);

@@ -352,7 +352,7 @@ impl Transcript {
         let sent = SentMessage::of(message, &self.repeated(message));
         if message.source == Source::Feedback && self.turns.contains(at) {
             let text = sent.text();
-            self.goes_behind(at);
+            self.follows_child_runs(at);
             if let Some(index) = self.turns.get(at).and_then(TurnCells::feedback) {
                 self.cells[index].card = Card::Feedback(text);
                 self.touch(index);
@@ -391,7 +391,7 @@ impl Transcript {
     }
 
     /// An event of a parted turn after its child runs.
-    fn goes_behind(&mut self, turn: &Address) {
+    fn follows_child_runs(&mut self, turn: &Address) {
         let parted = self.turn_index(turn).and_then(|index| self.cells.get(index)).map(|cell| &cell.card);
         let begun = matches!(parted, Some(Card::Turn(card)) if card.part == Part::Before);
         if begun && self.turns.get(turn).is_some_and(|cells| cells.after().is_none()) {
@@ -427,9 +427,9 @@ impl Transcript {
                     self.facts.tokens = end.totals.tokens.or(self.facts.tokens);
                 }
                 self.moving.retain(|moving| moving != turn);
-                self.goes_behind(turn);
+                self.follows_child_runs(turn);
             }
-            Event::ProgramEnd(_) | Event::Check(_) | Event::Interrupt(_) => self.goes_behind(turn),
+            Event::ProgramEnd(_) | Event::Check(_) | Event::Interrupt(_) => self.follows_child_runs(turn),
             Event::ReplyEnd(end) if end.status == ReplyStatus::Discarded => {
                 self.reasoning_mut(turn).into_iter().for_each(String::clear);
             }

@@ -254,7 +254,7 @@ impl Outline {
         while let Some((name, part)) = parts.get(self.open[depth].taken) {
             if plan.scope.shows(depth, name, part) {
                 self.separate(plan.form, depth + 1, self.open[depth].shown);
-                self.value(plan, &mut self.way_below(depth), name, part);
+                self.value(plan, &mut self.path_into(depth), name, part);
                 self.open[depth].shown += 1;
             }
             self.open[depth].taken += 1;
@@ -300,7 +300,7 @@ impl Outline {
             self.separate(plan.form, depth, self.open[above].shown);
         }
         self.name(name);
-        let way = above.map_or_else(Way::new, |above| self.way_below(above));
+        let way = above.map_or_else(Way::new, |above| self.path_into(above));
         if self.branch(plan, &way) {
             self.text.push_str(&in_short(level.parts));
             return;
@@ -354,7 +354,7 @@ impl Outline {
     }
 
     /// The path to the next part of the open value at this depth.
-    fn way_below(&self, depth: usize) -> Way {
+    fn path_into(&self, depth: usize) -> Way {
         self.open.iter().take(depth + 1).map(|open| open.taken).collect()
     }
 

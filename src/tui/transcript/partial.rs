@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_growing_reply_is_told_in_words() {
+    fn a_growing_reply_is_described_in_words() {
         let schema = json::parse(r#"{"type":"object","properties":{"a":{},"b":{}}}"#).unwrap();
         let told = |reply: &str| {
             let mut reading = Reading::new(Some(&JsonText::of(&schema)), None);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_growing_program_is_told_in_words() {
+    fn a_growing_program_is_described_in_words() {
         assert_eq!(program("I count:\n```clojure\n(count"), Some("(count"));
         assert_eq!(program("```clojure\n(a)\n```\nand so on"), Some("(a)\n"));
         assert_eq!(program("(count xs)"), Some("(count xs)"));

@@ -170,7 +170,7 @@ pub(in crate::tui) mod tests {
     }
 
     #[test]
-    fn a_program_is_judged_where_it_stands_in_the_reply() {
+    fn a_program_is_judged_at_its_position_in_the_reply() {
         let agent = "mode = 'ptc_lisp'\nprompt = 'go'\nsignature = '() -> :int'\n";
         let told = |text: &str| told(agent, "program", text);
         assert_eq!(told("I count."), (Standing::Open, "no program yet | ".to_owned()));

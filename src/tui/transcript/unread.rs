@@ -11,7 +11,7 @@ use crate::event::{Address, Envelope, Event, Gaps, Notice, NoticeLevel, SentMess
 use crate::session::TurnEntry;
 
 /// Turns of a saved session whose bodies are kept next to those that are seen.
-const KEPT_TURNS: usize = 256;
+const CACHED_TURNS: usize = 256;
 
 impl Transcript {
     /// A turn in its file: it has one cell until it is read.
@@ -117,7 +117,7 @@ impl Transcript {
 
     /// The bodies of turns that were read long ago and are not looked at go back to their file.
     pub(super) fn put_back(&mut self) {
-        while self.read.len() > KEPT_TURNS {
+        while self.read.len() > CACHED_TURNS {
             let Some(outline) = self.read.pop_front() else { return };
             let Some(cells) = self.turns.get(&outline.address) else { continue };
             if cells.all().any(|cell| self.is_in_view(cell) || self.selected() == Some(cell)) {

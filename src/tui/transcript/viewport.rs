@@ -15,7 +15,7 @@ use crate::tui::direction::{Direction, Edge};
 use crate::tui::row::Row;
 
 /// Layouts that are cached in addition to the visible ones.
-const KEPT_LAYOUTS: usize = 256;
+const CACHED_LAYOUTS: usize = 256;
 
 /// Scroll state and the shape of the last layout.
 #[derive(Debug, Clone, Default)]
@@ -188,7 +188,7 @@ impl Transcript {
     }
 
     fn evict(&mut self) {
-        while self.viewport.laid.len() > KEPT_LAYOUTS {
+        while self.viewport.laid.len() > CACHED_LAYOUTS {
             let Some(index) = self.viewport.laid.pop_front() else { return };
             if self.viewport.visible.iter().any(|part| part.cell == index) {
                 self.viewport.laid.push_back(index);
@@ -236,7 +236,7 @@ impl Transcript {
     }
 
     /// Cards that came or grew below since the reader left the end.
-    pub fn new_below(&self) -> usize {
+    pub fn new_after(&self) -> usize {
         if !self.viewport.free {
             return 0;
         }

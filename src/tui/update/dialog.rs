@@ -207,9 +207,9 @@ pub(super) fn submit(model: &mut Model) -> Vec<Effect> {
 pub(super) fn close(model: &mut Model) -> Vec<Effect> {
     let Some((form, purpose)) = top(model) else { return Vec::new() };
     if purpose.starts_run() && form.waiting == Some(purpose.doing()) {
-        form.given_up = true;
+        form.discarded_attempt = true;
         form.waiting = Some("stopping …");
-    } else if !form.given_up {
+    } else if !form.discarded_attempt {
         model.popups.pop();
     }
     Vec::new()
@@ -279,14 +279,15 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRec
     match result {
         Err(error) => {
             match at.map(|at| &mut model.popups[at]) {
-                Some(Popup::Form(form, _)) if form.given_up => model.popups.retain(|popup| !starting(popup)),
+                Some(Popup::Form(form, _)) if form.discarded_attempt => model.popups.retain(|popup| !starting(popup)),
                 Some(Popup::Form(form, _)) => form.fail(error.with_hint()),
                 _ => model.say(Tone::Bad, format!("not begun: {}", error.with_hint())),
             }
             Vec::new()
         }
         Ok(session) => {
-            let given_up = matches!(at.map(|at| &model.popups[at]), Some(Popup::Form(form, _)) if form.given_up);
+            let discarded_attempt =
+                matches!(at.map(|at| &model.popups[at]), Some(Popup::Form(form, _)) if form.discarded_attempt);
             let waits = model.workbench.run.as_ref().is_some_and(|run| run.question.is_some());
             let origin = match at.map(|at| &model.popups[at]) {
                 Some(Popup::Form(form, Purpose::Fork(fork))) => fork.origin(form),
@@ -305,7 +306,7 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRec
                 model.say(Tone::Info, format!("the run before waits for its answer in its session: {how}"));
             }
             let mut effects = super::run::started(model, Ok(session));
-            if given_up {
+            if discarded_attempt {
                 model.workbench.run.iter_mut().for_each(|run| run.phase = Phase::Stopping);
                 effects.push(Effect::Cancel(Slot::Workbench));
             }

@@ -160,7 +160,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::SaveAndQuit => save::save_first(model),
         Action::DiscardAndQuit => save::discard(model),
         Action::Restore => save::restore(model),
-        Action::DropKept => save::drop_kept(model),
+        Action::DropKept => save::discard_recovery(model),
         Action::ConfirmPath => save::confirm_path(model),
         Action::ConfirmOverwrite => save::confirm_overwrite(model),
         Action::SendAnswer => run::send_answer(model),
@@ -339,7 +339,7 @@ fn close(model: &mut Model) -> Vec<Effect> {
         return match popup {
             Popup::Answer { editor, .. } => {
                 model.workbench.run.iter_mut().for_each(|run| run.begun_reply = Some(editor.clone()));
-                tell_stop(model);
+                announce_stop(model);
                 Vec::new()
             }
             Popup::Find(find) => {
@@ -348,7 +348,7 @@ fn close(model: &mut Model) -> Vec<Effect> {
             }
             Popup::Tour(_) => vec![Effect::TourSeen],
             Popup::Seek { .. } => {
-                reading::drop_vain(model);
+                reading::drop_useless(model);
                 Vec::new()
             }
             Popup::SavePath { what: SaveWhat::Session, .. } => vec![Effect::SaveSession(Slot::Workbench, None)],
@@ -369,7 +369,7 @@ fn close(model: &mut Model) -> Vec<Effect> {
         Screen::Sessions => sessions::close(model),
         Screen::Compare => compare::close(model),
         Screen::Workbench if waits_for_person(model) && !model.workbench.stop_told => {
-            tell_stop(model);
+            announce_stop(model);
             Vec::new()
         }
         Screen::Workbench if model.workbench.running() => run::stop(model),
@@ -392,7 +392,7 @@ fn waits_for_person(model: &Model) -> bool {
 }
 
 /// A run that waits for a user is stopped by the second Escape only: the first announces it.
-fn tell_stop(model: &mut Model) {
+fn announce_stop(model: &mut Model) {
     let key = |action| model.keymap.first_name(action);
     let text = format!("the run waits: {} opens the question, {} again stops it", key(Action::Run), key(Action::Close));
     model.workbench.stop_told = true;

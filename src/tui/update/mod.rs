@@ -32,7 +32,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let quiet = matches!(msg, Msg::Clock(_) | Msg::Kept(Ok(())) | Msg::TourNoted(Ok(())) | Msg::Clipped(Ok(())));
     model.dirty |= !quiet;
     let by_hand = matches!(msg, Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_));
-    let asked = model.popups.last().is_some_and(Popup::asks_by_itself);
+    let asked = model.popups.last().is_some_and(Popup::opens_unrequested);
     let mut effects = match msg {
         Msg::Clock(now_ms) => clock(model, now_ms),
         Msg::Key(key) => keys::key(model, key),
@@ -91,7 +91,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     if let Pane::Editor(place) = model.workbench.focus {
         model.workbench.last_editor = place;
     }
-    if !by_hand && !asked && model.popups.last().is_some_and(Popup::asks_by_itself) {
+    if !by_hand && !asked && model.popups.last().is_some_and(Popup::opens_unrequested) {
         model.asked_ms = model.now_ms;
     }
     find::refresh(model);

@@ -58,7 +58,7 @@ fn press(model: &mut Model, at: Position, reach: Reach) -> Vec<Effect> {
     if let Some(row) = view::popup_row(model, at) {
         return choose(model, row);
     }
-    if view::beside_menu(model, at) {
+    if view::next_to_menu(model, at) {
         model.popups.pop();
         return Vec::new();
     }

@@ -174,7 +174,7 @@ pub(super) fn pick(model: &mut Model) -> Vec<Effect> {
         Way::Pane(pane) => _ = go_to(model, pane),
         Way::Door(Some(screen @ (Action::Sessions | Action::Compare))) => return on_screen(model, row, screen),
         Way::Door(_) => {
-            say_where(model, row);
+            explain_where(model, row);
             return Vec::new();
         }
     }
@@ -187,7 +187,7 @@ fn on_screen(model: &mut Model, row: &ActionRow, screen: Action) -> Vec<Effect> 
     let here = model.screen_contexts();
     let named = ACTIONS.iter().find(|other| other.action == row.action && here.contains(&other.context));
     match named {
-        None => say_where(model, row),
+        None => explain_where(model, row),
         Some(named) if is_about_one(row.action) => {
             let text = format!("select a session, then {} {}", model.keymap.first_name_of(named), row.title);
             model.say(Tone::Info, text);
@@ -205,7 +205,7 @@ fn is_about_one(action: Action) -> bool {
 }
 
 /// Explains where an action is available, and how to get there.
-fn say_where(model: &mut Model, row: &ActionRow) {
+fn explain_where(model: &mut Model, row: &ActionRow) {
     let leads = door(row.context).and_then(Action::row).map(|door| match model.enabled(door.action) {
         Err(reason) => format!("; {reason}"),
         Ok(()) => match model.keymap.first_name_of(door) {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn no_context_leads_to_itself() {
+    fn no_context_leads_back_to_the_same_context() {
         for (context, heading) in Context::ALL {
             assert!(door(context).and_then(Action::row).is_none_or(|door| door.context != context), "{heading}");
         }

@@ -39,7 +39,7 @@ pub(super) fn pick_from_menu(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Menu(menu)) = model.popups.last() else { return Vec::new() };
     let Some(Line::Row(row)) = lines(&menu.contexts).get(menu.selected).copied() else { return Vec::new() };
     let below = model.popups.split_last().map_or(&[][..], |(_, below)| below);
-    if model.enabled_below(row.action, below).is_err() {
+    if model.enabled_under(row.action, below).is_err() {
         return Vec::new();
     }
     model.popups.pop();

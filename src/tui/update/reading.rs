@@ -87,7 +87,7 @@ pub(super) fn found_unread(
 }
 
 /// A search without matches is cleared.
-pub(super) fn drop_vain(model: &mut Model) {
+pub(super) fn drop_useless(model: &mut Model) {
     let now_ms = model.now_ms;
     if let Some((view, _)) = on_screen(model)
         && view.transcript.found().1 == 0

@@ -7,7 +7,7 @@ use crate::event::{ErrorRecord, Event};
 use crate::port::{Gate, Question};
 use crate::tui::draft::Draft;
 use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{Differs, Editor, Model, Pane, Phase, Popup, STANDS_MS, SaveWhat, Screen, Tone, place_name};
+use crate::tui::model::{Differs, Editor, Model, Pane, Phase, Popup, SETTLE_MS, SaveWhat, Screen, Tone, place_name};
 use crate::workbench::{RunEnding, RunUpdate};
 
 use super::save;
@@ -292,7 +292,7 @@ pub(super) fn choose_answer(model: &mut Model, c: char) -> Option<Vec<Effect>> {
         return None;
     }
     let since = model.workbench.run.as_ref().map_or(0, |run| run.asked_ms);
-    if model.now_ms.saturating_sub(since) < STANDS_MS {
+    if model.now_ms.saturating_sub(since) < SETTLE_MS {
         return Some(Vec::new());
     }
     let chosen = question.options.iter().find(|option| option.starts_with(c.to_ascii_lowercase())).cloned();

@@ -204,7 +204,7 @@ pub(super) fn restore(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Throws the kept texts away.
-pub(super) fn drop_kept(model: &mut Model) -> Vec<Effect> {
+pub(super) fn discard_recovery(model: &mut Model) -> Vec<Effect> {
     match model.popups.pop() {
         Some(Popup::Recovery(recovery)) => vec![Effect::Drop(recovery.id)],
         _ => Vec::new(),

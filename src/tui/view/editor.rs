@@ -66,7 +66,7 @@ pub(super) fn lines_above(editor: &Editor) -> usize {
 }
 
 /// Lines that end below the visible rows; none when they are blank.
-pub(super) fn lines_below(editor: &Editor) -> usize {
+pub(super) fn lines_after(editor: &Editor) -> usize {
     let columns = usize::from(editor.area.width.max(2) - 1);
     let seen = whole_lines(&editor.draft, editor.scroll, columns, usize::from(editor.area.height));
     let rest = editor.draft.text().get(editor.draft.line_range(seen).start..).unwrap_or_default();

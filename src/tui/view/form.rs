@@ -58,7 +58,7 @@ fn cut_meaning(field: &Field, columns: u16) -> Option<String> {
     (wanted > usize::from(columns)).then(|| format!("{}: {}", choice.name, choice.meaning))
 }
 
-fn told_rows(form: &Form, columns: u16) -> u16 {
+fn message_height(form: &Form, columns: u16) -> u16 {
     let text = SafeText::single_line(&told(form, columns).1);
     u16::try_from(wrap(&text, usize::from(columns).max(1)).len()).unwrap_or(u16::MAX).clamp(1, 4)
 }
@@ -68,12 +68,12 @@ pub(super) fn rows(form: &Form, columns: u16) -> u16 {
     let field = |field: &Field| if is_text(field) { TEXT_ROWS.1 + 1 } else { 1 };
     let fields: u16 = form.fields.iter().map(field).sum();
     let notes = if form.notes.is_empty() { 0 } else { NOTE_ROWS + 1 };
-    fields + 1 + told_rows(form, columns.saturating_sub(4)) + notes
+    fields + 1 + message_height(form, columns.saturating_sub(4)) + notes
 }
 
 /// Fields from the top, the focused one always; a text and the notes share what is left.
 fn areas(form: &Form, inner: Rect) -> Areas {
-    let told = told_rows(form, inner.width).min(inner.height / 2);
+    let told = message_height(form, inner.width).min(inner.height / 2);
     let mut room = inner.height.saturating_sub(told);
     let texts = form.fields.iter().filter(|field| is_text(field)).count();
     let lines = u16::try_from(form.fields.len() - texts).unwrap_or(u16::MAX);
@@ -207,7 +207,7 @@ fn draw_field(model: &Model, form: &Form, place: usize, area: Rect, buffer: &mut
             let head = Rect { height: 1, ..area };
             let typed = form.typed.as_ref().filter(|typed| !typed.state.is_empty());
             // What is hidden above and below the rows that are seen.
-            let more = bars::more(editor::lines_above(text), editor::lines_below(text), area.width);
+            let more = bars::more(editor::lines_above(text), editor::lines_after(text), area.width);
             Row::new([mark, name]).ending(more.into_iter().chain(typed.map(answer::state))).draw(
                 head,
                 buffer,

@@ -9,7 +9,7 @@ use ptc_core::text::width::{width, wrap};
 
 /// Rows of the help; the contexts of the screen below come first: what is only there, what is everywhere, what every text has.
 pub(super) fn rows(model: &Model, columns: usize) -> Vec<Row> {
-    let here = model.contexts_below_help();
+    let here = model.contexts_under_help();
     let (mut first, rest): (Vec<_>, Vec<_>) = Context::ALL.into_iter().partition(|(context, _)| here.contains(context));
     first.sort_by_key(|(context, _)| match context {
         Context::Lines | Context::Text => 3,

@@ -72,7 +72,7 @@ pub(super) fn draw(model: &Model, menu: &Menu, inner: Rect, buffer: &mut Buffer)
 
 fn reason(model: &Model, row: &'static ActionRow) -> Option<&'static str> {
     let below = model.popups.split_last().map_or(&[][..], |(_, below)| below);
-    model.enabled_below(row.action, below).err()
+    model.enabled_under(row.action, below).err()
 }
 
 fn draw_row(model: &Model, row: &'static ActionRow, selected: bool, area: Rect, buffer: &mut Buffer) {

@@ -132,7 +132,7 @@ pub(super) fn matrix_row(model: &Model, at: Position) -> Option<usize> {
 }
 
 /// Is this place outside of the menu that is open?
-pub(super) fn beside_menu(model: &Model, at: Position) -> bool {
+pub(super) fn next_to_menu(model: &Model, at: Position) -> bool {
     let screen = Rect::new(0, 0, model.size.0, model.size.1);
     matches!(model.popups.last(), Some(Popup::Menu(open)) if !menu::frame(open, screen).contains(at))
 }

@@ -343,7 +343,7 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
         let row = entry.row;
         let (title, enabled) = match entry.elsewhere {
             Some(heading) => (row.title, Err(heading)),
-            None => (model.title(row), model.enabled_below(row.action, below)),
+            None => (model.title(row), model.enabled_under(row.action, below)),
         };
         let role = match enabled {
             Err(_) => Role::Dim,

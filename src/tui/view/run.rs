@@ -48,8 +48,8 @@ pub(super) fn draw_rule(model: &Model, view: &RunView, area: Rect, focused: bool
 fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
     let facts = &view.transcript.facts;
     let mut pieces = Vec::new();
-    if view.transcript.new_below() > 0 {
-        let text = format!("▼ {} new below  ", count(view.transcript.new_below() as u64));
+    if view.transcript.new_after() > 0 {
+        let text = format!("▼ {} new below  ", count(view.transcript.new_after() as u64));
         pieces.push(Piece::new(Role::Accent, &text));
     } else {
         let (above, below) = view.transcript.hidden_rows();

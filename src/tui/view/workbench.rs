@@ -141,7 +141,7 @@ fn draw_editor(model: &Model, place: Place, rule: Rect, rows: Rect, buffer: &mut
     let mut state = state(workbench, place, &findings, below.is_empty());
     if rows.height > 0 {
         let shown = workbench.editor(place);
-        state.splice(0..0, bars::more(editor::lines_above(shown), editor::lines_below(shown), rule.width));
+        state.splice(0..0, bars::more(editor::lines_above(shown), editor::lines_after(shown), rule.width));
     }
     bars::rule(rule, place_name(place), focused, state, buffer, model.theme);
     let first = usize::from(rows.height).saturating_sub(below.len());

@@ -80,7 +80,7 @@ impl Workbench {
     pub fn compare_sessions(&self, names: &[String]) -> Result<(Comparison, Vec<String>), OpenError> {
         let mut warnings = Vec::new();
         let sides = names.iter().map(|name| self.side(name, &mut warnings)).collect::<Result<_, _>>()?;
-        Ok((compare(told_apart(sides)), warnings))
+        Ok((compare(distinct_labels(sides)), warnings))
     }
 
     /// A session as a column, and its location also if a copy exists.
@@ -107,7 +107,7 @@ impl Workbench {
 }
 
 /// Copies of a session have its id: those that lie elsewhere are called by their files.
-fn told_apart(sides: Vec<(Side, String)>) -> Vec<Side> {
+fn distinct_labels(sides: Vec<(Side, String)>) -> Vec<Side> {
     let has_copy =
         |one: &(Side, String)| sides.iter().any(|(other, found_by)| other.name == one.0.name && *found_by != one.1);
     let copies: Vec<bool> = sides.iter().map(has_copy).collect();

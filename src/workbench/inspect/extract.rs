@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_that_differ_stand_beside_each_other() {
+    fn lines_that_differ_are_paired() {
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(
             sides("{\n  'a': 1,\n}", "{\n  \"a\": 1\n}"),

@@ -16,7 +16,7 @@ const SERVED: &str = "mcp";
 impl Workbench {
     /// The logs of the servers that the agent of this turn names, when the turn called a tool of a server. A log is kept for all runs:
     /// each line has its time.
-    pub fn said_by_servers(&self, session: &Session, turn: &Address) -> Vec<Part> {
+    pub fn server_logs_part(&self, session: &Session, turn: &Address) -> Vec<Part> {
         let skeleton = session.skeleton();
         let Some((run, entry)) = skeleton.run(&turn.run_part()).zip(skeleton.turn(turn)) else { return Vec::new() };
         let mut events = entry.events.range().filter_map(|place| session.event(place));

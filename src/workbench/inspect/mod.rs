@@ -284,7 +284,7 @@ impl Workbench {
     pub fn inspect(&self, session: &Session, turn: &Address) -> Result<Inspection, OpenError> {
         let missing = || OpenError(format!("the session holds no turn {turn} yet"));
         let mut inspection = Inspection::of(session, turn).ok_or_else(missing)?;
-        inspection.calls.extend(self.said_by_servers(session, turn));
+        inspection.calls.extend(self.server_logs_part(session, turn));
         Ok(inspection)
     }
 }

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_innermost_form_with_a_value_is_told() {
+    fn the_innermost_form_with_a_value_is_reported() {
         assert_eq!(probed("(def a [1 2])\n(+ 1 |(count a))"), told("(count a)", 1, &["2"]));
         assert_eq!(probed("(+ 1 (|count [1 2]))"), told("(count [1 2])", 1, &["2"]));
         assert_eq!(probed("(let [x {:a \"b\"}] (get |x :a))"), told("x", 1, &["{:a \"b\"}"]));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_in_a_function_is_told_first_and_last() {
+    fn a_form_in_a_function_is_reported_first_and_last() {
         assert_eq!(probed("(map (fn [x] |(* x 2)) [1 2 3])"), told("(* x 2)", 3, &["2", "6"]));
         assert_eq!(probed("(if true 1 |(inc 5))"), told("(inc 5)", 0, &[]));
     }

@@ -65,7 +65,7 @@ impl Workbench {
         tokio::spawn(async move {
             let watch = &mut |event: &MatrixEvent, _: &MatrixState| updates.push(MatrixUpdate::Event(event.clone()));
             let ran = workbench.run_matrix(&mut file, &mut state, jobs, &stop, watch).await;
-            let reason = ran.err().map(|error| error.to_string()).or_else(|| file.told_move());
+            let reason = ran.err().map(|error| error.to_string()).or_else(|| file.report_move());
             updates.push(MatrixUpdate::Ended(reason));
         });
         run

@@ -121,7 +121,7 @@ impl Baseline {
         if self
             .cells
             .iter()
-            .any(|then| cells.iter().any(|cell| cell.is_same(&then.cell) || stands_for(cell, &then.cell)))
+            .any(|then| cells.iter().any(|cell| cell.is_same(&then.cell) || represents_case(cell, &then.cell)))
         {
             return Ok(());
         }
@@ -196,7 +196,7 @@ impl Change {
 }
 
 /// A cell in which the agent cannot run represents all cases that it had there.
-fn stands_for(cell: &Cell, then: &Cell) -> bool {
+fn represents_case(cell: &Cell, then: &Cell) -> bool {
     cell.unfit.is_some() && cell.is_same(&Cell { case: None, ..then.clone() })
 }
 
@@ -210,7 +210,7 @@ pub fn compare_with(baseline: &Baseline, reports: &[CellReport]) -> Vec<Change> 
         })
         .collect();
     let gone = |then: &&BaselineCell| !reports.iter().any(|report| report.cell.is_same(&then.cell));
-    let replaced = |then: &BaselineCell| reports.iter().find(|report| stands_for(&report.cell, &then.cell));
+    let replaced = |then: &BaselineCell| reports.iter().find(|report| represents_case(&report.cell, &then.cell));
     for then in baseline.cells.iter().filter(gone) {
         let now = replaced(then).map(|report| BaselineCell { cell: report.cell.clone(), ..report.into() });
         let cell = then.cell.clone();

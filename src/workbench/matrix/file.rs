@@ -174,7 +174,7 @@ impl MatrixFile {
     }
 
     /// Where it went, and what that means; `None` as long as it is where it began.
-    pub fn told_move(&self) -> Option<String> {
+    pub fn report_move(&self) -> Option<String> {
         let (from, why) = self.moved.as_ref()?;
         Some(format!(
             "{} could not be written to the end: {why}. The whole matrix is in {} (--spare-sessions names another folder)",
@@ -343,18 +343,21 @@ mod tests {
         };
         let mut file = MatrixFile::create(&own, &plan, 1_000, 1).unwrap();
         file.add(&trial(1), &spare).unwrap();
-        assert_eq!((file.told_move(), file.to_go_on()), (None, format!("ptc-workbench compare --resume {}", file.id)));
+        assert_eq!(
+            (file.report_move(), file.to_go_on()),
+            (None, format!("ptc-workbench compare --resume {}", file.id))
+        );
         let before = std::fs::read(&file.path).unwrap();
         // A file where a folder should be: the spare place refuses too.
         file.file = File::options().append(true).open("/dev/full").unwrap();
         std::fs::write(dir.path().join("no"), "").unwrap();
         let error = file.add(&trial(2), &dir.path().join("no")).unwrap_err().0;
         assert!(error.contains("cannot write the matrix to") && error.contains("nor to"), "{error}");
-        assert_eq!((std::fs::read(&file.path).unwrap(), file.told_move()), (before.clone(), None));
+        assert_eq!((std::fs::read(&file.path).unwrap(), file.report_move()), (before.clone(), None));
 
         file.add(&trial(2), &spare).unwrap();
         file.add(&trial(3), &spare).unwrap();
-        assert!(file.told_move().unwrap().contains("The whole matrix is in"));
+        assert!(file.report_move().unwrap().contains("The whole matrix is in"));
         assert!(file.to_go_on().starts_with(&format!("ptc-workbench --sessions {} compare", spare.display())));
         assert_eq!(std::fs::read(own.join(MATRIX_FOLDER).join(format!("{}.jsonl", file.id))).unwrap(), before);
         let id = file.id.clone();
@@ -365,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_last_line_is_told() {
+    fn a_torn_last_line_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let plan = MatrixPlan { agents: Vec::new(), trials: 1, seed: 0, cells: Vec::new() };
         let MatrixFile { id, path, .. } = MatrixFile::create(dir.path(), &plan, 1_000, 1).unwrap();

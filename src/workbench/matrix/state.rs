@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_ends_the_first_counts_and_strangers_are_left_out() {
+    fn of_two_ends_the_first_counts_and_strangers_are_ignored() {
         let lines = [ended(0, 1, true), ended(0, 1, false), ended(1, 1, true), ended(9, 1, true), ended(0, 3, true)];
         let mut state = MatrixState::new(plan(), lines);
         state.apply(&MatrixEvent::Finished(Box::new(ended(0, 1, false))));

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn sharing_is_given_up_for_distinct_texts() {
+    fn sharing_ends_for_distinct_texts() {
         let names: Vec<String> = (0..10_000).map(|n| format!("name{n}")).collect();
         let mut texts = SharedTexts::default();
         for name in &names {

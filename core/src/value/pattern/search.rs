@@ -195,7 +195,7 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
                     matched.then_some((*end, at))
                 }
                 Insn::Behind { negated, min, max, end } => {
-                    let matched = self.look(*negated, |search| search.look_behind(pc + 1, at, [*min, *max]))?;
+                    let matched = self.look(*negated, |search| search.preceding_part(pc + 1, at, [*min, *max]))?;
                     matched.then_some((*end, at))
                 }
                 Insn::Accept if wanted.allows(at) => return Ok(Some(at)),
@@ -343,7 +343,12 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
         Ok(matched != negated)
     }
 
-    fn look_behind(&mut self, pc: usize, end: usize, [min, max]: [usize; 2]) -> Result<Option<usize>, SearchError<E>> {
+    fn preceding_part(
+        &mut self,
+        pc: usize,
+        end: usize,
+        [min, max]: [usize; 2],
+    ) -> Result<Option<usize>, SearchError<E>> {
         let text = self.text;
         let starts = text[..end].char_indices().rev().map(|(start, _)| start);
         let starts_after = std::iter::once(end).chain(starts).skip(min);

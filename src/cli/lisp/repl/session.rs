@@ -17,7 +17,7 @@ use super::complete::Known;
 use crate::cli::lisp::face::Face;
 use crate::cli::lisp::run::report;
 use crate::cli::lisp::{compile_timeout_ms, doc, program};
-use crate::cli::{exit, out, safe, tell, tell_error};
+use crate::cli::{exit, out, print_error, safe, tell};
 use crate::port::SystemClock;
 use crate::program::{NoTools, Setting, run};
 
@@ -102,7 +102,7 @@ impl Session {
         let (word, rest) = input.split_once(char::is_whitespace).unwrap_or((input, ""));
         match (word, rest.trim()) {
             (":load", "") => {
-                tell_error("`:load` needs a file: `:load FILE`");
+                print_error("`:load` needs a file: `:load FILE`");
                 return Reply::Broken;
             }
             (":load", file) => return self.load(file),
@@ -126,7 +126,7 @@ impl Session {
         match program(Path::new(file)) {
             Ok((name, text)) => self.run(&text, &name),
             Err(error) => {
-                tell_error(&error.0);
+                print_error(&error.0);
                 Reply::Broken
             }
         }

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_sides_stand_beside_each_other_where_there_is_room() {
+    fn both_sides_are_next_to_each_other_where_there_is_room() {
         let plain =
             |columns| rows("{a: 1}", "{\"a\": 1}", Language::Json, columns).iter().map(Row::plain).collect::<Vec<_>>();
         let wide = plain(60);

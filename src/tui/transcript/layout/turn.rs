@@ -48,7 +48,7 @@ pub(super) fn lay<'a>(card: &'a TurnCard, frame: &Frame<'_>) -> Laid<'a> {
     }
     let counted = card.counted_attempt(frame.over);
     let earlier = card.record.attempts.len() - usize::from(counted.is_some());
-    head.extend(card.record.attempts.iter().take(earlier).flat_map(|attempt| given_up(attempt, frame)));
+    head.extend(card.record.attempts.iter().take(earlier).flat_map(|attempt| discarded_attempt(attempt, frame)));
     let body = body(card, frame, &mut head);
     let mut tail = before(card, frame);
     if card.part == Part::Whole {
@@ -182,7 +182,7 @@ fn state(card: &TurnCard, progress: Progress) -> (Role, String) {
 }
 
 /// An attempt that does not count: why, and the start of its text.
-fn given_up(attempt: &Attempt, frame: &Frame<'_>) -> Vec<Row> {
+fn discarded_attempt(attempt: &Attempt, frame: &Frame<'_>) -> Vec<Row> {
     let error = attempt.end.as_ref().and_then(|end| end.error.as_ref());
     let was_whole = attempt.end.as_ref().is_some_and(|end| end.status == ReplyStatus::Ok);
     let warning = Piece::literal(Role::Warn, "! ");

@@ -36,7 +36,7 @@ fn what_fits_one_line_and_stood_on_one_does() {
 }
 
 #[test]
-fn a_folded_branch_takes_one_line_and_says_how_much_it_holds() {
+fn a_folded_branch_takes_one_line_with_its_size() {
     let text = r#"{"items":[{"a":1},{"a":2}],"done":true}"#;
     let folded = Folded::from([vec![0]]);
     let outline = whole(text, &folded, 10);
@@ -80,7 +80,7 @@ fn what_is_being_written_is_shown_as_far_as_it_has_come() {
 }
 
 #[test]
-fn what_is_no_json_stands_behind_as_it_came() {
+fn text_after_the_json_is_unchanged() {
     let none = Folded::new();
     assert_eq!(grown("{\n\"a\": 1, oops}", Scope::All, &none), "{\n  \"a\": 1\noops}");
     assert_eq!(grown("{\n\"a\": nope, \"b\": 2}", Scope::All, &none), "{\n  \"a\": nope\n, \"b\": 2}");
