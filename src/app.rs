@@ -67,7 +67,7 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
             let drawing = Drawing { screen: &screen, session: &session };
             runtime.block_on(cli::run(command, &arguments, &workbench, drawing))
         }
-        None if arguments.plain => tell(&arguments, &workbench)?,
+        None if arguments.plain => print_linear(&arguments, &workbench)?,
         None => open(&arguments, workbench, &runtime)?,
     };
     // A thread that waits for the keyboard must not keep the program alive.
@@ -86,7 +86,7 @@ fn policy(arguments: &Arguments) -> ConsentPolicy {
 }
 
 /// Prints line by line what the workbench would open.
-fn tell(arguments: &Arguments, workbench: &Workbench) -> Result<u8, String> {
+fn print_linear(arguments: &Arguments, workbench: &Workbench) -> Result<u8, String> {
     let told = match arguments.open.as_deref() {
         Some(name) if session_named(name, workbench)?.is_some() => cli::print_session(name, workbench),
         opened => cli::print_opened(opened),

@@ -294,13 +294,13 @@ impl Case {
         }
         match (&step.fail, &self.expect) {
             (Some(fail), _) if Self::is_untried(fail) && !self.expects_fail(fail) => {
-                Verdict::Error(format!("the run could not be tried: {}", said(fail)))
+                Verdict::Error(format!("the run could not be tried: {}", failure_text(fail)))
             }
             (Some(fail), Some(Expect::Fail(_))) if self.expects_fail(fail) => Verdict::Pass,
             (Some(fail), Some(Expect::Fail(reason))) => {
-                Verdict::fail(format!("expected the failure {reason}, the run failed with {}", said(fail)))
+                Verdict::fail(format!("expected the failure {reason}, the run failed with {}", failure_text(fail)))
             }
-            (Some(fail), _) => Verdict::fail(format!("the run failed with {}", said(fail))),
+            (Some(fail), _) => Verdict::fail(format!("the run failed with {}", failure_text(fail))),
             (None, expect) => judge(expect.as_ref(), &step.answer.clone().unwrap_or_default()),
         }
     }
@@ -310,7 +310,7 @@ impl Case {
     }
 }
 
-fn said(fail: &ErrorRecord) -> String {
+fn failure_text(fail: &ErrorRecord) -> String {
     format!("{}: {}", fail.reason, fail.message)
 }
 

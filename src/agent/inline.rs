@@ -41,7 +41,7 @@ impl Source {
     }
 
     /// The file that a tool names.
-    fn below(&self, entry: &Entry<'_>, name: &str) -> Result<Self, Problem> {
+    fn source_of_tool(&self, entry: &Entry<'_>, name: &str) -> Result<Self, Problem> {
         let named = |problem: String| entry.problem(format!("`{}.file` names {problem}", entry.path));
         let path = self.folder.join(name);
         let file = path
@@ -75,7 +75,7 @@ pub(super) fn with_agent(entry: &Entry<'_>, source: &Source) -> Result<Json, Pro
     if name == SELF {
         return Ok(entry.json.clone());
     }
-    let below = source.below(entry, name)?;
+    let below = source.source_of_tool(entry, name)?;
     let path = source.folder.join(name);
     let problem = |message: String| entry.problem(format!("`{}.file`: {message}", entry.path));
     let text = read_regular_file(&path)

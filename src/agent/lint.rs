@@ -19,7 +19,7 @@ const FAIL: &str = "fail";
 
 /// What a program is given.
 #[derive(Debug, Clone, Default)]
-pub struct Given {
+pub struct LintInputs {
     /// The tools that it may call.
     pub tools: Vec<Tool>,
     /// The data, where it is known.
@@ -32,14 +32,14 @@ pub struct Given {
     pub must_end: bool,
 }
 
-impl Given {
+impl LintInputs {
     /// What the programs of a plan are given in its first turn, without data.
     pub fn by(plan: &Plan) -> Self {
         Self { tools: plan.program_tools().cloned().collect(), ..Self::from(&plan.settings) }
     }
 }
 
-impl From<&Settings> for Given {
+impl From<&Settings> for LintInputs {
     /// The words and the names that the options give.
     fn from(settings: &Settings) -> Self {
         let memory = settings.memory.iter().map(|(name, _)| name.clone()).collect();
@@ -48,7 +48,7 @@ impl From<&Settings> for Given {
 }
 
 /// What is wrong with a program, in the order of the text.
-pub fn lint(program: &str, given: &Given) -> Vec<Diagnostic> {
+pub fn lint(program: &str, given: &LintInputs) -> Vec<Diagnostic> {
     let tools: Vec<ToolInfo> = given.tools.iter().map(Tool::info).collect();
     let binding = || Binding { value: Value::Nil, doc: None };
     let memory: Memory = given.memory.iter().map(|name| (Keyword::intern(name), binding())).collect();
@@ -137,26 +137,27 @@ mod tests {
         code = '"north"'
     "#;
 
-    fn given() -> Given {
+    fn lint_inputs() -> LintInputs {
         let plan = Plan::new(&Agent::from_toml(AGENT, "lint.toml").unwrap()).unwrap();
         let context = json::parse(r#"{"rows": [], "unit-price": 1}"#).unwrap().to_value();
-        Given { context: Some(context), memory: vec!["total".to_owned()], must_end: true, ..Given::by(&plan) }
+        LintInputs { context: Some(context), memory: vec!["total".to_owned()], must_end: true, ..LintInputs::by(&plan) }
     }
 
     /// Severity, reason, the text at the place, the message.
-    fn told(program: &str) -> Vec<String> {
+    fn lint_texts(program: &str) -> Vec<String> {
         let told = |found: Diagnostic| {
             let mark = if found.is_error() { "✗" } else { "!" };
             let place = found.span.map_or("", |span| span.text(program));
             format!("{mark} {} {place}: {}", found.reason.name(), found.message)
         };
-        lint(program, &given()).into_iter().map(told).collect()
+        lint(program, &lint_inputs()).into_iter().map(told).collect()
     }
 
     #[test]
     fn unknown_tools_names_and_counts_are_errors_at_their_places() {
-        let found =
-            told("(do (tool/region-nam {:a 1}) (undefined-fn 3) (reduce) (return (tool/region-name {:id \"x\"})))");
+        let found = lint_texts(
+            "(do (tool/region-nam {:a 1}) (undefined-fn 3) (reduce) (return (tool/region-name {:id \"x\"})))",
+        );
         assert_eq!(found.len(), 3, "{found:#?}");
         assert!(
             found[0].starts_with(
@@ -169,34 +170,34 @@ mod tests {
 
     #[test]
     fn arguments_of_tools_are_checked_as_far_as_they_are_written_out() {
-        assert_eq!(told("(return (tool/region-name {:id (str 1)}))"), [""; 0]);
+        assert_eq!(lint_texts("(return (tool/region-name {:id (str 1)}))"), [""; 0]);
         for call in
             ["(tool/region-name {:id 7})", "(tool/region-name {:idd \"x\"})", "(tool/region-name {:idd (str 1)})"]
         {
-            let found = told(&format!("(return {call})"));
+            let found = lint_texts(&format!("(return {call})"));
             assert!(found.len() == 1 && found[0].starts_with(&format!("✗ invalid_tool_args {call}: ")), "{found:?}");
         }
-        assert!(told("(return (if data/rows (tool/region-name {}) 1))")[0].starts_with("! invalid_tool_args"));
+        assert!(lint_texts("(return (if data/rows (tool/region-name {}) 1))")[0].starts_with("! invalid_tool_args"));
     }
 
     #[test]
     fn data_that_is_not_there_is_worth_a_warning() {
-        assert_eq!(told("(return [data/rows data/unit-price data/fail total])"), [""; 0]);
-        let found = told("(return (count data/rowz))");
+        assert_eq!(lint_texts("(return [data/rows data/unit-price data/fail total])"), [""; 0]);
+        let found = lint_texts("(return (count data/rowz))");
         assert_eq!(
             found,
             ["! invalid_context data/rowz: the context has no `rowz`, so that it is nil; did you mean data/rows?"]
         );
-        assert!(told("(return data/x)")[0].ends_with("; there are data/rows, data/unit-price"));
-        assert_eq!(lint("(return data/x)", &Given { context: None, ..given() }), []);
+        assert!(lint_texts("(return data/x)")[0].ends_with("; there are data/rows, data/unit-price"));
+        assert_eq!(lint("(return data/x)", &LintInputs { context: None, ..lint_inputs() }), []);
     }
 
     #[test]
     fn a_program_without_return_is_reported_where_it_is_required() {
-        assert!(told("(def a 1)")[0].starts_with("! must_return_missing"));
-        assert_eq!(lint("(def a 1)", &Given { must_end: false, ..given() }), []);
-        assert_eq!(told("(when (empty? data/rows) (fail \"none\"))"), [""; 0]);
-        assert!(told("; later")[0].starts_with("✗ parse_error"));
-        assert!(told("(+ 1")[0].starts_with("✗ parse_error"));
+        assert!(lint_texts("(def a 1)")[0].starts_with("! must_return_missing"));
+        assert_eq!(lint("(def a 1)", &LintInputs { must_end: false, ..lint_inputs() }), []);
+        assert_eq!(lint_texts("(when (empty? data/rows) (fail \"none\"))"), [""; 0]);
+        assert!(lint_texts("; later")[0].starts_with("✗ parse_error"));
+        assert!(lint_texts("(+ 1")[0].starts_with("✗ parse_error"));
     }
 }

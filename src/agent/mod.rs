@@ -45,7 +45,7 @@ pub use draft::{DraftTexts, diagnose, diagnose_knowing};
 pub use edited::{Inputs, edited_start, said};
 pub use fixes::{Fix, set_option};
 pub use fold::StepFold;
-pub use lint::{Given, lint};
+pub use lint::{LintInputs, lint};
 pub use mode::{Mode, Variant};
 pub use plan::Plan;
 pub use reference::reference;

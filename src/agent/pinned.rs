@@ -10,7 +10,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::plan::is_single;
-use super::{Agent, Diagnostic, Given, Mode, Place, Settings, lint};
+use super::{Agent, Diagnostic, LintInputs, Mode, Place, Settings, lint};
 use crate::tool::Tool;
 
 /// What is wrong with the program of an agent, when it has one.
@@ -18,11 +18,11 @@ pub(super) fn check(agent: &Agent, tools: &[Tool], settings: &Settings) -> Vec<D
     let Some(program) = agent.program().filter(|program| !program.trim().is_empty()) else { return Vec::new() };
     if agent.mode == Mode::PtcLisp {
         let alone = agent.clone().once();
-        let given = Given {
+        let given = LintInputs {
             tools: tools.iter().filter(|tool| tool.is_for_programs()).cloned().collect(),
             context: agent.context.members().map(|_| agent.context.to_value()),
             must_end: !is_single(alone.max_turns, &Settings::of(&alone, &mut Vec::new()), tools),
-            ..Given::from(settings)
+            ..LintInputs::from(settings)
         };
         return lint(program, &given);
     }

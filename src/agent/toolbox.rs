@@ -42,9 +42,9 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
                 let message = format!("the agent calls itself as `{}`, so that it needs a signature", tool.name);
                 findings.push(note(&format!("tools.{}", tool.name), message));
             }
-            told(tool, agent, findings);
+            complete_tool(tool, agent, findings);
         } else if let Some(plan) = child(agent, tool, findings) {
-            told(tool, &plan.agent, findings);
+            complete_tool(tool, &plan.agent, findings);
             children.push((tool.name.clone(), plan));
         }
     }
@@ -63,7 +63,7 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
 }
 
 /// What a tool does not declare is taken from its child agent.
-fn told(tool: &mut Tool, agent: &Agent, findings: &mut Vec<Diagnostic>) {
+fn complete_tool(tool: &mut Tool, agent: &Agent, findings: &mut Vec<Diagnostic>) {
     if tool.returns == Returns::Delegate {
         tool.signature = ptc_core::signature::parse(DELEGATE).ok();
         tool.signature_text = Some(DELEGATE.to_owned());

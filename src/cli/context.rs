@@ -17,7 +17,7 @@ pub(super) fn context(flags: &AgentFlags, agent: &Agent) -> Result<Option<Contex
         return Ok(None);
     }
     let mut context = match &flags.context {
-        Some(text) => given(text, &flags.set, agent)?,
+        Some(text) => context_of_text(text, &flags.set, agent)?,
         None => agent.context.clone().into(),
     };
     for pair in &flags.set {
@@ -28,7 +28,7 @@ pub(super) fn context(flags: &AgentFlags, agent: &Agent) -> Result<Option<Contex
 }
 
 /// `--context JSON|@FILE`
-fn given(text: &str, set: &[String], agent: &Agent) -> Result<Context, UsageError> {
+fn context_of_text(text: &str, set: &[String], agent: &Agent) -> Result<Context, UsageError> {
     let (name, json) = object(text)?;
     match step(&json) {
         None => Ok(json.into()),

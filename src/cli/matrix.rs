@@ -106,8 +106,8 @@ async fn finish(
     signals.abort();
     progress.close();
     let go_on = file.to_go_on();
-    if let Some(told) = file.report_move() {
-        tell(&format!("warning: {}", safe(&told)));
+    if let Some(text) = file.report_move() {
+        tell(&format!("warning: {}", safe(&text)));
     }
     let stopped = !state.is_complete() && stop.reason().is_some();
     let unfinished = stopped || ran.is_err();
@@ -127,7 +127,7 @@ async fn finish(
         return Ok(exit::CANCELLED);
     }
     if !flags.json {
-        out(&told(&reports, &all, changes.as_deref(), plain).join("\n"));
+        out(&report_lines(&reports, &all, changes.as_deref(), plain).join("\n"));
     }
     if let Err(error) = ran {
         tell(&format!(
@@ -157,7 +157,7 @@ async fn finish(
 }
 
 /// Everything about a matrix, for a terminal.
-fn told(reports: &[CellReport], all: &[CellReport], changes: Option<&[Change]>, plain: bool) -> Vec<String> {
+fn report_lines(reports: &[CellReport], all: &[CellReport], changes: Option<&[Change]>, plain: bool) -> Vec<String> {
     let columns = columns();
     let mut lines = table::table(reports, columns, plain);
     if !all.is_empty() {

@@ -78,14 +78,14 @@ pub(super) async fn models(flags: &ModelsFlags, plain: bool, workbench: &Workben
             out(&safe_line(&spoken(line)));
         }
         for server in &servers {
-            out(&format!("server {}: {}", safe_line(&server.name), said(server)));
+            out(&format!("server {}: {}", safe_line(&server.name), server_text(server)));
         }
     } else {
         for line in &lines {
             out(&drawn(line));
         }
         for server in &servers {
-            out(&format!("  {}  {}", width::pad(&safe_line(&server.name), 22), said(server)));
+            out(&format!("  {}  {}", width::pad(&safe_line(&server.name), 22), server_text(server)));
         }
         let Marks { good, none, bad, .. } = SIGNS;
         out(&format!("{good} can be used now, {none} key missing, {bad} provider unknown"));
@@ -130,7 +130,7 @@ fn listed(line: &ServerLine, as_json: bool) -> u8 {
     if line.models.is_ok() { exit::OK } else { exit::FAILED }
 }
 
-fn said(server: &ServerLine) -> String {
+fn server_text(server: &ServerLine) -> String {
     let words = match &server.models {
         // An error that names the address already.
         Err(why) if why.contains(&server.url) => return safe_line(why),

@@ -86,7 +86,7 @@ impl<W: Write> Printer<W> {
     }
 
     /// An address after a line, where addresses are printed.
-    fn told(&self, at: &Address) -> String {
+    fn address_suffix(&self, at: &Address) -> String {
         self.before_address.map(|dot| format!("{dot}{at}")).unwrap_or_default()
     }
 
@@ -144,7 +144,7 @@ impl<W: Write> Printer<W> {
                     "" | "normal" => String::new(),
                     kind => format!(" ({})", kind.replace('_', " ")),
                 };
-                self.line(&format!("turn {}{kind}{}", at.turn_number().unwrap_or_default(), self.told(at)));
+                self.line(&format!("turn {}{kind}{}", at.turn_number().unwrap_or_default(), self.address_suffix(at)));
             }
             Event::ReplyPart(part) => self.reply(at, part),
             Event::ReplyEnd(end) => {
@@ -219,7 +219,7 @@ impl<W: Write> Printer<W> {
             self.ended = false;
         }
         let dot = self.marks.dot;
-        let at = self.told(&envelope.address);
+        let at = self.address_suffix(&envelope.address);
         self.line(&format!("{who}{}{dot}{}{dot}{}{at}", start.agent.name, mode(start), start.model.alias));
     }
 
@@ -239,7 +239,7 @@ impl<W: Write> Printer<W> {
             PartKind::Reasoning => "  ~ ",
             PartKind::Call => "  > ",
         };
-        self.behind(bar, &part.text);
+        self.after_bar(bar, &part.text);
     }
 
     /// Are the replies of a run control objects?
@@ -255,7 +255,7 @@ impl<W: Write> Printer<W> {
         }
         let Some((.., thought)) = &mut self.thought else { return };
         let more = thought.take(&part.text);
-        self.behind("  | ", &more);
+        self.after_bar("  | ", &more);
     }
 
     /// The text of a control object besides its thought.
@@ -264,7 +264,7 @@ impl<W: Write> Printer<W> {
         match thought.rest() {
             Some(Rest::Answer(answer)) => self.line(&format!("  answers {}", work::short(&answer))),
             Some(Rest::Raw(reply)) => {
-                self.behind("  | ", &reply);
+                self.after_bar("  | ", &reply);
                 if !self.at_line_start {
                     _ = writeln!(self.out);
                     self.at_line_start = true;
@@ -275,7 +275,7 @@ impl<W: Write> Printer<W> {
     }
 
     /// Text after a bar at the start of each line.
-    fn behind(&mut self, bar: &str, text: &str) {
+    fn after_bar(&mut self, bar: &str, text: &str) {
         for piece in SafeText::multi_line(text).as_str().split_inclusive('\n') {
             let start =
                 if self.at_line_start { format!("{:indent$}{bar}", "", indent = self.indent) } else { String::new() };

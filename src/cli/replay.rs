@@ -35,14 +35,14 @@ pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workben
     if flags.json {
         out_json(&replay_json(&session, &report));
     } else {
-        out(&safe(&said(&report, policy)));
+        out(&safe(&report_text(&report, policy)));
     }
     let differs = matches!(report.outcome, ReplayOutcome::Diverged(_));
     Ok(if differs && policy == Policy::Strict { exit::DIVERGED } else { exit::OK })
 }
 
 /// The outcome in words.
-fn said(report: &Report, policy: Policy) -> String {
+fn report_text(report: &Report, policy: Policy) -> String {
     let ignored = if report.ignored > 0 { format!(", {} left out", report.ignored) } else { String::new() };
     let compared = format!("{} derived events compared{ignored}", report.compared);
     match &report.outcome {

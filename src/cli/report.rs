@@ -49,14 +49,14 @@ impl Write for Clean {
 /// Prints panics to stderr without secrets, with the position in the program and, if `RUST_BACKTRACE` is set, the backtrace.
 pub fn hook_panics() {
     std::panic::set_hook(Box::new(|info| {
-        let report = clean(&told(info));
+        let report = clean(&panic_text(info));
         tracing::error!(report, "a panic");
         // A closed stderr cannot be reported.
         _ = io::stderr().lock().write_all(report.as_bytes());
     }));
 }
 
-fn told(info: &PanicHookInfo<'_>) -> String {
+fn panic_text(info: &PanicHookInfo<'_>) -> String {
     let thread = std::thread::current();
     let place = info.location().map(|place| format!(" at {place}")).unwrap_or_default();
     let said = info.payload_as_str().unwrap_or("no message");

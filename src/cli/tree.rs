@@ -23,7 +23,7 @@ pub(super) fn tree(session: Option<&str>, as_json: bool, workbench: &Workbench) 
 
 /// A session and its branches; deeper ones are indented further.
 fn print(tree: &Branch, depth: usize) {
-    let from = tree.parent.as_ref().map(|parent| said(parent, depth == 0, tree.is_cut)).unwrap_or_default();
+    let from = tree.parent.as_ref().map(|parent| parent_text(parent, depth == 0, tree.is_cut)).unwrap_or_default();
     out(&format!("{:indent$}{}{from}", "", safe_line(&tree.id), indent = 2 * depth));
     for branch in &tree.branches {
         print(branch, depth + 1);
@@ -31,7 +31,7 @@ fn print(tree: &Branch, depth: usize) {
 }
 
 /// What a session is to its parent: `  fork at r0/t2:reply`.
-fn said(parent: &Parent, is_root: bool, is_cut: bool) -> String {
+fn parent_text(parent: &Parent, is_root: bool, is_cut: bool) -> String {
     let kind = parent.kind.words();
     let at = match (&parent.at, &parent.stage) {
         (Some(at), Some(stage)) => format!(" at {at}:{stage}"),

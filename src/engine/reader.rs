@@ -9,7 +9,7 @@ use ptc_core::value::Json;
 
 use super::input::Edited;
 use super::modes::{Judged, Remark, Standing, Start, field, machine, program_judged, remark, uncallable};
-use crate::agent::{Agent, Completion, Given, Mode, Plan};
+use crate::agent::{Agent, Completion, LintInputs, Mode, Plan};
 use crate::event::{Edit, RunStart};
 use crate::model::Written;
 
@@ -34,7 +34,7 @@ pub struct Turn {
 pub struct Reader {
     plan: Arc<Plan>,
     turn: Turn,
-    given: Given,
+    given: LintInputs,
 }
 
 impl PartialEq for Reader {
@@ -59,8 +59,10 @@ impl Reader {
             }
         };
         let known = start.context.as_str().len() <= context_bytes;
-        let mut given =
-            Given { context: known.then(|| context.unwrap_or_else(|| start.context.value())), ..Given::by(&plan) };
+        let mut given = LintInputs {
+            context: known.then(|| context.unwrap_or_else(|| start.context.value())),
+            ..LintInputs::by(&plan)
+        };
         let defined = edits.iter().filter_map(|edit| edit.target.strip_prefix("memory."));
         given.memory.extend(defined.map(ToOwned::to_owned));
         Some(Self { plan: Arc::new(plan), turn: Turn::default(), given })
@@ -72,7 +74,7 @@ impl Reader {
         let explicit = self.plan.agent.mode == Mode::PtcLisp && self.plan.settings.completion == Completion::Explicit;
         let closing = ["must_return", "retry"].contains(&turn.kind.as_str());
         let memory = self.given.memory.iter().chain(&turn.memory).cloned().collect();
-        let given = Given { memory, must_end: explicit && closing, ..self.given.clone() };
+        let given = LintInputs { memory, must_end: explicit && closing, ..self.given.clone() };
         Self { plan: self.plan.clone(), turn, given }
     }
 
@@ -97,7 +99,8 @@ impl Reader {
 
     /// The same for an expression that only sees definitions.
     pub fn expression(&self, expression: &str) -> Judged {
-        let given = Given { memory: self.given.memory.clone(), dialect: Dialect::Current, ..Given::default() };
+        let given =
+            LintInputs { memory: self.given.memory.clone(), dialect: Dialect::Current, ..LintInputs::default() };
         program_judged(expression, expression, 0, &given)
     }
 

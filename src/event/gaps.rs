@@ -73,27 +73,27 @@ mod tests {
         found
     }
 
-    fn told() -> Event {
+    fn notice_event() -> Event {
         Notice::default().into()
     }
 
     #[test]
     fn only_the_time_between_leaving_and_going_on_is_a_gap() {
         let turn = (TurnStart::default().into(), TurnEnd::default().into());
-        assert_eq!(gaps([("r0", told(), 0), ("r0/t1", turn.0, 50), ("r0/t1", turn.1, 900)]), [0, 0, 0]);
+        assert_eq!(gaps([("r0", notice_event(), 0), ("r0/t1", turn.0, 50), ("r0/t1", turn.1, 900)]), [0, 0, 0]);
         let edit = || Edit::default().into();
         assert_eq!(
             gaps([
-                ("r0", told(), 0),
+                ("r0", notice_event(), 0),
                 ("r0/t1", edit(), 5),
                 ("r0/t1", edit(), 5),
-                ("r0/t1", told(), 9_000),
-                ("r0/t1", told(), 9_100),
+                ("r0/t1", notice_event(), 9_000),
+                ("r0/t1", notice_event(), 9_100),
             ]),
             [0, 0, 0, 8_995, 0]
         );
         let resume = Resume::default().into();
-        assert_eq!(gaps([("r0", told(), 10), ("r0", resume, 500), ("r0", told(), 501)]), [0, 490, 0]);
+        assert_eq!(gaps([("r0", notice_event(), 10), ("r0", resume, 500), ("r0", notice_event(), 501)]), [0, 490, 0]);
     }
 
     #[test]
@@ -105,7 +105,7 @@ mod tests {
                 ("r0", RunWait::default().into(), 12),
                 ("r0", Resume::default().into(), 70_000),
                 ("r0/t1/q0", answer.clone().into(), 74_000),
-                ("r0/t1", told(), 74_100),
+                ("r0/t1", notice_event(), 74_100),
             ]),
             [0, 2, 69_988, 4_000, 0]
         );
@@ -115,9 +115,9 @@ mod tests {
                 ("r0/t1/c0/q0", asked.clone().into(), 0),
                 ("r0/t1/c1/q0", asked.clone().into(), 10),
                 ("r0/t1/c0/q0", answer.clone().into(), 50),
-                ("r0/t1/c0", told(), 60),
+                ("r0/t1/c0", notice_event(), 60),
                 ("r0/t1/c1/q0", answer.into(), 100),
-                ("r0/t1/c1", told(), 107),
+                ("r0/t1/c1", notice_event(), 107),
             ]),
             [0, 10, 40, 10, 40, 0]
         );
@@ -126,13 +126,17 @@ mod tests {
             gaps([
                 ("r0/t1/q0", asked.clone().into(), 0),
                 ("r0/t1", Interrupt::default().into(), 30),
-                ("r0/t1", told(), 35),
+                ("r0/t1", notice_event(), 35),
             ]),
             [0, 30, 0]
         );
         // A question that a fork left unanswered is over with its turn.
         assert_eq!(
-            gaps([("r0/t1/c0/q0", asked.into(), 0), ("r0/t1", TurnEnd::default().into(), 30), ("r0", told(), 35)]),
+            gaps([
+                ("r0/t1/c0/q0", asked.into(), 0),
+                ("r0/t1", TurnEnd::default().into(), 30),
+                ("r0", notice_event(), 35)
+            ]),
             [0, 30, 0]
         );
     }

@@ -40,7 +40,7 @@ pub(super) fn retry_after_ms<'a>(header: impl Fn(&str) -> Option<&'a str>, body:
     let is_empty =
         |name: &str| header(name).and_then(|text| text.trim().parse::<f64>().ok()).is_some_and(|left| left <= 0.0);
     let full = RESETS.iter().filter(|(left, _)| is_empty(left)).filter_map(|(_, reset)| moment(header(reset)?, now_ms));
-    full.max().or_else(|| told(body))
+    full.max().or_else(|| wait_in_body(body))
 }
 
 /// The three forms of a date in HTTP.
@@ -72,7 +72,7 @@ fn moment(text: &str, now_ms: i64) -> Option<u64> {
 }
 
 /// Google's `RetryInfo` in the details of an error.
-fn told(body: &str) -> Option<u64> {
+fn wait_in_body(body: &str) -> Option<u64> {
     let body: Value = serde_json::from_str(body).ok()?;
     let body = body.get(0).unwrap_or(&body);
     let details = body.pointer("/error/details")?.as_array()?;

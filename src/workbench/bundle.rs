@@ -41,7 +41,7 @@ impl Workbench {
             return Err(failed("is there already; choose another name for the folder".to_owned()));
         }
         let events = shared(session, prepared).await?;
-        let draft = beside(folder).ok_or_else(|| failed("this is not the name of a folder".to_owned()))?;
+        let draft = draft_folder(folder).ok_or_else(|| failed("this is not the name of a folder".to_owned()))?;
         let written = self.fill(&draft, &session.header, &events, prepared, findings).await;
         let named = written.and_then(|bytes| {
             std::fs::rename(&draft, folder).map_err(|error| format!("cannot be written: {error}"))?;
@@ -109,7 +109,7 @@ fn without_frames(events: Vec<Envelope>) -> Vec<Envelope> {
 }
 
 /// Where the folder is filled before it gets its name.
-fn beside(folder: &Path) -> Option<PathBuf> {
+fn draft_folder(folder: &Path) -> Option<PathBuf> {
     let name = folder.file_name()?.to_string_lossy();
     Some(folder.with_file_name(format!(".{name}.{}.new", std::process::id())))
 }

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::event::AgentRecord;
 
-    fn told(reason: Reason, toml: &str, turns: u32) -> String {
+    fn advice_of(reason: Reason, toml: &str, turns: u32) -> String {
         advice_after(None, reason, toml, turns)
     }
 
@@ -130,19 +130,19 @@ mod tests {
 
     #[test]
     fn a_limit_is_named_once_with_its_next_value_and_what_else_helps() {
-        let told = told(Reason::MaxTurnsExceeded, "", 1);
+        let told = advice_of(Reason::MaxTurnsExceeded, "", 1);
         assert_eq!(told, "Set max_turns = 2 in the options (it was 1), or make the prompt clearer.");
     }
 
     #[test]
     fn a_program_error_is_advice_for_who_debugs_the_agent() {
-        let wrong = told(Reason::UnboundVar, "", 1);
+        let wrong = advice_of(Reason::UnboundVar, "", 1);
         assert!(
             wrong.starts_with("Set max_turns = 2 in the options") && wrong.contains("program of turn 1"),
             "{wrong}"
         );
-        assert_eq!(told(Reason::UnboundVar, "program = '(x)'", 1), "Correct the pinned program.");
-        let looped = told(Reason::LoopLimitExceeded, "loop_limit = 10", 1);
+        assert_eq!(advice_of(Reason::UnboundVar, "program = '(x)'", 1), "Correct the pinned program.");
+        let looped = advice_of(Reason::LoopLimitExceeded, "loop_limit = 10", 1);
         assert!(looped.contains("if the program is right, set loop_limit = 20 (it was 10)"), "{looped}");
     }
 
@@ -158,8 +158,8 @@ mod tests {
 
     #[test]
     fn advice_of_the_table_for_users_stays() {
-        assert_eq!(told(Reason::Refused, "", 1), Reason::Refused.row().next);
-        assert_eq!(told(Reason::ToolDenied, "", 1), Reason::ToolDenied.row().next);
+        assert_eq!(advice_of(Reason::Refused, "", 1), Reason::Refused.row().next);
+        assert_eq!(advice_of(Reason::ToolDenied, "", 1), Reason::ToolDenied.row().next);
         assert_eq!(next_step(&RunStart::default(), &RunEnd::default(), None), None, "it did not fail");
     }
 }

@@ -24,7 +24,7 @@ fn target(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Where a file is written before it gets its name.
-fn beside(path: &Path) -> io::Result<PathBuf> {
+fn draft_path(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::other("this is not the name of a file"))?;
     Ok(path.with_file_name(format!(".{}.{}.new", name.to_string_lossy(), std::process::id())))
 }
@@ -38,7 +38,7 @@ pub fn check_place(path: &Path, begins: &str) -> io::Result<()> {
         return Err(io::Error::other("this is a folder"));
     }
     check_kind(&path, begins)?;
-    let beside = beside(&path)?;
+    let beside = draft_path(&path)?;
     fs::File::create(&beside)?;
     fs::remove_file(&beside)
 }
@@ -81,7 +81,7 @@ pub fn write_whole_private(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Replaces the content of a file by way of a new one, which `create` creates.
 fn replace(path: &Path, content: &[u8], create: impl FnOnce(&Path) -> io::Result<fs::File>) -> io::Result<()> {
     let path = target(path)?;
-    let beside = beside(&path)?;
+    let beside = draft_path(&path)?;
     let permissions = fs::metadata(&path).map(|found| found.permissions());
     let mut file = create(&beside)?;
     // Before anything is in it: what only its owner may read is never readable by others.

@@ -42,7 +42,7 @@ impl<W: Write> Printer<W> {
     pub(super) fn call(&mut self, at: &Address, call: &ToolCall) {
         let args = wording::in_short(&call.args, LONGEST);
         let effect = if call.effectful { " (changes something outside)" } else { "" };
-        self.line(&format!("  call {} {args}{effect}{}", call.name, self.told(at)));
+        self.line(&format!("  call {} {args}{effect}{}", call.name, self.address_suffix(at)));
     }
 
     pub(super) fn call_end(&mut self, at: &Address, end: &ToolEnd) {
@@ -62,7 +62,7 @@ impl<W: Write> Printer<W> {
     pub(super) fn question(&mut self, at: &Address, question: &QuestionAsked) {
         let options =
             if question.options.is_empty() { String::new() } else { format!(" ({})", question.options.join(" | ")) };
-        self.line(&format!("  asks: {}{options}{}", question.text, self.told(at)));
+        self.line(&format!("  asks: {}{options}{}", question.text, self.address_suffix(at)));
     }
 
     pub(super) fn answer(&mut self, answer: &AnswerGiven) {

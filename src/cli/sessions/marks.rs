@@ -25,22 +25,22 @@ pub(super) fn tag(flags: &TagFlags, workbench: &Workbench) -> Result<u8, UsageEr
     }
     let place = workbench.mark_place(&flags.place)?;
     let mark = if tags.is_empty() { workbench.mark_of(&place)? } else { workbench.tag(&place, &add, &del)? };
-    Ok(told(&place, &mark, as_json))
+    Ok(print_mark(&place, &mark, as_json))
 }
 
 pub(super) fn note(flags: &NoteFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let place = workbench.mark_place(&flags.place)?;
     let mark = workbench.note(&place, &flags.text)?;
-    Ok(told(&place, &mark, flags.json))
+    Ok(print_mark(&place, &mark, flags.json))
 }
 
 pub(super) fn mark(flags: &MarkFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let place = workbench.mark_place(&flags.place)?;
     let mark = workbench.mark(&place, !flags.remove)?;
-    Ok(told(&place, &mark, flags.json))
+    Ok(print_mark(&place, &mark, flags.json))
 }
 
-fn told(place: &MarkPlace, mark: &Mark, as_json: bool) -> u8 {
+fn print_mark(place: &MarkPlace, mark: &Mark, as_json: bool) -> u8 {
     if as_json {
         let mark = MarkJson { address: place.at.as_ref(), mark };
         out_json(&PlaceJson { session: place.session.as_str(), mark });

@@ -34,7 +34,7 @@ pub(super) fn search(flags: &SearchFlags, plain: bool, workbench: &Workbench) ->
             out(&format!("    … {left} more in this session"));
         }
     }
-    tell(&told(&report.found, report.searched, limit));
+    tell(&summary_line(&report.found, report.searched, limit));
     if let Some(word) = taken_for_text(&text).filter(|_| report.found.is_empty()) {
         let filters = FILTERS.iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
         tell(&format!("notice: `{}` was looked for as text; filters are {filters}", safe_line(word)));
@@ -51,7 +51,7 @@ fn taken_for_text(text: &str) -> Option<&str> {
     })
 }
 
-fn told(found: &[FoundSession], searched: usize, limit: usize) -> String {
+fn summary_line(found: &[FoundSession], searched: usize, limit: usize) -> String {
     let left = found.len().saturating_sub(limit);
     let more = if left > 0 { format!("; {left} of them are not shown (--limit)") } else { String::new() };
     format!("{} of {searched} sessions{more}", found.len())

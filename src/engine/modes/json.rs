@@ -11,7 +11,7 @@ use super::decision::{Decision, Effects, Next, RequestPlan, View};
 use super::judged::{Judged, answer_judged};
 use super::machine::{Machine, RunInputs};
 use super::verdict::withheld;
-use crate::agent::{Given, Plan};
+use crate::agent::{LintInputs, Plan};
 use crate::model::{Reply, Written};
 use crate::prompt::json as texts;
 
@@ -52,7 +52,7 @@ impl Machine for JsonMachine {
         self.conclusion.on_evaluated(view, outcomes)
     }
 
-    fn judge(&self, plan: &Plan, _: &Given, written: &Written) -> Judged {
+    fn judge(&self, plan: &Plan, _: &LintInputs, written: &Written) -> Judged {
         answer_judged(plan, &written.text)
     }
 }

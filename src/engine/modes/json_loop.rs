@@ -19,7 +19,7 @@ use super::judged::{Judged, Remark, Standing, call_judged, calls_judged, remark}
 use super::machine::{Machine, RunInputs};
 use super::refs::Refs;
 use super::verdict::{answer_check, ending, extract_event, is_cut, truncated, withheld};
-use crate::agent::{Given, Plan, Variant};
+use crate::agent::{LintInputs, Plan, Variant};
 use crate::event::{ErrorRecord, Extract, ExtractKind, MessagePart, NativeCall, Role, Source, hex_sha};
 use crate::model::{Reply, Written};
 use crate::prompt::json_loop as texts;
@@ -256,7 +256,7 @@ impl Machine for JsonLoopMachine {
         self.complete(view, outcomes, Effects::default())
     }
 
-    fn judge(&self, plan: &Plan, _: &Given, written: &Written) -> Judged {
+    fn judge(&self, plan: &Plan, _: &LintInputs, written: &Written) -> Judged {
         if !written.calls.is_empty() {
             let args = |call: &NativeCall| native(plan, call).map(|(_, args)| args.to_value());
             return calls_judged(plan, written.calls.iter().map(|call| (call.name.as_str(), args(call))).collect());

@@ -11,7 +11,7 @@ use ptc_core::value::Value;
 use super::answer;
 use super::calls::uncallable;
 use super::verdict::failure_of;
-use crate::agent::{Diagnostic, Given, Plan, lint};
+use crate::agent::{Diagnostic, LintInputs, Plan, lint};
 use crate::event::ErrorRecord;
 
 /// Would a reply be accepted?
@@ -101,7 +101,7 @@ pub(super) fn call_judged(plan: &Plan, name: &str, args: &Value) -> Judged {
 }
 
 /// Judges a program that is found at byte `at` of a text.
-pub(in crate::engine) fn program_judged(program: &str, whole: &str, at: usize, given: &Given) -> Judged {
+pub(in crate::engine) fn program_judged(program: &str, whole: &str, at: usize, given: &LintInputs) -> Judged {
     let balance = Balance::of(program);
     if program.trim().is_empty() || (balance.fault.is_none() && (!balance.open.is_empty() || balance.text.is_some())) {
         return Judged::default();

@@ -8,7 +8,7 @@ use ptc_core::value::{Map, Value};
 
 use super::decision::{Answered, Decision, RequestPlan, ToolResult, ToolUse, View};
 use super::judged::Judged;
-use crate::agent::{Given, Plan};
+use crate::agent::{LintInputs, Plan};
 use crate::model::{Reply, Written};
 use crate::prompt::ptc_lisp::Kept;
 
@@ -79,5 +79,5 @@ pub trait Machine: Send {
     }
 
     /// Judges a reply that is typed or still arrives, by the stages that read it in a run. `given`: what its program may use.
-    fn judge(&self, plan: &Plan, given: &Given, written: &Written) -> Judged;
+    fn judge(&self, plan: &Plan, given: &LintInputs, written: &Written) -> Judged;
 }

@@ -24,7 +24,7 @@ use super::returned::{checked, is_pinned, losses, of_pinned, plan_state};
 use super::verdict::{check_event, feedback as json_feedback, read_answer, withheld};
 use super::workspace::{Workspace, too_large};
 
-use crate::agent::{Compaction, Completion, Given, MemoryStrategy, Plan};
+use crate::agent::{Compaction, Completion, LintInputs, MemoryStrategy, Plan};
 use crate::event::{self, CheckLayer, ErrorRecord, MessagePart, NativeCall, Notice, NoticeLevel, Role, Source};
 use crate::model::{Reply, Written};
 use crate::prompt::ptc_lisp::feedback::{self, Standing, TurnKind};
@@ -433,7 +433,7 @@ impl Machine for PtcMachine {
         self.work.kept.clone()
     }
 
-    fn judge(&self, plan: &Plan, given: &Given, written: &Written) -> Judged {
+    fn judge(&self, plan: &Plan, given: &LintInputs, written: &Written) -> Judged {
         if !written.calls.is_empty() {
             return match program_of(&written.calls) {
                 Ok(program) => program_judged(&program, &program, 0, given).doing(format!("calls {LISP_EVAL}")),

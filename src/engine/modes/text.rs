@@ -16,7 +16,7 @@ use super::machine::{Machine, RunInputs, Start};
 use super::programs::{call_extract, call_result, failed, program_among, program_error, text_of};
 use super::verdict::{is_cut, truncated, withheld};
 use super::workspace::{Workspace, too_large};
-use crate::agent::{Given, Plan, Variant};
+use crate::agent::{LintInputs, Plan, Variant};
 use crate::event::{ErrorRecord, MessagePart, NativeCall, Role, Source};
 use crate::model::{Reply, Written};
 use crate::prompt::ptc_lisp::feedback::{self, TurnKind};
@@ -217,7 +217,7 @@ impl Machine for TextMachine {
         self.work.as_ref().map(|work| work.kept.clone()).unwrap_or_default()
     }
 
-    fn judge(&self, plan: &Plan, given: &Given, written: &Written) -> Judged {
+    fn judge(&self, plan: &Plan, given: &LintInputs, written: &Written) -> Judged {
         if written.calls.is_empty() {
             let is_json = plan.variant.is_json();
             return if is_json { answer_judged(plan, &written.text) } else { Judged::fine(Standing::Fits) };

@@ -58,7 +58,7 @@ const fn field(path: &'static [&'static str], group: Group) -> Field {
     Field { path, group, is_kept: false }
 }
 
-const fn kept(path: &'static [&'static str], group: Group) -> Field {
+const fn preserved(path: &'static [&'static str], group: Group) -> Field {
     Field { path, group, is_kept: true }
 }
 
@@ -123,7 +123,7 @@ impl Fields {
                 field(&["error", "details"], Group::Errors),
             ] }),
             Event::Extract(_) => Self::Of(const { &[
-                kept(&["repaired"], Group::Replies),
+                preserved(&["repaired"], Group::Replies),
                 field(&["error", "message"], Group::Errors),
                 field(&["error", "details"], Group::Errors),
             ] }),
@@ -134,7 +134,7 @@ impl Fields {
                 field(&["issues", "*", "message"], Group::Errors),
             ] }),
             Event::ProgramEnd(_) => Self::Of(const { &[
-                kept(&["value"], Group::Values),
+                preserved(&["value"], Group::Values),
                 field(&["prints", "*"], Group::Values),
                 field(&["summaries", "*", "1"], Group::Values),
                 field(&["error", "message"], Group::Errors),
@@ -159,7 +159,7 @@ impl Fields {
                 field(&["value"], Group::Messages),
             ] }),
             Event::MemoryChange(_) | Event::TasksKept(_) => Self::Of(const { &[
-                kept(&["set", "*", "1"], Group::Memory),
+                preserved(&["set", "*", "1"], Group::Memory),
             ] }),
             Event::PlanState(_) => Self::Of(const { &[
                 field(&["items", "*", "1"], Group::Messages),

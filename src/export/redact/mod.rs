@@ -161,7 +161,7 @@ fn whole_replies(events: &[Envelope]) -> HashMap<(Address, u32, PartKind), Vec<u
 }
 
 /// The text of a part of a reply.
-fn said(envelope: &Envelope) -> Option<&str> {
+fn reply_text(envelope: &Envelope) -> Option<&str> {
     match &envelope.event {
         Event::ReplyPart(part) => Some(&part.text),
         _ => None,
@@ -174,7 +174,7 @@ fn replies(events: &mut [Envelope], walk: &Walk<'_>, found: &mut Found) {
     whole.sort_by_key(|(_, places)| places.first().copied());
     for (key, places) in whole {
         let parts: Vec<String> =
-            places.iter().map(|place| said(&events[*place]).unwrap_or_default().to_owned()).collect();
+            places.iter().map(|place| reply_text(&events[*place]).unwrap_or_default().to_owned()).collect();
         let cut = walk.text(&parts.concat(), Some(content::Group::Replies), None);
         if cut.is_empty() {
             continue;

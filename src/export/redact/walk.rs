@@ -57,7 +57,7 @@ impl Echoes {
     pub(super) fn of(events: &[Envelope], rules: &Rules) -> Result<Self, String> {
         let mut texts = HashSet::new();
         for reply in super::whole_replies(events).values() {
-            let text: String = reply.iter().filter_map(|place| super::said(&events[*place])).collect();
+            let text: String = reply.iter().filter_map(|place| super::reply_text(&events[*place])).collect();
             rules.secrets_in(&text, None).iter().for_each(|secret| keep(secret, &mut texts));
         }
         for envelope in events {

@@ -31,19 +31,19 @@ pub(super) fn open_tools(request: &Request) -> Vec<&ToolSchema> {
 
 /// The tools that no program called yet.
 pub(super) fn open_in_programs(request: &Request) -> Vec<&str> {
-    let called = |name: &str| said(request).any(|text| holds_word(&text, &format!("tool/{name}")));
+    let called = |name: &str| message_texts(request).any(|text| holds_word(&text, &format!("tool/{name}")));
     request.tool_names.iter().map(String::as_str).filter(|name| !called(name)).collect()
 }
 
 /// The next tool that no control object called yet. A history that was shortened forgets calls, so that turns count as well.
 pub(super) fn open_in_control(request: &Request) -> Option<&str> {
-    let called = |name: &str| was_called(request, name) || said(request).any(|text| holds_word(&text, name));
+    let called = |name: &str| was_called(request, name) || message_texts(request).any(|text| holds_word(&text, name));
     let in_time = request.turn() as usize <= request.tool_names.len() + 1;
     request.tool_names.iter().map(String::as_str).find(|name| !called(name)).filter(|_| in_time)
 }
 
 /// The model's messages and the tools' results.
-fn said(request: &Request) -> impl Iterator<Item = String> {
+fn message_texts(request: &Request) -> impl Iterator<Item = String> {
     let by_model = request.messages.iter().filter(|message| matches!(message.role, Role::Assistant | Role::Tool));
     by_model.map(|message| {
         let named = message.parts.iter().map(|part| match part {

@@ -31,7 +31,7 @@ pub(super) fn reply(request: &Request, seed: u64, fault: Option<Fault>) -> Made 
 
 /// The reply as text.
 fn text(request: &Request, seed: u64, fault: Option<Fault>) -> String {
-    let whole = said(request, seed, None);
+    let whole = reply_text(request, seed, None);
     match (fault, request.want) {
         (Some(Fault::BadJson), Want::Program) => fenced("clojure", "(return {:broken ]"),
         (Some(Fault::BadJson), _) => "{\"answer\" ]: ,,, {{ broken on purpose".to_owned(),
@@ -43,16 +43,16 @@ fn text(request: &Request, seed: u64, fault: Option<Fault>) -> String {
                 Want::Text => "text",
             };
             let block = |text: String| if tag.is_empty() { text } else { fenced(tag, &text) };
-            let draft = block(said(request, seed, Some(Fault::MissingField)));
+            let draft = block(reply_text(request, seed, Some(Fault::MissingField)));
             format!("A draft:\n{draft}The answer:\n{}", block(whole))
         }
-        (Some(Fault::MissingField | Fault::WrongType), _) => said(request, seed, fault),
+        (Some(Fault::MissingField | Fault::WrongType), _) => reply_text(request, seed, fault),
         _ => whole,
     }
 }
 
 /// The reply, with a fault in the answer itself.
-fn said(request: &Request, seed: u64, fault: Option<Fault>) -> String {
+fn reply_text(request: &Request, seed: u64, fault: Option<Fault>) -> String {
     match request.want {
         Want::Json => faulty(&wrapped(request, seed), fault).to_text(),
         Want::Program => fenced("clojure", &source(request, seed, fault)),

@@ -180,9 +180,9 @@ mod tests {
             let members: Vec<String> = (0..20).map(|at| format!("\"p{at}\":{reference}")).collect();
             format!("\"d{number}\":{{\"type\":\"object\",\"properties\":{{{}}}}}", members.join(","))
         };
-        let definitions: Vec<String> = (0..6).map(level).collect();
+        let definitions: Vec<String> = (0..4).map(level).collect();
         let text =
-            format!(r##"{{"$ref":"#/$defs/d0","$defs":{{{},"d6":{{"type":"string"}}}}}}"##, definitions.join(","));
+            format!(r##"{{"$ref":"#/$defs/d0","$defs":{{{},"d4":{{"type":"string"}}}}}}"##, definitions.join(","));
         let mut lost = Vec::new();
         let reduced = reduce_schema(&parse(&text).expect("JSON"), "t", &mut lost);
         assert!(reduced.to_text().len() < 1_000_000, "{} bytes", reduced.to_text().len());

@@ -38,7 +38,7 @@ pub(super) fn is_folded(parts: usize, depth: usize, path: &str, toggled: &HashSe
     (depth >= OPEN_DEPTH && parts > OPEN_PARTS) != toggled.contains(path)
 }
 
-fn said(finding: &Finding) -> [Piece; 2] {
+fn finding_pieces(finding: &Finding) -> [Piece; 2] {
     let (role, mark) = if finding.error { (Role::Bad, "  ✗ ") } else { (Role::Warn, "  ! ") };
     [Piece::literal(role, mark), Piece::new(role, &finding.text)]
 }
@@ -83,7 +83,7 @@ impl Tree<'_> {
             None => pieces.push(Piece::new(role(json), &json.to_text())),
         }
         let own = self.findings.iter().filter(|finding| finding.path == path);
-        pieces.extend(own.flat_map(said));
+        pieces.extend(own.flat_map(finding_pieces));
         self.lines.push(TreeLine { path: path.to_owned(), row: Row::new(pieces), folded: parts.map(|_| folded) });
         if folded {
             return;
@@ -115,7 +115,7 @@ impl Tree<'_> {
             if parent == path && !name.is_empty() && json.get(name).is_none() {
                 let blanks = "  ".repeat(depth + 1);
                 let name = [Piece::new(Role::Text, &blanks), Piece::new(Role::JsonKey, name)];
-                let row = Row::new(name.into_iter().chain(said(finding)));
+                let row = Row::new(name.into_iter().chain(finding_pieces(finding)));
                 self.lines.push(TreeLine { path: finding.path.clone(), row, folded: None });
             }
         }

@@ -54,7 +54,7 @@ impl Body {
                     self.outline = Outline::whole(text, &value, (*scope, folded), &sought, shown.columns);
                     self.text.update(self.outline.text(), shown.columns, shown.look);
                     for (line, number) in self.outline.places().to_vec() {
-                        self.end(self.text.end_of(line), said(issues[number].1));
+                        self.end(self.text.end_of(line), issue_text(issues[number].1));
                     }
                 }
                 Err(_) => self.text.update(text, shown.columns, shown.look),
@@ -111,7 +111,7 @@ fn placed<'a>(value: &'a Json, checks: &'a [Check]) -> Vec<(&'a Json, &'a IssueR
     issues.filter_map(|issue| Some((value.at(&issue.path)?, issue))).collect()
 }
 
-fn said(issue: &IssueRecord) -> Piece {
+fn issue_text(issue: &IssueRecord) -> Piece {
     let (role, mark) = if issue.severity == IssueSeverity::Warning { (Role::Warn, "!") } else { (Role::Bad, "✗") };
     let text = match (issue.expected.as_str(), issue.got.as_str()) {
         ("", _) | (_, "") => issue.message.clone(),

@@ -249,7 +249,7 @@ fn message(model: &Model, popup: &Popup) -> SafeText {
         Popup::SavePath { .. } => {
             "Where to? The path starts from the folder the program was started in; ~/ is your home folder.".to_owned()
         }
-        Popup::Recovery(recovery) => kept(model, recovery),
+        Popup::Recovery(recovery) => recovery_text(model, recovery),
         _ => String::new(),
     };
     SafeText::single_line(&text)
@@ -259,7 +259,7 @@ fn changed(model: &Model) -> Vec<String> {
     model.workbench.changed().into_iter().map(|place| place_name(place).to_lowercase()).collect()
 }
 
-fn kept(model: &Model, recovery: &Recovery) -> String {
+fn recovery_text(model: &Model, recovery: &Recovery) -> String {
     let minutes = crate::event::elapsed_ms(recovery.saved_ms, model.now_ms) / 60_000;
     let ago = match minutes {
         0 => "less than a minute".to_owned(),

@@ -153,7 +153,7 @@ fn spoken_turns(comparison: &Comparison, frame: Frame) -> Vec<Line> {
             let turn = place.and_then(|place| comparison.turn(column, place));
             let told = turn.map(|turn| {
                 let end = if turn.turn.success { frame.good() } else { frame.bad() };
-                let said = said(turn);
+                let said = reply_cell(turn);
                 let said = width::truncate(&said, SPOKEN);
                 format!("{} {end}, {}, {said}", address(turn, several), duration(turn.turn.latency_ms))
             });
@@ -269,7 +269,7 @@ pub fn told(comparison: &Comparison, column: usize, place: TurnPosition, frame: 
     let mark = if turn.turn.success { frame.good() } else { frame.bad() };
     let several = comparison.columns.iter().any(|column| column.side.runs.len() > 1);
     let name = address(turn, several);
-    Some(format!("{name} {mark} {}  {}", duration(turn.turn.latency_ms), said(turn)))
+    Some(format!("{name} {mark} {}  {}", duration(turn.turn.latency_ms), reply_cell(turn)))
 }
 
 /// `t2`, or with its run where there are several.
@@ -281,7 +281,7 @@ pub(super) fn address(turn: &SideTurn, with_run: bool) -> String {
 }
 
 /// What a turn came to, on one line.
-fn said(turn: &SideTurn) -> String {
+fn reply_cell(turn: &SideTurn) -> String {
     let reason = turn.turn.reason.as_deref().filter(|_| !turn.turn.success);
     let text = match (reason, &turn.program, &turn.turn.json) {
         (Some(reason), ..) => reason.to_owned(),

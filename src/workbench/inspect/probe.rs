@@ -147,43 +147,49 @@ mod tests {
         (program[probe.span.0..probe.span.1].to_owned(), probe.times, probe.values)
     }
 
-    fn told(form: &str, times: usize, values: &[&str]) -> (String, usize, Vec<String>) {
+    fn probe_values(form: &str, times: usize, values: &[&str]) -> (String, usize, Vec<String>) {
         (form.to_owned(), times, values.iter().map(|value| (*value).to_owned()).collect())
     }
 
     #[test]
     fn the_innermost_form_with_a_value_is_reported() {
-        assert_eq!(probed("(def a [1 2])\n(+ 1 |(count a))"), told("(count a)", 1, &["2"]));
-        assert_eq!(probed("(+ 1 (|count [1 2]))"), told("(count [1 2])", 1, &["2"]));
-        assert_eq!(probed("(let [x {:a \"b\"}] (get |x :a))"), told("x", 1, &["{:a \"b\"}"]));
+        assert_eq!(probed("(def a [1 2])\n(+ 1 |(count a))"), probe_values("(count a)", 1, &["2"]));
+        assert_eq!(probed("(+ 1 (|count [1 2]))"), probe_values("(count [1 2])", 1, &["2"]));
+        assert_eq!(probed("(let [x {:a \"b\"}] (get |x :a))"), probe_values("x", 1, &["{:a \"b\"}"]));
     }
 
     #[test]
     fn a_stage_has_the_value_that_the_next_one_gets() {
-        assert_eq!(probed("(->> [1 2] (|map inc) (reduce +))"), told("(map inc)", 1, &["[2 3]"]));
+        assert_eq!(probed("(->> [1 2] (|map inc) (reduce +))"), probe_values("(map inc)", 1, &["[2 3]"]));
         assert_eq!(probed("(->> [1 2] (map inc) (reduce |+))").1, 1);
-        assert_eq!(probed("(-> {:a {:b 7}} |:a :b inc)"), told(":a", 1, &["{:b 7}"]));
-        assert_eq!(probed("(-> |[1 2] (conj 3) count)"), told("[1 2]", 1, &["[1 2]"]));
-        assert_eq!(probed("(-> [1 2] (conj |(inc 2)) count)"), told("(inc 2)", 1, &["3"]));
-        assert_eq!(probed("(map #(-> % (|* 2) inc) [1 2 3])"), told("(* 2)", 3, &["2", "6"]));
-        assert_eq!(probed("(some-> {:a nil} (|get :a) inc)"), told("(some-> {:a nil} (get :a) inc)", 1, &["nil"]));
+        assert_eq!(probed("(-> {:a {:b 7}} |:a :b inc)"), probe_values(":a", 1, &["{:b 7}"]));
+        assert_eq!(probed("(-> |[1 2] (conj 3) count)"), probe_values("[1 2]", 1, &["[1 2]"]));
+        assert_eq!(probed("(-> [1 2] (conj |(inc 2)) count)"), probe_values("(inc 2)", 1, &["3"]));
+        assert_eq!(probed("(map #(-> % (|* 2) inc) [1 2 3])"), probe_values("(* 2)", 3, &["2", "6"]));
+        assert_eq!(
+            probed("(some-> {:a nil} (|get :a) inc)"),
+            probe_values("(some-> {:a nil} (get :a) inc)", 1, &["nil"])
+        );
     }
 
     #[test]
     fn a_form_in_a_function_is_reported_first_and_last() {
-        assert_eq!(probed("(map (fn [x] |(* x 2)) [1 2 3])"), told("(* x 2)", 3, &["2", "6"]));
-        assert_eq!(probed("(if true 1 |(inc 5))"), told("(inc 5)", 0, &[]));
+        assert_eq!(probed("(map (fn [x] |(* x 2)) [1 2 3])"), probe_values("(* x 2)", 3, &["2", "6"]));
+        assert_eq!(probed("(if true 1 |(inc 5))"), probe_values("(inc 5)", 0, &[]));
     }
 
     #[test]
     fn what_has_no_value_gives_that_of_the_form_around_it() {
-        assert_eq!(probed("(let [|x 1] (inc x))"), told("(let [x 1] (inc x))", 1, &["2"]));
-        assert_eq!(probed("(cond-> [1 2] true (|conj 3))"), told("(cond-> [1 2] true (conj 3))", 1, &["[1 2 3]"]));
+        assert_eq!(probed("(let [|x 1] (inc x))"), probe_values("(let [x 1] (inc x))", 1, &["2"]));
+        assert_eq!(
+            probed("(cond-> [1 2] true (|conj 3))"),
+            probe_values("(cond-> [1 2] true (conj 3))", 1, &["[1 2 3]"])
+        );
         assert_eq!(probed("(def |a 7)\n(inc a)").0, "(def a 7)");
     }
 
     #[test]
     fn a_program_that_breaks_tells_what_came_before() {
-        assert_eq!(probed("(let [x |(str 1)] (+ x 1))"), told("(str 1)", 1, &["\"1\""]));
+        assert_eq!(probed("(let [x |(str 1)] (+ x 1))"), probe_values("(str 1)", 1, &["\"1\""]));
     }
 }

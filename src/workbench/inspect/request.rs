@@ -18,7 +18,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     let before = turn.address.turn_number().and_then(|number| number.checked_sub(1));
     let before = before.and_then(|number| sent(turn.session, &turn.address.run_part().turn(number)));
     let mut sections: Vec<Part> = now.sections.iter().map(|section| part(section, &now, before.as_ref())).collect();
-    sections.extend(beside(&now, before.as_ref()));
+    sections.extend(option_parts(&now, before.as_ref()));
     let gone = before.iter().flat_map(|before| before.sections.iter().filter(|old| !holds(&now, old)));
     let replaced = |old: &&Section| successor(old, &now, before.as_ref()).is_none();
     sections.extend(gone.filter(replaced).map(|old| Part { change: Change::Gone, ..plain(old) }.marked(Mark::Dim)));
@@ -84,7 +84,7 @@ fn successor<'s>(old: &Section, now: &'s Sent, before: Option<&Sent>) -> Option<
 }
 
 /// What is sent next to the messages: tools, the schema of the answer, options.
-fn beside(now: &Sent, before: Option<&Sent>) -> Vec<Part> {
+fn option_parts(now: &Sent, before: Option<&Sent>) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut push = |title: String, json: Json, old: Option<Json>| {
         let (text, old) = (json.to_pretty(), old.map(|old| old.to_pretty()));

@@ -102,7 +102,7 @@ impl MatrixPlan {
             }
             None => without_expectations(),
         };
-        let agent = agent.for_mode(mode).map_err(|found| wrong(&said(&found)))?;
+        let agent = agent.for_mode(mode).map_err(|found| wrong(&findings_text(&found)))?;
         // A repeat must not be cheaper or faster because of the one before it.
         let agent = Agent { cache: agent.cache && self.trials == 1, ..agent };
         let model = (agent.program().is_none() || cell.model != PINNED).then(|| cell.model.clone());
@@ -203,17 +203,17 @@ fn of_cases(cell: &Cell, cases: &[Case], no_inputs: impl Fn(&Case) -> Option<Str
 /// Why an agent cannot run in a mode.
 fn unfit(agent: &Agent, mode: Mode) -> Option<String> {
     let found = agent.for_mode(mode).and_then(|agent| Plan::new(&agent).map(|_| ()));
-    found.err().map(|findings| said(&findings))
+    found.err().map(|findings| findings_text(&findings))
 }
 
 /// Why an agent cannot run on the inputs of a case.
 fn no_inputs(agent: &Agent, mode: Mode, case: &Case) -> Option<String> {
     let plan = agent.for_mode(mode).and_then(|agent| Plan::new(&agent)).ok()?;
     let (_, findings) = plan.check_context(&case.inputs(agent));
-    findings.iter().any(Diagnostic::is_error).then(|| said(&findings))
+    findings.iter().any(Diagnostic::is_error).then(|| findings_text(&findings))
 }
 
-fn said(findings: &[Diagnostic]) -> String {
+fn findings_text(findings: &[Diagnostic]) -> String {
     let errors = findings.iter().filter(|finding| finding.is_error()).map(|finding| finding.message.as_str());
     errors.collect::<Vec<_>>().join("; ")
 }

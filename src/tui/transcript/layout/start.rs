@@ -16,7 +16,7 @@ pub(super) fn rows(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
         format!("{} · {}", plural(fields, "field"), size(start.context.as_str().len() as u64))
     };
     if frame.at.is_call() {
-        return below(start, frame);
+        return child_rows(start, frame);
     }
     // Of several runs in one session each names its agent.
     let whose = start.pipeline.is_some() || frame.at.as_str() != "r0";
@@ -49,7 +49,7 @@ fn model(model: &ModelRecord) -> String {
 }
 
 /// The start of a child run: its agent and its arguments. Folded, it hides the whole run.
-fn below(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
+fn child_rows(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
     let about = format!("  {} · {}", start.mode, start.model.alias);
     let mut rows =
         vec![frame.header(&format!("Agent {}", start.agent.name)).ending([Piece::new(Role::Dim, frame.at.as_str())])];

@@ -58,7 +58,7 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
         Page::Form => cursor = form::draw(model, body, buffer),
     }
     let status = Rect { y: screen.bottom().saturating_sub(2), height: 1, ..screen };
-    let said = if model.toast.is_some() { bars::toast(model) } else { said(model) };
+    let said = if model.toast.is_some() { bars::toast(model) } else { status_row(model) };
     said.draw(status, buffer, model.theme);
     if model.popups.is_empty() {
         bars::footer(model, Rect { y: screen.bottom().saturating_sub(1), height: 1, ..screen }, buffer);
@@ -85,7 +85,7 @@ fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
 }
 
 /// The progress, when there is no other message.
-fn said(model: &Model) -> Row {
+fn status_row(model: &Model) -> Row {
     let compare = &model.compare;
     match (compare.page, &compare.matrix) {
         (Page::Sides, _) => sides::said(model),
@@ -105,7 +105,7 @@ fn explain(text: &str, role: Role, area: Rect, model: &Model, buffer: &mut Buffe
 }
 
 /// A line of a comparison in its colours; its sign carries the same information without them.
-fn told(line: &Line) -> Row {
+fn line_row(line: &Line) -> Row {
     let role = match line.tone {
         Tone::Head => Role::Title,
         Tone::Plain => Role::Text,

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{explain, told};
+use super::{explain, line_row};
 use crate::session::diff::Comparison;
 use crate::tui::actions::Action;
 use crate::tui::compare::{Compare, Item, Step, Target};
@@ -224,7 +224,7 @@ fn draw_turns(model: &Model, comparison: &Comparison, body: Rect, buffer: &mut B
     let columns = Columns::of(compare, model.wide(), frame);
     Columns::of_figures(compare, model.wide(), frame).heads(compare, comparison).draw(areas.heads, buffer, model.theme);
     for (line, figure) in figures.iter().take(usize::from(areas.figures.height)).enumerate() {
-        told(figure).draw(line_of(areas.figures, line), buffer, model.theme);
+        line_row(figure).draw(line_of(areas.figures, line), buffer, model.theme);
     }
     let first = compare.items.iter().filter(|item| item.differs).count();
     let mark = match first {
@@ -259,7 +259,7 @@ fn draw_turns(model: &Model, comparison: &Comparison, body: Rect, buffer: &mut B
     };
     bars::rule(areas.below, heading, false, bars::more(above, below, body.width), buffer, model.theme);
     for (line, row) in detail.rows.iter().skip(above).take(usize::from(areas.detail.height)).enumerate() {
-        told(row).draw(line_of(areas.detail, line), buffer, model.theme);
+        line_row(row).draw(line_of(areas.detail, line), buffer, model.theme);
     }
 }
 

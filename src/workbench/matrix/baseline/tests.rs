@@ -13,7 +13,7 @@ fn cell(name: &str) -> Cell {
     }
 }
 
-fn said(passed: u32, trials: u32) -> BaselineCell {
+fn baseline_cell(passed: u32, trials: u32) -> BaselineCell {
     BaselineCell {
         cell: cell("one"),
         trials,
@@ -27,7 +27,7 @@ fn said(passed: u32, trials: u32) -> BaselineCell {
 }
 
 fn kind(then: (u32, u32), now: (u32, u32)) -> ChangeKind {
-    judge(Some(&said(then.0, then.1)), Some(&said(now.0, now.1))).0
+    judge(Some(&baseline_cell(then.0, then.1)), Some(&baseline_cell(now.0, now.1))).0
 }
 
 #[test]
@@ -52,18 +52,19 @@ fn a_rate_may_move_within_its_interval() {
 
 #[test]
 fn what_one_side_does_not_know_is_no_regression_but_what_cannot_run_any_more_is() {
-    assert_eq!(judge(None, Some(&said(1, 1))).0, ChangeKind::New);
-    assert_eq!(judge(Some(&said(1, 1)), None).0, ChangeKind::NotRun);
-    assert_eq!(judge(Some(&said(1, 1)), Some(&said(0, 0))).0, ChangeKind::NotRun);
-    let unfit = BaselineCell { cell: Cell { unfit: Some("no tools".to_owned()), ..cell("one") }, ..said(0, 0) };
-    assert_eq!(judge(Some(&said(1, 1)), Some(&unfit)).0, ChangeKind::Worse);
+    assert_eq!(judge(None, Some(&baseline_cell(1, 1))).0, ChangeKind::New);
+    assert_eq!(judge(Some(&baseline_cell(1, 1)), None).0, ChangeKind::NotRun);
+    assert_eq!(judge(Some(&baseline_cell(1, 1)), Some(&baseline_cell(0, 0))).0, ChangeKind::NotRun);
+    let unfit =
+        BaselineCell { cell: Cell { unfit: Some("no tools".to_owned()), ..cell("one") }, ..baseline_cell(0, 0) };
+    assert_eq!(judge(Some(&baseline_cell(1, 1)), Some(&unfit)).0, ChangeKind::Worse);
     assert_eq!(judge(Some(&unfit), Some(&unfit)).0, ChangeKind::Same);
 }
 
 #[test]
 fn an_agent_that_lost_a_mode_lost_its_cases_there() {
     let mut baseline = Baseline::of("m-1", &[]);
-    baseline.cells = vec![said(2, 2), BaselineCell { cell: cell("two"), ..said(0, 2) }];
+    baseline.cells = vec![baseline_cell(2, 2), BaselineCell { cell: cell("two"), ..baseline_cell(0, 2) }];
     let unfit = Cell { case: None, unfit: Some("no tools".to_owned()), ..cell("") };
     let now = super::super::report::report(&unfit, std::iter::empty());
     let changes = compare_with(&baseline, &[now]);
@@ -85,7 +86,7 @@ fn a_file_gives_back_what_was_written_and_is_replaced_whole() {
     assert!(Baseline::read(&path).unwrap_err().0.contains("--save-baseline"));
     let mut baseline = Baseline::of("m-1", &[]);
     baseline.write(&path).unwrap();
-    baseline.cells.push(said(2, 3));
+    baseline.cells.push(baseline_cell(2, 3));
     baseline.write(&path).unwrap();
     assert_eq!(Baseline::read(&path).unwrap(), baseline);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
