@@ -315,7 +315,7 @@ impl Models for ResumePorts<'_> {
     }
 }
 
-/// LintInputs answers are used before live ones.
+/// Given answers are used before live ones.
 impl Human for ResumePorts<'_> {
     fn ask<'a>(&'a self, question: &'a Question, cancel: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
