@@ -4,7 +4,6 @@ use ptc_core::reasons::Reason;
 use ptc_core::template;
 use ptc_core::text::Span;
 
-use super::fixes::Fix;
 use crate::config::document::Problem;
 
 /// The text of the definition that a finding is about, in the order of findings and editors.
@@ -33,6 +32,19 @@ pub enum Severity {
     Error,
 }
 
+/// One correction: a part of one text that is replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    /// What it does, such as "add `user` to the signature".
+    pub title: String,
+    /// The text that is changed.
+    pub place: Place,
+    /// The bytes that are replaced; empty to insert.
+    pub span: Span,
+    /// The replacement.
+    pub text: String,
+}
+
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -57,6 +69,11 @@ impl Diagnostic {
     pub fn error(place: Place, reason: Reason, message: impl Into<String>) -> Self {
         let (severity, message) = (Severity::Error, message.into());
         Self { place, span: None, key: String::new(), severity, reason, message, fixes: Vec::new() }
+    }
+
+    /// An error about an option.
+    pub(super) fn option(key: &str, message: impl Into<String>) -> Self {
+        Self::error(Place::Options, Reason::InvalidAgent, message).key(key)
     }
 
     /// The same as a warning.

@@ -9,21 +9,8 @@ use ptc_core::text::{Span, nearest};
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::{Agent, Diagnostic, DraftTexts, Mode, Place};
+use super::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place};
 use crate::config::document::{self, suggested_name};
-
-/// One correction: a part of one text that is replaced.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fix {
-    /// What it does, such as "add `user` to the signature".
-    pub title: String,
-    /// The text that is changed.
-    pub place: Place,
-    /// The bytes that are replaced; empty to insert.
-    pub span: Span,
-    /// The replacement.
-    pub text: String,
-}
 
 /// What could be read of a draft: its signature and its prompt.
 pub(super) type Read<'a> = (Option<&'a Signature>, Option<&'a Template>);

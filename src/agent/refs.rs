@@ -7,7 +7,6 @@ use ptc_core::signature::{Type, underscored};
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::settings::wrong;
 use super::{Agent, Diagnostic};
 use crate::config::document::advice;
 use crate::program::expression;
@@ -59,11 +58,11 @@ pub(super) fn read(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<Ref> {
             (None, None, Some(expression)) => RefSource::Expression(expression),
             _ => {
                 let message = "a ref is a path such as \"items[0].id\", or a table with `path` or `expr`";
-                findings.push(wrong(&key(&member.key), message));
+                findings.push(Diagnostic::option(&key(&member.key), message));
                 continue;
             }
         };
-        findings.extend(source.unreadable().map(|problem| wrong(&key(&member.key), problem)));
+        findings.extend(source.unreadable().map(|problem| Diagnostic::option(&key(&member.key), problem)));
         let optional = member.value.get("optional").is_some_and(|flag| flag.node == Node::Bool(true));
         out.push(Ref { name: member.key.clone(), source, optional });
     }
@@ -75,7 +74,7 @@ pub(super) fn astray(refs: &[Ref], output: &Type) -> Vec<Diagnostic> {
     let found = refs.iter().filter_map(|one| {
         let RefSource::Path(path) = &one.source else { return None };
         let problem = outside(output, &path::steps(path).ok()?)?;
-        Some(wrong(&key(&one.name), format!("the path {path:?} leads to nothing: {problem}")).warning())
+        Some(Diagnostic::option(&key(&one.name), format!("the path {path:?} leads to nothing: {problem}")).warning())
     });
     found.collect()
 }

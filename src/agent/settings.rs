@@ -8,11 +8,10 @@ mod table;
 
 use ptc_core::heap;
 use ptc_core::limits;
-use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::{Agent, Diagnostic, Mode, Place};
+use super::{Agent, Diagnostic, Mode};
 use crate::config::document::KeyTable;
 
 use members::{COALESCE, FORMAT, PROMPT_LIMIT, TRIGGER, TRIM, check_members};
@@ -282,10 +281,6 @@ fn amount(json: &Json) -> Option<f64> {
     }
 }
 
-pub(super) fn wrong(key: &str, message: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key(key)
-}
-
 /// Refuses a memory limit in a process that does not count its allocations: it would have no effect. The default is off
 /// there.
 fn uncountable_memory(agent: &Agent) -> Option<Diagnostic> {
@@ -296,7 +291,7 @@ fn uncountable_memory(agent: &Agent) -> Option<Diagnostic> {
          `#[global_allocator] static ALLOCATOR: ptc_workbench::CountingAllocator = ptc_workbench::CountingAllocator;` \
          to the binary, or remove the key"
     );
-    Some(wrong(key, message))
+    Some(Diagnostic::option(key, message))
 }
 
 fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compaction> {
@@ -304,7 +299,10 @@ fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compactio
         (Some(table), _) if agent.asks("compaction") => ("compaction", table),
         (_, Some(table)) if agent.asks("compression") => ("compression", table),
         (Some(Json { node: Node::Object(_), .. }), _) => {
-            findings.push(wrong("compaction", "[compaction] is empty; write `compaction = true` or say what it does"));
+            findings.push(Diagnostic::option(
+                "compaction",
+                "[compaction] is empty; write `compaction = true` or say what it does",
+            ));
             return None;
         }
         _ => return None,
@@ -312,7 +310,7 @@ fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compactio
     let strategy = table.get("strategy").and_then(Json::as_str);
     let coalesce = strategy.map_or(key == "compression", |word| word == "coalesce");
     if coalesce && agent.mode == Mode::JsonLoop {
-        findings.push(wrong(
+        findings.push(Diagnostic::option(
             key,
             "json_loop shortens its history by strategy `trim` only; `coalesce` tells what programs did",
         ));
@@ -354,9 +352,11 @@ fn plan(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<(String, String)> 
             _ => None,
         };
         match entry {
-            None => findings.push(wrong("plan", "an item of `plan` is a text or a table {id, description}")),
+            None => {
+                findings.push(Diagnostic::option("plan", "an item of `plan` is a text or a table {id, description}"))
+            }
             Some((id, _)) if out.iter().any(|(other, _)| *other == id) => {
-                findings.push(wrong("plan", format!("two items of `plan` have the id `{id}`")));
+                findings.push(Diagnostic::option("plan", format!("two items of `plan` have the id `{id}`")));
             }
             Some(entry) => out.push(entry),
         }
@@ -387,7 +387,7 @@ fn memory(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<(String, String)
     for member in agent.option("memory").and_then(Json::members).unwrap_or_default() {
         match member.value.as_str() {
             Some(expression) => out.push((member.key.clone(), expression.to_owned())),
-            None => findings.push(wrong(
+            None => findings.push(Diagnostic::option(
                 &format!("memory.{}", member.key),
                 "a value of [memory] is PTC-Lisp text, such as \"[1 2 3]\" or \"(fn [x] (inc x))\"",
             )),

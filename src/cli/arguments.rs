@@ -4,6 +4,7 @@ mod case;
 mod compare;
 mod doctor;
 mod export;
+pub(super) mod lisp;
 mod models;
 mod refused;
 mod replay;
@@ -15,7 +16,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::lisp::LispCommand;
+use lisp::LispCommand;
+
 use crate::port::{Breakpoint, Gate};
 
 pub(super) use case::{CaseFlags, ExampleFlags};

@@ -7,7 +7,8 @@ mod json;
 use std::path::Path;
 
 use super::arguments::CompareFlags;
-use super::{UsageError, columns, exit, matrix, out, out_json, safe, tell};
+use super::matrix;
+use super::output::{UsageError, columns, exit, print_json, print_line, print_note, safe};
 use crate::agent::{BUNDLED_PIPELINES, Bundled};
 use crate::session::diff::Comparison;
 use crate::workbench::Workbench;
@@ -47,10 +48,10 @@ fn sessions(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<
     }
     let (comparison, warnings) = workbench.compare_sessions(&flags.names)?;
     for warning in &warnings {
-        tell(&format!("warning: {}", safe(warning)));
+        print_note(&format!("warning: {}", safe(warning)));
     }
     if flags.json {
-        out_json(&json::comparison(&comparison));
+        print_json(&json::comparison(&comparison));
     } else {
         print(&comparison, Frame { columns: columns(), whole: flags.all, words: plain });
     }
@@ -61,5 +62,5 @@ fn print(comparison: &Comparison, frame: Frame) {
     let mut sections = vec![totals(comparison, frame), turns(comparison, frame)];
     sections.extend(comparison.pairs.iter().map(|pair| against(comparison, pair, frame)));
     let section = |lines: &Vec<Line>| lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
-    out(&sections.iter().map(section).collect::<Vec<_>>().join("\n\n"));
+    print_line(&sections.iter().map(section).collect::<Vec<_>>().join("\n\n"));
 }

@@ -7,8 +7,8 @@ use ptc_core::text::did_you_mean;
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
 
-use super::UsageError;
 use super::arguments::AgentFlags;
+use super::output::UsageError;
 use crate::agent::{Agent, Context, Step};
 
 /// The given context: `--set` beats `--context`, which beats the agent's own. `None` when neither flag was given.

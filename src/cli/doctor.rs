@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use ptc_core::text::width;
 
 use super::arguments::DoctorFlags;
-use super::{UsageError, exit, out, out_json, safe_line};
+use super::output::{UsageError, exit, print_json, print_line, safe_line};
 use crate::config::{ColourLevel, Env, process_env};
 use crate::workbench::format::Marks;
 use crate::workbench::{Finding, FindingsJson, Health, Workbench};
@@ -15,7 +15,7 @@ pub(super) async fn doctor(flags: &DoctorFlags, plain: bool, workbench: &Workben
     let is_bad = findings.iter().any(|finding| finding.health == Health::Bad);
     let code = if is_bad { exit::FAILED } else { exit::OK };
     if flags.json {
-        out_json(&FindingsJson::new(&findings));
+        print_json(&FindingsJson::new(&findings));
         return Ok(code);
     }
     let marks = Marks::of(plain);
@@ -27,7 +27,7 @@ pub(super) async fn doctor(flags: &DoctorFlags, plain: bool, workbench: &Workben
         };
         let (what, said) = (safe_line(&finding.what), safe_line(&finding.said));
         let told = if plain { format!("{what}: {said}") } else { format!("{}  {said}", width::pad(&what, 22)) };
-        out(&marks.line(mark, &told));
+        print_line(&marks.line(mark, &told));
     }
     Ok(code)
 }

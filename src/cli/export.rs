@@ -5,10 +5,11 @@ use std::io::Write as _;
 use serde::Serialize;
 
 use super::arguments::{ExportFlags, ImportFlags};
+use super::doctor;
+use super::output::Stdout;
+use super::output::{UsageError, exit, print_json, print_line, print_note, safe_line};
 use super::printer::Printer;
 use super::screenshot::{Drawing, size};
-use super::stdout::Stdout;
-use super::{UsageError, doctor, exit, out, out_json, safe_line, tell};
 use crate::export::{Content, Format, Piece, Removal, asciicast};
 use crate::workbench::format::plural;
 use crate::workbench::{Prepared, Secrets, Workbench, write_export};
@@ -34,14 +35,14 @@ pub(super) async fn export(flags: &ExportFlags, workbench: &Workbench, drawing: 
     let size = size(flags.size.as_deref().unwrap_or(USUAL_SIZE))?;
     let secrets = if flags.allow_secrets { Secrets::Allowed } else { Secrets::Refused };
     if let Some(damage) = &prepared.content.damage {
-        tell(&format!("warning: {}", safe_line(damage)));
+        print_note(&format!("warning: {}", safe_line(damage)));
     }
     for finding in &prepared.findings {
-        tell(&safe_line(&finding.to_string()));
+        print_note(&safe_line(&finding.to_string()));
     }
     prepared.check(secrets)?;
     if !prepared.findings.is_empty() {
-        tell("warning: the export holds what looks like a secret");
+        print_note("warning: the export holds what looks like a secret");
     }
     let bytes = match (format, file) {
         (Format::Bundle, Some(folder)) => {
@@ -66,10 +67,10 @@ pub(super) async fn export(flags: &ExportFlags, workbench: &Workbench, drawing: 
     let Some(path) = file else { return Ok(exit::OK) };
     if flags.json {
         let written = ExportJson { format: format.name(), file: path.display().to_string(), bytes };
-        out_json(&RemovalsJson { written: Some(written), ..removals(&prepared) });
+        print_json(&RemovalsJson { written: Some(written), ..removals(&prepared) });
     } else {
         let size = crate::workbench::format::size(bytes);
-        tell(&format!("{} of {}, {size}, {}", path.display(), session.header.id, removed(&prepared.removals)));
+        print_note(&format!("{} of {}, {size}, {}", path.display(), session.header.id, removed(&prepared.removals)));
     }
     Ok(exit::OK)
 }
@@ -109,17 +110,17 @@ fn removed(removals: &[Removal]) -> String {
 
 fn preview(prepared: &Prepared, as_json: bool) {
     if as_json {
-        return out_json(&removals(prepared));
+        return print_json(&removals(prepared));
     }
     for removal in &prepared.removals {
-        out(&safe_line(&removal.to_string()));
+        print_line(&safe_line(&removal.to_string()));
     }
-    out(&removed(&prepared.removals));
+    print_line(&removed(&prepared.removals));
     if !prepared.findings.is_empty() {
         for finding in &prepared.findings {
-            out(&format!("looks like a secret: {}", safe_line(&finding.to_string())));
+            print_line(&format!("looks like a secret: {}", safe_line(&finding.to_string())));
         }
-        out("`--redact secrets` takes these out");
+        print_line("`--redact secrets` takes these out");
     }
 }
 
@@ -154,7 +155,7 @@ fn removals(prepared: &Prepared) -> RemovalsJson<'_> {
 pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let report = workbench.import_trace(&flags.file)?;
     if flags.json {
-        out_json(&ImportJson {
+        print_json(&ImportJson {
             session: &report.id,
             path: report.path.display().to_string(),
             events: report.events,
@@ -162,9 +163,9 @@ pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<u8, U
         });
         return Ok(exit::OK);
     }
-    out(&report.id);
+    print_line(&report.id);
     let kept = if report.kept > 0 { format!(", {} of them kept as they were", report.kept) } else { String::new() };
-    tell(&safe_line(&format!(
+    print_note(&safe_line(&format!(
         "{} with {}{kept}: to look at (`sessions show {}`), not to replay",
         report.path.display(),
         plural(report.events as u64, "event"),

@@ -6,8 +6,8 @@ use ptc_core::value::{Json, json};
 
 use super::arguments::ForkFlags;
 use super::context::{self, text_of};
+use super::output::{UsageError, print_note};
 use super::run::told;
-use super::{UsageError, tell};
 use crate::agent::Agent;
 use crate::config::OPTIONS;
 use crate::event::{Edit, Editor};
@@ -28,9 +28,14 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
     };
     let running = workbench.fork(&session, spec, Arc::clone(&desk) as Arc<dyn Human>).await?;
     for warning in &running.warnings {
-        tell(&super::safe_line(&format!("warning: {}", warning.message)));
+        print_note(&super::output::safe_line(&format!("warning: {}", warning.message)));
     }
-    tell(&super::safe_line(&format!("fork of {} at {}{}", session.header.id, flags.at, with(flags.model.as_deref()))));
+    print_note(&super::output::safe_line(&format!(
+        "fork of {} at {}{}",
+        session.header.id,
+        flags.at,
+        with(flags.model.as_deref())
+    )));
     told(running, &desk, flags.json, plain, workbench).await
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ptc_core::value::{Map, Value, json};
 
-use super::{UsageError, exit, safe_line, tell};
+use super::output::{UsageError, exit, print_note, safe_line};
 use crate::agent::Step;
 use crate::workbench::files::{check_place, write_whole};
 
@@ -33,17 +33,17 @@ pub(super) fn save(file: &Path, step: &Step, code: u8) -> u8 {
     let name = file.display();
     let Some(journal) = &step.journal else {
         if step.waits_for.is_some() {
-            tell(&safe_line(&format!("the journal stays as it is in {name}: the run has not ended")));
+            print_note(&safe_line(&format!("the journal stays as it is in {name}: the run has not ended")));
         }
         return code;
     };
     match write_whole(file, format!("{}\n", journal.to_pretty()).as_bytes()) {
         Ok(()) => {
-            tell(&safe_line(&format!("journal kept in {name}")));
+            print_note(&safe_line(&format!("journal kept in {name}")));
             code
         }
         Err(error) => {
-            tell(&safe_line(&format!("warning: the journal cannot be written to {name}: {error}")));
+            print_note(&safe_line(&format!("warning: the journal cannot be written to {name}: {error}")));
             if code == exit::OK { exit::USAGE } else { code }
         }
     }

@@ -4,7 +4,7 @@
 
 use std::io::{BufRead, IsTerminal};
 
-use super::{safe, tell};
+use super::output::{print_note, safe};
 use crate::workbench::Asked;
 
 /// A reply ends with a line that holds only this.
@@ -15,13 +15,13 @@ pub(super) fn ask(asked: Asked) {
     if !asked.question.options.is_empty() {
         return choose(asked);
     }
-    tell(&safe(asked.question.text.trim_end()));
+    print_note(&safe(asked.question.text.trim_end()));
     let at = &asked.question.address;
     match asked.question.gate {
-        None => tell(&format!("[your reply for {at}; end it with a line that holds only {END}]")),
+        None => print_note(&format!("[your reply for {at}; end it with a line that holds only {END}]")),
         Some(gate) => {
-            tell(&format!("[{}]", gate.prompt()));
-            tell(&format!(
+            print_note(&format!("[{}]", gate.prompt()));
+            print_note(&format!(
                 "[at {at}: write the text that goes on, ended by a line that holds only {END}; that line alone changes nothing]"
             ));
         }
@@ -38,8 +38,8 @@ pub(super) fn ask(asked: Asked) {
 
 /// Shows a question with answers to choose from and reads lines until one is an answer.
 fn choose(asked: Asked) {
-    tell(&safe(asked.question.text.trim_end()));
-    tell(&format!("[{}]", choices(&asked.question.options)));
+    print_note(&safe(asked.question.text.trim_end()));
+    print_note(&format!("[{}]", choices(&asked.question.options)));
     tokio::task::spawn_blocking(move || {
         let stdin = std::io::stdin();
         let chosen = read_choice(&mut stdin.lock(), &asked.question.options);
@@ -66,7 +66,7 @@ fn read_choice(input: &mut impl BufRead, options: &[String]) -> Option<String> {
         let is_meant = |option: &&String| **option == said || (said.len() == 1 && option.starts_with(&said));
         match options.iter().find(is_meant) {
             Some(option) => return Some(option.clone()),
-            None => tell(&format!("[{}]", choices(options))),
+            None => print_note(&format!("[{}]", choices(options))),
         }
     }
 }

@@ -6,9 +6,9 @@ mod sections;
 mod table;
 
 use super::arguments::{CompareFlags, MatrixFlags};
+use super::output::{UsageError, columns, exit, print_json, print_line, print_note, safe, safe_line, unwritable};
 use super::run::stop_on_signal;
 use super::source::{agent_source, mode};
-use super::{UsageError, columns, exit, out, out_json, safe, safe_line, tell, unwritable};
 use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::files::check_place;
@@ -61,7 +61,7 @@ pub(super) async fn resume(
     let baseline = baseline(of_matrix, &state.plan.cells)?;
     if !file.unreadable.is_empty() {
         let lines = file.unreadable.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        tell(&safe(&format!(
+        print_note(&safe(&format!(
             "warning: {}: these lines cannot be read, their trials run again: {lines}",
             file.path.display()
         )));
@@ -101,13 +101,13 @@ async fn finish(
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
     let mut progress = Progress::new(&state, plain);
     let jobs = flags.matrix.jobs.unwrap_or(JOBS);
-    let watch = &mut |event: &_, state: &_| progress.tell(event, state);
+    let watch = &mut |event: &_, state: &_| progress.print_event(event, state);
     let ran = workbench.run_matrix(&mut file, &mut state, jobs, &stop, watch).await;
     signals.abort();
     progress.close();
     let go_on = file.to_go_on();
     if let Some(text) = file.report_move() {
-        tell(&format!("warning: {}", safe(&text)));
+        print_note(&format!("warning: {}", safe(&text)));
     }
     let stopped = !state.is_complete() && stop.reason().is_some();
     let unfinished = stopped || ran.is_err();
@@ -116,10 +116,10 @@ async fn finish(
     // What did not run did not get better or worse.
     let changes = baseline.filter(|_| !unfinished).map(|baseline| compare_with(baseline, &reports));
     if flags.json {
-        out_json(&json::matrix(&file.id, &state, &reports, &all, baseline.zip(changes.as_deref())));
+        print_json(&json::matrix(&file.id, &state, &reports, &all, baseline.zip(changes.as_deref())));
     }
     if stopped {
-        tell(&format!(
+        print_note(&format!(
             "stopped: {} of {} are kept; go on with: {go_on}",
             state.done(),
             plural(state.total() as u64, "trial")
@@ -127,10 +127,10 @@ async fn finish(
         return Ok(exit::CANCELLED);
     }
     if !flags.json {
-        out(&report_lines(&reports, &all, changes.as_deref(), plain).join("\n"));
+        print_line(&report_lines(&reports, &all, changes.as_deref(), plain).join("\n"));
     }
     if let Err(error) = ran {
-        tell(&format!(
+        print_note(&format!(
             "{} of {} are kept; when there is room, go on with: {go_on}",
             state.done(),
             plural(state.total() as u64, "trial")
@@ -139,18 +139,21 @@ async fn finish(
     }
     if let Some(path) = &flags.matrix.save_baseline {
         Baseline::of(&file.id, &reports).write(path)?;
-        tell(&safe(&format!("baseline written to {}", path.display())));
+        print_note(&safe(&format!("baseline written to {}", path.display())));
     }
     for (key, why) in state.untried() {
         let cell = state.plan.cells.get(key.cell).map(Cell::name).unwrap_or_default();
-        tell(&safe(&format!("not tried: {cell}, trial {}: {why}", key.trial)));
+        print_note(&safe(&format!("not tried: {cell}, trial {}: {why}", key.trial)));
     }
     if !state.untried().is_empty() {
-        tell(&format!("{} could not be tried; try again with: {go_on}", plural(state.untried().len() as u64, "trial")));
+        print_note(&format!(
+            "{} could not be tried; try again with: {go_on}",
+            plural(state.untried().len() as u64, "trial")
+        ));
     }
-    tell(&format!("saved as {}", file.id));
+    print_note(&format!("saved as {}", file.id));
     if let Some(line) = to_open(&reports) {
-        tell(&line);
+        print_note(&line);
     }
     let worse = changes.iter().flatten().any(|change| change.kind == ChangeKind::Worse);
     Ok(if worse || !state.untried().is_empty() { exit::FAILED } else { exit::OK })

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use super::arguments::ModelsFlags;
-use super::{UsageError, exit, out, out_json, safe_line};
+use super::output::{UsageError, exit, print_json, print_line, safe_line};
 use crate::config::{Catalog, ModelFacts};
 use crate::workbench::format::{Marks, SIGNS, WORDS, plural};
 use crate::workbench::{ModelLine, ModelState, ProviderLine, ServerLine, Workbench};
@@ -65,7 +65,7 @@ pub(super) async fn models(flags: &ModelsFlags, plain: bool, workbench: &Workben
     let lines = workbench.models();
     let servers = if flags.check { workbench.check_servers().await } else { workbench.local_servers().await };
     if flags.json {
-        out_json(&ModelsJson {
+        print_json(&ModelsJson {
             prices_of: &Catalog::shipped().date,
             models: &lines,
             providers: workbench.providers().iter().map(provider).collect(),
@@ -75,23 +75,23 @@ pub(super) async fn models(flags: &ModelsFlags, plain: bool, workbench: &Workben
     }
     if plain {
         for line in &lines {
-            out(&safe_line(&spoken(line)));
+            print_line(&safe_line(&spoken(line)));
         }
         for server in &servers {
-            out(&format!("server {}: {}", safe_line(&server.name), server_text(server)));
+            print_line(&format!("server {}: {}", safe_line(&server.name), server_text(server)));
         }
     } else {
         for line in &lines {
-            out(&drawn(line));
+            print_line(&drawn(line));
         }
         for server in &servers {
-            out(&format!("  {}  {}", width::pad(&safe_line(&server.name), 22), server_text(server)));
+            print_line(&format!("  {}  {}", width::pad(&safe_line(&server.name), 22), server_text(server)));
         }
         let Marks { good, none, bad, .. } = SIGNS;
-        out(&format!("{good} can be used now, {none} key missing, {bad} provider unknown"));
+        print_line(&format!("{good} can be used now, {none} key missing, {bad} provider unknown"));
     }
     if !flags.check {
-        out("--check asks the servers of all providers whose key is there; models PROVIDER lists what one has");
+        print_line("--check asks the servers of all providers whose key is there; models PROVIDER lists what one has");
     }
     Ok(exit::OK)
 }
@@ -123,9 +123,9 @@ fn spoken(line: &ModelLine) -> String {
 /// The list of one server; why there is none goes to stderr.
 fn listed(line: &ServerLine, as_json: bool) -> u8 {
     match &line.models {
-        _ if as_json => out_json(&server(line)),
-        Ok(names) => names.iter().for_each(|name| out(&safe_line(&format!("{}:{name}", line.name)))),
-        Err(why) => super::print_error(why),
+        _ if as_json => print_json(&server(line)),
+        Ok(names) => names.iter().for_each(|name| print_line(&safe_line(&format!("{}:{name}", line.name)))),
+        Err(why) => super::output::print_error(why),
     }
     if line.models.is_ok() { exit::OK } else { exit::FAILED }
 }

@@ -2,8 +2,9 @@
 //!
 //! In: the environment; what was to be opened. Out: lines on stdout. Nothing is run, because a run may cost something.
 
+use super::output::{UsageError, exit, print_line, safe_line};
 use super::source::pipeline_source;
-use super::{UsageError, agent_source, exit, meant_command, out, safe_line, sessions};
+use super::{agent_source, meant_command, sessions};
 use crate::agent::{BUNDLED, BUNDLED_PIPELINES};
 use crate::session::shell_word;
 use crate::workbench::Workbench;
@@ -47,9 +48,9 @@ pub fn print_session(name: &str, workbench: &Workbench) -> Result<u8, UsageError
 /// Errors: there is none of this name, or it cannot be read.
 pub fn print_opened(name: Option<&str>) -> Result<u8, UsageError> {
     let Some(name) = name else {
-        out("Line by line: everything that the workbench draws is told by commands.");
+        print_line("Line by line: everything that the workbench draws is told by commands.");
         let names: Vec<&str> = BUNDLED.iter().chain(BUNDLED_PIPELINES).map(|example| example.name).collect();
-        out(&format!("examples: {}", names.join(", ")));
+        print_line(&format!("examples: {}", names.join(", ")));
         print_commands(&OF_BOTH, &format!(" {}", BUNDLED[0].name));
         print_commands(&OF_AN_AGENT, &format!(" {}", BUNDLED[0].name));
         print_commands(&OF_ALL, "");
@@ -58,12 +59,12 @@ pub fn print_opened(name: Option<&str>) -> Result<u8, UsageError> {
     let operand = format!(" {}", shell_word(name));
     if let Some(pipeline) = pipeline_source(name)? {
         let steps: Vec<&str> = pipeline.steps.iter().map(|step| step.name.as_str()).collect();
-        out(&safe_line(&format!("{name}: a pipeline of {}", steps.join(", "))));
+        print_line(&safe_line(&format!("{name}: a pipeline of {}", steps.join(", "))));
         print_commands(&OF_BOTH, &operand);
     } else {
         let agent = agent_source(name).map_err(|error| UsageError(format!("{}{}", error.0, meant_command(name))))?;
         let signature = agent.signature.map(|signature| format!(", signature {signature}")).unwrap_or_default();
-        out(&safe_line(&format!("{name}: an agent of mode {}{signature}", agent.mode.name())));
+        print_line(&safe_line(&format!("{name}: an agent of mode {}{signature}", agent.mode.name())));
         print_commands(&OF_BOTH, &operand);
         print_commands(&OF_AN_AGENT, &operand);
     }
@@ -73,7 +74,7 @@ pub fn print_opened(name: Option<&str>) -> Result<u8, UsageError> {
 
 fn print_commands(rows: &[(&str, &str)], operand: &str) {
     for (does, command) in rows {
-        out(&safe_line(&format!("ptc-workbench {command}{operand}: {does}")));
+        print_line(&safe_line(&format!("ptc-workbench {command}{operand}: {does}")));
     }
 }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::UsageError;
 use super::arguments::{ContinueFlags, ExecFlags, ResumeFlags};
+use super::output::UsageError;
 use super::run::told;
 use crate::agent::Context;
 use crate::event::Address;
@@ -25,7 +25,10 @@ pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workben
     let person = Arc::clone(&desk) as Arc<dyn Human>;
     let running = workbench.resume(&session, answers, flags.model.as_deref(), person).await?;
     if let Some(model) = &flags.model {
-        super::tell(&super::safe_line(&format!("resume of {} with the model {model}", session.header.id)));
+        super::output::print_note(&super::output::safe_line(&format!(
+            "resume of {} with the model {model}",
+            session.header.id
+        )));
     }
     told(running, &desk, flags.json, plain, workbench).await
 }
@@ -42,7 +45,7 @@ pub(super) async fn proceed(flags: &ContinueFlags, plain: bool, workbench: &Work
     let person = Arc::clone(&desk) as Arc<dyn Human>;
     let running = workbench.proceed(&session, &flags.message, flags.model.as_deref(), person).await?;
     for warning in &running.warnings {
-        super::tell(&super::safe_line(&format!("warning: {}", warning.message)));
+        super::output::print_note(&super::output::safe_line(&format!("warning: {}", warning.message)));
     }
     told(running, &desk, flags.json, plain, workbench).await
 }
@@ -53,11 +56,11 @@ pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) 
     if let Some(file) = &flags.save {
         write_new(file, &agent.to_toml())?;
         let name = file.display().to_string();
-        super::tell(&super::safe_line(&format!(
+        super::output::print_note(&super::output::safe_line(&format!(
             "pinned as {name}; run it with: ptc-workbench run {}",
             shell_word(&name)
         )));
-        return Ok(super::exit::OK);
+        return Ok(super::output::exit::OK);
     }
     let context =
         flags.context.as_deref().map(super::context::object).transpose()?.map(|(_, json)| Context::from(json));

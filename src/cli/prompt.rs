@@ -1,8 +1,8 @@
 //! `prompt`: exactly what would be sent first, as JSON; or how that differs from what another mode would send.
 
 use super::arguments::PromptFlags;
+use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
 use super::source::{described, described_in, first_step, in_file, mode, pipeline_of, place};
-use super::{UsageError, exit, out, out_json, safe, safe_line, tell};
 use crate::agent::{Agent, Context, Mode};
 use crate::workbench::{Pipeline, Preview, StartError, Workbench, compared_with};
 
@@ -28,9 +28,9 @@ fn against(
     let (agent, context) = described_in(&flags.agent, Some(other))?;
     let other = preview(&agent, context, flags, workbench)?.parts();
     for (title, lines) in compared_with(&one, &other) {
-        out(&safe_line(&title));
+        print_line(&safe_line(&title));
         for line in lines {
-            out(&format!("  {}", safe_line(&line.text)));
+            print_line(&format!("  {}", safe_line(&line.text)));
         }
     }
     Ok(exit::OK)
@@ -48,14 +48,14 @@ fn of_pipeline(pipeline: &Pipeline, flags: &PromptFlags, workbench: &Workbench) 
     let context = super::context::context(&flags.agent, first)?;
     for plan in &plans[1..] {
         let agent = &plan.agent;
-        tell(&safe_line(&format!(
+        print_note(&safe_line(&format!(
             "then: {} · {} · {}",
             agent.name,
             agent.mode,
             agent.signature.as_deref().unwrap_or("text")
         )));
         for warning in &plan.warnings {
-            tell(&safe(&format!("warning: {}: {}", agent.name, warning.message)));
+            print_note(&safe(&format!("warning: {}: {}", agent.name, warning.message)));
         }
     }
     shown(first, context, flags, workbench)
@@ -67,7 +67,7 @@ fn shown(
     flags: &PromptFlags,
     workbench: &Workbench,
 ) -> Result<u8, UsageError> {
-    out_json(&preview(agent, context, flags, workbench)?.to_json());
+    print_json(&preview(agent, context, flags, workbench)?.to_json());
     Ok(exit::OK)
 }
 
@@ -83,10 +83,10 @@ fn preview(
         other => UsageError(other.to_string()),
     })?;
     for warning in &preview.warnings {
-        tell(&safe(&format!("warning: {}{}", place(agent, warning), warning.message)));
+        print_note(&safe(&format!("warning: {}{}", place(agent, warning), warning.message)));
     }
     for limit in &preview.limits {
-        tell(&safe_line(&format!("warning: {limit}")));
+        print_note(&safe_line(&format!("warning: {limit}")));
     }
     Ok(preview)
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::arguments::ReplayFlags;
+use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
 use super::printer::Printer;
 use super::run::watch;
-use super::{UsageError, exit, out, out_json, safe, safe_line, tell};
 use crate::event::Address;
 use crate::port::Human;
 use crate::replay::{Divergence, EventChange, IgnoreRule, Policy, ReplayOutcome, Report, Rules};
@@ -26,16 +26,16 @@ pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workben
     let ignored = ignored.map_err(|error| UsageError(format!("--ignore: {error}")))?;
     let report = workbench.replay_by(&session, &Rules { policy, ignored }).await?;
     if let Some(damage) = session.damage_report() {
-        tell(&format!("warning: {}", safe(&damage)));
+        print_note(&format!("warning: {}", safe(&damage)));
     }
     if !flags.check && !flags.json {
         let mut printer = Printer::new(std::io::stderr(), plain);
         session.events().for_each(|envelope| printer.print(&envelope));
     }
     if flags.json {
-        out_json(&replay_json(&session, &report));
+        print_json(&replay_json(&session, &report));
     } else {
-        out(&safe(&report_text(&report, policy)));
+        print_line(&safe(&report_text(&report, policy)));
     }
     let differs = matches!(report.outcome, ReplayOutcome::Diverged(_));
     Ok(if differs && policy == Policy::Strict { exit::DIVERGED } else { exit::OK })
@@ -172,9 +172,9 @@ async fn accept(
         };
         if flags.json {
             let session = session.header.id.as_str();
-            out_json(&AcceptJson { session, outcome: name(&before.outcome), accepted: None, fail: None });
+            print_json(&AcceptJson { session, outcome: name(&before.outcome), accepted: None, fail: None });
         } else {
-            out(&said);
+            print_line(&said);
         }
         return Ok(exit::OK);
     };
@@ -186,9 +186,9 @@ async fn accept(
     if flags.json {
         let fail = step.fail.as_ref().map(|fail| fail.reason.as_str());
         let (session, outcome) = (session.header.id.as_str(), name(&before.outcome));
-        out_json(&AcceptJson { session, outcome, accepted: Some(&id), fail });
+        print_json(&AcceptJson { session, outcome, accepted: Some(&id), fail });
     } else {
-        out(&format!("{said}\naccepted in the new session {}", safe_line(&id)));
+        print_line(&format!("{said}\naccepted in the new session {}", safe_line(&id)));
     }
     Ok(exit::OK)
 }

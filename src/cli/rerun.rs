@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::arguments::RerunFlags;
 use super::fork::with;
+use super::output::{UsageError, exit, print_json, print_line, print_note, print_waiting};
 use super::run::{told, watch};
 use super::source::{agent_source, mode};
-use super::{UsageError, exit, out, out_json, print_waiting, tell};
 use crate::agent::Step;
 use crate::event::Address;
 use crate::port::Human;
@@ -25,7 +25,7 @@ pub(super) async fn rerun(flags: &RerunFlags, plain: bool, workbench: &Workbench
     }
     let desk = Arc::new(QuestionQueue::default());
     let running = begin(flags, workbench, &session, &desk).await?;
-    tell(&super::safe_line(&format!("re-run of {}{}", session.header.id, with(flags.model.as_deref()))));
+    print_note(&super::output::safe_line(&format!("re-run of {}{}", session.header.id, with(flags.model.as_deref()))));
     told(running, &desk, flags.json, plain, workbench).await
 }
 
@@ -52,7 +52,10 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
         let desk = Arc::new(QuestionQueue::default());
         let running = begin(flags, workbench, session, &desk).await?;
         let with = with(flags.model.as_deref());
-        tell(&super::safe_line(&format!("re-run {number} of {} of {}{with}", flags.times, session.header.id)));
+        print_note(&super::output::safe_line(&format!(
+            "re-run {number} of {} of {}{with}",
+            flags.times, session.header.id
+        )));
         names.extend(running.session.clone());
         let step = watch(running, &desk, plain).await?;
         code = super::run::code(&step);
@@ -66,7 +69,7 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
     let ended = names.len() - usize::from(is_over);
     let (comparison, warnings) = workbench.compare_sessions(&names[..ended])?;
     for warning in &warnings {
-        tell(&format!("warning: {}", super::safe_line(warning)));
+        print_note(&format!("warning: {}", super::output::safe_line(warning)));
     }
     let repeats = Repeats::of(&comparison);
     let parted = repeats.parted.iter().take(ended).map(Some).chain([None]);
@@ -79,7 +82,7 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
             waits_for: step.waits_for.as_ref(),
             first_difference: parted.and_then(Option::as_ref).map(DivergenceJson::from),
         });
-        out_json(&RerunsJson {
+        print_json(&RerunsJson {
             times: names.len(),
             same: repeats.same.min(ended),
             same_until: repeats.same_until.as_ref(),
@@ -95,10 +98,10 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
                 (None, Some(at)) => format!("waits for the answer to {at}"),
                 (None, None) => "stopped".to_owned(),
             };
-            out(&super::safe_line(&format!("{name}  {said}")));
+            print_line(&super::output::safe_line(&format!("{name}  {said}")));
         }
         if ended > 1 {
-            out(&summary(&repeats, ended));
+            print_line(&summary(&repeats, ended));
         }
     }
     match names.last() {

@@ -8,9 +8,9 @@ use ptc_core::reasons::Reason;
 use super::arguments::RunFlags;
 use super::journal;
 use super::keyboard;
+use super::output::{UsageError, exit, print_json, print_note, print_waiting, safe};
 use super::printer::Printer;
 use super::source::{described, first_step, in_file, pipeline_of, place};
-use super::{UsageError, exit, out_json, print_waiting, safe, tell};
 use crate::agent::Step;
 use crate::port::{Human, Stop};
 use crate::workbench::{
@@ -38,7 +38,7 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
         other => not_started(&other),
     })?;
     for warning in &running.warnings {
-        tell(&safe(&format!("warning: {}{}", place(&agent, warning), warning.message)));
+        print_note(&safe(&format!("warning: {}{}", place(&agent, warning), warning.message)));
     }
     let (code, step) = print_whole(running, &desk, flags.json, plain, workbench).await?;
     Ok(flags.journal.as_deref().map_or(code, |file| journal::save(file, &step, code)))
@@ -74,24 +74,26 @@ async fn print_whole(
     let step = watch(running, desk, plain).await?;
     let settled = saving.map_or(Settled::Whole, |saving| saving.settle());
     if as_json {
-        out_json(&crate::export::step(&step));
+        print_json(&crate::export::step(&step));
     } else if let Some(answer) = &step.answer {
-        out_json(answer);
+        print_json(answer);
     }
     match (session, reason(&step)) {
-        (Some(session), Some(Reason::RecorderFailed)) => tell(&safe(&format!("saved up to this failure as {session}"))),
+        (Some(session), Some(Reason::RecorderFailed)) => {
+            print_note(&safe(&format!("saved up to this failure as {session}")))
+        }
         (Some(session), Some(Reason::Suspended)) if step.waits_for.is_some() => {
-            tell(&safe(&format!("saved as {session}")));
+            print_note(&safe(&format!("saved as {session}")));
             print_waiting(&session);
         }
-        (Some(session), _) if matches!(settled, Settled::Whole) => tell(&safe(&format!("saved as {session}"))),
+        (Some(session), _) if matches!(settled, Settled::Whole) => print_note(&safe(&format!("saved as {session}"))),
         (None, Some(Reason::Suspended)) if step.waits_for.is_some() => {
-            tell("not saved, so it cannot be resumed (without --no-save it waits)");
+            print_note("not saved, so it cannot be resumed (without --no-save it waits)");
         }
         _ => {}
     }
     if !matches!(settled, Settled::Whole) {
-        tell(&format!("warning: {}", safe(&settled.to_string())));
+        print_note(&format!("warning: {}", safe(&settled.to_string())));
     }
     // An answer whose session is lost is no success for a script.
     let lost = matches!(settled, Settled::Partly { .. });
@@ -133,7 +135,7 @@ async fn run_pipeline(
         other => not_started(&other),
     })?;
     for warning in &running.warnings {
-        tell(&safe(&format!("warning: {}", warning.message)));
+        print_note(&safe(&format!("warning: {}", warning.message)));
     }
     told(running, &desk, flags.json, plain, workbench).await
 }

@@ -3,7 +3,7 @@
 use futures::future::BoxFuture;
 
 use super::arguments::ScreenshotFlags;
-use super::{UsageError, exit, tell, unwritable};
+use super::output::{UsageError, exit, print_note, unwritable};
 use crate::export::Content;
 use crate::workbench::files::check_kind;
 
@@ -34,7 +34,7 @@ pub(super) async fn screenshot(flags: &ScreenshotFlags, draw: Draw<'_>) -> Resul
     check_kind(&flags.output, SVG)
         .and_then(|()| std::fs::write(&flags.output, svg))
         .map_err(|error| unwritable(&flags.output, &error))?;
-    tell(&format!("{} drawn into {}", flags.screen, flags.output.display()));
+    print_note(&format!("{} drawn into {}", flags.screen, flags.output.display()));
     Ok(exit::OK)
 }
 

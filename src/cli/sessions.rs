@@ -9,10 +9,11 @@ use ptc_core::text::width;
 use serde::Serialize;
 
 use super::arguments::{CaseFlags, ExampleFlags, SessionsCommand};
+use super::export;
+use super::output::Stdout;
+use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
 use super::printer::Printer;
 use super::screenshot::Drawing;
-use super::stdout::Stdout;
-use super::{UsageError, exit, export, out, out_json, safe, safe_line, tell};
 use crate::agent::{Step, StepFold};
 use crate::event::{Address, Event};
 use crate::export::step;
@@ -62,7 +63,7 @@ fn case(flags: &CaseFlags, workbench: &Workbench) -> Result<(), UsageError> {
     let made = workbench.make_case(&session, &spec)?;
     let file = made.file.display().to_string();
     if flags.json {
-        out_json(&CaseJson {
+        print_json(&CaseJson {
             name: &made.name,
             file: &file,
             new_file: made.is_new_file,
@@ -71,11 +72,11 @@ fn case(flags: &CaseFlags, workbench: &Workbench) -> Result<(), UsageError> {
         return Ok(());
     }
     let new = if made.is_new_file { "new file " } else { "" };
-    tell(&safe_line(&format!("case `{}` added to {new}{file}", made.name)));
+    print_note(&safe_line(&format!("case `{}` added to {new}{file}", made.name)));
     if let Some(cassette) = &made.cassette {
-        tell(&safe_line(&format!("cassette {}", cassette.display())));
+        print_note(&safe_line(&format!("cassette {}", cassette.display())));
     }
-    tell(&safe_line(&format!("run it with: ptc-workbench test {}", shell_word(&file))));
+    print_note(&safe_line(&format!("run it with: ptc-workbench test {}", shell_word(&file))));
     Ok(())
 }
 
@@ -84,7 +85,7 @@ fn example(flags: &ExampleFlags, workbench: &Workbench) -> Result<(), UsageError
     let added = workbench.add_example(&session, &turn, flags.agent.as_deref())?;
     let file = added.file.display().to_string();
     if flags.json {
-        out_json(&ExampleJson {
+        print_json(&ExampleJson {
             session: session.header.id.as_str(),
             address: &added.turn,
             file: &file,
@@ -93,15 +94,15 @@ fn example(flags: &ExampleFlags, workbench: &Workbench) -> Result<(), UsageError
         });
         return Ok(());
     }
-    out(&safe(added.example.trim()));
+    print_line(&safe(added.example.trim()));
     let new = if added.is_new_file { "new file " } else { "" };
-    tell(&safe_line(&format!("{} is an example at the end of the prompt in {new}{file}", added.turn)));
+    print_note(&safe_line(&format!("{} is an example at the end of the prompt in {new}{file}", added.turn)));
     Ok(())
 }
 
 fn list(sessions: &[Summary], marks: &Marks, as_json: bool, plain: bool) {
     if as_json {
-        out_json(&sessions.iter().map(|summary| SummaryJson::new(summary, marks)).collect::<Vec<_>>());
+        print_json(&sessions.iter().map(|summary| SummaryJson::new(summary, marks)).collect::<Vec<_>>());
         return;
     }
     let mut lines = String::new();
@@ -110,10 +111,10 @@ fn list(sessions: &[Summary], marks: &Marks, as_json: bool, plain: bool) {
         lines.push('\n');
     }
     if sessions.is_empty() {
-        tell("no sessions yet: `ptc-workbench run sentiment` makes one");
+        print_note("no sessions yet: `ptc-workbench run sentiment` makes one");
         return;
     }
-    out(lines.trim_end_matches('\n'));
+    print_line(lines.trim_end_matches('\n'));
 }
 
 /// What `sessions case --json` prints.
@@ -236,23 +237,23 @@ pub(super) fn show_in_words(name: &str, workbench: &Workbench) -> Result<(), Usa
 
 fn show(session: &Session, marks: &Marks, as_json: bool, plain: bool) {
     if let Some(damage) = session.damage_report() {
-        tell(&format!("warning: {}", safe_line(&damage)));
+        print_note(&format!("warning: {}", safe_line(&damage)));
     }
     match session.len() - session.events().count() {
         0 => {}
         unread => {
             let all = session.len();
-            tell(&format!(
+            print_note(&format!(
                 "warning: the data of {unread} of {all} events cannot be read by this program; it is left out"
             ));
         }
     }
     for (at, mark) in marks.of_session(&summarize(session).id) {
         let at = at.map_or_else(|| "session".to_owned(), |at| safe_line(at.as_str()));
-        tell(&format!("{at}: {}", marks::words(mark)));
+        print_note(&format!("{at}: {}", marks::words(mark)));
     }
     if as_json {
-        out_json(&steps(session).iter().map(step).collect::<Vec<_>>());
+        print_json(&steps(session).iter().map(step).collect::<Vec<_>>());
         return;
     }
     let mut printer = Printer::new(Stdout, plain).with_addresses();

@@ -5,7 +5,7 @@ use ptc_core::value::Json;
 use serde::Serialize;
 
 use super::arguments::SignatureCommand;
-use super::{UsageError, exit, out, out_json};
+use super::output::{UsageError, exit, print_json, print_line};
 
 /// What `signature sample` prints.
 #[derive(Serialize)]
@@ -16,17 +16,17 @@ struct SampleJson {
 
 pub(super) fn signature(command: &SignatureCommand) -> Result<u8, UsageError> {
     match command {
-        SignatureCommand::Check { signature } => out(&parse(signature)?.render()),
+        SignatureCommand::Check { signature } => print_line(&parse(signature)?.render()),
         SignatureCommand::Schema { signature } => {
             let output = parse(signature)?.output;
             let schema = output.and_then(|output| json_schema::answer(&output, &[]));
-            out_json(&schema.map_or_else(Json::empty, |schema| schema.json));
+            print_json(&schema.map_or_else(Json::empty, |schema| schema.json));
         }
         SignatureCommand::Sample { signature, seed } => {
             let signature = parse(signature)?;
             let inputs = sample_inputs(signature.params.as_deref().unwrap_or_default(), *seed);
             let output = signature.output.map(|output| sample(&output, *seed, "")).unwrap_or_default();
-            out_json(&SampleJson { inputs, output });
+            print_json(&SampleJson { inputs, output });
         }
     }
     Ok(exit::OK)

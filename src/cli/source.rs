@@ -4,9 +4,9 @@ use std::path::Path;
 
 use ptc_core::text::did_you_mean;
 
-use super::UsageError;
 use super::arguments::AgentFlags;
 use super::context::context;
+use super::output::UsageError;
 use crate::agent::{Agent, Context, Diagnostic, Mode, Place, Severity};
 use crate::workbench::{Pipeline, Source};
 

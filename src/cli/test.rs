@@ -5,10 +5,11 @@ use std::path::Path;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
+use super::agent_source;
 use super::arguments::TestFlags;
+use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line, unwritable};
 use super::run::stop_on_signal;
 use super::source::{self, place};
-use super::{UsageError, agent_source, exit, out, out_json, safe, safe_line, tell, unwritable};
 use crate::agent::Verdict;
 use crate::port::Stop;
 use crate::workbench::Workbench;
@@ -71,7 +72,7 @@ struct WhyJson<'a> {
 pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let agents = flags.agents.iter().map(|name| agent(name, flags.mode.as_deref())).collect::<Result<Vec<_>, _>>()?;
     for agent in agents.iter().filter(|agent| agent.cases.is_empty()) {
-        tell(&format!(
+        print_note(&format!(
             "warning: {} has no cases; write [[cases]] (`sessions case` makes one)",
             safe_line(&agent.label)
         ));
@@ -91,7 +92,7 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
     let mut watch = |agent: usize, case: &str, trial: &TrialReport| {
         let number = if suite.trials > 1 { format!(" [{}]", trial.number) } else { String::new() };
         let text = format!("{} · {case}{number}  {}", labels[agent], duration(trial.duration_ms));
-        tell(&safe_line(&judged(&trial.verdict, &text, marks)));
+        print_note(&safe_line(&judged(&trial.verdict, &text, marks)));
     };
     let report = workbench.run_suite(&suite, &stop, &mut watch).await;
     signals.abort();
@@ -101,7 +102,7 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
         write_whole(file, page.as_bytes()).map_err(|error| unwritable(file, &error))?;
     }
     if flags.json {
-        out_json(&suite_json(&report));
+        print_json(&suite_json(&report));
     } else {
         summary(&report, marks);
     }
@@ -135,19 +136,19 @@ fn judged(verdict: &Verdict, said: &str, marks: &Marks) -> String {
 
 fn summary(report: &SuiteReport, marks: &Marks) {
     for agent in &report.agents {
-        out(&safe_line(&format!("{} · {} · {}", agent.name, agent.mode, agent.model)));
+        print_line(&safe_line(&format!("{} · {} · {}", agent.name, agent.mode, agent.model)));
         agent.cases.iter().for_each(|case| of_case(case, marks));
     }
     let cases: usize = report.agents.iter().map(|agent| agent.cases.len()).sum();
     let Counts { trials, passed, failed, errors } = report.counts();
     let trials = if trials == cases as u64 { String::new() } else { format!(", {}", plural(trials, "trial")) };
-    out(&format!(
+    print_line(&format!(
         "{}{trials}: {passed} passed, {failed} failed, {}",
         plural(cases as u64, "case"),
         plural(errors, "error")
     ));
     if report.stopped {
-        tell("stopped: what had not begun was not run");
+        print_note("stopped: what had not begun was not run");
     }
 }
 
@@ -159,21 +160,21 @@ fn of_case(case: &CaseReport, marks: &Marks) {
         Verdict::Fail(_) => 2,
     });
     let Some(worst) = worst else {
-        return out(&safe_line(&format!("  {}", marks.line(marks.none, &format!("{}  not run", case.name)))));
+        return print_line(&safe_line(&format!("  {}", marks.line(marks.none, &format!("{}  not run", case.name)))));
     };
     let several = case.trials.len() > 1;
     let passed = if several { format!("  {} of {} passed", counts.passed, counts.trials) } else { String::new() };
     let replayed = if case.is_replayed { "  replayed" } else { "" };
-    out(&safe_line(&format!("  {}", judged(worst, &format!("{}{passed}{replayed}", case.name), marks))));
+    print_line(&safe_line(&format!("  {}", judged(worst, &format!("{}{passed}{replayed}", case.name), marks))));
     for trial in case.trials.iter().filter(|trial| !trial.verdict.is_pass()) {
         let session = trial.session.as_ref().map(|id| format!("session {id}")).unwrap_or_default();
         let number = if several { format!("trial {}, seed {}, ", trial.number, trial.seed) } else { String::new() };
         let head = format!("{number}{session}");
         if !head.is_empty() {
-            out(&safe_line(&format!("      {head}")));
+            print_line(&safe_line(&format!("      {head}")));
         }
         let lines = trial.verdict.lines();
-        lines.iter().flat_map(|line| line.lines()).for_each(|line| out(&format!("      {}", safe(line))));
+        lines.iter().flat_map(|line| line.lines()).for_each(|line| print_line(&format!("      {}", safe(line))));
     }
 }
 

@@ -4,8 +4,8 @@ use ptc_core::text::did_you_mean;
 use serde::Serialize;
 
 use super::arguments::{ToolsAction, ToolsFlags};
+use super::output::{UsageError, exit, print_error, print_json, print_line, print_note, safe, safe_line};
 use super::source::{described, in_file};
-use super::{UsageError, exit, out, out_json, print_error, safe, safe_line, tell};
 use crate::agent::{Agent, Plan};
 use crate::event::ToolSchema;
 use crate::tool::{Grant, Grants, Kind, Listing, ServerState, Tool};
@@ -87,7 +87,7 @@ pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u
     let plan = Plan::new(&agent).map_err(|findings| in_file(&flags.agent, &agent, &findings))?;
     let states = workbench.tool_states(&plan);
     if flags.json {
-        out_json(&states.iter().map(|state| tool_json(&plan, state)).collect::<Vec<_>>());
+        print_json(&states.iter().map(|state| tool_json(&plan, state)).collect::<Vec<_>>());
     } else {
         for state in &states {
             show(&plan, state);
@@ -96,7 +96,7 @@ pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u
             show_server(server, state);
         }
         if states.is_empty() {
-            tell(&safe_line(&format!("{} has no tools", agent.name)));
+            print_note(&safe_line(&format!("{} has no tools", agent.name)));
         }
     }
     let missing: Vec<String> = states.iter().filter_map(|state| missing(state, &servers)).collect();
@@ -124,18 +124,18 @@ fn grants(grants: &Grants, revoke: Option<&str>, as_json: bool) -> Result<u8, Us
         }
     };
     if as_json {
-        out_json(&shown.iter().map(|grant| GrantJson { id: grant.id(), grant }).collect::<Vec<_>>());
+        print_json(&shown.iter().map(|grant| GrantJson { id: grant.id(), grant }).collect::<Vec<_>>());
         return Ok(exit::OK);
     }
     for grant in &shown {
         let verb = if revoke.is_some() { "revoked " } else { "" };
-        out(&safe(&format!("{verb}{}  {}", grant.id(), grant.definition)));
+        print_line(&safe(&format!("{verb}{}  {}", grant.id(), grant.definition)));
         for (name, value) in &grant.bound_to {
-            out(&safe_line(&format!("  {name}: {value}")));
+            print_line(&safe_line(&format!("  {name}: {value}")));
         }
     }
     if shown.is_empty() {
-        tell("no tool is always allowed");
+        print_note("no tool is always allowed");
     }
     Ok(exit::OK)
 }
@@ -163,7 +163,7 @@ async fn server(name: &str, as_json: bool, workbench: &Workbench) -> Result<u8, 
         }
     };
     if as_json {
-        out_json(&state.tools.iter().map(offered).collect::<Vec<_>>());
+        print_json(&state.tools.iter().map(offered).collect::<Vec<_>>());
         return Ok(exit::OK);
     }
     show_server(name, &Ok(state));
@@ -185,50 +185,54 @@ fn logs(flags: &ToolsFlags, agent: &Agent, workbench: &Workbench) -> u8 {
     if flags.json {
         let logs = logs.iter();
         let rows = logs.map(|(server, file, lines)| LogJson { server, file: file.display().to_string(), lines });
-        out_json(&rows.collect::<Vec<_>>());
+        print_json(&rows.collect::<Vec<_>>());
         return exit::OK;
     }
     for (server, file, lines) in &logs {
         let what = if lines.is_empty() { "has said nothing yet" } else { "says" };
-        out(&safe_line(&format!("server {server} {what} ({})", file.display())));
+        print_line(&safe_line(&format!("server {server} {what} ({})", file.display())));
         for line in lines {
-            out(&format!("    {}", safe_line(line)));
+            print_line(&format!("    {}", safe_line(line)));
         }
     }
     if logs.is_empty() {
-        tell(&safe_line(&format!("{} names no servers", agent.name)));
+        print_note(&safe_line(&format!("{} names no servers", agent.name)));
     }
     exit::OK
 }
 
 fn show(plan: &Plan, state: &ToolState) {
     let tool = &state.tool;
-    out(&safe_line(&format!("{}  {}  {}", tool.name, signature(tool), tool.kind_name())));
+    print_line(&safe_line(&format!("{}  {}  {}", tool.name, signature(tool), tool.kind_name())));
     if let Some(text) = &tool.description {
-        out(&format!("    {}", safe_line(text)));
+        print_line(&format!("    {}", safe_line(text)));
     }
-    out(&format!("    called by {}{}", callers(tool), notes(plan, tool)));
+    print_line(&format!("    called by {}{}", callers(tool), notes(plan, tool)));
     if let Some(definition) = &state.definition {
         let allowed = if state.allowed { "always allowed" } else { "asks before it is called" };
         let lines = safe(definition).replace('\n', "\n    ");
-        out(&format!("    {lines}\n    {allowed}"));
+        print_line(&format!("    {lines}\n    {allowed}"));
     }
     if let Some(listing) = state.listing.as_ref().filter(|listing| !listing.lost.is_empty()) {
-        out(&format!("    not in the signature: {}", safe_line(&listing.lost.join("; "))));
+        print_line(&format!("    not in the signature: {}", safe_line(&listing.lost.join("; "))));
     }
-    out(&safe_line(&format!("    providers get {} {}", tool.provider_name(), tool.schema().parameters.as_str())));
+    print_line(&safe_line(&format!(
+        "    providers get {} {}",
+        tool.provider_name(),
+        tool.schema().parameters.as_str()
+    )));
 }
 
 /// What a server offers that was looked at.
 fn show_server(server: &str, state: &Result<ServerState, String>) {
     let Ok(state) = state else { return };
-    out(&safe_line(&format!("server {server}: {} tools", state.tools.len())));
+    print_line(&safe_line(&format!("server {server}: {} tools", state.tools.len())));
     for tool in &state.tools {
-        out(&safe_line(&format!("    {}  {}", tool.name, tool.signature)));
+        print_line(&safe_line(&format!("    {}  {}", tool.name, tool.signature)));
     }
     let log = &state.log[state.log.len().saturating_sub(LOG_LINES)..];
     for line in log {
-        out(&safe_line(&format!("    log: {line}")));
+        print_line(&safe_line(&format!("    log: {line}")));
     }
 }
 

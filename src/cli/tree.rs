@@ -2,18 +2,18 @@
 
 use serde::Serialize;
 
-use super::{UsageError, out, out_json, safe_line, tell};
+use super::output::{UsageError, print_json, print_line, print_note, safe_line};
 use crate::session::Parent;
 use crate::workbench::{Branch, Workbench};
 
 pub(super) fn tree(session: Option<&str>, as_json: bool, workbench: &Workbench) -> Result<(), UsageError> {
     let trees = workbench.tree(session)?;
     if as_json {
-        out_json(&trees.iter().map(branch).collect::<Vec<_>>());
+        print_json(&trees.iter().map(branch).collect::<Vec<_>>());
         return Ok(());
     }
     if trees.is_empty() {
-        tell("no session began as another one yet: `ptc-workbench fork SESSION --at r0/t1` makes one");
+        print_note("no session began as another one yet: `ptc-workbench fork SESSION --at r0/t1` makes one");
     }
     for tree in &trees {
         print(tree, 0);
@@ -24,7 +24,7 @@ pub(super) fn tree(session: Option<&str>, as_json: bool, workbench: &Workbench) 
 /// A session and its branches; deeper ones are indented further.
 fn print(tree: &Branch, depth: usize) {
     let from = tree.parent.as_ref().map(|parent| parent_text(parent, depth == 0, tree.is_cut)).unwrap_or_default();
-    out(&format!("{:indent$}{}{from}", "", safe_line(&tree.id), indent = 2 * depth));
+    print_line(&format!("{:indent$}{}{from}", "", safe_line(&tree.id), indent = 2 * depth));
     for branch in &tree.branches {
         print(branch, depth + 1);
     }

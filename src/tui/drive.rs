@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::checks::Checks;
 use super::compare::CompareResponse;
-use super::effects;
+use super::effects::{self, EffectResult};
 use super::limiter::{Limiter, News};
 use super::message::{Effect, Msg, Slot};
 use super::model::Model;
@@ -91,8 +91,8 @@ pub struct Driver {
     pub(super) turns: Option<Arc<TurnReader>>,
     /// The bench of the inspected turn.
     pub(super) bench: Option<(Address, Arc<LazyBench>)>,
-    pub(super) done: mpsc::UnboundedSender<Done>,
-    answers: mpsc::UnboundedReceiver<Done>,
+    pub(super) done: mpsc::UnboundedSender<EffectResult>,
+    answers: mpsc::UnboundedReceiver<EffectResult>,
     /// Turns that are being read.
     pub(super) reading: Vec<Address>,
     /// The check of the texts that is under way, and the texts of the next with their version.
@@ -133,37 +133,6 @@ pub(super) enum Listing {
     Runs,
     /// Yes, and another one follows it.
     RunsAgain,
-}
-
-/// A finished piece of background work.
-pub(super) enum Done {
-    /// A message for the model.
-    Msg(Msg),
-    /// Runs were started.
-    Runs(Vec<(Slot, Arc<RunHandle>)>, Msg),
-    /// A matrix was started.
-    Matrix(Arc<MatrixRun>, Msg),
-    /// A session was opened.
-    Session(Arc<TurnReader>, Msg),
-    /// A turn was taken apart.
-    Turn(Address, Arc<LazyBench>, Msg),
-}
-
-impl Done {
-    /// The start of a run and the message with its session, or why it was refused.
-    pub(super) fn started<E>(
-        slot: Slot,
-        started: Result<RunHandle, E>,
-        msg: impl FnOnce(Result<Option<String>, E>) -> Msg,
-    ) -> Self {
-        match started {
-            Ok(run) => {
-                let msg = msg(Ok(run.session()));
-                Self::Runs(vec![(slot, Arc::new(run))], msg)
-            }
-            Err(error) => Self::Msg(msg(Err(error))),
-        }
-    }
 }
 
 impl Driver {
@@ -331,26 +300,26 @@ impl Driver {
         Ok(None)
     }
 
-    async fn finish(&mut self, model: &mut Model, stage: &mut dyn Stage, done: Done) -> io::Result<()> {
+    async fn finish(&mut self, model: &mut Model, stage: &mut dyn Stage, done: EffectResult) -> io::Result<()> {
         self.working = self.working.saturating_sub(1);
         let msg = match done {
-            Done::Msg(msg) => msg,
-            Done::Runs(runs, msg) => {
+            EffectResult::Msg(msg) => msg,
+            EffectResult::Runs(runs, msg) => {
                 for (slot, run) in runs {
                     self.follow(slot, run);
                 }
                 msg
             }
-            Done::Matrix(matrix, msg) => {
+            EffectResult::Matrix(matrix, msg) => {
                 self.matrix = Some(matrix);
                 msg
             }
-            Done::Session(turns, msg) => {
+            EffectResult::Session(turns, msg) => {
                 self.turns = Some(turns);
                 self.reading.clear();
                 msg
             }
-            Done::Turn(turn, bench, msg) => {
+            EffectResult::Turn(turn, bench, msg) => {
                 self.bench = Some((turn, bench));
                 msg
             }
@@ -447,7 +416,7 @@ mod tests {
         let (mut driver, mut model) = driver(dir.path());
         model.sessions.awaited = Some(Action::Session(SessionAction::Fork));
         driver.listing = Listing::RunsAgain;
-        let listed = || Done::Msg(Msg::Listed(Vec::new(), Marks::default()));
+        let listed = || EffectResult::Msg(Msg::Listed(Vec::new(), Marks::default()));
         driver.finish(&mut model, &mut Easel, listed()).await.unwrap();
         assert_eq!((&model.sessions.all, model.sessions.awaited.is_some()), (&None, true), "it is dropped");
         assert_eq!((driver.listing, driver.counts.listings), (Listing::Runs, 1), "another listing follows");

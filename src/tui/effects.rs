@@ -1,5 +1,11 @@
 //! Executes effects: requests go to the workbench on blocking threads, the rest to runs and the stage.
 
+mod archive;
+mod compare;
+mod result;
+
+pub(super) use result::EffectResult;
+
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -7,7 +13,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::drive::{Done, Driver, Listing};
+use super::drive::{Driver, Listing};
 use super::inspector::Subject;
 use super::message::{Effect, Msg, Slot};
 use super::model::{Model, Tone};
@@ -34,24 +40,26 @@ pub(super) async fn perform(
             check(driver);
         }
         Effect::ComparePreview(mode, texts, sent) => {
-            work(driver, move |services| Done::Msg(compare_preview(services, mode, &texts, &sent)));
+            work(driver, move |services| EffectResult::Msg(compare_preview(services, mode, &texts, &sent)));
         }
         Effect::Start(texts) => {
-            work(driver, move |services| Done::started(Slot::Workbench, services.start(&texts), Msg::Started));
+            work(driver, move |services| EffectResult::started(Slot::Workbench, services.start(&texts), Msg::Started));
         }
         Effect::StartPipeline(pipeline) => work(driver, move |services| {
-            Done::started(Slot::Workbench, services.start_pipeline(*pipeline), Msg::Started)
+            EffectResult::started(Slot::Workbench, services.start_pipeline(*pipeline), Msg::Started)
         }),
         Effect::Resume(key) => {
-            work(driver, move |services| Done::started(Slot::Workbench, services.resume(&key), Msg::SessionResumed));
+            work(driver, move |services| {
+                EffectResult::started(Slot::Workbench, services.resume(&key), Msg::SessionResumed)
+            });
         }
         Effect::Replay(key, policy) => work(driver, move |services| {
             let session = services.workbench.open_found(&key).map_err(|error| error.0);
             let replay = session.and_then(|session| RunHandle::of_replay(&session, policy));
-            Done::started(Slot::Viewer, replay, |result| Msg::ReplayStarted(result.map(|_| ())))
+            EffectResult::started(Slot::Viewer, replay, |result| Msg::ReplayStarted(result.map(|_| ())))
         }),
-        Effect::Archive(request) => work(driver, move |services| request.execute(services)),
-        Effect::Compare(request) => work(driver, move |services| request.execute(services)),
+        Effect::Archive(request) => work(driver, move |services| archive::execute(request, services)),
+        Effect::Compare(request) => work(driver, move |services| compare::execute(request, services)),
         Effect::Cancel(slot) => run(slot).iter().for_each(|run| run.cancel()),
         Effect::Answer(question, text) => {
             if let Some(run) = run(Slot::Workbench) {
@@ -65,15 +73,15 @@ pub(super) async fn perform(
         Effect::StopAt(breakpoints) => driver.services.intercept.stop_at(breakpoints),
         Effect::List => list(driver),
         Effect::Open(key) => work(driver, move |services| match services.workbench.open(&key) {
-            Ok(session) => Done::Session(session.turns.clone(), Msg::Opened(Ok(session))),
-            Err(error) => Done::Msg(Msg::Opened(Err(error.into()))),
+            Ok(session) => EffectResult::Session(session.turns.clone(), Msg::Opened(Ok(session))),
+            Err(error) => EffectResult::Msg(Msg::Opened(Err(error.into()))),
         }),
         Effect::ReadTurns(session, turns) => read_turns(driver, &session, turns),
         Effect::FindUnread(session, needle, turns) => find_unread(driver, session, needle, turns),
         Effect::Inspect(subject, turn) => work(driver, move |services| inspect(services, subject, turn)),
         Effect::Probe(turn, at) => {
             let bench = bench(driver, &turn);
-            work(driver, move |_| Done::Msg(Msg::Probed(turn, at, bench.and_then(|bench| bench.probe(at)))));
+            work(driver, move |_| EffectResult::Msg(Msg::Probed(turn, at, bench.and_then(|bench| bench.probe(at)))));
         }
         Effect::Evaluate(turn, input) => {
             let bench = bench(driver, &turn);
@@ -83,7 +91,7 @@ pub(super) async fn perform(
             let agent = Services::agent(&texts).map_err(unsaveable);
             let saved =
                 agent.and_then(|agent| services.files.save(Path::new(&path), &agent, known.as_ref(), overwrite));
-            Done::Msg(Msg::Saved(path, texts, saved))
+            EffectResult::Msg(Msg::Saved(path, texts, saved))
         }),
         Effect::Keep(recovery) => work_in_turn(driver, move |services| Msg::Kept(services.recovery().keep(&recovery))),
         Effect::Forget => work_in_turn(driver, move |services| {
@@ -111,7 +119,7 @@ pub(super) async fn perform(
         Effect::Clip(text) => {
             stage.clip(&text)?;
             if let Some(copy) = stage.local_clipboard() {
-                work(driver, move |_| Done::Msg(Msg::Clipped(copy(&text))));
+                work(driver, move |_| EffectResult::Msg(Msg::Clipped(copy(&text))));
             }
         }
         Effect::Suspend => suspend(model, stage).await,
@@ -126,7 +134,7 @@ pub(super) fn check(driver: &mut Driver) {
     driver.counts.checks += 1;
     work(driver, move |services| {
         let (findings, summary) = services.check(&texts);
-        Done::Msg(Msg::Checked(version, findings, Box::new(summary)))
+        EffectResult::Msg(Msg::Checked(version, findings, Box::new(summary)))
     });
 }
 
@@ -146,7 +154,7 @@ fn compare_preview(services: &Services, mode: Mode, texts: &DraftTexts, sent: &[
     )
 }
 
-fn inspect(services: &Services, subject: Subject, turn: Address) -> Done {
+fn inspect(services: &Services, subject: Subject, turn: Address) -> EffectResult {
     let session = match &subject {
         Subject::Saved(key) => services.workbench.open_found(key),
         Subject::Named(name) => services.workbench.open_session(name),
@@ -155,9 +163,9 @@ fn inspect(services: &Services, subject: Subject, turn: Address) -> Done {
     match inspected {
         Ok((inspection, session)) => {
             let bench = Arc::new(LazyBench::new(session, turn.clone()));
-            Done::Turn(turn.clone(), bench, Msg::Inspected(subject, turn, Ok(Box::new(inspection))))
+            EffectResult::Turn(turn.clone(), bench, Msg::Inspected(subject, turn, Ok(Box::new(inspection))))
         }
-        Err(error) => Done::Msg(Msg::Inspected(subject, turn, Err(error.into()))),
+        Err(error) => EffectResult::Msg(Msg::Inspected(subject, turn, Err(error.into()))),
     }
 }
 
@@ -177,7 +185,7 @@ fn list(driver: &mut Driver) {
     driver.counts.listings += 1;
     // Marks that cannot be read hide nothing else; a search and every change of them report why.
     work(driver, move |services| {
-        Done::Msg(Msg::Listed(services.workbench.sessions(), services.workbench.marks().unwrap_or_default()))
+        EffectResult::Msg(Msg::Listed(services.workbench.sessions(), services.workbench.marks().unwrap_or_default()))
     });
 }
 
@@ -205,7 +213,7 @@ pub(super) async fn suspend(model: &mut Model, stage: &mut dyn Stage) {
 }
 
 /// Runs a job on a blocking thread, inside of the runtime.
-fn work(driver: &mut Driver, job: impl FnOnce(&Services) -> Done + Send + 'static) {
+fn work(driver: &mut Driver, job: impl FnOnce(&Services) -> EffectResult + Send + 'static) {
     driver.working += 1;
     let (done, services) = (driver.done.clone(), driver.services.clone());
     tokio::task::spawn_blocking(move || {
@@ -227,7 +235,7 @@ fn work_in_turn(driver: &mut Driver, job: impl FnOnce(&Services) -> Msg + Send +
             tracing::error!(%error, "a background job failed");
         }
         let msg = tokio::task::spawn_blocking(move || job(&services)).await;
-        match msg.map(|msg| done.send(Done::Msg(msg)).is_ok()) {
+        match msg.map(|msg| done.send(EffectResult::Msg(msg)).is_ok()) {
             Ok(true) => {}
             Ok(false) => tracing::debug!("background work ended after the interface"),
             Err(error) => tracing::error!(%error, "a background job failed"),
@@ -237,7 +245,7 @@ fn work_in_turn(driver: &mut Driver, job: impl FnOnce(&Services) -> Msg + Send +
 
 /// Looks for kept texts of earlier starts.
 pub(super) fn look_for_recoveries(driver: &mut Driver) {
-    work(driver, |services| Done::Msg(Msg::Recoveries(services.recovery().find())));
+    work(driver, |services| EffectResult::Msg(Msg::Recoveries(services.recovery().find())));
 }
 
 /// Looks for a text in turns that were not read, until another search begins.
@@ -253,7 +261,7 @@ fn find_unread(driver: &mut Driver, session: SessionKey, needle: String, turns: 
         };
         let searched = turns.iter().take_while(|_| still.strong_count() > 0);
         let found = searched.filter(|turn| holds(turn)).map(|(turn, _)| turn.clone()).collect();
-        Done::Msg(Msg::FoundUnread(session, needle, found))
+        EffectResult::Msg(Msg::FoundUnread(session, needle, found))
     });
 }
 
@@ -275,7 +283,7 @@ fn read_turns(driver: &mut Driver, session: &SessionKey, turns: Vec<(Address, Ra
         let (reader, session) = (reader.clone(), session.clone());
         work(driver, move |_| {
             let body = reader.read(&turn, places);
-            Done::Msg(Msg::TurnRead(session, turn, body))
+            EffectResult::Msg(Msg::TurnRead(session, turn, body))
         });
     }
 }

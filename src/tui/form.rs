@@ -8,7 +8,7 @@ use crossterm::event::KeyEvent;
 use super::actions::Context;
 use super::colours::Language;
 use super::draft::Draft;
-use super::model::Editor;
+use super::editor::Editor;
 use super::theme::Role;
 use super::transcript::typed::Typed;
 

@@ -7,11 +7,9 @@ use super::draft::Draft;
 use super::inspector::Inspector;
 use super::keys::Keymap;
 use super::theme::Theme;
-use super::transcript::Transcript;
 use crate::agent::{Diagnostic, DraftTexts, Place};
-use crate::port::{Breakpoint, Gate, Question};
-use crate::replay::Policy;
-use crate::workbench::{AgentFile, DraftSummary, OpenAgent, OpenSession, PipelineOutline, RunEnding, SessionKey};
+use crate::port::{Breakpoint, Gate};
+use crate::workbench::{AgentFile, DraftSummary, OpenAgent, PipelineOutline};
 
 mod editors;
 mod find;
@@ -20,8 +18,10 @@ mod pointer;
 mod popup;
 mod tour;
 
+pub use super::editor::Editor;
 pub use super::menu::Menu;
-pub use editors::{Editor, KEPT, PLACES, place_language, place_name, texts_of};
+pub use super::run_view::{Phase, RunView};
+pub use editors::{KEPT, PLACES, place_language, place_name, texts_of};
 pub use find::{Find, FindField};
 pub use pointer::{Pointer, Sweep};
 pub use popup::{AfterSave, Against, Leaving, Picks, Popup, SaveWhat};
@@ -163,49 +163,6 @@ pub struct Workbench {
     pub breakpoints: Vec<Breakpoint>,
 }
 
-/// A run or an opened session.
-#[derive(Debug, Clone, Default)]
-pub struct RunView {
-    /// Its cards.
-    pub transcript: Transcript,
-    /// How far it is.
-    pub phase: Phase,
-    /// The name of the session it lies in.
-    pub session: Option<String>,
-    /// What opens the saved session.
-    pub key: Option<SessionKey>,
-    /// What of the saved session could not be read.
-    pub damage: Option<String>,
-    /// How it ended, beyond its events.
-    pub ended: Option<RunEnding>,
-    /// The user is asked.
-    pub question: Option<Question>,
-    /// What was asked last, and from which byte on it was new then.
-    pub asked: (String, usize),
-    /// When it was asked.
-    pub asked_ms: i64,
-    /// The reply that was being written when the question was put aside.
-    pub begun_reply: Option<Box<Editor>>,
-    /// It was started as a replay, which does this about a difference.
-    pub replay: Option<Policy>,
-    /// It waits for a user, in its session.
-    pub waits: bool,
-}
-
-/// How far a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Phase {
-    /// Asked for, nothing heard yet.
-    Starting,
-    /// Continuing.
-    Running,
-    /// Asked to stop.
-    Stopping,
-    /// Over, or a saved session.
-    #[default]
-    Done,
-}
-
 /// A message in the footer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toast {
@@ -326,24 +283,5 @@ impl Workbench {
         let mut found: Vec<&Diagnostic> = self.diagnostics.iter().filter(|finding| finding.place == place).collect();
         found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         found
-    }
-}
-
-impl RunView {
-    /// A run that was asked for.
-    pub fn starting() -> Self {
-        Self { phase: Phase::Starting, ..Self::default() }
-    }
-
-    /// A saved session to read.
-    pub fn of_session(session: &OpenSession) -> Self {
-        Self {
-            transcript: Transcript::of_session(session),
-            session: Some(session.summary.name()),
-            key: Some(session.summary.key()),
-            damage: session.summary.damage.clone(),
-            waits: session.runs.iter().any(|run| run.waits),
-            ..Self::default()
-        }
     }
 }

@@ -12,23 +12,11 @@ use super::source::{Source, Tree};
 const LISP: &str = "core/src/lisp/";
 const LISP_LIMIT: usize = 10;
 
-/// Folders whose circles may span their subfolders for now, with the imports that close them. Remove a row once its
-/// circle is gone; a row without a circle fails the test.
-const ALLOWED: &[(&str, &str)] = &[
-    ("src/agent/", "settings.rs and settings/: the table of keys names the types of the settings that it reads"),
-    ("src/cli/", "mod.rs holds the arguments' dispatch and also the helpers that all commands use"),
-    ("src/tui/", "update, view, model and the compare screen import each other"),
-];
-
 #[test]
 fn circles_of_imports_are_small_and_stay_in_one_folder() {
     let sources = &Tree::project().sources;
     let circles: Vec<Vec<&str>> = ["core/src/", "src/"].iter().flat_map(|root| circles(sources, root)).collect();
-    let found = circles.iter().filter_map(|files| wrong(files));
-    let unused = ALLOWED.iter().filter(|(folder, _)| {
-        !circles.iter().any(|files| files.iter().all(|file| file.starts_with(folder)) && !is_in_one_folder(files))
-    });
-    none(found.chain(unused.map(|(folder, _)| format!("{folder}: no circle spans its folders; remove the row"))));
+    none(circles.iter().filter_map(|files| wrong(files)));
 }
 
 /// What is wrong with a circle.
@@ -37,7 +25,7 @@ fn wrong(files: &[&str]) -> Option<String> {
     if is_within(LISP) && files.len() >= LISP_LIMIT {
         return Some(format!("{} files import each other in a circle: {}", files.len(), files.join(", ")));
     }
-    if is_in_one_folder(files) || is_within(LISP) || ALLOWED.iter().any(|(folder, _)| is_within(folder)) {
+    if is_in_one_folder(files) || is_within(LISP) {
         return None;
     }
     Some(format!("a circle of imports spans several folders: {}", files.join(", ")))

@@ -5,7 +5,7 @@
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::{count, wrong};
+use super::count;
 use crate::agent::Diagnostic;
 use crate::config::document::{KeyLine, KeyTable, advice};
 use crate::model::Backoff;
@@ -142,11 +142,11 @@ pub(super) fn check_members(table: &Json, key: &str, members: &[Member], finding
         let place = format!("{key}.{}", member.key);
         if let Some(row) = members.iter().find(|row| row.name == member.key) {
             let found = row.kind.wrong(&member.value);
-            findings.extend(found.map(|message| wrong(&place, format!("`{place}` {message}"))));
+            findings.extend(found.map(|message| Diagnostic::option(&place, format!("`{place}` {message}"))));
         } else {
             let names: Vec<&str> = members.iter().map(|row| row.name).collect();
             let near = advice(&member.key, &names);
-            findings.push(wrong(&place, format!("unknown key `{}` in [{key}]{near}", member.key)));
+            findings.push(Diagnostic::option(&place, format!("unknown key `{}` in [{key}]{near}", member.key)));
         }
     }
 }

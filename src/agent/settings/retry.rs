@@ -5,8 +5,8 @@
 use ptc_core::limits::MODEL_ATTEMPTS;
 use ptc_core::value::Json;
 
+use super::count;
 use super::members::{RETRY, check_members};
-use super::{count, wrong};
 use crate::agent::{Agent, Diagnostic};
 use crate::config::document::{advice, out_of_range};
 use crate::model::{Backoff, ErrorClass, MAX_DELAY_MS, Retry};
@@ -24,10 +24,13 @@ pub(super) fn of(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Retry {
         fits.then_some(number)
     };
     let attempts = number("max_attempts", MODEL_ATTEMPTS.max, &mut |found| {
-        wrong("retry.max_attempts", out_of_range("retry.max_attempts", &MODEL_ATTEMPTS, found))
+        Diagnostic::option("retry.max_attempts", out_of_range("retry.max_attempts", &MODEL_ATTEMPTS, found))
     });
     let base_delay_ms = number("base_delay_ms", MAX_DELAY_MS, &mut |found| {
-        wrong("retry.base_delay_ms", format!("`retry.base_delay_ms` must be at most {MAX_DELAY_MS}, found {found}"))
+        Diagnostic::option(
+            "retry.base_delay_ms",
+            format!("`retry.base_delay_ms` must be at most {MAX_DELAY_MS}, found {found}"),
+        )
     });
     let backoff = table.get("backoff").and_then(Json::as_str);
     let backoff = Backoff::ALL.iter().find(|(name, _)| Some(*name) == backoff).map(|(_, backoff)| *backoff);
@@ -44,7 +47,7 @@ fn classes(table: &Json, findings: &mut Vec<Diagnostic>) -> Option<Vec<ErrorClas
         if class.is_none() {
             let near = advice(item.as_str().unwrap_or_default(), &names);
             let message = format!("`retry.retryable` cannot hold {}{near}", item.to_text());
-            findings.push(wrong("retry.retryable", message));
+            findings.push(Diagnostic::option("retry.retryable", message));
         }
         classes.extend(class);
     }

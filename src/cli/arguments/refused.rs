@@ -7,13 +7,14 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use ptc_core::text::nearest;
 
 use super::Arguments;
-use crate::cli::{exit, print_error, stdout, tell};
+use crate::cli::output;
+use crate::cli::output::{exit, print_error, print_note};
 
 /// Reports an argument error or prints the requested help, and returns the exit code.
 pub(super) fn refused(error: &clap::Error, words: &[String]) -> u8 {
     if !error.use_stderr() {
-        stdout::remember(error.print());
-        return crate::cli::code(Ok(exit::OK));
+        output::remember(error.print());
+        return output::exit_code(Ok(exit::OK));
     }
     let near = near_command(words);
     match (misplaced(error, words), error.kind(), &near) {
@@ -26,7 +27,7 @@ pub(super) fn refused(error: &clap::Error, words: &[String]) -> u8 {
         _ => _ = error.print(),
     }
     if let Some(near) = near {
-        tell(&format!("tip: did you mean the command `{near}`?"));
+        print_note(&format!("tip: did you mean the command `{near}`?"));
     }
     exit::USAGE
 }

@@ -11,9 +11,10 @@ use ptc_core::lisp::case::Case;
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, json};
 
-use super::{TIMEOUT_MS, perform};
-use crate::cli::stdout::Stdout;
-use crate::cli::{UsageError, exit};
+use super::input::perform;
+use crate::cli::arguments::lisp::TIMEOUT_MS;
+use crate::cli::output::Stdout;
+use crate::cli::output::{UsageError, exit};
 
 /// Lines read ahead of the slowest worker.
 const READ_AHEAD: usize = 256;

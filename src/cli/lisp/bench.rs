@@ -9,8 +9,10 @@ use ptc_core::lisp::{Error, Input, Stack};
 use ptc_core::value::Value;
 use serde::Serialize;
 
-use super::{BenchFlags, compile_timeout_ms, data, program, snippet};
-use crate::cli::{UsageError, exit, out, out_json, tell};
+use super::input::{compile_timeout_ms, data, program};
+use super::snippet;
+use crate::cli::arguments::lisp::LispBenchFlags;
+use crate::cli::output::{UsageError, exit, print_json, print_line, print_note};
 use crate::port::SystemClock;
 use crate::program::{NoTools, Setting, run_on};
 
@@ -28,14 +30,14 @@ struct BenchJson {
     runs: usize,
 }
 
-pub(super) fn bench(flags: &BenchFlags) -> Result<u8, UsageError> {
+pub(super) fn bench(flags: &LispBenchFlags) -> Result<u8, UsageError> {
     let (name, source) = program(&flags.file)?;
     let context = data(flags.context.as_deref())?.to_value();
     let times = Stack::with(|stack| measure(&source, &context, stack)).and_then(|times| times);
     let mut times = match times {
         Ok(times) => times,
         Err(error) => {
-            tell(&snippet::render(&error, &source, &name));
+            print_note(&snippet::render(&error, &source, &name));
             return Ok(exit::FAILED);
         }
     };
@@ -43,9 +45,9 @@ pub(super) fn bench(flags: &BenchFlags) -> Result<u8, UsageError> {
     let (min, median) =
         (times.first().copied().unwrap_or_default(), times.get(times.len() / 2).copied().unwrap_or_default());
     if flags.json {
-        out_json(&BenchJson { min_ms: milliseconds(min), median_ms: milliseconds(median), runs: times.len() });
+        print_json(&BenchJson { min_ms: milliseconds(min), median_ms: milliseconds(median), runs: times.len() });
     } else {
-        out(&format!(
+        print_line(&format!(
             "min_ms    {:.4}\nmedian_ms {:.4}\nruns      {}",
             milliseconds(min),
             milliseconds(median),

@@ -5,7 +5,7 @@ use ptc_core::lisp::builtins::{self, Builtin, Clojure};
 use ptc_core::text::matches_wildcard;
 use ptc_core::text::{did_you_mean, width};
 
-use crate::cli::{exit, out, safe_line, tell};
+use crate::cli::output::{exit, print_line, print_note, safe_line};
 
 /// Columns given to a name in a list.
 const NAME_COLUMNS: usize = 22;
@@ -22,22 +22,22 @@ const SURROUNDINGS: &[(&str, &str)] = &[
 
 pub(super) fn doc(word: &str) -> u8 {
     if let Some(row) = namespaces::resolve(word) {
-        out(&page(row));
+        print_line(&page(row));
         return exit::OK;
     }
     if let Some((_, about)) = SURROUNDINGS.iter().find(|(name, _)| *name == word.trim_end_matches('/')) {
-        out(about);
+        print_line(about);
         return exit::OK;
     }
     let fitting = fitting(word);
     if fitting.is_empty() {
         let plain = word.rsplit_once('/').map_or(word, |(_, plain)| plain);
         let near = did_you_mean(plain, builtins::rows().map(|row| row.name));
-        tell(&format!("unknown name `{}`{near}", safe_line(word)));
+        print_note(&format!("unknown name `{}`{near}", safe_line(word)));
         return exit::FAILED;
     }
     for row in fitting {
-        out(&line(row));
+        print_line(&line(row));
     }
     exit::OK
 }

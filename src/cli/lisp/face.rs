@@ -11,7 +11,8 @@ use ptc_core::text::lex::TokenKind;
 use ptc_core::text::lex::lisp::lisp;
 use ptc_core::value::{Bounds, Value};
 
-use crate::cli::{Arguments, safe};
+use crate::cli::arguments::Arguments;
+use crate::cli::output::safe;
 use crate::config::{ColourLevel, process_env};
 
 /// Most bytes of a value's text that are shown at a prompt.

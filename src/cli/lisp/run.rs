@@ -7,8 +7,10 @@ use ptc_core::value::{Json, Value};
 use serde::Serialize;
 
 use super::face::Face;
-use super::{RunFlags, data, perform, program, snippet};
-use crate::cli::{UsageError, exit, out, out_json, safe_line, tell};
+use super::input::{data, perform, program};
+use super::snippet;
+use crate::cli::arguments::lisp::LispRunFlags;
+use crate::cli::output::{UsageError, exit, print_json, print_line, print_note, safe_line};
 
 /// The case that the flags describe, as [`Case::read`] reads it.
 #[derive(Serialize)]
@@ -24,7 +26,7 @@ struct OptionsJson<'a> {
     strict_data: bool,
 }
 
-pub(super) fn run(flags: &RunFlags, face: Face) -> Result<u8, UsageError> {
+pub(super) fn run(flags: &LispRunFlags, face: Face) -> Result<u8, UsageError> {
     let (name, text) = match (&flags.expression, &flags.file) {
         (Some(expression), _) => ("-e".to_owned(), expression.clone()),
         (None, file) => program(file.as_deref().unwrap_or_else(|| "-".as_ref()))?,
@@ -37,23 +39,23 @@ pub(super) fn run(flags: &RunFlags, face: Face) -> Result<u8, UsageError> {
     let case = Case::read(&to_json(&record)).map_err(|error| UsageError(error.message()))?;
     let outcome = perform(&case, flags.timeout);
     if flags.json {
-        out_json(&case.record(&outcome));
+        print_json(&case.record(&outcome));
     } else {
-        report(&outcome, &case.program, &name, face, |value| out(&face.whole(value)));
+        report(&outcome, &case.program, &name, face, |value| print_line(&face.whole(value)));
     }
     Ok(exit_code(&outcome))
 }
 
 /// Prints and value on stdout, errors and warnings on stderr; `show` prints the value.
 pub(super) fn report(outcome: &Outcome, source: &str, name: &str, face: Face, show: impl FnOnce(&Value)) {
-    outcome.prints.iter().for_each(|entry| out(&face.printed(entry)));
-    outcome.warnings.iter().for_each(|warning| tell(&format!("note: {}", safe_line(warning))));
+    outcome.prints.iter().for_each(|entry| print_line(&face.printed(entry)));
+    outcome.warnings.iter().for_each(|warning| print_note(&format!("note: {}", safe_line(warning))));
     match &outcome.result {
         Ok((Signal::Fail, value)) => {
-            tell(&format!("{}: the program failed: {}", safe_line(name), Face::Stream.glimpse(value).0));
+            print_note(&format!("{}: the program failed: {}", safe_line(name), Face::Stream.glimpse(value).0));
         }
         Ok((_, value)) => show(value),
-        Err(error) => tell(&snippet::render(error, source, name)),
+        Err(error) => print_note(&snippet::render(error, source, name)),
     }
 }
 

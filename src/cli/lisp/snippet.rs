@@ -7,7 +7,7 @@ use std::io::IsTerminal as _;
 use ptc_core::lisp::Error;
 use ptc_core::text::{LineCol, Span, width};
 
-use crate::cli::safe_line;
+use crate::cli::output::safe_line;
 
 /// `name:line:column: reason: problem`, the line underlined, and what to write instead.
 pub(super) fn render(error: &Error, source: &str, name: &str) -> String {

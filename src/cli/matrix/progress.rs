@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 
 use ptc_core::text::width;
 
-use crate::cli::{safe_line, tell};
+use crate::cli::output::{print_note, safe_line};
 use crate::workbench::format::{Marks, SIGNS, duration};
 use crate::workbench::matrix::{Cell, MatrixEvent, MatrixState, TrialKey};
 
@@ -22,7 +22,7 @@ impl Progress {
     /// For this process's stderr. Reports the results of an earlier start first.
     pub(super) fn new(state: &MatrixState, plain: bool) -> Self {
         if state.done() > 0 && !state.is_complete() {
-            tell(&format!("{} of {} trials are there already", state.done(), state.total()));
+            print_note(&format!("{} of {} trials are there already", state.done(), state.total()));
         }
         let terminal = std::io::stderr().is_terminal() && !plain;
         let columns = || crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns).max(20));
@@ -30,12 +30,12 @@ impl Progress {
     }
 
     /// Reports changes.
-    pub(super) fn tell(&mut self, event: &MatrixEvent, state: &MatrixState) {
+    pub(super) fn print_event(&mut self, event: &MatrixEvent, state: &MatrixState) {
         match self.line {
             Some(columns) => rewrite(&width::truncate(&now(state), columns.saturating_sub(INTERRUPT))),
             None => {
                 if let Some(line) = self.added(event, state) {
-                    tell(&line);
+                    print_note(&line);
                 }
             }
         }

@@ -3,7 +3,7 @@
 use ptc_core::text::width;
 
 use super::table::rounded;
-use crate::cli::safe_line;
+use crate::cli::output::safe_line;
 use crate::workbench::format::{Marks, cost, count, duration};
 use crate::workbench::matrix::{CellReport, Change, ChangeKind, Outcome};
 

@@ -2,7 +2,7 @@
 
 use ptc_core::text::width;
 
-use crate::cli::safe_line;
+use crate::cli::output::safe_line;
 use crate::workbench::format::{cost, count, duration, size};
 use crate::workbench::matrix::CellReport;
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::search::with_place;
 use crate::cli::arguments::FailuresFlags;
-use crate::cli::{UsageError, exit, out, out_json, safe_line, tell};
+use crate::cli::output::{UsageError, exit, print_json, print_line, print_note, safe_line};
 use crate::event::Address;
 use crate::session::index::{Query, TermSyntax};
 use crate::workbench::format::plural;
@@ -19,22 +19,22 @@ pub(super) fn failures(flags: &FailuresFlags, plain: bool, workbench: &Workbench
         _ => workbench.query(&text, TermSyntax::Plain).map_err(|error| UsageError(with_place(&text, &error)))?,
     };
     let report = workbench.failures(&query)?;
-    report.notices.iter().for_each(|notice| tell(&format!("notice: {}", safe_line(notice))));
+    report.notices.iter().for_each(|notice| print_note(&format!("notice: {}", safe_line(notice))));
     let limit = if flags.limit == 0 { usize::MAX } else { flags.limit };
     let shown = report.groups.iter().take(limit);
     if flags.json {
-        out_json(&FailuresJson {
+        print_json(&FailuresJson {
             sessions: report.sessions,
             failures: total(&report),
             groups: shown.map(group_json).collect(),
         });
         return Ok(exit::OK);
     }
-    shown.for_each(|group| out(&if plain { spoken(group) } else { line(group) }));
+    shown.for_each(|group| print_line(&if plain { spoken(group) } else { line(group) }));
     let left = report.groups.len().saturating_sub(limit);
     let more = if left > 0 { format!("; {left} kinds are not shown (--limit)") } else { String::new() };
     let sessions = plural(report.sessions as u64, "session");
-    tell(&format!("{} in {sessions}{more}", plural(total(&report) as u64, "failure")));
+    print_note(&format!("{} in {sessions}{more}", plural(total(&report) as u64, "failure")));
     Ok(exit::OK)
 }
 

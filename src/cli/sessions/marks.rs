@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::cli::arguments::{MarkFlags, NoteFlags, TagFlags};
-use crate::cli::{UsageError, exit, out, out_json, safe_line};
+use crate::cli::output::{UsageError, exit, print_json, print_line, safe_line};
 use crate::event::Address;
 use crate::session::Mark;
 use crate::workbench::{MarkPlace, Workbench};
@@ -43,9 +43,9 @@ pub(super) fn mark(flags: &MarkFlags, workbench: &Workbench) -> Result<u8, Usage
 fn print_mark(place: &MarkPlace, mark: &Mark, as_json: bool) -> u8 {
     if as_json {
         let mark = MarkJson { address: place.at.as_ref(), mark };
-        out_json(&PlaceJson { session: place.session.as_str(), mark });
+        print_json(&PlaceJson { session: place.session.as_str(), mark });
     } else {
-        out(&format!("{}  {}", safe_line(&place.to_string()), words(mark)));
+        print_line(&format!("{}  {}", safe_line(&place.to_string()), words(mark)));
     }
     exit::OK
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::cli::arguments::RecoverFlags;
-use crate::cli::{UsageError, exit, out, out_json, safe, safe_line, tell};
+use crate::cli::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
 use crate::workbench::Workbench;
 
 /// What `--json` prints.
@@ -18,7 +18,7 @@ struct RecoveredJson<'a> {
 pub(super) fn recover(flags: &RecoverFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let done = workbench.recover(&flags.session)?;
     if flags.json {
-        out_json(&RecoveredJson {
+        print_json(&RecoveredJson {
             session: done.id.as_str(),
             path: done.path.display().to_string(),
             events: done.events,
@@ -26,7 +26,7 @@ pub(super) fn recover(flags: &RecoverFlags, workbench: &Workbench) -> Result<u8,
         });
         return Ok(exit::OK);
     }
-    done.lost.iter().for_each(|line| tell(&format!("damage: {}", safe_line(line))));
-    out(&safe(&format!("{} events recovered as {}", done.events, done.id)));
+    done.lost.iter().for_each(|line| print_note(&format!("damage: {}", safe_line(line))));
+    print_line(&safe(&format!("{} events recovered as {}", done.events, done.id)));
     Ok(exit::OK)
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{SummaryJson, line};
 use crate::cli::arguments::SearchFlags;
-use crate::cli::{UsageError, exit, out, out_json, safe_line, tell};
+use crate::cli::output::{UsageError, exit, print_json, print_line, print_note, safe_line};
 use crate::event::Address;
 use crate::session::index::{FILTERS, FoundSession, QueryError, SearchMatch, TermSyntax};
 use crate::workbench::Workbench;
@@ -14,7 +14,7 @@ pub(super) fn search(flags: &SearchFlags, plain: bool, workbench: &Workbench) ->
     let reading = if flags.regex { TermSyntax::Patterns } else { TermSyntax::Plain };
     let query = workbench.query(&text, reading).map_err(|error| UsageError(with_place(&text, &error)))?;
     let report = workbench.search(&query)?;
-    report.notices.iter().for_each(|notice| tell(&format!("notice: {}", safe_line(notice))));
+    report.notices.iter().for_each(|notice| print_note(&format!("notice: {}", safe_line(notice))));
     let limit = if flags.limit == 0 { usize::MAX } else { flags.limit };
     let marks = workbench.marks()?;
     let shown = report.found.iter().take(limit);
@@ -24,20 +24,20 @@ pub(super) fn search(flags: &SearchFlags, plain: bool, workbench: &Workbench) ->
             count: found.count,
             matches: found.matches.iter().map(match_json).collect(),
         });
-        out_json(&SearchJson { searched: report.searched, found: report.found.len(), sessions: sessions.collect() });
+        print_json(&SearchJson { searched: report.searched, found: report.found.len(), sessions: sessions.collect() });
         return Ok(exit::OK);
     }
     for found in shown {
-        out(&line(&found.summary, &marks));
-        found.matches.iter().for_each(|found| out(&of_line(found, plain)));
+        print_line(&line(&found.summary, &marks));
+        found.matches.iter().for_each(|found| print_line(&of_line(found, plain)));
         if let left @ 1.. = found.count - found.matches.len().min(found.count) {
-            out(&format!("    … {left} more in this session"));
+            print_line(&format!("    … {left} more in this session"));
         }
     }
-    tell(&summary_line(&report.found, report.searched, limit));
+    print_note(&summary_line(&report.found, report.searched, limit));
     if let Some(word) = taken_for_text(&text).filter(|_| report.found.is_empty()) {
         let filters = FILTERS.iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
-        tell(&format!("notice: `{}` was looked for as text; filters are {filters}", safe_line(word)));
+        print_note(&format!("notice: `{}` was looked for as text; filters are {filters}", safe_line(word)));
     }
     Ok(exit::OK)
 }

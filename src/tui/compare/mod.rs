@@ -18,7 +18,7 @@ pub use matrix::{MatrixView, TrialMark};
 pub use request::{CompareRequest, CompareResponse};
 
 use super::direction::Direction;
-use super::model::{Phase, RunView};
+use super::run_view::{Phase, RunView};
 use crate::session::diff::{Comparison, TurnPosition};
 use crate::workbench::comparison::Line;
 use crate::workbench::matrix::MatrixEntry;

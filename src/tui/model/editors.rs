@@ -1,11 +1,9 @@
 //! The editors of the workbench: their places, names, languages, and the texts in them.
 
-use ratatui::layout::Rect;
-
 use super::{Pane, Workbench};
 use crate::agent::{DraftTexts, Mode, Place};
 use crate::tui::colours::Language;
-use crate::tui::draft::Draft;
+use crate::tui::editor::Editor;
 use crate::tui::recovery::Recovery;
 
 /// The places of the editors, from top to bottom.
@@ -14,19 +12,6 @@ pub const PLACES: [Place; 6] =
 
 /// The places of the drafts that a recovery file lists; the others came later and have keys of their own.
 pub const KEPT: [Place; 4] = [Place::Prompt, Place::Signature, Place::Context, Place::Options];
-
-/// One editor.
-#[derive(Debug, Clone, Default)]
-pub struct Editor {
-    /// The text.
-    pub draft: Draft,
-    /// First visible line and its first visible row.
-    pub scroll: (usize, usize),
-    /// Where its text was drawn.
-    pub area: Rect,
-    /// Keeps the scroll position although the cursor is elsewhere (after the wheel).
-    pub free: bool,
-}
 
 /// The texts of the editors, in the order of [`PLACES`].
 pub fn texts_of(texts: &DraftTexts) -> [&str; 6] {

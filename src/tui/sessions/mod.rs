@@ -12,13 +12,9 @@ pub mod rerun;
 pub mod scrub;
 pub mod workbench;
 
-use self::fork::Aim;
 use super::archive::ArchiveRequest;
 use super::form::Form;
 use super::message::Effect;
-use super::model::Model;
-use crate::agent::Place;
-use crate::tui::transcript::Transcript;
 
 /// Something that is done with the saved session in hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,15 +31,6 @@ pub enum SessionAction {
     AddExample,
     AcceptReplay,
     Play,
-}
-
-/// How an action begins.
-#[derive(Debug)]
-pub enum Beginning {
-    /// With a dialog.
-    Dialog(Box<Dialog>),
-    /// At once.
-    Request(ArchiveRequest),
 }
 
 /// A dialog that is about to be shown.
@@ -83,42 +70,6 @@ impl SessionAction {
     /// Does it write a mark, tags or a note?
     pub fn is_mark(self) -> bool {
         matches!(self, Self::Mark | Self::Tags | Self::Note)
-    }
-
-    /// Returns how it begins with the session in hand; `None` when there is none.
-    pub fn begin(self, model: &Model) -> Option<Beginning> {
-        let session = model.saved_subject()?;
-        let key = session.key();
-        let mark = || {
-            let (session, at) = model.sessions.mark_place()?;
-            let mark = model.sessions.marks.of(&session, at.as_ref());
-            Some((session, at, mark))
-        };
-        let dialog = match self {
-            Self::Fork => fork::Fork::open(key, model.selected_address(), Aim::Fork),
-            Self::EditHere => fork::Fork::open(key, model.selected_address(), Aim::Edit),
-            Self::Rerun => rerun::Rerun::open(key),
-            Self::MakeCase => {
-                let own = model.workbench.file.as_ref().filter(|_| model.workbench.preview.name == session.agent);
-                case::Case::open(session, own.map(|file| file.path.display().to_string()))
-            }
-            Self::Export => export::Export::open(session),
-            Self::Tags => mark().map(|(session, at, mark)| marks::Marks::tags(session, at, mark))?,
-            Self::Note => mark().map(|(session, at, mark)| marks::Marks::note(session, at, mark))?,
-            Self::Mark => {
-                let (session, at, mut mark) = mark()?;
-                mark.marked = !mark.marked;
-                return Some(Beginning::Request(ArchiveRequest::Mark { session, at, mark }));
-            }
-            Self::AddExample => {
-                let turn = model.active_transcript().and_then(Transcript::turn_in_hand)?;
-                let prompt = model.workbench.editor(Place::Prompt).draft.text().to_owned();
-                return Some(Beginning::Request(ArchiveRequest::Example(key, turn, prompt)));
-            }
-            Self::AcceptReplay => return Some(Beginning::Request(ArchiveRequest::Accept(key))),
-            Self::Play => return Some(Beginning::Request(ArchiveRequest::Events(key))),
-        };
-        Some(Beginning::Dialog(Box::new(dialog)))
     }
 }
 

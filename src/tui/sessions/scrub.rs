@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::event::{Envelope, Event, Gaps};
-use crate::tui::model::RunView;
+use crate::tui::run_view::RunView;
 
 /// A longer rest between two events is shortened to this.
 const LONGEST_REST_MS: i64 = 5_000;

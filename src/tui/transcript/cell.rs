@@ -4,44 +4,12 @@ use super::body::Body;
 use super::card::{Card, MessageStore, Part};
 use super::layout::{self, Frame, Laid};
 use super::outline::{Branch, Folded, Way};
+use super::wrapped::View;
 use crate::event::{Address, RunStart};
 use crate::tui::row::Row;
 
 /// Columns that a child run is indented to the right of who called it.
 const DEPTH_COLUMNS: usize = 3;
-
-/// How cards show text from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum View {
-    /// Readable, coloured, what matters.
-    #[default]
-    Rich,
-    /// The exact texts, controls as pictures.
-    Raw,
-    /// What went over the wire.
-    Wire,
-}
-
-impl View {
-    /// The next view in the cycle.
-    #[must_use]
-    pub fn next(self) -> Self {
-        match self {
-            Self::Rich => Self::Raw,
-            Self::Raw => Self::Wire,
-            Self::Wire => Self::Rich,
-        }
-    }
-
-    /// Its name on screen.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Rich => "rich",
-            Self::Raw => "raw",
-            Self::Wire => "wire",
-        }
-    }
-}
 
 /// A card of the transcript.
 #[derive(Debug, Clone)]

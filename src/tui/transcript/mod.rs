@@ -30,9 +30,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 pub use branches::Fold;
-pub use cell::{Cell, View};
+pub use cell::Cell;
 pub use select::Spot;
 pub use viewport::{Scroll, Visible, VisibleRow};
+pub use wrapped::View;
 
 pub use crate::workbench::format;
 

@@ -6,9 +6,10 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::branches::Fold;
-use super::cell::{Cell, View};
+use super::cell::Cell;
 use super::fenwick::Heights;
 use super::order::moved;
+use super::wrapped::View;
 use super::{Spot, Transcript};
 use crate::event::Address;
 use crate::tui::direction::{Direction, Edge};

@@ -9,6 +9,39 @@ use crate::tui::colours::{Coloured, Language, colours};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 
+/// How cards show text from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum View {
+    /// Readable, coloured, what matters.
+    #[default]
+    Rich,
+    /// The exact texts, controls as pictures.
+    Raw,
+    /// What went over the wire.
+    Wire,
+}
+
+impl View {
+    /// The next view in the cycle.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::Rich => Self::Raw,
+            Self::Raw => Self::Wire,
+            Self::Wire => Self::Rich,
+        }
+    }
+
+    /// Its name on screen.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rich => "rich",
+            Self::Raw => "raw",
+            Self::Wire => "wire",
+        }
+    }
+}
+
 /// Bytes after which a line without an end is cut: what lies before the cut is never laid out again.
 const LONGEST_LINE: usize = 4096;
 

@@ -3,6 +3,7 @@
 use crossterm::event::KeyEvent;
 use ratatui::layout::Position;
 
+use super::begin::{Beginning, begin};
 use crate::event::ErrorRecord;
 use crate::tui::actions::{Action, Context};
 use crate::tui::archive::{ArchiveRequest, EditTarget};
@@ -11,7 +12,7 @@ use crate::tui::form::{Form, Held, Input};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Popup, RunView, Screen, Tone};
 use crate::tui::sessions::rerun::Message;
-use crate::tui::sessions::{Beginning, Dialog, Purpose, SessionAction, workbench};
+use crate::tui::sessions::{Dialog, Purpose, SessionAction, workbench};
 use crate::workbench::format::{plural, size};
 use crate::workbench::{CurrentText, ExportError, ExportPreview, ExportReport, ForkPoints, MadeCase, SessionKey};
 
@@ -45,7 +46,7 @@ pub(super) fn act(model: &mut Model, action: SessionAction) -> Vec<Effect> {
     if action.awaits_listing() && model.saved_subject().is_none() {
         return once_listed(model, Action::Session(action));
     }
-    match action.begin(model) {
+    match begin(action, model) {
         Some(Beginning::Dialog(dialog)) => open(model, *dialog),
         Some(Beginning::Request(request)) => effects([request]),
         None => Vec::new(),

@@ -1,5 +1,6 @@
 //! `update`: one message changes the model and gives effects. Pure: no file, no clock, no task.
 
+mod begin;
 mod compare;
 mod dialog;
 mod edit;
@@ -17,7 +18,6 @@ mod save;
 mod sessions;
 mod take;
 
-pub(super) use palette::{Entry, entries};
 pub(super) use reading::AUTOSCROLL_MS;
 
 use super::archive::ArchiveResponse;

@@ -1,157 +1,18 @@
-//! The palette: every action by name, and doing the one that is picked.
+//! Opening the palette, moving in it, and doing the action that is picked.
 //!
-//! In: what is typed. Out: entries, those of the screen first; of the picked one what it does, in another pane or on another screen when
-//! that is one step away, else where it means something. What is on screen below the palette never changes before something is picked.
+//! In: the palette on top. Out: of the picked action what it does, in another pane or on another screen when that is one step away, else
+//! where it means something. What is on screen below the palette never changes before something is picked.
 
 use super::keys::{act, go_to};
-use crate::tui::actions::{ACTIONS, Action, ActionRow, Context};
-use crate::tui::compare::Step;
-use crate::tui::draft::{Draft, Reach};
-use crate::tui::menu::is_motion;
+use crate::tui::actions::{ACTIONS, Action, ActionRow};
+use crate::tui::draft::Draft;
 use crate::tui::message::Effect;
-use crate::tui::model::{Model, Pane, Popup, Screen, Tone};
-
-/// An entry of the palette.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Entry {
-    /// The action.
-    pub(crate) row: &'static ActionRow,
-    /// The heading of where it means something, when that is not here.
-    pub(crate) elsewhere: Option<&'static str>,
-}
-
-/// How one gets from here to where an action means something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// One is there.
-    Here,
-    /// It is about the session of the run that is shown.
-    Shown,
-    /// By closing the turn that lies over it.
-    Below,
-    /// By moving to a pane of the workbench.
-    Pane(Pane),
-    /// By this action, if any leads there.
-    Door(Option<Action>),
-}
+use crate::tui::model::{Model, Popup, Tone};
+use crate::tui::palette::{Entry, Way, entries, opener, way};
 
 pub(super) fn open(model: &mut Model) -> Vec<Effect> {
     model.popups.push(Popup::Palette { input: Draft::default(), selected: 0 });
     Vec::new()
-}
-
-/// The entries for what is typed: the actions of the contexts below the popup, then those of other panes, then of other screens.
-/// While nothing is typed, only those that mean something here.
-pub(crate) fn entries(model: &Model, typed: &str) -> Vec<Entry> {
-    let wanted = typed.to_lowercase();
-    let mut found: Vec<((usize, usize), &ActionRow)> = ACTIONS
-        .iter()
-        .filter(|row| row.action != Action::Palette && !matches!(row.action, Action::Go(_, Reach::Move)))
-        .filter_map(|row| {
-            let distance = distance(model, row);
-            let rank = rank(row, distance > 0, &wanted)?;
-            // What means something here is named as it is here, by whichever name it was found.
-            let named_here = if distance > 0 { here(model, row.action) } else { None };
-            Some(named_here.map_or(((distance, rank), row), |row| ((0, rank), row)))
-        })
-        .filter(|((distance, _), _)| *distance == 0 || !wanted.is_empty())
-        .collect();
-    found.sort_by_key(|(order, _)| *order);
-    let mut seen = Vec::new();
-    found.retain(|(_, row)| {
-        let new = !seen.contains(&row.action);
-        seen.push(row.action);
-        new
-    });
-    let entry = |((distance, _), row): ((usize, usize), &'static ActionRow)| Entry {
-        row,
-        elsewhere: (distance > 0).then(|| row.context.heading()),
-    };
-    found.into_iter().map(entry).collect()
-}
-
-/// The row by which an action means something here.
-fn here(model: &Model, action: Action) -> Option<&'static ActionRow> {
-    ACTIONS.iter().find(|row| row.action == action && distance(model, row) == 0)
-}
-
-/// How well an action fits: its title first, then its id, then the letters in order. What only moves something elsewhere is found by
-/// its own name alone.
-fn rank(row: &ActionRow, elsewhere: bool, wanted: &str) -> Option<usize> {
-    let title = row.title.to_lowercase();
-    let mut letters = title.chars();
-    if title.starts_with(wanted) {
-        Some(0)
-    } else if title.contains(wanted) {
-        Some(1)
-    } else if elsewhere && is_motion(row.action) {
-        (row.id == wanted).then_some(2)
-    } else if row.id.contains(wanted) || row.help.to_lowercase().contains(wanted) {
-        Some(2)
-    } else {
-        wanted.chars().all(|c| letters.any(|letter| letter == c)).then_some(3)
-    }
-}
-
-/// How far away an action means something: here, on this screen, elsewhere.
-fn distance(model: &Model, row: &ActionRow) -> usize {
-    match way(model, row) {
-        Way::Here => 0,
-        Way::Below => 1,
-        Way::Pane(_) if model.screen == Screen::Workbench => 1,
-        Way::Shown | Way::Pane(_) | Way::Door(_) => 2,
-    }
-}
-
-fn way(model: &Model, row: &ActionRow) -> Way {
-    use Context as C;
-    let about_shown = matches!(row.action, Action::Session(action) if action.is_about_session());
-    let pipeline = model.workbench.pipeline.is_some();
-    match row.context {
-        C::Global | C::Always => Way::Here,
-        context if model.screen_contexts().contains(&context) => Way::Here,
-        context if model.inspector.is_some() && model.page_contexts().contains(&context) => Way::Below,
-        C::Editor | C::Lines | C::Text if !pipeline => Way::Pane(Pane::Editor(model.workbench.last_editor)),
-        C::Steps if pipeline => Way::Pane(Pane::Steps),
-        C::Transcript if model.workbench.run.is_some() => Way::Pane(Pane::Run),
-        _ if about_shown && model.saved_subject().is_some() => Way::Shown,
-        context => Way::Door(door(context)),
-    }
-}
-
-/// The action that leads to a context.
-fn door(context: Context) -> Option<Action> {
-    use Context as C;
-    match context {
-        C::Sessions | C::Filter | C::Viewer | C::Playing => Some(Action::Sessions),
-        C::Turns | C::BothRuns | C::Matrix => Some(Action::Compare),
-        C::Matrices => Some(Action::Comparing(Step::Matrices)),
-        C::Form | C::FormModes => Some(Action::Comparing(Step::NewMatrix)),
-        C::Inspector => Some(Action::Inspect),
-        C::Repl => Some(Action::Repl),
-        C::Transcript | C::Answer => Some(Action::Run),
-        C::Seek => Some(Action::Seek),
-        C::Differs => Some(Action::Replay),
-        C::Reading => Some(Action::Help),
-        C::Preview => Some(Action::Preview),
-        C::Menu => Some(Action::Menu),
-        C::Find => Some(Action::Find),
-        C::Fixes => Some(Action::Fix),
-        C::Tour => Some(Action::Tour),
-        C::SavePath | C::Overwrite => Some(Action::Save),
-        C::Leaving => Some(Action::Quit),
-        C::Global
-        | C::Always
-        | C::Editor
-        | C::Lines
-        | C::Text
-        | C::Steps
-        | C::Palette
-        | C::Recovery
-        | C::Dialog
-        | C::Choice
-        | C::OneLine => None,
-    }
 }
 
 pub(super) fn step(model: &mut Model, by: isize) -> Vec<Effect> {
@@ -172,8 +33,8 @@ pub(super) fn pick(model: &mut Model) -> Vec<Effect> {
         Way::Here | Way::Shown => {}
         Way::Below => model.inspector = None,
         Way::Pane(pane) => _ = go_to(model, pane),
-        Way::Door(Some(screen @ (Action::Sessions | Action::Compare))) => return on_screen(model, row, screen),
-        Way::Door(_) => {
+        Way::Opener(Some(screen @ (Action::Sessions | Action::Compare))) => return on_screen(model, row, screen),
+        Way::Opener(_) => {
             explain_where(model, row);
             return Vec::new();
         }
@@ -206,39 +67,13 @@ fn is_about_one(action: Action) -> bool {
 
 /// Explains where an action is available, and how to get there.
 fn explain_where(model: &mut Model, row: &ActionRow) {
-    let leads = door(row.context).and_then(Action::row).map(|door| match model.enabled(door.action) {
+    let leads = opener(row.context).and_then(Action::row).map(|opener| match model.enabled(opener.action) {
         Err(reason) => format!("; {reason}"),
-        Ok(()) => match model.keymap.first_name_of(door) {
-            key if way(model, door) == Way::Here && !key.is_empty() => format!("; {key} leads there"),
-            _ => format!("; `{}` leads there", door.title),
+        Ok(()) => match model.keymap.first_name_of(opener) {
+            key if way(model, opener) == Way::Here && !key.is_empty() => format!("; {key} leads there"),
+            _ => format!("; `{}` leads there", opener.title),
         },
     });
     let text = format!("{} means something in: {}{}", row.title, row.context.heading(), leads.unwrap_or_default());
     model.say(Tone::Info, text);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::workbench::OpenAgent;
-
-    #[test]
-    fn every_action_is_found_by_its_name_from_every_screen() {
-        let mut model = Model::new(OpenAgent::default(), (80, 24), 0);
-        for screen in [Screen::Workbench, Screen::Sessions, Screen::Compare] {
-            model.screen = screen;
-            for row in ACTIONS.iter().filter(|row| row.action != Action::Palette) {
-                let found = entries(&model, row.id).into_iter().any(|entry| entry.row.action == row.action);
-                // Moving a cursor is no action that one looks for.
-                assert_eq!(found, !matches!(row.action, Action::Go(_, Reach::Move)), "{} on {screen:?}", row.id);
-            }
-        }
-    }
-
-    #[test]
-    fn no_context_leads_back_to_the_same_context() {
-        for (context, heading) in Context::ALL {
-            assert!(door(context).and_then(Action::row).is_none_or(|door| door.context != context), "{heading}");
-        }
-    }
 }

@@ -3,7 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{budget, editor, line_of};
+use super::lines::line_of;
+use super::{budget, editor};
 use crate::session::RunState;
 use crate::session::Summary;
 use crate::tui::actions::{ACTIONS, Action, ActionRow};

@@ -3,7 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{answer, bars, editor, line_of, scroll_limit};
+use super::lines::{line_of, scroll_limit};
+use super::{answer, bars, editor};
 use crate::tui::colours::Language;
 use crate::tui::form::{Field, Form, Input};
 use crate::tui::model::Model;

@@ -6,7 +6,8 @@ use ptc_core::text::width::{truncate, width, wrap};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{bars, editor, line_of};
+use super::lines::line_of;
+use super::{bars, editor};
 use crate::tui::inspector::{Focus, Inspector, Tab, Taken, role};
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};

@@ -11,6 +11,7 @@ mod editor;
 mod form;
 mod help;
 mod inspector;
+mod lines;
 mod menu;
 mod opening;
 mod popups;
@@ -29,6 +30,7 @@ use super::compare::Field as MatrixField;
 use super::model::{Model, Popup, SMALLEST, Screen};
 use super::row::{Piece, Row};
 use super::theme::Role;
+use lines::line_of;
 use ptc_core::text::width::{width, wrap};
 
 /// Measures the screen for a frame of this size: areas, scroll positions, visible rows. Call it before [`draw`].
@@ -192,11 +194,6 @@ pub(super) fn asked_rows(model: &Model, start: &str) -> usize {
     popups::asked_rows_before(model, start)
 }
 
-/// Rows of a text popup below its last: how far it can be scrolled.
-fn scroll_limit(rows: usize, height: u16) -> usize {
-    rows.saturating_sub(usize::from(height))
-}
-
 fn too_small(model: &Model, area: Rect, buffer: &mut Buffer) {
     let (columns, rows) = model.size;
     let text = format!(
@@ -208,15 +205,4 @@ fn too_small(model: &Model, area: Rect, buffer: &mut Buffer) {
         let row = Row::new([Piece::safe(Role::Text, text.slice(range))]);
         row.draw(line_of(area, line), buffer, model.theme);
     }
-}
-
-/// One line of an area; empty outside of it.
-fn line_of(area: Rect, line: usize) -> Rect {
-    let y = area.y.saturating_add(u16::try_from(line).unwrap_or(u16::MAX));
-    if y >= area.bottom() { Rect::default() } else { Rect { y, height: 1, ..area } }
-}
-
-/// Is a popup of this kind on top?
-fn is_reading(popup: &Popup) -> bool {
-    matches!(popup, Popup::Help { .. } | Popup::Preview { .. } | Popup::Differs(_))
 }

@@ -6,17 +6,19 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
 
-use super::{answer, bars, choices, editor, form, help, is_reading, line_of, menu, opening, scroll_limit};
+use super::lines::{line_of, scroll_limit};
+use super::{answer, bars, choices, editor, form, help, menu, opening};
 use crate::port::Gate;
 use crate::tui::actions::ActionRow;
 use crate::tui::colours::Language;
+use crate::tui::draft::Draft;
 use crate::tui::model::{Leaving, Model, Popup, SaveWhat, place_name};
+use crate::tui::palette;
 use crate::tui::recovery::Recovery;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::plural;
 use crate::tui::transcript::wrapped::{Look, Wrapped};
-use crate::tui::{draft::Draft, update};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
 
@@ -37,7 +39,7 @@ pub(super) fn layout(model: &mut Model) {
         return;
     }
     let entries = match popup {
-        Popup::Palette { input, .. } => update::entries(model, input.text()).len(),
+        Popup::Palette { input, .. } => palette::entries(model, input.text()).len(),
         _ => 0,
     };
     match model.popups.last_mut() {
@@ -131,7 +133,7 @@ pub(super) fn row_at(model: &Model, popup: &Popup, screen: Rect, at: Position) -
             let rows = usize::from(palette_list(inner).height);
             let line = line.checked_sub(1).filter(|line| *line < rows)?;
             let entry = line + (selected + 1).saturating_sub(rows);
-            (entry < update::entries(model, input.text()).len()).then_some(entry)
+            (entry < palette::entries(model, input.text()).len()).then_some(entry)
         }
         Popup::Menu(open) => menu::row_at(open, inner, at),
         Popup::Answer { question, .. } if !question.options.is_empty() => {
@@ -336,7 +338,7 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
     let field = Rect { x: prompt.x + 2, width: prompt.width.saturating_sub(2), ..prompt };
     let cursor = editor::draw_line(input, field, model.theme, buffer);
     let list = palette_list(area);
-    let entries = update::entries(model, input.text());
+    let entries = palette::entries(model, input.text());
     let below = model.popups.split_last().map_or(&[][..], |(_, below)| below);
     let top = (selected + 1).saturating_sub(usize::from(list.height));
     for (line, entry) in entries.iter().enumerate().skip(top).take(usize::from(list.height)) {
@@ -363,7 +365,7 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
         let place = line_of(list, line - top);
         Row::new(left).ending([Piece::new(Role::Key, &bars::key_of(model, row))]).draw(place, buffer, model.theme);
     }
-    if let Some(update::Entry { row, .. }) = entries.get(selected) {
+    if let Some(palette::Entry { row, .. }) = entries.get(selected) {
         draw_sentence(model, row, Rect { y: list.bottom(), height: area.bottom() - list.bottom(), ..area }, buffer);
     } else {
         let none = Row::new([Piece::literal(Role::Dim, "no action has such a name")]);
@@ -389,4 +391,9 @@ pub(super) fn asked_rows_before(model: &Model, start: &str) -> usize {
 /// Columns of the largest popups.
 fn answer_columns(screen: u16) -> u16 {
     100.min(screen.saturating_sub(2))
+}
+
+/// Is a popup of this kind on top?
+fn is_reading(popup: &Popup) -> bool {
+    matches!(popup, Popup::Help { .. } | Popup::Preview { .. } | Popup::Differs(_))
 }

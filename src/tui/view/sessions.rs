@@ -5,7 +5,8 @@ use jiff::tz::{Offset, TimeZone};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{bars, editor, line_of, preview, run};
+use super::lines::line_of;
+use super::{bars, editor, preview, run};
 use crate::session::{Parent, RunState, Summary};
 use crate::tui::actions::Action;
 use crate::tui::model::{Model, RunView, status_mark};

@@ -4,7 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::areas::{Areas, areas, place};
-use super::{bars, editor, line_of, run, steps};
+use super::lines::line_of;
+use super::{bars, editor, run, steps};
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::tui::actions::Action;
 use crate::tui::forms::brackets_at;

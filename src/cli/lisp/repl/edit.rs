@@ -13,7 +13,7 @@ use rustyline::{ColorMode, CompletionType, Config, Editor};
 use super::assistant::Assistant;
 use super::session::{Reply, Session};
 use super::{PROMPT, stop_on_interrupt};
-use crate::cli::{UsageError, exit, out, tell};
+use crate::cli::output::{UsageError, exit, print_line, print_note};
 use crate::config::{Folders, create_private_dir};
 
 /// Inputs kept in the history file.
@@ -36,7 +36,7 @@ pub(super) fn converse(mut session: Session, stop: &Arc<AtomicBool>) -> Result<u
         // The first time there is none.
         _ = editor.load_history(file);
     }
-    out(&format!("PTC-Lisp {}; :help tells what else can be typed", env!("CARGO_PKG_VERSION")));
+    print_line(&format!("PTC-Lisp {}; :help tells what else can be typed", env!("CARGO_PKG_VERSION")));
     loop {
         if let Some(assistant) = editor.helper_mut() {
             assistant.known = session.known();
@@ -51,7 +51,7 @@ pub(super) fn converse(mut session: Session, stop: &Arc<AtomicBool>) -> Result<u
                     break;
                 }
             }
-            Err(ReadlineError::Interrupted) => tell("(:quit or Ctrl-D leaves)"),
+            Err(ReadlineError::Interrupted) => print_note("(:quit or Ctrl-D leaves)"),
             Err(ReadlineError::Eof) => break,
             Err(error) => return Err(error.into()),
         }

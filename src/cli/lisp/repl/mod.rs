@@ -16,14 +16,15 @@ use std::task::Poll;
 use ptc_core::text::lex::lisp::Balance;
 
 use super::face::Face;
-use super::{ReplFlags, data};
-use crate::cli::{UsageError, exit, tell};
+use super::input::data;
+use crate::cli::arguments::lisp::LispReplFlags;
+use crate::cli::output::{UsageError, exit, print_note};
 use session::{Reply, Session, is_command};
 
 /// What is shown before each program.
 const PROMPT: &str = "ptc> ";
 
-pub(super) fn repl(flags: &ReplFlags, face: Face) -> Result<u8, UsageError> {
+pub(super) fn repl(flags: &LispReplFlags, face: Face) -> Result<u8, UsageError> {
     let stop = Arc::new(AtomicBool::new(false));
     let session = Session::new(data(flags.context.as_deref())?.to_value(), flags.timeout, Arc::clone(&stop), face);
     if std::io::stdin().is_terminal() {
@@ -61,7 +62,7 @@ fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
     let (ready, listening) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
-            tell("note: Ctrl-C will end the program");
+            print_note("note: Ctrl-C will end the program");
             return;
         };
         runtime.block_on(async {

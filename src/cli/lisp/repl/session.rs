@@ -14,10 +14,11 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::Value;
 
 use super::complete::Known;
+use crate::cli::lisp::doc;
 use crate::cli::lisp::face::Face;
+use crate::cli::lisp::input::{compile_timeout_ms, program};
 use crate::cli::lisp::run::report;
-use crate::cli::lisp::{compile_timeout_ms, doc, program};
-use crate::cli::{exit, out, print_error, safe, tell};
+use crate::cli::output::{exit, print_error, print_line, print_note, safe};
 use crate::port::SystemClock;
 use crate::program::{NoTools, Setting, run};
 
@@ -109,15 +110,15 @@ impl Session {
             (":doc", name) if !name.is_empty() => return self.doc(name),
             (":memory", _) => self.memory.iter().for_each(|(name, binding)| self.show(name.name(), binding)),
             (":all", _) => match self.results.back() {
-                Some(value) => out(&self.face.whole(value)),
-                None => tell("there is no result yet"),
+                Some(value) => print_line(&self.face.whole(value)),
+                None => print_note("there is no result yet"),
             },
             (":reset", _) => {
                 self.memory.clear();
                 self.results.clear();
             }
             (":quit" | ":q" | ":exit", _) => return Reply::Quit,
-            _ => out(HELP),
+            _ => print_line(HELP),
         }
         Reply::Done
     }
@@ -212,12 +213,12 @@ impl Session {
     /// A result, cut for display.
     fn show_result(&self, value: &Value) {
         if self.face == Face::Stream {
-            return out(&self.face.whole(value));
+            return print_line(&self.face.whole(value));
         }
         let (text, is_cut) = self.face.glimpse(value);
-        out(&text);
+        print_line(&text);
         if is_cut {
-            tell("(cut; :all shows it whole)");
+            print_note("(cut; :all shows it whole)");
         }
     }
 
@@ -226,9 +227,9 @@ impl Session {
         let (text, is_cut) = self.face.glimpse(&binding.value);
         let cut = if is_cut { " (cut)" } else { "" };
         let gap = if text.contains('\n') { '\n' } else { ' ' };
-        out(&format!("{name} ={gap}{text}{cut}"));
+        print_line(&format!("{name} ={gap}{text}{cut}"));
         if let Some(doc) = &binding.doc {
-            out(&format!("  {}", safe(doc)));
+            print_line(&format!("  {}", safe(doc)));
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::card::EndCard;
-use crate::tui::transcript::cell::View;
 use crate::tui::transcript::format::{cached, cost, count, duration, plural};
+use crate::tui::transcript::wrapped::View;
 use crate::tui::transcript::wrapped::Wrapped;
 
 pub(super) fn rows(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {

@@ -10,11 +10,10 @@ mod wire;
 mod work;
 
 use super::card::{Card, MessageStore, TurnCard};
-use super::cell::View;
 use super::format::count;
 use super::outline::Scope;
 use super::partial::Reading;
-use super::wrapped::{Look, Wrapped};
+use super::wrapped::{Look, View, Wrapped};
 use crate::event::{Address, Check, RunStart};
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};

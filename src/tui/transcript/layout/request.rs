@@ -7,8 +7,8 @@ use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::card::{Messages, RequestCard};
-use crate::tui::transcript::cell::View;
 use crate::tui::transcript::format::{count, size};
+use crate::tui::transcript::wrapped::View;
 use ptc_core::text::estimate_tokens;
 use ptc_core::text::width::width;
 

@@ -1,0 +1,290 @@
+//! Executes requests about saved sessions: reads and writes files, starts runs.
+//!
+//! In: an [`ArchiveRequest`] as an effect of `update`. Out: its [`ArchiveResponse`] as a message, or a run in the place of the workbench's
+//! run. No request ever changes a session's file.
+
+use std::sync::Arc;
+
+use ptc_core::reasons::Reason;
+
+use super::EffectResult;
+use crate::event::{Envelope, ErrorRecord};
+use crate::export::{Format, asciicast};
+use crate::session::Session;
+use crate::session::index::{FoundSession, Query, TermSyntax};
+use crate::tui::archive::{ArchiveRequest, ArchiveResponse};
+use crate::tui::message::{Msg, Slot};
+use crate::tui::screenshot::session_screenshot;
+use crate::tui::services::{Services, wait};
+use crate::workbench::format::size;
+use crate::workbench::{
+    CaseSpec, ExportError, ExportPreview, ExportReport, ExportSpec, FailureGroup, MarkPlace, Missing, QuestionQueue,
+    RunHandle, Running, SearchError, SessionKey, StartError, Workbench, write_export,
+};
+
+/// Larger sessions are not held in memory to be played.
+const PLAYED_BYTES: u64 = 256 << 20;
+/// Columns and rows of pictures.
+const PICTURE: (u16, u16) = (120, 40);
+
+use ArchiveRequest as Request;
+use ArchiveResponse as Response;
+
+/// Executes a request. Reads and writes files: must be called on a blocking thread, inside of the runtime.
+pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
+    let workbench = &services.workbench;
+    let session = |key: &SessionKey| workbench.open_found(key).map_err(ErrorRecord::from);
+    let response = match request {
+        Request::Search(query) => {
+            let found = search(workbench, &query);
+            Response::Found(query, found)
+        }
+        Request::Failures(query) => Response::Failures(failures(workbench, &query)),
+        Request::Mark { session, at, mark } => {
+            let place = MarkPlace { session, at, dir: workbench.folders.sessions_dir.clone() };
+            let written = workbench.set_mark(&place, &mark);
+            Response::Marked(written.map_err(|error| ErrorRecord::new(Reason::WriteFailed, error.0)))
+        }
+        Request::ForkPoints(key) => {
+            let points = session(&key).and_then(|session| Ok(workbench.fork_points(&session)?));
+            Response::ForkPoints(key, points)
+        }
+        Request::CurrentText(target) => {
+            let text = session(&target.key)
+                .and_then(|session| Ok(workbench.current_text(&session, &target.at, &target.name)?));
+            Response::CurrentText(target, text)
+        }
+        Request::Fork(key, spec) => {
+            return start(services, &key, |session, desk| wait(workbench.fork(session, spec, desk)));
+        }
+        Request::Rerun(key, spec) => {
+            return start(services, &key, |session, desk| wait(workbench.rerun(session, spec, desk)));
+        }
+        Request::Continue(key, message, model) => {
+            let model = model.as_deref();
+            return start(services, &key, |session, desk| wait(workbench.proceed(session, &message, model, desk)));
+        }
+        Request::Accept(key) => {
+            return start(services, &key, |session, desk| workbench.accept(session, &Missing::Fail, desk));
+        }
+        Request::MakeCase(key, spec) => {
+            let file = spec.file.map(|file| services.files.resolve(&file));
+            let spec = CaseSpec { file, ..spec };
+            Response::CaseMade(session(&key).and_then(|session| Ok(workbench.make_case(&session, &spec)?)))
+        }
+        Request::Example(key, turn, prompt) => {
+            let example = session(&key).and_then(|session| Ok(workbench.example_of(&session, &turn, &prompt)?));
+            Response::Example(example)
+        }
+        Request::PreviewExport(key, rules) => {
+            let prepared = session(&key).and_then(|session| Ok(workbench.prepare_export(&session, &rules)?));
+            Response::ExportPreview(key, rules, prepared.map(ExportPreview::from))
+        }
+        Request::Export(key, spec) => Response::Exported(export(services, &key, &spec)),
+        Request::Events(key) => {
+            let events = session(&key).and_then(|session| events(&session));
+            Response::Events(key, events)
+        }
+        Request::OpenAgent(source) => {
+            let opened = services.open_agent(&source).map(Box::new);
+            Response::AgentOpened(source, opened)
+        }
+    };
+    EffectResult::Msg(Msg::Archive(response))
+}
+
+/// Starts a run from a session, in the place of the workbench's run.
+fn start(
+    services: &Services,
+    key: &SessionKey,
+    begin: impl FnOnce(&Session, Arc<QuestionQueue>) -> Result<Running, StartError>,
+) -> EffectResult {
+    let desk = services.desk();
+    let session = services.workbench.open_found(key).map_err(ErrorRecord::from);
+    let started = session.and_then(|session| Ok(begin(&session, desk.clone())?));
+    EffectResult::started(Slot::Workbench, started.map(|running| RunHandle::of_run(running, desk)), |result| {
+        Msg::Archive(Response::Started(result))
+    })
+}
+
+fn search(workbench: &Workbench, query: &str) -> Result<Vec<FoundSession>, SearchError> {
+    let report = workbench.search(&workbench.query(query, TermSyntax::Plain)?)?;
+    report.notices.iter().for_each(|notice| tracing::warn!(notice, "a search"));
+    Ok(report.found)
+}
+
+fn failures(workbench: &Workbench, query: &str) -> Result<Vec<FailureGroup>, ErrorRecord> {
+    let query = match query.trim() {
+        "" => Query::default(),
+        text => workbench
+            .query(text, TermSyntax::Plain)
+            .map_err(|error| ErrorRecord::new(Reason::SessionUnreadable, error.to_string()))?,
+    };
+    let report = workbench.failures(&query)?;
+    report.notices.iter().for_each(|notice| tracing::warn!(notice, "a search for failures"));
+    Ok(report.groups)
+}
+
+fn export(services: &Services, key: &SessionKey, spec: &ExportSpec) -> Result<ExportReport, ExportError> {
+    let workbench = &services.workbench;
+    let path = services.files.resolve(&spec.path);
+    let unreadable = |message: String| ExportError::File { path: path.clone(), message };
+    let session = workbench.open_found(key).map_err(|error| unreadable(error.0))?;
+    let prepared = workbench.prepare_export(&session, &spec.rules)?;
+    let bytes = if spec.format == Format::Bundle {
+        let findings = wait(workbench.doctor());
+        wait(workbench.write_bundle(&session, &prepared, spec.secrets, &findings, &path))?
+    } else {
+        let content = &prepared.content;
+        let text = match prepared.text(spec.format, spec.secrets)? {
+            Some(text) => text,
+            None if spec.format == Format::Asciicast => {
+                let lines = services.terminal_lines.map(|lines| lines(content)).unwrap_or_default();
+                asciicast(content, &lines, PICTURE)
+            }
+            None => session_screenshot(&content.session, &content.events, PICTURE),
+        };
+        if path.exists() && !spec.replace {
+            return Err(ExportError::Exists(path));
+        }
+        write_export(&path, &text, &session)?;
+        text.len() as u64
+    };
+    let places = prepared.removals.iter().map(|removal| removal.count).sum();
+    Ok(ExportReport { path: std::path::absolute(&path).unwrap_or(path), bytes, places })
+}
+
+fn events(session: &Session) -> Result<Arc<[Envelope]>, ErrorRecord> {
+    let bytes = session.bytes_of(0..session.len());
+    if bytes > PLAYED_BYTES {
+        let message = format!(
+            "the session has {}, and up to {} are played; opened it is read turn by turn",
+            size(bytes),
+            size(PLAYED_BYTES)
+        );
+        return Err(ErrorRecord::new(Reason::SessionUnreadable, message));
+    }
+    Ok(session.events().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::agent::Bundled;
+    use crate::config::{Config, Folders};
+    use crate::replay::Stage;
+    use crate::session::Mark;
+    use crate::tui::archive::EditTarget;
+    use crate::workbench::{Secrets, example_sessions};
+
+    /// Services over an empty folder, and the id of an example session.
+    fn services(dir: &Path) -> (Services, String) {
+        let workbench = Workbench::new(Config::built_in().unwrap(), Folders::at(dir.to_owned(), dir, None));
+        let agent = Bundled::find("sentiment").unwrap().agent().unwrap();
+        (Services::new(workbench, &agent, None), example_sessions()[0].header.id.to_string())
+    }
+
+    fn execute(services: &Services, request: Request) -> Response {
+        let EffectResult::Msg(Msg::Archive(response)) = super::execute(request, services) else {
+            panic!("a run started")
+        };
+        response
+    }
+
+    fn found(services: &Services, query: &str) -> Result<Vec<SessionKey>, SearchError> {
+        let Response::Found(_, found) = execute(services, Request::Search(query.to_owned())) else { panic!("{query}") };
+        found.map(|all| all.iter().map(|found| found.summary.key()).collect())
+    }
+
+    #[test]
+    fn what_is_written_on_a_session_is_listed_and_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let (services, id) = services(dir.path());
+        let write = |mark: &Mark| {
+            let request = Request::Mark { session: id.clone(), at: None, mark: mark.clone() };
+            let Response::Marked(result) = execute(&services, request) else { panic!("{mark:?}") };
+            result
+        };
+        let tags = std::iter::once("slow".to_owned()).collect();
+        let mark = Mark { tags, note: Some("zebra crossing".to_owned()), marked: true };
+        write(&mark).unwrap();
+        assert_eq!(services.workbench.marks().unwrap().get(&id, None), Some(&mark));
+        for query in ["tag:slow", "is:marked", "zebra"] {
+            assert_eq!(found(&services, query).unwrap(), [SessionKey::Example(id.clone())], "{query}");
+        }
+        write(&Mark::default()).unwrap();
+        assert!(found(&services, "tag:slow").unwrap().is_empty());
+        let bad = Mark { tags: std::iter::once("no tag, this".to_owned()).collect(), ..Mark::default() };
+        assert!(write(&bad).unwrap_err().message.contains("is no tag"));
+    }
+
+    #[test]
+    fn a_wrong_query_names_its_place_and_what_is_nearest() {
+        let dir = tempfile::tempdir().unwrap();
+        let (services, _) = services(dir.path());
+        let Err(SearchError::Query(error)) = found(&services, "lamp modle:x") else { panic!("it is wrong") };
+        assert_eq!((error.span.0, error.near.as_deref().map(|near| near.starts_with("mode"))), (5, Some(true)));
+    }
+
+    #[test]
+    fn the_texts_at_the_points_of_a_fork_can_be_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let (services, id) = services(dir.path());
+        let key = SessionKey::Example(id);
+        let Response::ForkPoints(_, points) = execute(&services, Request::ForkPoints(key.clone())) else {
+            panic!("no points")
+        };
+        let points = points.unwrap();
+        assert!(!points.turns.is_empty() && points.turns.iter().all(|turn| turn.stages.contains(&Stage::Request)));
+        for name in ["prompt", "signature", "context"] {
+            let at = format!("{}:request", points.turns[0].address);
+            let target = EditTarget { key: key.clone(), at, name: name.to_owned() };
+            let Response::CurrentText(_, text) = execute(&services, Request::CurrentText(target)) else {
+                panic!("{name}")
+            };
+            assert!(!text.unwrap().text.unwrap().is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_export_asks_before_it_replaces_and_a_case_goes_into_the_agent_file() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let _inside = runtime.enter();
+        let dir = tempfile::tempdir().unwrap();
+        let (services, id) = services(dir.path());
+        let key = SessionKey::Example(id);
+        let export = |spec: &ExportSpec| {
+            let Response::Exported(result) = execute(&services, Request::Export(key.clone(), spec.clone())) else {
+                panic!("{spec:?}")
+            };
+            result
+        };
+        let secrets = Secrets::Refused;
+        for name in ["md", "html", "json", "atif", "otlp", "svg"] {
+            let path = dir.path().join(format!("export.{name}"));
+            let format = Format::from_name(name).unwrap();
+            let spec = ExportSpec { format, rules: vec!["secrets".to_owned()], path, replace: false, secrets };
+            export(&spec).unwrap();
+            let first = fs::read_to_string(&spec.path).unwrap();
+            assert!(!first.is_empty());
+            assert_eq!(export(&spec), Err(ExportError::Exists(spec.path.clone())), "{name}");
+            export(&ExportSpec { replace: true, ..spec.clone() }).unwrap();
+            assert_eq!(fs::read_to_string(&spec.path).unwrap(), first, "{name}");
+        }
+        let (format, rules, path) = (Format::Bundle, Vec::new(), dir.path().join("bug"));
+        let spec = ExportSpec { format, rules, path, replace: false, secrets };
+        assert_eq!(export(&spec).unwrap().places, 0);
+        assert!(dir.path().join("bug/agent.toml").is_file());
+        let again = export(&ExportSpec { replace: true, ..spec });
+        assert!(matches!(&again, Err(error) if error.to_string().contains("is there already")), "{again:?}");
+        let file = dir.path().join("mine.toml");
+        let spec = CaseSpec { run: None, name: Some("first".to_owned()), file: Some(file.clone()), cassette: true };
+        let Response::CaseMade(made) = execute(&services, Request::MakeCase(key, spec)) else { panic!("no case") };
+        assert_eq!(made.unwrap().name, "first");
+        assert!(fs::read_to_string(&file).unwrap().contains("cassettes/first.jsonl"));
+        assert!(dir.path().join("cassettes/first.jsonl").exists());
+    }
+}

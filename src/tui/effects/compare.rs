@@ -1,0 +1,64 @@
+//! Executes requests of the compare screen: reads sessions, starts runs and matrices.
+//!
+//! In: a [`CompareRequest`] as an effect of `update`. Out: its [`CompareResponse`] as a message, and runs or a matrix for the driver.
+
+use std::sync::Arc;
+
+use super::EffectResult;
+use crate::event::ErrorRecord;
+use crate::tui::compare::{CompareRequest, CompareResponse};
+use crate::tui::message::{Msg, Slot};
+use crate::tui::services::Services;
+use crate::workbench::matrix::{MatrixFile, MatrixSpec, MatrixState};
+
+use CompareRequest as Request;
+use CompareResponse as Response;
+
+/// Executes a request. Reads and writes files: must be called on a blocking thread, inside of the runtime.
+pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
+    let workbench = &services.workbench;
+    let response = match request {
+        Request::Sessions(names) => {
+            let compared = workbench.compare_sessions(&names).map_err(ErrorRecord::from);
+            Response::Compared(names, compared.map(|(comparison, warnings)| (Arc::new(comparison), warnings)))
+        }
+        Request::Modes(texts, modes) => match services.start_modes(&texts, &modes) {
+            Ok(runs) => {
+                let sessions = runs.iter().map(crate::workbench::RunHandle::session).collect();
+                let runs = [Slot::Left, Slot::Right].into_iter().zip(runs.into_iter().map(Arc::new)).collect();
+                return EffectResult::Runs(runs, Msg::Compare(Response::Started(Ok(sessions))));
+            }
+            Err(findings) => Response::Started(Err(findings)),
+        },
+        Request::Find(name, turn) => {
+            Response::Found(workbench.find_session(&name).map(|key| (key, turn)).map_err(ErrorRecord::from))
+        }
+        Request::Matrix(texts, spec, jobs) => {
+            let begun = Services::agent(&texts).and_then(|agent| {
+                let spec = MatrixSpec { agents: vec![(agent.name.clone(), agent)], ..spec };
+                Ok(workbench.begin_matrix(workbench.plan_matrix(&spec)?)?)
+            });
+            return start(services, begun, jobs);
+        }
+        Request::ResumeMatrix(id, jobs) => {
+            return start(services, workbench.open_matrix(&id).map_err(ErrorRecord::from), jobs);
+        }
+        Request::Matrices => Response::Matrices(workbench.matrices()),
+        Request::OpenMatrix(id) => {
+            let state = workbench.read_matrix(&id).map_err(ErrorRecord::from);
+            Response::MatrixOpened(id, state)
+        }
+    };
+    EffectResult::Msg(Msg::Compare(response))
+}
+
+/// Runs a matrix that was started or opened.
+fn start(services: &Services, begun: Result<(MatrixFile, MatrixState), ErrorRecord>, jobs: usize) -> EffectResult {
+    match begun {
+        Ok((file, state)) => {
+            let started = Msg::Compare(Response::MatrixStarted(Ok((file.id.clone(), state.clone()))));
+            EffectResult::Matrix(Arc::new(services.workbench.start_matrix(file, state, jobs)), started)
+        }
+        Err(error) => EffectResult::Msg(Msg::Compare(Response::MatrixStarted(Err(error)))),
+    }
+}

@@ -1,0 +1,69 @@
+//! A run, or an opened session, as the screens show it: its cards, how far it is, what it asks. Plain data.
+
+use super::editor::Editor;
+use super::transcript::Transcript;
+use crate::port::Question;
+use crate::replay::Policy;
+use crate::workbench::{OpenSession, RunEnding, SessionKey};
+
+/// A run or an opened session.
+#[derive(Debug, Clone, Default)]
+pub struct RunView {
+    /// Its cards.
+    pub transcript: Transcript,
+    /// How far it is.
+    pub phase: Phase,
+    /// The name of the session it lies in.
+    pub session: Option<String>,
+    /// What opens the saved session.
+    pub key: Option<SessionKey>,
+    /// What of the saved session could not be read.
+    pub damage: Option<String>,
+    /// How it ended, beyond its events.
+    pub ended: Option<RunEnding>,
+    /// The user is asked.
+    pub question: Option<Question>,
+    /// What was asked last, and from which byte on it was new then.
+    pub asked: (String, usize),
+    /// When it was asked.
+    pub asked_ms: i64,
+    /// The reply that was being written when the question was put aside.
+    pub begun_reply: Option<Box<Editor>>,
+    /// It was started as a replay, which does this about a difference.
+    pub replay: Option<Policy>,
+    /// It waits for a user, in its session.
+    pub waits: bool,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// Asked for, nothing heard yet.
+    Starting,
+    /// Continuing.
+    Running,
+    /// Asked to stop.
+    Stopping,
+    /// Over, or a saved session.
+    #[default]
+    Done,
+}
+
+impl RunView {
+    /// A run that was asked for.
+    pub fn starting() -> Self {
+        Self { phase: Phase::Starting, ..Self::default() }
+    }
+
+    /// A saved session to read.
+    pub fn of_session(session: &OpenSession) -> Self {
+        Self {
+            transcript: Transcript::of_session(session),
+            session: Some(session.summary.name()),
+            key: Some(session.summary.key()),
+            damage: session.summary.damage.clone(),
+            waits: session.runs.iter().any(|run| run.waits),
+            ..Self::default()
+        }
+    }
+}
