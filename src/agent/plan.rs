@@ -98,6 +98,13 @@ impl Plan {
         Self { template: template::literal(&agent.prompt), agent, ..self.clone() }
     }
 
+    /// The same agent with at most so much mission time.
+    #[must_use]
+    pub fn within(&self, limit_ms: u64) -> Self {
+        let mission_timeout_ms = Some(self.agent.mission_timeout_ms.map_or(limit_ms, |own| own.min(limit_ms)));
+        Self { agent: Agent { mission_timeout_ms, ..self.agent.clone() }, ..self.clone() }
+    }
+
     /// The tool of a name, or of the name that providers know it by.
     pub fn tool(&self, name: &str) -> Option<&Tool> {
         let wanted = provider_name(name);

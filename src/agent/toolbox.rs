@@ -157,7 +157,8 @@ fn child(agent: &Agent, tool: &Tool, findings: &mut Vec<Diagnostic>) -> Option<A
         _ => return None,
     };
     let key = format!("tools.{}", tool.name);
-    let planned = definition.and_then(|child| Plan::new(&Agent { name: tool.name.clone(), ..child }));
+    let answering = |child: Agent| if child.program().is_some() { child.once() } else { child };
+    let planned = definition.map(answering).and_then(|child| Plan::new(&Agent { name: tool.name.clone(), ..child }));
     planned
         .map(Arc::new)
         .map_err(|wrong| {

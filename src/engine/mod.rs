@@ -22,7 +22,7 @@ pub use driver::{PART_BYTES, PART_MS};
 pub use history::{History, InterruptedProgram, NoHistory, RecordedCall, RecordedTurn, Settled, WorkDone};
 pub use input::{Carry, Edited, Input, check_definitions};
 pub use modes::{Judged, Remark, Standing};
-pub use ports::{ModelList, Models, Ports};
+pub use ports::{ModelList, ModelSource, Models, Ports};
 pub use preview::{Preview, preview};
 pub use reader::{Reader, Turn};
 pub use tree::Tree;

@@ -5,16 +5,35 @@ use std::sync::Arc;
 use ptc_core::text::did_you_mean;
 
 use super::history::{History, NoHistory};
+use crate::agent::Agent;
 use crate::event::Address;
-use crate::model::{ErrorClass, Model, ModelError};
+use crate::model::{ErrorClass, Model, ModelError, Pinned};
 use crate::port::{Clock, Human, Nobody, Sink, Stop};
 use crate::tool::{LiveTools, Tools};
 
 /// Models for child agents.
 pub trait Models: Send + Sync {
-    /// The model of the run at this address. `alias`: what its agent names; `None` = the caller's model, which is the
-    /// answer `None`.
-    fn model(&self, run: &Address, alias: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError>;
+    /// The model of the run at this address; `None` = the caller's model.
+    fn model(&self, run: &Address, source: ModelSource<'_>) -> Result<Option<Arc<dyn Model>>, ModelError>;
+}
+
+/// What an agent names as its model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelSource<'a> {
+    /// Nothing: the caller's model answers.
+    Caller,
+    /// A model by its name.
+    Named(&'a str),
+    /// A pinned program, which answers in the place of a model.
+    Program(&'a str),
+}
+
+impl<'a> ModelSource<'a> {
+    /// That of a child agent: its program counts before its model.
+    pub fn of(agent: &'a Agent) -> Self {
+        let named = agent.model.as_deref().map_or(Self::Caller, Self::Named);
+        agent.program().map_or(named, Self::Program)
+    }
 }
 
 /// Models by name, for child agents that name theirs.
@@ -32,8 +51,12 @@ impl ModelList {
 
 impl Models for ModelList {
     /// Errors: [`ErrorClass::Registry`] for any name when the list is empty, [`ErrorClass::NotFound`] for one that is not in it.
-    fn model(&self, _: &Address, alias: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
-        let Some(alias) = alias else { return Ok(None) };
+    fn model(&self, _: &Address, source: ModelSource<'_>) -> Result<Option<Arc<dyn Model>>, ModelError> {
+        let alias = match source {
+            ModelSource::Caller => return Ok(None),
+            ModelSource::Program(program) => return Ok(Some(Arc::new(Pinned::new(program)))),
+            ModelSource::Named(alias) => alias,
+        };
         if let Some((_, model)) = self.0.iter().find(|(name, _)| name == alias) {
             return Ok(Some(Arc::clone(model)));
         }

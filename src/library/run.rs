@@ -14,7 +14,7 @@ use super::fanout::{EventFanout, Listener};
 use super::human::ClosureHuman;
 use super::session_file::messages;
 use crate::agent::{AgentBuilder, Context, Delegated, Diagnostic, Mode, Plan, Step, Undelegated};
-use crate::engine::{self, Carry, Input, ModelList, Models, Ports};
+use crate::engine::{self, Carry, Input, ModelList, ModelSource, Models, Ports};
 use crate::event::{Address, Envelope, ErrorRecord};
 use crate::model::{Model, known_secrets};
 use crate::port::{Human, Question, Sink, Stop, SystemClock, Unsaved};
@@ -232,7 +232,7 @@ impl Run {
                 format!("no model was given for the agent `{}`; call `model` or `model_named`", plan.agent.name);
             return Err(ErrorRecord::new(Reason::LlmRequired, message));
         };
-        let found = self.ports.models.model(&self.address, Some(name)).map_err(|error| error.record())?;
+        let found = self.ports.models.model(&self.address, ModelSource::Named(name)).map_err(|error| error.record())?;
         found.ok_or_else(|| ErrorRecord::new(Reason::LlmNotFound, format!("unknown model `{name}`")))
     }
 

@@ -9,7 +9,9 @@ use tokio::time::{Instant, sleep_until};
 
 use super::compare::Comparer;
 use super::{RecordedEdits, Recording};
-use crate::engine::{Edited, History, InterruptedProgram, Models, Ports, RecordedCall, RecordedTurn, Settled};
+use crate::engine::{
+    Edited, History, InterruptedProgram, ModelSource, Models, Ports, RecordedCall, RecordedTurn, Settled,
+};
 use crate::event::{
     Address, AnswerGiven, Edit, Event, Interrupt, ModelRecord, QuestionKind, ReplyEnd, ReplyPart, ReplyStatus,
 };
@@ -162,7 +164,7 @@ impl RecordedModel {
 }
 
 impl Models for RecordedModel {
-    fn model(&self, run: &Address, _: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
+    fn model(&self, run: &Address, _: ModelSource<'_>) -> Result<Option<Arc<dyn Model>>, ModelError> {
         // A model that could not be created in the recording fails here too.
         let refused = self.recording.tool_end(run).filter(|_| self.recording.run_start(run).is_none());
         if let Some(record) = refused.and_then(|end| end.error.clone()) {

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::ports::RecordedModel;
 use super::{RecordedEdits, Recording};
 use crate::engine::{
-    Edited, History, InterruptedProgram, Models, Ports, RecordedCall, RecordedTurn, Settled, WorkDone,
+    Edited, History, InterruptedProgram, ModelSource, Models, Ports, RecordedCall, RecordedTurn, Settled, WorkDone,
 };
 use crate::event::{
     Address, AnswerGiven, Class, Edit, Envelope, Event, Interrupt, ModelRecord, QuestionKind, ReplyEnd, ReplyStatus,
@@ -303,11 +303,11 @@ fn has_reply(recording: &Recording, turn: &Address) -> bool {
 }
 
 impl Models for ResumePorts<'_> {
-    fn model(&self, run: &Address, alias: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
+    fn model(&self, run: &Address, source: ModelSource<'_>) -> Result<Option<Arc<dyn Model>>, ModelError> {
         if self.recording.is_complete(run) {
-            return self.recorded.model(run, alias);
+            return self.recorded.model(run, source);
         }
-        let live = self.live.models.model(run, alias)?;
+        let live = self.live.models.model(run, source)?;
         Ok(live.map(|live| {
             let recorded = RecordedModel::new(Arc::clone(&self.recording), run.clone());
             Arc::new(ChildModel { recording: Arc::clone(&self.recording), recorded, live }) as Arc<dyn Model>

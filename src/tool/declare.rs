@@ -248,7 +248,8 @@ impl Tool {
         let made = made.map_err(&mut note).ok();
         let expose = named(name, table, "expose", &EXPOSES).map_err(&mut note).unwrap_or_default();
         let returns = named(name, table, "returns", &RETURNS).map_err(&mut note).unwrap_or_default();
-        let timeout_ms = limited(table, "timeout_ms", &TOOL_TIMEOUT).map_err(&mut note).unwrap_or(TOOL_TIMEOUT.max);
+        let timeout_ms = table.get("timeout_ms").map(|_| limited(table, "timeout_ms", &TOOL_TIMEOUT)).transpose();
+        let timeout_ms = timeout_ms.map_err(&mut note).unwrap_or_default();
         match made {
             Some(kind) if wrong.is_empty() => Ok(Self {
                 name: name.to_owned(),

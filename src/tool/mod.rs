@@ -25,6 +25,7 @@ mod text;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use ptc_core::limits::TOOL_TIMEOUT;
 use ptc_core::lisp::ToolInfo;
 use ptc_core::reasons::Reason;
 use ptc_core::signature::{Signature, json_schema};
@@ -63,8 +64,8 @@ pub struct Tool {
     pub cache: bool,
     /// Its permitted callers.
     pub expose: Option<Expose>,
-    /// Time limit per call.
-    pub timeout_ms: u64,
+    /// Time limit per call as declared; of a tool that is an agent or a question to a model it limits the child run.
+    pub timeout_ms: Option<u64>,
     /// Result form of an agent tool.
     pub returns: Returns,
     /// Its kind with its settings.
@@ -263,8 +264,13 @@ impl Tool {
             | Kind::Command(_)
             | Kind::Http(_)
             | Kind::Mcp(_)
-            | Kind::Builtin(Builtin::Grep | Builtin::GrepLines) => Some(self.timeout_ms),
+            | Kind::Builtin(Builtin::Grep | Builtin::GrepLines) => Some(self.call_limit_ms()),
         }
+    }
+
+    /// The time limit of a call that is no run of its own, in ms: as declared, or the default.
+    pub(crate) fn call_limit_ms(&self) -> u64 {
+        self.timeout_ms.or(TOOL_TIMEOUT.default).unwrap_or(TOOL_TIMEOUT.max)
     }
 
     /// Returns the name of its kind.

@@ -17,7 +17,7 @@ use crate::program::{self, NoTools, Setting};
 
 /// Runs a program over `data` on a separate thread within the time limit of the call.
 pub(super) async fn run(code: &str, data: Value, call: &Invocation<'_>) -> Result<Value, Failure> {
-    let (code, now_ms, timeout_ms) = (code.to_owned(), call.now_ms, call.tool.timeout_ms);
+    let (code, now_ms, timeout_ms) = (code.to_owned(), call.now_ms, call.tool.call_limit_ms());
     let stop = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&stop);
     let task = tokio::task::spawn_blocking(move || {

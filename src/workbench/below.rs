@@ -11,9 +11,9 @@ use ptc_core::reasons::Reason;
 use super::{StartError, Workbench};
 use crate::agent::{Diagnostic, Place, Plan};
 use crate::config::{ModelChoice, options_over};
-use crate::engine::Models;
+use crate::engine::{ModelSource, Models};
 use crate::event::{Address, ModelRecord, Options};
-use crate::model::{Call, ErrorClass, Model, ModelError, Reply, Request};
+use crate::model::{Call, ErrorClass, Model, ModelError, Pinned, Reply, Request};
 use crate::port::Human;
 
 /// The models of one tree of runs.
@@ -41,8 +41,12 @@ impl LiveModels {
 }
 
 impl Models for LiveModels {
-    fn model(&self, _: &Address, alias: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
-        let Some(alias) = alias else { return Ok(None) };
+    fn model(&self, _: &Address, source: ModelSource<'_>) -> Result<Option<Arc<dyn Model>>, ModelError> {
+        let alias = match source {
+            ModelSource::Caller => return Ok(None),
+            ModelSource::Program(program) => return Ok(Some(Arc::new(Pinned::new(program)))),
+            ModelSource::Named(alias) => alias,
+        };
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = built.get(alias) {
             return Ok(Some(Arc::clone(model)));
@@ -110,7 +114,7 @@ mod tests {
 
     /// The alias of the model for this name, or class and words of the refusal.
     fn resolved(below: &LiveModels, name: &str) -> Result<String, (ErrorClass, String)> {
-        let model = below.model(&Address::run(0), Some(name));
+        let model = below.model(&Address::run(0), ModelSource::Named(name));
         model.map(|model| model.map(|model| model.info().alias).unwrap_or_default()).map_err(|e| (e.class, e.message))
     }
 
@@ -122,7 +126,7 @@ mod tests {
 
         let dir = std::env::temp_dir();
         let below = LiveModels::of(&Workbench::new(config, Folders::at(dir.clone(), &dir, None)), Arc::new(Nobody));
-        assert!(below.model(&Address::run(0), None).unwrap().is_none());
+        assert!(below.model(&Address::run(0), ModelSource::Caller).unwrap().is_none());
         assert_eq!(resolved(&below, "sample:seed=4").unwrap(), "sample:seed=4");
         let (class, message) = resolved(&below, "samle").unwrap_err();
         assert_eq!(class.reason(), Reason::LlmNotFound);
@@ -135,8 +139,8 @@ mod tests {
         let plan = Plan::new(&crate::agent::Agent::from_toml(&agent, "a.toml").unwrap()).unwrap();
         let warned: Vec<_> = below.workbench.check_child_models(&plan).into_iter().map(|f| (f.key, f.reason)).collect();
         assert_eq!(warned, [("tools.t".to_owned(), Reason::LlmNotFound)]);
-        let one = below.model(&Address::run(0), Some("sample")).unwrap().unwrap();
-        let two = below.model(&Address::run(1), Some("sample")).unwrap().unwrap();
+        let one = below.model(&Address::run(0), ModelSource::Named("sample")).unwrap().unwrap();
+        let two = below.model(&Address::run(1), ModelSource::Named("sample")).unwrap().unwrap();
         assert!(Arc::ptr_eq(&one, &two));
     }
 }

@@ -66,6 +66,10 @@ pub(super) fn search(
     search.finish(reasoning)
 }
 
+/// Strings of a value that are also read with other ends, and how many ends of each.
+const OTHER_STRINGS: usize = 6;
+const OTHER_ENDS: usize = 3;
+
 struct Search<'a> {
     reply: &'a str,
     want: &'a AnswerShape,
@@ -416,6 +420,14 @@ impl Search<'_> {
     fn offer(&mut self, rule: Rule, start: usize, read: Read) {
         self.tried.insert(start, read.end);
         let verdict = (self.accept)(&read.json);
+        if verdict.is_ok()
+            && let Some(at) = self.other_reading(start, &read)
+        {
+            let message =
+                "an unescaped quote may end its string or belong to it; write \\\" inside of strings".to_owned();
+            let stop = stop(JsonError { message, offset: at, incomplete: false });
+            return self.fault(rule, Span::new(start, read.end), Stop { resume: Some(read.end), ..stop });
+        }
         let candidate = Candidate {
             rule,
             span: Span::new(start, read.end),
@@ -443,6 +455,27 @@ impl Search<'_> {
             }
         }
         self.list(candidate);
+    }
+
+    /// The first repair of a value that could be read in another way, as another value that the caller accepts too.
+    fn other_reading(&mut self, start: usize, read: &Read) -> Option<usize> {
+        let doubtful = doubtful_quote(read)?;
+        let limit = self.reply.len();
+        for string in 0..OTHER_STRINGS {
+            for ends in 1..=OTHER_ENDS {
+                if self.is_exhausted() {
+                    return None;
+                }
+                let other = repair::PutOff { string, ends };
+                let other = repair::read_otherwise(&self.reply[..limit], start, self.recovery, self.edge(limit), other);
+                self.visited += other.as_ref().map_or_else(|stop| stop.visited, |read| read.visited);
+                let Ok(other) = other else { continue };
+                if other.json != read.json && (self.accept)(&other.json).is_ok() {
+                    return Some(doubtful);
+                }
+            }
+        }
+        None
     }
 
     /// Records that no value could be read at the start of `span`; the scan continues after it, unless a later offset
@@ -483,6 +516,32 @@ impl Search<'_> {
             _ => Edge::Reply,
         }
     }
+}
+
+/// The first unescaped quote of a value that may be in the wrong string: one of an odd number in its string, or any if the text after it
+/// needed other repairs. Quotes in pairs in a text that is regular otherwise belong to their string.
+fn doubtful_quote(read: &Read) -> Option<usize> {
+    let is_quote = |fix: &&Fix| fix.kind == FixKind::InnerQuote;
+    let first = read.fixes.iter().find(is_quote)?.at.start;
+    if read.fixes.iter().any(|fix| fix.kind.may_follow_a_wrong_end()) {
+        return Some(first);
+    }
+    let mut pending = vec![&read.json];
+    while let Some(json) = pending.pop() {
+        match &json.node {
+            Node::List(items) => pending.extend(items),
+            Node::Object(members) => pending.extend(members.iter().map(|member| &member.value)),
+            Node::Str(_) => {
+                let within = |fix: &&Fix| (json.span.start..json.span.end).contains(&fix.at.start);
+                let quotes: Vec<&Fix> = read.fixes.iter().filter(is_quote).filter(within).collect();
+                if quotes.len() % 2 == 1 {
+                    return quotes.first().map(|fix| fix.at.start);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 fn fence_rule(tag: Tag) -> Option<Rule> {

@@ -85,6 +85,22 @@ impl FixKind {
         &FIXES[self as usize]
     }
 
+    /// True for a repair that is also needed where a string was ended too early, at a quote that belongs to it.
+    pub(super) fn may_follow_a_wrong_end(self) -> bool {
+        use FixKind as F;
+        matches!(
+            self,
+            F::MissingComma
+                | F::MissingColon
+                | F::MissingCloser
+                | F::RedundantCloser
+                | F::UnquotedKey
+                | F::Comment
+                | F::Ellipsis
+                | F::Concatenation
+        )
+    }
+
     /// The stable name.
     pub fn name(self) -> &'static str {
         self.row().name

@@ -26,6 +26,7 @@ pub use repeats::{CHUNK_CHARS, REPEATS, repeated};
 
 #[cfg(test)]
 mod tests {
+    mod broken;
     mod cases;
     mod fixes;
     mod linear;

@@ -161,12 +161,12 @@ impl Driver<'_> {
         let cancel = self.ports.stop.token();
         let (notes, mut notes_taken) = mpsc::unbounded_channel();
         let call = Invocation { address: at, tool, args, now_ms: self.clock.now_ms, cancel, notes: &notes };
-        let limit = Duration::from_millis(tool.timeout_ms);
+        let limit_ms = tool.call_limit_ms();
         let answer = match self.ports.history.call(at).result() {
             Some(recorded) => Box::pin(std::future::ready(recorded)),
             None => self.ports.tools.call(&call),
         };
-        let answer = tokio::time::timeout(limit, self.within_the_mission(answer));
+        let answer = tokio::time::timeout(Duration::from_millis(limit_ms), self.within_the_mission(answer));
         tokio::pin!(answer);
         let answer = loop {
             tokio::select! {
@@ -186,7 +186,7 @@ impl Driver<'_> {
                 Err(self.interrupted(at).await)
             }
             Err(_) => {
-                let message = format!("the tool {} did not answer within timeout_ms = {}", tool.name, tool.timeout_ms);
+                let message = format!("the tool {} did not answer within timeout_ms = {limit_ms}", tool.name);
                 Ok(Err(ErrorRecord::new(Reason::ToolError, message)))
             }
         }

@@ -10,7 +10,7 @@ use super::state::{Driver, Halt};
 use crate::agent::{Agent, Mode, Plan, Step};
 use crate::engine::input::Input;
 use crate::engine::modes::ToolResult;
-use crate::engine::ports::Ports;
+use crate::engine::ports::{ModelSource, Ports};
 use crate::event::{Address, ErrorRecord};
 use crate::port::Stop;
 use crate::tool::{Returns, SHAPING_KEYS, Shaping, Tool, answer_signature, plain_text};
@@ -51,6 +51,8 @@ impl Driver<'_> {
                 format!("the agent `{}` would be level {} of agents, max_depth is {limit}", tool.name, depth + 1),
             );
         }
+        let limited = tool.timeout_ms.map(|limit_ms| plan.within(limit_ms));
+        let plan = limited.as_ref().unwrap_or(plan);
         let delegated = match tool.returns {
             Returns::Delegate => Some(plan.on(&args.lookup("task").map(plain_text).unwrap_or_default())),
             Returns::Answer => None,
@@ -60,7 +62,7 @@ impl Driver<'_> {
             None => Json::from(args),
         };
         let plan = delegated.as_ref().unwrap_or(plan);
-        let model = match self.ports.models.model(at, plan.agent.model.as_deref()) {
+        let model = match self.ports.models.model(at, ModelSource::of(&plan.agent)) {
             Ok(model) => model,
             Err(error) => return Ok(Err(error.record())),
         };

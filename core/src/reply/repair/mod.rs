@@ -32,6 +32,15 @@ pub(super) enum Edge {
     Cut,
 }
 
+/// Which string of a value ends later than where it first could, and how many such places it passes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PutOff {
+    /// The number of string values before it; keys do not count.
+    pub(super) string: usize,
+    /// Places where it could end and does not.
+    pub(super) ends: usize,
+}
+
 /// A value that was read.
 #[derive(Debug)]
 pub(super) struct Read {
@@ -71,7 +80,24 @@ struct Fault {
 
 /// Reads the value that starts at `start` (after white space); the text after it is ignored.
 pub(super) fn read(text: &str, start: usize, level: Recovery, edge: Edge) -> std::result::Result<Read, Stop> {
-    let mut reader = Reader::new(text, start, level, edge);
+    finished(Reader::new(text, start, level, edge), start)
+}
+
+/// [`read`] with one string that ends later than where it first could.
+///
+/// Errors: also if the string has no such end.
+pub(super) fn read_otherwise(
+    text: &str,
+    start: usize,
+    level: Recovery,
+    edge: Edge,
+    put_off: PutOff,
+) -> std::result::Result<Read, Stop> {
+    let reader = Reader { put_off: Some(put_off), ..Reader::new(text, start, level, edge) };
+    finished(reader, start)
+}
+
+fn finished(mut reader: Reader<'_>, start: usize) -> std::result::Result<Read, Stop> {
     let outcome = reader.space().and_then(|()| reader.value(ValueContext::Root));
     match outcome {
         Ok(json) => {
@@ -99,6 +125,10 @@ struct Reader<'a> {
     furthest: usize,
     /// The end of the last number.
     number_end: usize,
+    /// String values that were read.
+    strings: usize,
+    /// The string that ends later than where it first could.
+    put_off: Option<PutOff>,
 }
 
 impl<'a> Reader<'a> {
@@ -114,6 +144,8 @@ impl<'a> Reader<'a> {
             visited: 0,
             furthest: at,
             number_end: usize::MAX,
+            strings: 0,
+            put_off: None,
         }
     }
 

@@ -35,6 +35,27 @@ const QUOTES: &[(&str, Quotes)] = &[
     ("»", Quotes { length: 2, closers: &["«"], fix: Some(FixKind::SmartQuotes) }),
 ];
 
+/// Brackets that are open in the text of a string.
+#[derive(Default)]
+struct Brackets {
+    open: usize,
+    counted: usize,
+}
+
+impl Brackets {
+    /// Counts those of the text that was added.
+    fn count(&mut self, text: &str) {
+        for byte in text.as_bytes().get(self.counted..).unwrap_or_default() {
+            match byte {
+                b'{' | b'[' => self.open += 1,
+                b'}' | b']' => self.open = self.open.saturating_sub(1),
+                _ => {}
+            }
+        }
+        self.counted = text.len();
+    }
+}
+
 /// A point in a string to which reading can return.
 #[derive(Clone, Copy)]
 struct Mark {
@@ -94,16 +115,23 @@ impl Reader<'_> {
         let mut first_quote: Option<Mark> = None;
         let mut first_line: Option<Mark> = None;
         let mut inner_quote: Option<Mark> = None;
+        let mut brackets = Brackets::default();
+        let mut passed_over = false;
         loop {
             self.plain(quotes, &mut text);
             let at = self.at;
             let here = Mark { at, length: text.len(), fixes: self.fixes.len() };
             if let Some(closer) = quotes.closers.iter().find(|closer| self.starts_with(at, closer)) {
-                if self.ends_string(quotes, closer, context) {
+                brackets.count(&text);
+                // A quote inside of JSON or code that the string quotes does not end the string.
+                let is_within = inner_quote.is_some() && brackets.open > 0;
+                passed_over |= is_within;
+                if !is_within && self.ends_string(quotes, closer, context) && !self.is_put_off(context) {
                     self.at += closer.len();
                     return Ok(text);
                 }
-                if let Some(key) = inner_quote
+                if !is_within
+                    && let Some(key) = inner_quote
                     && context == ValueContext::Member
                     && self.bytes.get(self.past_space(at + closer.len())) == Some(&b':')
                     && let Some(end) = self.end_before_key(start, key.at)
@@ -132,6 +160,15 @@ impl Reader<'_> {
                         text.push(c);
                         self.at += c.len_utf8();
                     }
+                }
+                None if passed_over => {
+                    let message = "a string with a bracket and unescaped quotes has no clear end".to_owned();
+                    self.furthest = self.furthest.max(self.at);
+                    let error = JsonError { message, offset: start, incomplete: false };
+                    return Err(Fault { error, resume: None });
+                }
+                None if self.put_off.is_some_and(|other| other.string == self.strings) => {
+                    return Err(self.error("the string has no other end"));
                 }
                 None => return self.unended(start, text, first_quote, first_line),
             }
@@ -247,6 +284,22 @@ impl Reader<'_> {
             text.push('\\');
         }
         Ok(())
+    }
+
+    /// The string could end here: true if this reading continues it nevertheless.
+    fn is_put_off(&mut self, context: ValueContext) -> bool {
+        if context == ValueContext::Key {
+            return false;
+        }
+        if let Some(other) = &mut self.put_off
+            && other.string == self.strings
+            && other.ends > 0
+        {
+            other.ends -= 1;
+            return true;
+        }
+        self.strings += 1;
+        false
     }
 
     /// True if the closer at the current offset ends the string.
