@@ -213,7 +213,7 @@ fn check_signature(agent: &Agent, signature: &Signature, findings: &mut Vec<Diag
         let found = Diagnostic::error(Place::Signature, Reason::InvalidAgent, message).key("signature");
         findings.push(found.at(Span::new(arrow, text.len())));
     }
-    if matches!(agent.mode, Mode::Json | Mode::Text) {
+    if agent.mode != Mode::PtcLisp {
         for field in signature.hidden_fields() {
             let message = format!(
                 "{} mode refuses names that start with `_`, such as `{}`: nothing is hidden from the model there; rename the field",

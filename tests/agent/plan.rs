@@ -42,7 +42,7 @@ fn an_output_of_any_sends_no_schema() {
 
 #[test]
 fn json_mode_says_what_it_refuses_and_what_to_do() {
-    let cases: [(&str, &[&str]); 9] = [
+    let cases: [(&str, &[&str]); 10] = [
         (
             "prompt = 'x'",
             &["error signature: json mode needs a signature that says what comes out, such as \
@@ -75,6 +75,13 @@ fn json_mode_says_what_it_refuses_and_what_to_do() {
         ),
         ("prompt = 'x'\nsignature = '{a :int}'\nrefs = { label = 'a' }\ncost_limit = 1.5\n[[cases]]\nname = 'c'", &[]),
         ("prompt = ' '\nsignature = ':int'", &["error prompt: the prompt is empty; write what the model is to do"]),
+        (
+            "mode = 'json_loop'\nfirewall = true\nprompt = '{{_a}}'\nsignature = '(_a :string) -> :int'",
+            &[
+                "error signature 1..11: json_loop mode refuses names that start with `_`, such as `_a`: nothing is hidden from the \
+                 model there; rename the field",
+            ],
+        ),
         ("mode = 'text'\nprompt = 'x'", &[]),
     ];
     for (toml, expected) in cases {

@@ -183,6 +183,36 @@ async fn the_failure_of_an_agent_below_is_a_failed_call() {
 }
 
 #[tokio::test]
+async fn a_child_agent_with_a_program_is_answered_by_its_own_program() {
+    let child = r#"
+[tools.calc]
+kind = "agent"
+description = "Doubles"
+agent = { mode = "ptc_lisp", prompt = "Double {{n}}.", signature = "(n :int) -> :int", program = "(return (* 2 data/n))" }
+"#;
+    let model = script([calls(&[("calc", r#"{"n":21}"#)]), Reply::from("done")]);
+    let ran = run_agent(&with(child), &model).await;
+    assert_eq!((came_out(&ran), ran.outcome()), (vec!["ok 42".to_owned()], r#""done""#.to_owned()));
+    replays(&ran.events).await;
+}
+
+#[tokio::test]
+async fn timeout_ms_of_an_agent_tool_limits_its_run() {
+    let child = CHILD.replace("kind = \"agent\"", "kind = \"agent\"\ntimeout_ms = 40");
+    let child = child.replace("-> :string", "-> {n :int}").replace("mode = \"text\"", "mode = \"json\"");
+    let model = ClosureModel::new(|request: &Request| {
+        if request.messages[0].joined().contains("Greet") {
+            std::thread::sleep(std::time::Duration::from_millis(60));
+            return Reply::from("no JSON");
+        }
+        let is_answered = request.messages.iter().any(|message| message.role == Role::Tool);
+        if is_answered { Reply::from("done") } else { calls(&[("greet", r#"{"who":"Ada"}"#)]) }
+    });
+    let ran = run_agent(&with(&child), &model).await;
+    assert_eq!((came_out(&ran), ran.outcome()), (vec!["error mission_timeout".to_owned()], r#""done""#.to_owned()));
+}
+
+#[tokio::test]
 async fn agents_call_agents_only_so_deep() {
     let shallow = with(&format!("max_depth = 1\n{CHILD}"));
     let ran = run_agent(&shallow, &calling(&[("greet", r#"{"who":"Ada"}"#)])).await;

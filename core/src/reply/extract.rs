@@ -4,6 +4,7 @@
 //! [`Extracted`]. Order: whole reply, JSON fences, untagged fences, reply start, brackets in order, other fences, bare
 //! value. Work is linear in the reply: each attempt starts where the last one stopped, and their total is bounded.
 
+mod other;
 mod single;
 
 use std::collections::BTreeMap;
@@ -65,10 +66,6 @@ pub(super) fn search(
     let reasoning = search.run();
     search.finish(reasoning)
 }
-
-/// Strings of a value that are also read with other ends, and how many ends of each.
-const OTHER_STRINGS: usize = 6;
-const OTHER_ENDS: usize = 3;
 
 struct Search<'a> {
     reply: &'a str,
@@ -161,7 +158,7 @@ impl Search<'_> {
         let Some(first) = rest.first() else { return };
         if let [only] = rest
             && let [Fence { tag, span, content, end: End::Closed }] = fence::find(self.reply, *only)[..]
-            && let Some(rule) = fence_rule(tag)
+            && let Some(rule) = Rule::of_fence(tag)
             && reasoning::trim(self.reply, span) == *only
         {
             let content = reasoning::trim(self.reply, content);
@@ -192,7 +189,7 @@ impl Search<'_> {
         let parts: Vec<(Span, Vec<Fence>)> = rest.iter().map(|part| (*part, self.fences(*part))).collect();
         let fences = || parts.iter().flat_map(|(part, fences)| fences.iter().map(|fence| (*part, *fence)));
         for rule in [Rule::JsonFence, Rule::Fence] {
-            for (part, fence) in fences().filter(|(_, fence)| fence_rule(fence.tag) == Some(rule)) {
+            for (part, fence) in fences().filter(|(_, fence)| Rule::of_fence(fence.tag) == Some(rule)) {
                 self.fence(rule, fence, part);
             }
         }
@@ -457,27 +454,6 @@ impl Search<'_> {
         self.list(candidate);
     }
 
-    /// The first repair of a value that could be read in another way, as another value that the caller accepts too.
-    fn other_reading(&mut self, start: usize, read: &Read) -> Option<usize> {
-        let doubtful = doubtful_quote(read)?;
-        let limit = self.reply.len();
-        for string in 0..OTHER_STRINGS {
-            for ends in 1..=OTHER_ENDS {
-                if self.is_exhausted() {
-                    return None;
-                }
-                let other = repair::PutOff { string, ends };
-                let other = repair::read_otherwise(&self.reply[..limit], start, self.recovery, self.edge(limit), other);
-                self.visited += other.as_ref().map_or_else(|stop| stop.visited, |read| read.visited);
-                let Ok(other) = other else { continue };
-                if other.json != read.json && (self.accept)(&other.json).is_ok() {
-                    return Some(doubtful);
-                }
-            }
-        }
-        None
-    }
-
     /// Records that no value could be read at the start of `span`; the scan continues after it, unless a later offset
     /// is known.
     fn fault(&mut self, rule: Rule, span: Span, stop: Stop) {
@@ -515,40 +491,6 @@ impl Search<'_> {
             Finish::Truncated if self.is_last(end) => Edge::Cut,
             _ => Edge::Reply,
         }
-    }
-}
-
-/// The first unescaped quote of a value that may be in the wrong string: one of an odd number in its string, or any if the text after it
-/// needed other repairs. Quotes in pairs in a text that is regular otherwise belong to their string.
-fn doubtful_quote(read: &Read) -> Option<usize> {
-    let is_quote = |fix: &&Fix| fix.kind == FixKind::InnerQuote;
-    let first = read.fixes.iter().find(is_quote)?.at.start;
-    if read.fixes.iter().any(|fix| fix.kind.may_follow_a_wrong_end()) {
-        return Some(first);
-    }
-    let mut pending = vec![&read.json];
-    while let Some(json) = pending.pop() {
-        match &json.node {
-            Node::List(items) => pending.extend(items),
-            Node::Object(members) => pending.extend(members.iter().map(|member| &member.value)),
-            Node::Str(_) => {
-                let within = |fix: &&Fix| (json.span.start..json.span.end).contains(&fix.at.start);
-                let quotes: Vec<&Fix> = read.fixes.iter().filter(is_quote).filter(within).collect();
-                if quotes.len() % 2 == 1 {
-                    return quotes.first().map(|fix| fix.at.start);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-fn fence_rule(tag: Tag) -> Option<Rule> {
-    match tag {
-        Tag::Json => Some(Rule::JsonFence),
-        Tag::Untagged => Some(Rule::Fence),
-        Tag::Other => None,
     }
 }
 

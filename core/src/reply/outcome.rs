@@ -108,6 +108,15 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// The rule of a fence with this tag that is read as JSON.
+    pub(super) fn of_fence(tag: Tag) -> Option<Self> {
+        match tag {
+            Tag::Json => Some(Self::JsonFence),
+            Tag::Untagged => Some(Self::Fence),
+            Tag::Other => None,
+        }
+    }
+
     /// The stable name, as records show it.
     pub fn name(self) -> &'static str {
         match self {
