@@ -3,6 +3,7 @@
 //! All spans are byte ranges of the reply.
 
 use super::Fix;
+use super::fence::Tag;
 use crate::text::Span;
 use crate::value::Json;
 use crate::value::json::JsonError;
