@@ -70,8 +70,8 @@ pub enum ArchiveResponse {
     CurrentText(EditTarget, Result<CurrentText, ErrorRecord>),
     /// A run started in the place of the workbench's run: its session.
     Started(Result<Option<String>, ErrorRecord>),
-    /// A case was made.
-    CaseMade(Result<MadeCase, ErrorRecord>),
+    /// A case was made; with the agent of its file as it is now, for the editors.
+    CaseMade(Result<(MadeCase, Option<Box<OpenAgent>>), ErrorRecord>),
     /// What is added to a prompt so that it shows a turn as an example.
     Example(Result<String, ErrorRecord>),
     /// What an export by these rules would remove, and what in it would look like a secret.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use ptc_workbench::event::ErrorRecord;
 use ptc_workbench::session::{Marks, Summary, TurnState};
+use ptc_workbench::tui::archive::ArchiveResponse;
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Popup, Screen};
 use ptc_workbench::tui::picture;
-use ptc_workbench::workbench::{AgentFile, Overwrite, RunEnding, SaveError, SessionKey, TurnBody};
+use ptc_workbench::workbench::{AgentFile, MadeCase, OpenAgent, Overwrite, RunEnding, SaveError, SessionKey, TurnBody};
 
 use super::story::{NOW_MS, SESSION, fresh, ran, tell, two_turns};
 use super::{press, write};
@@ -216,4 +217,24 @@ fn an_opened_session_that_waits_for_a_person_says_so_and_how_it_goes_on() {
     tell(&mut model, Msg::Opened(Ok(session)));
     let screen = shown(&mut model);
     assert!(screen.contains("● waits for an answer") && screen.contains("o go on"), "{screen}");
+}
+
+#[test]
+fn a_case_that_the_program_wrote_into_the_open_file_is_kept_when_the_draft_is_saved() {
+    let mut model = fresh(SIZE);
+    let file = |sha: &str| AgentFile { path: "sentiment.toml".into(), sha: sha.to_owned() };
+    model.workbench.file = Some(file("before"));
+    write(&mut model, "edited ");
+    let mut texts = model.workbench.saved.clone();
+    texts.options.push_str("[[cases]]\nname = \"one\"\n");
+    let agent = OpenAgent { texts, file: Some(file("after")), pipeline: None };
+    let made = MadeCase { name: "one".to_owned(), file: "sentiment.toml".into(), is_new_file: false, cassette: None };
+    tell(&mut model, Msg::Archive(ArchiveResponse::CaseMade(Ok((made, Some(Box::new(agent)))))));
+    assert!(prompt(&model).contains("edited ") && model.workbench.unsaved(), "the edit is kept");
+    let effects = press(&mut model, "ctrl-s");
+    let [Effect::Save { texts, known: Some(known), overwrite: Overwrite::Unchanged, .. }] = effects.as_slice() else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(known.sha, "after", "the file that the program wrote is known: saving does not ask");
+    assert!(texts.options.contains("name = \"one\"") && texts.prompt.contains("edited "));
 }

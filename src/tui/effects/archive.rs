@@ -12,7 +12,7 @@ use crate::event::{Envelope, ErrorRecord};
 use crate::export::{Format, asciicast};
 use crate::session::Session;
 use crate::session::index::{FoundSession, Query, TermSyntax};
-use crate::tui::archive::{ArchiveRequest, ArchiveResponse};
+use crate::tui::archive::{AgentSource, ArchiveRequest, ArchiveResponse};
 use crate::tui::message::{Msg, Slot};
 use crate::tui::screenshot::session_screenshot;
 use crate::tui::services::{Services, wait};
@@ -68,9 +68,14 @@ pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
             return start(services, &key, |session, desk| workbench.accept(session, &Missing::Fail, desk));
         }
         Request::MakeCase(key, spec) => {
+            let named = spec.file.as_ref().map(|file| AgentSource::Named(file.display().to_string()));
             let file = spec.file.map(|file| services.files.resolve(&file));
             let spec = CaseSpec { file, ..spec };
-            Response::CaseMade(session(&key).and_then(|session| Ok(workbench.make_case(&session, &spec)?)))
+            let made = session(&key).and_then(|session| Ok(workbench.make_case(&session, &spec)?));
+            Response::CaseMade(made.map(|made| {
+                let agent = named.and_then(|named| services.open_agent(&named).ok());
+                (made, agent.map(Box::new))
+            }))
         }
         Request::Example(key, turn, prompt) => {
             let example = session(&key).and_then(|session| Ok(workbench.example_of(&session, &turn, &prompt)?));
@@ -283,7 +288,7 @@ mod tests {
         let file = dir.path().join("mine.toml");
         let spec = CaseSpec { run: None, name: Some("first".to_owned()), file: Some(file.clone()), cassette: true };
         let Response::CaseMade(made) = execute(&services, Request::MakeCase(key, spec)) else { panic!("no case") };
-        assert_eq!(made.unwrap().name, "first");
+        assert_eq!(made.unwrap().0.name, "first");
         assert!(fs::read_to_string(&file).unwrap().contains("cassettes/first.jsonl"));
         assert!(dir.path().join("cassettes/first.jsonl").exists());
     }

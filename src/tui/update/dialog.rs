@@ -14,7 +14,9 @@ use crate::tui::model::{Model, Pane, Phase, Popup, RunView, Screen, Tone};
 use crate::tui::sessions::rerun::Message;
 use crate::tui::sessions::{Dialog, Purpose, SessionAction, workbench};
 use crate::workbench::format::{plural, size};
-use crate::workbench::{CurrentText, ExportError, ExportPreview, ExportReport, ForkPoints, MadeCase, SessionKey};
+use crate::workbench::{
+    CurrentText, ExportError, ExportPreview, ExportReport, ForkPoints, MadeCase, OpenAgent, SessionKey,
+};
 
 /// Columns of the sign before a chosen value.
 const SIGN: u16 = 2;
@@ -337,14 +339,22 @@ pub(super) fn marked(model: &mut Model, result: Result<(), ErrorRecord>) -> Vec<
     vec![Effect::List]
 }
 
-pub(super) fn case_made(model: &mut Model, result: Result<MadeCase, ErrorRecord>) -> Vec<Effect> {
-    let report = |made: MadeCase| {
+pub(super) fn case_made(
+    model: &mut Model,
+    result: Result<(MadeCase, Option<Box<OpenAgent>>), ErrorRecord>,
+) -> Vec<Effect> {
+    let mut agent = None;
+    let report = |(made, changed): (MadeCase, Option<Box<OpenAgent>>)| {
+        agent = changed;
         let new = if made.is_new_file { "the new file " } else { "" };
         let cassette = made.cassette.map(|path| format!(", cassette {}", path.display())).unwrap_or_default();
         format!("case `{}` is in {new}{}{cassette}", made.name, made.file.display())
     };
     let result = result.map(report).map_err(|error| error.with_hint());
     done(model, |purpose| matches!(purpose, Purpose::Case(_)), result);
+    if let Some(agent) = agent {
+        super::take::merge(model, *agent);
+    }
     Vec::new()
 }
 

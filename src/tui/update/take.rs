@@ -70,6 +70,48 @@ pub(super) fn show(model: &mut Model, agent: OpenAgent) {
     model.say(Tone::Good, told);
 }
 
+/// The program changed the file of the agent in the editors: takes its texts over, below the user's edits.
+///
+/// A text that the user edited keeps the edits; what was added to it in the file is added here too. Where both changed the same text in
+/// another way, the file counts as changed by someone else, so that saving asks.
+pub(super) fn merge(model: &mut Model, agent: OpenAgent) {
+    let OpenAgent { texts, file: Some(file), .. } = agent else { return };
+    if model.workbench.file.as_ref().is_none_or(|own| own.path != file.path) {
+        return;
+    }
+    let saved = model.workbench.saved.clone();
+    let mut is_merged = true;
+    for ((place, before), now) in PLACES.into_iter().zip(texts_of(&saved)).zip(texts_of(&texts)) {
+        let draft = &mut model.workbench.editor_mut(place).draft;
+        if draft.text() == before {
+            draft.replace_all(now);
+        } else if now != before && draft.text() != now {
+            match inserted(before, now) {
+                Some(added) => {
+                    let end = draft.text().len();
+                    let gap = if draft.text().ends_with('\n') || draft.text().is_empty() { "" } else { "\n" };
+                    draft.splice(end..end, &format!("{gap}{added}"));
+                }
+                None => is_merged = false,
+            }
+        }
+    }
+    if is_merged {
+        (model.workbench.saved, model.workbench.file) = (texts, Some(file));
+    }
+}
+
+/// The lines that were added, if nothing else was changed.
+fn inserted<'t>(before: &str, now: &'t str) -> Option<&'t str> {
+    let length = now.len().checked_sub(before.len())?;
+    let common = before.bytes().zip(now.bytes()).take_while(|(one, other)| one == other).count();
+    // The same insertion is found at each of these places; the one at the start of a line is meant.
+    let is_insertion = |at: &usize| before.get(*at..).is_some_and(|rest| now.get(at + length..) == Some(rest));
+    let is_line = |at: &usize| *at == 0 || before.as_bytes().get(at - 1) == Some(&b'\n');
+    let at = (0..=common).rev().take_while(is_insertion).find(is_line)?;
+    now.get(at..at + length)
+}
+
 /// Puts an example at the end of the prompt, where the user sees it before it is saved; undo takes it back.
 pub(super) fn example(model: &mut Model, result: Result<String, ErrorRecord>) -> Vec<Effect> {
     match result {
@@ -91,4 +133,19 @@ pub(super) fn example(model: &mut Model, result: Result<String, ErrorRecord>) ->
         }
     }
     Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::inserted;
+
+    #[test]
+    fn added_lines_are_found_where_they_begin() {
+        let before = "[[cases]]\nname = \"a\"\n[refs]\nx = \"y\"\n";
+        let now = "[[cases]]\nname = \"a\"\n[[cases]]\nname = \"b\"\n[refs]\nx = \"y\"\n";
+        assert_eq!(inserted(before, now), Some("[[cases]]\nname = \"b\"\n"));
+        assert_eq!(inserted("a = 1\n", "a = 1\nb = 2\n"), Some("b = 2\n"));
+        assert_eq!(inserted("", "b = 2\n"), Some("b = 2\n"));
+        assert_eq!(inserted("a = 1\n", "a = 2\nb = 2\n"), None);
+    }
 }
