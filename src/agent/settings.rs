@@ -204,6 +204,7 @@ impl Settings {
             dialect: match word("dialect") {
                 "current" => ptc_core::lisp::Dialect::Current,
                 "legacy" => ptc_core::lisp::Dialect::Legacy,
+                "reference" => ptc_core::lisp::Dialect::Reference,
                 _ => ptc_core::lisp::Dialect::Auto,
             },
             reference: word("reference") != "none",

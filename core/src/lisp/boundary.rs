@@ -238,7 +238,9 @@ fn merged(source: &Map, parts: Vec<Value>, warnings: &mut Vec<String>) -> Value 
                 map.insert(key, value);
             }
             Some(best) => {
-                warnings.push(format!("two keys became equal: {key}. The entry with the string key is kept"));
+                warnings.push(format!(
+                    "two keys of a map are one name in JSON: {key}. Only the entry with the string key would be kept"
+                ));
                 if rank > *best {
                     ranks.insert(key.clone(), rank);
                     map.insert(key, value);

@@ -77,13 +77,15 @@ pub struct Binding {
     pub doc: Option<Arc<str>>,
 }
 
-/// The accepted forms of older versions (language contract §23).
+/// What a program may write, and how its writes find keys (language contract §23).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {
-    /// None.
+    /// Exactly the language of the reference implementation: writes need the exact key.
+    Reference,
+    /// No forms of older versions. Writes to maps find the key that reads find; two keys of a map that are one name in JSON are an error.
     #[default]
     Current,
-    /// All, translated to modern ones.
+    /// As `Current`, with all forms of older versions, translated to modern ones.
     Legacy,
     /// As `Current`; as `Legacy` if that fails in analysis and the program uses such a form.
     Auto,

@@ -111,7 +111,7 @@ pub(super) fn understand(
     let names = Names { memory: input.memory, tools: input.tools };
     let strict = || analyse_watched(forms, &names, watch).map(|program| (program, Vec::new()));
     let refused = match input.dialect {
-        Dialect::Current => return strict(),
+        Dialect::Reference | Dialect::Current => return strict(),
         Dialect::Auto => match strict() {
             Err(error) => Some(error),
             understood => return understood,
@@ -187,6 +187,7 @@ impl Prepared {
             tools: input.tools,
             context: input.context,
             absent_data: input.absent_data,
+            exact_keys: input.dialect == Dialect::Reference,
             firewall: input.firewall,
             return_scope: input.return_scope,
             history: input.history,

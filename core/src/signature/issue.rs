@@ -121,6 +121,12 @@ impl Issue {
         Self { path: at.path(), severity: Severity::Error, expected, got, message }
     }
 
+    /// An error about a value as a whole, found outside of its type.
+    pub fn of_value(message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { path: Path::default(), severity: Severity::Error, expected: String::new(), got: String::new(), message }
+    }
+
     /// A warning with a message of its own.
     pub(super) fn warning(at: &Trail, expected: &str, got: &str, message: impl Into<String>) -> Self {
         Self {

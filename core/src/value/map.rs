@@ -97,6 +97,34 @@ impl Map {
         }
     }
 
+    /// The key under which a program writes: exactly this key if the map has it, else the key that [`Map::lookup_key`] finds, else the
+    /// key itself; a keyword becomes a string where all keys are strings, as in JSON data.
+    pub fn written_key(&self, key: Value) -> Value {
+        let name = match &key {
+            Value::Str(name) => name.as_ref(),
+            Value::Keyword(word) => word.name(),
+            _ => return key,
+        };
+        if self.get(&key).is_some() {
+            return key;
+        }
+        let strings = !self.is_empty() && self.0.has_only_strings();
+        charge_hash(name.len());
+        let found = |name: &str| {
+            if self.get_str(name).is_some() {
+                return Some(Value::str(name));
+            }
+            let word = if strings { None } else { Keyword::known(name) }?;
+            self.get_keyword(word).map(|_| Value::Keyword(word))
+        };
+        let other = found(name).or_else(|| name.contains('-').then(|| found(&name.replace('-', "_"))).flatten());
+        match (other, &key) {
+            (Some(other), _) => other,
+            (None, Value::Keyword(word)) if strings => Value::str(word.name()),
+            (None, _) => key,
+        }
+    }
+
     /// The value at the end of a path of keys and indexes. A step that is itself a list is an exact key.
     fn along(&self, path: &[Value]) -> Option<&Value> {
         let (first, rest) = path.split_first()?;

@@ -52,7 +52,7 @@ pub(in crate::agent) const COMPLETION: &[&str] = &["return_required", "explicit"
 /// How programs travel.
 pub(in crate::agent) const TRANSPORT: &[&str] = &["content", "tool_call"];
 /// Which forms of older versions programs may use.
-pub(in crate::agent) const DIALECT: &[&str] = &["auto", "current", "legacy"];
+pub(in crate::agent) const DIALECT: &[&str] = &["auto", "current", "legacy", "reference"];
 /// How much of the language the prompt describes.
 pub(in crate::agent) const REFERENCE: &[&str] = &["full", "none"];
 /// What happens when the memory is too large.
@@ -75,7 +75,7 @@ rows! {
     "retry_turns" Kind::Limit(&limits::RETRY_TURNS), "";
     "completion" Kind::Word(COMPLETION), "When a run in `ptc_lisp` is over (docs/modes.md).";
     "transport" Kind::Word(TRANSPORT), "How programs travel: in a block of the reply, or as the argument of the native tool `lisp_eval`; `tool_call` in mode `text` gives the combined form (docs/modes.md).";
-    "dialect" Kind::Word(DIALECT), "Forms of older versions that programs may use: `auto` takes them where a program uses older words, `current` never, `legacy` always.";
+    "dialect" Kind::Word(DIALECT), "The language of programs: `auto` takes forms of older versions where a program uses older words, `current` never, `legacy` always; `reference` is exactly the reference implementation's language, where writes to maps need the exact key.";
     "reference" Kind::Word(REFERENCE), "How much of PTC-Lisp the prompt tells: the whole card or nothing.";
     "tools_in" Kind::Word(TOOLS_IN), "Where `json_loop` tells the tools: in the prompt, or as native definitions.";
     "thinking" Kind::Flag, "Programs in blocks: the model is asked to think in words first, within `<thinking>`.";

@@ -13,7 +13,11 @@ pub enum LispCommand {
     /// Run a program and print its value
     Run(LispRunFlags),
     /// Run many programs: JSON lines on stdin, one result per line on stdout
-    Batch,
+    Batch {
+        /// The language of cases that name none: reference, current, legacy, auto
+        #[arg(long, value_name = "DIALECT", default_value = "current")]
+        dialect: String,
+    },
     /// Describe a builtin or form, or list those that match a word
     Doc {
         /// A name, or a part of names and descriptions
@@ -44,7 +48,7 @@ pub struct LispRunFlags {
     /// Milliseconds it may compute
     #[arg(long, value_name = "MS", default_value_t = TIMEOUT_MS)]
     pub timeout: u64,
-    /// Which forms of older versions are understood: current, legacy, auto
+    /// The language: reference, current, legacy, auto
     #[arg(long, value_name = "DIALECT", default_value = "current")]
     pub dialect: String,
     /// Data that is not there is an error

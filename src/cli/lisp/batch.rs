@@ -24,15 +24,16 @@ type Line = (usize, Vec<u8>);
 /// The result of a line.
 type Answer = (usize, String);
 
-pub(super) fn batch() -> Result<u8, UsageError> {
+/// `dialect`: the language of cases that name none.
+pub(super) fn batch(dialect: &str) -> Result<u8, UsageError> {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let (lines, queue) = sync_channel::<Line>(READ_AHEAD);
     let (answers, done) = channel::<Answer>();
     let queue = Arc::new(Mutex::new(queue));
     for _ in 0..workers {
-        let (queue, answers) = (Arc::clone(&queue), answers.clone());
+        let (queue, answers, dialect) = (Arc::clone(&queue), answers.clone(), dialect.to_owned());
         // The queue ends with its last worker, and then the reader does.
-        std::thread::spawn(move || work(&queue, &answers));
+        std::thread::spawn(move || work(&queue, &answers, &dialect));
     }
     drop((queue, answers));
     let reader = std::thread::spawn(move || read_lines(&mut std::io::stdin().lock(), &lines));
@@ -58,11 +59,11 @@ fn read_lines(input: &mut impl BufRead, lines: &SyncSender<Line>) -> std::io::Re
 }
 
 /// Takes lines until there are no more, or nobody wants answers.
-fn work(queue: &Mutex<Receiver<Line>>, answers: &Sender<Answer>) {
+fn work(queue: &Mutex<Receiver<Line>>, answers: &Sender<Answer>, dialect: &str) {
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((at, line)) = next else { return };
-        if answers.send((at, answer(at, &line))).is_err() {
+        if answers.send((at, answer(at, &line, dialect))).is_err() {
             return;
         }
     }
@@ -83,7 +84,7 @@ fn write_in_order(done: &Receiver<Answer>, out: &mut impl Write) -> std::io::Res
 }
 
 /// The record of one line with its line break; nothing for an empty line.
-fn answer(at: usize, line: &[u8]) -> String {
+fn answer(at: usize, line: &[u8], dialect: &str) -> String {
     if line.trim_ascii().is_empty() {
         return String::new();
     }
@@ -91,7 +92,7 @@ fn answer(at: usize, line: &[u8]) -> String {
         .map_err(|error| error.to_string())
         .and_then(|text| json::parse(text.trim()).map_err(|error| error.message))
     {
-        Ok(json) => record(&json),
+        Ok(json) => record(&in_dialect(json, dialect)),
         Err(problem) => {
             let error = Error::new(Reason::InvalidConfig, format!("line {} is not JSON: {problem}", at + 1));
             Case::refusal(Json::default(), &error)
@@ -100,6 +101,15 @@ fn answer(at: usize, line: &[u8]) -> String {
     .to_text();
     text.push('\n');
     text
+}
+
+/// The case with this dialect, unless it names one or is not an object with options.
+fn in_dialect(case: Json, dialect: &str) -> Json {
+    let options = case.get("opts").cloned().unwrap_or_else(Json::empty);
+    if case.members().is_none() || options.members().is_none() || options.get("dialect").is_some() {
+        return case;
+    }
+    case.with("opts", options.with("dialect", Json::str(dialect)))
 }
 
 fn record(json: &Json) -> Json {
@@ -128,9 +138,21 @@ mod tests {
 
     #[test]
     fn a_line_that_is_no_case_gives_an_error_of_its_own() {
-        assert!(answer(2, b"{").contains("line 3 is not JSON"));
-        assert!(answer(0, b"\xff").contains("invalid_config"));
-        assert!(answer(0, br#"{"id":7,"program":5}"#).starts_with(r#"{"id":7,"ok":false,"reason":"invalid_config""#));
-        assert_eq!(answer(0, b" \n"), "");
+        assert!(answer(2, b"{", "current").contains("line 3 is not JSON"));
+        assert!(answer(0, b"\xff", "current").contains("invalid_config"));
+        assert!(
+            answer(0, br#"{"id":7,"program":5}"#, "current")
+                .starts_with(r#"{"id":7,"ok":false,"reason":"invalid_config""#)
+        );
+        assert_eq!(answer(0, b" \n", "current"), "");
+    }
+
+    #[test]
+    fn a_case_without_a_dialect_has_the_one_of_the_command() {
+        let case = br#"{"program":"(assoc {\"a\" 1} :a 2)"}"#;
+        assert!(answer(0, case, "current").contains(r#""prn":"{\"a\" 2}""#), "{}", answer(0, case, "current"));
+        assert!(answer(0, case, "reference").contains(r#""prn":"{:a 2 \"a\" 1}""#));
+        let own = br#"{"program":"(assoc {\"a\" 1} :a 2)","opts":{"dialect":"reference"}}"#;
+        assert_eq!(answer(0, own, "current"), answer(0, case, "reference"));
     }
 }

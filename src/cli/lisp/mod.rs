@@ -17,7 +17,7 @@ use face::Face;
 pub(super) fn lisp(command: &LispCommand, arguments: &Arguments) -> Result<u8, UsageError> {
     match command {
         LispCommand::Run(flags) => run::run(flags, Face::of(arguments)),
-        LispCommand::Batch => batch::batch(),
+        LispCommand::Batch { dialect } => batch::batch(dialect),
         LispCommand::Doc { word } => Ok(doc::doc(word)),
         LispCommand::Bench(flags) => bench::bench(flags),
         LispCommand::Repl(flags) => repl::repl(flags, Face::of(arguments)),

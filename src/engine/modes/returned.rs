@@ -2,7 +2,7 @@
 //!
 //! In: a plan, a value. Out: the answer or the issues, notices, failures. Pure.
 
-use ptc_core::lisp::boundary;
+use ptc_core::lisp::{Dialect, boundary};
 use ptc_core::reasons::Reason;
 use ptc_core::signature::{self, Issue};
 use ptc_core::value::{Json, Value};
@@ -15,7 +15,11 @@ const NOISE_PLACES: u32 = 9;
 
 /// The value as it leaves the run, when it fits: names for keywords, `_` in declared names, few decimals.
 pub(super) fn checked(plan: &Plan, value: &Value) -> (Option<Json>, Vec<Issue>) {
-    let (value, _) = boundary::externalize(value);
+    let (value, equal) = boundary::externalize(value);
+    // One of the two entries would be lost: the model decides which.
+    if !equal.is_empty() && plan.settings.dialect != Dialect::Reference {
+        return (None, equal.into_iter().map(Issue::of_value).collect());
+    }
     let value = boundary::rounded(&value, plan.settings.float_precision);
     let Some(output) = &plan.signature.output else {
         let issues = signature::check_json(&value);

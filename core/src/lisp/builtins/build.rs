@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::access::ORDERED;
 use super::argument::{CollectionKinds, hinted, integer, is_record, length, no_entries, taken};
+use super::assoc::written;
 use super::collection::{own_list, own_map};
 use super::sort::{is_leaf, members_of};
 use super::view::collect;
@@ -155,6 +156,7 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
                     let problem = format!("argument {} must be [key value], a map or nil, got {got}", index + 2);
                     Error::new(Reason::RuntimeError, problem)
                 })?;
+                let key = written(machine, map, key);
                 map.insert(key, value);
             }
         }
@@ -181,6 +183,7 @@ pub(super) fn pair(item: Value) -> Result<(Value, Value), Value> {
 fn put(machine: &mut Machine<'_>, map: &mut Map, entries: Map) -> EvalResult<()> {
     for (key, value) in entries {
         machine.ticks(2)?;
+        let key = written(machine, map, key);
         map.insert(key, value);
     }
     Ok(())
@@ -288,6 +291,7 @@ fn into(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
                 for item in collect(machine, source)? {
                     let (key, value) = pair(item).map_err(|item| no_pair(&item))?;
                     machine.ticks(2)?;
+                    let key = written(machine, map, key);
                     map.insert(key, value);
                 }
             }

@@ -35,9 +35,10 @@ fn call(name: &str, args: impl Into<Vec<Value>>) -> Value {
     apply(&function(name), args)
 }
 
-/// `(f args…)`; an error becomes its text, so that it satisfies no law.
+/// `(f args…)` with exact keys; an error becomes its text, so that it satisfies no law.
 fn apply(f: &Value, args: impl Into<Vec<Value>>) -> Value {
     let mut machine = Machine::new(&NoHost, Limits::default());
+    machine.world.exact_keys = true;
     machine.call(f, &mut args.into()).unwrap_or_else(|halt| Value::from(format!("{f}: {halt:?}")))
 }
 
@@ -164,6 +165,17 @@ proptest! {
         let always = call("constantly", [x]);
         prop_assert_eq!(call("update-in", [m.clone(), path, always]), with.clone());
         prop_assert_eq!(call("dissoc", [with, Value::keyword("new")]), m);
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_adds_at_most_one_key(m in map(), name in "[ab]-?[cd]?", word in any::<bool>(), x in key()) {
+        let key = if word { Value::keyword(&name) } else { Value::str(name.as_str()) };
+        let mut machine = Machine::new(&NoHost, Limits::default());
+        let mut args = [m.clone(), key.clone(), x.clone()];
+        let with = machine.call(&function("assoc"), &mut args).unwrap();
+        let (before, after) = (as_map(&m), as_map(&with));
+        prop_assert_eq!(after.lookup_key(&key), Some(&x));
+        prop_assert_eq!(after.len() - before.len(), usize::from(before.lookup_key(&key).is_none()));
     }
 
     #[test]

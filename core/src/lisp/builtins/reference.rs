@@ -15,7 +15,7 @@ PTC-Lisp is a small Clojure. A program is a few forms; its value is that of the 
 {ends}
 - (println …) prints; large output is cut, so print only what you need.
 - Vectors are the only sequence type: every sequence function returns a vector, also (list …) and split.
-- Keys: (:k m), (get m :k), (m :k), {:keys [k]} find \"k\" as well as :k, and user_id under :user-id. assoc, update, dissoc, merge, = and case need the exact key. JSON data and tool results have string keys.
+- Keys: (:k m), (get m :k), (m :k), {:keys [k]} find \"k\" as well as :k, and user_id under :user-id. assoc, update, dissoc and merge write to the key that is found. = and case need the exact key. JSON data and tool results have string keys.
 - Maps and sets have no order: first, last, nth, rest and reverse reject them; use keys, vals, seq or sort, which are in key order.
 - / always returns a float; use quot, rem, mod for integers. Integers have any size.
 - = compares numbers by value: (= 1 1.0). (contains? [1 2] 2) tests for the value. Strings are indexed by visible characters.

@@ -178,9 +178,10 @@ impl<'j> Options<'j> {
     fn dialect(self) -> Result<Dialect, Error> {
         match self.get("dialect").map(|json| json.as_str().unwrap_or_default()) {
             None | Some("current") => Ok(Dialect::Current),
+            Some("reference") => Ok(Dialect::Reference),
             Some("legacy") => Ok(Dialect::Legacy),
             Some("auto") => Ok(Dialect::Auto),
-            Some(_) => Err(invalid("the option `dialect` must be \"current\", \"legacy\" or \"auto\"")),
+            Some(_) => Err(invalid("the option `dialect` must be \"reference\", \"current\", \"legacy\" or \"auto\"")),
         }
     }
 

@@ -36,6 +36,10 @@ impl Machine<'_> {
     fn ask_tool(&mut self, tool: &str, args: &Value) -> EvalResult<Result<Value, String>> {
         self.check_size(args).map_err(|halt| named(halt, tool))?;
         let (args, warnings) = tool_args(self, args).map_err(|halt| named(halt, tool))?;
+        if let Some(warning) = warnings.first().filter(|_| !self.world.exact_keys) {
+            let error = Error::new(Reason::InvalidToolArgs, warning.clone()).within(format!("tool/{tool}"));
+            return Err(error.into());
+        }
         self.warnings.extend(warnings.into_iter().map(|warning| format!("tool/{tool}: {warning}")));
         if !self.world.shared.begin_call(self.limits().tool_calls) {
             let limit = self.limits().tool_calls.unwrap_or_default();

@@ -17,6 +17,8 @@ pub(crate) struct World<'h> {
     pub(crate) tools: &'h [ToolInfo],
     pub(crate) context: &'h Value,
     pub(crate) absent_data: AbsentData,
+    /// Writes to maps need the exact key (the dialect `reference`).
+    pub(crate) exact_keys: bool,
     pub(crate) firewall: bool,
     pub(crate) return_scope: ReturnScope,
     pub(crate) history: &'h [Value],
@@ -99,6 +101,7 @@ impl<'h> World<'h> {
             tools: &[],
             context: &NOTHING,
             absent_data: AbsentData::Nil,
+            exact_keys: false,
             firewall: false,
             return_scope: ReturnScope::Run,
             history: &[],
