@@ -354,7 +354,7 @@ fn plan(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<(String, String)> 
         };
         match entry {
             None => {
-                findings.push(Diagnostic::option("plan", "an item of `plan` is a text or a table {id, description}"))
+                findings.push(Diagnostic::option("plan", "an item of `plan` is a text or a table {id, description}"));
             }
             Some((id, _)) if out.iter().any(|(other, _)| *other == id) => {
                 findings.push(Diagnostic::option("plan", format!("two items of `plan` have the id `{id}`")));

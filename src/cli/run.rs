@@ -80,7 +80,7 @@ async fn print_whole(
     }
     match (session, reason(&step)) {
         (Some(session), Some(Reason::RecorderFailed)) => {
-            print_note(&safe(&format!("saved up to this failure as {session}")))
+            print_note(&safe(&format!("saved up to this failure as {session}")));
         }
         (Some(session), Some(Reason::Suspended)) if step.waits_for.is_some() => {
             print_note(&safe(&format!("saved as {session}")));

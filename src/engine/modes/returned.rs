@@ -2,7 +2,7 @@
 //!
 //! In: a plan, a value. Out: the answer or the issues, notices, failures. Pure.
 
-use ptc_core::lisp::{Dialect, boundary};
+use ptc_core::lisp::boundary;
 use ptc_core::reasons::Reason;
 use ptc_core::signature::{self, Issue};
 use ptc_core::value::{Json, Value};
@@ -17,7 +17,7 @@ const NOISE_PLACES: u32 = 9;
 pub(super) fn checked(plan: &Plan, value: &Value) -> (Option<Json>, Vec<Issue>) {
     let (value, equal) = boundary::externalize(value);
     // One of the two entries would be lost: the model decides which.
-    if !equal.is_empty() && plan.settings.dialect != Dialect::Reference {
+    if !equal.is_empty() {
         return (None, equal.into_iter().map(Issue::of_value).collect());
     }
     let value = boundary::rounded(&value, plan.settings.float_precision);
@@ -33,14 +33,12 @@ pub(super) fn checked(plan: &Plan, value: &Value) -> (Option<Json>, Vec<Issue>) 
     (issues.iter().all(|issue| !issue.is_error()).then(|| Json::from(&value)), issues)
 }
 
-/// What an answer loses when it leaves the run: entries whose keys become one (language contract §13), decimals (decisions C7).
+/// What an answer loses when it leaves the run: decimals.
 pub(super) fn losses(plan: &Plan, value: &Value) -> Vec<String> {
-    let (value, mut losses) = boundary::externalize(value);
     let places = plan.settings.float_precision;
-    if boundary::rounded(&value, places) != boundary::rounded(&value, places.max(NOISE_PLACES)) {
-        losses.push(format!("numbers of the answer were rounded to {places} decimals (float_precision)"));
-    }
-    losses
+    let is_rounded = boundary::rounded(value, places) != boundary::rounded(value, places.max(NOISE_PLACES));
+    let notice = || format!("numbers of the answer were rounded to {places} decimals (float_precision)");
+    is_rounded.then(notice).into_iter().collect()
 }
 
 /// Is the one turn that of a pinned program, which no model corrects?

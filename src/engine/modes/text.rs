@@ -72,8 +72,12 @@ impl TextMachine {
             Variant::ToolsJson if cut && !reply.calls.is_empty() => {
                 misfit(truncated(&reply.text), Some(texts::cut_short()))
             }
-            Variant::Plain if is_empty && !reply.calls.is_empty() => {
-                let message = "the reply contains only tool calls, and this agent has no tools";
+            Variant::Plain if is_empty => {
+                let message = if reply.calls.is_empty() {
+                    "the reply is empty"
+                } else {
+                    "the reply contains only tool calls, and this agent has no tools"
+                };
                 misfit(ErrorRecord::new(Reason::EmptyResponse, message), None)
             }
             Variant::ToolsText | Variant::ToolsJson if is_empty && !cut => {

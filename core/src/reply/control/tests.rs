@@ -130,6 +130,16 @@ fn names_and_questions_are_texts() {
 }
 
 #[test]
+fn an_empty_answer_beside_a_call_is_no_answer() {
+    let call = r#""thought":"t","tool_call":{"name":"x","arguments":{"a":1}}"#;
+    for filler in [r#""""#, r#"" ""#] {
+        assert_eq!(strict(&format!("{{{call},\"final_answer\":{filler}}}")), strict(&format!("{{{call}}}")));
+    }
+    assert!(!strict(&format!("{{{call}}}")).starts_with('!'));
+    assert!(strict(&format!("{{{call},\"final_answer\":\"x\"}}")).contains("tool_call and final_answer are"));
+}
+
+#[test]
 fn a_text_answer_is_text_and_a_typed_answer_is_any_json() {
     let reply = |answer: &str| format!(r#"{{"thought":"t","final_answer":{answer}}}"#);
     assert_eq!(strict(&reply("7")), "! final_answer must be text, found a number");

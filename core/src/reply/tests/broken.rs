@@ -37,57 +37,58 @@ const PIECES: &[&str] = &[
     "}",
 ];
 
+/// What a careless writer does.
+#[derive(Clone, Copy, PartialEq)]
+enum Habit {
+    UnescapedQuotes,
+    RawLines,
+    SingleQuotes,
+    BareKeys,
+    NoLastBracket,
+    TextAround,
+}
+
+use Habit as H;
+
 /// Ways to write a value that is no JSON.
 const BREAKS: &[Break] = &[
-    Break { name: "unescaped quotes", quotes: true, ..Break::NONE },
-    Break { name: "unescaped quotes and lines", quotes: true, lines: true, ..Break::NONE },
-    Break { name: "unescaped quotes, no last bracket", quotes: true, unclosed: true, ..Break::NONE },
-    Break { name: "unescaped quotes, text around", quotes: true, prose: true, ..Break::NONE },
-    Break { name: "unescaped quotes, one line per member", quotes: true, separator: ",\n  ", ..Break::NONE },
-    Break { name: "unescaped quotes, no commas", quotes: true, separator: "\n  ", ..Break::NONE },
-    Break { name: "single quotes", single: true, quotes: true, ..Break::NONE },
-    Break { name: "bare keys", bare: true, ..Break::NONE },
-    Break { name: "bare keys, unescaped quotes", bare: true, quotes: true, ..Break::NONE },
-    Break { name: "no commas", separator: "\n", ..Break::NONE },
-    Break { name: "last comma", last: ",", ..Break::NONE },
-    Break { name: "lines, last comma", lines: true, last: ",", ..Break::NONE },
-    Break { name: "no last bracket", unclosed: true, ..Break::NONE },
-    Break { name: "a bracket more", last: "}", ..Break::NONE },
+    Break { habits: &[H::UnescapedQuotes], ..Break::NONE },
+    Break { habits: &[H::UnescapedQuotes, H::RawLines], ..Break::NONE },
+    Break { habits: &[H::UnescapedQuotes, H::NoLastBracket], ..Break::NONE },
+    Break { habits: &[H::UnescapedQuotes, H::TextAround], ..Break::NONE },
+    Break { habits: &[H::UnescapedQuotes], separator: ",\n  ", ..Break::NONE },
+    Break { habits: &[H::UnescapedQuotes], separator: "\n  ", ..Break::NONE },
+    Break { habits: &[H::UnescapedQuotes, H::SingleQuotes], ..Break::NONE },
+    Break { habits: &[H::BareKeys], ..Break::NONE },
+    Break { habits: &[H::UnescapedQuotes, H::BareKeys], ..Break::NONE },
+    Break { separator: "\n", ..Break::NONE },
+    Break { last: ",", ..Break::NONE },
+    Break { habits: &[H::RawLines], last: ",", ..Break::NONE },
+    Break { habits: &[H::NoLastBracket], ..Break::NONE },
+    Break { last: "}", ..Break::NONE },
 ];
 
 struct Break {
-    name: &'static str,
-    quotes: bool,
-    lines: bool,
-    single: bool,
-    bare: bool,
-    unclosed: bool,
-    prose: bool,
+    habits: &'static [Habit],
     separator: &'static str,
     last: &'static str,
 }
 
 impl Break {
-    const NONE: Self = Self {
-        name: "",
-        quotes: false,
-        lines: false,
-        single: false,
-        bare: false,
-        unclosed: false,
-        prose: false,
-        separator: ", ",
-        last: "",
-    };
+    const NONE: Self = Self { habits: &[], separator: ", ", last: "" };
+
+    fn has(&self, habit: Habit) -> bool {
+        self.habits.contains(&habit)
+    }
 
     fn text(&self, text: &str) -> String {
-        let mark = if self.single { '\'' } else { '"' };
+        let mark = if self.has(H::SingleQuotes) { '\'' } else { '"' };
         let mut out = String::from(mark);
         for c in text.chars() {
             match c {
                 '\\' => out.push_str("\\\\"),
-                '\n' if !self.lines => out.push_str("\\n"),
-                c if c == mark && !self.quotes => out.extend(['\\', c]),
+                '\n' if !self.has(H::RawLines) => out.push_str("\\n"),
+                c if c == mark && !self.has(H::UnescapedQuotes) => out.extend(['\\', c]),
                 c => out.push(c),
             }
         }
@@ -97,16 +98,16 @@ impl Break {
 
     fn write(&self, value: &[(String, Json)]) -> String {
         let member = |(key, value): &(String, Json)| {
-            let key = if self.bare { key.clone() } else { Self::NONE.text(key) };
+            let key = if self.has(H::BareKeys) { key.clone() } else { Self::NONE.text(key) };
             match &value.node {
                 Node::Str(text) => format!("{key}: {}", self.text(text)),
                 _ => format!("{key}: {}", value.to_text()),
             }
         };
         let members: Vec<String> = value.iter().map(member).collect();
-        let end = if self.unclosed { "" } else { "}" };
+        let end = if self.has(H::NoLastBracket) { "" } else { "}" };
         let object = format!("{{{}{}{end}", members.join(self.separator), self.last);
-        if self.prose { format!("Here is the answer: {object}\nI hope \"this\" helps.") } else { object }
+        if self.has(H::TextAround) { format!("Here is the answer: {object}\nI hope \"this\" helps.") } else { object }
     }
 }
 
@@ -164,12 +165,7 @@ fn what_is_accepted_of_a_broken_reply_has_the_known_value() {
                 // What is JSON by chance has no other reading.
                 ExtractOutcome::Found { .. } if parse(&reply).is_ok() => {}
                 ExtractOutcome::Found { json, .. } => {
-                    wrong.push(format!(
-                        "{}: {reply}\n  read: {}\n  known: {}",
-                        how.name,
-                        json.to_text(),
-                        known.to_text()
-                    ));
+                    wrong.push(format!("{reply}\n  read: {}\n  known: {}", json.to_text(), known.to_text()));
                 }
                 _ => refused += 1,
             }
