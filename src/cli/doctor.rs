@@ -6,7 +6,7 @@ use ptc_core::text::width;
 
 use super::arguments::DoctorFlags;
 use super::output::{UsageError, exit, print_json, print_line, safe_line};
-use crate::config::{ColourLevel, Env, process_env};
+use crate::config::{ColourLevel, Env, process_env, terminal_size};
 use crate::workbench::format::Marks;
 use crate::workbench::{Finding, FindingsJson, Health, Workbench};
 
@@ -48,7 +48,7 @@ fn terminal(variable: Env<'_>) -> Finding {
         ColourLevel::Table => "256 colours",
         ColourLevel::True => "true colour",
     };
-    let size = crossterm::terminal::size().map_or_else(|_| "size unknown".to_owned(), |(w, h)| format!("{w}×{h}"));
+    let size = terminal_size(std::io::stdout()).map_or_else(|| "size unknown".to_owned(), |(w, h)| format!("{w}×{h}"));
     let is_terminal = std::io::stdout().is_terminal();
     let said = match (is_terminal, term.as_str()) {
         (true, "dumb") => "TERM is dumb: use the commands, or --plain".to_owned(),

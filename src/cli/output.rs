@@ -3,13 +3,14 @@
 //! In: text, data to serialize, the result of a command. Out: bytes on stdout and stderr. A write error of stdout is kept, so that
 //! lost output never passes for success; a reader that closed the pipe is no error. Text from outside is made safe first.
 
-use std::io::{self, ErrorKind, IsTerminal as _, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 
 use ptc_core::text::SafeText;
 use serde::Serialize;
 
+use crate::config::terminal_size;
 use crate::export::printable;
 
 /// Exit codes.
@@ -102,8 +103,7 @@ const FEWEST_COLUMNS: usize = 40;
 
 /// Columns of the terminal that stdout is.
 pub(super) fn columns() -> usize {
-    let terminal = std::io::stdout().is_terminal().then(|| crossterm::terminal::size().ok()).flatten();
-    terminal.map_or(USUAL_COLUMNS, |(columns, _)| usize::from(columns).max(FEWEST_COLUMNS))
+    terminal_size(io::stdout()).map_or(USUAL_COLUMNS, |(columns, _)| usize::from(columns).max(FEWEST_COLUMNS))
 }
 
 /// Prints data as JSON on stdout: what `--json` asks for.

@@ -1,6 +1,6 @@
-//! Number of colours of a terminal.
+//! What a terminal can show: its number of colours, and its size.
 //!
-//! In: the environment. Out: a level. It does not query the terminal.
+//! In: the environment, a stream. Out: a level, columns and rows. It must never start a program to find out.
 
 use super::Env;
 
@@ -32,4 +32,19 @@ impl ColourLevel {
             _ => Self::Sixteen,
         }
     }
+}
+
+/// Columns and rows of the terminal of a stream; `None` where it is not one or has no size.
+///
+/// The terminal library is not asked: without a terminal it runs `tput` from the search path.
+#[cfg(unix)]
+pub fn terminal_size(stream: impl std::os::fd::AsFd) -> Option<(u16, u16)> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    Some((size.ws_col, size.ws_row)).filter(|(columns, rows)| *columns > 0 && *rows > 0)
+}
+
+/// Columns and rows of the terminal of this process; `None` where it has no size.
+#[cfg(not(unix))]
+pub fn terminal_size<S>(_: S) -> Option<(u16, u16)> {
+    crossterm::terminal::size().ok()
 }

@@ -24,7 +24,7 @@ use ptc_core::reasons::Reason;
 
 pub use catalog::{Catalog, ModelFacts};
 pub use choice::{HttpModel, ModelChoice};
-pub use colours::ColourLevel;
+pub use colours::{ColourLevel, terminal_size};
 pub use folders::Folders;
 pub use model::ModelEntry;
 pub use options::{OPTIONS, options_over};

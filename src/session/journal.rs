@@ -207,8 +207,9 @@ fn requires_sync(event: &Event) -> bool {
     }
 }
 
-/// Opens a session's file to append after `end_bytes`: locks it and drops a torn last line.
-pub(super) fn reopen(path: &Path, end_bytes: u64) -> io::Result<File> {
+/// Opens a session's file to append after `end_bytes`: locks it, drops a torn last line, ends a whole one that lacks its line break.
+/// Returns the end of the file too, in bytes.
+pub(super) fn reopen(path: &Path, end_bytes: u64) -> io::Result<(File, u64)> {
     let mut file = OpenOptions::new().read(true).append(true).open(path)?;
     let locked = "another program is writing to this session; try again when it has finished";
     file.try_lock().map_err(|_| io::Error::other(locked))?;
@@ -219,5 +220,14 @@ pub(super) fn reopen(path: &Path, end_bytes: u64) -> io::Result<File> {
         return Err(io::Error::other("another program has written to this session; try again"));
     }
     file.set_len(end_bytes)?;
-    Ok(file)
+    let mut last = [b'\n'];
+    if end_bytes > 0 {
+        file.seek(SeekFrom::Start(end_bytes - 1))?;
+        file.read_exact(&mut last)?;
+    }
+    if last == [b'\n'] {
+        return Ok((file, end_bytes));
+    }
+    file.write_all(b"\n")?;
+    Ok((file, end_bytes + 1))
 }

@@ -209,7 +209,9 @@ impl Session {
         numbers: &mut SequenceNumbers,
         visit: &mut impl FnMut(&Line<'_>, Option<Envelope>),
     ) {
-        let Some(body) = line.strip_suffix(b"\n") else {
+        // Only the line break of the last line is missing where the program stopped between the two: the event is whole.
+        let is_whole = |line: &[u8]| serde_json::from_slice::<Line<'_>>(line).is_ok() && !self.is_being_written();
+        let Some(body) = line.strip_suffix(b"\n").or_else(|| is_whole(line).then_some(line)) else {
             let message = if self.is_being_written() {
                 "it is incomplete because another program is writing it now; all events before it are read"
             } else {

@@ -198,8 +198,9 @@ impl Recorder {
         } else {
             journal::reopen(&path, session.end)
         };
-        let file = file.map_err(|error| RecorderError { path: path.clone(), error, is_append: true })?;
-        let journal = Journal::new(Box::new(file), path.clone(), session.end, session.last_turn_end());
+        let opened = file.map_err(|error| RecorderError { path: path.clone(), error, is_append: true })?;
+        let (file, end) = opened;
+        let journal = Journal::new(Box::new(file), path.clone(), end, session.last_turn_end());
         Self::start(journal, path, last + 1, clock)
     }
 

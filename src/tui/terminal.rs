@@ -28,6 +28,7 @@ use tokio::task::JoinHandle;
 use super::model::Model;
 use super::stage::{Copying, Input, Stage};
 use crate::agent::Place;
+use crate::config::terminal_size;
 
 mod clipboard;
 mod external;
@@ -141,7 +142,7 @@ impl Screen {
 
     /// Columns and rows.
     pub fn size(&self) -> (u16, u16) {
-        crossterm::terminal::size().unwrap_or((80, 24))
+        terminal_size(io::stdout()).unwrap_or((80, 24))
     }
 
     /// Gives the terminal back for a while and takes it again.

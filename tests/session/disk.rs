@@ -263,3 +263,21 @@ async fn the_chain_of_turn_ends_goes_on_when_a_session_is_appended_to() {
     assert_eq!((ends.len(), ends[0].1), (6, None));
     assert!(ends.windows(2).all(|pair| pair[1].1 == Some(pair[1].0 - pair[0].0)), "{ends:?}");
 }
+
+#[tokio::test]
+async fn a_whole_last_line_without_its_line_break_counts_and_is_continued() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = recorder(dir.path(), 1_000, 1);
+    run_on(&first).await;
+    let path = first.path().to_owned();
+    drop(first);
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.trim_end()).unwrap();
+    let cut = Session::open(&path).unwrap();
+    assert_eq!((cut.len() + 1, cut.damage.len()), (text.lines().count(), 0));
+    let more = Recorder::append(&cut, Arc::new(Ticks(10))).unwrap();
+    run_on(&more).await;
+    drop(more);
+    let whole = Session::open(&path).unwrap();
+    assert_eq!((whole.len(), whole.damage.len()), (2 * cut.len(), 0));
+}

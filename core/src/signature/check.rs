@@ -5,7 +5,7 @@
 use super::issue::{Issue, Trail};
 use super::{Field, Type, names, narrow};
 use crate::limits::JSON_DEPTH;
-use crate::value::{Bounds, Json, Kind, Map, Value};
+use crate::value::{Bounds, Instant, Json, Kind, Map, Value};
 
 /// Checks a value against a type (signature contract §3 and §6). All issues are errors.
 pub fn check(ty: &Type, value: &Value) -> Vec<Issue> {
@@ -67,6 +67,12 @@ fn check_at(ty: &Type, value: &Value, at: &Trail, issues: &mut Vec<Issue>) {
         (Type::Enum(values), Value::Str(text)) => {
             if !values.iter().any(|choice| **choice == ***text) {
                 issues.push(Issue::mismatch(at, ty.word(), shown(value)));
+            }
+        }
+        (Type::Datetime, Value::Str(text)) => {
+            if let Err(error) = Instant::parse(text) {
+                let issue = Issue::mismatch(at, ty.word(), value.kind().name());
+                issues.push(Issue { message: format!("{}: {error}", issue.message), ..issue });
             }
         }
         (Type::List(item), _) => match value.elements() {

@@ -13,7 +13,7 @@ use ptc_core::value::{Bounds, Value};
 
 use crate::cli::arguments::Arguments;
 use crate::cli::output::safe;
-use crate::config::{ColourLevel, process_env};
+use crate::config::{ColourLevel, process_env, terminal_size};
 
 /// Most bytes of a value's text that are shown at a prompt.
 const ROOM_BYTES: usize = 4_000;
@@ -56,7 +56,7 @@ impl Face {
 
     /// Columns of the terminal; `None` for a stream.
     pub(super) fn columns(self) -> Option<usize> {
-        let columns = || crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| usize::from(columns));
+        let columns = || terminal_size(std::io::stdout()).map_or(COLUMNS, |(columns, _)| usize::from(columns));
         matches!(self, Self::Terminal(_)).then(columns).map(|columns| if columns == 0 { COLUMNS } else { columns })
     }
 

@@ -2,17 +2,15 @@
 //!
 //! In: an error, the text and its name. Out: lines for a terminal, made safe.
 
-use std::io::IsTerminal as _;
-
 use ptc_core::lisp::Error;
 use ptc_core::text::{LineCol, Span, width};
 
 use crate::cli::output::safe_line;
+use crate::config::terminal_size;
 
 /// `name:line:column: reason: problem`, the line underlined, and what to write instead.
 pub(super) fn render(error: &Error, source: &str, name: &str) -> String {
-    let is_terminal = std::io::stderr().is_terminal();
-    let columns = is_terminal.then(|| crossterm::terminal::size().ok()).flatten();
+    let columns = terminal_size(std::io::stderr());
     let cells = columns.map_or(CELLS, |(columns, _)| usize::from(columns).saturating_sub(GUTTER + 1));
     within(cells.max(LEAST_CELLS), error, source, name)
 }

@@ -5,6 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use ptc_core::text::width;
 
 use crate::cli::output::{print_note, safe_line};
+use crate::config::terminal_size;
 use crate::workbench::format::{Marks, SIGNS, duration};
 use crate::workbench::matrix::{Cell, MatrixEvent, MatrixState, TrialKey};
 
@@ -25,7 +26,7 @@ impl Progress {
             print_note(&format!("{} of {} trials are there already", state.done(), state.total()));
         }
         let terminal = std::io::stderr().is_terminal() && !plain;
-        let columns = || crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns).max(20));
+        let columns = || terminal_size(std::io::stderr()).map_or(80, |(columns, _)| usize::from(columns).max(20));
         Self { line: terminal.then(columns), marks: Marks::of(plain) }
     }
 

@@ -9,9 +9,50 @@ use crate::event::Address;
 use crate::session::index::{FILTERS, FoundSession, QueryError, SearchMatch, TermSyntax};
 use crate::workbench::Workbench;
 
+/// An argument as one pattern, spaces included. Filters before and after it stay filters, and so does a pattern between slashes.
+fn pattern(argument: &str) -> String {
+    let mut rest = argument.trim();
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    while let Some(word) = rest.split_whitespace().next().filter(|word| is_filter(word)) {
+        before.push(word);
+        rest = rest[word.len()..].trim_start();
+    }
+    while let Some(word) = rest.split_whitespace().next_back().filter(|word| is_filter(word)) {
+        after.insert(0, word);
+        rest = rest[..rest.len() - word.len()].trim_end();
+    }
+    let words =
+        [rest.to_owned()].map(|rest| if rest.contains(char::is_whitespace) { between_slashes(&rest) } else { rest });
+    let all = before.into_iter().chain(words.iter().map(String::as_str)).chain(after);
+    all.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn is_filter(word: &str) -> bool {
+    let word = word.trim_start_matches('-');
+    let rest = FILTERS.iter().filter_map(|known| word.strip_prefix(known.name));
+    rest.into_iter().any(|rest| rest.starts_with([':', '<', '>', '=']))
+}
+
+fn between_slashes(text: &str) -> String {
+    if text.starts_with('/') {
+        return text.to_owned();
+    }
+    let mut pattern = String::from("/");
+    let mut is_escaped = false;
+    for c in text.chars() {
+        if c == '/' && !is_escaped {
+            pattern.push('\\');
+        }
+        is_escaped = c == '\\' && !is_escaped;
+        pattern.push(c);
+    }
+    pattern + "/"
+}
+
 pub(super) fn search(flags: &SearchFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
-    let text = flags.text.join(" ");
     let reading = if flags.regex { TermSyntax::Patterns } else { TermSyntax::Plain };
+    let argument = |text: &String| if flags.regex { pattern(text) } else { text.clone() };
+    let text = flags.text.iter().map(argument).collect::<Vec<_>>().join(" ");
     let query = workbench.query(&text, reading).map_err(|error| UsageError(with_place(&text, &error)))?;
     let report = workbench.search(&query)?;
     report.notices.iter().for_each(|notice| print_note(&format!("notice: {}", safe_line(notice))));
@@ -113,4 +154,19 @@ pub(super) fn with_place(text: &str, error: &QueryError) -> String {
     let column = text.get(..start).map_or(0, |before| before.chars().count());
     let length = text.get(start..end).map_or(1, |part| part.chars().count().max(1));
     format!("{error}\n  {}\n  {}{}", safe_line(text), " ".repeat(column), "^".repeat(length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pattern;
+
+    #[test]
+    fn an_argument_is_one_pattern_and_filters_stay_filters() {
+        assert_eq!(pattern("e n"), "/e n/");
+        assert_eq!(pattern("a/b c\\/d"), "/a\\/b c\\/d/");
+        assert_eq!(pattern("e.n"), "e.n");
+        assert_eq!(pattern("agent:x e n -is:example"), "agent:x /e n/ -is:example");
+        assert_eq!(pattern("-is:example"), "-is:example");
+        assert_eq!(pattern("/e n/"), "/e n/");
+    }
 }

@@ -241,13 +241,13 @@ impl Catalogue {
         Ok(Segment { source: SegmentSource::File(path), live: vec![true; entries.len()], entries })
     }
 
-    /// Returns the summaries of all sessions, newest first.
+    /// Returns the summaries of all sessions in which a run began, newest first.
     pub fn summaries(&self) -> Vec<Summary> {
         let mut all: Vec<Summary> = self
             .segments
             .iter()
             .flat_map(|segment| segment.entries.iter().zip(&segment.live))
-            .filter(|(_, live)| **live)
+            .filter(|(entry, live)| **live && (!entry.summary.mode.is_empty() || entry.summary.damage.is_some()))
             .map(|(entry, _)| self.with_path(&entry.summary))
             .collect();
         newest_first(&mut all, |summary| summary);
