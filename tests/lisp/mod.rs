@@ -3,5 +3,6 @@
 mod commands;
 mod conformance;
 mod generate;
+mod habit;
 mod properties;
 mod suite;

@@ -165,7 +165,11 @@ fn in_reference(case: &Json) -> Json {
 
 /// Runs a case as the suite does and returns its record.
 pub(crate) fn record(case: &Json) -> Json {
-    let case = &in_reference(case);
+    record_in_default(&in_reference(case))
+}
+
+/// Runs a case in the dialect it names, or in the default one.
+pub(crate) fn record_in_default(case: &Json) -> Json {
     match Case::read(case) {
         Err(error) => Case::refusal(Json::default(), &error),
         Ok(case) => {
