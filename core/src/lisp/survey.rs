@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::analyse::analyse_leniently;
 use super::host::Watch;
 use super::ir::{DefCondition, Expr, Modifier, Node, Pattern};
-use super::read::{Budget, read};
+use super::read::{Budget, read_watched};
 use super::run::understand;
 use super::{Error, Form, Input, Names, Stack};
 use crate::reasons::Reason;
@@ -64,7 +64,7 @@ fn broken(error: Error) -> Survey {
 }
 
 fn look(input: &Input<'_>) -> Survey {
-    let forms = match read(input.source, Budget::of(input.limits)) {
+    let forms = match read_watched(input.source, Budget::of(input.limits), input.dialect, &Watch::none()) {
         Ok(forms) => forms,
         Err(error) => return broken(error),
     };
@@ -80,7 +80,7 @@ fn refused(error: Error, forms: &[Form], input: &Input<'_>) -> Survey {
     if !matches!(error.reason, Reason::UnboundVar | Reason::UnknownTool) {
         return broken(error);
     }
-    let names = Names { memory: input.memory, tools: input.tools };
+    let names = Names { memory: input.memory, tools: input.tools, dialect: input.dialect };
     let Ok((body, unknown)) = analyse_leniently(forms, &names) else { return broken(error) };
     let mut found = walked(&body, input);
     found.faults.extend(unknown.into_iter().map(|error| Fault { error, certain: true }));

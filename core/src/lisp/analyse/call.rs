@@ -1,6 +1,6 @@
 //! Lists: forms, and calls of builtins, tools and other values.
 
-use super::word::{Word, word};
+use super::word::Word;
 use super::{Analyser, AnalysisResult, Tail, form_error, form_error_with_hint};
 use crate::lisp::builtins::{self, Builtin, Implementation, namespaces};
 use crate::lisp::ir::{Expr, Node};
@@ -48,7 +48,8 @@ impl Analyser<'_> {
 
     /// A list that begins with a symbol.
     fn named_call(&mut self, form: &Form, head: Keyword, at: Span, args: &[Form], tail: Tail) -> AnalysisResult {
-        let (local, word) = (self.is_local(head), word(head));
+        let head = self.unaliased(head);
+        let (local, word) = (self.is_local(head), self.word(head));
         if let Some(Word { form: Some(analyse), is_fixed, .. }) = word
             && (!local || *is_fixed)
         {
@@ -65,6 +66,16 @@ impl Analyser<'_> {
             return self.builtin_call(row, args, form.span);
         }
         let name = head.name();
+        if let Some(class) = self.exception_class(name) {
+            return self.exception(class, args, form.span);
+        }
+        if name == "new"
+            && self.is_current()
+            && let Some((Some(class), rest)) = args.split_first().map(|(class, rest)| (class.symbol(), rest))
+            && is_exception(class)
+        {
+            return self.exception(class, rest, form.span);
+        }
         if name == "." {
             let hint = "Write (.method object arguments…)";
             return Err(form_error_with_hint(
@@ -109,6 +120,18 @@ impl Analyser<'_> {
             self.unknown.forget(known);
         }
         Ok(call(callee, args, form.span))
+    }
+
+    /// The class of an exception that a name such as `IllegalStateException.` makes.
+    fn exception_class(&self, name: &'static str) -> Option<&'static str> {
+        name.strip_suffix('.').filter(|class| self.is_current() && is_exception(class))
+    }
+
+    /// `(IllegalStateException. message)`
+    fn exception(&mut self, class: &str, args: &[Form], span: Span) -> AnalysisResult {
+        let class = class.rsplit(['.', '/']).next().unwrap_or(class);
+        let args = [Node::constant(Value::str(class), span)].into_iter().chain(self.all(args)?).collect();
+        Ok(builtin(&builtins::EXCEPTION, args, span))
     }
 
     /// Calls a builtin known by name.
@@ -168,6 +191,11 @@ impl Analyser<'_> {
     }
 }
 
+/// True for the name of a class of exceptions.
+fn is_exception(class: &str) -> bool {
+    ["Exception", "Error", "Throwable", "ExceptionInfo"].iter().any(|suffix| class.ends_with(suffix))
+}
+
 /// The builtin that a constant node holds.
 pub(super) fn constant_builtin(node: &Node) -> Option<&'static Builtin> {
     match &node.expr {
@@ -205,7 +233,7 @@ pub(super) fn builtin(row: &'static Builtin, mut args: Vec<Node>, span: Span) ->
         }
         return Node::new(Expr::Builtin { builtin: &builtins::range::TAKE_OF_RANGE, args }, span);
     }
-    Node::new(Expr::Builtin { builtin: row, args }, span)
+    Node::new(Expr::Builtin { builtin: super::cell::swap_row(row, &args), args }, span)
 }
 
 /// True for the arguments of `(take n (range start end step))`, the only call in which the step may be 0.

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use hashbrown::HashMap;
 
-use super::form::{FIXED, FORMS, Handler};
+use super::form::{CURRENT, FIXED, FORMS, Handler};
 use crate::lisp::builtins::namespaces;
 use crate::lisp::builtins::{self, Builtin, Implementation};
 use crate::lisp::ir::Expr;
@@ -17,6 +17,8 @@ pub(super) struct Word {
     pub(super) form: Option<Handler>,
     /// Locals do not shadow the form.
     pub(super) is_fixed: bool,
+    /// The dialect `reference` does not have it.
+    pub(super) is_current: bool,
     /// The function of this name.
     pub(super) function: Option<&'static Builtin>,
     /// Its value, if it can be read.
@@ -58,6 +60,7 @@ fn words() -> HashMap<Keyword, Word> {
         change(name, &|word| {
             word.form = Some(*handler);
             word.is_fixed = FIXED.contains(name);
+            word.is_current = CURRENT.contains(name);
         });
     }
     for (back, name) in (0..).zip(HISTORY) {
@@ -68,6 +71,7 @@ fn words() -> HashMap<Keyword, Word> {
         if let Some(row) = function {
             change(name, &|word| {
                 word.function = function;
+                word.is_current = row.is_current;
                 // Functions that analyse their arguments like a form are not values (language contract §6).
                 word.value = (!CALLED.contains(&row.name)).then(|| Meaning::Constant(builtins::value(row)));
             });

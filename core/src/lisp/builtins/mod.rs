@@ -11,12 +11,14 @@ mod arith;
 mod assoc;
 mod bits;
 mod build;
+mod cells;
 mod collection;
 mod compare;
 mod compose;
 mod control;
 mod describe;
 mod discovery;
+mod exceptions;
 mod filter;
 mod format;
 mod forms;
@@ -28,6 +30,7 @@ mod key;
 mod laws;
 mod lookup;
 mod map;
+mod multi;
 pub mod namespaces;
 mod numeric;
 mod parse;
@@ -55,6 +58,10 @@ use std::sync::OnceLock;
 use super::machine::Callable;
 use crate::value::Value;
 
+pub(crate) use cells::SWAP_IN_PLACE;
+pub(crate) use exceptions::{ASSERTION, ATTEMPT, ATTEMPT_NAME, EXCEPTION, uncaught};
+pub(crate) use multi::{METHOD, MULTIMETHOD, NAMED_ARGUMENTS};
+
 pub use super::machine::{Arity, Builtin, Clojure, Cost, Implementation};
 pub use reference::{card, card_of_try, reference};
 
@@ -75,6 +82,10 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Bindings, functions and loops", rows: forms::BINDINGS },
     Section { title: "Threading", rows: forms::THREADING },
     Section { title: "Memory and agent", rows: forms::MEMORY },
+    Section { title: "Errors", rows: exceptions::ROWS },
+    Section { title: "Cells", rows: cells::ROWS },
+    Section { title: "Multimethods", rows: forms::MULTIMETHODS },
+    Section { title: "Headers", rows: forms::HEADERS },
     Section { title: "Discovery", rows: discovery::ROWS },
     Section { title: "Calling, printing, parallel work", rows: control::ROWS },
     Section { title: "Access", rows: access::ROWS },

@@ -23,6 +23,8 @@ pub struct Builtin {
     pub clojure: Clojure,
     /// Its time complexity.
     pub cost: Cost,
+    /// The dialect `reference` does not have it.
+    pub is_current: bool,
     /// Its implementation.
     pub run: Implementation,
 }
@@ -127,6 +129,7 @@ impl Builtin {
             examples: &[],
             clojure: Clojure::Same,
             cost: Cost::Linear,
+            is_current: false,
             run: Implementation::Function(run),
         }
     }
@@ -141,6 +144,7 @@ impl Builtin {
             examples: &[],
             clojure: Clojure::Same,
             cost: Cost::Constant,
+            is_current: false,
             run: Implementation::Form,
         }
     }
@@ -171,6 +175,13 @@ impl Builtin {
     #[must_use]
     pub const fn cost(mut self, cost: Cost) -> Self {
         self.cost = cost;
+        self
+    }
+
+    /// Omits it from the dialect `reference`.
+    #[must_use]
+    pub const fn current(mut self) -> Self {
+        self.is_current = true;
         self
     }
 

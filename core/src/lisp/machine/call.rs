@@ -104,6 +104,7 @@ impl Machine<'_> {
             Callable::Bound(bound) => {
                 self.call_bound(bound, args).map_err(|halt| made_function_error(halt, bound.name))
             }
+            Callable::Cell(_) => Err(cell_call()),
         }
     }
 
@@ -328,6 +329,13 @@ pub(crate) fn not_callable(value: &Value) -> Box<Halt> {
         _ => "Only functions, keywords, maps and sets can be called",
     };
     Error::new(Reason::NotCallable, format!("{} cannot be called", described(value))).hint(hint).into()
+}
+
+/// `not_callable`, for an atom.
+#[cold]
+fn cell_call() -> Box<Halt> {
+    let hint = "Read its value with @: (@f x) or (:key @a)";
+    Error::new(Reason::NotCallable, "an atom cannot be called").hint(hint).into()
 }
 
 /// `unbound_var`

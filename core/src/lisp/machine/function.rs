@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Builtin, Lambda, Machine};
+use super::{Builtin, Cell, Lambda, Machine};
 use crate::lisp::EvalResult;
 use crate::value::{Function, FunctionBody, FunctionIdentity, Value};
 
@@ -20,6 +20,8 @@ pub(crate) enum Callable {
     Tool(Arc<str>),
     /// Made by `comp`, `partial`, `juxt` and similar builtins.
     Bound(Bound),
+    /// An atom or volatile. It cannot be called.
+    Cell(Cell),
 }
 
 /// Code with the values it closed over.
@@ -89,6 +91,7 @@ impl FunctionBody for Callable {
             Self::Tool(name) => (1, 0, &**name, 0),
             Self::Bound(bound) => (2, 0, bound.name, bound.parts.as_ptr().addr()),
             Self::Closure(closure) => (3, closure.serial, closure.lambda.source(), 0),
+            Self::Cell(cell) => (4, cell.number, "", 0),
         };
         FunctionIdentity { kind, number, text, address }
     }
@@ -97,7 +100,7 @@ impl FunctionBody for Callable {
         match self {
             Self::Closure(closure) => std::mem::take(&mut closure.captures),
             Self::Bound(bound) => std::mem::take(&mut bound.parts),
-            Self::Builtin(_) | Self::Tool(_) => Vec::new(),
+            Self::Builtin(_) | Self::Tool(_) | Self::Cell(_) => Vec::new(),
         }
     }
 }
@@ -112,6 +115,7 @@ impl fmt::Display for Callable {
             // It cannot be called, and its contents may be large.
             Self::Bound(bound) if bound.name == REDUCED => f.write_str("#<reduced>"),
             Self::Bound(_) => f.write_str("#fn[...]"),
+            Self::Cell(cell) => cell.fmt(f),
         }
     }
 }
