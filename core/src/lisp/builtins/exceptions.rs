@@ -210,7 +210,8 @@ fn of_error(error: &Error) -> Value {
         data.push(("op", Value::str(&**op)));
     }
     let data = Value::map(data.into_iter().map(|(key, value)| (Value::keyword(key), value)));
-    exception(Value::from(error.message()), data, Value::Nil)
+    let message = error.op.as_ref().map_or_else(|| error.problem.clone(), |op| format!("{op}: {}", error.problem));
+    exception(Value::from(message), data, Value::Nil)
 }
 
 /// The error of a program that did not catch an exception. A caught error that is thrown again keeps its reason.

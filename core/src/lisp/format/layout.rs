@@ -34,7 +34,8 @@ enum Style {
 }
 
 /// Forms whose first argument is a vector of bindings.
-const BINDING: [&str; 9] = ["let", "loop", "for", "doseq", "if-let", "if-some", "when-let", "when-some", "when-first"];
+const BINDING: [&str; 10] =
+    ["let", "loop", "for", "doseq", "dotimes", "if-let", "if-some", "when-let", "when-some", "when-first"];
 
 /// Indentation of bodies in columns.
 const BODY: usize = 2;
@@ -45,14 +46,16 @@ const LONG_HEAD: usize = 3;
 fn style(group: &Group<'_>) -> Option<Style> {
     let head = group.head()?;
     Some(match head {
-        "do" | "comment" | "pcalls" => Style::Body(0),
-        "if" | "if-not" | "when" | "when-not" | "def" | "defonce" | "task" | "step-done" => Style::Body(1),
-        "as->" => Style::Body(2),
+        "do" | "comment" | "pcalls" | "try" | "finally" => Style::Body(0),
+        "if" | "if-not" | "when" | "when-not" | "def" | "defonce" | "task" | "step-done" | "while" | "doto"
+        | "letfn" | "defmulti" => Style::Body(1),
+        "as->" | "catch" => Style::Body(2),
+        "defmethod" => Style::Body(3),
         "fn" => match group.items.get(1).map(|item| &item.node) {
             Some(Node::Atom(_)) => Style::Body(2),
             _ => Style::Body(1),
         },
-        "defn" => Style::Define,
+        "defn" | "defn-" => Style::Define,
         "cond" => Style::Pairs(0),
         "case" | "cond->" | "cond->>" => Style::Pairs(1),
         "condp" => Style::Pairs(2),

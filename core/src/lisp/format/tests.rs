@@ -128,8 +128,20 @@ fn programs() -> impl Strategy<Value = String> {
 }
 
 #[test]
+fn prefixes_stay_at_their_forms() {
+    for (source, formatted) in [
+        ("(swap! a   assoc :n  @b)", "(swap! a assoc :n @b)"),
+        ("[ '(1   2) #_ 3  #_(a  b) ^:k  x  0x1F  :a/b ]", "['(1 2) #_ 3 #_(a b) ^:k x 0x1F :a/b]"),
+    ] {
+        assert_eq!(program(source, 80).as_deref(), Some(formatted));
+        assert_eq!(program(formatted, 80).as_deref(), Some(formatted));
+    }
+    assert_eq!(program("[#_\n1 2]", 80), None);
+}
+
+#[test]
 fn a_carriage_return_as_a_character_gets_its_name() {
-    let once = program("[eq\\\rd \"\"u 8?]", 4).unwrap_or_default();
+    let once = program("[eq\\\rd \"\"u 8]", 4).unwrap_or_default();
     assert!(once.contains("\\return") && !once.contains('\r'), "{once:?}");
     assert_eq!(program(&once, 4), Some(once));
 }

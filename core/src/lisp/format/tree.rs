@@ -26,6 +26,8 @@ pub(super) enum Node<'a> {
 #[derive(Debug)]
 pub(super) struct Group<'a> {
     pub(super) opener: Opener,
+    /// The text of the opening bracket with the prefixes before it.
+    opening: &'a str,
     pub(super) items: Vec<Item<'a>>,
     /// Its width on one line; `None` if it cannot be written on one.
     pub(super) flat: Option<usize>,
@@ -49,16 +51,10 @@ impl<'a> Node<'a> {
     }
 }
 
-impl Group<'_> {
-    /// The text of the opening bracket.
-    pub(super) fn opening(&self) -> &'static str {
-        match self.opener {
-            Opener::List => "(",
-            Opener::Vector => "[",
-            Opener::Map => "{",
-            Opener::Set => "#{",
-            Opener::Short => "#(",
-        }
+impl<'a> Group<'a> {
+    /// The text of the opening bracket with the prefixes before it: `(`, `#{`, `@(`.
+    pub(super) fn opening(&self) -> &'a str {
+        self.opening
     }
 
     pub(super) fn bracket(&self) -> Bracket {
@@ -79,19 +75,35 @@ impl Group<'_> {
     }
 }
 
-/// The top-level items. Closing brackets without an opening one are omitted, as the reader skips them.
-pub(super) fn items(text: &str) -> Vec<Item<'_>> {
+/// The top-level items. Closing brackets without an opening one are omitted, as the reader skips them. `None` if a prefix
+/// is on another line than its form.
+pub(super) fn items(text: &str) -> Option<Vec<Item<'_>>> {
     let mut open: Vec<(Item<'_>, Group<'_>)> = Vec::new();
     let mut top = Vec::new();
     let mut newlines = 0;
+    // The start of the prefixes before the next form.
+    let mut prefix: Option<usize> = None;
     for Word { span, first: lexeme, .. } in Words::new(text) {
         let token = span.text(text);
+        let is_apart = match lexeme {
+            Lexeme::Space => token.contains('\n'),
+            Lexeme::Comment | Lexeme::Close(_) => true,
+            _ => false,
+        };
+        if prefix.is_some() && is_apart {
+            return None;
+        }
+        let whole = || text.get(prefix.unwrap_or(span.start)..span.end).unwrap_or(token);
         let node = match lexeme {
             Lexeme::Space => {
                 newlines += token.matches('\n').count();
                 continue;
             }
-            Lexeme::Open(opener) => Node::Group(Group { opener, items: Vec::new(), flat: None }),
+            Lexeme::Prefix | Lexeme::Discard => {
+                prefix.get_or_insert(span.start);
+                continue;
+            }
+            Lexeme::Open(opener) => Node::Group(Group { opener, opening: whole(), items: Vec::new(), flat: None }),
             Lexeme::Close(_) => {
                 newlines = 0;
                 if let Some((item, group)) = open.pop() {
@@ -102,9 +114,11 @@ pub(super) fn items(text: &str) -> Vec<Item<'_>> {
             }
             Lexeme::Comment => Node::Comment(token.trim_end()),
             // After a carriage return, the end of the line would become a part of the character.
+            Lexeme::Char if token == "\\\r" && prefix.is_some() => return None,
             Lexeme::Char if token == "\\\r" => Node::Atom("\\return"),
-            _ => Node::Atom(token),
+            _ => Node::Atom(whole()),
         };
+        prefix = None;
         let (on_new_line, after_blank) = (newlines > 0, newlines > 1);
         newlines = 0;
         match node {
@@ -115,5 +129,5 @@ pub(super) fn items(text: &str) -> Vec<Item<'_>> {
             }
         }
     }
-    top
+    Some(top)
 }

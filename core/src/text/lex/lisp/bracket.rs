@@ -1,7 +1,7 @@
 //! Matching brackets of a program, and the brackets missing at its end. For editors, the console and the search for
 //! programs in replies; works on any text.
 
-use super::{Ending, Lexeme, Lexemes, Opener};
+use super::{Ending, Lexeme, Lexemes, Opener, Word, Words};
 use crate::text::Span;
 
 /// The brackets and strings that are open at the end of a text.
@@ -19,8 +19,10 @@ impl Balance {
     /// The balance of a text. Brackets after an error are ignored.
     pub fn of(source: &str) -> Self {
         let mut balance = Self::default();
-        for (span, lexeme) in Lexemes::new(source) {
-            match lexeme {
+        for Word { span, first, is_joined } in Words::new(source) {
+            match first {
+                // `::id`
+                Lexeme::Unknown if is_joined => {}
                 Lexeme::Open(opener) => balance.open.push((opener, span)),
                 Lexeme::Close(bracket) => match balance.open.pop() {
                     Some((opener, _)) if opener.bracket() != bracket => balance.fault = Some(span),

@@ -176,7 +176,7 @@ fn lexeme(rest: &str) -> (usize, Lexeme) {
         }
         b'#' => hashed(rest),
         b'\'' => match name(&bytes[1..]) {
-            0 if bytes.get(1).is_some_and(|next| matches!(next, b'(' | b'[' | b'{' | b'#')) => (1, Lexeme::Prefix),
+            0 if bytes.get(1).is_some_and(|next| is_quotable(*next)) => (1, Lexeme::Prefix),
             0 => (1, Lexeme::Unknown),
             name => (1 + name, Lexeme::Quoted),
         },
@@ -196,6 +196,11 @@ fn lexeme(rest: &str) -> (usize, Lexeme) {
         first if starts_name(first) => symbol(&rest[..name(bytes)]),
         _ => (rest.chars().next().map_or(1, char::len_utf8), Lexeme::Unknown),
     }
+}
+
+/// True for the first byte of a form that a quote may precede, other than a name.
+fn is_quotable(byte: u8) -> bool {
+    byte.is_ascii_digit() || matches!(byte, b'(' | b'[' | b'{' | b'#' | b'\'' | b'"' | b':')
 }
 
 /// A token that starts with `#`.
@@ -340,8 +345,10 @@ fn is_in_keyword(byte: u8) -> bool {
 pub fn lisp(source: &str) -> Vec<Token> {
     let mut lexer = Lexer::new(source);
     let mut open: Vec<Bracket> = Vec::new();
-    for (span, lexeme) in Lexemes::new(source) {
-        let kind = match lexeme {
+    for Word { span, first, is_joined } in Words::new(source) {
+        let kind = match first {
+            // `::id`
+            Lexeme::Unknown if is_joined => TokenKind::Keyword,
             Lexeme::Space => TokenKind::Plain,
             Lexeme::Comment | Lexeme::Discard => TokenKind::Comment,
             Lexeme::Open(opener) => {

@@ -38,10 +38,32 @@ fn programs_are_coloured() {
 }
 
 #[test]
+fn words_and_prefixes_are_coloured() {
+    assert_eq!(
+        coloured("[:order/id ::id 0x1F 1/2 @a '(b)]"),
+        [
+            ("[", Bracket(1)),
+            (":order/id", Keyword),
+            ("::id", Keyword),
+            ("0x1F", Number),
+            ("1/2", Number),
+            ("@", Quote),
+            ("a", Symbol),
+            ("'", Quote),
+            ("(", Bracket(2)),
+            ("b", Symbol),
+            (")", Bracket(2)),
+            ("]", Bracket(1)),
+        ]
+    );
+    assert!(Balance::of("(f ::id @a)").is_whole());
+}
+
+#[test]
 fn broken_programs_are_marked_where_they_are_broken() {
     assert_eq!(
-        coloured("(a] @b \"op\nen"),
-        [("(", Bracket(1)), ("a", Symbol), ("]", Error), ("@", Error), ("b", Symbol), ("\"op\nen", String)]
+        coloured("(a] `b \"op\nen"),
+        [("(", Bracket(1)), ("a", Symbol), ("]", Error), ("`", Error), ("b", Symbol), ("\"op\nen", String)]
     );
 }
 
