@@ -3,7 +3,7 @@
 //! In: the text of an expression, and an answer. Out: its value, or an error. Expressions have no tools and no clock.
 
 use ptc_core::lisp::Limits;
-use ptc_core::lisp::{Budget, Error, Input, Memory, Names, Outcome, Signal, analyse, boundary, read, survey};
+use ptc_core::lisp::{Budget, Dialect, Error, Input, Memory, Names, Outcome, Signal, analyse, boundary, read, survey};
 use ptc_core::reasons::Reason;
 use ptc_core::value::Value;
 
@@ -23,7 +23,7 @@ pub fn check(expression: &str) -> Result<(), Error> {
         return Err(Error::new(Reason::ParseError, "the expression is empty"));
     }
     let forms = read(&program(expression), Budget::default())?;
-    let names = Names { memory: &Memory::new(), tools: &[] };
+    let names = Names { memory: &Memory::new(), tools: &[], dialect: Dialect::Current };
     analyse(&forms, &names).map_err(|error| inside(error, expression))?;
     check_names(expression).map_err(|error| inside(error, expression))
 }

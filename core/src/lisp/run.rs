@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::analyse::{self, analyse_watched};
 use super::compile::{Unit, compile};
+use super::error::ENDLESS;
 use super::host::Watch;
 use super::input::{Binding, Memory};
 use super::input::{Dialect, Input};
@@ -108,7 +109,7 @@ pub(super) fn understand(
     input: &Input<'_>,
     watch: &Watch<'_>,
 ) -> Result<(ir::Program, Vec<String>), Error> {
-    let names = Names { memory: input.memory, tools: input.tools };
+    let names = Names { memory: input.memory, tools: input.tools, dialect: input.dialect };
     let strict = || analyse_watched(forms, &names, watch).map(|program| (program, Vec::new()));
     let refused = match input.dialect {
         Dialect::Reference | Dialect::Current => return strict(),
@@ -217,6 +218,9 @@ impl Prepared {
         let result =
             result.and_then(|(signal, value)| match machine.check_result_sizes(&value).map_err(|halt| *halt) {
                 Err(Halt::Error(error)) => Err(error),
+                _ if Callable::is_endless(&value) => {
+                    Err(Error::new(Reason::RuntimeError, "the result is an endless sequence").hint(ENDLESS))
+                }
                 _ => Ok((signal, value)),
             });
         let whole = result.is_ok();

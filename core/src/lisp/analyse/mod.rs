@@ -30,7 +30,7 @@ pub(super) use form::is_form;
 
 use super::host::Watch;
 use super::ir::{self, Expr, Node};
-use super::{Error, Form, Memory, Shape, ToolInfo};
+use super::{Dialect, Error, Form, Memory, Shape, ToolInfo};
 use crate::limits::FORM_NESTING;
 use crate::reasons::Reason;
 use crate::text::Span;
@@ -45,6 +45,8 @@ pub struct Names<'a> {
     pub memory: &'a Memory,
     /// The tools that may be called.
     pub tools: &'a [ToolInfo],
+    /// The dialect: some builtins do not exist in all of them.
+    pub dialect: Dialect,
 }
 
 /// Analyses a program. Errors are those of language contract §1 up to the static name checks, with spans.

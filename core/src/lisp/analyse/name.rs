@@ -12,7 +12,7 @@ use crate::text::{Span, nearest};
 use crate::value::{Keyword, Value};
 
 use super::scope::LocalSource;
-use super::word::{Word, word};
+use super::word::Word;
 
 /// Unknown names and tools, in order of appearance.
 #[derive(Debug, Default)]
@@ -215,7 +215,7 @@ impl<'a> Analyser<'a> {
 
     /// Resolves a name to memory or to the language.
     fn known(&mut self, name: Keyword) -> Option<Expr> {
-        let word = word(name);
+        let word = self.word(name);
         if self.is_global(name) {
             let builtin = word.and_then(|word| word.function);
             let unbound = builtin.map_or(Unbound::Fails, Unbound::Builtin);
@@ -269,7 +269,7 @@ impl<'a> Analyser<'a> {
                 let problem = format!("`budget` has no `{member}`");
                 Err(Box::new(Error::new(Reason::InvalidForm, problem).hint("Write (budget/remaining)").at(span)))
             }
-            _ => match namespaces::find(namespace, member) {
+            _ => match namespaces::find(namespace, member, self.names.dialect) {
                 Ok(value) => Ok(Node::constant(value, span)),
                 Err(error) => Err(Box::new(error.at(span))),
             },
@@ -294,7 +294,7 @@ impl<'a> Analyser<'a> {
         }
         let defined = self.defined.iter().map(|name| name.name());
         let memory = self.names.memory.keys().map(|name| name.name());
-        let builtins = builtins::rows().map(|row| row.name);
+        let builtins = builtins::rows().filter(|row| row.exists_in(self.names.dialect)).map(|row| row.name);
         let known = locals.iter().copied().filter(|name| is_written(name)).chain(defined).chain(memory);
         let mut known: Vec<&str> = known.chain(builtins).collect();
         known.sort_unstable();

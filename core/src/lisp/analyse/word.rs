@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use hashbrown::HashMap;
 
+use super::Analyser;
 use super::form::{FIXED, FORMS, Handler};
 use crate::lisp::builtins::namespaces;
 use crate::lisp::builtins::{self, Builtin, Implementation};
@@ -42,6 +43,13 @@ impl Word {
             Meaning::Constant(value) => Expr::Const(value.clone()),
             Meaning::History(back) => Expr::History(*back),
         })
+    }
+}
+
+impl Analyser<'_> {
+    /// The word of this name in the dialect of the program.
+    pub(super) fn word(&self, name: Keyword) -> Option<&'static Word> {
+        word(name).filter(|word| word.function.is_none_or(|row| row.exists_in(self.names.dialect)))
     }
 }
 

@@ -183,7 +183,11 @@ pub(super) fn sentence(text: &str) -> &str {
 fn closure(value: &Value) -> Option<(&str, &str)> {
     match Callable::of_value(value)? {
         Callable::Closure(closure) => Some((closure.lambda.params(), closure.lambda.source())),
-        Callable::Builtin(_) | Callable::Tool(_) | Callable::Bound(_) => None,
+        Callable::Builtin(_)
+        | Callable::Tool(_)
+        | Callable::Bound(_)
+        | Callable::Transducer(_)
+        | Callable::Endless(_) => None,
     }
 }
 

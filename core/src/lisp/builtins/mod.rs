@@ -17,10 +17,12 @@ mod compose;
 mod control;
 mod describe;
 mod discovery;
+mod endless;
 mod filter;
 mod format;
 mod forms;
 mod group;
+mod habit;
 mod interop;
 mod json;
 mod key;
@@ -32,6 +34,7 @@ pub mod namespaces;
 mod numeric;
 mod parse;
 mod parts;
+mod pipeline;
 mod position;
 mod predicates;
 pub(crate) mod range;
@@ -42,10 +45,12 @@ mod rounding;
 mod sets;
 mod slice;
 mod sort;
+mod source;
 mod strings;
 mod text_writer;
 mod texts;
 mod time;
+mod transducers;
 mod view;
 mod walk;
 
@@ -55,7 +60,7 @@ use std::sync::OnceLock;
 use super::machine::Callable;
 use crate::value::Value;
 
-pub use super::machine::{Arity, Builtin, Clojure, Cost, Implementation};
+pub use super::machine::{Arity, Builtin, Clojure, Cost, Implementation, InReference};
 pub use reference::{card, card_of_try, reference};
 
 pub(crate) use texts::joined;
@@ -81,6 +86,8 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Slicing", rows: slice::ROWS },
     Section { title: "Building", rows: build::ROWS },
     Section { title: "Ranges", rows: range::ROWS },
+    Section { title: "Endless sequences", rows: endless::ROWS },
+    Section { title: "Transducers", rows: transducers::ROWS },
     Section { title: "Grouping", rows: group::ROWS },
     Section { title: "Sorting", rows: sort::ROWS },
     Section { title: "Walking", rows: walk::ROWS },

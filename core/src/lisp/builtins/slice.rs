@@ -3,9 +3,10 @@
 use super::access::{ORDERED, after};
 use super::argument::{CollectionKinds, clamped, integer, length, swapped, taken};
 use super::collection::{Each, nothing_found};
+use super::endless::{self, transformed};
 use super::view::{count, slice, split, view};
 use super::{Arity, Builtin, Clojure};
-use crate::lisp::machine::Machine;
+use crate::lisp::machine::{Callable, Machine};
 use crate::lisp::{Error, EvalResult, Halt, described, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
@@ -28,11 +29,13 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(pop list)"], "A list without its last item; nil if it is empty.")
         .examples(&[("(pop [1 2])", "[1]"), ("(pop [])", "nil")])
         .clojure(Clojure::Differs("an empty list gives nil instead of an error")),
-    Builtin::new("take", Arity::exactly(2), take)
+    Builtin::new("take", Arity::between(1, 2), take)
+        .takes_in_reference(Arity::exactly(2))
         .doc(&["(take n coll)"], "The first n items; for a negative n, the last -n.")
         .examples(&[("(take 2 [1 2 3])", "[1 2]"), ("(take -1 [1 2])", "[2]"), ("(take 1 {:b 2 :a 1})", "[[:a 1]]")])
         .clojure(Clojure::Differs("a negative n counts from the end; sets have no order and are rejected")),
-    Builtin::new("drop", Arity::exactly(2), drop)
+    Builtin::new("drop", Arity::between(1, 2), drop)
+        .takes_in_reference(Arity::exactly(2))
         .doc(&["(drop n coll)"], "All items except the first n; for a negative n, except the last -n.")
         .examples(&[("(drop 1 [1 2])", "[2]"), ("(drop -1 [1 2])", "[1]"), ("(drop 1 \"abc\")", "[\"b\" \"c\"]")])
         .clojure(Clojure::Differs("a negative n counts from the end; sets have no order and are rejected")),
@@ -50,10 +53,12 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("nthnext", Arity::exactly(2), nthnext)
         .doc(&["(nthnext coll n)"], "All items except the first n; nil if nothing remains.")
         .examples(&[("(nthnext [1 2 3] 1)", "[2 3]"), ("(nthnext [1 2 3] 3)", "nil")]),
-    Builtin::new("take-while", Arity::exactly(2), take_while)
+    Builtin::new("take-while", Arity::between(1, 2), take_while)
+        .takes_in_reference(Arity::exactly(2))
         .doc(&["(take-while pred coll)"], "The items before the first one for which pred is false.")
         .examples(&[("(take-while odd? [1 3 4 5])", "[1 3]"), ("(take-while odd? nil)", "[]")]),
-    Builtin::new("drop-while", Arity::exactly(2), drop_while)
+    Builtin::new("drop-while", Arity::between(1, 2), drop_while)
+        .takes_in_reference(Arity::exactly(2))
         .doc(&["(drop-while pred coll)"], "The items from the first one for which pred is false.")
         .examples(&[("(drop-while odd? [1 3 4 5])", "[4 5]"), ("(drop-while #{1} [1 2])", "[2]")]),
     Builtin::new("split-at", Arity::exactly(2), split_at)
@@ -79,6 +84,9 @@ pub(super) const ROWS: &[Builtin] = &[
 ];
 
 fn rest(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if Callable::is_endless(&args[0]) {
+        return endless::rest(machine, std::mem::take(&mut args[0]), 1);
+    }
     CollectionKinds::Ordered.check(1, &args[0])?;
     let coll = std::mem::take(&mut args[0]);
     let total = count(machine, &coll)?;
@@ -86,6 +94,9 @@ fn rest(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn next(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if Callable::is_endless(&args[0]) {
+        return endless::rest(machine, std::mem::take(&mut args[0]), 1);
+    }
     CollectionKinds::Ordered.check(1, &args[0])?;
     after(machine, std::mem::take(&mut args[0]), 1)
 }
@@ -119,6 +130,9 @@ fn counted(args: &mut [Value], sources: CollectionKinds, call: &str) -> EvalResu
 }
 
 pub(super) fn take(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "take", 1, args) {
+        return result;
+    }
     let [n, coll] = counted(args, CollectionKinds::NotSets, "(take n coll)")?;
     let n = integer(1, &n)?;
     let total = count(machine, &coll)?;
@@ -127,6 +141,9 @@ pub(super) fn take(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult 
 }
 
 fn drop(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "drop", 1, args) {
+        return result;
+    }
     let [n, coll] = counted(args, CollectionKinds::NotSets, "(drop n coll)")?;
     let n = integer(1, &n)?;
     let total = count(machine, &coll)?;
@@ -222,11 +239,17 @@ fn led(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> EvalResult<
 }
 
 fn take_while(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "take-while", 1, args) {
+        return result;
+    }
     let (coll, leading) = led(machine, args, "(take-while pred coll)")?;
     slice(machine, coll, 0..leading)
 }
 
 fn drop_while(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "drop-while", 1, args) {
+        return result;
+    }
     let (coll, leading) = led(machine, args, "(drop-while pred coll)")?;
     let total = count(machine, &coll)?;
     slice(machine, coll, leading..total)
@@ -241,6 +264,9 @@ fn split_with(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn split_at(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if Callable::is_endless(&args[1]) {
+        return endless::split_at(machine, args);
+    }
     let [n, coll] = counted(args, CollectionKinds::All, "(split-at n coll)")?;
     let at = length(integer(1, &n)?);
     split(machine, coll, at)

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Machine;
-use crate::lisp::EvalResult;
+use crate::lisp::{Dialect, EvalResult};
 use crate::value::Value;
 
 /// A builtin function, or a form of the language.
@@ -25,6 +25,19 @@ pub struct Builtin {
     pub cost: Cost,
     /// Its implementation.
     pub run: Implementation,
+    /// Its difference in the dialect `reference`.
+    pub reference: InReference,
+}
+
+/// The difference of a builtin in the dialect `reference`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InReference {
+    /// None.
+    Same,
+    /// It does not exist there.
+    Absent,
+    /// It takes fewer counts of arguments there.
+    Takes(Arity),
 }
 
 /// The implementation of a builtin.
@@ -128,6 +141,7 @@ impl Builtin {
             clojure: Clojure::Same,
             cost: Cost::Linear,
             run: Implementation::Function(run),
+            reference: InReference::Same,
         }
     }
 
@@ -142,6 +156,7 @@ impl Builtin {
             clojure: Clojure::Same,
             cost: Cost::Constant,
             run: Implementation::Form,
+            reference: InReference::Same,
         }
     }
 
@@ -172,6 +187,46 @@ impl Builtin {
     pub const fn cost(mut self, cost: Cost) -> Self {
         self.cost = cost;
         self
+    }
+
+    /// Sets the number of arguments, in all dialects.
+    #[must_use]
+    pub const fn takes(mut self, arity: Arity) -> Self {
+        self.arity = arity;
+        self.reference = InReference::Same;
+        self
+    }
+
+    /// Marks a builtin that the dialect `reference` does not have.
+    #[must_use]
+    pub const fn absent_in_reference(mut self) -> Self {
+        self.reference = InReference::Absent;
+        self
+    }
+
+    /// Sets the number of arguments in the dialect `reference`.
+    #[must_use]
+    pub const fn takes_in_reference(mut self, arity: Arity) -> Self {
+        self.reference = InReference::Takes(arity);
+        self
+    }
+
+    /// True if the builtin exists in this dialect.
+    pub fn exists_in(&self, dialect: Dialect) -> bool {
+        dialect != Dialect::Reference || self.reference != InReference::Absent
+    }
+
+    /// The number of arguments in this dialect.
+    pub fn arity_in(&self, dialect: Dialect) -> Arity {
+        if dialect == Dialect::Reference { self.reference_arity() } else { self.arity }
+    }
+
+    /// The number of arguments in the dialect `reference`. The reasons of errors follow from it in all dialects.
+    pub fn reference_arity(&self) -> Arity {
+        match self.reference {
+            InReference::Takes(arity) => arity,
+            InReference::Same | InReference::Absent => self.arity,
+        }
     }
 
     /// The same implementation under another name.

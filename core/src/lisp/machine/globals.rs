@@ -228,7 +228,11 @@ fn first<'h>(target: &'h Target, value: &Value) -> Option<&'h Closure> {
     match target.get_or_init(|| Arc::clone(function)) {
         kept if Arc::ptr_eq(kept, function) => match Callable::of(kept)? {
             Callable::Closure(closure) => Some(closure),
-            Callable::Builtin(_) | Callable::Tool(_) | Callable::Bound(_) => None,
+            Callable::Builtin(_)
+            | Callable::Tool(_)
+            | Callable::Bound(_)
+            | Callable::Transducer(_)
+            | Callable::Endless(_) => None,
         },
         _ => None,
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::{Names, analyse, form::FORMS};
 use crate::lisp::builtins::{Implementation, rows};
-use crate::lisp::{Binding, Budget, Error, Memory, ToolInfo, ir, read};
+use crate::lisp::{Binding, Budget, Dialect, Error, Memory, ToolInfo, ir, read};
 use crate::value::{Keyword, Value};
 
 /// Analyses a program with `f g h xs total` in memory and the tools `echo` and `get-user`.
@@ -20,7 +20,7 @@ fn analysed(source: &str) -> Result<ir::Program, Error> {
         .collect::<BTreeMap<_, _>>();
     let tool = |name: &str| ToolInfo { name: name.to_owned(), ..ToolInfo::default() };
     let tools = [tool("echo"), tool("get-user")];
-    analyse(&read(source, Budget::default())?, &Names { memory: &memory, tools: &tools })
+    analyse(&read(source, Budget::default())?, &Names { memory: &memory, tools: &tools, dialect: Dialect::Current })
 }
 
 #[test]
