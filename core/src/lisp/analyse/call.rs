@@ -5,7 +5,7 @@ use super::{Analyser, AnalysisResult, Tail, form_error, form_error_with_hint};
 use crate::lisp::builtins::{self, Builtin, Implementation, namespaces};
 use crate::lisp::ir::{Expr, Node};
 use crate::lisp::machine::Callable;
-use crate::lisp::{Error, Form, Shape};
+use crate::lisp::{Dialect, Error, Form, Shape};
 use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Keyword, Value};
@@ -194,11 +194,17 @@ impl Analyser<'_> {
                 .map(|row| row.name)
                 .filter(|name| name.starts_with('.'))
         };
-        let near = crate::text::nearest::nearest(name, methods());
+        let longer = || methods().find(|method| name.len() > 3 && method.starts_with(name));
+        let near = crate::text::nearest::nearest(name, methods()).or_else(longer);
         let guess = near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default();
-        let listed: Vec<&str> = methods().collect();
-        let error = Error::new(Reason::UnsupportedMethod, format!("there is no method `{name}`"))
-            .hint(format!("{guess}Available: {}", listed.join(", ")));
+        let hint = match builtins::habit::way_of_method(name).filter(|_| dialect != Dialect::Reference) {
+            Some(way) => way.to_owned(),
+            None if dialect == Dialect::Reference => {
+                format!("{guess}Available: {}", methods().collect::<Vec<_>>().join(", "))
+            }
+            None => format!("{guess}(apropos \"word\") finds functions by what they do"),
+        };
+        let error = Error::new(Reason::UnsupportedMethod, format!("there is no method `{name}`")).hint(hint);
         Node::new(Expr::Raise(Box::new(error.at(span))), span)
     }
 }

@@ -102,12 +102,12 @@ fn at(machine: &mut Machine<'_>, coll: &Value, index: usize) -> EvalResult {
     if Callable::is_endless(coll) {
         return endless::item(machine, coll, index);
     }
-    CollectionKinds::Ordered.check(1, coll)?;
+    CollectionKinds::Ordered.accept(machine, 1, coll)?;
     Ok(item(machine, coll, index)?.unwrap_or_default())
 }
 
-fn last(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    CollectionKinds::Ordered.check(1, &args[0])?;
+fn last(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Ordered.accept(machine, 1, &args[0])?;
     Ok(view::last(&args[0]).unwrap_or_default())
 }
 
@@ -116,7 +116,7 @@ fn nth(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if Callable::is_endless(&coll) {
         return endless::item(machine, &coll, length(integer(2, &index)?));
     }
-    CollectionKinds::Ordered.check(1, &coll).map_err(|halt| match (&coll, &index) {
+    CollectionKinds::Ordered.accept(machine, 1, &coll).map_err(|halt| match (&coll, &index) {
         (Value::Int(_), Value::List(_) | Value::Str(_)) => swapped(halt, "(nth coll index)"),
         _ => halt,
     })?;
@@ -126,7 +126,7 @@ fn nth(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn ffirst(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    CollectionKinds::Lists.check(1, &args[0])?;
+    CollectionKinds::Lists.accept(machine, 1, &args[0])?;
     let first = item(machine, &args[0], 0)?.unwrap_or_default();
     inner(&first)?;
     Ok(item(machine, &first, 0)?.unwrap_or_default())
@@ -172,7 +172,7 @@ fn count_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Int(i64::try_from(count(machine, &args[0])?).unwrap_or(i64::MAX)))
 }
 
-fn has_none(coll: &Value) -> bool {
+pub(super) fn has_none(coll: &Value) -> bool {
     match coll {
         Value::Nil => true,
         Value::Str(text) => text.is_empty(),

@@ -92,13 +92,13 @@ fn list(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::list(args.iter_mut().map(std::mem::take)))
 }
 
-fn hash_set(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+pub(super) fn hash_set(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let mut set = Set::default();
     add(machine, &mut set, args.iter_mut().map(std::mem::take).collect())?;
     Ok(Value::Set(Arc::new(set)))
 }
 
-fn hash_map(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+pub(super) fn hash_map(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let mut map = Map::default();
     for pair in args.chunks_mut(2) {
         machine.tick()?;
@@ -363,7 +363,7 @@ fn interleave(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         return endless::interleave(machine, args);
     }
     for (index, coll) in args.iter().enumerate() {
-        CollectionKinds::Ordered.check(index + 1, coll)?;
+        CollectionKinds::Ordered.accept(machine, index + 1, coll)?;
     }
     let mut rows = Vec::with_capacity(args.len());
     for coll in args.iter_mut().map(std::mem::take) {
@@ -385,7 +385,7 @@ fn interpose(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         return result;
     }
     let [separator, coll] = taken(args);
-    CollectionKinds::Ordered.check(2, &coll)?;
+    CollectionKinds::Ordered.accept(machine, 2, &coll)?;
     let items = collect(machine, coll)?;
     let total = (2 * items.len()).saturating_sub(1);
     machine.reserve(total.saturating_mul(size_of::<Value>()))?;

@@ -25,14 +25,14 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(first (filter #(> % 50) (iterate #(* 3 %) 1)))", "81"),
         ])
         .cost(Cost::Constant)
-        .absent_in_reference(),
+        .current(),
     Builtin::new("cycle", Arity::exactly(1), cycle)
         .doc(&["(cycle coll)"], "The items of a collection again and again; [] for none.")
         .examples(&[
             ("(take 5 (cycle [1 2]))", "[1 2 1 2 1]"),
             ("(map vector [1 2 3] (cycle [:a :b]))", "[[1 :a] [2 :b] [3 :a]]"),
         ])
-        .absent_in_reference(),
+        .current(),
     Builtin::new("repeatedly", Arity::between(1, 2), repeatedly)
         .doc(
             &["(repeatedly n f)", "(repeatedly f)"],
@@ -41,14 +41,14 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(repeatedly 2 (fn [] :x))", "[:x :x]"), ("(take 2 (repeatedly (constantly 0)))", "[0 0]")])
         .clojure(Clojure::Differs("With n always a vector."))
         .cost(Cost::Output)
-        .absent_in_reference(),
+        .current(),
     Builtin::new("take-nth", Arity::between(1, 2), take_nth)
         .doc(
             &["(take-nth n coll)", "(take-nth n)"],
             "Every n-th item, beginning with the first; without a collection, a transducer.",
         )
         .examples(&[("(take-nth 3 (range 10))", "[0 3 6 9]"), ("(into [] (take-nth 2) [1 2 3])", "[1 3]")])
-        .absent_in_reference(),
+        .current(),
 ];
 
 fn iterate(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {

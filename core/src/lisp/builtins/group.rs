@@ -239,7 +239,7 @@ fn distinct(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if let Some(result) = transformed(machine, "distinct", 0, args) {
         return result;
     }
-    CollectionKinds::Ordered.check(1, &args[0]).map_err(|halt| match &args[0] {
+    CollectionKinds::Ordered.accept(machine, 1, &args[0]).map_err(|halt| match &args[0] {
         Value::Set(_) => hinted(halt, "The members of a set are distinct; use (seq s)"),
         _ => halt,
     })?;

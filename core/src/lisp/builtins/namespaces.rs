@@ -248,10 +248,28 @@ pub(crate) fn named(name: &str) -> Option<&'static Namespace> {
     NAMESPACES.iter().find(has_name).or_else(|| habit::NAMESPACES.iter().find(has_name))
 }
 
+/// All namespaces of a dialect; several may have the same name.
+fn spaces(dialect: Dialect) -> impl Iterator<Item = &'static Namespace> {
+    let added: &[Namespace] = if dialect == Dialect::Reference { &[] } else { habit::NAMESPACES };
+    added.iter().chain(NAMESPACES)
+}
+
+/// The members of a namespace with the names of their builtins, sorted.
+pub(crate) fn targets(name: &str, dialect: Dialect) -> Vec<(&'static str, &'static str)> {
+    let spaces = spaces(dialect).filter(|space| space.names.contains(&name));
+    let mut found: Vec<(&str, &str)> = spaces
+        .flat_map(|space| space.list().into_iter().filter_map(|member| Some((member, space.target(member)?))))
+        .collect();
+    found.retain(|(_, target)| builtins::find(target).is_none_or(|row| row.exists_in(dialect)));
+    found.sort_unstable();
+    found.dedup_by_key(|(member, _)| *member);
+    found
+}
+
 /// The value of a qualified name; `invalid_form` with the existing names if it does not exist.
 pub(crate) fn find(namespace: &str, member: &str, dialect: Dialect) -> Result<Value, Error> {
     let wanted = if dialect == Dialect::Reference { namespace } else { habit::without_package(namespace) };
-    let all = || NAMESPACES.iter().chain(habit::NAMESPACES.iter().filter(|_| dialect != Dialect::Reference));
+    let all = || spaces(dialect);
     let found: Vec<&Namespace> = all().filter(|space| space.names.contains(&wanted)).collect();
     let exists = |row: Option<&'static Builtin>| row.is_none_or(|row| row.exists_in(dialect));
     let target =
@@ -261,7 +279,9 @@ pub(crate) fn find(namespace: &str, member: &str, dialect: Dialect) -> Result<Va
     }
     if found.is_empty() {
         let problem = format!("unknown namespace `{namespace}`");
-        let names: Vec<&str> = all().map(|space| space.names[0]).collect();
+        let mut names: Vec<&str> = all().map(|space| space.names[0]).collect();
+        names.sort_unstable();
+        names.dedup();
         let guess = suggested(namespace, member, &all().collect::<Vec<_>>());
         let guess = guess.map(|guess| format!("Did you mean {guess}? ")).unwrap_or_default();
         let hint = match habit::way(wanted) {
@@ -308,7 +328,7 @@ pub fn resolve(name: &str) -> Option<&'static Builtin> {
     let qualified = || {
         let (namespace, member) = split(name)?;
         let namespace = habit::without_package(namespace);
-        let spaces = NAMESPACES.iter().chain(habit::NAMESPACES).filter(|space| space.names.contains(&namespace));
+        let spaces = habit::NAMESPACES.iter().chain(NAMESPACES).filter(|space| space.names.contains(&namespace));
         spaces.filter_map(|space| space.target(member)).find_map(builtins::find)
     };
     bare(name).or_else(qualified)
@@ -316,15 +336,16 @@ pub fn resolve(name: &str) -> Option<&'static Builtin> {
 
 /// All namespaces that a program can use, those of its inputs included, sorted.
 pub fn names() -> Vec<&'static str> {
-    let mut names: Vec<&str> = NAMESPACES.iter().flat_map(|namespace| namespace.names).copied().collect();
+    let mut names: Vec<&str> = spaces(Dialect::Current).flat_map(|namespace| namespace.names).copied().collect();
     names.extend(["budget", "data", "tool"]);
     names.sort_unstable();
+    names.dedup();
     names
 }
 
 /// The members of a namespace of builtins, sorted; empty for any other name.
 pub fn members(namespace: &str) -> Vec<&'static str> {
-    named(namespace).map(Namespace::list).unwrap_or_default()
+    targets(namespace, Dialect::Current).into_iter().map(|(member, _)| member).collect()
 }
 
 /// A function or constant by the builtin's name.

@@ -14,7 +14,7 @@ use crate::reasons::Reason;
 use crate::value::{Map, Value};
 
 /// Items of a source that pass through stages.
-pub(super) struct Pipeline<'v> {
+pub(crate) struct Pipeline<'v> {
     source: Source<'v>,
     stages: Vec<Stage<'v>>,
 }
@@ -63,7 +63,7 @@ const HASH_STEPS: usize = 6;
 
 impl<'v> Pipeline<'v> {
     /// The items of a collection or endless sequence that is argument `position`.
-    pub(super) fn of(machine: &mut Machine<'_>, position: usize, value: &'v Value) -> EvalResult<Self> {
+    pub(crate) fn of(machine: &mut Machine<'_>, position: usize, value: &'v Value) -> EvalResult<Self> {
         let mut transducers = Vec::new();
         let mut at = value;
         // The stages of nested sequences, the last one first.
@@ -103,7 +103,7 @@ impl<'v> Pipeline<'v> {
     }
 
     /// The next item; `None` at the end.
-    pub(super) fn next(&mut self, machine: &mut Machine<'_>) -> EvalResult<Option<Value>> {
+    pub(crate) fn next(&mut self, machine: &mut Machine<'_>) -> EvalResult<Option<Value>> {
         pull(&mut self.source, &mut self.stages, machine)
     }
 

@@ -87,7 +87,7 @@ fn rest(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if Callable::is_endless(&args[0]) {
         return endless::rest(machine, std::mem::take(&mut args[0]), 1);
     }
-    CollectionKinds::Ordered.check(1, &args[0])?;
+    CollectionKinds::Ordered.accept(machine, 1, &args[0])?;
     let coll = std::mem::take(&mut args[0]);
     let total = count(machine, &coll)?;
     slice(machine, coll, 1.min(total)..total)
@@ -97,12 +97,12 @@ fn next(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if Callable::is_endless(&args[0]) {
         return endless::rest(machine, std::mem::take(&mut args[0]), 1);
     }
-    CollectionKinds::Ordered.check(1, &args[0])?;
+    CollectionKinds::Ordered.accept(machine, 1, &args[0])?;
     after(machine, std::mem::take(&mut args[0]), 1)
 }
 
 fn butlast(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    CollectionKinds::Ordered.check(1, &args[0])?;
+    CollectionKinds::Ordered.accept(machine, 1, &args[0])?;
     let coll = std::mem::take(&mut args[0]);
     match count(machine, &coll)? {
         0 | 1 => Ok(Value::Nil),
@@ -120,9 +120,9 @@ fn pop(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 /// The count and the collection of `(f n coll)`; the count is not checked yet.
-fn counted(args: &mut [Value], sources: CollectionKinds, call: &str) -> EvalResult<[Value; 2]> {
+fn counted(machine: &Machine<'_>, args: &mut [Value], sources: CollectionKinds, call: &str) -> EvalResult<[Value; 2]> {
     let [n, coll] = taken(args);
-    sources.check(2, &coll).map_err(|halt| match (&coll, CollectionKinds::All.check(1, &n)) {
+    sources.accept(machine, 2, &coll).map_err(|halt| match (&coll, CollectionKinds::All.check(1, &n)) {
         (Value::Int(_), Ok(())) => swapped(halt, call),
         _ => halt,
     })?;
@@ -133,7 +133,7 @@ pub(super) fn take(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult 
     if let Some(result) = transformed(machine, "take", 1, args) {
         return result;
     }
-    let [n, coll] = counted(args, CollectionKinds::NotSets, "(take n coll)")?;
+    let [n, coll] = counted(machine, args, CollectionKinds::NotSets, "(take n coll)")?;
     let n = integer(1, &n)?;
     let total = count(machine, &coll)?;
     let range = if n < 0 { total.saturating_sub(distance(n))..total } else { 0..length(n).min(total) };
@@ -144,7 +144,7 @@ fn drop(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if let Some(result) = transformed(machine, "drop", 1, args) {
         return result;
     }
-    let [n, coll] = counted(args, CollectionKinds::NotSets, "(drop n coll)")?;
+    let [n, coll] = counted(machine, args, CollectionKinds::NotSets, "(drop n coll)")?;
     let n = integer(1, &n)?;
     let total = count(machine, &coll)?;
     let range = if n < 0 { 0..total.saturating_sub(distance(n)) } else { length(n).min(total)..total };
@@ -175,7 +175,7 @@ fn take_last(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if matches!(&*args, [Value::Int(..=0), coll] if !coll.is_nil()) {
         return Ok(Vec::new().into());
     }
-    let [n, coll] = counted(args, CollectionKinds::NotSets, "(take-last n coll)")?;
+    let [n, coll] = counted(machine, args, CollectionKinds::NotSets, "(take-last n coll)")?;
     if coll.is_nil() {
         return Ok(Value::Nil);
     }
@@ -189,10 +189,10 @@ fn take_last(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 fn drop_last(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (n, coll) = if let [coll] = args {
-        CollectionKinds::NotSets.check(1, coll)?;
+        CollectionKinds::NotSets.accept(machine, 1, coll)?;
         (Value::Int(1), std::mem::take(coll))
     } else {
-        let [n, coll] = counted(args, CollectionKinds::NotSets, "(drop-last n coll)")?;
+        let [n, coll] = counted(machine, args, CollectionKinds::NotSets, "(drop-last n coll)")?;
         (n, coll)
     };
     let n = from_end(&n, Reason::RuntimeError)?;
@@ -267,7 +267,7 @@ fn split_at(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if Callable::is_endless(&args[1]) {
         return endless::split_at(machine, args);
     }
-    let [n, coll] = counted(args, CollectionKinds::All, "(split-at n coll)")?;
+    let [n, coll] = counted(machine, args, CollectionKinds::All, "(split-at n coll)")?;
     let at = length(integer(1, &n)?);
     split(machine, coll, at)
 }

@@ -20,40 +20,64 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(transduce (map inc) + [1 2 3])", "9"),
             ("(transduce (comp (filter odd?) (take 2)) conj [] (range))", "[1 3]"),
         ])
-        .absent_in_reference(),
+        .current(),
     Builtin::new("completing", Arity::between(1, 2), completing)
         .doc(&["(completing f)", "(completing f finish)"], "A function for transduce that calls finish with the result at the end.")
         .examples(&[("(transduce (map inc) (completing + str) 0 [1 2])", "\"5\"")])
         .cost(Cost::Constant)
-        .absent_in_reference(),
+        .current(),
     Builtin::new("sequence", Arity::from(1), sequence)
         .doc(&["(sequence xform coll)", "(sequence coll)"], "The items after a transducer, as a vector.")
         .examples(&[("(sequence (comp (map inc) (filter even?)) [1 2 3])", "[2 4]"), ("(sequence (map +) [1 2] [10 20])", "[11 22]")])
         .clojure(Clojure::Differs("A vector, unless the collection is endless."))
-        .absent_in_reference(),
+        .current(),
     Builtin::new("eduction", Arity::from(1), eduction)
         .doc(&["(eduction xform … coll)"], "The items after the transducers, as a vector.")
         .examples(&[("(eduction (map inc) (filter even?) [1 2 3])", "[2 4]")])
         .clojure(Clojure::Differs("A vector, unless the collection is endless; it is computed once."))
-        .absent_in_reference(),
+        .current(),
     Builtin::new("cat", Arity::exactly(1), cat)
         .doc(&["cat"], "The transducer that joins collections; used as a value.")
         .examples(&[("(into [] cat [[1 2] [3]])", "[1 2 3]")])
-        .absent_in_reference(),
+        .current(),
     Builtin::new("reduced?", Arity::exactly(1), |_, args| Ok(Value::Bool(ended(&args[0]).is_some())))
         .doc(&["(reduced? x)"], "True for a result of `reduced`.")
         .examples(&[("(reduced? (reduced 1))", "true"), ("(reduced? 1)", "false")])
         .cost(Cost::Constant)
-        .absent_in_reference(),
+        .current(),
     Builtin::new("unreduced", Arity::exactly(1), |_, args| Ok(ended(&args[0]).unwrap_or_else(|| std::mem::take(&mut args[0]))))
         .doc(&["(unreduced x)"], "The value inside a result of `reduced`; any other value unchanged.")
         .examples(&[("(unreduced (reduced 5))", "5"), ("(unreduced 5)", "5")])
         .cost(Cost::Constant)
-        .absent_in_reference(),
+        .current(),
+    Builtin::new("run!", Arity::exactly(2), run)
+        .doc(&["(run! f coll)"], "Calls f for each item, for its effects; nil.")
+        .examples(&[("(run! println [])", "nil")])
+        .current(),
+    Builtin::new("doall", Arity::between(1, 2), |_, args| Ok(args.last_mut().map(std::mem::take).unwrap_or_default()))
+        .doc(&["(doall coll)"], "The collection itself: nothing is lazy.")
+        .examples(&[("(doall (map inc [1]))", "[2]")])
+        .cost(Cost::Constant)
+        .current(),
+    Builtin::new("dorun", Arity::between(1, 2), |_, _| Ok(Value::Nil))
+        .doc(&["(dorun coll)"], "nil: the collection is already computed.")
+        .examples(&[("(dorun (map inc [1]))", "nil")])
+        .cost(Cost::Constant)
+        .current(),
 ];
 
 /// The function of the results of `completing`.
 const COMPLETING: &str = "completing";
+
+fn run(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let [function, coll] = taken(args);
+    let function = Callee::of(1, &function)?;
+    for item in super::collection::each_item(2, coll)? {
+        machine.tick()?;
+        function.call1(machine, item)?;
+    }
+    Ok(Value::Nil)
+}
 
 fn completing(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     for (position, function) in (1..).zip(&*args) {

@@ -197,9 +197,9 @@ impl Builtin {
         self
     }
 
-    /// Marks a builtin that the dialect `reference` does not have.
+    /// Omits it from the dialect `reference`.
     #[must_use]
-    pub const fn absent_in_reference(mut self) -> Self {
+    pub const fn current(mut self) -> Self {
         self.reference = InReference::Absent;
         self
     }
