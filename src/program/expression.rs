@@ -23,7 +23,7 @@ pub fn check(expression: &str) -> Result<(), Error> {
         return Err(Error::new(Reason::ParseError, "the expression is empty"));
     }
     let forms = read(&program(expression), Budget::default())?;
-    let names = Names { memory: &Memory::new(), tools: &[], dialect: Dialect::Current };
+    let names = Names { memory: &Memory::new(), tools: &[], dialect: Dialect::default() };
     analyse(&forms, &names).map_err(|error| inside(error, expression))?;
     check_names(expression).map_err(|error| inside(error, expression))
 }

@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use super::machine::Machine;
-use super::{Error, EvalResult, described};
+use super::machine::{Callable, Machine};
+use super::{Error, EvalResult, Halt, described};
 use crate::reasons::Reason;
 use crate::value::number::decimals;
 use crate::value::{Map, Parts, Value, address, holders};
@@ -40,6 +40,55 @@ pub fn tool_args(machine: &mut Machine<'_>, value: &Value) -> EvalResult<(Value,
     let mut conversion = Arguments { machine, warnings: Vec::new() };
     let value = convert(value, &mut conversion)?;
     Ok((value, conversion.warnings))
+}
+
+/// The value with the contents of cells in their place. Fails with `runtime_error` for a cell that contains itself.
+pub(crate) fn without_cells(value: &Value) -> EvalResult {
+    convert(value, &mut Contents { known: HashMap::new(), depth: 0 })
+}
+
+/// Cells inside of cells up to this depth are replaced.
+const CELL_NESTING: u32 = 64;
+
+/// Replaces cells by their contents.
+struct Contents {
+    /// The contents of cells that have been replaced; `None` while one is being replaced.
+    known: HashMap<u64, Option<Value>>,
+    /// Number of cells around the current value.
+    depth: u32,
+}
+
+impl Conversion for Contents {
+    fn enters(&self, _: &Value) -> bool {
+        true
+    }
+
+    fn scalar(&mut self, value: &Value) -> EvalResult<Option<Value>> {
+        let Some(Callable::Cell(cell)) = Callable::of_value(value) else { return Ok(None) };
+        match self.known.get(&cell.number) {
+            Some(Some(known)) => return Ok(Some(known.clone())),
+            Some(None) => return Err(circular()),
+            None if self.depth >= CELL_NESTING => return Err(circular()),
+            None => {}
+        }
+        self.known.insert(cell.number, None);
+        self.depth += 1;
+        let content = convert(&cell.content().unwrap_or_default(), self)?;
+        self.depth -= 1;
+        self.known.insert(cell.number, Some(content.clone()));
+        Ok(Some(content))
+    }
+
+    fn container(&mut self, _: &Value, _: &mut Vec<Value>) -> EvalResult<Option<Value>> {
+        Ok(None)
+    }
+}
+
+#[cold]
+fn circular() -> Box<Halt> {
+    Error::new(Reason::RuntimeError, "an atom that contains itself cannot leave the program")
+        .hint("Return a part of it: (:key @a)")
+        .into()
 }
 
 /// A conversion of values, applied from the innermost parts outwards.

@@ -21,6 +21,17 @@ pub enum Halt {
     Return(Value),
     /// `(fail v)`.
     Fail(Value),
+    /// `(throw e)`.
+    Throw(Thrown),
+}
+
+/// An exception on its way to a handler.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Thrown {
+    /// The exception.
+    pub exception: Value,
+    /// The span of the form that threw it, in the program's text.
+    pub span: Option<Span>,
 }
 
 /// An error of a program.
@@ -135,6 +146,7 @@ pub(super) const ENDLESS: &str = "Take a part of it first: (take n s) or (take-w
 /// The type of a value with its article, as in messages: `a string`, `nil`, `a function`.
 pub fn described(value: &Value) -> &'static str {
     match value.kind() {
+        Kind::Function if matches!(Callable::of_value(value), Some(Callable::Cell(_))) => "an atom (read it with @)",
         Kind::Nil => "nil",
         Kind::Bool => "a boolean",
         Kind::Int | Kind::Float => "a number",

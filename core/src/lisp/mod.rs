@@ -48,7 +48,7 @@ pub use stack::Stack;
 #[doc(hidden)]
 pub use {
     analyse::{Names, analyse},
-    error::{EvalResult, Halt, described, wrong},
+    error::{EvalResult, Halt, Thrown, described, wrong},
     form::{Form, Shape},
     items::{Items, entries, graphemes, items},
     read::{Budget, read},

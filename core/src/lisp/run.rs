@@ -92,7 +92,7 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
         host.compiling().map_or(Ok(()), Err)
     };
     let watch = Watch::new(&check);
-    let forms = read_watched(input.source, Budget::of(input.limits), &watch)?;
+    let forms = read_watched(input.source, Budget::of(input.limits), input.dialect, &watch)?;
     check()?;
     let (program, warnings) = understand(&forms, input, &watch)?;
     check()?;
@@ -205,28 +205,33 @@ impl Prepared {
         let mut frame = vec![Value::Nil; unit.slots as usize];
         let result = catch_panic(|| {
             let mut value = Value::Nil;
-            (unit.body)(&mut machine, &mut frame, None, &mut value).settle(&mut value).map(|()| value)
+            (unit.body)(&mut machine, &mut frame, None, &mut value).settle(&mut value)?;
+            machine.leaving(value)
         });
         drop(frame);
         let usage = Usage { steps: machine.steps(), bytes: machine.peak() };
         let result = match result.map_err(|halt| *halt) {
             Ok(value) => Ok((Signal::Value, value)),
-            Err(Halt::Return(value)) => Ok((Signal::Return, value)),
-            Err(Halt::Fail(value)) => Ok((Signal::Fail, value)),
-            Err(Halt::Error(error)) => Err(error),
+            Err(Halt::Return(value)) => machine.leaving(value).map(|value| (Signal::Return, value)).map_err(ended),
+            Err(Halt::Fail(value)) => machine.leaving(value).map(|value| (Signal::Fail, value)).map_err(ended),
+            Err(halt) => Err(ended(halt.into())),
         };
-        let result =
-            result.and_then(|(signal, value)| match machine.check_result_sizes(&value).map_err(|halt| *halt) {
-                Err(Halt::Error(error)) => Err(error),
-                _ if Callable::is_endless(&value) => {
-                    Err(Error::new(Reason::RuntimeError, "the result is an endless sequence").hint(ENDLESS))
-                }
-                _ => Ok((signal, value)),
-            });
+        let result = result.and_then(|(signal, value)| {
+            if Callable::is_endless(&value) {
+                return Err(Error::new(Reason::RuntimeError, "the result is an endless sequence").hint(ENDLESS));
+            }
+            machine.check_result_sizes(&value).map_err(ended)?;
+            let memory = machine.leaving_memory().map_err(ended)?;
+            Ok((signal, value, memory))
+        });
         let whole = result.is_ok();
+        let (result, memory) = match result {
+            Ok((signal, value, memory)) => (Ok((signal, value)), memory),
+            Err(error) => (Err(error), input.memory.clone()),
+        };
         Outcome {
             result,
-            memory: if whole { machine.globals.memory(&machine.world) } else { input.memory.clone() },
+            memory,
             prints: machine.prints,
             calls: machine.calls,
             summaries: machine.summaries,
@@ -250,6 +255,16 @@ impl Outcome {
             warnings: Vec::new(),
             usage: Usage::default(),
         }
+    }
+}
+
+/// The error of a program that ended early.
+fn ended(halt: Box<Halt>) -> Error {
+    match *halt {
+        Halt::Error(error) => error,
+        Halt::Throw(thrown) => builtins::uncaught(thrown),
+        // They end a program with a value; these arms keep the match complete.
+        Halt::Return(value) | Halt::Fail(value) => Error::new(Reason::InternalError, value.brief(80)),
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::analyse::analyse_leniently;
 use super::host::Watch;
 use super::ir::{DefCondition, Expr, Modifier, Node, Pattern};
-use super::read::{Budget, read};
+use super::read::{Budget, read_watched};
 use super::run::understand;
 use super::{Error, Form, Input, Names, Stack};
 use crate::reasons::Reason;
@@ -64,7 +64,7 @@ fn broken(error: Error) -> Survey {
 }
 
 fn look(input: &Input<'_>) -> Survey {
-    let forms = match read(input.source, Budget::of(input.limits)) {
+    let forms = match read_watched(input.source, Budget::of(input.limits), input.dialect, &Watch::none()) {
         Ok(forms) => forms,
         Err(error) => return broken(error),
     };

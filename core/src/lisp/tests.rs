@@ -6,7 +6,7 @@
 //! line is a case as in `lisp batch`, with the expected members of its record as `gives`; null means absent.
 
 use super::case::Case;
-use super::{Binding, CallAddress, Dialect, Error, Failure, Host, Memory, Outcome, run};
+use super::{Binding, CallAddress, Dialect, Error, Failure, Host, Memory, Outcome, Stack, run, run_on};
 use crate::value::json::Node;
 use crate::value::{Json, Keyword, Value, json};
 
@@ -36,8 +36,14 @@ fn outcome(case: &Case) -> Outcome {
 
 /// The outcome of a program with the usual tools and data, in the notation of the text files.
 fn shown(program: &str) -> String {
+    shown_in(program, "current")
+}
+
+/// The same in a dialect.
+fn shown_in(program: &str, dialect: &str) -> String {
     let program_json = Json::str(program).to_text();
-    let case = json::parse(&format!("{{\"program\": {program_json}, {SURROUNDINGS}}}")).expect("JSON");
+    let options = format!("\"opts\": {{\"dialect\": \"{dialect}\"}}");
+    let case = json::parse(&format!("{{\"program\": {program_json}, {options}, {SURROUNDINGS}}}")).expect("JSON");
     let case = Case::read(&case).expect("a case");
     match outcome(&case).result {
         Ok((_, value)) => value.to_string(),
@@ -49,12 +55,16 @@ fn shown(program: &str) -> String {
 }
 
 fn check_text(file: &str) {
+    check_text_in(file, "current");
+}
+
+fn check_text_in(file: &str, dialect: &str) {
     let broken: Vec<String> = file
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with(";;"))
         .filter_map(|line| {
             let (program, wanted) = line.split_once("  =>  ").expect("program  =>  outcome");
-            let got = shown(program);
+            let got = shown_in(program, dialect);
             (got != wanted).then(|| format!("{program}\n  wanted {wanted}\n  got    {got}"))
         })
         .collect();
@@ -119,7 +129,93 @@ fn patterns_and_flexible_keys_follow_the_contract() {
 
 #[test]
 fn errors_have_their_reason_and_point_at_the_offending_form() {
-    check_text(include_str!("tests/errors.txt"));
+    check_text_in(include_str!("tests/errors.txt"), "reference");
+}
+
+#[test]
+fn the_default_dialect_accepts_what_models_know_from_clojure() {
+    check_text(include_str!("tests/current.txt"));
+}
+
+#[test]
+fn the_dialect_reference_has_no_forms_functions_and_tokens_of_its_own() {
+    for (program, wanted) in [
+        ("(try 1 (catch Exception e 2))", "!unbound_var try"),
+        ("(atom 1)", "!unbound_var atom"),
+        ("(clojure.core/atom 1)", "!invalid_form clojure.core/atom"),
+        ("(ex-info \"a\" {})", "!unbound_var ex-info"),
+        ("(letfn [] 1)", "!unbound_var letfn"),
+        ("(require 'a)", "!unbound_var require"),
+        ("(defn f ([x] x))", "!invalid_form ([x] x)"),
+        ("#(f #(g %))", "!invalid_form #(g %)"),
+        ("'(1 2)", "!parse_error '("),
+        ("@x", "!parse_error @"),
+        ("#_ 1 2", "!parse_error #_"),
+        ("[1N]", "!unbound_var N"),
+        ("0x1F", "!unbound_var x1F"),
+        ("[:a/b]", "!unbound_var /b"),
+        ("(let [try 5] try)", "5"),
+    ] {
+        assert_eq!(shown_in(program, "reference"), wanted, "{program}");
+    }
+}
+
+/// Each atom holds a list of 10,000 items at the end; copying it for each change would take a hundred times the steps.
+#[test]
+fn changing_an_atom_in_place_does_not_copy_its_value() {
+    for change in ["conj i", "#(conj % i)", "(fn [v] (conj v i))"] {
+        let program = format!("(let [a (atom [])] (doseq [i (range 10000)] (swap! a {change})) (count @a))");
+        let case = format!("{{\"program\": {}}}", Json::str(program.as_str()).to_text());
+        let case = Case::read(&json::parse(&case).expect("JSON")).expect("a case");
+        let outcome = outcome(&case);
+        assert_eq!(outcome.result.map(|(_, value)| value), Ok(Value::Int(10_000)), "{change}");
+        assert!(outcome.usage.steps < 100_000, "{change}: {} steps", outcome.usage.steps);
+    }
+}
+
+#[test]
+fn a_caught_branch_keeps_its_output_and_tool_calls() {
+    let program = r#"(def a 1) (try (println "before") (tool/echo {:x 1}) (def a 2) (tool/bad {}) (catch Exception e (println "caught"))) a"#;
+    let case = format!("{{\"program\": {}, {SURROUNDINGS}}}", Json::str(program).to_text());
+    let case = Case::read(&json::parse(&case).expect("JSON")).expect("a case");
+    let outcome = outcome(&case);
+    assert_eq!(outcome.result.map(|(_, value)| value), Ok(Value::Int(2)));
+    assert_eq!(outcome.prints, ["before", "caught"]);
+    assert_eq!(outcome.calls.iter().map(|call| call.tool.as_str()).collect::<Vec<_>>(), ["echo", "bad"]);
+}
+
+#[test]
+fn an_atom_in_memory_is_its_value_and_one_that_outlives_its_program_is_an_error() {
+    let table: &[(&[&str], &[&str])] = &[
+        (&["(def n (atom 1)) (swap! n inc)", "n", "@n", "(swap! n inc)"], &["2", "2", "2", "!type_error"]),
+        (&["(def next (let [n (atom 0)] (fn [] (swap! n inc)))) (next) (next)", "(next)"], &["2", "!runtime_error"]),
+        (
+            &["(defmulti f :k) (defmethod f 1 [_] :one)", "(defmethod f 2 [_] :two)", "[(f {:k 1}) (f {:k 2})]"],
+            &["#'f", "#'f", "[:one :two]"],
+        ),
+        (&["(defn g ([a] (g a 2)) ([a b] (+ a b)))", "(g 1)"], &["#'g", "3"]),
+    ];
+    for (programs, wanted) in table {
+        assert_eq!(turns(programs), *wanted, "{programs:?}");
+    }
+}
+
+#[test]
+fn atoms_that_hold_each_other_are_freed_with_their_program() {
+    let program =
+        "(let [a (atom nil) b (atom [a])] (reset! a {:b b :data (vec (range 100000))}) (reset! b (fn [] @a)) 1)";
+    let case = format!("{{\"program\": {}}}", Json::str(program).to_text());
+    let case = Case::read(&json::parse(&case).expect("JSON")).expect("a case");
+    let grown = Stack::with(|stack| {
+        let once = || run_on(&case.input(), &CaseHost(&case), stack).result.map(|(_, value)| value);
+        assert_eq!(once(), Ok(Value::Int(1)));
+        let before = crate::heap::live();
+        for _ in 0..20 {
+            assert_eq!(once(), Ok(Value::Int(1)));
+        }
+        crate::heap::live() - before
+    });
+    assert!(grown.expect("a thread") < 1 << 20);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Bindings: patterns, `let` and `loop`.
 
 use super::call::count;
+use super::expand::{symbol, vector};
 use super::name::plain;
 use super::{Analyser, AnalysisResult, Tail, form_error, form_error_with_hint};
+use crate::lisp::builtins::namespaces;
 use crate::lisp::ir::{Entry, Expr, Node, Pattern};
 use crate::lisp::{Form, Shape};
 use crate::reasons::Reason;
@@ -129,6 +131,12 @@ impl Analyser<'_> {
                     "keys" => self.names_pattern(value, &defaults, Value::Keyword, &mut entries)?,
                     "strs" => self.names_pattern(value, &defaults, |name| Value::from(name.name()), &mut entries)?,
                     "or" | "as" => {}
+                    // `:order/keys [id]` reads `:order/id`.
+                    other if self.is_current() && other.ends_with("/keys") => {
+                        let namespace = &other[..other.len() - "keys".len()];
+                        let names = self.qualified_names(namespace, value)?;
+                        self.names_pattern(&names, &defaults, Value::Keyword, &mut entries)?;
+                    }
                     other => return Err(unsupported(key, format!("`:{other}` is not supported in a map pattern"))),
                 },
                 Shape::Symbol(_) | Shape::Vector(_) | Shape::Map(_) => {
@@ -172,6 +180,21 @@ impl Analyser<'_> {
             return Err(form_error(Reason::InvalidForm, ":keys", "the names must be a vector of symbols", form.span));
         };
         for part in &**names {
+            // `user/name` and `:user/name` bind `name`.
+            let qualified = match part.shape {
+                Shape::Literal(Value::Keyword(word)) | Shape::Symbol(word) if self.is_current() => Some(word),
+                _ => None,
+            };
+            if let Some(word) = qualified
+                && let Some((_, member)) = namespaces::split(word.name())
+            {
+                let name = Keyword::intern(member);
+                let default = self.default(Some(name), defaults)?;
+                let slot = self.scope().slot();
+                self.declare(name, slot);
+                entries.push(Entry { key: key(word), pattern: Pattern::Slot(slot), default });
+                continue;
+            }
             let name = match part.shape {
                 Shape::Literal(Value::Keyword(word)) => word,
                 _ => plain(part).ok_or_else(|| {
@@ -185,6 +208,18 @@ impl Analyser<'_> {
             entries.push(Entry { key: key(name), pattern: Pattern::Slot(slot), default });
         }
         Ok(())
+    }
+
+    /// Names with a namespace in front of each.
+    fn qualified_names(&self, namespace: &str, form: &Form) -> AnalysisResult<Form> {
+        let Shape::Vector(names) = &form.shape else {
+            return Err(form_error(Reason::InvalidForm, ":keys", "the names must be a vector of symbols", form.span));
+        };
+        let qualified = |part: &Form| match part.name() {
+            Some(name) => symbol(&format!("{namespace}{}", name.name()), part.span),
+            None => part.clone(),
+        };
+        Ok(vector(names.iter().map(qualified), form.span))
     }
 
     /// The default of a name; it sees the names bound to its left.

@@ -2,6 +2,7 @@
 
 use super::bind::is_keyword;
 use super::call::{constant_builtin, count};
+use super::expand::{list, literal, symbol, vector};
 use super::{Analyser, AnalysisResult, Tail, form_error, form_error_with_hint};
 use crate::lisp::builtins;
 use crate::lisp::ir::{Expr, Local, Node, Pattern};
@@ -199,9 +200,9 @@ impl Analyser<'_> {
         for pair in pairs {
             let constants = match &pair[0].shape {
                 Shape::List(group) if !group.is_empty() => {
-                    group.iter().map(constant).collect::<AnalysisResult<Vec<Value>>>()?
+                    group.iter().map(|part| self.case_constant(part)).collect::<AnalysisResult<Vec<Value>>>()?
                 }
-                _ => vec![constant(&pair[0])?],
+                _ => vec![self.case_constant(&pair[0])?],
             };
             clauses.push((constants, self.expr(&pair[1], tail)?));
         }
@@ -229,6 +230,9 @@ impl Analyser<'_> {
                 hint,
                 form.span,
             ));
+        }
+        if self.is_current() && rest.iter().any(|part| is_keyword(part, ">>")) {
+            return self.condp_with_arrows(form, pred, subject, rest, tail);
         }
         let results = rest.chunks_exact(2).map(|pair| &pair[1]);
         if let Some(arrow) = results.into_iter().find(|part| is_keyword(part, ">>")) {
@@ -264,6 +268,67 @@ impl Analyser<'_> {
         self.leave(mark);
         let body = Box::new(Node::new(Expr::Cond(clauses), form.span));
         Ok(Node::new(Expr::Let { binds, body }, form.span))
+    }
+}
+
+impl Analyser<'_> {
+    /// `condp` with clauses `test :>> f`, whose result is that of f for the value of the predicate.
+    fn condp_with_arrows(
+        &mut self,
+        form: &Form,
+        pred: &Form,
+        subject: &Form,
+        rest: &[Form],
+        tail: Tail,
+    ) -> AnalysisResult {
+        let span = form.span;
+        let (test, value, found) = (self.hidden_symbol(span), self.hidden_symbol(span), self.hidden_symbol(span));
+        let mut clauses = Vec::new();
+        let mut rest = rest;
+        let mut chosen = literal(Value::Nil, span);
+        loop {
+            match rest {
+                [] => break,
+                [default] => {
+                    chosen = default.clone();
+                    break;
+                }
+                [given, arrow, function, more @ ..] if is_keyword(arrow, ">>") => {
+                    clauses.push((given, function, true));
+                    rest = more;
+                }
+                [given, result, more @ ..] => {
+                    clauses.push((given, result, false));
+                    rest = more;
+                }
+            }
+        }
+        for (given, result, is_called) in clauses.into_iter().rev() {
+            let tested = list([test.clone(), given.clone(), value.clone()], given.span);
+            chosen = if is_called {
+                let call = list([result.clone(), found.clone()], result.span);
+                list([symbol("if-let", span), vector([found.clone(), tested], span), call, chosen], span)
+            } else {
+                list([symbol("if", span), tested, result.clone(), chosen], span)
+            };
+        }
+        let binding = vector([test, pred.clone(), value, subject.clone()], span);
+        self.let_form(form, &[binding, chosen], tail)
+    }
+
+    /// A constant of `case`.
+    fn case_constant(&self, form: &Form) -> AnalysisResult<Value> {
+        if !self.is_current() {
+            return constant(form);
+        }
+        match &form.shape {
+            Shape::Symbol(name) | Shape::Quoted(name) => Ok(Value::Symbol(*name)),
+            Shape::Vector(parts) => {
+                let parts = parts.iter().map(|part| self.case_constant(part)).collect::<AnalysisResult<Vec<_>>>()?;
+                Ok(Value::from(parts))
+            }
+            _ => constant(form),
+        }
     }
 }
 

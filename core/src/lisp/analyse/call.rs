@@ -48,6 +48,7 @@ impl Analyser<'_> {
 
     /// A list that begins with a symbol.
     fn named_call(&mut self, form: &Form, head: Keyword, at: Span, args: &[Form], tail: Tail) -> AnalysisResult {
+        let head = self.unaliased(head);
         let (local, word) = (self.is_local(head), self.word(head));
         if let Some(Word { form: Some(analyse), is_fixed, .. }) = word
             && (!local || *is_fixed)
@@ -65,6 +66,16 @@ impl Analyser<'_> {
             return self.builtin_call(row, args, form.span);
         }
         let name = head.name();
+        if let Some(class) = self.exception_class(name) {
+            return self.exception(class, args, form.span);
+        }
+        if name == "new"
+            && self.is_current()
+            && let Some((Some(class), rest)) = args.split_first().map(|(class, rest)| (class.symbol(), rest))
+            && is_exception(class)
+        {
+            return self.exception(class, rest, form.span);
+        }
         if name == "." {
             let hint = "Write (.method object arguments…)";
             return Err(form_error_with_hint(
@@ -111,6 +122,18 @@ impl Analyser<'_> {
         Ok(self.call(callee, args, form.span))
     }
 
+    /// The class of an exception that a name such as `IllegalStateException.` makes.
+    fn exception_class(&self, name: &'static str) -> Option<&'static str> {
+        name.strip_suffix('.').filter(|class| self.is_current() && is_exception(class))
+    }
+
+    /// `(IllegalStateException. message)`
+    fn exception(&mut self, class: &str, args: &[Form], span: Span) -> AnalysisResult {
+        let class = class.rsplit(['.', '/']).next().unwrap_or(class);
+        let args = [Node::constant(Value::str(class), span)].into_iter().chain(self.all(args)?).collect();
+        Ok(self.builtin(&builtins::EXCEPTION, args, span))
+    }
+
     /// Calls a builtin known by name.
     fn builtin_call(&mut self, row: &'static Builtin, args: &[Form], span: Span) -> AnalysisResult {
         let nodes = if QUOTING.contains(&row.name) {
@@ -150,7 +173,7 @@ impl Analyser<'_> {
             }
             return Node::new(Expr::Builtin { builtin: &builtins::range::TAKE_OF_RANGE, args }, span);
         }
-        Node::new(Expr::Builtin { builtin: row, args }, span)
+        Node::new(Expr::Builtin { builtin: super::cell::swap_row(row, &args), args }, span)
     }
 
     /// An argument that is not evaluated if it is a symbol.
@@ -209,6 +232,11 @@ impl Analyser<'_> {
     }
 }
 
+/// True for the name of a class of exceptions.
+fn is_exception(class: &str) -> bool {
+    ["Exception", "Error", "Throwable", "ExceptionInfo"].iter().any(|suffix| class.ends_with(suffix))
+}
+
 /// The builtin that a constant node holds.
 pub(super) fn constant_builtin(node: &Node) -> Option<&'static Builtin> {
     match &node.expr {
@@ -218,6 +246,11 @@ pub(super) fn constant_builtin(node: &Node) -> Option<&'static Builtin> {
         },
         _ => None,
     }
+}
+
+/// Calls a builtin with a number of arguments that it takes.
+pub(super) fn builtin(row: &'static Builtin, args: Vec<Node>, span: Span) -> Node {
+    Node::new(Expr::Builtin { builtin: row, args }, span)
 }
 
 /// True for the arguments of `(take n (range start end step))`, the only call in which the step may be 0.

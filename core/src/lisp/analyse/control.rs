@@ -54,8 +54,11 @@ impl Analyser<'_> {
     pub(super) fn recur_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
         let wanted = self.scope().targets.last().copied();
         let (Tail::Yes, Some(wanted)) = (tail, wanted) else {
-            let hint =
-                "recur must be in tail position of a loop or function: write (loop [i 0] (if … (recur (inc i)) i))";
+            let hint = if self.scope().is_part_of_try {
+                "recur cannot leave try. Return a value from it: (let [r (try … (catch Exception e :failed))] (if (= r :failed) (recur …) r))"
+            } else {
+                "recur must be in tail position of a loop or function: write (loop [i 0] (if … (recur (inc i)) i))"
+            };
             let problem = "recur is not in tail position";
             return Err(form_error_with_hint(Reason::InvalidForm, "recur", problem, hint, form.span));
         };
@@ -111,6 +114,10 @@ impl Analyser<'_> {
             Shape::Literal(Value::Str(text)) => (Some(text.as_ref().as_ref().into()), &args[2..]),
             _ => (None, &args[1..]),
         };
+        let parts = match parts {
+            [Form { shape: Shape::Map(_), .. }, rest @ ..] if self.is_current() => rest,
+            parts => parts,
+        };
         let value = Box::new(self.defined(name, parts, form.span)?);
         let global = self.global(name);
         Ok(Node::new(Expr::Def { global, value, doc, when: DefCondition::Always }, form.span))
@@ -121,6 +128,9 @@ impl Analyser<'_> {
         count("quote", args, form.span)?;
         if let [Form { shape: Shape::Symbol(name) | Shape::Quoted(name), .. }] = args {
             return Ok(Node::constant(Value::Symbol(*name), form.span));
+        }
+        if let ([data], true) = (args, self.is_current()) {
+            return self.quoted(data);
         }
         let hint = "Write 'name; a list is written as a vector […]";
         Err(form_error_with_hint(Reason::InvalidForm, "quote", "only a symbol can be quoted", hint, form.span))
@@ -182,7 +192,7 @@ impl Analyser<'_> {
 }
 
 /// The name that a definition defines.
-fn defined_name(op: &str, form: &Form) -> AnalysisResult<Keyword> {
+pub(super) fn defined_name(op: &str, form: &Form) -> AnalysisResult<Keyword> {
     plain(form).ok_or_else(|| {
         let problem = match form.symbol() {
             Some(name) if !name.contains('/') => format!("`{name}` cannot be defined: it is an earlier result"),

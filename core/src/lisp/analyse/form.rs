@@ -23,6 +23,25 @@ pub(super) const FIXED: &[&str] = &[
     "comment",
 ];
 
+/// Forms that the dialect `reference` does not have.
+pub(super) const CURRENT: &[&str] = &[
+    "try",
+    "letfn",
+    "dotimes",
+    "while",
+    "doto",
+    "assert",
+    "defn-",
+    "declare",
+    "defmulti",
+    "defmethod",
+    "ns",
+    "require",
+    "use",
+    "import",
+    "set!",
+];
+
 macro_rules! forms {
     ($($name:literal $handler:ident;)*) => {
         /// All forms with their handlers.
@@ -72,6 +91,21 @@ forms! {
     "quote" quote_form;
     "budget/remaining" budget_form;
     "tool/try" try_form;
+    "try" attempt_form;
+    "letfn" letfn_form;
+    "dotimes" dotimes_form;
+    "while" while_form;
+    "doto" doto_form;
+    "assert" assert_form;
+    "defn-" defn_form;
+    "declare" header_form;
+    "defmulti" defmulti_form;
+    "defmethod" defmethod_form;
+    "ns" header_form;
+    "require" header_form;
+    "use" header_form;
+    "import" header_form;
+    "set!" header_form;
 }
 
 /// True if there is a form of this name.

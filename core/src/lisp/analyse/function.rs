@@ -40,9 +40,12 @@ const SHORT: [(&str, &str); 20] = [
     ("%20", "p20"),
 ];
 
+/// The name of the parts of `try` in messages.
+const PART_OF_TRY: &str = "try";
+
 /// The meaning of a function's own name inside it.
 #[derive(Clone, Copy)]
-enum SelfName {
+pub(super) enum SelfName {
     /// Nothing.
     None,
     /// The function itself.
@@ -56,7 +59,7 @@ impl Analyser<'_> {
     pub(super) fn fn_form(&mut self, form: &Form, args: &[Form], _: Tail) -> AnalysisResult {
         count("fn", args, form.span)?;
         let (name, args) = match args {
-            [name, params, ..] if plain(name).is_some() && !is_multiple(params) => {
+            [name, params, ..] if plain(name).is_some() && (self.is_current() || !is_multiple(params)) => {
                 (plain(name).map_or(SelfName::None, SelfName::Myself), &args[1..])
             }
             _ => (SelfName::None, args),
@@ -69,8 +72,28 @@ impl Analyser<'_> {
         self.lambda("defn", SelfName::Global(name), parts, span)
     }
 
+    /// A part of `try`: a function that `recur` cannot restart.
+    pub(super) fn part_of_try(&mut self, parts: &[Form], span: Span) -> AnalysisResult {
+        self.lambda(PART_OF_TRY, SelfName::None, parts, span)
+    }
+
+    /// Declares the function's own name inside it; returns the name to display.
+    pub(super) fn declare_self(&mut self, name: SelfName) -> Option<Keyword> {
+        match name {
+            SelfName::None => None,
+            SelfName::Myself(name) => {
+                self.declare_myself(name);
+                Some(name)
+            }
+            SelfName::Global(name) => Some(name),
+        }
+    }
+
     /// A function from its parameters and body.
     fn lambda(&mut self, op: &str, name: SelfName, parts: &[Form], span: Span) -> AnalysisResult {
+        if self.is_current() && parts.first().is_some_and(is_multiple) {
+            return self.arities(op, name, parts, span);
+        }
         let Some((form, body)) = parts.split_first() else {
             let problem = "the parameter vector is missing";
             return Err(form_error_with_hint(Reason::InvalidForm, op, problem, &written(op), span));
@@ -84,14 +107,7 @@ impl Analyser<'_> {
             return Err(form_error_with_hint(Reason::InvalidForm, op, problem, &hint, form.span));
         };
         self.enter_function();
-        let shown_name = match name {
-            SelfName::None => None,
-            SelfName::Myself(name) => {
-                self.declare_myself(name);
-                Some(name)
-            }
-            SelfName::Global(name) => Some(name),
-        };
+        let shown_name = self.declare_self(name);
         let (positions, rest) = parameters(op, params, form.span)?;
         let name = |form: &Form| form.symbol().unwrap_or("_");
         let shown = shown(positions.iter().map(name), rest.map(name));
@@ -107,13 +123,18 @@ impl Analyser<'_> {
             });
         }
         let rest = rest.and_then(|_| patterns.pop());
-        self.scope().targets.push(slots.len());
-        let body = self.body(body, span, Tail::Yes)?;
+        if op == PART_OF_TRY {
+            self.scope().is_part_of_try = true;
+        } else {
+            self.scope().targets.push(slots.len());
+        }
+        let checked = self.checked_body(body);
+        let body = self.body(checked.as_deref().unwrap_or(body), span, Tail::Yes)?;
         Ok(self.finish(shown_name, patterns, rest, shown, body, span))
     }
 
     /// Finishes the innermost function.
-    fn finish(
+    pub(super) fn finish(
         &mut self,
         name: Option<Keyword>,
         mut params: Vec<Pattern>,
@@ -131,7 +152,7 @@ impl Analyser<'_> {
 
     /// `#( … )`
     pub(super) fn short(&mut self, form: &Form, parts: &Rc<[Form]>) -> AnalysisResult {
-        let (highest, rest) = placeholders(parts)?;
+        let (highest, rest) = placeholders(parts, self.is_current())?;
         if highest > PLACEHOLDERS {
             let problem = format!("placeholders go up to %{PLACEHOLDERS}");
             return Err(form_error_with_hint(Reason::InvalidForm, "#()", problem, "Use (fn […] …)", form.span));
@@ -169,7 +190,7 @@ impl Analyser<'_> {
 }
 
 /// The notation of a function, for hints.
-fn written(op: &str) -> String {
+pub(super) fn written(op: &str) -> String {
     format!("Write ({op} {}[a b & more] body)", if op == "defn" { "name " } else { "" })
 }
 
@@ -186,7 +207,11 @@ fn is_multiple(form: &Form) -> bool {
 }
 
 /// The positional parameters and the one after `&`.
-fn parameters<'f>(op: &str, params: &'f [Form], span: Span) -> AnalysisResult<(&'f [Form], Option<&'f Form>)> {
+pub(super) fn parameters<'f>(
+    op: &str,
+    params: &'f [Form],
+    span: Span,
+) -> AnalysisResult<(&'f [Form], Option<&'f Form>)> {
     if let Some(form) = params.iter().find(|form| matches!(form.shape, Shape::Literal(_))) {
         return Err(unsupported(form, "a parameter must be a symbol, a vector or a map"));
     }
@@ -200,7 +225,7 @@ fn parameters<'f>(op: &str, params: &'f [Form], span: Span) -> AnalysisResult<(&
 }
 
 /// The parameters as displayed.
-fn shown<'n>(positions: impl Iterator<Item = &'n str>, rest: Option<&'n str>) -> Box<str> {
+pub(super) fn shown<'n>(positions: impl Iterator<Item = &'n str>, rest: Option<&'n str>) -> Box<str> {
     let mut shown = String::from("[");
     for name in positions.chain(rest.map(|_| "&")).chain(rest) {
         if shown.len() > 1 {
@@ -213,7 +238,7 @@ fn shown<'n>(positions: impl Iterator<Item = &'n str>, rest: Option<&'n str>) ->
 }
 
 /// The highest placeholder in a short function, and whether it has `%&`.
-fn placeholders(parts: &[Form]) -> Result<(usize, bool), Box<Error>> {
+fn placeholders(parts: &[Form], may_nest: bool) -> Result<(usize, bool), Box<Error>> {
     let (mut highest, mut rest) = (0, false);
     let mut forms: Vec<&Form> = parts.iter().collect();
     while let Some(form) = forms.pop() {
@@ -224,6 +249,8 @@ fn placeholders(parts: &[Form]) -> Result<(usize, bool), Box<Error>> {
                 Some(digits) => highest = highest.max(number(digits).unwrap_or(0)),
                 None => {}
             },
+            // Its placeholders are its own.
+            Shape::Short(_) if may_nest => {}
             Shape::Short(_) => {
                 let hint = "Write the inner function as (fn [x] …)";
                 return Err(form_error_with_hint(Reason::InvalidForm, "#()", "#() cannot be nested", hint, form.span));

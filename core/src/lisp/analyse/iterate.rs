@@ -19,7 +19,7 @@ impl Analyser<'_> {
         self.iteration("doseq", form, args, IterationResult::Nil)
     }
 
-    fn iteration(&mut self, op: &str, form: &Form, args: &[Form], gives: IterationResult) -> AnalysisResult {
+    pub(super) fn iteration(&mut self, op: &str, form: &Form, args: &[Form], gives: IterationResult) -> AnalysisResult {
         let hint = format!("Write ({op} [x coll :when test] body)");
         let wrong = |problem, span| Err(form_error_with_hint(Reason::InvalidForm, op, problem, &hint, span));
         count(op, args, form.span)?;

@@ -102,7 +102,7 @@ impl Analyser<'_> {
 }
 
 /// `[…]`; a constant if all items are.
-fn vector(nodes: Vec<Node>) -> Expr {
+pub(super) fn vector(nodes: Vec<Node>) -> Expr {
     match constants(&nodes) {
         Some(items) => Expr::Const(items.into()),
         None => Expr::Vector(nodes),
@@ -110,7 +110,7 @@ fn vector(nodes: Vec<Node>) -> Expr {
 }
 
 /// `#{…}`; a constant if all members are.
-fn set(nodes: Vec<Node>) -> Expr {
+pub(super) fn set(nodes: Vec<Node>) -> Expr {
     match constants(&nodes) {
         Some(members) => Expr::Const(Value::set(members)),
         None => Expr::Set(nodes),

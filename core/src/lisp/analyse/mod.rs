@@ -7,16 +7,24 @@
 #![expect(clippy::unnecessary_box_returns, reason = "boxed errors keep a result as small as a node")]
 #![expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "all forms have the type of the table's functions")]
 
+mod absent;
+mod arity;
+mod attempt;
 mod bind;
 mod branch;
 mod call;
+mod cell;
 mod control;
+mod expand;
 mod form;
 mod function;
+mod header;
 mod iterate;
 mod literal;
 mod liveness;
+mod multi;
 mod name;
+mod quote;
 mod scope;
 mod thread;
 mod word;
@@ -37,6 +45,7 @@ use crate::text::Span;
 use crate::value::{Keyword, Value};
 use name::Unknown;
 use scope::{Locals, Scope};
+use word::{Word, word};
 
 /// The names a program may use besides its own definitions and the builtins.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +54,7 @@ pub struct Names<'a> {
     pub memory: &'a Memory,
     /// The tools that may be called.
     pub tools: &'a [ToolInfo],
-    /// The dialect: some builtins do not exist in all of them.
+    /// `Reference` has no other forms and functions than the reference implementation; all others accept more.
     pub dialect: Dialect,
 }
 
@@ -92,6 +101,8 @@ struct Analyser<'a> {
     tools: HashSet<&'a str>,
     /// Names that the program itself defines anywhere.
     defined: HashSet<Keyword>,
+    /// Namespaces by the alias that the program gives them.
+    aliases: HashMap<&'static str, &'static str>,
     globals: Vec<Keyword>,
     numbers: HashMap<Keyword, u32>,
     /// The functions around the current form, innermost last; the first one is the program itself.
@@ -114,6 +125,7 @@ impl<'a> Analyser<'a> {
             watch,
             tools: names.tools.iter().map(|tool| tool.name.as_str()).collect(),
             defined: HashSet::new(),
+            aliases: HashMap::new(),
             globals: Vec::new(),
             numbers: HashMap::new(),
             functions: vec![Scope::default()],
@@ -143,10 +155,16 @@ impl<'a> Analyser<'a> {
                     if head == Some("comment") {
                         continue;
                     }
-                    if matches!(head, Some("def" | "defn" | "defonce"))
-                        && let Some(name) = parts.get(1).and_then(Form::name)
-                    {
+                    let defines = match head {
+                        Some("def" | "defn" | "defonce") => true,
+                        Some("defn-" | "defmulti") => self.is_current(),
+                        _ => false,
+                    };
+                    if defines && let Some(name) = parts.get(1).and_then(Form::name) {
                         self.defined.insert(name);
+                    }
+                    if matches!(head, Some("ns" | "require" | "use")) && self.is_current() {
+                        self.collect_aliases(parts);
                     }
                     rest.extend(&**parts);
                 }
@@ -156,6 +174,16 @@ impl<'a> Analyser<'a> {
                 Shape::Literal(_) | Shape::Regex(_) | Shape::Symbol(_) | Shape::Quoted(_) | Shape::Var(_) => {}
             }
         }
+    }
+
+    /// True unless the dialect is `reference`: the program may use what models know from Clojure.
+    fn is_current(&self) -> bool {
+        self.names.dialect != Dialect::Reference
+    }
+
+    /// The word of this name in the dialect.
+    fn word(&self, name: Keyword) -> Option<&'static Word> {
+        word(name).filter(|word| self.is_current() || !word.is_current)
     }
 
     /// Analyses any form.

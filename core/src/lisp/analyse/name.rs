@@ -1,7 +1,7 @@
 //! Resolves symbols, and reports unknown names.
 
 use super::word::HISTORY;
-use super::{Analyser, AnalysisResult, is_form};
+use super::{Analyser, AnalysisResult, absent, is_form};
 use crate::lisp::builtins::{self, namespaces};
 use crate::lisp::ir::{Expr, Local, Node, Unbound};
 use crate::lisp::machine::Callable;
@@ -29,69 +29,6 @@ type Name = (Keyword, Span, Vec<&'static str>);
 
 /// Number of unknown names that one message lists.
 const LISTED: usize = 20;
-
-/// Parts of Clojure that this language does not have, each with its replacement.
-const ABSENT: &[(&str, &str)] = &[
-    ("dotimes", "Use (doseq [i (range n)] …)"),
-    ("while", "Use (loop […] (if … (recur …) …))"),
-    ("try", "Exceptions are not supported: check first, or end with (fail …)"),
-    ("catch", "Exceptions are not supported: check first, or end with (fail …)"),
-    ("throw", "Use (fail …)"),
-    ("assert", "Use (when-not … (fail …))"),
-    ("ex-info", "Use (fail {:reason … :message …})"),
-    ("letfn", "Use (let [f (fn […] …)] …)"),
-    ("doto", "Use let and do"),
-    ("atom", "Mutable state is not supported: use reduce, loop or def"),
-    ("ref", "Mutable state is not supported: use reduce, loop or def"),
-    ("swap!", "Mutable state is not supported: use reduce, loop or def"),
-    ("reset!", "Mutable state is not supported: use reduce, loop or def"),
-    ("set!", "Mutable state is not supported: use reduce, loop or def"),
-    ("deref", "Mutable state is not supported: use reduce, loop or def"),
-    ("volatile!", "Mutable state is not supported: use reduce, loop or def"),
-    ("iterate", "Infinite sequences are not supported: use (loop […] …) or (reduce … (range n))"),
-    ("cycle", "Infinite sequences are not supported: use (map (fn [i] (nth coll (mod i (count coll)))) (range n))"),
-    ("repeatedly", "Use (map (fn [_] …) (range n))"),
-    ("repeat", "Use (map (fn [_] value) (range n))"),
-    ("reductions", "Use reduce with a list of the previous results"),
-    ("reduced", "Use loop to stop early"),
-    ("lazy-seq", "Sequences are not lazy: use map, filter, for or loop"),
-    ("doall", "Sequences are not lazy: omit it"),
-    ("dorun", "Sequences are not lazy: use doseq"),
-    ("run!", "Use (doseq [x coll] …)"),
-    ("transduce", "Use (reduce f init (map … coll))"),
-    ("sequence", "Use map or filter on the collection"),
-    ("eduction", "Use map or filter on the collection"),
-    ("transient", "Not needed: collections with one owner are updated in place"),
-    ("ns", "Not needed: all functions are available"),
-    ("require", "Not needed: all functions are available"),
-    ("use", "Not needed: all functions are available"),
-    ("import", "Not needed: all functions are available"),
-    ("defmacro", "Macros are not supported: write a function"),
-    ("macroexpand", "Macros are not supported"),
-    ("eval", "eval is not supported"),
-    ("defn-", "Use defn"),
-    ("defmulti", "Use a function with case or cond"),
-    ("defmethod", "Use a function with case or cond"),
-    ("defrecord", "Use a map"),
-    ("defprotocol", "Use functions and maps"),
-    ("deftype", "Use a map"),
-    ("declare", "Not needed: names may be used before their definition"),
-    ("future", "Use pmap or pcalls"),
-    ("promise", "Use pmap or pcalls"),
-    ("slurp", "Programs can only access data/… and tool/…"),
-    ("spit", "Programs can only access data/… and tool/…"),
-    ("printf", "Use (println (format …))"),
-    ("call", "Write (tool/name {…})"),
-    ("rand", "Random numbers are not supported: equal inputs give equal results"),
-    ("rand-int", "Random numbers are not supported: equal inputs give equal results"),
-    ("rand-nth", "Random numbers are not supported: equal inputs give equal results"),
-    ("shuffle", "Random numbers are not supported: equal inputs give equal results"),
-    ("sorted-map", "Maps are always sorted by key: use {…}"),
-    ("sorted-set", "Sets are always sorted: use #{…}"),
-    ("*4", "Only *1, *2 and *3 exist"),
-    ("data", "Write data/name"),
-    ("tool", "Write (tool/name {…})"),
-];
 
 impl Unknown {
     /// The number of unknown names so far.
@@ -189,6 +126,7 @@ fn sentences(hints: &[String]) -> String {
 impl<'a> Analyser<'a> {
     /// Analyses a symbol that is read.
     pub(super) fn symbol(&mut self, name: Keyword, span: Span) -> AnalysisResult {
+        let name = self.unaliased(name);
         if self.shorts == 0 && is_placeholder(name.name()) {
             let problem = format!("`{}` is outside of #(…)", name.name());
             return Err(Box::new(Error::new(Reason::InvalidPlaceholder, problem).at(span)));
@@ -270,6 +208,10 @@ impl<'a> Analyser<'a> {
                 Err(Box::new(Error::new(Reason::InvalidForm, problem).hint("Write (budget/remaining)").at(span)))
             }
             _ => match namespaces::find(namespace, member, self.names.dialect) {
+                Err(error) if namespaces::named(namespace).is_none() => {
+                    let hint = absent::hint(&format!("{namespace}/{member}"), self.is_current());
+                    Err(Box::new(hint.map_or(error.clone(), |hint| error.hint(hint)).at(span)))
+                }
                 Ok(value) => Ok(Node::constant(value, span)),
                 Err(error) => Err(Box::new(error.at(span))),
             },
@@ -286,7 +228,7 @@ impl<'a> Analyser<'a> {
 
     /// A suggestion for an unknown name.
     fn suggestion(&self, name: &str, locals: &[&'static str]) -> Option<String> {
-        if let Some((_, hint)) = ABSENT.iter().find(|(absent, _)| *absent == name) {
+        if let Some(hint) = absent::hint(name, self.is_current()) {
             return Some(format!("{name}: {}", lower(hint)));
         }
         if is_form(name) {

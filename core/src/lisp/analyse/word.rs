@@ -4,10 +4,9 @@ use std::sync::OnceLock;
 
 use hashbrown::HashMap;
 
-use super::Analyser;
-use super::form::{FIXED, FORMS, Handler};
+use super::form::{CURRENT, FIXED, FORMS, Handler};
 use crate::lisp::builtins::namespaces;
-use crate::lisp::builtins::{self, Builtin, Implementation};
+use crate::lisp::builtins::{self, Builtin, Implementation, InReference};
 use crate::lisp::ir::Expr;
 use crate::value::{Keyword, Value};
 
@@ -18,6 +17,8 @@ pub(super) struct Word {
     pub(super) form: Option<Handler>,
     /// Locals do not shadow the form.
     pub(super) is_fixed: bool,
+    /// The dialect `reference` does not have it.
+    pub(super) is_current: bool,
     /// The function of this name.
     pub(super) function: Option<&'static Builtin>,
     /// Its value, if it can be read.
@@ -46,13 +47,6 @@ impl Word {
     }
 }
 
-impl Analyser<'_> {
-    /// The word of this name in the dialect of the program.
-    pub(super) fn word(&self, name: Keyword) -> Option<&'static Word> {
-        word(name).filter(|word| word.function.is_none_or(|row| row.exists_in(self.names.dialect)))
-    }
-}
-
 /// The word of this name.
 pub(super) fn word(name: Keyword) -> Option<&'static Word> {
     static WORDS: OnceLock<HashMap<Keyword, Word>> = OnceLock::new();
@@ -66,6 +60,7 @@ fn words() -> HashMap<Keyword, Word> {
         change(name, &|word| {
             word.form = Some(*handler);
             word.is_fixed = FIXED.contains(name);
+            word.is_current = CURRENT.contains(name);
         });
     }
     for (back, name) in (0..).zip(HISTORY) {
@@ -76,6 +71,7 @@ fn words() -> HashMap<Keyword, Word> {
         if let Some(row) = function {
             change(name, &|word| {
                 word.function = function;
+                word.is_current = row.reference == InReference::Absent;
                 // Functions that analyse their arguments like a form are not values (language contract §6).
                 word.value = (!CALLED.contains(&row.name)).then(|| Meaning::Constant(builtins::value(row)));
             });

@@ -198,6 +198,8 @@ fn gathered(ended: Result<Vec<Value>, (usize, Box<Halt>)>, reason: Reason) -> Ev
     };
     let problem = match &*halt {
         Halt::Return(_) => "`return` ends a program and cannot be used in a branch".to_owned(),
+        // A thrown exception keeps its data.
+        Halt::Throw(_) => return Err(halt),
         Halt::Fail(value) => {
             format!("the branch failed: {}", value.brief(BRIEF))
         }

@@ -186,6 +186,7 @@ fn closure(value: &Value) -> Option<(&str, &str)> {
         Callable::Builtin(_)
         | Callable::Tool(_)
         | Callable::Bound(_)
+        | Callable::Cell(_)
         | Callable::Transducer(_)
         | Callable::Endless(_) => None,
     }

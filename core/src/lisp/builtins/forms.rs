@@ -59,10 +59,14 @@ pub(super) const CHOICES: &[Builtin] = &[
     Builtin::form("condp", Arity::from(4))
         .doc(
             &["(condp pred value test result … default)"],
-            "The result after the first test for which `(pred test value)` is truthy.",
+            "The result after the first test for which `(pred test value)` is truthy; after `test :>> f` it is the result of f for the value of the predicate.",
         )
-        .examples(&[("(condp > 5 10 :big 3 :small)", ":big"), ("(condp = 9 1 :a :other)", ":other")])
-        .clojure(Clojure::Differs("without a match and a default the value is nil; :>> is not supported")),
+        .examples(&[
+            ("(condp > 5 10 :big 3 :small)", ":big"),
+            ("(condp = 9 1 :a :other)", ":other"),
+            ("(condp some [1 2] #{2} :>> inc)", "3"),
+        ])
+        .clojure(Clojure::Differs("without a match and a default the value is nil")),
     Builtin::form("and", Arity::from(0))
         .doc(
             &["(and form…)"],
@@ -88,15 +92,42 @@ pub(super) const BINDINGS: &[Builtin] = &[
         ]),
     Builtin::form("fn", Arity::from(1))
         .doc(
-            &["(fn [params] body…)", "(fn name [params] body…)"],
+            &["(fn [params] body…)", "(fn name [params] body…)", "(fn ([params] body…) ([params] body…) …)"],
             "A function; #(…) with %, %1 to %20 and %& is the short form.",
         )
         .examples(&[("((fn [x & more] [x more]) 1 2 3)", "[1 [2 3]]"), ("(#(+ %1 %2) 1 2)", "3")])
-        .clojure(Clojure::Differs("only one parameter vector")),
+        .clojure(Clojure::Differs("#() may contain #()")),
     Builtin::form("loop", Arity::from(1))
         .doc(&["(loop [pattern value …] body…)"], "Like `let`; `recur` in tail position rebinds and restarts the body.")
         .examples(&[("(loop [i 0 acc []] (if (< i 3) (recur (inc i) (conj acc i)) acc))", "[0 1 2]")])
         .clojure(Clojure::Differs("the jumps of one loop are limited: prefer reduce, map and for")),
+    Builtin::form("letfn", Arity::from(1))
+        .doc(&["(letfn [(f [params] body…) …] body…)"], "Binds functions that can call each other.")
+        .examples(&[(
+            "(letfn [(even [n] (if (= n 0) true (odd (dec n)))) (odd [n] (if (= n 0) false (even (dec n))))] (even 4))",
+            "true",
+        )])
+        .current(),
+    Builtin::form("dotimes", Arity::from(1))
+        .doc(&["(dotimes [i n] body…)"], "Evaluates the body for i from 0 to n - 1, for side effects; nil.")
+        .examples(&[("(let [a (atom [])] (dotimes [i 3] (swap! a conj i)) @a)", "[0 1 2]")])
+        .current(),
+    Builtin::form("while", Arity::from(1))
+        .doc(&["(while test body…)"], "Repeats the body while the test is truthy; nil.")
+        .examples(&[("(let [n (atom 3)] (while (pos? @n) (swap! n dec)) @n)", "0")])
+        .clojure(Clojure::Differs("the repetitions are limited like the jumps of a loop"))
+        .current(),
+    Builtin::form("doto", Arity::from(1))
+        .doc(&["(doto x (f arg…) …)"], "Calls each function with x as first argument; returns x.")
+        .examples(&[("@(doto (atom []) (swap! conj 1))", "[1]")])
+        .current(),
+    Builtin::form("assert", Arity::between(1, 2))
+        .doc(&["(assert test)", "(assert test message)"], "Throws an exception if the test is falsy; nil.")
+        .examples(&[
+            ("(assert (= 1 1))", "nil"),
+            ("(try (assert false \"no\") (catch Error e (ex-message e)))", "\"Assert failed: no\""),
+        ])
+        .current(),
     Builtin::form("recur", Arity::from(0))
         .doc(&["(recur value…)"], "Restarts the innermost loop or function with new values; only in tail position.")
         .examples(&[("((fn [n] (if (> n 0) (recur (dec n)) :done)) 5)", ":done")]),
@@ -120,10 +151,49 @@ pub(super) const BINDINGS: &[Builtin] = &[
         .doc(&["(comment …)"], "nil; the contents are not even checked.")
         .examples(&[("(comment (whatever))", "nil")]),
     Builtin::form("quote", Arity::exactly(1))
-        .doc(&["(quote symbol)", "'symbol"], "The symbol itself.")
-        .examples(&[("'total", "'total")])
-        .clojure(Clojure::Differs("only symbols can be quoted; write data as vectors")),
+        .doc(&["(quote form)", "'form"], "The form as data: a symbol, or data in which lists are vectors.")
+        .examples(&[("'total", "'total"), ("(map inc '(1 2))", "[2 3]")])
+        .clojure(Clojure::Differs("a quoted list is a vector")),
 ];
+
+/// The rows of multimethods.
+pub(super) const MULTIMETHODS: &[Builtin] = &[
+    Builtin::form("defmulti", Arity::between(2, 6))
+        .doc(
+            &["(defmulti name dispatch)", "(defmulti name \"description\" dispatch)"],
+            "Defines a function that calls the method of the value of `(dispatch args…)`.",
+        )
+        .examples(&[
+            ("(defmulti area :shape) (defmethod area :square [{:keys [w]}] (* w w)) (area {:shape :square :w 3})", "9"),
+            ("(defmulti f class-of) (defn class-of [x] (if (pos? x) :pos :other)) (defmethod f :default [x] :default) (f 1)", ":default"),
+        ])
+        .clojure(Clojure::Differs("without hierarchies; the function lives in the agent's memory"))
+        .current(),
+    Builtin::form("defmethod", Arity::from(3))
+        .doc(
+            &["(defmethod name value [params] body…)"],
+            "Adds the method of a dispatch value to a multimethod; `:default` is the method for all other values.",
+        )
+        .examples(&[("(defmulti f identity) (defmethod f [1 2] [_] :pair) (f [1 2])", ":pair")])
+        .current(),
+];
+
+/// The rows of headers.
+pub(super) const HEADERS: &[Builtin] = &[
+    HEADER.named("ns", &["(ns name (:require [clojure.string :as s]))"]),
+    HEADER,
+    HEADER.named("use", &["(use 'clojure.string)"]),
+    HEADER.named("import", &["(import 'java.time.LocalDate)"]),
+    HEADER.named("declare", &["(declare name…)"]),
+    HEADER.named("set!", &["(set! *warn-on-reflection* true)"]),
+];
+
+const HEADER: Builtin = Builtin::form("require", Arity::from(0))
+    .doc(
+        &["(require '[clojure.string :as s])"],
+        "nil: all functions are available and names may be used before their definition. Aliases of namespaces are known.",
+    )
+    .current();
 
 /// The rows of threading.
 pub(super) const THREADING: &[Builtin] = &[
@@ -171,10 +241,17 @@ pub(super) const MEMORY: &[Builtin] = &[
     Builtin::form("defn", Arity::from(2))
         .doc(
             &["(defn name [params] body…)", "(defn name \"description\" [params] body…)"],
-            "Defines a function.",
+            "Defines a function, with one parameter vector or, as in `fn`, several arities.",
         )
-        .examples(&[("(defn sq [x] (* x x)) (sq 3)", "9")])
-        .clojure(Clojure::Differs("only one parameter vector, no attribute map")),
+        .examples(&[
+            ("(defn sq [x] (* x x)) (sq 3)", "9"),
+            ("(defn add ([a] a) ([a b & more] (reduce + (+ a b) more))) [(add 1) (add 1 2 3)]", "[1 6]"),
+        ])
+        .clojure(Clojure::Differs("attributes and :post conditions are ignored")),
+    Builtin::form("defn-", Arity::from(2))
+        .doc(&["(defn- name [params] body…)"], "The same as `defn`.")
+        .examples(&[("(defn- sq [x] (* x x)) (sq 3)", "9")])
+        .current(),
     Builtin::form("return", Arity::exactly(1))
         .doc(&["(return value)"], "Ends the whole run with this value as its result, from anywhere.")
         .examples(&[("(do (return 1) 2)", "1")])

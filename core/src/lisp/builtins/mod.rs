@@ -12,6 +12,7 @@ mod assoc;
 mod bits;
 mod build;
 mod calendar;
+mod cells;
 mod collection;
 mod compare;
 mod compose;
@@ -20,6 +21,7 @@ mod describe;
 mod discovery;
 mod edn;
 mod endless;
+mod exceptions;
 mod filter;
 mod format;
 mod forms;
@@ -34,6 +36,7 @@ mod lookup;
 mod map;
 mod mathematics;
 mod methods;
+mod multi;
 pub mod namespaces;
 mod numeric;
 mod parse;
@@ -66,6 +69,10 @@ use std::sync::OnceLock;
 use super::machine::Callable;
 use crate::value::Value;
 
+pub(crate) use cells::SWAP_IN_PLACE;
+pub(crate) use exceptions::{ASSERTION, ATTEMPT, ATTEMPT_NAME, EXCEPTION, uncaught};
+pub(crate) use multi::{METHOD, MULTIMETHOD, NAMED_ARGUMENTS};
+
 pub use super::machine::{Arity, Builtin, Clojure, Cost, Implementation, InReference};
 pub use reference::{card, card_of_try, reference};
 
@@ -87,6 +94,10 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Bindings, functions and loops", rows: forms::BINDINGS },
     Section { title: "Threading", rows: forms::THREADING },
     Section { title: "Memory and agent", rows: forms::MEMORY },
+    Section { title: "Errors", rows: exceptions::ROWS },
+    Section { title: "Cells", rows: cells::ROWS },
+    Section { title: "Multimethods", rows: forms::MULTIMETHODS },
+    Section { title: "Headers", rows: forms::HEADERS },
     Section { title: "Discovery", rows: discovery::ROWS },
     Section { title: "Calling, printing, parallel work", rows: control::ROWS },
     Section { title: "Access", rows: access::ROWS },

@@ -9,7 +9,9 @@ use crate::lisp::ReturnScope;
 /// The first part of the card: the differences to Clojure, and common mistakes of models.
 const RULES: &str = "\
 PTC-Lisp is a small Clojure. A program is a few forms; its value is that of the last form. Differences:
-- Only data/…, tool/… and memory are accessible. Nothing is mutable, lazy or infinite; no macros, namespaces, exceptions, atoms, Java.
+- Only data/…, tool/… and memory are accessible. Nothing is lazy or infinite; no macros, threads, eval, Java objects. ns, require, use, import, declare, set! have no effect, but aliases work.
+- (try … (catch Exception e …) (finally …)) catches errors of functions and tools, not limits. An exception is {:message text :data map}.
+- Atoms live for one program: results, definitions and tool arguments get their value. A branch of pmap changes only its own.
 - data/name is input data. (tool/name {:arg value}) calls a tool; tool/name alone is a function value.
 - (def name value) and (defn name [args] …) define values, also for later programs. *1 *2 *3 are the last results. Names may be used before their definition.
 {ends}
@@ -21,9 +23,9 @@ PTC-Lisp is a small Clojure. A program is a few forms; its value is that of the 
 - = compares numbers by value: (= 1 1.0). (contains? [1 2] 2) tests for the value. Strings are indexed by visible characters.
 - case without a match returns nil. (or name 0) reads an undefined name as nil.
 - loop and recur are limited to 1,000 jumps: use reduce, map, filter or for.
-- Destructuring works everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. #(f % %2 %&) cannot be nested.
+- Destructuring works everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. #(f % %2 %&) is a short function.
 - Out-of-range and empty access returns nil, not an error: (nth v 9), (reduce f []). (doc name) prints a function's description and differences.
-- Quote only symbols; write data as [..] {..} #{..}. No #_ , no @.
+- '(1 2) is [1 2]. 1N is an integer, 1.5M and 1/3 are floats.
 ";
 
 /// The description of a builtin where `return` and `fail` have this scope.
@@ -36,6 +38,9 @@ pub(super) fn description(row: &Builtin, scope: ReturnScope) -> &'static str {
         _ => row.about,
     }
 }
+
+/// The section of forms without effect.
+const HEADERS: &str = "Headers";
 
 /// The card's rule about `return` and `fail`.
 fn return_rule(scope: ReturnScope) -> &'static str {
@@ -111,7 +116,8 @@ pub fn card_of_try() -> String {
 pub fn card(scope: ReturnScope) -> String {
     let mut text = RULES.replace("{ends}", return_rule(scope));
     text.push_str("\nAll functions and forms (nothing else exists):\n");
-    for section in SECTIONS {
+    // The rules above name the headers.
+    for section in SECTIONS.iter().filter(|section| section.title != HEADERS) {
         let names: Vec<&str> = section.rows.iter().filter(|row| on_card(row)).map(|row| row.name).collect();
         if names.is_empty() {
             continue;

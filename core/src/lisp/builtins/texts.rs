@@ -1,5 +1,6 @@
 //! Values as text, and names: `str`, `pr-str`, `name`, `keyword`.
 
+use super::namespaces::split;
 use super::text_writer::TextWriter;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
@@ -32,6 +33,11 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(name :a)", "\"a\""), ("(name \"s\")", "\"s\"")])
         .cost(Cost::Constant)
         .clojure(Clojure::Differs("symbols have no name")),
+    Builtin::new("namespace", Arity::exactly(1), namespace)
+        .doc(&["(namespace k)"], "The part of a keyword or symbol before the slash, or nil.")
+        .examples(&[("(namespace :order/id)", "\"order\""), ("(namespace :id)", "nil")])
+        .cost(Cost::Constant)
+        .current(),
     Builtin::new("keyword", Arity::between(1, 2), keyword)
         .takes_in_reference(Arity::exactly(1))
         .doc(
@@ -72,7 +78,7 @@ fn pr_str(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 fn name(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match std::mem::take(&mut args[0]) {
-        Value::Keyword(word) => Ok(Value::str(word.name())),
+        Value::Keyword(word) | Value::Symbol(word) => Ok(Value::str(local_name(word.name()))),
         text @ Value::Str(_) => Ok(text),
         other => Error::new(
             Reason::RuntimeError,
@@ -80,6 +86,20 @@ fn name(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         )
         .hint("str converts any value to text")
         .halt(),
+    }
+}
+
+/// A name without its namespace.
+fn local_name(name: &str) -> &str {
+    split(name).map_or(name, |(_, local)| local)
+}
+
+fn namespace(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    match &args[0] {
+        Value::Keyword(word) | Value::Symbol(word) => {
+            Ok(split(word.name()).map_or(Value::Nil, |(namespace, _)| Value::str(namespace)))
+        }
+        other => Err(wrong(1, "a keyword or symbol", other)),
     }
 }
 

@@ -67,7 +67,8 @@ impl Compiler<'_> {
                 return Ok(value);
             }
             let value = body.eval(machine, slots, closed)?;
-            machine.remember(&id, &value);
+            let kept = machine.leaving(value.clone()).map_err(|halt| machine.with_span(halt, &position))?;
+            machine.remember(&id, &kept);
             Ok(value)
         })
     }

@@ -10,12 +10,16 @@ mod tree;
 mod value;
 
 use super::read::{Budget, read};
+use crate::text::lex::lisp::{Lexeme, Lexemes};
 use crate::value::{Bounds, Value};
 
 /// Formats a program to `width` columns, as far as its strings and names allow; keeps comments and single blank lines.
-/// `None` if it cannot be read.
+/// `None` if it cannot be read, or contains prefixes (`@x`, `'(…)`, `^x`, `#_ x`).
 pub fn program(text: &str, width: usize) -> Option<String> {
     read(text, Budget::default()).ok()?;
+    if Lexemes::new(text).any(|(_, lexeme)| matches!(lexeme, Lexeme::Prefix | Lexeme::Discard)) {
+        return None;
+    }
     let mut out = layout::program(&tree::items(text), width);
     // A newline after a backslash is a character literal, not the end of a line.
     let is_character = out.ends_with("\\\n") && text.ends_with("\\\n");

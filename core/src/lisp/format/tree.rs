@@ -1,6 +1,6 @@
 //! A program's text as a tree that keeps comments and blank lines. In: text that the reader accepts. Out: items.
 
-use crate::text::lex::lisp::{Bracket, Lexeme, Lexemes, Opener};
+use crate::text::lex::lisp::{Bracket, Lexeme, Opener, Word, Words};
 use crate::text::width::width;
 
 /// A node and the white space before it.
@@ -84,7 +84,7 @@ pub(super) fn items(text: &str) -> Vec<Item<'_>> {
     let mut open: Vec<(Item<'_>, Group<'_>)> = Vec::new();
     let mut top = Vec::new();
     let mut newlines = 0;
-    for (span, lexeme) in Lexemes::new(text) {
+    for Word { span, first: lexeme, .. } in Words::new(text) {
         let token = span.text(text);
         let node = match lexeme {
             Lexeme::Space => {

@@ -280,7 +280,10 @@ impl ParallelForm<'_> {
         machine.deadline_ms = Some(self.deadline_ms);
         let shared = &self.world.shared;
         shared.begin_computing(&machine.branches);
-        let result = catch_panic(|| (self.work)(&mut machine, branch));
+        let result = catch_panic(|| {
+            let value = (self.work)(&mut machine, branch)?;
+            machine.leaving(value)
+        });
         shared.end_computing(&machine.branches);
         machine.withdraw_bytes();
         let steps = (machine.steps() - self.steps).saturating_add(take_uncharged() as u64);

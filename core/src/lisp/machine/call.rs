@@ -106,6 +106,7 @@ impl Machine<'_> {
             }
             Callable::Transducer(made) => Err(transducer_call(made.name)),
             Callable::Endless(_) => Err(endless_call()),
+            Callable::Cell(_) => Err(cell_call()),
         }
     }
 
@@ -344,6 +345,13 @@ fn transducer_call(name: &str) -> Box<Halt> {
 #[cold]
 fn endless_call() -> Box<Halt> {
     Error::new(Reason::NotCallable, "an endless sequence cannot be called").hint("Use (nth sequence i)").into()
+}
+
+/// `not_callable`, for an atom.
+#[cold]
+fn cell_call() -> Box<Halt> {
+    let hint = "Read its value with @: (@f x) or (:key @a)";
+    Error::new(Reason::NotCallable, "an atom cannot be called").hint(hint).into()
 }
 
 /// `unbound_var`

@@ -49,7 +49,7 @@ impl<'v> Callee<'v> {
                 Some(Callable::Closure(closure)) => Target::Closure(closure),
                 Some(Callable::Builtin(builtin)) => Target::of(builtin),
                 Some(Callable::Bound(bound)) => Target::Bound(bound),
-                Some(Callable::Tool(_) | Callable::Transducer(_) | Callable::Endless(_)) | None => {
+                Some(Callable::Tool(_) | Callable::Cell(_) | Callable::Transducer(_) | Callable::Endless(_)) | None => {
                     Target::Other(function)
                 }
             })),

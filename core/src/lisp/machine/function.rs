@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Builtin, Lambda, Machine};
+use super::{Builtin, Cell, Lambda, Machine};
 use crate::lisp::EvalResult;
 use crate::value::{Function, FunctionBody, FunctionIdentity, Value};
 
@@ -20,6 +20,8 @@ pub(crate) enum Callable {
     Tool(Arc<str>),
     /// Made by `comp`, `partial`, `juxt` and similar builtins.
     Bound(Bound),
+    /// An atom or volatile. It cannot be called.
+    Cell(Cell),
     /// A transducer: `(map f)`.
     Transducer(Recipe),
     /// A sequence without an end: `(iterate f x)`.
@@ -116,9 +118,10 @@ impl FunctionBody for Callable {
             Self::Builtin(builtin) => (0, 0, builtin.name, 0),
             Self::Tool(name) => (1, 0, &**name, 0),
             Self::Bound(bound) => (2, 0, bound.name, bound.parts.as_ptr().addr()),
-            Self::Transducer(made) => (4, 0, made.name, made.parts.as_ptr().addr()),
-            Self::Endless(made) => (5, 0, made.name, made.parts.as_ptr().addr()),
+            Self::Transducer(made) => (5, 0, made.name, made.parts.as_ptr().addr()),
+            Self::Endless(made) => (6, 0, made.name, made.parts.as_ptr().addr()),
             Self::Closure(closure) => (3, closure.serial, closure.lambda.source(), 0),
+            Self::Cell(cell) => (4, cell.number, "", 0),
         };
         FunctionIdentity { kind, number, text, address }
     }
@@ -128,7 +131,7 @@ impl FunctionBody for Callable {
             Self::Closure(closure) => std::mem::take(&mut closure.captures),
             Self::Bound(bound) => std::mem::take(&mut bound.parts),
             Self::Transducer(made) | Self::Endless(made) => std::mem::take(&mut made.parts),
-            Self::Builtin(_) | Self::Tool(_) => Vec::new(),
+            Self::Builtin(_) | Self::Tool(_) | Self::Cell(_) => Vec::new(),
         }
     }
 }
@@ -144,6 +147,7 @@ impl fmt::Display for Callable {
             Self::Bound(bound) if bound.name == REDUCED => f.write_str("#<reduced>"),
             Self::Bound(_) | Self::Transducer(_) => f.write_str("#fn[...]"),
             Self::Endless(_) => f.write_str("#<endless sequence>"),
+            Self::Cell(cell) => cell.fmt(f),
         }
     }
 }

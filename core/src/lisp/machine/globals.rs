@@ -157,6 +157,19 @@ impl<'h> Globals<'h> {
         }
     }
 
+    /// The active calls from builtins, and the values to restore after them.
+    pub(crate) fn position(&self) -> (u32, usize) {
+        (self.scoped_calls, self.undo.len())
+    }
+
+    /// Ends the calls that began after a position, because one of them failed: their definitions are undone.
+    pub(crate) fn recover(&mut self, (scoped_calls, mark): (u32, usize)) {
+        if self.scoped_calls > scoped_calls {
+            self.scoped_calls = scoped_calls;
+            self.restore(mark);
+        }
+    }
+
     #[cold]
     fn restore(&mut self, mark: usize) {
         while self.undo.len() > mark {
@@ -231,6 +244,7 @@ fn first<'h>(target: &'h Target, value: &Value) -> Option<&'h Closure> {
             Callable::Builtin(_)
             | Callable::Tool(_)
             | Callable::Bound(_)
+            | Callable::Cell(_)
             | Callable::Transducer(_)
             | Callable::Endless(_) => None,
         },

@@ -4,10 +4,12 @@
 
 #![expect(clippy::unnecessary_box_returns, reason = "boxed errors keep a result as small as a value")]
 
+mod attempt;
 mod branch;
 mod builtin;
 mod call;
 mod callee;
+mod cell;
 mod code;
 mod comparison;
 mod error_reason;
@@ -24,9 +26,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+pub(crate) use attempt::{is_catchable, runs_finally};
 pub use builtin::{Arity, Builtin, Clojure, Cost, Implementation, InReference};
 pub(crate) use call::{not_callable, unbound};
 pub use callee::Callee;
+pub(crate) use cell::{Cell, Cells, cell_of};
 pub(crate) use code::Frame;
 pub use code::{Code, CurrentClosure, Flow, Lambda};
 pub(crate) use comparison::Comparison;
@@ -85,6 +89,10 @@ pub struct Machine<'h> {
     /// Index of the last keyword lookup in a map: the next map often has the same shape.
     hint: usize,
     keywords: BTreeSet<Keyword>,
+    /// Contents of the cells made by this machine; `None` until the first.
+    cells: Option<Arc<Cells>>,
+    /// Active parts whose errors may be caught.
+    attempts: u32,
     /// Regexes most recently compiled at run time, newest first.
     pub(crate) patterns: Vec<Arc<Regex>>,
     pub(crate) prints: Vec<String>,
@@ -137,6 +145,8 @@ impl<'h> Machine<'h> {
             failure: None,
             hint: 0,
             keywords: BTreeSet::new(),
+            cells: None,
+            attempts: 0,
             patterns: Vec::new(),
             prints: Vec::new(),
             calls: Vec::new(),
@@ -376,11 +386,17 @@ impl<'h> Machine<'h> {
     /// Adds a span to an error, if it is in the running program's text.
     #[cold]
     pub(crate) fn with_span(&self, mut halt: Box<Halt>, position: &CodePosition) -> Box<Halt> {
-        if let Halt::Error(error) = &mut *halt {
-            error.settle();
-            if position.unit == self.world.unit {
-                error.span.get_or_insert(position.span);
+        match &mut *halt {
+            Halt::Error(error) => {
+                error.settle();
+                if position.unit == self.world.unit {
+                    error.span.get_or_insert(position.span);
+                }
             }
+            Halt::Throw(thrown) if position.unit == self.world.unit => {
+                thrown.span.get_or_insert(position.span);
+            }
+            Halt::Throw(_) | Halt::Return(_) | Halt::Fail(_) => {}
         }
         halt
     }

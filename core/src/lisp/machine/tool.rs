@@ -34,6 +34,7 @@ impl Machine<'_> {
 
     /// The result of a tool, or its error text.
     fn ask_tool(&mut self, tool: &str, args: &Value) -> EvalResult<Result<Value, String>> {
+        let args = &self.leaving(args.clone()).map_err(|halt| named(halt, tool))?;
         self.check_size(args).map_err(|halt| named(halt, tool))?;
         let (args, warnings) = tool_args(self, args).map_err(|halt| named(halt, tool))?;
         if let Some(warning) = warnings.first().filter(|_| !self.world.exact_keys) {

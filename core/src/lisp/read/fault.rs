@@ -50,6 +50,37 @@ pub(super) fn quoted_bracket(span: Span) -> Error {
         .hint("Write data without the quote, as a vector: [1 2 3]")
 }
 
+/// A prefix before the end of its brackets.
+pub(super) fn no_form_after(source: &str, span: Span) -> Error {
+    parse_error(format!("`{}` must be followed by a form", span.text(source)), span).hint("Delete it, or add the form")
+}
+
+/// A token that begins with a digit and is no number.
+pub(super) fn token(text: &str, span: Span) -> Error {
+    let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+    let (number, name) = text.split_at(digits);
+    let hint = if !number.is_empty() && name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        format!("Write (* {number} {name}) for a product, or begin the name with a letter: {name}{number}")
+    } else {
+        "Write a number such as 12, -1.5, 1e3, 1/3, 0x1F or 2r101".to_owned()
+    };
+    parse_error(format!("`{text}` is neither a number nor a name"), span).hint(hint)
+}
+
+pub(super) fn zero_ratio(text: &str, span: Span) -> Error {
+    parse_error(format!("`{text}` divides by zero"), span)
+}
+
+pub(super) fn too_exact(digits: usize, most: usize, span: Span) -> Error {
+    parse_error(format!("a decimal of {digits} digits; floats keep {most}"), span)
+        .hint("Compute in whole units (cents), or write it as a string")
+}
+
+pub(super) fn unicode(span: Span) -> Error {
+    parse_error("a character is written \\a, \\newline or \\u0041 with four hexadecimal digits", span)
+        .hint("Write it as a string: \"…\"")
+}
+
 pub(super) fn open_text(lexeme: Lexeme, span: Span) -> Error {
     let what = if matches!(lexeme, Lexeme::Regex(_)) { "regular expression" } else { "string" };
     parse_error(format!("the {what} that begins here has no closing quote"), Span::new(span.start, span.start + 1))

@@ -53,6 +53,13 @@ pub(super) fn character(text: &str) -> Value {
     Value::str(CHARS.iter().find(|(name, _)| *name == text).map_or(text, |(_, char)| char))
 }
 
+/// `\u0041`: the character with four hexadecimal digits.
+pub(super) fn unicode(text: &str) -> Option<Value> {
+    let digits = text.strip_prefix("\\u").filter(|digits| digits.len() == 4)?;
+    let character = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)?;
+    Some(Value::str(character.to_string()))
+}
+
 /// The contents of a string literal with escapes resolved; unknown escapes are unchanged.
 pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     let Some(first) = text.find('\\') else { return text.into() };

@@ -1,10 +1,16 @@
 //! The reader: turns a program's text into forms with spans (language contract §2).
 //!
-//! In: a text and its limits. Out: its top-level forms, or the first syntax error. Names are not resolved and nothing
-//! is expanded. Linear time, no recursion.
+//! In: a text, its limits and the dialect. Out: its top-level forms, or the first syntax error. Names are not resolved
+//! and nothing is expanded, except `@x` to a call of `deref` and `'(…)` to a list that begins with `quote`. Linear
+//! time, no recursion.
+//!
+//! All dialects but `reference` read adjacent atoms as one token (`1N`, `0x1F`, `:order/id`, `2x`), and have the prefixes
+//! of [`prefix`].
 
 mod fault;
 mod literal;
+mod number;
+mod prefix;
 #[cfg(test)]
 mod tests;
 
@@ -13,11 +19,12 @@ use std::rc::Rc;
 use hashbrown::HashMap;
 
 use super::host::Watch;
-use super::{Error, Form, Limits, Shape};
+use super::{Dialect, Error, Form, Limits, Shape};
 use crate::limits::{PROGRAM_BYTES, PROGRAM_NESTING, PROGRAM_SYMBOLS};
 use crate::text::Span;
-use crate::text::lex::lisp::{Bracket, Ending, Lexeme, Lexemes, Opener};
+use crate::text::lex::lisp::{Bracket, Ending, Lexeme, Lexemes, Opener, Word, Words};
 use crate::value::{Keyword, Value};
+use prefix::{Pending, Prefix};
 
 /// Limits of a program's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,22 +49,34 @@ impl Budget {
     }
 }
 
-/// The top-level forms of a program. Unmatched closing brackets between them are skipped.
+/// The top-level forms of a program in the default dialect. Unmatched closing brackets between them are skipped.
 ///
 /// Fails with `program_too_large`, `parse_error` or `symbol_limit_exceeded`, in this order.
 pub fn read(source: &str, budget: Budget) -> Result<Vec<Form>, Error> {
-    read_watched(source, budget, &Watch::none())
+    read_watched(source, budget, Dialect::default(), &Watch::none())
 }
 
-/// The same, interruptible by the watch.
-pub(super) fn read_watched(source: &str, budget: Budget, watch: &Watch<'_>) -> Result<Vec<Form>, Error> {
+/// The same in any dialect, interruptible by the watch.
+pub(super) fn read_watched(
+    source: &str,
+    budget: Budget,
+    dialect: Dialect,
+    watch: &Watch<'_>,
+) -> Result<Vec<Form>, Error> {
     if source.len() > budget.bytes {
         return Err(fault::too_large(source.len(), budget.bytes));
     }
-    let mut reader = Reader::new(source, budget);
-    for (span, lexeme) in Lexemes::new(source) {
+    let mut reader = Reader::new(source, budget, dialect);
+    if dialect == Dialect::Reference {
+        for (span, lexeme) in Lexemes::new(source) {
+            watch.step()?;
+            reader.take(span, lexeme)?;
+        }
+        return reader.finish();
+    }
+    for Word { span, first, is_joined } in Words::new(source) {
         watch.step()?;
-        reader.take(span, lexeme)?;
+        if is_joined { reader.take_joined(span, first)? } else { reader.take(span, first)? }
     }
     reader.finish()
 }
@@ -73,15 +92,19 @@ struct Level {
 
 struct Reader<'a> {
     source: &'a str,
+    dialect: Dialect,
     levels: Vec<Level>,
+    /// Prefixes that wait for their form.
+    pending: Vec<Pending>,
     /// Finished forms of all open levels, outermost first.
     forms: Vec<Form>,
     names: Names<'a>,
 }
 
 impl<'a> Reader<'a> {
-    fn new(source: &'a str, budget: Budget) -> Self {
-        Self { source, levels: Vec::new(), forms: Vec::new(), names: Names::new(budget.symbols) }
+    fn new(source: &'a str, budget: Budget, dialect: Dialect) -> Self {
+        let names = Names::new(budget.symbols);
+        Self { source, dialect, levels: Vec::new(), pending: Vec::new(), forms: Vec::new(), names }
     }
 
     fn take(&mut self, span: Span, lexeme: Lexeme) -> Result<(), Error> {
@@ -100,6 +123,9 @@ impl<'a> Reader<'a> {
         }
         let text = span.text(self.source);
         let shape = match lexeme {
+            Lexeme::Symbol if self.dialect != Dialect::Reference && number::is_signed(text) => {
+                Shape::Literal(number::token(text, span)?)
+            }
             Lexeme::Symbol | Lexeme::Placeholder => Shape::Symbol(self.names.symbol(text)),
             Lexeme::Keyword => Shape::Literal(Value::Keyword(self.names.keyword(text))),
             Lexeme::Integer => Shape::Literal(literal::integer(text, span)?),
@@ -114,12 +140,55 @@ impl<'a> Reader<'a> {
             Lexeme::Char => Shape::Literal(literal::character(&text[1..])),
             Lexeme::Quoted => Shape::Quoted(self.names.symbol(&text[1..])),
             Lexeme::Var => Shape::Var(self.names.symbol(&text[2..])),
-            Lexeme::Discard => return Err(fault::discard(span)),
+            Lexeme::Discard | Lexeme::Prefix => return self.prefix(lexeme, span),
             Lexeme::Unknown => return Err(fault::unknown(self.source, span)),
             Lexeme::Space | Lexeme::Comment | Lexeme::Open(_) | Lexeme::Close(_) => return Ok(()),
         };
-        self.forms.push(Form { shape, span });
+        self.push(Form { shape, span });
         Ok(())
+    }
+
+    /// Several atoms without separators: a number, a keyword with a namespace, or a name.
+    fn take_joined(&mut self, span: Span, first: Lexeme) -> Result<(), Error> {
+        let text = span.text(self.source);
+        let shape = match first {
+            Lexeme::Integer | Lexeme::Float => Shape::Literal(number::token(text, span)?),
+            Lexeme::Char => match literal::unicode(text) {
+                Some(character) => Shape::Literal(character),
+                None => return Err(fault::unicode(span)),
+            },
+            Lexeme::Keyword => Shape::Literal(Value::Keyword(self.names.keyword(text))),
+            // There is only one namespace, so that `::id` is `:id`.
+            Lexeme::Unknown => Shape::Literal(Value::Keyword(self.names.keyword(&text[1..]))),
+            _ => Shape::Symbol(self.names.symbol(text)),
+        };
+        self.push(Form { shape, span });
+        Ok(())
+    }
+
+    /// Adds a finished form to the innermost open level, after the prefixes that precede it.
+    fn push(&mut self, form: Form) {
+        let form = prefix::applied(&mut self.pending, self.levels.len(), form);
+        self.forms.extend(form);
+    }
+
+    /// `@`, `^`, `#_` or a quote before a form.
+    fn prefix(&mut self, lexeme: Lexeme, span: Span) -> Result<(), Error> {
+        if self.dialect == Dialect::Reference {
+            let is_discard = lexeme == Lexeme::Discard;
+            return Err(if is_discard { fault::discard(span) } else { fault::unknown(self.source, span) });
+        }
+        let prefix = Prefix::of(span.text(self.source));
+        self.pending.push(Pending { prefix, span, level: self.levels.len() });
+        Ok(())
+    }
+
+    /// Fails if a prefix at this level has no form after it.
+    fn check_pending(&self) -> Result<(), Error> {
+        match self.pending.last() {
+            Some(last) if last.level >= self.levels.len() => Err(fault::no_form_after(self.source, last.span)),
+            _ => Ok(()),
+        }
     }
 
     fn open(&mut self, opener: Opener, span: Span) -> Result<(), Error> {
@@ -135,6 +204,9 @@ impl<'a> Reader<'a> {
     }
 
     fn close(&mut self, bracket: Bracket, span: Span) -> Result<(), Error> {
+        if !self.levels.is_empty() {
+            self.check_pending()?;
+        }
         let Some(level) = self.levels.pop() else { return Ok(()) };
         if level.opener.bracket() != bracket {
             return Err(fault::mismatch(self.source, level.opener, level.span, bracket, span));
@@ -149,7 +221,7 @@ impl<'a> Reader<'a> {
             Opener::Set => Shape::Set(forms),
             Opener::Short => Shape::Short(forms),
         };
-        self.forms.push(Form { shape, span: whole });
+        self.push(Form { shape, span: whole });
         Ok(())
     }
 
@@ -158,6 +230,7 @@ impl<'a> Reader<'a> {
             let open: Vec<_> = self.levels.iter().map(|level| (level.opener, level.span)).collect();
             return Err(fault::unclosed(self.source, &open));
         }
+        self.check_pending()?;
         if self.names.too_many() {
             return Err(fault::too_many_names(self.names.most));
         }

@@ -34,7 +34,12 @@ fn one(form: &Form) -> String {
 }
 
 fn reads(source: &str) -> Result<Vec<Form>, Error> {
-    read(source, Budget::default())
+    read_reference(source, Budget::default())
+}
+
+/// Reads in the dialect `reference`.
+fn read_reference(source: &str, budget: Budget) -> Result<Vec<Form>, Error> {
+    read_watched(source, budget, Dialect::Reference, &Watch::none())
 }
 
 #[test]
@@ -147,7 +152,7 @@ fn places_cover_forms_with_their_brackets() {
 
 #[test]
 fn the_limits_are_exact() {
-    let reason = |source: &str, budget| read(source, budget).map(|_| ()).map_err(|error| error.reason);
+    let reason = |source: &str, budget| read_reference(source, budget).map(|_| ()).map_err(|error| error.reason);
     let nested = |open: &str, close: &str, levels| open.repeat(levels) + &close.repeat(levels);
     for (open, close) in [("(", ")"), ("[", "]"), ("#{", "}"), ("#(", ")")] {
         assert_eq!(reason(&nested(open, close, 64), Budget::default()), Ok(()));
@@ -180,6 +185,32 @@ fn names_beyond_the_limit_are_not_interned() {
 }
 
 #[test]
+fn the_default_dialect_reads_adjacent_atoms_as_one_token_and_prefixes() {
+    let table = [
+        ("1N -2N +5 +1.5 1.5M 10M", "i1 i-2 i5 f1.5 f1.5 i10"),
+        ("1/2 6/3 -1/4 0x1F -0xf 2r101 36rZZ 1.", "f0.5 i2 f-0.25 i31 i-15 i5 i1295 f1.0"),
+        (":a/b :a.b/c :a:b ::a :1.5", ":a/b :a.b/c :a:b :a :1.5"),
+        ("a:b +a + +' -> a/b", "a:b +a + +' -> a/b"),
+        ("\\u0041 \\u \\newline", "\"A\" \"u\" \"\\n\""),
+        (
+            "@a @@b '(1 a) '[x] 'x",
+            "(clojure.core/deref a) (clojure.core/deref (clojure.core/deref b)) (quote (i1 a)) (quote [x]) 'x",
+        ),
+        ("^:k x ^{:a 1} [1] ^String y #_ #_ 1 2 3", "x [i1] y i3"),
+        ("(a #_b) #_(c) d", "(a) d"),
+        ("@#'a '#{1}", "(clojure.core/deref #'a) (quote #{i1})"),
+    ];
+    for (source, expected) in table {
+        let forms = read(source, Budget::default()).unwrap_or_else(|error| panic!("{source}: {}", error.message()));
+        assert_eq!(shown(&forms), expected, "{source}");
+    }
+    for source in ["2x", "0x", "1/0", "1/x", "40r1", "1.5.2", "#_", "(@)", "[#_]", "{:a #_ 1}", "\\u12"] {
+        let error = read(source, Budget::default()).expect_err(source);
+        assert_eq!(error.reason, Reason::ParseError, "{source}");
+    }
+}
+
+#[test]
 fn the_suite_reads_or_fails_as_recorded() {
     for line in include_str!("suite.jsonl").lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
@@ -188,7 +219,7 @@ fn the_suite_reads_or_fails_as_recorded() {
         if let Some(bytes) = case["bytes"].as_u64() {
             budget.bytes = usize::try_from(bytes).unwrap_or_default();
         }
-        let reason = read(text("program"), budget).map_or_else(|error| error.reason.name(), |_| "");
+        let reason = read_reference(text("program"), budget).map_or_else(|error| error.reason.name(), |_| "");
         assert_eq!(reason, text("reason"), "{line}");
     }
 }
@@ -196,7 +227,7 @@ fn the_suite_reads_or_fails_as_recorded() {
 proptest! {
     #[test]
     fn no_text_breaks_the_reader(text in prop_oneof![any::<String>(), "[\\[\\](){}#'\"\\\\:;_@%a1.e \n-]{0,60}"]) {
-        if let Err(error) = reads(&text) {
+        for error in [reads(&text).err(), read(&text, Budget::default()).err()].into_iter().flatten() {
             let span = error.span.unwrap_or_default();
             prop_assert!(text.get(span.start..span.end).is_some_and(|place| !place.is_empty()));
         }

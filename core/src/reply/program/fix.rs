@@ -180,7 +180,7 @@ fn without_discards(text: &str) -> Option<String> {
                 pending += 1;
                 false
             }
-            Lexeme::Space | Lexeme::Comment | Lexeme::Discard => false,
+            Lexeme::Space | Lexeme::Comment | Lexeme::Discard | Lexeme::Prefix => false,
             Lexeme::Open(_) => {
                 depth += 1;
                 false

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use super::{Names, analyse, form::FORMS};
 use crate::lisp::builtins::{Implementation, rows};
-use crate::lisp::{Binding, Budget, Dialect, Error, Memory, ToolInfo, ir, read};
+use crate::lisp::host::Watch;
+use crate::lisp::read::read_watched;
+use crate::lisp::{Binding, Budget, Dialect, Error, Memory, ToolInfo, ir};
 use crate::value::{Keyword, Value};
 
 /// Analyses a program with `f g h xs total` in memory and the tools `echo` and `get-user`.
@@ -20,7 +22,9 @@ fn analysed(source: &str) -> Result<ir::Program, Error> {
         .collect::<BTreeMap<_, _>>();
     let tool = |name: &str| ToolInfo { name: name.to_owned(), ..ToolInfo::default() };
     let tools = [tool("echo"), tool("get-user")];
-    analyse(&read(source, Budget::default())?, &Names { memory: &memory, tools: &tools, dialect: Dialect::Current })
+    let dialect = Dialect::Reference;
+    let forms = read_watched(source, Budget::default(), dialect, &Watch::none())?;
+    analyse(&forms, &Names { memory: &memory, tools: &tools, dialect })
 }
 
 #[test]

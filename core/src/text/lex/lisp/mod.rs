@@ -7,8 +7,10 @@
 mod bracket;
 #[cfg(test)]
 mod tests;
+mod word;
 
 pub use bracket::{Balance, matching};
+pub use word::{Word, Words};
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -52,6 +54,8 @@ pub enum Lexeme {
     Var,
     /// `#_`
     Discard,
+    /// `@`, `^` and a quote that is not part of a name, before the form that they apply to.
+    Prefix,
     /// One character that begins no token.
     Unknown,
 }
@@ -172,9 +176,16 @@ fn lexeme(rest: &str) -> (usize, Lexeme) {
         }
         b'#' => hashed(rest),
         b'\'' => match name(&bytes[1..]) {
+            0 if bytes.get(1).is_some_and(|next| matches!(next, b'(' | b'[' | b'{' | b'#')) => (1, Lexeme::Prefix),
             0 => (1, Lexeme::Unknown),
             name => (1 + name, Lexeme::Quoted),
         },
+        b'@' if bytes.get(1).is_some_and(|next| starts_name(*next) || matches!(next, b'(' | b'@' | b'#')) => {
+            (1, Lexeme::Prefix)
+        }
+        b'^' if bytes.get(1).is_some_and(|next| starts_name(*next) || matches!(next, b':' | b'{' | b'[' | b'"')) => {
+            (1, Lexeme::Prefix)
+        }
         b':' => match run(&bytes[1..], is_in_keyword) {
             0 => (1, Lexeme::Unknown),
             name => (1 + name, Lexeme::Keyword),
@@ -349,7 +360,7 @@ pub fn lisp(source: &str) -> Vec<Token> {
             Lexeme::Keyword => TokenKind::Keyword,
             Lexeme::Symbol => TokenKind::Symbol,
             Lexeme::Placeholder => TokenKind::Placeholder,
-            Lexeme::Quoted | Lexeme::Var => TokenKind::Quote,
+            Lexeme::Quoted | Lexeme::Var | Lexeme::Prefix => TokenKind::Quote,
             Lexeme::Unknown => TokenKind::Error,
         };
         lexer.token(span.end - span.start, kind);

@@ -1,0 +1,196 @@
+//! Forms that are rewritten to others: `letfn`, `dotimes`, `while`, `doto`, `assert`, conditions of functions, and the
+//! parts from which forms are built.
+
+use std::rc::Rc;
+
+use super::call::{builtin, count};
+use super::name::plain;
+use super::{Analyser, AnalysisResult, Tail, form_error_with_hint};
+use crate::lisp::builtins;
+use crate::lisp::ir::{Expr, IterationResult, Node};
+use crate::lisp::{Form, Shape};
+use crate::reasons::Reason;
+use crate::text::Span;
+use crate::value::{Keyword, Value};
+
+use super::bind::is_keyword;
+
+/// A symbol.
+pub(super) fn symbol(name: &str, span: Span) -> Form {
+    Form { shape: Shape::Symbol(Keyword::intern(name)), span }
+}
+
+/// A literal.
+pub(super) fn literal(value: Value, span: Span) -> Form {
+    Form { shape: Shape::Literal(value), span }
+}
+
+/// `( … )`
+pub(super) fn list(parts: impl IntoIterator<Item = Form>, span: Span) -> Form {
+    Form { shape: Shape::List(parts.into_iter().collect()), span }
+}
+
+/// `[ … ]`
+pub(super) fn vector(parts: impl IntoIterator<Item = Form>, span: Span) -> Form {
+    Form { shape: Shape::Vector(parts.into_iter().collect()), span }
+}
+
+impl Analyser<'_> {
+    /// A symbol that no program can contain.
+    pub(super) fn hidden_symbol(&mut self, span: Span) -> Form {
+        self.hidden += 1;
+        symbol(&format!("\u{1}{}", self.hidden), span)
+    }
+
+    /// `(dotimes [i n] body…)`
+    pub(super) fn dotimes_form(&mut self, form: &Form, args: &[Form], _: Tail) -> AnalysisResult {
+        count("dotimes", args, form.span)?;
+        let hint = "Write (dotimes [i n] body)";
+        let Shape::Vector(parts) = &args[0].shape else {
+            let problem = "the binding must be a vector";
+            return Err(form_error_with_hint(Reason::InvalidForm, "dotimes", problem, hint, args[0].span));
+        };
+        let [name, times] = &**parts else {
+            let problem = "needs one name and one number";
+            return Err(form_error_with_hint(Reason::InvalidForm, "dotimes", problem, hint, args[0].span));
+        };
+        let span = times.span;
+        let source = list([symbol("clojure.core/range", span), times.clone()], span);
+        let binding = vector([name.clone(), source], args[0].span);
+        // Without a body there is nothing to repeat, but the number is evaluated.
+        let body = [literal(Value::Nil, form.span)];
+        let parts: Vec<Form> = [binding].into_iter().chain(args[1..].iter().cloned()).chain(body).collect();
+        self.iteration("dotimes", form, &parts, IterationResult::Nil)
+    }
+
+    /// `(while test body…)`
+    pub(super) fn while_form(&mut self, form: &Form, args: &[Form], _: Tail) -> AnalysisResult {
+        count("while", args, form.span)?;
+        let mark = self.enter();
+        self.scope().targets.push(0);
+        let test = self.expr(&args[0], Tail::No)?;
+        let mut body = self.all(&args[1..])?;
+        self.scope().targets.pop();
+        self.leave(mark);
+        body.push(Node::new(Expr::Recur(Vec::new()), form.span));
+        let nil = Node::constant(Value::Nil, form.span);
+        let again = Node::new(Expr::If(Box::new([test, Node::new(Expr::Do(body), form.span), nil])), form.span);
+        Ok(Node::new(Expr::Loop { binds: Vec::new(), body: Box::new(again) }, form.span))
+    }
+
+    /// `(doto x (f a) …)`
+    pub(super) fn doto_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
+        count("doto", args, form.span)?;
+        let name = self.hidden_symbol(form.span);
+        let call = |step: &Form| match &step.shape {
+            Shape::List(parts) if !parts.is_empty() => {
+                let (head, rest) = (parts[0].clone(), parts[1..].iter().cloned());
+                list([head, name.clone()].into_iter().chain(rest), step.span)
+            }
+            _ => list([step.clone(), name.clone()], step.span),
+        };
+        let binding = vector([name.clone(), args[0].clone()], form.span);
+        let parts: Vec<Form> = [binding].into_iter().chain(args[1..].iter().map(call)).chain([name.clone()]).collect();
+        self.let_form(form, &parts, tail)
+    }
+
+    /// `(assert test message?)`
+    pub(super) fn assert_form(&mut self, form: &Form, args: &[Form], _: Tail) -> AnalysisResult {
+        count("assert", args, form.span)?;
+        let test = self.expr(&args[0], Tail::No)?;
+        let message = match &args[1..] {
+            [] => Node::constant(Value::Nil, form.span),
+            [message, ..] => self.expr(message, Tail::No)?,
+        };
+        let fails = builtin(&builtins::ASSERTION, vec![message], form.span);
+        let nil = Node::constant(Value::Nil, form.span);
+        Ok(Node::new(Expr::If(Box::new([test, nil, fails])), form.span))
+    }
+
+    /// The body of a function with the conditions of `{:pre […]}` before it. Other conditions are ignored.
+    pub(super) fn checked_body(&self, body: &[Form]) -> Option<Vec<Form>> {
+        let (Form { shape: Shape::Map(parts), .. }, rest @ [_, ..]) = body.split_first()? else { return None };
+        let pairs = || parts.chunks_exact(2).map(|pair| (&pair[0], &pair[1]));
+        if !self.is_current() || !pairs().any(|(key, _)| is_keyword(key, "pre") || is_keyword(key, "post")) {
+            return None;
+        }
+        let tests = pairs().filter(|(key, _)| is_keyword(key, "pre")).filter_map(|(_, tests)| match &tests.shape {
+            Shape::Vector(tests) => Some(Rc::clone(tests)),
+            _ => None,
+        });
+        let tests: Vec<Form> = tests.flat_map(|tests| tests.to_vec()).collect();
+        let asserts = tests.into_iter().map(|test| {
+            let span = test.span;
+            list([symbol("assert", span), test], span)
+        });
+        Some(asserts.chain(rest.iter().cloned()).collect())
+    }
+
+    /// `(letfn [(f [x] …) …] body…)`. Functions that call only themselves and earlier ones are bound in sequence. Others
+    /// become one function that gets the number of the function to call, so that no function holds itself.
+    pub(super) fn letfn_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
+        count("letfn", args, form.span)?;
+        let hint = "Write (letfn [(f [x] body) (g [y] body)] body)";
+        let Shape::Vector(functions) = &args[0].shape else {
+            let problem = "the functions must be in a vector";
+            return Err(form_error_with_hint(Reason::InvalidForm, "letfn", problem, hint, args[0].span));
+        };
+        let mut named = Vec::with_capacity(functions.len());
+        for function in &**functions {
+            match function.list().map(|parts| (parts, parts.first().and_then(plain))) {
+                Some((parts, Some(name))) => named.push((name, parts, function.span)),
+                _ => {
+                    let problem = "a function must be a list that begins with its name";
+                    return Err(form_error_with_hint(Reason::InvalidForm, "letfn", problem, hint, function.span));
+                }
+            }
+        }
+        let span = args[0].span;
+        let function = |parts: &[Form], span| list([symbol("fn", span)].into_iter().chain(parts.iter().cloned()), span);
+        let mentions_later = named
+            .iter()
+            .enumerate()
+            .any(|(at, (_, parts, _))| named[at + 1..].iter().any(|(later, ..)| mentions(&parts[1..], *later)));
+        let mut binds = Vec::new();
+        if mentions_later {
+            let (group, key, rest) = (self.hidden_symbol(span), self.hidden_symbol(span), self.hidden_symbol(span));
+            let number = |at: usize| literal(Value::Int(i64::try_from(at).unwrap_or(i64::MAX)), span);
+            let names: Vec<Form> = (named.iter().enumerate())
+                .flat_map(|(at, (name, ..))| {
+                    let partial = list([symbol("clojure.core/partial", span), group.clone(), number(at)], span);
+                    [Form { shape: Shape::Symbol(*name), span }, partial]
+                })
+                .collect();
+            let choices = named.iter().enumerate().flat_map(|(at, (_, parts, span))| {
+                let apply = symbol("clojure.core/apply", *span);
+                [number(at), list([apply, function(parts, *span), rest.clone()], *span)]
+            });
+            let choice = list([symbol("case", span), key.clone()].into_iter().chain(choices), span);
+            let body = list([symbol("let", span), vector(names.clone(), span), choice], span);
+            let params = vector([key, symbol("&", span), rest.clone()], span);
+            binds.extend([group.clone(), list([symbol("fn", span), group, params, body], span)]);
+            binds.extend(names);
+        } else {
+            for (name, parts, span) in &named {
+                binds.extend([Form { shape: Shape::Symbol(*name), span: *span }, function(parts, *span)]);
+            }
+        }
+        let parts: Vec<Form> = [vector(binds, span)].into_iter().chain(args[1..].iter().cloned()).collect();
+        self.let_form(form, &parts, tail)
+    }
+}
+
+/// True if the symbol appears in the forms.
+fn mentions(forms: &[Form], name: Keyword) -> bool {
+    let mut rest: Vec<&Form> = forms.iter().collect();
+    while let Some(form) = rest.pop() {
+        match &form.shape {
+            Shape::Symbol(found) if *found == name => return true,
+            Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) | Shape::Short(parts) => {
+                rest.extend(&**parts);
+            }
+            _ => {}
+        }
+    }
+    false
+}
