@@ -136,8 +136,12 @@ impl From<Error> for Box<Halt> {
 #[cold]
 pub fn wrong(position: usize, expected: &str, got: &Value) -> Box<Halt> {
     let problem = format!("argument {position} must be {expected}, got {}", described(got));
-    Error::new(Reason::TypeError, problem).into()
+    let error = Error::new(Reason::TypeError, problem);
+    if Callable::is_endless(got) { error.hint(ENDLESS).into() } else { error.into() }
 }
+
+/// The way from an endless sequence to a collection.
+pub(super) const ENDLESS: &str = "Take a part of it first: (take n s) or (take-while pred s)";
 
 /// The type of a value with its article, as in messages: `a string`, `nil`, `a function`.
 pub fn described(value: &Value) -> &'static str {
@@ -154,6 +158,7 @@ pub fn described(value: &Value) -> &'static str {
         Kind::Datetime => "a datetime",
         Kind::Date => "a date",
         Kind::Duration => "a duration",
+        Kind::Function if Callable::is_endless(value) => "an endless sequence",
         Kind::Function => "a function",
         Kind::Regex => "a regex",
         Kind::Var => "a var",

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::analyse::{self, analyse_watched};
 use super::compile::{Unit, compile};
+use super::error::ENDLESS;
 use super::host::Watch;
 use super::input::{Binding, Memory};
 use super::input::{Dialect, Input};
@@ -216,6 +217,9 @@ impl Prepared {
             Err(halt) => Err(ended(halt.into())),
         };
         let result = result.and_then(|(signal, value)| {
+            if Callable::is_endless(&value) {
+                return Err(Error::new(Reason::RuntimeError, "the result is an endless sequence").hint(ENDLESS));
+            }
             machine.check_result_sizes(&value).map_err(ended)?;
             let memory = machine.leaving_memory().map_err(ended)?;
             Ok((signal, value, memory))

@@ -6,7 +6,7 @@
 //! line is a case as in `lisp batch`, with the expected members of its record as `gives`; null means absent.
 
 use super::case::Case;
-use super::{Binding, CallAddress, Error, Failure, Host, Memory, Outcome, Stack, run, run_on};
+use super::{Binding, CallAddress, Dialect, Error, Failure, Host, Memory, Outcome, Stack, run, run_on};
 use crate::value::json::Node;
 use crate::value::{Json, Keyword, Value, json};
 
@@ -84,6 +84,34 @@ fn check_cases(file: &str) {
                 let got = got.map(Json::to_text).unwrap_or_default();
                 broken.push(format!("{}\n  {} got {got}", given.to_text(), member.key));
             }
+        }
+    }
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+}
+
+/// The outcome of a program in the default dialect: `value`, or the reason and the message of its error.
+fn current(program: &str) -> Result<String, (String, String)> {
+    let case = json::parse(&format!("{{\"program\": {}}}", Json::str(program).to_text())).expect("JSON");
+    let case = Case::read(&case).expect("a case");
+    let mut input = case.input();
+    input.dialect = Dialect::Current;
+    let outcome = run(&input, &CaseHost(&case)).result;
+    outcome.map(|(_, value)| value.to_string()).map_err(|error| (error.reason.to_string(), error.message()))
+}
+
+#[test]
+fn the_hint_of_each_wrong_program_leads_to_one_that_runs() {
+    let mut broken = Vec::new();
+    for line in include_str!("tests/wrong.jsonl").lines() {
+        let given = json::parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        let text = |name: &str| given.get(name).and_then(Json::as_str).expect("a text").to_owned();
+        match current(&text("program")) {
+            Err((reason, message)) if reason == text("reason") && message.contains(&text("message")) => {}
+            other => broken.push(format!("{}\n  got {other:?}", text("program"))),
+        }
+        let corrected = current(&text("corrected"));
+        if corrected.as_ref() != Ok(&text("value")) {
+            broken.push(format!("{}\n  got {corrected:?}", text("corrected")));
         }
     }
     assert!(broken.is_empty(), "\n{}", broken.join("\n"));

@@ -10,11 +10,12 @@ const LONGEST: usize = 64;
 /// The known name nearest to `name`, or `None` if none is near enough.
 ///
 /// Near means an edit distance (insert, delete, replace, swap of neighbours) of at most a third of the name's
-/// characters plus one, and less than the length of the longer name. Case and `-`/`_` are ignored. Of equally near
+/// characters plus one, of at most one for names of up to three characters, and less than the length of the longer name. Case and `-`/`_` are ignored. Of equally near
 /// names the one with the most similar length wins, then the first given.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = fold(name)?;
-    let allowed = wanted.len() / 3 + 1;
+    // Two edits of three characters leave nothing in common.
+    let allowed = if wanted.len() <= 3 { 1 } else { wanted.len() / 3 + 1 };
     known
         .into_iter()
         .filter_map(|candidate| {

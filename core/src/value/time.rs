@@ -206,7 +206,8 @@ impl Date {
         Self::of_day(midnight.at.micros().div_euclid(DAY))
     }
 
-    fn civil(self) -> Option<jiff::civil::Date> {
+    /// The calendar date; `None` outside of the years ±9999.
+    pub(crate) fn civil(self) -> Option<jiff::civil::Date> {
         let span = jiff::Span::new().try_days(i64::from(self.0)).ok()?;
         EPOCH.checked_add(span).ok()
     }

@@ -1,7 +1,7 @@
 //! Choices: `if` and its variants, `cond`, `case`, `condp`.
 
 use super::bind::is_keyword;
-use super::call::{builtin, call, constant_builtin, count};
+use super::call::{constant_builtin, count};
 use super::expand::{list, literal, symbol, vector};
 use super::{Analyser, AnalysisResult, Tail, form_error, form_error_with_hint};
 use crate::lisp::builtins;
@@ -259,7 +259,7 @@ impl Analyser<'_> {
         let mut clauses = Vec::with_capacity(rest.len() / 2 + 1);
         for pair in pairs {
             let test = self.expr(&pair[0], Tail::No)?;
-            let test = call(pred.clone(), vec![test, local(slot, at)], pair[0].span);
+            let test = self.call(pred.clone(), vec![test, local(slot, at)], pair[0].span);
             clauses.push((test, self.expr(&pair[1], tail)?));
         }
         if let [default] = default {
@@ -335,7 +335,8 @@ impl Analyser<'_> {
 /// Calls a builtin even if the program has a definition of the same name.
 #[expect(clippy::expect_used, reason = "the caller names one that exists")]
 fn of_language(name: &str, arg: Node, span: Span) -> Node {
-    builtin(builtins::find(name).expect("invariant: the language has it"), vec![arg], span)
+    let builtin = builtins::find(name).expect("invariant: the language has it");
+    Node::new(Expr::Builtin { builtin, args: vec![arg] }, span)
 }
 
 /// `if`

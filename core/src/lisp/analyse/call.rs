@@ -5,7 +5,7 @@ use super::{Analyser, AnalysisResult, Tail, form_error, form_error_with_hint};
 use crate::lisp::builtins::{self, Builtin, Implementation, namespaces};
 use crate::lisp::ir::{Expr, Node};
 use crate::lisp::machine::Callable;
-use crate::lisp::{Error, Form, Shape};
+use crate::lisp::{Dialect, Error, Form, Shape};
 use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Keyword, Value};
@@ -43,7 +43,7 @@ impl Analyser<'_> {
         }
         let callee = self.expr(head, Tail::No)?;
         let args = self.all(args)?;
-        Ok(call(callee, args, form.span))
+        Ok(self.call(callee, args, form.span))
     }
 
     /// A list that begins with a symbol.
@@ -58,7 +58,7 @@ impl Analyser<'_> {
         if local {
             let callee = self.symbol(head, at)?;
             let args = self.all(args)?;
-            return Ok(call(callee, args, form.span));
+            return Ok(self.call(callee, args, form.span));
         }
         if let Some(Word { function: Some(row), .. }) = word
             && !self.is_global(head)
@@ -101,7 +101,7 @@ impl Analyser<'_> {
             }
             Some(("Double", member)) => {
                 // As in the reference, calling a constant gives the constant.
-                if let Ok(value @ Value::Float(_)) = namespaces::find("Double", member) {
+                if let Ok(value @ Value::Float(_)) = namespaces::find("Double", member, self.names.dialect) {
                     self.all(args)?;
                     return Ok(Node::constant(value, form.span));
                 }
@@ -119,7 +119,7 @@ impl Analyser<'_> {
         if is_unknown {
             self.unknown.forget(known);
         }
-        Ok(call(callee, args, form.span))
+        Ok(self.call(callee, args, form.span))
     }
 
     /// The class of an exception that a name such as `IllegalStateException.` makes.
@@ -131,7 +131,7 @@ impl Analyser<'_> {
     fn exception(&mut self, class: &str, args: &[Form], span: Span) -> AnalysisResult {
         let class = class.rsplit(['.', '/']).next().unwrap_or(class);
         let args = [Node::constant(Value::str(class), span)].into_iter().chain(self.all(args)?).collect();
-        Ok(builtin(&builtins::EXCEPTION, args, span))
+        Ok(self.builtin(&builtins::EXCEPTION, args, span))
     }
 
     /// Calls a builtin known by name.
@@ -141,10 +141,39 @@ impl Analyser<'_> {
         } else {
             self.all(args)?
         };
-        if !row.arity.allows(args.len()) && CHECKED.contains(&row.name) {
+        if !row.arity_in(self.names.dialect).allows(args.len()) && CHECKED.contains(&row.name) {
             return Err(arity_error(Reason::InvalidArity, row, args.len(), span));
         }
-        Ok(builtin(row, nodes, span))
+        Ok(self.builtin(row, nodes, span))
+    }
+
+    /// Calls a value.
+    pub(super) fn call(&self, callee: Node, mut args: Vec<Node>, span: Span) -> Node {
+        if let Some(row) = constant_builtin(&callee) {
+            return self.builtin(row, args, span);
+        }
+        if matches!(&callee.expr, Expr::Const(Value::Float(number)) if !number.is_finite()) {
+            let error = form_error(Reason::InvalidKeywordCall, "call", "a number is not a function", span);
+            args.push(Node::new(Expr::Raise(error), span));
+            return Node::new(Expr::Do(args), span);
+        }
+        Node::new(Expr::Call { callee: Box::new(callee), args }, span)
+    }
+
+    /// Calls a builtin. A wrong number of arguments is an error when the call runs.
+    pub(super) fn builtin(&self, row: &'static Builtin, mut args: Vec<Node>, span: Span) -> Node {
+        if !row.arity_in(self.names.dialect).allows(args.len()) {
+            let error = arity_error(Reason::ArityError, row, args.len(), span);
+            args.push(Node::new(Expr::Raise(error), span));
+            return Node::new(Expr::Do(args), span);
+        }
+        if row.name == "take" && takes_of_range(&args) {
+            if let Some(Expr::Builtin { args: ends, .. }) = args.pop().map(|range| range.expr) {
+                args.extend(ends);
+            }
+            return Node::new(Expr::Builtin { builtin: &builtins::range::TAKE_OF_RANGE, args }, span);
+        }
+        Node::new(Expr::Builtin { builtin: super::cell::swap_row(row, &args), args }, span)
     }
 
     /// An argument that is not evaluated if it is a symbol.
@@ -181,12 +210,24 @@ impl Analyser<'_> {
 
     /// A method that does not exist: the error is raised when the call runs.
     pub(super) fn unknown_method(&mut self, name: &str, span: Span) -> Node {
-        let methods = || builtins::rows().map(|row| row.name).filter(|name| name.starts_with('.'));
-        let near = crate::text::nearest::nearest(name, methods());
+        let dialect = self.names.dialect;
+        let methods = || {
+            builtins::rows()
+                .filter(|row| row.exists_in(dialect))
+                .map(|row| row.name)
+                .filter(|name| name.starts_with('.'))
+        };
+        let longer = || methods().find(|method| name.len() > 3 && method.starts_with(name));
+        let near = crate::text::nearest::nearest(name, methods()).or_else(longer);
         let guess = near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default();
-        let listed: Vec<&str> = methods().collect();
-        let error = Error::new(Reason::UnsupportedMethod, format!("there is no method `{name}`"))
-            .hint(format!("{guess}Available: {}", listed.join(", ")));
+        let hint = match builtins::habit::way_of_method(name).filter(|_| dialect != Dialect::Reference) {
+            Some(way) => way.to_owned(),
+            None if dialect == Dialect::Reference => {
+                format!("{guess}Available: {}", methods().collect::<Vec<_>>().join(", "))
+            }
+            None => format!("{guess}(apropos \"word\") finds functions by what they do"),
+        };
+        let error = Error::new(Reason::UnsupportedMethod, format!("there is no method `{name}`")).hint(hint);
         Node::new(Expr::Raise(Box::new(error.at(span))), span)
     }
 }
@@ -207,33 +248,9 @@ pub(super) fn constant_builtin(node: &Node) -> Option<&'static Builtin> {
     }
 }
 
-/// Calls a value.
-pub(super) fn call(callee: Node, mut args: Vec<Node>, span: Span) -> Node {
-    if let Some(row) = constant_builtin(&callee) {
-        return builtin(row, args, span);
-    }
-    if matches!(&callee.expr, Expr::Const(Value::Float(number)) if !number.is_finite()) {
-        let error = form_error(Reason::InvalidKeywordCall, "call", "a number is not a function", span);
-        args.push(Node::new(Expr::Raise(error), span));
-        return Node::new(Expr::Do(args), span);
-    }
-    Node::new(Expr::Call { callee: Box::new(callee), args }, span)
-}
-
-/// Calls a builtin. A wrong number of arguments is an error when the call runs.
-pub(super) fn builtin(row: &'static Builtin, mut args: Vec<Node>, span: Span) -> Node {
-    if !row.arity.allows(args.len()) {
-        let error = arity_error(Reason::ArityError, row, args.len(), span);
-        args.push(Node::new(Expr::Raise(error), span));
-        return Node::new(Expr::Do(args), span);
-    }
-    if row.name == "take" && takes_of_range(&args) {
-        if let Some(Expr::Builtin { args: ends, .. }) = args.pop().map(|range| range.expr) {
-            args.extend(ends);
-        }
-        return Node::new(Expr::Builtin { builtin: &builtins::range::TAKE_OF_RANGE, args }, span);
-    }
-    Node::new(Expr::Builtin { builtin: super::cell::swap_row(row, &args), args }, span)
+/// Calls a builtin with a number of arguments that it takes.
+pub(super) fn builtin(row: &'static Builtin, args: Vec<Node>, span: Span) -> Node {
+    Node::new(Expr::Builtin { builtin: row, args }, span)
 }
 
 /// True for the arguments of `(take n (range start end step))`, the only call in which the step may be 0.

@@ -207,16 +207,12 @@ impl<'a> Analyser<'a> {
                 let problem = format!("`budget` has no `{member}`");
                 Err(Box::new(Error::new(Reason::InvalidForm, problem).hint("Write (budget/remaining)").at(span)))
             }
-            _ => match namespaces::find(namespace, member) {
+            _ => match namespaces::find(namespace, member, self.names.dialect) {
                 Err(error) if namespaces::named(namespace).is_none() => {
                     let hint = absent::hint(&format!("{namespace}/{member}"), self.is_current());
                     Err(Box::new(hint.map_or(error.clone(), |hint| error.hint(hint)).at(span)))
                 }
-                Ok(value) if self.is_current() || !is_of_current(&value) => Ok(Node::constant(value, span)),
-                Ok(_) => {
-                    let problem = format!("`{namespace}` has no `{member}` in the dialect `reference`");
-                    Err(Box::new(Error::new(Reason::InvalidForm, problem).at(span)))
-                }
+                Ok(value) => Ok(Node::constant(value, span)),
                 Err(error) => Err(Box::new(error.at(span))),
             },
         }
@@ -240,7 +236,7 @@ impl<'a> Analyser<'a> {
         }
         let defined = self.defined.iter().map(|name| name.name());
         let memory = self.names.memory.keys().map(|name| name.name());
-        let builtins = builtins::rows().filter(|row| self.is_current() || !row.is_current).map(|row| row.name);
+        let builtins = builtins::rows().filter(|row| row.exists_in(self.names.dialect)).map(|row| row.name);
         let known = locals.iter().copied().filter(|name| is_written(name)).chain(defined).chain(memory);
         let mut known: Vec<&str> = known.chain(builtins).collect();
         known.sort_unstable();
@@ -248,11 +244,6 @@ impl<'a> Analyser<'a> {
         let meant = known.iter().copied().find(|known| *known == dashed).or_else(|| nearest::nearest(name, known));
         meant.map(|meant| format!("Did you mean `{meant}` instead of `{name}`?"))
     }
-}
-
-/// True for a function that the dialect `reference` does not have.
-fn is_of_current(value: &Value) -> bool {
-    matches!(Callable::of_value(value), Some(Callable::Builtin(row)) if row.is_current)
 }
 
 /// A hint as the continuation of a sentence, in lower case.

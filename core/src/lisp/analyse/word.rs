@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 
 use super::form::{CURRENT, FIXED, FORMS, Handler};
 use crate::lisp::builtins::namespaces;
-use crate::lisp::builtins::{self, Builtin, Implementation};
+use crate::lisp::builtins::{self, Builtin, Implementation, InReference};
 use crate::lisp::ir::Expr;
 use crate::value::{Keyword, Value};
 
@@ -71,7 +71,7 @@ fn words() -> HashMap<Keyword, Word> {
         if let Some(row) = function {
             change(name, &|word| {
                 word.function = function;
-                word.is_current = row.is_current;
+                word.is_current = row.reference == InReference::Absent;
                 // Functions that analyse their arguments like a form are not values (language contract §6).
                 word.value = (!CALLED.contains(&row.name)).then(|| Meaning::Constant(builtins::value(row)));
             });

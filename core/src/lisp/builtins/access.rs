@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::argument::{CollectionKinds, hinted, integer, is_record, swapped, taken};
+use super::argument::{CollectionKinds, hinted, integer, is_record, length, swapped, taken};
+use super::endless;
 use super::view::{self, collect, count, item, slice};
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::machine::Machine;
+use crate::lisp::machine::{Callable, Machine};
 use crate::lisp::{EvalResult, wrong};
 use crate::value::{Map, Set, Value};
 
@@ -98,18 +99,24 @@ fn second(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn at(machine: &mut Machine<'_>, coll: &Value, index: usize) -> EvalResult {
-    CollectionKinds::Ordered.check(1, coll)?;
+    if Callable::is_endless(coll) {
+        return endless::item(machine, coll, index);
+    }
+    CollectionKinds::Ordered.accept(machine, 1, coll)?;
     Ok(item(machine, coll, index)?.unwrap_or_default())
 }
 
-fn last(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    CollectionKinds::Ordered.check(1, &args[0])?;
+fn last(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    CollectionKinds::Ordered.accept(machine, 1, &args[0])?;
     Ok(view::last(&args[0]).unwrap_or_default())
 }
 
 fn nth(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [coll, index, default] = taken(args);
-    CollectionKinds::Ordered.check(1, &coll).map_err(|halt| match (&coll, &index) {
+    if Callable::is_endless(&coll) {
+        return endless::item(machine, &coll, length(integer(2, &index)?));
+    }
+    CollectionKinds::Ordered.accept(machine, 1, &coll).map_err(|halt| match (&coll, &index) {
         (Value::Int(_), Value::List(_) | Value::Str(_)) => swapped(halt, "(nth coll index)"),
         _ => halt,
     })?;
@@ -119,7 +126,7 @@ fn nth(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn ffirst(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    CollectionKinds::Lists.check(1, &args[0])?;
+    CollectionKinds::Lists.accept(machine, 1, &args[0])?;
     let first = item(machine, &args[0], 0)?.unwrap_or_default();
     inner(&first)?;
     Ok(item(machine, &first, 0)?.unwrap_or_default())
@@ -165,7 +172,7 @@ fn count_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Int(i64::try_from(count(machine, &args[0])?).unwrap_or(i64::MAX)))
 }
 
-fn has_none(coll: &Value) -> bool {
+pub(super) fn has_none(coll: &Value) -> bool {
     match coll {
         Value::Nil => true,
         Value::Str(text) => text.is_empty(),
@@ -177,6 +184,9 @@ fn has_none(coll: &Value) -> bool {
 }
 
 fn is_empty(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if Callable::is_endless(&args[0]) {
+        return Ok(Value::Bool(false));
+    }
     CollectionKinds::All.check(1, &args[0])?;
     Ok(has_none(&args[0]).into())
 }
@@ -200,6 +210,9 @@ fn empty(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn seq(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if Callable::is_endless(&args[0]) {
+        return Ok(std::mem::take(&mut args[0]));
+    }
     CollectionKinds::All.check(1, &args[0])?;
     if has_none(&args[0]) { Ok(Value::Nil) } else { listed(machine, std::mem::take(&mut args[0])) }
 }

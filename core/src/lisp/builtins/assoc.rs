@@ -6,7 +6,7 @@ use super::argument::{is_record, swapped};
 use super::collection::{own_list, own_map};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, EvalResult, described, wrong};
+use crate::lisp::{Error, EvalResult, Halt, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{List, Map, Value};
 
@@ -283,9 +283,50 @@ fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         let halt = wrong(1, "a map or list", &root);
         return Err(if let Value::Map(_) = key { swapped(halt, "(update m key f)") } else { halt });
     }
+    let missing = missing_key(&root, key);
     let value = slot(machine, &mut root, std::mem::take(key), Change::Update)?;
-    apply(machine, value, callee, rest)?;
-    Ok(root)
+    match (apply(machine, value, callee, rest), missing) {
+        (Err(halt), Some(missing)) => Err(with_keys_hint(halt, &missing, root)),
+        (done, _) => done.map(|()| root),
+    }
+}
+
+/// The key of `update`, if the map does not have it.
+fn missing_key(root: &Value, key: &Value) -> Option<Value> {
+    match root {
+        Value::Map(map) if map.lookup_key(key).is_none() => Some(key.clone()),
+        Value::Nil => Some(key.clone()),
+        _ => None,
+    }
+}
+
+/// Number of keys that a message lists.
+const LISTED_KEYS: usize = 12;
+
+/// Adds the keys of the map to the error of a function that got nil for a missing key.
+#[cold]
+fn with_keys_hint(mut halt: Box<Halt>, missing: &Value, root: Value) -> Box<Halt> {
+    if let Halt::Error(error) = &mut *halt
+        && matches!(error.reason, Reason::TypeError | Reason::ArithmeticError | Reason::RuntimeError)
+        && error.hint.is_none()
+    {
+        let shown = missing.brief(40);
+        let map = root.as_map();
+        // The slot of the missing key is already in the map.
+        let added = map.and_then(|map| map.lookup_key(missing));
+        let others =
+            map.into_iter().flatten().filter(|(_, value)| !added.is_some_and(|added| std::ptr::eq(*value, added)));
+        let mut keys: Vec<String> = others.map(|(key, _)| key.brief(40)).take(LISTED_KEYS + 1).collect();
+        if keys.len() > LISTED_KEYS {
+            keys[LISTED_KEYS] = "…".to_owned();
+        }
+        error.hint = Some(if keys.is_empty() {
+            format!("The map is nil or empty and has no {shown}. For a default use (fnil f 0)")
+        } else {
+            format!("The map has no {shown}; its keys: {}. For a default use (fnil f 0)", keys.join(" "))
+        });
+    }
+    halt
 }
 
 fn update_in(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {

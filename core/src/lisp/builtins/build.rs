@@ -6,10 +6,12 @@ use super::access::ORDERED;
 use super::argument::{CollectionKinds, hinted, integer, is_record, length, no_entries, taken};
 use super::assoc::written;
 use super::collection::{own_list, own_map};
+use super::endless::{self, transformed};
 use super::sort::{is_leaf, members_of};
+use super::transducers::items_through;
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::machine::Machine;
+use crate::lisp::machine::{Callable, Machine};
 use crate::lisp::{Error, EvalResult, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{Map, Set, Value};
@@ -54,8 +56,9 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(concat & colls)"], "The items of all collections in one list; nil has none, maps give [key value] entries.")
         .examples(&[("(concat [1 2] nil [3])", "[1 2 3]"), ("(concat {:a 1} [2])", "[[:a 1] 2]"), ("(concat)", "[]")])
         .clojure(Clojure::Differs("strings are rejected")),
-    Builtin::new("into", Arity::exactly(2), into)
-        .doc(&["(into target source)"], "The target with all items of the source, as by conj.")
+    Builtin::new("into", Arity::between(2, 3), into)
+        .takes_in_reference(Arity::exactly(2))
+        .doc(&["(into target source)", "(into target xform source)"], "The target with all items of the source, as by conj; with a transducer, the items after it.")
         .examples(&[
             ("(into [1] #{2})", "[1 2]"),
             ("(into {} [[:a 1] [:b 2]])", "{:a 1 :b 2}"),
@@ -73,13 +76,15 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(interleave & colls)"], "The first items of all collections, then the second ones, up to the end of the shortest.")
         .examples(&[("(interleave [1 2 3] [:a :b])", "[1 :a 2 :b]"), ("(interleave [1] nil)", "[]")])
         .clojure(ORDERED),
-    Builtin::new("interpose", Arity::exactly(2), interpose)
+    Builtin::new("interpose", Arity::between(1, 2), interpose)
+        .takes_in_reference(Arity::exactly(2))
         .doc(&["(interpose separator coll)"], "The items with the separator between them.")
         .examples(&[("(interpose 0 [1 2 3])", "[1 0 2 0 3]"), ("(interpose \",\" nil)", "[]")]),
-    Builtin::new("repeat", Arity::exactly(2), repeat)
-        .doc(&["(repeat n x)"], "A list with n copies of a value.")
+    Builtin::new("repeat", Arity::between(1, 2), repeat)
+        .takes_in_reference(Arity::exactly(2))
+        .doc(&["(repeat n x)", "(repeat x)"], "A list with n copies of a value; without n, an endless sequence.")
         .examples(&[("(repeat 3 :x)", "[:x :x :x]"), ("(repeat 0 1)", "[]")])
-        .clojure(Clojure::Differs("the count is required: lists are finite"))
+        .clojure(Clojure::Differs("with n always a vector"))
         .cost(Cost::Output),
 ];
 
@@ -87,13 +92,13 @@ fn list(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::list(args.iter_mut().map(std::mem::take)))
 }
 
-fn hash_set(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+pub(super) fn hash_set(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let mut set = Set::default();
     add(machine, &mut set, args.iter_mut().map(std::mem::take).collect())?;
     Ok(Value::Set(Arc::new(set)))
 }
 
-fn hash_map(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+pub(super) fn hash_map(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let mut map = Map::default();
     for pair in args.chunks_mut(2) {
         machine.tick()?;
@@ -108,6 +113,9 @@ fn hash_map(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 fn cons(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [item, coll] = taken(args);
+    if Callable::is_endless(&coll) {
+        return endless::concat(machine, vec![Value::list([item]), coll]);
+    }
     if is_record(&coll) {
         return Err(no_entries(2, "a list, string, map or set", &coll));
     }
@@ -227,6 +235,9 @@ fn concat(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if let [one] = args {
         return Ok(std::mem::take(one));
     }
+    if endless::has_endless(args) {
+        return endless::concat(machine, args.iter_mut().map(std::mem::take).collect());
+    }
     for (index, coll) in args.iter().enumerate() {
         if matches!(coll, Value::Str(_)) {
             return Err(hinted(wrong(index + 1, "a list, map or set", coll), "Join strings with str, or use (seq s)"));
@@ -264,7 +275,13 @@ fn append(machine: &mut Machine<'_>, items: &mut Vec<Value>, coll: Value) -> Eva
 }
 
 fn into(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let [mut target, source] = taken(args);
+    let (mut target, source) = match args {
+        [target, transducer, source] => {
+            let source = std::mem::take(source);
+            (std::mem::take(target), items_through(machine, transducer, source)?)
+        }
+        _ => taken::<2>(args).into(),
+    };
     if target.is_nil() {
         target = Vec::new().into();
     }
@@ -327,6 +344,9 @@ fn zip(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 fn zipmap(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [keys, values] = taken(args);
+    if Callable::is_endless(&keys) || Callable::is_endless(&values) {
+        return endless::zipmap(machine, &keys, &values);
+    }
     CollectionKinds::All.check(1, &keys)?;
     CollectionKinds::All.check(2, &values)?;
     let (keys, values) = (collect(machine, keys)?, collect(machine, values)?);
@@ -339,8 +359,11 @@ fn zipmap(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn interleave(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if endless::has_endless(args) {
+        return endless::interleave(machine, args);
+    }
     for (index, coll) in args.iter().enumerate() {
-        CollectionKinds::Ordered.check(index + 1, coll)?;
+        CollectionKinds::Ordered.accept(machine, index + 1, coll)?;
     }
     let mut rows = Vec::with_capacity(args.len());
     for coll in args.iter_mut().map(std::mem::take) {
@@ -358,8 +381,11 @@ fn interleave(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn interpose(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "interpose", 1, args) {
+        return result;
+    }
     let [separator, coll] = taken(args);
-    CollectionKinds::Ordered.check(2, &coll)?;
+    CollectionKinds::Ordered.accept(machine, 2, &coll)?;
     let items = collect(machine, coll)?;
     let total = (2 * items.len()).saturating_sub(1);
     machine.reserve(total.saturating_mul(size_of::<Value>()))?;
@@ -375,6 +401,9 @@ fn interpose(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn repeat(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let [item] = args {
+        return Ok(endless::copies(std::mem::take(item)));
+    }
     let [n, item] = taken(args);
     repeated(machine, length(integer(1, &n)?), &item)
 }

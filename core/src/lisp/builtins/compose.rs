@@ -127,6 +127,9 @@ fn constantly(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 fn juxt(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Callable::bound("juxt", parts(args), |machine, parts, args| {
+        if args.len() != 1 && !machine.is_reference() {
+            return juxt_of_several(machine, parts, args);
+        }
         let [arg] = args else {
             let problem = format!("a function from juxt takes 1 argument, got {}", args.len());
             return Error::new(Reason::RuntimeError, problem).hint("Write (fn [a b] [(f a b) (g a b)])").halt();
@@ -138,6 +141,16 @@ fn juxt(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         }
         Ok(values.into())
     }))
+}
+
+/// The results of each function for several arguments.
+fn juxt_of_several(machine: &mut Machine<'_>, parts: &[Value], args: &[Value]) -> EvalResult {
+    let mut values = Vec::with_capacity(parts.len());
+    for (position, function) in (1..).zip(parts) {
+        machine.ticks(1 + args.len())?;
+        values.push(Callee::of(position, function)?.call(machine, &mut args.to_vec())?);
+    }
+    Ok(values.into())
 }
 
 fn every_pred(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {

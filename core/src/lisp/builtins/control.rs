@@ -31,6 +31,12 @@ pub(super) const ROWS: &[Builtin] = &[
     PRINTLN
         .named("prn", &["(prn x…)"])
         .clojure(Clojure::Differs("The same as println: strings are printed without quotes.")),
+    Builtin::new("printf", Arity::from(1), printf)
+        .doc(&["(printf template & values)"], "Prints the text that format makes; a line break at its end is dropped.")
+        .examples(&[("(printf \"%s=%d%n\" \"a\" 1)", "nil")])
+        .clojure(Clojure::Differs("Each call makes one entry."))
+        .cost(Cost::Output)
+        .current(),
     Builtin::new("pmap", Arity::from(2), pmap)
         .doc(
             &["(pmap f coll)", "(pmap f c1 c2…)"],
@@ -104,6 +110,17 @@ fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
             machine.warnings.push(warning);
         }
     }
+    Ok(Value::Nil)
+}
+
+fn printf(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if machine.world.firewall {
+        for value in args.iter_mut() {
+            *value = visible(value);
+        }
+    }
+    let text = super::format::format(machine, args)?;
+    machine.print(text.as_str().unwrap_or_default().trim_end_matches('\n').to_owned());
     Ok(Value::Nil)
 }
 

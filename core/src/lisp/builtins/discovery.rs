@@ -2,10 +2,10 @@
 //! tools and the program's definitions. Symbols arrive unevaluated. Nothing here reaches outside of the program.
 
 use super::reference::description;
-use super::{Arity, Builtin, Clojure, Implementation, SECTIONS, find, namespaces, rows};
+use super::{Arity, Builtin, Clojure, Implementation, InReference, SECTIONS, find, namespaces, rows};
 use crate::lisp::machine::Callable;
 use crate::lisp::machine::Machine;
-use crate::lisp::{Binding, Error, EvalResult, ReturnScope, ToolInfo, described, wrong};
+use crate::lisp::{Binding, Dialect, Error, EvalResult, ReturnScope, ToolInfo, described, wrong};
 use crate::reasons::Reason;
 use crate::text::nearest::nearest;
 use crate::value::{Keyword, Value};
@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Builtin] = &[
             &["(dir namespace)", "(dir tool)", "(dir memory)", "(dir namespace {:limit n :offset n})"],
             "The members of a namespace, one line for each name.",
         )
-        .examples(&[("(count (dir clojure.walk))", "3")]),
+        .examples(&[("(count (dir clojure.walk))", "7")]),
     Builtin::new("apropos", Arity::between(1, 2), apropos)
         .doc(
             &["(apropos text)", "(apropos text {:limit n})"],
@@ -183,7 +183,12 @@ pub(super) fn sentence(text: &str) -> &str {
 fn closure(value: &Value) -> Option<(&str, &str)> {
     match Callable::of_value(value)? {
         Callable::Closure(closure) => Some((closure.lambda.params(), closure.lambda.source())),
-        Callable::Builtin(_) | Callable::Tool(_) | Callable::Bound(_) | Callable::Cell(_) => None,
+        Callable::Builtin(_)
+        | Callable::Tool(_)
+        | Callable::Bound(_)
+        | Callable::Cell(_)
+        | Callable::Transducer(_)
+        | Callable::Endless(_) => None,
     }
 }
 
@@ -236,11 +241,12 @@ fn members<'h>(machine: &Machine<'h>, value: &Value) -> EvalResult<Vec<(String, 
             machine.names().into_iter().filter_map(binding).collect()
         }
         other => {
-            let namespace = namespace(other)?;
-            let row = |member: &str| {
-                Some((member.to_owned(), Subject::Row(find(namespace.target(member)?)?, machine.world.return_scope)))
+            namespace(other)?;
+            let dialect = if machine.is_reference() { Dialect::Reference } else { Dialect::Current };
+            let row = |(member, target): (&str, &str)| {
+                Some((member.to_owned(), Subject::Row(find(target)?, machine.world.return_scope)))
             };
-            namespace.list().into_iter().filter_map(row).collect()
+            namespaces::targets(other, dialect).into_iter().filter_map(row).collect()
         }
     };
     found.sort_by(|one, two| one.0.cmp(&two.0));
@@ -327,7 +333,11 @@ fn apropos(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let names = machine.names();
     machine.ticks(names.len() + 1_000)?;
     let defined = names.into_iter().filter_map(|name| Some(Subject::Memory(name, machine.binding(name)?)));
-    let all = tools.chain(defined).chain(rows().map(|row| Subject::Row(row, machine.world.return_scope)));
+    let all = tools.chain(defined).chain(
+        rows()
+            .filter(|row| !machine.is_reference() || row.reference != InReference::Absent)
+            .map(|row| Subject::Row(row, machine.world.return_scope)),
+    );
     let mut found: Vec<(u8, Subject<'_>)> = all
         .filter_map(|subject| {
             let name = subject.name().to_lowercase();

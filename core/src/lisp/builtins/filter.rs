@@ -4,38 +4,45 @@ use std::sync::Arc;
 
 use super::argument::CollectionKinds;
 use super::collection::{Each, each_item, nothing_found, several};
+use super::endless::{self, transformed};
 use super::view::collect;
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::EvalResult;
-use crate::lisp::machine::Machine;
+use crate::lisp::machine::{Callable, Machine};
 use crate::value::Value;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     FILTER,
-    FILTER.named("filterv", &["(filterv pred coll)"]),
-    Builtin::new("remove", Arity::exactly(2), remove)
+    Builtin::new("filterv", Arity::exactly(2), filter)
+        .doc(&["(filterv pred coll)"], FILTER.about)
+        .examples(FILTER.examples)
+        .clojure(VECTOR),
+    Builtin::new("remove", Arity::between(1, 2), remove)
         .doc(&["(remove pred coll)"], "The items for which pred is nil or false, as a vector.")
         .examples(&[
             ("(remove odd? [1 2 3])", "[2]"),
             ("(remove nil? [nil 1])", "[1]"),
             ("(remove (fn [[k v]] (> v 1)) {:a 1 :b 2})", "[[:a 1]]"),
         ])
-        .clojure(VECTOR),
-    Builtin::new("keep", Arity::exactly(2), keep)
+        .clojure(VECTOR)
+        .takes_in_reference(Arity::exactly(2)),
+    Builtin::new("keep", Arity::between(1, 2), keep)
         .doc(&["(keep f coll)"], "The results of f for the items, without nil.")
         .examples(&[
             ("(keep :a [{:a 1} {} {:a false}])", "[1 false]"),
             ("(keep #(when (odd? %) (* % %)) [1 2 3])", "[1 9]"),
         ])
-        .clojure(VECTOR),
-    Builtin::new("keep-indexed", Arity::exactly(2), keep_indexed)
+        .clojure(VECTOR)
+        .takes_in_reference(Arity::exactly(2)),
+    Builtin::new("keep-indexed", Arity::between(1, 2), keep_indexed)
         .doc(&["(keep-indexed f coll)"], "The results of `(f index item)`, without nil.")
         .examples(&[
             ("(keep-indexed (fn [i x] (when (odd? i) x)) [:a :b :c :d])", "[:b :d]"),
             ("(keep-indexed vector nil)", "[]"),
         ])
-        .clojure(VECTOR),
+        .clojure(VECTOR)
+        .takes_in_reference(Arity::exactly(2)),
     Builtin::new("some", Arity::exactly(2), some)
         .doc(&["(some pred coll)"], "The first truthy result of pred; nil if there is none.")
         .examples(&[
@@ -57,7 +64,8 @@ pub(super) const ROWS: &[Builtin] = &[
 
 const VECTOR: Clojure = Clojure::Differs("Always a vector, never lazy.");
 
-const FILTER: Builtin = Builtin::new("filter", Arity::exactly(2), filter)
+const FILTER: Builtin = Builtin::new("filter", Arity::between(1, 2), filter)
+    .takes_in_reference(Arity::exactly(2))
     .doc(&["(filter pred coll)"], "The items for which pred is truthy, as a vector.")
     .examples(&[
         ("(filter odd? [1 2 3])", "[1 3]"),
@@ -68,6 +76,9 @@ const FILTER: Builtin = Builtin::new("filter", Arity::exactly(2), filter)
     .clojure(VECTOR);
 
 fn filter(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "filter", 1, args) {
+        return result;
+    }
     let [pred, coll] = args else { return Ok(Value::Nil) };
     if nothing_found(pred, coll) {
         return Ok(Vec::new().into());
@@ -77,6 +88,9 @@ fn filter(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn remove(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "remove", 1, args) {
+        return result;
+    }
     let [pred, coll] = args else { return Ok(Value::Nil) };
     if nothing_found(pred, coll) {
         return Ok(collect(machine, std::mem::take(coll))?.into());
@@ -118,6 +132,9 @@ fn choose<'h>(
 }
 
 fn keep(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "keep", 1, args) {
+        return result;
+    }
     let [function, coll] = args else { return Ok(Value::Nil) };
     if nothing_found(function, coll) {
         return Ok(Vec::new().into());
@@ -135,6 +152,9 @@ fn keep(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn keep_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "keep-indexed", 1, args) {
+        return result;
+    }
     let [function, coll] = args else { return Ok(Value::Nil) };
     let callee = several(function, coll, "(keep-indexed f coll)")?;
     let mut kept = Vec::new();
@@ -167,6 +187,9 @@ fn not_every(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 /// The predicate's first result with this truth value.
 fn first_as(machine: &mut Machine<'_>, args: &mut [Value], truth: bool, call: &str) -> EvalResult<Option<Value>> {
     let [pred, coll] = args else { return Ok(None) };
+    if Callable::is_endless(coll) {
+        return endless::first_as(machine, pred, coll, |value| value.is_truthy() == truth);
+    }
     let pred = Each::of(pred, coll, call)?;
     for item in each_item(2, std::mem::take(coll))? {
         machine.tick()?;

@@ -92,7 +92,7 @@ fn digits(text: &str) -> (Option<usize>, &str) {
     (value, rest)
 }
 
-fn format(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+pub(super) fn format(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Some((template, values)) = args.split_first() else {
         return fault("the template is missing").hint("Write (format \"%s items\" n)").halt();
     };

@@ -6,9 +6,10 @@ use std::mem::take;
 use super::access::ORDERED;
 use super::argument::{CollectionKinds, clamped, hinted, length, swapped, taken};
 use super::collection::Each;
+use super::endless::{self, transformed};
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::machine::Machine;
+use crate::lisp::machine::{Callable, Machine};
 use crate::lisp::{Error, EvalResult, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
@@ -26,23 +27,27 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(partition 3 3 [0] [1 2 3 4])", "[[1 2 3] [4 0]]"),
         ])
         .cost(Cost::Output),
-    Builtin::new("partition-all", Arity::between(2, 3), partition_all)
+    Builtin::new("partition-all", Arity::between(1, 3), partition_all)
+        .takes_in_reference(Arity::between(2, 3))
         .doc(
             &["(partition-all n coll)", "(partition-all n step coll)"],
             "Groups of n items like partition, including incomplete ones.",
         )
         .examples(&[("(partition-all 2 [1 2 3])", "[[1 2] [3]]"), ("(partition-all 2 1 [1 2 3])", "[[1 2] [2 3] [3]]")])
         .cost(Cost::Output),
-    Builtin::new("partition-by", Arity::exactly(2), partition_by)
+    Builtin::new("partition-by", Arity::between(1, 2), partition_by)
+        .takes_in_reference(Arity::exactly(2))
         .doc(&["(partition-by f coll)"], "Groups of consecutive items for which f returns the same value.")
         .examples(&[
             ("(partition-by odd? [1 3 2 4 5])", "[[1 3] [2 4] [5]]"),
             ("(partition-by identity \"aab\")", "[[\"a\" \"a\"] [\"b\"]]"),
         ]),
-    Builtin::new("dedupe", Arity::exactly(1), dedupe)
+    Builtin::new("dedupe", Arity::between(0, 1), dedupe)
+        .takes_in_reference(Arity::exactly(1))
         .doc(&["(dedupe coll)"], "The items without consecutive duplicates; 1 and 1.0 differ.")
         .examples(&[("(dedupe [1 1 2 1])", "[1 2 1]"), ("(dedupe nil)", "[]")]),
-    Builtin::new("distinct", Arity::exactly(1), distinct)
+    Builtin::new("distinct", Arity::between(0, 1), distinct)
+        .takes_in_reference(Arity::exactly(1))
         .doc(&["(distinct coll)"], "The distinct items of a list or string, in order of first occurrence; 1 and 1.0 differ.")
         .examples(&[("(distinct [1 2 1 3 2])", "[1 2 3]"), ("(distinct \"aab\")", "[\"a\" \"b\"]")])
         .clojure(ORDERED),
@@ -66,6 +71,9 @@ enum Remainder {
 }
 
 fn partition(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if args.last().is_some_and(Callable::is_endless) {
+        return endless::partition(machine, args);
+    }
     let incomplete = match args {
         [_, _, pad, _] => {
             if pad.is_nil() {
@@ -81,6 +89,9 @@ fn partition(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn partition_all(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "partition-all", 1, args) {
+        return result;
+    }
     grouped(machine, args, Remainder::Kept)
 }
 
@@ -174,6 +185,9 @@ fn windows(
 }
 
 fn partition_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "partition-by", 1, args) {
+        return result;
+    }
     let [function, coll] = taken(args);
     let function = Each::of(&function, &coll, "(partition-by f coll)")?;
     CollectionKinds::All.check(2, &coll)?;
@@ -198,6 +212,9 @@ fn partition_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn dedupe(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "dedupe", 0, args) {
+        return result;
+    }
     CollectionKinds::All.check(1, &args[0])?;
     let mut items = collect(machine, take(&mut args[0]))?;
     let mut kept = 0;
@@ -219,7 +236,10 @@ fn dedupe(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn distinct(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    CollectionKinds::Ordered.check(1, &args[0]).map_err(|halt| match &args[0] {
+    if let Some(result) = transformed(machine, "distinct", 0, args) {
+        return result;
+    }
+    CollectionKinds::Ordered.accept(machine, 1, &args[0]).map_err(|halt| match &args[0] {
         Value::Set(_) => hinted(halt, "The members of a set are distinct; use (seq s)"),
         _ => halt,
     })?;

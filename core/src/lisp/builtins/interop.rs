@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(.lastIndexOf s part)"], "The index of the last occurrence; -1 if there is none.")
         .examples(&[("(.lastIndexOf \"hello\" \"l\")", "3"), ("(.lastIndexOf \"abc\" \"z\")", "-1")])
         .clojure(JAVA),
-    Builtin::new(".contains", Arity::exactly(2), strings::includes)
+    Builtin::new(".contains", Arity::exactly(2), contains)
         .doc(&["(.contains s part)"], "True if the string contains another.")
         .examples(&[("(.contains \"hello\" \"ell\")", "true"), ("(.contains \"abc\" \"z\")", "false")])
         .clojure(JAVA),
@@ -128,7 +128,22 @@ fn substring(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     }
 }
 
+fn contains(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    match &args[0] {
+        Value::List(_) | Value::Set(_) if !machine.is_reference() => {
+            let found = super::view::view(&args[0]).position(|item| item == args[1]);
+            machine.ticks(found.unwrap_or(1))?;
+            Ok(Value::Bool(found.is_some()))
+        }
+        _ => strings::includes(machine, args),
+    }
+}
+
 fn index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let (Value::List(list), false) = (&args[0], machine.is_reference()) {
+        machine.ticks(list.len())?;
+        return Ok(list.iter().position(|item| *item == args[1]).map_or(Value::Int(-1), number));
+    }
     let (s, part) = (text(1, &args[0])?, text(2, &args[1])?);
     let from = match args.get(2).map(|from| position(3, from)).transpose()? {
         Some(Position::At(from)) => from,
@@ -166,7 +181,10 @@ fn replace(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     replace_text(machine, &args[0], parts, usize::MAX)
 }
 
-fn is_empty(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+fn is_empty(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if args[0].is_container() && !machine.is_reference() {
+        return Ok(Value::Bool(super::access::has_none(&args[0])));
+    }
     Ok(Value::Bool(text(1, &args[0])?.is_empty()))
 }
 

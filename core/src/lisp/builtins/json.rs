@@ -7,15 +7,19 @@ use super::text_writer::TextWriter;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::limits::JSON_DEPTH;
 use crate::lisp::EvalResult;
-use crate::lisp::machine::Machine;
+use crate::lisp::machine::{Callable, Callee, Machine};
 use crate::value::json::{parse_value, write_string};
 use crate::value::number::compact;
 use crate::value::{Map, Value};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
-    Builtin::new("json/parse-string", Arity::exactly(1), parse_string)
-        .doc(&["(json/parse-string text)"], "The value of a JSON text, maps with string keys; nil for invalid JSON.")
+    Builtin::new("json/parse-string", Arity::between(1, 3), parse_string)
+        .takes_in_reference(Arity::exactly(1))
+        .doc(
+            &["(json/parse-string text)", "(json/parse-string text true)", "(json/parse-string text key-fn)"],
+            "The value of a JSON text, maps with string keys; with true, keyword keys, with a function, its results as keys; nil for invalid JSON.",
+        )
         .examples(&[
             ("(json/parse-string \"{\\\"a\\\":[1,2.5,null]}\")", "{\"a\" [1 2.5 nil]}"),
             ("(json/parse-string \"bad\")", "nil"),
@@ -31,7 +35,13 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(json/parse-lines nil)", "nil"),
         ])
         .clojure(Clojure::Extension),
-    Builtin::new("json/generate-string", Arity::exactly(1), generate_string)
+    Builtin::new("json/read-str", Arity::from(1), read_str)
+        .doc(&["(json/read-str text :key-fn keyword)"], "The same as json/parse-string, with the function of keys as an option.")
+        .examples(&[("(json/read-str \"{\\\"a\\\":1}\" :key-fn keyword)", "{:a 1}")])
+        .clojure(Clojure::Named("clojure.data.json/read-str"))
+        .current(),
+    Builtin::new("json/generate-string", Arity::from(1), generate_string)
+        .takes_in_reference(Arity::exactly(1))
         .doc(
             &["(json/generate-string value)"],
             "The value as compact JSON text, keywords as strings, sets as arrays; nil for values that JSON lacks: dates, functions, infinities.",
@@ -51,10 +61,44 @@ fn parse(machine: &mut Machine<'_>, text: &str) -> EvalResult {
 }
 
 fn parse_string(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    match args[0].as_str() {
-        Some(text) => parse(machine, text),
-        None => Ok(Value::Nil),
+    let Some(text) = args[0].as_str() else { return Ok(Value::Nil) };
+    let value = parse(machine, text)?;
+    match args.get(1) {
+        None | Some(Value::Nil | Value::Bool(false)) => Ok(value),
+        Some(Value::Bool(true)) => {
+            let keyword = super::find("keyword").map(super::value).unwrap_or_default();
+            with_keys(machine, &keyword, value)
+        }
+        Some(function) => with_keys(machine, function, value),
     }
+}
+
+/// `(json/read-str text :key-fn f)`
+fn read_str(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let mut options = args[1..].chunks_exact(2);
+    let function = options.find_map(|pair| match &pair[0] {
+        Value::Keyword(word) if matches!(word.name(), "key-fn" | "keywordize-keys") => Some(pair[1].clone()),
+        _ => None,
+    });
+    parse_string(machine, &mut [std::mem::take(&mut args[0]), function.unwrap_or_default()])
+}
+
+/// The value with the keys of all maps replaced by the results of a function.
+fn with_keys(machine: &mut Machine<'_>, function: &Value, value: Value) -> EvalResult {
+    Callee::of(2, function)?;
+    let change = Callable::bound("key-fn", vec![function.clone()], |machine, parts, args| {
+        let Value::Map(map) = &args[0] else { return Ok(std::mem::take(&mut args[0])) };
+        let callee = Callee::of(2, &parts[0])?;
+        let mut changed = Map::default();
+        for (key, value) in &**map {
+            machine.ticks(2)?;
+            let key = callee.call1(machine, key.clone())?;
+            changed.insert(key, value.clone());
+        }
+        Ok(changed.into())
+    });
+    let walk = super::find("postwalk").map(super::value).unwrap_or_default();
+    machine.call(&walk, &mut [change, value])
 }
 
 fn parse_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {

@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use super::argument::{CollectionKinds, callee};
 use super::collection::{Each, each_item, nothing_found, several};
+use super::endless::{has_endless, map_rows as map_rows_endless, transformed};
 use super::view::{collect, items};
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::machine::{Callee, Machine};
+use crate::lisp::machine::{Callable, Callee, Machine};
 use crate::lisp::{EvalResult, Items, wrong};
 use crate::value::{List, Value};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     MAP,
-    MAP.named("mapv", &["(mapv f coll)", "(mapv f coll1 coll2 …)"]),
-    Builtin::new("map-indexed", Arity::exactly(2), map_indexed)
+    MAP.named("mapv", &["(mapv f coll)", "(mapv f coll1 coll2 …)"]).takes(Arity::from(2)),
+    Builtin::new("map-indexed", Arity::between(1, 2), map_indexed)
+        .takes_in_reference(Arity::exactly(2))
         .doc(&["(map-indexed f coll)"], "The results of `(f index item)` for each item, the index from 0.")
         .examples(&[
             ("(map-indexed vector [:a :b])", "[[0 :a] [1 :b]]"),
@@ -22,20 +24,25 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(map-indexed vector nil)", "[]"),
         ])
         .clojure(VECTOR),
-    Builtin::new("mapcat", Arity::exactly(2), mapcat)
-        .doc(&["(mapcat f coll)"], "The collections that f returns for the items, concatenated into one vector.")
+    Builtin::new("mapcat", Arity::from(1), mapcat)
+        .takes_in_reference(Arity::exactly(2))
+        .doc(
+            &["(mapcat f coll)", "(mapcat f coll1 coll2 …)"],
+            "The collections that f returns for the items, concatenated into one vector.",
+        )
         .examples(&[
             ("(mapcat (fn [x] [x x]) [1 2])", "[1 1 2 2]"),
             ("(mapcat :tags [{:tags [\"a\"]} {} {:tags [\"b\" \"c\"]}])", "[\"a\" \"b\" \"c\"]"),
             ("(mapcat range [1 2 3])", "[0 0 1 0 1 2]"),
         ])
-        .clojure(Clojure::Differs("Always a vector; takes one collection."))
+        .clojure(Clojure::Differs("Always a vector."))
         .cost(Cost::Output),
 ];
 
 const VECTOR: Clojure = Clojure::Differs("Always a vector, never lazy.");
 
-const MAP: Builtin = Builtin::new("map", Arity::from(2), map)
+const MAP: Builtin = Builtin::new("map", Arity::from(1), map)
+    .takes_in_reference(Arity::from(2))
     .doc(
         &["(map f coll)", "(map f coll1 coll2 …)"],
         "The results of f for each item; with several collections, for the first items, the second items and so on.",
@@ -48,8 +55,12 @@ const MAP: Builtin = Builtin::new("map", Arity::from(2), map)
     ])
     .clojure(VECTOR);
 
-fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+pub(super) fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "map", 1, args) {
+        return result;
+    }
     match args {
+        [_, colls @ ..] if colls.len() > 1 && has_endless(colls) => map_rows_endless(machine, args),
         [function, coll] if nothing_found(function, coll) => {
             let mut list = collect(machine, std::mem::take(coll))?;
             list.fill(Value::Nil);
@@ -132,6 +143,9 @@ fn map_rows(machine: &mut Machine<'_>, callee: Callee<'_>, rows: &mut [Items]) -
 }
 
 fn map_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "map-indexed", 1, args) {
+        return result;
+    }
     let [function, coll] = args else { return Ok(Value::Nil) };
     let callee = several(function, coll, "(map-indexed f coll)")?;
     let mut list = owned(machine, std::mem::take(coll))?;
@@ -143,6 +157,13 @@ fn map_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "mapcat", 1, args) {
+        return result;
+    }
+    if args.len() > 2 {
+        let rows = map(machine, args)?;
+        return super::transducers::items_through(machine, &Callable::transducer("mapcat", vec![identity()]), rows);
+    }
     let [function, coll] = args else { return Ok(Value::Nil) };
     // A field that is not a list counts as a list of one (as in the reference); the result of a function must be a
     // list.
@@ -168,4 +189,9 @@ fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         }
     }
     Ok(joined.into())
+}
+
+/// `identity` as a value.
+fn identity() -> Value {
+    super::find("identity").map(super::value).unwrap_or_default()
 }

@@ -11,6 +11,7 @@ mod arith;
 mod assoc;
 mod bits;
 mod build;
+mod calendar;
 mod cells;
 mod collection;
 mod compare;
@@ -18,11 +19,14 @@ mod compose;
 mod control;
 mod describe;
 mod discovery;
+mod edn;
+mod endless;
 mod exceptions;
 mod filter;
 mod format;
 mod forms;
 mod group;
+pub(crate) mod habit;
 mod interop;
 mod json;
 mod key;
@@ -30,25 +34,32 @@ mod key;
 mod laws;
 mod lookup;
 mod map;
+mod mathematics;
+mod methods;
 mod multi;
 pub mod namespaces;
 mod numeric;
 mod parse;
 mod parts;
+mod pipeline;
 mod position;
 mod predicates;
 pub(crate) mod range;
 mod reduce;
 mod reference;
 pub(crate) mod regex;
+mod relations;
 mod rounding;
 mod sets;
 mod slice;
 mod sort;
+mod sorted;
+mod source;
 mod strings;
 mod text_writer;
 mod texts;
 mod time;
+mod transducers;
 mod view;
 mod walk;
 
@@ -62,9 +73,10 @@ pub(crate) use cells::SWAP_IN_PLACE;
 pub(crate) use exceptions::{ASSERTION, ATTEMPT, ATTEMPT_NAME, EXCEPTION, uncaught};
 pub(crate) use multi::{METHOD, MULTIMETHOD, NAMED_ARGUMENTS};
 
-pub use super::machine::{Arity, Builtin, Clojure, Cost, Implementation};
+pub use super::machine::{Arity, Builtin, Clojure, Cost, Implementation, InReference};
 pub use reference::{card, card_of_try, reference};
 
+pub(crate) use pipeline::Pipeline;
 pub(crate) use texts::joined;
 
 /// A group of related rows.
@@ -92,6 +104,8 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Slicing", rows: slice::ROWS },
     Section { title: "Building", rows: build::ROWS },
     Section { title: "Ranges", rows: range::ROWS },
+    Section { title: "Endless sequences", rows: endless::ROWS },
+    Section { title: "Transducers", rows: transducers::ROWS },
     Section { title: "Grouping", rows: group::ROWS },
     Section { title: "Sorting", rows: sort::ROWS },
     Section { title: "Walking", rows: walk::ROWS },
@@ -103,6 +117,8 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Changing maps", rows: assoc::ROWS },
     Section { title: "Aggregation", rows: aggregate::ROWS },
     Section { title: "Sets", rows: sets::ROWS },
+    Section { title: "Sorted collections", rows: sorted::ROWS },
+    Section { title: "Relations", rows: relations::ROWS },
     Section { title: "Strings", rows: strings::ROWS },
     Section { title: "Positions in strings", rows: position::ROWS },
     Section { title: "Parts of strings", rows: parts::ROWS },
@@ -111,15 +127,22 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "JSON", rows: json::ROWS },
     Section { title: "Describing data", rows: describe::ROWS },
     Section { title: "Methods of strings", rows: interop::ROWS },
+    Section { title: "Methods of values", rows: methods::ROWS },
     Section { title: "Dates and times", rows: time::ROWS },
+    Section { title: "Fields of dates and times", rows: calendar::FIELDS },
+    Section { title: "Moving dates and times", rows: calendar::MOVES },
+    Section { title: "Formats of dates and times", rows: calendar::PATTERNS },
     Section { title: "Arithmetic", rows: arith::ROWS },
     Section { title: "Rounding, roots and powers", rows: rounding::ROWS },
+    Section { title: "Functions of Math", rows: mathematics::ROWS },
+    Section { title: "Exact numbers", rows: sorted::EXACT },
     Section { title: "Comparison", rows: compare::ROWS },
     Section { title: "Bits", rows: bits::ROWS },
     Section { title: "Types and truth", rows: predicates::ROWS },
     Section { title: "Number predicates", rows: numeric::ROWS },
     Section { title: "Numbers from text", rows: parse::ROWS },
     Section { title: "Values as text", rows: texts::ROWS },
+    Section { title: "Values from text", rows: edn::ROWS },
 ];
 
 /// All builtins in the order of the reference.

@@ -3,9 +3,9 @@
 //! A qualified name is another notation for a builtin. `data/`, `tool/` and `budget/` are not listed: they are the
 //! program's inputs, not builtins.
 
-use super::{Builtin, Clojure, Implementation};
+use super::{Builtin, Clojure, Implementation, habit};
 use crate::lisp::machine::Callable;
-use crate::lisp::{Error, builtins};
+use crate::lisp::{Dialect, Error, builtins};
 use crate::reasons::Reason;
 use crate::text::nearest::nearest;
 use crate::value::Value;
@@ -26,6 +26,30 @@ pub(crate) enum Members {
     Same(&'static [&'static str]),
     /// These, each with the builtin's name.
     Named(&'static [(&'static str, &'static str)]),
+    /// Constants.
+    Constants(&'static [(&'static str, Constant)]),
+}
+
+/// The value of a named constant.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Constant {
+    /// A string.
+    Text(&'static str),
+    /// An integer.
+    Integer(i64),
+    /// A float.
+    Float(f64),
+}
+
+impl Constant {
+    /// Its value.
+    fn value(self) -> Value {
+        match self {
+            Self::Text(text) => Value::from(text),
+            Self::Integer(int) => Value::Int(int),
+            Self::Float(float) => Value::Float(float),
+        }
+    }
 }
 
 const STRINGS: &[&str] = &[
@@ -191,6 +215,7 @@ impl Namespace {
             Members::Named(names) => {
                 names.iter().filter(|(_, name)| value(name).is_some()).map(|(member, _)| *member).collect()
             }
+            Members::Constants(names) => names.iter().map(|(name, _)| *name).collect(),
         };
         names.sort_unstable();
         names
@@ -202,56 +227,125 @@ impl Namespace {
             Members::Core => builtins::find(member).filter(|row| is_core(row)).map(|row| row.name),
             Members::Same(names) => names.iter().copied().find(|name| *name == member),
             Members::Named(names) => names.iter().find(|(name, _)| *name == member).map(|(_, target)| *target),
+            Members::Constants(_) => None,
+        }
+    }
+
+    /// The value of a member.
+    fn member(&self, member: &str) -> Option<Value> {
+        match self.members {
+            Members::Constants(names) => {
+                names.iter().find(|(name, _)| *name == member).map(|(_, constant)| constant.value())
+            }
+            _ => self.target(member).and_then(value),
         }
     }
 }
 
 /// The namespace of this name.
 pub(crate) fn named(name: &str) -> Option<&'static Namespace> {
-    NAMESPACES.iter().find(|namespace| namespace.names.contains(&name))
+    let has_name = |namespace: &&Namespace| namespace.names.contains(&name);
+    NAMESPACES.iter().find(has_name).or_else(|| habit::NAMESPACES.iter().find(has_name))
+}
+
+/// All namespaces of a dialect; several may have the same name.
+fn spaces(dialect: Dialect) -> impl Iterator<Item = &'static Namespace> {
+    let added: &[Namespace] = if dialect == Dialect::Reference { &[] } else { habit::NAMESPACES };
+    added.iter().chain(NAMESPACES)
+}
+
+/// The members of a namespace with the names of their builtins, sorted.
+pub(crate) fn targets(name: &str, dialect: Dialect) -> Vec<(&'static str, &'static str)> {
+    let spaces = spaces(dialect).filter(|space| space.names.contains(&name));
+    let mut found: Vec<(&str, &str)> = spaces
+        .flat_map(|space| space.list().into_iter().filter_map(|member| Some((member, space.target(member)?))))
+        .collect();
+    found.retain(|(_, target)| builtins::find(target).is_none_or(|row| row.exists_in(dialect)));
+    found.sort_unstable();
+    found.dedup_by_key(|(member, _)| *member);
+    found
 }
 
 /// The value of a qualified name; `invalid_form` with the existing names if it does not exist.
-pub(crate) fn find(namespace: &str, member: &str) -> Result<Value, Error> {
-    let Some(found) = named(namespace) else {
-        let names: Vec<&str> = NAMESPACES.iter().map(|namespace| namespace.names[0]).collect();
-        let near = nearest(namespace, names.iter().copied());
-        let guess = near.map(|near| format!("Did you mean {near}/{member}? ")).unwrap_or_default();
-        let hint = format!("{guess}Available: data, tool, budget, {}", names.join(", "));
-        return Err(Error::new(Reason::InvalidForm, format!("unknown namespace `{namespace}`")).hint(hint));
-    };
-    found.target(member).and_then(value).ok_or_else(|| {
-        let members = found.list();
-        let near = nearest(member, members.iter().copied());
-        let hint = match (near, members.len()) {
-            (near, 0..=40) => {
-                let guess = near.map(|near| format!("Did you mean {namespace}/{near}? ")).unwrap_or_default();
-                format!("{guess}Members: {}", members.join(", "))
-            }
-            (Some(near), _) => format!("Did you mean {namespace}/{near}?"),
-            (None, _) => format!("(dir {namespace}) lists its members"),
+pub(crate) fn find(namespace: &str, member: &str, dialect: Dialect) -> Result<Value, Error> {
+    let wanted = if dialect == Dialect::Reference { namespace } else { habit::without_package(namespace) };
+    let all = || spaces(dialect);
+    let found: Vec<&Namespace> = all().filter(|space| space.names.contains(&wanted)).collect();
+    let exists = |row: Option<&'static Builtin>| row.is_none_or(|row| row.exists_in(dialect));
+    let target =
+        |space: &&Namespace| space.member(member).filter(|_| exists(space.target(member).and_then(builtins::find)));
+    if let Some(value) = found.iter().find_map(target) {
+        return Ok(value);
+    }
+    if found.is_empty() {
+        let problem = format!("unknown namespace `{namespace}`");
+        let mut names: Vec<&str> = all().map(|space| space.names[0]).collect();
+        names.sort_unstable();
+        names.dedup();
+        let guess = suggested(namespace, member, &all().collect::<Vec<_>>());
+        let guess = guess.map(|guess| format!("Did you mean {guess}? ")).unwrap_or_default();
+        let hint = match habit::way(wanted) {
+            Some(way) => way.to_owned(),
+            None => format!("{guess}Available: data, tool, budget, {}", names.join(", ")),
         };
-        Error::new(Reason::InvalidForm, format!("`{namespace}` has no `{member}`")).hint(hint)
-    })
+        return Err(Error::new(Reason::InvalidForm, problem).hint(hint));
+    }
+    let mut members: Vec<&str> = found.iter().flat_map(|space| space.list()).collect();
+    members.retain(|name| found.iter().any(|space| exists(space.target(name).and_then(builtins::find))));
+    members.sort_unstable();
+    members.dedup();
+    let near = nearest(member, members.iter().copied());
+    let hint = match (near, members.len()) {
+        (near, 0..=40) => {
+            let guess = near.map(|near| format!("Did you mean {namespace}/{near}? ")).unwrap_or_default();
+            format!("{guess}Members: {}", members.join(", "))
+        }
+        (Some(near), _) => format!("Did you mean {namespace}/{near}?"),
+        (None, _) => format!("(dir {namespace}) lists its members"),
+    };
+    Err(Error::new(Reason::InvalidForm, format!("`{namespace}` has no `{member}`")).hint(hint))
+}
+
+/// A qualified name that exists, for one with an unknown namespace: the member in the namespace with the nearest name,
+/// or in the only one that has it, or the function without a namespace.
+fn suggested(namespace: &str, member: &str, all: &[&Namespace]) -> Option<String> {
+    let having: Vec<&&Namespace> = all.iter().filter(|space| space.member(member).is_some()).collect();
+    let near = nearest(namespace, having.iter().flat_map(|space| space.names).copied());
+    match (near, having.as_slice()) {
+        (Some(near), _) => Some(format!("{near}/{member}")),
+        (None, [only]) => Some(format!("{}/{member}", only.names[0])),
+        _ => find_core(member).map(|row| row.name.to_owned()),
+    }
+}
+
+/// The function of `clojure.core` of this name.
+fn find_core(name: &str) -> Option<&'static Builtin> {
+    builtins::find(name).filter(|row| is_core(row))
 }
 
 /// The builtin that a name means: unqualified, qualified, or without its usual namespace.
 pub fn resolve(name: &str) -> Option<&'static Builtin> {
-    let qualified = || split(name).and_then(|(namespace, member)| builtins::find(named(namespace)?.target(member)?));
+    let qualified = || {
+        let (namespace, member) = split(name)?;
+        let namespace = habit::without_package(namespace);
+        let spaces = habit::NAMESPACES.iter().chain(NAMESPACES).filter(|space| space.names.contains(&namespace));
+        spaces.filter_map(|space| space.target(member)).find_map(builtins::find)
+    };
     bare(name).or_else(qualified)
 }
 
 /// All namespaces that a program can use, those of its inputs included, sorted.
 pub fn names() -> Vec<&'static str> {
-    let mut names: Vec<&str> = NAMESPACES.iter().flat_map(|namespace| namespace.names).copied().collect();
+    let mut names: Vec<&str> = spaces(Dialect::Current).flat_map(|namespace| namespace.names).copied().collect();
     names.extend(["budget", "data", "tool"]);
     names.sort_unstable();
+    names.dedup();
     names
 }
 
 /// The members of a namespace of builtins, sorted; empty for any other name.
 pub fn members(namespace: &str) -> Vec<&'static str> {
-    named(namespace).map(Namespace::list).unwrap_or_default()
+    targets(namespace, Dialect::Current).into_iter().map(|(member, _)| member).collect()
 }
 
 /// A function or constant by the builtin's name.

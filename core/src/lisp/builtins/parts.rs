@@ -2,6 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::endless::transformed;
 use super::regex::{self, SearchedText};
 use super::strings::{pass, text};
 use super::text_writer::TextWriter;
@@ -38,7 +39,8 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .cost(Cost::Output)
         .clojure(Clojure::Named("clojure.string/join")),
-    Builtin::new("replace", Arity::between(2, 3), replace)
+    Builtin::new("replace", Arity::between(1, 3), replace)
+        .takes_in_reference(Arity::between(2, 3))
         .doc(
             &["(replace s pattern replacement)", "(replace map coll)"],
             "The string with every match of a string or regex replaced; or the items of a collection with keys of the map replaced by its values.",
@@ -119,6 +121,9 @@ fn join(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn replace(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "replace", 1, args) {
+        return result;
+    }
     if args.len() == 2 {
         return replace_items(machine, args);
     }

@@ -5,6 +5,7 @@ use num_traits::{FromPrimitive, Signed, ToPrimitive};
 
 use super::argument::{integer, length, taken};
 use super::build::repeated;
+use super::endless;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
 use crate::lisp::{Error, EvalResult, Halt, wrong};
@@ -12,10 +13,11 @@ use crate::reasons::Reason;
 use crate::value::Value;
 
 /// The rows of this file.
-pub(super) const ROWS: &[Builtin] = &[Builtin::new("range", Arity::between(1, 3), range)
+pub(super) const ROWS: &[Builtin] = &[Builtin::new("range", Arity::between(0, 3), range)
+    .takes_in_reference(Arity::between(1, 3))
     .doc(
-        &["(range end)", "(range start end)", "(range start end step)"],
-        "The numbers from start (default 0) up to end, exclusive, in steps of step (default 1).",
+        &["(range end)", "(range start end)", "(range start end step)", "(range)"],
+        "The numbers from start (default 0) up to end, exclusive, in steps of step (default 1); without end, an endless sequence.",
     )
     .examples(&[
         ("(range 3)", "[0 1 2]"),
@@ -23,7 +25,7 @@ pub(super) const ROWS: &[Builtin] = &[Builtin::new("range", Arity::between(1, 3)
         ("(range 5 0 -2)", "[5 3 1]"),
         ("(range 0 1 0.25)", "[0 0.25 0.5 0.75]"),
     ])
-    .clojure(Clojure::Differs("the end is required and the step must not be 0: lists are finite"))
+    .clojure(Clojure::Differs("the step must not be 0: lists are finite"))
     .cost(Cost::Output)];
 
 /// `(take n (range start end step))` as one call, in which the step may be 0: then `start`, `n` times. The analyser
@@ -32,6 +34,9 @@ pub(crate) static TAKE_OF_RANGE: Builtin = Builtin::new("take", Arity::exactly(4
 
 fn range(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let count = args.len();
+    if count == 0 {
+        return Ok(endless::numbers());
+    }
     for (place, arg) in args.iter().enumerate() {
         match arg {
             Value::Int(_) | Value::Big(_) => {}

@@ -1,6 +1,7 @@
 //! Reducing a collection to one value, and grouping its items.
 
 use super::collection::{each_item, each_record, several};
+use super::endless;
 use super::key::Key;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callable, REDUCED};
@@ -83,6 +84,11 @@ fn fold<'v>(args: &'v mut [Value], call: &str) -> EvalResult<(Callee<'v>, Option
 }
 
 fn reduce(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if args.last().is_some_and(Callable::is_endless) {
+        let coll = args.last_mut().map(std::mem::take).unwrap_or_default();
+        let init = if args.len() > 2 { Some(std::mem::take(&mut args[1])) } else { None };
+        return endless::reduce(machine, &several(&args[0], &Value::Nil, "")?, init, &coll);
+    }
     let (callee, first, items) = fold(args, "(reduce f init coll)")?;
     let Some(mut result) = first else { return Ok(Value::Nil) };
     for item in items {
@@ -101,6 +107,9 @@ fn reduce(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn reductions(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = endless::transformed(machine, "reductions", args.len() - 1, args) {
+        return result;
+    }
     let (callee, first, items) = fold(args, "(reductions f init coll)")?;
     let mut results = Vec::with_capacity(items.size_hint().0 + 1);
     results.extend(first);
@@ -148,7 +157,7 @@ fn reduced(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 /// The wrapped value if `result` is marked as final.
 #[inline]
-fn ended(result: &Value) -> Option<Value> {
+pub(super) fn ended(result: &Value) -> Option<Value> {
     match Callable::of_value(result) {
         Some(Callable::Bound(bound)) if bound.name == REDUCED => bound.parts.first().cloned(),
         _ => None,

@@ -3,9 +3,10 @@
 use super::access::{ORDERED, after};
 use super::argument::{CollectionKinds, clamped, integer, length, swapped, taken};
 use super::collection::{Each, nothing_found};
+use super::endless::{self, transformed};
 use super::view::{count, slice, split, view};
 use super::{Arity, Builtin, Clojure};
-use crate::lisp::machine::Machine;
+use crate::lisp::machine::{Callable, Machine};
 use crate::lisp::{Error, EvalResult, Halt, described, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
@@ -28,11 +29,13 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(pop list)"], "A list without its last item; nil if it is empty.")
         .examples(&[("(pop [1 2])", "[1]"), ("(pop [])", "nil")])
         .clojure(Clojure::Differs("an empty list gives nil instead of an error")),
-    Builtin::new("take", Arity::exactly(2), take)
+    Builtin::new("take", Arity::between(1, 2), take)
+        .takes_in_reference(Arity::exactly(2))
         .doc(&["(take n coll)"], "The first n items; for a negative n, the last -n.")
         .examples(&[("(take 2 [1 2 3])", "[1 2]"), ("(take -1 [1 2])", "[2]"), ("(take 1 {:b 2 :a 1})", "[[:a 1]]")])
         .clojure(Clojure::Differs("a negative n counts from the end; sets have no order and are rejected")),
-    Builtin::new("drop", Arity::exactly(2), drop)
+    Builtin::new("drop", Arity::between(1, 2), drop)
+        .takes_in_reference(Arity::exactly(2))
         .doc(&["(drop n coll)"], "All items except the first n; for a negative n, except the last -n.")
         .examples(&[("(drop 1 [1 2])", "[2]"), ("(drop -1 [1 2])", "[1]"), ("(drop 1 \"abc\")", "[\"b\" \"c\"]")])
         .clojure(Clojure::Differs("a negative n counts from the end; sets have no order and are rejected")),
@@ -50,10 +53,12 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("nthnext", Arity::exactly(2), nthnext)
         .doc(&["(nthnext coll n)"], "All items except the first n; nil if nothing remains.")
         .examples(&[("(nthnext [1 2 3] 1)", "[2 3]"), ("(nthnext [1 2 3] 3)", "nil")]),
-    Builtin::new("take-while", Arity::exactly(2), take_while)
+    Builtin::new("take-while", Arity::between(1, 2), take_while)
+        .takes_in_reference(Arity::exactly(2))
         .doc(&["(take-while pred coll)"], "The items before the first one for which pred is false.")
         .examples(&[("(take-while odd? [1 3 4 5])", "[1 3]"), ("(take-while odd? nil)", "[]")]),
-    Builtin::new("drop-while", Arity::exactly(2), drop_while)
+    Builtin::new("drop-while", Arity::between(1, 2), drop_while)
+        .takes_in_reference(Arity::exactly(2))
         .doc(&["(drop-while pred coll)"], "The items from the first one for which pred is false.")
         .examples(&[("(drop-while odd? [1 3 4 5])", "[4 5]"), ("(drop-while #{1} [1 2])", "[2]")]),
     Builtin::new("split-at", Arity::exactly(2), split_at)
@@ -79,19 +84,25 @@ pub(super) const ROWS: &[Builtin] = &[
 ];
 
 fn rest(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    CollectionKinds::Ordered.check(1, &args[0])?;
+    if Callable::is_endless(&args[0]) {
+        return endless::rest(machine, std::mem::take(&mut args[0]), 1);
+    }
+    CollectionKinds::Ordered.accept(machine, 1, &args[0])?;
     let coll = std::mem::take(&mut args[0]);
     let total = count(machine, &coll)?;
     slice(machine, coll, 1.min(total)..total)
 }
 
 fn next(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    CollectionKinds::Ordered.check(1, &args[0])?;
+    if Callable::is_endless(&args[0]) {
+        return endless::rest(machine, std::mem::take(&mut args[0]), 1);
+    }
+    CollectionKinds::Ordered.accept(machine, 1, &args[0])?;
     after(machine, std::mem::take(&mut args[0]), 1)
 }
 
 fn butlast(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    CollectionKinds::Ordered.check(1, &args[0])?;
+    CollectionKinds::Ordered.accept(machine, 1, &args[0])?;
     let coll = std::mem::take(&mut args[0]);
     match count(machine, &coll)? {
         0 | 1 => Ok(Value::Nil),
@@ -109,9 +120,9 @@ fn pop(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 /// The count and the collection of `(f n coll)`; the count is not checked yet.
-fn counted(args: &mut [Value], sources: CollectionKinds, call: &str) -> EvalResult<[Value; 2]> {
+fn counted(machine: &Machine<'_>, args: &mut [Value], sources: CollectionKinds, call: &str) -> EvalResult<[Value; 2]> {
     let [n, coll] = taken(args);
-    sources.check(2, &coll).map_err(|halt| match (&coll, CollectionKinds::All.check(1, &n)) {
+    sources.accept(machine, 2, &coll).map_err(|halt| match (&coll, CollectionKinds::All.check(1, &n)) {
         (Value::Int(_), Ok(())) => swapped(halt, call),
         _ => halt,
     })?;
@@ -119,7 +130,10 @@ fn counted(args: &mut [Value], sources: CollectionKinds, call: &str) -> EvalResu
 }
 
 pub(super) fn take(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let [n, coll] = counted(args, CollectionKinds::NotSets, "(take n coll)")?;
+    if let Some(result) = transformed(machine, "take", 1, args) {
+        return result;
+    }
+    let [n, coll] = counted(machine, args, CollectionKinds::NotSets, "(take n coll)")?;
     let n = integer(1, &n)?;
     let total = count(machine, &coll)?;
     let range = if n < 0 { total.saturating_sub(distance(n))..total } else { 0..length(n).min(total) };
@@ -127,7 +141,10 @@ pub(super) fn take(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult 
 }
 
 fn drop(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let [n, coll] = counted(args, CollectionKinds::NotSets, "(drop n coll)")?;
+    if let Some(result) = transformed(machine, "drop", 1, args) {
+        return result;
+    }
+    let [n, coll] = counted(machine, args, CollectionKinds::NotSets, "(drop n coll)")?;
     let n = integer(1, &n)?;
     let total = count(machine, &coll)?;
     let range = if n < 0 { 0..total.saturating_sub(distance(n)) } else { length(n).min(total)..total };
@@ -158,7 +175,7 @@ fn take_last(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if matches!(&*args, [Value::Int(..=0), coll] if !coll.is_nil()) {
         return Ok(Vec::new().into());
     }
-    let [n, coll] = counted(args, CollectionKinds::NotSets, "(take-last n coll)")?;
+    let [n, coll] = counted(machine, args, CollectionKinds::NotSets, "(take-last n coll)")?;
     if coll.is_nil() {
         return Ok(Value::Nil);
     }
@@ -172,10 +189,10 @@ fn take_last(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 fn drop_last(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (n, coll) = if let [coll] = args {
-        CollectionKinds::NotSets.check(1, coll)?;
+        CollectionKinds::NotSets.accept(machine, 1, coll)?;
         (Value::Int(1), std::mem::take(coll))
     } else {
-        let [n, coll] = counted(args, CollectionKinds::NotSets, "(drop-last n coll)")?;
+        let [n, coll] = counted(machine, args, CollectionKinds::NotSets, "(drop-last n coll)")?;
         (n, coll)
     };
     let n = from_end(&n, Reason::RuntimeError)?;
@@ -222,11 +239,17 @@ fn led(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> EvalResult<
 }
 
 fn take_while(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "take-while", 1, args) {
+        return result;
+    }
     let (coll, leading) = led(machine, args, "(take-while pred coll)")?;
     slice(machine, coll, 0..leading)
 }
 
 fn drop_while(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let Some(result) = transformed(machine, "drop-while", 1, args) {
+        return result;
+    }
     let (coll, leading) = led(machine, args, "(drop-while pred coll)")?;
     let total = count(machine, &coll)?;
     slice(machine, coll, leading..total)
@@ -241,7 +264,10 @@ fn split_with(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn split_at(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let [n, coll] = counted(args, CollectionKinds::All, "(split-at n coll)")?;
+    if Callable::is_endless(&args[1]) {
+        return endless::split_at(machine, args);
+    }
+    let [n, coll] = counted(machine, args, CollectionKinds::All, "(split-at n coll)")?;
     let at = length(integer(1, &n)?);
     split(machine, coll, at)
 }

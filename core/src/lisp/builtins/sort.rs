@@ -129,7 +129,7 @@ fn sort(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         Ok(_) if matches!(comparator, Value::List(_)) => swapped(halt, "(sort comparator coll)"),
         _ => halt,
     })?;
-    CollectionKinds::NotSets.check(position, &coll).map_err(|halt| match &coll {
+    CollectionKinds::NotSets.accept(machine, position, &coll).map_err(|halt| match &coll {
         Value::Set(_) => hinted(halt, "Use (sort (vec s)) or (sort-by identity s)"),
         _ => halt,
     })?;
@@ -198,7 +198,7 @@ fn no_fields(field: &Value, item: &Value) -> Box<Halt> {
 }
 
 fn reverse(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    CollectionKinds::Ordered.check(1, &args[0])?;
+    CollectionKinds::Ordered.accept(machine, 1, &args[0])?;
     let mut items = collect(machine, std::mem::take(&mut args[0]))?;
     machine.ticks(items.len() / 4)?;
     items.reverse();

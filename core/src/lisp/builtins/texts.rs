@@ -38,8 +38,12 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(namespace :order/id)", "\"order\""), ("(namespace :id)", "nil")])
         .cost(Cost::Constant)
         .current(),
-    Builtin::new("keyword", Arity::exactly(1), keyword)
-        .doc(&["(keyword name)"], "The keyword of a name: a letter, followed by letters, digits and - _ ? !")
+    Builtin::new("keyword", Arity::between(1, 2), keyword)
+        .takes_in_reference(Arity::exactly(1))
+        .doc(
+            &["(keyword name)", "(keyword namespace name)"],
+            "The keyword of a name, which is a text without control characters.",
+        )
         .examples(&[("(keyword \"user-id\")", ":user-id"), ("(keyword :a)", ":a"), ("(keyword nil)", "nil")])
         .cost(Cost::Constant)
         .clojure(Clojure::Differs("other names are an error")),
@@ -100,9 +104,20 @@ fn namespace(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn keyword(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let [namespace, name] = args {
+        let whole = match (&*namespace, &*name) {
+            (Value::Nil, Value::Str(name)) => name.to_string(),
+            (Value::Str(namespace), Value::Str(name)) => format!("{namespace}/{name}"),
+            (Value::Str(_), other) => return Err(wrong(2, "a string", other)),
+            (other, _) => return Err(wrong(1, "a string", other)),
+        };
+        return keyword(machine, &mut [whole.into()]);
+    }
     match &args[0] {
         Value::Nil | Value::Keyword(_) => Ok(std::mem::take(&mut args[0])),
         Value::Str(name) if is_name(name) => machine.keyword(name).map(Value::Keyword),
+        Value::Str(name) if !machine.is_reference() && is_free_name(name) => machine.keyword(name).map(Value::Keyword),
+        Value::Symbol(name) if !machine.is_reference() => machine.keyword(name.name()).map(Value::Keyword),
         Value::Str(name) if name.len() > NAME_BYTES => {
             let problem = format!("the name of a keyword has at most {NAME_BYTES} bytes, got {}", name.len());
             Error::new(Reason::RuntimeError, problem).hint("Use strings as keys").halt()
@@ -121,6 +136,11 @@ fn is_name(name: &str) -> bool {
     name.len() <= NAME_BYTES
         && name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_?!".contains(&byte))
+}
+
+/// True for any name that data may have as a key.
+fn is_free_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= NAME_BYTES && !name.contains(char::is_control)
 }
 
 /// The hint for a name with invalid characters.

@@ -2,6 +2,7 @@
 
 use num_traits::ToPrimitive;
 
+use super::calendar::{self, parse_with};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
 use crate::lisp::{Error, EvalResult, wrong};
@@ -25,8 +26,9 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .cost(Cost::Constant)
         .clojure(Clojure::Differs("Accepts texts; small integers are seconds.")),
-    Builtin::new("LocalDate/parse", Arity::exactly(1), parse)
-        .doc(&["(LocalDate/parse s)"], "The date in an ISO 8601 text, or the instant if it contains a T.")
+    Builtin::new("LocalDate/parse", Arity::between(1, 2), parse)
+        .takes_in_reference(Arity::exactly(1))
+        .doc(&["(LocalDate/parse s)", "(LocalDate/parse s formatter)"], "The date in an ISO 8601 text, or the instant if it contains a T.")
         .examples(&[
             ("(LocalDate/parse \"2024-02-28\")", "\"2024-02-28\""),
             ("(LocalDate/parse \"2024-02-28T10:00:00\")", "\"2024-02-28T10:00:00Z\""),
@@ -142,7 +144,13 @@ fn new_date(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     at.map(Value::Instant).ok_or_else(|| outside("the instant").into())
 }
 
-fn parse(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+fn parse(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if args.len() > 1 {
+        return Ok(match parse_with(machine, args)? {
+            Value::Instant(at) => Value::Date(Date::of_day(at.micros().div_euclid(86_400_000_000)).unwrap_or(Date(0))),
+            date => date,
+        });
+    }
     let Value::Str(text) = &args[0] else { return Err(wrong(1, "a string", &args[0])) };
     let read = if text.contains('T') {
         Instant::parse_utc(text).map(Value::Instant)
@@ -177,7 +185,10 @@ fn span(value: &Value) -> EvalResult<Duration> {
     }
 }
 
-fn between(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+fn between(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if let ([Value::Date(start), Value::Date(end)], false) = (&*args, machine.is_reference()) {
+        return Ok(Value::Duration(Duration((i64::from(end.0) - i64::from(start.0)) * 86_400_000)));
+    }
     let (start, end) = (instant(1, &args[0])?, instant(2, &args[1])?);
     Ok(Value::Duration(Duration((end.micros() - start.micros()) / 1_000)))
 }
@@ -186,16 +197,20 @@ fn get_time(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Int(instant(1, &args[0])?.millis()))
 }
 
-fn plus_days(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    moved(args, 1)
+fn plus_days(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    moved(machine, args, 1)
 }
 
-fn minus_days(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    moved(args, -1)
+fn minus_days(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    moved(machine, args, -1)
 }
 
 /// The date in argument 1, moved by the days in argument 2 in this direction.
-fn moved(args: &[Value], direction: i128) -> EvalResult {
+fn moved(machine: &Machine<'_>, args: &[Value], direction: i128) -> EvalResult {
+    if let (Value::Instant(_), Value::Int(days), false) = (&args[0], &args[1], machine.is_reference()) {
+        let days = if direction < 0 { days.saturating_neg() } else { *days };
+        return calendar::moved(&args[0], days, "DAYS");
+    }
     let day = date(&args[0])?;
     let days = match &args[1] {
         Value::Int(days) => Some(i128::from(*days)),

@@ -45,7 +45,13 @@ pub(super) fn count(machine: &mut Machine<'_>, value: &Value) -> EvalResult<usiz
 /// The item at an index.
 pub(super) fn item(machine: &mut Machine<'_>, value: &Value, index: usize) -> EvalResult<Option<Value>> {
     let Value::Str(text) = value else {
-        return Ok(value.as_list().and_then(|items| items.get(index)).cloned());
+        return Ok(match value {
+            Value::Map(_) | Value::Set(_) => {
+                machine.ticks(index)?;
+                view(value).nth(index)
+            }
+            _ => value.as_list().and_then(|items| items.get(index)).cloned(),
+        });
     };
     let mut graphemes = text.graphemes(true);
     for _ in 0..index {

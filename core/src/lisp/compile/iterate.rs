@@ -4,8 +4,9 @@ use super::Compiler;
 use super::bind::Bind;
 use super::condition::Condition;
 use super::expression::{Expression, code};
+use crate::lisp::builtins::Pipeline;
 use crate::lisp::ir::{IterationResult, Level, Modifier, Node};
-use crate::lisp::machine::{CodePosition, CurrentClosure, Machine};
+use crate::lisp::machine::{Callable, CodePosition, CurrentClosure, Machine};
 use crate::lisp::{Error, EvalResult, Items, described};
 use crate::reasons::Reason;
 use crate::value::Value;
@@ -42,50 +43,79 @@ impl Iteration {
         made: &mut Vec<Value>,
     ) -> EvalResult<()> {
         let Some(stage) = self.stages.get(level) else { return Ok(()) };
-        let innermost = level + 1 == self.stages.len();
-        let items = match Items::of(stage.source.eval(machine, slots, closed)?) {
-            Ok(items) => items,
+        match Items::of(stage.source.eval(machine, slots, closed)?) {
+            Ok(items) => {
+                for item in items {
+                    machine.tick()?;
+                    if !self.step(level, stage, item, machine, slots, closed, made)? {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+            Err(endless) if Callable::is_endless(&endless) => {
+                let mut items = Pipeline::of(machine, 1, &endless)?;
+                while let Some(item) = items.next(machine)? {
+                    if !self.step(level, stage, item, machine, slots, closed, made)? {
+                        break;
+                    }
+                }
+                Ok(())
+            }
             Err(other) => {
                 let problem = format!("the source must be a collection, got {}", described(&other));
                 let name = if self.gives == IterationResult::List { "for" } else { "doseq" };
                 let error = Error::new(Reason::TypeError, problem).within(name);
-                return Err(machine.with_span(error.into(), &stage.position));
+                Err(machine.with_span(error.into(), &stage.position))
             }
-        };
-        'items: for item in items {
-            machine.tick()?;
-            stage.bind.bind(machine, slots, closed, item)?;
-            for filter in &stage.modifiers {
-                match filter {
-                    Filter::When(condition) => {
-                        if !condition.test(machine, slots, closed)? {
-                            continue 'items;
-                        }
+        }
+    }
+
+    /// Runs a stage for one item; false if `:while` ends the stage.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a running iteration")]
+    #[expect(clippy::inline_always, reason = "measured: an item must not cost a call")]
+    #[inline(always)]
+    fn step(
+        &self,
+        level: usize,
+        stage: &Stage,
+        item: Value,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: CurrentClosure<'_>,
+        made: &mut Vec<Value>,
+    ) -> EvalResult<bool> {
+        stage.bind.bind(machine, slots, closed, item)?;
+        for filter in &stage.modifiers {
+            match filter {
+                Filter::When(condition) => {
+                    if !condition.test(machine, slots, closed)? {
+                        return Ok(true);
                     }
-                    Filter::While(condition) => {
-                        if !condition.test(machine, slots, closed)? {
-                            break 'items;
-                        }
+                }
+                Filter::While(condition) => {
+                    if !condition.test(machine, slots, closed)? {
+                        return Ok(false);
                     }
-                    Filter::Let(binds) => {
-                        for (bind, value) in binds {
-                            let value = value.eval(machine, slots, closed)?;
-                            bind.bind(machine, slots, closed, value)?;
-                        }
+                }
+                Filter::Let(binds) => {
+                    for (bind, value) in binds {
+                        let value = value.eval(machine, slots, closed)?;
+                        bind.bind(machine, slots, closed, value)?;
                     }
                 }
             }
-            if !innermost {
-                self.run(level + 1, machine, slots, closed, made)?;
-                continue;
-            }
-            let mut value = Value::Nil;
-            self.body.eval_into(machine, slots, closed, &mut value)?;
-            if self.gives == IterationResult::List {
-                made.push(value);
-            }
         }
-        Ok(())
+        if level + 1 < self.stages.len() {
+            self.run(level + 1, machine, slots, closed, made)?;
+            return Ok(true);
+        }
+        let mut value = Value::Nil;
+        self.body.eval_into(machine, slots, closed, &mut value)?;
+        if self.gives == IterationResult::List {
+            made.push(value);
+        }
+        Ok(true)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Machine;
-use crate::lisp::EvalResult;
+use crate::lisp::{Dialect, EvalResult};
 use crate::value::Value;
 
 /// A builtin function, or a form of the language.
@@ -23,10 +23,21 @@ pub struct Builtin {
     pub clojure: Clojure,
     /// Its time complexity.
     pub cost: Cost,
-    /// The dialect `reference` does not have it.
-    pub is_current: bool,
     /// Its implementation.
     pub run: Implementation,
+    /// Its difference in the dialect `reference`.
+    pub reference: InReference,
+}
+
+/// The difference of a builtin in the dialect `reference`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InReference {
+    /// None.
+    Same,
+    /// It does not exist there.
+    Absent,
+    /// It takes fewer counts of arguments there.
+    Takes(Arity),
 }
 
 /// The implementation of a builtin.
@@ -129,8 +140,8 @@ impl Builtin {
             examples: &[],
             clojure: Clojure::Same,
             cost: Cost::Linear,
-            is_current: false,
             run: Implementation::Function(run),
+            reference: InReference::Same,
         }
     }
 
@@ -144,8 +155,8 @@ impl Builtin {
             examples: &[],
             clojure: Clojure::Same,
             cost: Cost::Constant,
-            is_current: false,
             run: Implementation::Form,
+            reference: InReference::Same,
         }
     }
 
@@ -178,11 +189,44 @@ impl Builtin {
         self
     }
 
+    /// Sets the number of arguments, in all dialects.
+    #[must_use]
+    pub const fn takes(mut self, arity: Arity) -> Self {
+        self.arity = arity;
+        self.reference = InReference::Same;
+        self
+    }
+
     /// Omits it from the dialect `reference`.
     #[must_use]
     pub const fn current(mut self) -> Self {
-        self.is_current = true;
+        self.reference = InReference::Absent;
         self
+    }
+
+    /// Sets the number of arguments in the dialect `reference`.
+    #[must_use]
+    pub const fn takes_in_reference(mut self, arity: Arity) -> Self {
+        self.reference = InReference::Takes(arity);
+        self
+    }
+
+    /// True if the builtin exists in this dialect.
+    pub fn exists_in(&self, dialect: Dialect) -> bool {
+        dialect != Dialect::Reference || self.reference != InReference::Absent
+    }
+
+    /// The number of arguments in this dialect.
+    pub fn arity_in(&self, dialect: Dialect) -> Arity {
+        if dialect == Dialect::Reference { self.reference_arity() } else { self.arity }
+    }
+
+    /// The number of arguments in the dialect `reference`. The reasons of errors follow from it in all dialects.
+    pub fn reference_arity(&self) -> Arity {
+        match self.reference {
+            InReference::Takes(arity) => arity,
+            InReference::Same | InReference::Absent => self.arity,
+        }
     }
 
     /// The same implementation under another name.

@@ -104,6 +104,8 @@ impl Machine<'_> {
             Callable::Bound(bound) => {
                 self.call_bound(bound, args).map_err(|halt| made_function_error(halt, bound.name))
             }
+            Callable::Transducer(made) => Err(transducer_call(made.name)),
+            Callable::Endless(_) => Err(endless_call()),
             Callable::Cell(_) => Err(cell_call()),
         }
     }
@@ -121,22 +123,22 @@ impl Machine<'_> {
     /// Calls a builtin with any number of arguments on behalf of another builtin.
     #[inline]
     pub(crate) fn call_builtin(&mut self, builtin: &'static Builtin, args: &mut [Value]) -> EvalResult {
-        match Self::code(builtin, args.len()) {
-            Ok(run) => run(self, args).map_err(|halt| nested_error(halt, builtin.name, builtin.arity)),
-            Err(halt) => Err(nested_error(halt, builtin.name, builtin.arity)),
+        match self.code(builtin, args.len()) {
+            Ok(run) => run(self, args).map_err(|halt| nested_error(halt, builtin.name, builtin.reference_arity())),
+            Err(halt) => Err(nested_error(halt, builtin.name, builtin.reference_arity())),
         }
     }
 
     /// Calls a builtin on behalf of the program.
     #[inline]
     pub(crate) fn call_row(&mut self, builtin: &'static Builtin, args: &mut [Value]) -> EvalResult {
-        Self::code(builtin, args.len())?(self, args).map_err(|halt| program_error(halt, builtin))
+        self.code(builtin, args.len())?(self, args).map_err(|halt| program_error(halt, builtin))
     }
 
     /// The implementation of a builtin for this number of arguments.
     #[inline]
-    fn code(builtin: &'static Builtin, count: usize) -> EvalResult<fn(&mut Self, &mut [Value]) -> EvalResult> {
-        if !builtin.arity.allows(count) {
+    fn code(&self, builtin: &'static Builtin, count: usize) -> EvalResult<fn(&mut Self, &mut [Value]) -> EvalResult> {
+        if !builtin.arity.allows(count) || (self.is_reference() && !builtin.reference_arity().allows(count)) {
             return Err(arity_error(builtin, count));
         }
         match builtin.run {
@@ -329,6 +331,20 @@ pub(crate) fn not_callable(value: &Value) -> Box<Halt> {
         _ => "Only functions, keywords, maps and sets can be called",
     };
     Error::new(Reason::NotCallable, format!("{} cannot be called", described(value))).hint(hint).into()
+}
+
+/// The error of calling a transducer.
+#[cold]
+fn transducer_call(name: &str) -> Box<Halt> {
+    Error::new(Reason::NotCallable, format!("a transducer made by `{name}` cannot be called"))
+        .hint("Pass it to into, sequence or transduce, or give the collection as last argument")
+        .into()
+}
+
+/// The error of calling an endless sequence.
+#[cold]
+fn endless_call() -> Box<Halt> {
+    Error::new(Reason::NotCallable, "an endless sequence cannot be called").hint("Use (nth sequence i)").into()
 }
 
 /// `not_callable`, for an atom.

@@ -49,7 +49,9 @@ impl<'v> Callee<'v> {
                 Some(Callable::Closure(closure)) => Target::Closure(closure),
                 Some(Callable::Builtin(builtin)) => Target::of(builtin),
                 Some(Callable::Bound(bound)) => Target::Bound(bound),
-                Some(Callable::Tool(_) | Callable::Cell(_)) | None => Target::Other(function),
+                Some(Callable::Tool(_) | Callable::Cell(_) | Callable::Transducer(_) | Callable::Endless(_)) | None => {
+                    Target::Other(function)
+                }
             })),
             Value::Keyword(word) => Ok(Self(Target::Keyword(*word))),
             Value::Set(_) | Value::Var(_) => Ok(Self(Target::Other(function))),

@@ -162,6 +162,11 @@ impl Lambda {
         &self.source
     }
 
+    /// True if it can be called with this number of arguments.
+    pub(crate) fn accepts(&self, count: usize) -> bool {
+        self.takes(count) || (self.rest && count >= self.fixed as usize)
+    }
+
     /// True if it takes exactly this number of arguments.
     #[inline]
     pub(crate) fn takes(&self, count: usize) -> bool {

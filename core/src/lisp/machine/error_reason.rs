@@ -25,12 +25,13 @@ enum CallerKind {
 
 impl CallerKind {
     fn of(builtin: &Builtin) -> Self {
-        match (builtin.name, builtin.arity.max) {
+        let arity = builtin.reference_arity();
+        match (builtin.name, arity.max) {
             // They take more lists here than in the reference.
             ("map" | "mapv", _) => Self::SeveralArities,
             ("update" | "update-in", _) => Self::PassesArguments,
             (_, None) => Self::AnyArity,
-            _ if builtin.arity.is_exact() => Self::OneArity,
+            _ if arity.is_exact() => Self::OneArity,
             _ => Self::SeveralArities,
         }
     }
@@ -59,11 +60,11 @@ pub(super) fn program_error(mut halt: Box<Halt>, builtin: &Builtin) -> Box<Halt>
         Halt::Error(_) if builtin.name == ATTEMPT_NAME => return halt,
         Halt::Error(error) if error.op.is_none() && error.stage == Stage::Raised => {
             if error.reason == Reason::RuntimeError {
-                unclassify(error, builtin.name, builtin.arity);
+                unclassify(error, builtin.name, builtin.reference_arity());
             }
         }
         Halt::Error(error) => {
-            unclassify(error, builtin.name, builtin.arity);
+            unclassify(error, builtin.name, builtin.reference_arity());
             CallerKind::of(builtin).classify(error);
         }
         Halt::Return(_) | Halt::Fail(_) | Halt::Throw(_) => {}

@@ -22,6 +22,18 @@ pub(crate) enum Callable {
     Bound(Bound),
     /// An atom or volatile. It cannot be called.
     Cell(Cell),
+    /// A transducer: `(map f)`.
+    Transducer(Recipe),
+    /// A sequence without an end: `(iterate f x)`.
+    Endless(Recipe),
+}
+
+/// The parts of a transducer or an endless sequence. It is not run by calls: pipelines read it.
+pub(crate) struct Recipe {
+    /// The builtin that made it.
+    pub(crate) name: &'static str,
+    /// The arguments of the builtin.
+    pub(crate) parts: Vec<Value>,
 }
 
 /// Code with the values it closed over.
@@ -78,6 +90,22 @@ impl Callable {
         Self::Bound(Bound { name, run, parts }).into_value()
     }
 
+    /// A transducer made by a builtin, as a value.
+    pub(crate) fn transducer(name: &'static str, parts: Vec<Value>) -> Value {
+        Self::Transducer(Recipe { name, parts }).into_value()
+    }
+
+    /// An endless sequence made by a builtin, as a value.
+    pub(crate) fn endless(name: &'static str, parts: Vec<Value>) -> Value {
+        Self::Endless(Recipe { name, parts }).into_value()
+    }
+
+    /// True for an endless sequence.
+    #[inline]
+    pub(crate) fn is_endless(value: &Value) -> bool {
+        matches!(Self::of_value(value), Some(Self::Endless(_)))
+    }
+
     /// A function value with this body.
     pub(crate) fn into_value(self) -> Value {
         Value::Function(Arc::new(Function::new(self)))
@@ -90,6 +118,8 @@ impl FunctionBody for Callable {
             Self::Builtin(builtin) => (0, 0, builtin.name, 0),
             Self::Tool(name) => (1, 0, &**name, 0),
             Self::Bound(bound) => (2, 0, bound.name, bound.parts.as_ptr().addr()),
+            Self::Transducer(made) => (5, 0, made.name, made.parts.as_ptr().addr()),
+            Self::Endless(made) => (6, 0, made.name, made.parts.as_ptr().addr()),
             Self::Closure(closure) => (3, closure.serial, closure.lambda.source(), 0),
             Self::Cell(cell) => (4, cell.number, "", 0),
         };
@@ -100,6 +130,7 @@ impl FunctionBody for Callable {
         match self {
             Self::Closure(closure) => std::mem::take(&mut closure.captures),
             Self::Bound(bound) => std::mem::take(&mut bound.parts),
+            Self::Transducer(made) | Self::Endless(made) => std::mem::take(&mut made.parts),
             Self::Builtin(_) | Self::Tool(_) | Self::Cell(_) => Vec::new(),
         }
     }
@@ -114,7 +145,8 @@ impl fmt::Display for Callable {
             Self::Tool(name) => write!(f, "#<tool {name}>"),
             // It cannot be called, and its contents may be large.
             Self::Bound(bound) if bound.name == REDUCED => f.write_str("#<reduced>"),
-            Self::Bound(_) => f.write_str("#fn[...]"),
+            Self::Bound(_) | Self::Transducer(_) => f.write_str("#fn[...]"),
+            Self::Endless(_) => f.write_str("#<endless sequence>"),
             Self::Cell(cell) => cell.fmt(f),
         }
     }

@@ -241,7 +241,12 @@ fn first<'h>(target: &'h Target, value: &Value) -> Option<&'h Closure> {
     match target.get_or_init(|| Arc::clone(function)) {
         kept if Arc::ptr_eq(kept, function) => match Callable::of(kept)? {
             Callable::Closure(closure) => Some(closure),
-            Callable::Builtin(_) | Callable::Tool(_) | Callable::Bound(_) | Callable::Cell(_) => None,
+            Callable::Builtin(_)
+            | Callable::Tool(_)
+            | Callable::Bound(_)
+            | Callable::Cell(_)
+            | Callable::Transducer(_)
+            | Callable::Endless(_) => None,
         },
         _ => None,
     }

@@ -27,14 +27,14 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 pub(crate) use attempt::{is_catchable, runs_finally};
-pub use builtin::{Arity, Builtin, Clojure, Cost, Implementation};
+pub use builtin::{Arity, Builtin, Clojure, Cost, Implementation, InReference};
 pub(crate) use call::{not_callable, unbound};
 pub use callee::Callee;
 pub(crate) use cell::{Cell, Cells, cell_of};
 pub(crate) use code::Frame;
 pub use code::{Code, CurrentClosure, Flow, Lambda};
 pub(crate) use comparison::Comparison;
-pub(crate) use function::{Callable, Closure, REDUCED};
+pub(crate) use function::{Callable, Closure, REDUCED, Recipe};
 pub(crate) use globals::{Globals, Target};
 pub(crate) use projection::Projection;
 pub(crate) use world::World;
@@ -325,6 +325,11 @@ impl<'h> Machine<'h> {
     /// The program's time in milliseconds since 1970.
     pub fn now_ms(&self) -> i64 {
         self.world.host.now_ms()
+    }
+
+    /// True in the dialect `reference`.
+    pub(crate) fn is_reference(&self) -> bool {
+        self.world.exact_keys
     }
 
     /// The limits of the program.
