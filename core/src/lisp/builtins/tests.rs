@@ -4,7 +4,7 @@
 mod sequence;
 
 use crate::lisp::Limits;
-use crate::lisp::{CallAddress, Error, Failure, Host, Input, run};
+use crate::lisp::{CallAddress, Dialect, Error, Failure, Host, Input, run};
 use crate::value::Value;
 
 /// A host without tools whose clock does not move.
@@ -28,6 +28,16 @@ impl Host for FixedClock {
 fn value(source: &str, context: &Value) -> Result<Value, Error> {
     let limits = Limits::default();
     run(&Input { context, ..Input::new(source, &limits) }, &FixedClock).result.map(|(_, value)| value)
+}
+
+/// The outcome of a program in the dialect `reference`.
+fn in_reference(source: &str) -> String {
+    let limits = Limits::default();
+    let input = Input { dialect: Dialect::Reference, ..Input::new(source, &limits) };
+    match run(&input, &FixedClock).result {
+        Ok((_, value)) => value.to_string(),
+        Err(error) => format!("!{}", error.reason),
+    }
 }
 
 /// The outcome of a program as text: the readable form of its value, or `!` and the reason of its error.

@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{check, outcome, value};
+use super::{check, in_reference, value};
 use crate::reasons::Reason;
 use crate::value::Value;
 
@@ -27,13 +27,53 @@ fn accidental_failures_of_the_reference_have_values() {
 }
 
 #[test]
-fn maps_and_sets_have_no_first_item() {
+fn maps_and_sets_have_no_first_item_in_the_dialect_reference() {
     for name in ["first", "second", "last", "rest", "next", "butlast", "reverse", "distinct"] {
-        assert_eq!(outcome(&format!("({name} {{:a 1}})")), "!type_error", "{name}");
-        assert_eq!(outcome(&format!("({name} #{{1}})")), "!type_error", "{name}");
+        assert_eq!(in_reference(&format!("({name} {{:a 1}})")), "!type_error", "{name}");
+        assert_eq!(in_reference(&format!("({name} #{{1}})")), "!type_error", "{name}");
     }
     for name in ["take", "drop", "take-last", "drop-last"] {
-        assert_eq!(outcome(&format!("({name} 1 #{{1}})")), "!type_error", "{name}");
+        assert_eq!(in_reference(&format!("({name} 1 #{{1}})")), "!type_error", "{name}");
+    }
+}
+
+#[test]
+fn maps_and_sets_begin_with_their_least_key_in_the_default_dialect() {
+    check([
+        ("(first {:b 2 :a 1})", "[:a 1]"),
+        ("(second #{3 1 2})", "2"),
+        ("(last #{3 1 2})", "3"),
+        ("(rest {:b 2 :a 1})", "[[:b 2]]"),
+        ("(next #{1})", "nil"),
+        ("(butlast #{3 1 2})", "[1 2]"),
+        ("(reverse #{3 1 2})", "[3 2 1]"),
+        ("(distinct #{2 1})", "[1 2]"),
+        ("(nth {:b 2 :a 1} 1)", "[:b 2]"),
+        ("(take 2 #{3 1 2})", "[1 2]"),
+        ("(drop 2 #{3 1 2})", "[3]"),
+        ("(take-last 1 #{3 1 2})", "[3]"),
+        ("(drop-last 1 #{3 1 2})", "[1 2]"),
+        ("(ffirst {:a 1})", ":a"),
+        ("(interpose 0 #{1 2})", "[1 0 2]"),
+    ]);
+}
+
+#[test]
+fn what_the_reference_lacks_stays_absent_there() {
+    let rows = super::super::rows().filter(|row| row.reference == super::super::InReference::Absent);
+    // The reference reads this name as parse-int.
+    let rows = rows.filter(|row| row.name != "Integer/parseInt");
+    for row in rows.filter(|row| matches!(row.run, super::super::Implementation::Function(_))) {
+        let reason = in_reference(&format!("({} 1)", row.name));
+        let known = ["!unbound_var", "!invalid_form", "!unsupported_method"];
+        assert!(known.contains(&reason.as_str()), "{}: {reason}", row.name);
+    }
+    for program in
+        ["(map inc)", "(take 1)", "(filter odd?)", "(distinct)", "(into [] (vec [1]) [1])", "(range)", "(repeat 1)"]
+    {
+        assert_eq!(in_reference(program), "!arity_error", "{program}");
+        let called = program.trim_matches(['(', ')']).split(' ').next().unwrap_or_default();
+        assert_eq!(in_reference(&format!("(apply {called} [])")), "!arity_error", "{called}");
     }
 }
 
