@@ -17,7 +17,6 @@ mod file;
 mod fixes;
 mod fold;
 mod inline;
-mod key;
 mod keys;
 mod lint;
 mod mode;

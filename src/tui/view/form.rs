@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::lines::{line_of, scroll_limit};
+use super::areas::{line_of, scroll_limit};
 use super::{answer, bars, editor};
 use crate::tui::colours::Language;
 use crate::tui::form::{Field, Form, Input};

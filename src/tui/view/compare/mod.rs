@@ -8,8 +8,8 @@ mod sides;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use super::areas::line_of;
 use super::bars;
-use super::lines::line_of;
 use crate::tui::compare::{Field, Page};
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};

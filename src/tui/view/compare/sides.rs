@@ -11,7 +11,7 @@ use crate::tui::model::{Model, Phase};
 use crate::tui::row::{Piece, Row};
 use crate::tui::sessions::SessionAction;
 use crate::tui::theme::Role;
-use crate::tui::view::lines::line_of;
+use crate::tui::view::areas::line_of;
 use crate::tui::view::{bars, run};
 use crate::workbench::comparison::{
     Frame, Line, cell_columns, ends, first_difference, metrics, of_definitions, of_ends, of_turns, told as turn_told,
