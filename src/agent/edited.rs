@@ -39,7 +39,7 @@ impl Inputs {
         match (kind, name) {
             ("agent", "") => {
                 let other = Agent::from_toml(&edit.text(), "the edited agent").map_err(|e| wrong(e.to_string()))?;
-                self.agent = other.for_mode(self.agent.mode).map_err(|findings| wrong(said(&findings)))?;
+                self.agent = other.for_mode(self.agent.mode).map_err(|findings| wrong(error_messages(&findings)))?;
             }
             // These keys describe the start of a run: each has an edit of its own.
             ("option", "mode") => {
@@ -52,7 +52,7 @@ impl Inputs {
             ("prompt" | "signature", "") | ("option", _) => {
                 let key = if kind == "option" { name } else { kind };
                 let edited = self.agent.clone().with_key(key, edit.after.json());
-                self.agent = edited.map_err(|findings| wrong(said(&findings)))?;
+                self.agent = edited.map_err(|findings| wrong(error_messages(&findings)))?;
             }
             _ => match edit.of_context(&self.context) {
                 Some(context) => self.context = context,
@@ -71,7 +71,7 @@ pub fn edited_start(start: &RunStart, edit: &Edit) -> Option<RunStart> {
 }
 
 /// The errors among findings, in one text.
-pub fn said(findings: &[Diagnostic]) -> String {
+pub fn error_messages(findings: &[Diagnostic]) -> String {
     let errors: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
     errors.join("; ")
 }

@@ -44,7 +44,7 @@ pub(crate) use context::open_params;
 pub use delegate::{Delegated, DelegatedTurn, DelegatedUsage, Undelegated};
 pub use diagnostic::{Diagnostic, Fix, Place, Severity};
 pub use draft::{DraftTexts, diagnose, diagnose_knowing};
-pub use edited::{Inputs, edited_start, said};
+pub use edited::{Inputs, edited_start, error_messages};
 pub use fixes::set_option;
 pub use fold::StepFold;
 pub use lint::{LintInputs, lint};

@@ -290,7 +290,7 @@ impl Chat {
     }
 
     /// Sends a message as a new run. After a failed run, the next message continues the last successful one.
-    pub async fn say(&mut self, message: impl Into<String>) -> Step {
+    pub async fn send(&mut self, message: impl Into<String>) -> Step {
         let mut run = self.run.clone().with(|agent: AgentBuilder| agent.message(message));
         run.address = Address::run(self.count);
         run.continues.clone_from(&self.last);

@@ -262,7 +262,7 @@ pub(super) fn footer_action(model: &Model, area: Rect, column: u16) -> Option<Ac
 
 /// What the footer shows, from the left; the last place is help's.
 fn labels(model: &Model, columns: u16) -> Vec<(Action, Label)> {
-    if !model.stands() {
+    if !model.is_answerable() {
         return Vec::new();
     }
     let contexts = model.contexts();

@@ -43,7 +43,7 @@ pub(super) fn layout(compare: &mut Compare, body: Rect) {
 }
 
 /// How far it is.
-pub(super) fn said(matrix: &MatrixView) -> Row {
+pub(super) fn progress_row(matrix: &MatrixView) -> Row {
     let state = &matrix.state;
     let mut parts = vec![format!(" {} of {}", state.done(), plural(state.total() as u64, "trial"))];
     parts.extend((state.failed() > 0).then(|| format!("{} failed", state.failed())));

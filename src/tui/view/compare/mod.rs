@@ -89,8 +89,8 @@ fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
 fn status_row(model: &Model) -> Row {
     let compare = &model.compare;
     match (compare.page, &compare.matrix) {
-        (Page::Sides, _) => sides::said(model),
-        (Page::Matrix, Some(matrix)) => matrix::said(matrix),
+        (Page::Sides, _) => sides::progress_row(model),
+        (Page::Matrix, Some(matrix)) => matrix::progress_row(matrix),
         _ => Row::default(),
     }
 }
