@@ -4,7 +4,6 @@
 
 use std::borrow::Cow;
 
-use super::machine::Callable;
 use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Kind, Value};
@@ -137,7 +136,8 @@ impl From<Error> for Box<Halt> {
 pub fn wrong(position: usize, expected: &str, got: &Value) -> Box<Halt> {
     let problem = format!("argument {position} must be {expected}, got {}", described(got));
     let error = Error::new(Reason::TypeError, problem);
-    if Callable::is_endless(got) { error.hint(ENDLESS).into() } else { error.into() }
+    let hint = if let Value::Function(function) = got { function.hint() } else { None };
+    hint.map_or(error.clone(), |hint| error.hint(hint)).into()
 }
 
 /// The way from an endless sequence to a collection.
@@ -145,8 +145,10 @@ pub(super) const ENDLESS: &str = "Take a part of it first: (take n s) or (take-w
 
 /// The type of a value with its article, as in messages: `a string`, `nil`, `a function`.
 pub fn described(value: &Value) -> &'static str {
+    if let Value::Function(function) = value {
+        return function.described();
+    }
     match value.kind() {
-        Kind::Function if matches!(Callable::of_value(value), Some(Callable::Cell(_))) => "an atom (read it with @)",
         Kind::Nil => "nil",
         Kind::Bool => "a boolean",
         Kind::Int | Kind::Float => "a number",
@@ -158,7 +160,6 @@ pub fn described(value: &Value) -> &'static str {
         Kind::Datetime => "a datetime",
         Kind::Date => "a date",
         Kind::Duration => "a duration",
-        Kind::Function if Callable::is_endless(value) => "an endless sequence",
         Kind::Function => "a function",
         Kind::Regex => "a regex",
         Kind::Var => "a var",

@@ -17,6 +17,16 @@ pub trait FunctionBody: Any + fmt::Display + Send + Sync {
 
     /// Takes the values that it holds, so that they can be dropped without recursion.
     fn take_values(&mut self) -> Vec<Value>;
+
+    /// Its type with the article, as in messages.
+    fn described(&self) -> &'static str {
+        "a function"
+    }
+
+    /// The correction where another type is needed.
+    fn hint(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// The identity of a function: two are equal when all fields are.
@@ -45,6 +55,16 @@ impl Function {
     #[inline]
     pub fn downcast_ref<B: FunctionBody>(&self) -> Option<&B> {
         (&*self.0 as &dyn Any).downcast_ref()
+    }
+
+    /// Its type with the article, as in messages.
+    pub fn described(&self) -> &'static str {
+        self.0.described()
+    }
+
+    /// The correction where another type is needed.
+    pub fn hint(&self) -> Option<&'static str> {
+        self.0.hint()
     }
 
     /// Takes the values that it holds, so that they can be dropped without recursion.

@@ -99,7 +99,7 @@ impl Check {
     /// What its text says before it is run.
     #[cfg(test)]
     pub(crate) fn surveyed(&self) -> lisp::Survey {
-        Case::read(&self.case).map(|case| lisp::survey(&case.input())).unwrap_or_default()
+        Case::read(&in_reference(&self.case)).map(|case| lisp::survey(&case.input())).unwrap_or_default()
     }
 
     /// Runs it and says what is not as expected.

@@ -3,6 +3,8 @@
 
 use std::rc::Rc;
 
+use hashbrown::HashSet;
+
 use super::call::{builtin, count};
 use super::name::plain;
 use super::{Analyser, AnalysisResult, Tail, form_error_with_hint};
@@ -147,10 +149,12 @@ impl Analyser<'_> {
         }
         let span = args[0].span;
         let function = |parts: &[Form], span| list([symbol("fn", span)].into_iter().chain(parts.iter().cloned()), span);
-        let mentions_later = named
-            .iter()
-            .enumerate()
-            .any(|(at, (_, parts, _))| named[at + 1..].iter().any(|(later, ..)| mentions(&parts[1..], *later)));
+        let mut later = HashSet::new();
+        let mentions_later = named.iter().rev().any(|(name, parts, _)| {
+            let found = mentions(&parts[1..], &later);
+            later.insert(*name);
+            found
+        });
         let mut binds = Vec::new();
         if mentions_later {
             let (group, key, rest) = (self.hidden_symbol(span), self.hidden_symbol(span), self.hidden_symbol(span));
@@ -180,12 +184,12 @@ impl Analyser<'_> {
     }
 }
 
-/// True if the symbol appears in the forms.
-fn mentions(forms: &[Form], name: Keyword) -> bool {
+/// True if one of the symbols appears in the forms.
+fn mentions(forms: &[Form], names: &HashSet<Keyword>) -> bool {
     let mut rest: Vec<&Form> = forms.iter().collect();
     while let Some(form) = rest.pop() {
         match &form.shape {
-            Shape::Symbol(found) if *found == name => return true,
+            Shape::Symbol(found) if names.contains(found) => return true,
             Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) | Shape::Short(parts) => {
                 rest.extend(&**parts);
             }

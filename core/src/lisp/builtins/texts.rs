@@ -1,6 +1,5 @@
 //! Values as text, and names: `str`, `pr-str`, `name`, `keyword`.
 
-use super::namespaces::split;
 use super::text_writer::TextWriter;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
@@ -29,10 +28,10 @@ pub(super) const ROWS: &[Builtin] = &[
         .cost(Cost::Output)
         .clojure(Clojure::Differs("maps are sorted and have no commas; floats have at most 10 decimals")),
     Builtin::new("name", Arity::exactly(1), name)
-        .doc(&["(name x)"], "The name of a keyword without the colon; a string unchanged.")
+        .doc(&["(name x)"], "The name of a keyword or symbol without its namespace; a string unchanged.")
         .examples(&[("(name :a)", "\"a\""), ("(name \"s\")", "\"s\"")])
         .cost(Cost::Constant)
-        .clojure(Clojure::Differs("symbols have no name")),
+        .clojure(Clojure::Same),
     Builtin::new("namespace", Arity::exactly(1), namespace)
         .doc(&["(namespace k)"], "The part of a keyword or symbol before the slash, or nil.")
         .examples(&[("(namespace :order/id)", "\"order\""), ("(namespace :id)", "nil")])
@@ -76,9 +75,10 @@ fn pr_str(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(text.finish())
 }
 
-fn name(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+fn name(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match std::mem::take(&mut args[0]) {
-        Value::Keyword(word) | Value::Symbol(word) => Ok(Value::str(local_name(word.name()))),
+        Value::Keyword(word) => Ok(Value::str(local_name(word.name()))),
+        Value::Symbol(word) if !machine.is_reference() => Ok(Value::str(local_name(word.name()))),
         text @ Value::Str(_) => Ok(text),
         other => Error::new(
             Reason::RuntimeError,
@@ -87,6 +87,11 @@ fn name(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         .hint("str converts any value to text")
         .halt(),
     }
+}
+
+/// The namespace of a name and the name in it.
+fn split(name: &str) -> Option<(&str, &str)> {
+    name.split_once('/').filter(|(namespace, _)| !namespace.is_empty())
 }
 
 /// A name without its namespace.

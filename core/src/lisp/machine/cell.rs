@@ -13,8 +13,7 @@ use hashbrown::HashMap;
 
 use super::Machine;
 use super::function::Callable;
-use crate::lisp::boundary::without_cells;
-use crate::lisp::{Error, EvalResult, Memory, described};
+use crate::lisp::{Error, EvalResult, described};
 use crate::reasons::Reason;
 use crate::value::Value;
 
@@ -106,26 +105,6 @@ impl Machine<'_> {
         Error::new(Reason::RuntimeError, problem)
             .hint("Return the value from the branch and combine the results: (reduce f init (pmap g coll))")
             .halt()
-    }
-
-    /// The memory after the run, with the contents of cells.
-    pub(crate) fn leaving_memory(&self) -> EvalResult<Memory> {
-        let mut memory = self.globals.memory(&self.world);
-        if self.cells.is_some() {
-            for binding in memory.values_mut() {
-                binding.value = self.leaving(std::mem::take(&mut binding.value))?;
-            }
-        }
-        Ok(memory)
-    }
-
-    /// The value with the contents of the cells in it, for values that leave the program or the branch.
-    pub(crate) fn leaving(&self, value: Value) -> EvalResult {
-        if self.cells.is_none() {
-            return Ok(value);
-        }
-        self.check_size(&value)?;
-        without_cells(&value)
     }
 }
 

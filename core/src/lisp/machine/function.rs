@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Builtin, Cell, Lambda, Machine};
 use crate::lisp::EvalResult;
+use crate::lisp::error::ENDLESS;
 use crate::value::{Function, FunctionBody, FunctionIdentity, Value};
 
 /// The name of the functions that `reduced` makes.
@@ -132,6 +133,22 @@ impl FunctionBody for Callable {
             Self::Bound(bound) => std::mem::take(&mut bound.parts),
             Self::Transducer(made) | Self::Endless(made) => std::mem::take(&mut made.parts),
             Self::Builtin(_) | Self::Tool(_) | Self::Cell(_) => Vec::new(),
+        }
+    }
+
+    fn described(&self) -> &'static str {
+        match self {
+            Self::Cell(_) => "an atom",
+            Self::Endless(_) => "an endless sequence",
+            _ => "a function",
+        }
+    }
+
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Cell(_) => Some("Read the value of an atom with @: @a"),
+            Self::Endless(_) => Some(ENDLESS),
+            _ => None,
         }
     }
 }

@@ -16,6 +16,7 @@ mod error_reason;
 mod function;
 mod globals;
 mod journal;
+mod leaving;
 mod projection;
 #[cfg(test)]
 mod tests;

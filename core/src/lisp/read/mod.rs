@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
         }
         // As in the reference, an empty bracket may be one level deeper than allowed, because it contains nothing.
         let most = PROGRAM_NESTING.usual() as usize;
-        if self.levels.len() > most {
+        if self.levels.len() + self.pending.len() > most {
             return Err(fault::too_deep(most, span));
         }
         if let Lexeme::Open(opener) = lexeme {
@@ -177,6 +177,11 @@ impl<'a> Reader<'a> {
         if self.dialect == Dialect::Reference {
             let is_discard = lexeme == Lexeme::Discard;
             return Err(if is_discard { fault::discard(span) } else { fault::unknown(self.source, span) });
+        }
+        // A prefix makes a form around the next one.
+        let most = PROGRAM_NESTING.usual() as usize;
+        if self.levels.len() + self.pending.len() > most {
+            return Err(fault::too_deep(most, span));
         }
         let prefix = Prefix::of(span.text(self.source));
         self.pending.push(Pending { prefix, span, level: self.levels.len() });

@@ -204,6 +204,10 @@ fn the_default_dialect_reads_adjacent_atoms_as_one_token_and_prefixes() {
         let forms = read(source, Budget::default()).unwrap_or_else(|error| panic!("{source}: {}", error.message()));
         assert_eq!(shown(&forms), expected, "{source}");
     }
+    for prefix in ["'", "@", "#_", "^", "'(", "@("] {
+        let source = format!("{}x", prefix.repeat(100_000));
+        assert_eq!(read(&source, Budget::default()).expect_err(prefix).reason, Reason::ParseError, "{prefix}");
+    }
     for source in ["2x", "0x", "1/0", "1/x", "40r1", "1.5.2", "#_", "(@)", "[#_]", "{:a #_ 1}", "\\u12"] {
         let error = read(source, Budget::default()).expect_err(source);
         assert_eq!(error.reason, Reason::ParseError, "{source}");

@@ -592,3 +592,30 @@
 
 ;; timeout | steps | {"max_steps": 20000}
 (defn f [n] (if (> n 25) 1 (do (pmap f (map (fn [_] (inc n)) [1 2])) 1))) (f 0)
+
+;; memory_exceeded | 10000
+(defn f [n] (try (f n) (catch Throwable e (f n)))) (f 1)
+
+;; memory_exceeded | memory limit
+(let [a (atom [])] (loop [] (swap! a conj (vec (range 10000))) (recur)))
+
+;; loop_limit_exceeded | 1000
+(while true (try (throw (ex-info "x" {})) (catch Exception e nil)))
+
+;; runtime_error | contains itself
+(let [a (atom nil) b (atom [a])] (reset! a [b]) a)
+
+;; memory_exceeded | printed
+(let [a (atom [1])] (dotimes [i 60] (swap! a (fn [v] [v v]))) a)
+
+;; memory_exceeded | memory limit
+(let [a (atom [1])] (dotimes [i 60] (swap! a (fn [v] [v v]))) (println a))
+
+;; memory_exceeded | memory limit
+(let [a (atom [1])] (dotimes [i 60] (swap! a (fn [v] [v v]))) (str a))
+
+;; memory_exceeded | 10000
+(letfn [(f [n] (g n)) (g [n] (inc (f n)))] (f 1))
+
+;; memory_exceeded | 10000
+(defmulti f identity) (defmethod f :default [n] (inc (f n))) (f 1)
