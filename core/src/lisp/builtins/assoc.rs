@@ -286,7 +286,7 @@ fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let missing = missing_key(&root, key);
     let value = slot(machine, &mut root, std::mem::take(key), Change::Update)?;
     match (apply(machine, value, callee, rest), missing) {
-        (Err(halt), Some(missing)) => Err(with_keys_hint(halt, &missing, root)),
+        (Err(halt), Some(missing)) => Err(with_keys_hint(halt, &missing, &root)),
         (done, _) => done.map(|()| root),
     }
 }
@@ -305,7 +305,7 @@ const LISTED_KEYS: usize = 12;
 
 /// Adds the keys of the map to the error of a function that got nil for a missing key.
 #[cold]
-fn with_keys_hint(mut halt: Box<Halt>, missing: &Value, root: Value) -> Box<Halt> {
+fn with_keys_hint(mut halt: Box<Halt>, missing: &Value, root: &Value) -> Box<Halt> {
     if let Halt::Error(error) = &mut *halt
         && matches!(error.reason, Reason::TypeError | Reason::ArithmeticError | Reason::RuntimeError)
         && error.hint.is_none()
@@ -318,7 +318,8 @@ fn with_keys_hint(mut halt: Box<Halt>, missing: &Value, root: Value) -> Box<Halt
             map.into_iter().flatten().filter(|(_, value)| !added.is_some_and(|added| std::ptr::eq(*value, added)));
         let mut keys: Vec<String> = others.map(|(key, _)| key.brief(40)).take(LISTED_KEYS + 1).collect();
         if keys.len() > LISTED_KEYS {
-            keys[LISTED_KEYS] = "…".to_owned();
+            keys.truncate(LISTED_KEYS);
+            keys.push("…".to_owned());
         }
         error.hint = Some(if keys.is_empty() {
             format!("The map is nil or empty and has no {shown}. For a default use (fnil f 0)")

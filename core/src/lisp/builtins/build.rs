@@ -278,7 +278,7 @@ fn into(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (mut target, source) = match args {
         [target, transducer, source] => {
             let source = std::mem::take(source);
-            (std::mem::take(target), items_through(machine, transducer, source)?)
+            (std::mem::take(target), items_through(machine, transducer, &source)?)
         }
         _ => taken::<2>(args).into(),
     };

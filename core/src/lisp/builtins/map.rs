@@ -162,7 +162,7 @@ fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     }
     if args.len() > 2 {
         let rows = map(machine, args)?;
-        return super::transducers::items_through(machine, &Callable::transducer("mapcat", vec![identity()]), rows);
+        return super::transducers::items_through(machine, &Callable::transducer("mapcat", vec![identity()]), &rows);
     }
     let [function, coll] = args else { return Ok(Value::Nil) };
     // A field that is not a list counts as a list of one (as in the reference); the result of a function must be a

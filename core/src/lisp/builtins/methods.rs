@@ -250,7 +250,7 @@ pub(super) const ROWS: &[Builtin] = &[
     row(
         "Character/isDigit",
         Arity::exactly(1),
-        |_, args| is_char(args, |c| c.is_numeric()),
+        |_, args| is_char(args, char::is_numeric),
         &["(Character/isDigit c)"],
         "True for a digit.",
         &[("(Character/isDigit \\5)", "true")],

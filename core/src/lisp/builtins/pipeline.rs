@@ -237,41 +237,21 @@ fn advance(stage: &mut Stage<'_>, machine: &mut Machine<'_>, previous: &mut Prev
                 }
             }
         }
-        Stage::Drop(count) => {
-            for _ in 0..std::mem::take(count) {
-                if previous(machine)?.is_none() {
-                    return Ok(None);
-                }
-            }
-            previous(machine)
-        }
+        Stage::Drop(count) => match drop_items(machine, previous, std::mem::take(count))? {
+            Some(()) => previous(machine),
+            None => Ok(None),
+        },
         Stage::DropWhile(pred) => match pred.take() {
             Some(each) => selected(machine, previous, |machine, item| Ok(!each.test(machine, item)?)),
             None => previous(machine),
         },
         Stage::TakeNth(distance, dropped) => {
-            for _ in 0..*dropped {
-                if previous(machine)?.is_none() {
-                    return Ok(None);
-                }
+            match drop_items(machine, previous, std::mem::replace(dropped, *distance - 1))? {
+                Some(()) => previous(machine),
+                None => Ok(None),
             }
-            *dropped = *distance - 1;
-            previous(machine)
         }
-        Stage::Dedupe(last) => {
-            while let Some(item) = previous(machine)? {
-                let (ordering, steps) = match last {
-                    Some(last) => item.cmp_counted(last),
-                    None => (std::cmp::Ordering::Less, 0),
-                };
-                machine.ticks(steps)?;
-                if ordering.is_ne() {
-                    *last = Some(item.clone());
-                    return Ok(Some(item));
-                }
-            }
-            Ok(None)
-        }
+        Stage::Dedupe(last) => selected(machine, previous, |machine, item| is_new(machine, last, item)),
         Stage::PartitionAll(size) => {
             let mut group = Vec::new();
             while group.len() < *size {
@@ -282,30 +262,73 @@ fn advance(stage: &mut Stage<'_>, machine: &mut Machine<'_>, previous: &mut Prev
             }
             Ok((!group.is_empty()).then(|| group.into()))
         }
-        Stage::Reductions(function, init, last) => {
-            if let Some(init) = init.take() {
-                *last = Some(init.clone());
-                return Ok(Some(init));
-            }
+        Stage::Reductions(function, init, last) => reduction(function, init, last, machine, previous),
+        Stage::PartitionBy(each, ahead) => partition_by(each, ahead, machine, previous),
+        Stage::Interpose(separator, state) => interposed(separator, state, machine, previous),
+    }
+}
+
+/// Drops items; `None` if there are fewer.
+fn drop_items(machine: &mut Machine<'_>, previous: &mut Previous<'_>, count: usize) -> EvalResult<Option<()>> {
+    for _ in 0..count {
+        if previous(machine)?.is_none() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(()))
+}
+
+/// True for an item that differs from the last one, which it replaces.
+fn is_new(machine: &mut Machine<'_>, last: &mut Option<Value>, item: &Value) -> EvalResult<bool> {
+    let (ordering, steps) = match last {
+        Some(last) => item.cmp_counted(last),
+        None => (std::cmp::Ordering::Less, 0),
+    };
+    machine.ticks(steps)?;
+    if ordering.is_ne() {
+        *last = Some(item.clone());
+    }
+    Ok(ordering.is_ne())
+}
+
+/// The next intermediate result of a reduction.
+fn reduction(
+    function: &Callee<'_>,
+    init: &mut Option<Value>,
+    last: &mut Option<Value>,
+    machine: &mut Machine<'_>,
+    previous: &mut Previous<'_>,
+) -> EvalResult<Option<Value>> {
+    let result = match (init.take(), last.take()) {
+        (Some(init), _) => init,
+        (None, last) => {
             let Some(item) = previous(machine)? else { return Ok(None) };
-            let result = match last.take() {
+            match last {
                 Some(last) => function.call2(machine, last, item)?,
                 None => item,
-            };
-            *last = Some(result.clone());
-            Ok(Some(result))
+            }
         }
-        Stage::PartitionBy(each, ahead) => partition_by(each, ahead, machine, previous),
-        Stage::Interpose(separator, state) => match std::mem::replace(state, InterposeState::Separator) {
-            InterposeState::Start => previous(machine),
-            InterposeState::Item(item) => Ok(Some(item)),
-            InterposeState::Separator => match previous(machine)? {
-                Some(item) => {
-                    *state = InterposeState::Item(item);
-                    Ok(Some((*separator).clone()))
-                }
-                None => Ok(None),
-            },
+    };
+    *last = Some(result.clone());
+    Ok(Some(result))
+}
+
+/// The next item, or the separator before it.
+fn interposed(
+    separator: &Value,
+    state: &mut InterposeState,
+    machine: &mut Machine<'_>,
+    previous: &mut Previous<'_>,
+) -> EvalResult<Option<Value>> {
+    match std::mem::replace(state, InterposeState::Separator) {
+        InterposeState::Start => previous(machine),
+        InterposeState::Item(item) => Ok(Some(item)),
+        InterposeState::Separator => match previous(machine)? {
+            Some(item) => {
+                *state = InterposeState::Item(item);
+                Ok(Some(separator.clone()))
+            }
+            None => Ok(None),
         },
     }
 }

@@ -175,13 +175,11 @@ fn row(machine: &mut Machine<'_>, rows: &mut [Pipeline<'_>]) -> EvalResult<Optio
     machine.enter()?;
     let mut items = Vec::with_capacity(rows.len());
     for row in rows {
-        match row.next(machine)? {
-            Some(item) => items.push(item),
-            None => {
-                machine.exit();
-                return Ok(None);
-            }
-        }
+        let Some(item) = row.next(machine)? else {
+            machine.exit();
+            return Ok(None);
+        };
+        items.push(item);
     }
     machine.exit();
     Ok(Some(items))

@@ -125,8 +125,8 @@ fn transduce(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 /// The items of a collection after a transducer, as a list.
-pub(super) fn items_through(machine: &mut Machine<'_>, transducer: &Value, coll: Value) -> EvalResult {
-    let mut pipeline = Pipeline::of(machine, 3, &coll)?;
+pub(super) fn items_through(machine: &mut Machine<'_>, transducer: &Value, coll: &Value) -> EvalResult {
+    let mut pipeline = Pipeline::of(machine, 3, coll)?;
     pipeline.add(machine, transducer)?;
     Ok(pipeline.collect(machine)?.into())
 }
@@ -134,7 +134,7 @@ pub(super) fn items_through(machine: &mut Machine<'_>, transducer: &Value, coll:
 /// The items after a transducer: computed, or an endless sequence.
 fn made(machine: &mut Machine<'_>, transducer: Value, coll: Value) -> EvalResult {
     if !Callable::is_endless(&coll) {
-        return items_through(machine, &transducer, coll);
+        return items_through(machine, &transducer, &coll);
     }
     let made = Callable::endless(THROUGH, vec![coll, transducer]);
     Pipeline::of(machine, 2, &made)?;

@@ -1,7 +1,7 @@
 //! `DateTimeFormatter`: writing and reading dates and times by a pattern such as `dd.MM.yyyy HH:mm`.
 //!
 //! Letters: y u (year), M L (month, also by name), d (day), D (day of the year), E (day of the week), H h K k (hour),
-//! m, s, S (fraction), a (AM or PM), X Z x V z (UTC). Text in single quotes stands for itself.
+//! m, s, S (fraction), a (AM or PM), X Z x V z (UTC). Text in single quotes is literal.
 
 use super::fields::day;
 use super::{Arity, Builtin, DAYS, MONTHS, Moment, row};
