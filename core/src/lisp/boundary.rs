@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::machine::{Callable, Machine};
-use super::{Error, EvalResult, Halt, described};
+use super::{Error, EvalResult, described};
 use crate::reasons::Reason;
 use crate::value::number::decimals;
 use crate::value::{Map, Parts, Value, address, holders};
@@ -67,8 +67,8 @@ impl Conversion for Contents {
         let Some(Callable::Cell(cell)) = Callable::of_value(value) else { return Ok(None) };
         match self.known.get(&cell.number) {
             Some(Some(known)) => return Ok(Some(known.clone())),
-            Some(None) => return Err(circular()),
-            None if self.depth >= CELL_NESTING => return Err(circular()),
+            Some(None) => return circular(),
+            None if self.depth >= CELL_NESTING => return circular(),
             None => {}
         }
         self.known.insert(cell.number, None);
@@ -85,10 +85,10 @@ impl Conversion for Contents {
 }
 
 #[cold]
-fn circular() -> Box<Halt> {
+fn circular<T>() -> EvalResult<T> {
     Error::new(Reason::RuntimeError, "an atom that contains itself cannot leave the program")
         .hint("Return a part of it: (:key @a)")
-        .into()
+        .halt()
 }
 
 /// A conversion of values, applied from the innermost parts outwards.

@@ -259,6 +259,7 @@ impl Outcome {
 }
 
 /// The error of a program that ended early.
+#[expect(clippy::boxed_local, reason = "early ends are boxed everywhere")]
 fn ended(halt: Box<Halt>) -> Error {
     match *halt {
         Halt::Error(error) => error,

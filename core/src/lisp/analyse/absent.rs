@@ -147,7 +147,7 @@ pub(super) fn hint(name: &str, is_current: bool) -> Option<&'static str> {
     // `java.util.ArrayList.` is listed as `ArrayList.`.
     let class = name.strip_suffix('.').and_then(|class| class.rsplit('.').next());
     let is_it = |known: &&str| *known == name || known.strip_suffix('.').is_some_and(|known| Some(known) == class);
-    let absent = ABSENT.iter().find(|absent| absent.names.iter().any(|known| is_it(&known))).map(|absent| absent.hint);
+    let absent = ABSENT.iter().find(|absent| absent.names.iter().any(is_it)).map(|absent| absent.hint);
     let in_reference = || ABSENT_IN_REFERENCE.iter().find(|(names, _)| names.contains(&name)).map(|(_, hint)| *hint);
     absent.or_else(|| if is_current { None } else { in_reference() })
 }

@@ -12,7 +12,7 @@ use crate::lisp::ir::{Expr, Node, Pattern};
 use crate::lisp::{Error, Form, Shape};
 use crate::reasons::Reason;
 use crate::text::Span;
-use crate::value::Value;
+use crate::value::{Keyword, Value};
 
 /// The slot of the arguments.
 const ARGUMENTS: u32 = 0;
@@ -35,19 +35,16 @@ impl Analyser<'_> {
         let slot = self.scope().slot();
         debug_assert_eq!(slot, ARGUMENTS, "the rest arrives in the first slot");
         let mut clauses = Vec::new();
-        let mut default = self.no_arity(op, shown_name.map(|name| name.name()), &arities, span);
+        let mut default = self.no_arity(op, shown_name.map(Keyword::name), &arities, span);
         for arity in &arities {
             let body = self.arity_body(arity)?;
-            match arity.rest {
-                None => {
-                    let count = i64::try_from(arity.positions.len()).unwrap_or(i64::MAX);
-                    clauses.push((vec![Value::Int(count)], body));
-                }
-                Some(_) => {
-                    let least = Node::constant(Value::Int(i64::try_from(arity.positions.len()).unwrap_or(0)), span);
-                    let is_enough = call("<=", vec![least, call("count", vec![local(ARGUMENTS, span)], span)], span);
-                    default = Node::new(Expr::If(Box::new([is_enough, body, default])), span);
-                }
+            if arity.rest.is_none() {
+                let count = i64::try_from(arity.positions.len()).unwrap_or(i64::MAX);
+                clauses.push((vec![Value::Int(count)], body));
+            } else {
+                let least = Node::constant(Value::Int(i64::try_from(arity.positions.len()).unwrap_or(0)), span);
+                let is_enough = call("<=", vec![least, call("count", vec![local(ARGUMENTS, span)], span)], span);
+                default = Node::new(Expr::If(Box::new([is_enough, body, default])), span);
             }
         }
         let subject = Box::new(call("count", vec![local(ARGUMENTS, span)], span));

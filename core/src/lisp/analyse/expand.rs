@@ -139,13 +139,11 @@ impl Analyser<'_> {
         };
         let mut named = Vec::with_capacity(functions.len());
         for function in &**functions {
-            match function.list().map(|parts| (parts, parts.first().and_then(plain))) {
-                Some((parts, Some(name))) => named.push((name, parts, function.span)),
-                _ => {
-                    let problem = "a function must be a list that begins with its name";
-                    return Err(form_error_with_hint(Reason::InvalidForm, "letfn", problem, hint, function.span));
-                }
-            }
+            let Some((parts, Some(name))) = function.list().map(|parts| (parts, parts.first().and_then(plain))) else {
+                let problem = "a function must be a list that begins with its name";
+                return Err(form_error_with_hint(Reason::InvalidForm, "letfn", problem, hint, function.span));
+            };
+            named.push((name, parts, function.span));
         }
         let span = args[0].span;
         let function = |parts: &[Form], span| list([symbol("fn", span)].into_iter().chain(parts.iter().cloned()), span);

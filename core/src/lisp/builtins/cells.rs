@@ -83,7 +83,7 @@ fn deref(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match &args[0] {
         Value::Var(name) => Ok(machine.binding(*name).map(|binding| binding.value).unwrap_or_default()),
         value => match Callable::of_value(value) {
-            Some(Callable::Cell(cell)) => machine.read_cell(cell),
+            Some(Callable::Cell(cell)) => cell.read(),
             _ => Ok(std::mem::take(&mut args[0])),
         },
     }
@@ -103,7 +103,7 @@ fn swap(machine: &mut Machine<'_>, args: &mut [Value], reader: Reader) -> EvalRe
     let (old, current) = if moves {
         (Value::Nil, machine.take_cell(cell)?)
     } else {
-        let old = machine.read_cell(cell)?;
+        let old = cell.read()?;
         (old.clone(), old)
     };
     let new = if rest.is_empty() {
@@ -117,7 +117,7 @@ fn swap(machine: &mut Machine<'_>, args: &mut [Value], reader: Reader) -> EvalRe
 }
 
 fn swap_vals(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let old = machine.read_cell(cell_of(1, &args[0])?)?;
+    let old = cell_of(1, &args[0])?.read()?;
     let (_, new) = swap(machine, args, Reader::Maybe)?;
     Ok(Value::from(vec![old, new]))
 }
@@ -125,14 +125,14 @@ fn swap_vals(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 fn reset_vals(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let new = std::mem::take(&mut args[1]);
     let cell = cell_of(1, &args[0])?;
-    let old = machine.read_cell(cell)?;
+    let old = cell.read()?;
     machine.write_cell(cell, new.clone())?;
     Ok(Value::from(vec![old, new]))
 }
 
 fn compare_and_set(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let cell = cell_of(1, &args[0])?;
-    let is_same = machine.read_cell(cell)?.same(&args[1]);
+    let is_same = cell.read()?.same(&args[1]);
     if is_same {
         let new = std::mem::take(&mut args[2]);
         machine.write_cell(cell_of(1, &args[0])?, new)?;

@@ -166,7 +166,7 @@ fn handler<'v>(handlers: &'v [Value], class: &str) -> &'v Value {
         let name = name.rsplit(['.', '/']).next().unwrap_or(name);
         name == class || GENERAL.contains(&name)
     };
-    let found = pairs().find(|(name, _)| fits(name)).or_else(|| pairs().last());
+    let found = pairs().find(|(name, _)| fits(name)).or_else(|| pairs().next_back());
     found.map_or(&Value::Nil, |(_, handler)| handler)
 }
 

@@ -39,6 +39,11 @@ impl Cell {
     pub(crate) fn content(&self) -> Option<Value> {
         self.cells.upgrade()?.with(|values| values.get(&self.number).cloned())
     }
+
+    /// The content; an error after the end of the program or branch that made the cell.
+    pub(crate) fn read(&self) -> EvalResult {
+        self.content().map_or_else(|| Err(ended().into()), Ok)
+    }
 }
 
 thread_local! {
@@ -69,11 +74,6 @@ impl Machine<'_> {
         let cells = self.cells.get_or_insert_default();
         cells.with(|values| values.insert(number, content));
         Callable::Cell(Cell { number, cells: Arc::downgrade(cells) }).into_value()
-    }
-
-    /// The content of a cell.
-    pub(crate) fn read_cell(&self, cell: &Cell) -> EvalResult {
-        cell.content().map_or_else(|| Err(ended().into()), Ok)
     }
 
     /// Takes the content of a cell, which must be set again before anything else runs.
@@ -116,13 +116,11 @@ fn ended() -> Error {
 
 /// The cell that is argument `position`.
 pub(crate) fn cell_of(position: usize, value: &Value) -> EvalResult<&Cell> {
-    match Callable::of_value(value) {
-        Some(Callable::Cell(cell)) => Ok(cell),
-        _ => {
-            let problem = format!("argument {position} must be an atom, got {}", described(value));
-            Error::new(Reason::TypeError, problem)
-                .hint("(atom x) makes one; a definition of an earlier program holds only the value: (def total (inc total))")
-                .halt()
-        }
+    if let Some(Callable::Cell(cell)) = Callable::of_value(value) {
+        return Ok(cell);
     }
+    let problem = format!("argument {position} must be an atom, got {}", described(value));
+    Error::new(Reason::TypeError, problem)
+        .hint("(atom x) makes one; a definition of an earlier program holds only the value: (def total (inc total))")
+        .halt()
 }
