@@ -6,7 +6,7 @@
 //! line is a case as in `lisp batch`, with the expected members of its record as `gives`; null means absent.
 
 use super::case::Case;
-use super::{Binding, CallAddress, Dialect, Error, Failure, Host, Memory, Outcome, Stack, run, run_on};
+use super::{Binding, CallAddress, Dialect, Error, Failure, Host, Limits, Memory, Outcome, Stack, run, run_on};
 use crate::value::json::Node;
 use crate::value::{Json, Keyword, Value, json};
 
@@ -95,6 +95,8 @@ fn current(program: &str) -> Result<String, (String, String)> {
     let case = Case::read(&case).expect("a case");
     let mut input = case.input();
     input.dialect = Dialect::Current;
+    let limits = Limits { steps: 1_000_000, ..Limits::default() };
+    input.limits = &limits;
     let outcome = run(&input, &CaseHost(&case)).result;
     outcome.map(|(_, value)| value.to_string()).map_err(|error| (error.reason.to_string(), error.message()))
 }
