@@ -98,7 +98,7 @@ fn doc_knows_operators_namespaces_surroundings_and_patterns() {
     assert!(says("-").starts_with("(- x)"));
     assert!(says("if-let").contains("[pattern value]"));
     assert!(says("clojure.string/join").starts_with("(join coll)"));
-    assert!(says("Integer/parseInt").starts_with("(parse-int s)"));
+    assert!(says("Integer/parseInt").starts_with("(Integer/parseInt s)"));
     assert!(says("clojure.set").lines().any(|line| line.starts_with("union ")));
     assert!(says("data").contains("context") && says("tool/").contains("named arguments"));
     assert!(says("*1").contains("last program") && says("*3").contains("before *2"));
