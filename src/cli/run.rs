@@ -73,6 +73,11 @@ async fn print_whole(
     let saving = running.saving.clone();
     let step = watch(running, desk, plain).await?;
     let settled = saving.map_or(Settled::Whole, |saving| saving.settle());
+    // The session is resumed from where it is whole.
+    let session = match &settled {
+        Settled::Elsewhere { path, .. } => Some(workbench.name_of(path)),
+        _ => session,
+    };
     if as_json {
         print_json(&crate::export::step(&step));
     } else if let Some(answer) = &step.answer {

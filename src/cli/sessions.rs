@@ -4,6 +4,7 @@ mod failures;
 mod marks;
 mod recover;
 mod search;
+mod verify;
 
 use ptc_core::text::width;
 use serde::Serialize;
@@ -21,6 +22,7 @@ use crate::session::{Marks, RunState, Session, Summary, shell_word, summarize};
 use crate::workbench::format::plural;
 use crate::workbench::{CaseSpec, Workbench};
 use marks::MarkJson;
+pub(super) use verify::FindingJson;
 
 /// Columns that a result may take on a terminal.
 const RESULT_COLUMNS: usize = 60;
@@ -44,6 +46,7 @@ pub(super) async fn sessions(
         SessionsCommand::Tag(flags) => return marks::tag(flags, workbench),
         SessionsCommand::Note(flags) => return marks::note(flags, workbench),
         SessionsCommand::Mark(flags) => return marks::mark(flags, workbench),
+        SessionsCommand::Verify(flags) => return verify::verify(flags, workbench).await,
         SessionsCommand::Recover(flags) => return recover::recover(flags, workbench),
         SessionsCommand::Export(flags) => return export::export(flags, workbench, drawing).await,
         SessionsCommand::Import(flags) => return export::import(flags, workbench),

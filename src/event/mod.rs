@@ -5,6 +5,8 @@
 
 mod address;
 mod bill;
+mod classes;
+mod digest;
 mod gaps;
 mod kinds;
 mod messages;
@@ -23,6 +25,10 @@ use serde_json::value::RawValue;
 pub use address::Address;
 #[doc(hidden)]
 pub use bill::Bill;
+#[doc(hidden)]
+pub use classes::{FIELDS, FieldClass, class_of_field};
+#[doc(hidden)]
+pub use digest::InputDigest;
 #[doc(hidden)]
 pub use gaps::Gaps;
 pub use kinds::*;

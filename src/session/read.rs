@@ -266,6 +266,11 @@ impl Session {
         indexes.into_iter().filter_map(|index| self.lines.get(index)).map(|bytes| bytes.end - bytes.start).sum()
     }
 
+    /// Returns where the line of an event starts, in bytes.
+    pub fn offset(&self, index: usize) -> Option<u64> {
+        Some(self.lines.get(index)?.start)
+    }
+
     /// Returns the number of readable events.
     pub fn len(&self) -> usize {
         self.lines.len()

@@ -274,7 +274,9 @@ async fn save(
 ) -> RunEnding {
     let retried = saving.clone();
     let Ok(Some(unwritten)) = tokio::task::spawn_blocking(move || retried.keeping.retry()).await else {
-        return RunEnding::Run;
+        // The file was lost during the run, and the spare folder took the session.
+        let moved = saving.keeping.moved_from().map(|_| saving.settle().to_string());
+        return moved.map_or(RunEnding::Run, RunEnding::Elsewhere);
     };
     let mut reason = format!("{unwritten}. Which folder shall take the session?");
     loop {

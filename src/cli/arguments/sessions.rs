@@ -1,4 +1,4 @@
-//! The arguments of `sessions search`, `failures`, `tag`, `note`, `mark` and `recover`.
+//! The arguments of `sessions search`, `failures`, `tag`, `note`, `mark`, `verify` and `recover`.
 
 use std::ffi::OsString;
 
@@ -108,6 +108,16 @@ pub struct MarkFlags {
     #[arg(long)]
     pub remove: bool,
     /// Print what is written on it then as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `sessions verify`.
+#[derive(Debug, Args)]
+pub struct VerifyFlags {
+    /// Path, id, unique beginning of an id, or `last`
+    pub session: String,
+    /// Print the findings as JSON
     #[arg(long)]
     pub json: bool,
 }

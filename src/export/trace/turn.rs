@@ -212,6 +212,7 @@ pub(super) fn close(teller: &mut Teller<'_>, run: usize, at_ms: i64, record: Opt
         totals.tokens = Some(totals.tokens.map_or(tokens, |sum| sum.plus(&tokens)));
     }
     let end = TurnEnd {
+        inputs: None,
         success: status.is_none_or(|status| status == "ok") && told.is_some(),
         reason: told.and_then(fail).map(|fail| fail.reason),
         usage,
