@@ -233,6 +233,20 @@ impl Envelope {
     }
 }
 
+impl<'l> Line<'l> {
+    /// Reads a line without its line end. Errors: what is wrong with it.
+    pub fn parse(text: &'l [u8]) -> Result<Self, serde_json::Error> {
+        let line: Self = serde_json::from_slice(text)?;
+        match line.r.len() {
+            0..=Address::MAX_BYTES => Ok(line),
+            length => {
+                let message = format!("its address has {length} bytes, the limit is {}", Address::MAX_BYTES);
+                Err(serde::de::Error::custom(message))
+            }
+        }
+    }
+}
+
 impl Line<'_> {
     /// The envelope, its data read.
     pub fn envelope(&self) -> Result<Envelope, serde_json::Error> {

@@ -60,7 +60,7 @@ struct State {
     order: RecordedOrder,
     /// The outcome of a replay that ended before its run.
     ended: Option<ReplayOutcome>,
-    /// The first difference of a start event: strict replay reports the difference that follows from it, if there is one.
+    /// The first difference of the start of a run or turn: strict replay reports the difference that follows from it, if there is one.
     deferred: Option<Divergence>,
     /// The first reply or result that is not recorded. If all events after it are as recorded, its line is lost.
     unrecorded: Option<Divergence>,
@@ -181,8 +181,8 @@ impl<'a> Comparer<'a> {
     fn verdict_of_input(&self, used: &UsedInput, state: &mut State) -> Verdict {
         let recorded = &used.recorded;
         let Some(difference) = used.difference.clone() else {
-            // Parts of a reply are ordered by its text; edits and stops are recorded when the user makes them.
-            let is_unordered = matches!(recorded.event, Event::ReplyPart(_) | Event::Edit(_) | Event::Interrupt(_));
+            // Edits and stops are recorded when the user makes them.
+            let is_unordered = matches!(recorded.event, Event::Edit(_) | Event::Interrupt(_));
             return if is_unordered { Verdict::Same } else { self.check_order(recorded, state) };
         };
         if self.rules.ignores_layer(Layer::Input) {
@@ -190,7 +190,7 @@ impl<'a> Comparer<'a> {
             return Verdict::Same;
         }
         let divergence = input_divergence(recorded, difference);
-        if matches!(recorded.event, Event::RunStart(_)) && self.rules.policy == Policy::Strict {
+        if matches!(recorded.event, Event::RunStart(_) | Event::TurnStart(_)) && self.rules.policy == Policy::Strict {
             state.deferred.get_or_insert(divergence);
             return Verdict::Same;
         }

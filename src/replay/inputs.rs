@@ -129,9 +129,19 @@ fn is_unused_by_right(recording: &Recording, unused: &Envelope) -> bool {
         Event::Interrupt(_) => later(&|event| matches!(event, Event::Resume(_)), &unused.address.root()),
         Event::Edit(edit) => {
             edit.target == Edit::MODEL
+                || is_last_failed_turn(recording, &unused.address)
                 || later(&|event| matches!(event, Event::Edit(more) if more.target == edit.target), &unused.address)
         }
         Event::ReplyPart(part) => part.text.is_empty(),
         _ => false,
     }
+}
+
+/// Returns whether the run failed in this turn, or could not start it: then it did not come to every edit.
+fn is_last_failed_turn(recording: &Recording, at: &Address) -> bool {
+    let turn = at.turn_part();
+    let has_failed = |envelope: &Envelope| matches!(&envelope.event, Event::RunEnd(end) if end.fail.is_some());
+    let next = turn.turn_number().map(|number| turn.run_part().turn(number.saturating_add(1)));
+    recording.at(&turn.run_part()).iter().any(has_failed)
+        && next.is_some_and(|next| recording.turn_start(&next).is_none())
 }

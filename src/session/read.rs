@@ -221,7 +221,7 @@ impl Session {
             return;
         };
         self.end = at + line.len() as u64;
-        let read = serde_json::from_slice::<Line<'_>>(body).map_err(|error| describe_json_error(&error));
+        let read = Line::parse(body).map_err(|error| describe_json_error(&error));
         match read {
             Ok(read) => {
                 let misplaced = match numbers.check(read.s) {

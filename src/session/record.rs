@@ -290,6 +290,11 @@ impl Recorder {
         &self.path
     }
 
+    /// Returns the clock of its events.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock)
+    }
+
     /// Returns the state of the file; it stays valid after the recorder is dropped.
     pub fn status(&self) -> RecorderStatus {
         self.status.clone()

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use ptc_workbench::event::{Class, Envelope, Event, ReplyEnd, ReplyStatus, class_of_field};
+use ptc_workbench::event::{Class, Envelope, Event, class_of_field};
 use ptc_workbench::replay::{Recording, ReplayOutcome, verify};
 use ptc_workbench::session::Session;
 use ptc_workbench::workbench::example_sessions;
@@ -267,10 +267,4 @@ async fn every_change_of_a_recording_is_noticed_unless_it_is_a_note() {
     }
     unnoticed.sort();
     assert!(unnoticed.is_empty(), "{} of {count} unnoticed:\n{}", unnoticed.len(), unnoticed.join("\n"));
-}
-
-#[test]
-fn the_text_of_a_discarded_attempt_is_a_note_and_other_replies_are_inputs() {
-    let end = Event::from(ReplyEnd::new(1, ReplyStatus::Discarded));
-    assert_eq!(class_of_field(&end, "status"), Class::Input);
 }

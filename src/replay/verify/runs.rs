@@ -26,7 +26,7 @@ pub(super) fn check(events: &[Envelope]) -> Vec<Finding> {
                 if message.m != run.messages {
                     add(Check::Number, format!("message {} follows {} messages", message.m, run.messages));
                 }
-                run.messages = message.m.saturating_add(1);
+                run.messages = run.messages.saturating_add(1);
             }
             Event::RequestMade(request) => {
                 let unknown = request.messages.iter().find(|(first, last)| first > last || *last >= run.messages);
