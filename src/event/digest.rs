@@ -2,7 +2,7 @@
 //! computed from it.
 //!
 //! In: the events of one run, in the order of the engine. Out: a hash of the input fields by address. It is the same for a
-//! live run, its replay and a resumed run: parts of a reply are joined, and durations, discarded text, interrupts and the
+//! live run, its replay and a resumed run: parts of a reply are joined, and durations, discarded attempts, interrupts and the
 //! calls of an interrupted program do not count.
 
 use std::collections::HashMap;
@@ -40,11 +40,15 @@ impl InputDigest {
             // Which of parallel branches records a stop is not deterministic; the end of the run has its reason.
             Event::Interrupt(_) => {}
             Event::ReplyPart(part) => self.inputs.entry(envelope.address.clone()).or_default().add_part(part),
-            Event::ReplyEnd(end) => {
+            // A resumed run does not emit discarded attempts again.
+            Event::ReplyEnd(end) if end.status == ReplyStatus::Discarded => {
+                if let Some(known) = self.inputs.get_mut(&envelope.address) {
+                    known.open = None;
+                }
+            }
+            Event::ReplyEnd(_) => {
                 let known = self.inputs.entry(envelope.address.clone()).or_default();
-                // The text of a discarded attempt does not count.
-                let parts = known.open.take().filter(|_| end.status != ReplyStatus::Discarded);
-                if let Some((.., parts)) = parts {
+                if let Some((.., parts)) = known.open.take() {
                     known.ended.update(parts.finalize());
                 }
                 known.add_event(&envelope.event);
@@ -146,7 +150,8 @@ mod tests {
         assert_ne!(sha(&[part("abd", text), ok.clone()]), whole);
         assert_ne!(sha(&[part("abc", PartKind::Reasoning), ok]), whole);
         let discarded = end(ReplyStatus::Discarded);
-        assert_eq!(sha(&[part("abc", text), discarded.clone()]), sha(&[discarded]));
+        let again = [part("abc", text), end(ReplyStatus::Ok)];
+        assert_eq!(sha(&[&[part("x", text), discarded][..], &again].concat()), sha(&again));
         let call = |at: &'static str| (at, Event::from(ToolEnd { cached: at.contains("p1.0"), ..ToolEnd::default() }));
         let [one, other] = ["r0/t1/p1.0/c0", "r0/t1/p1.1/c0"].map(call);
         assert_eq!(sha(&[one.clone(), other.clone()]), sha(&[other, one]));

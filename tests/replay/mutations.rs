@@ -129,7 +129,7 @@ fn event_of(line: &Value) -> Option<Event> {
     Envelope::from_line(&line.to_string()).ok().map(|envelope| envelope.event)
 }
 
-/// The text of an attempt that another one follows does not count.
+/// An attempt that another one follows does not count.
 fn is_of_discarded_attempt(line: &Value, events: &[Value]) -> bool {
     let is_end = |other: &&Value| {
         other["r"] == line["r"] && other["k"] == "reply.end" && other["d"]["attempt"] == line["d"]["attempt"]
