@@ -116,7 +116,7 @@ const UNSAVED: u8 = 2;
 
 /// How the workbench was left.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct TuiExit {
     /// The exit code.
     pub code: u8,
     /// The session of a run that waits for an answer.
@@ -129,7 +129,7 @@ pub struct Left {
 ///
 /// Must be the outermost future of its runtime (`block_on`): the thread that polls it first is the interface's thread.
 /// On any end other than leaving, a panic included, unsaved texts are kept for the next start.
-pub async fn run(services: Arc<Services>, setup: Setup) -> Result<Left, TakeError> {
+pub async fn run(services: Arc<Services>, setup: Setup) -> Result<TuiExit, TakeError> {
     let mut screen = Screen::take(setup.pointer)?;
     let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let now_ms = i64::try_from(now_ms).unwrap_or_default();
@@ -172,7 +172,7 @@ pub async fn run(services: Arc<Services>, setup: Setup) -> Result<Left, TakeErro
             }
             // A session in another folder is resumed by its path, which the notes name.
             let waiting = run.and_then(|run| run.session).filter(|_| notes.is_empty());
-            Ok(Left { code, waiting, notes })
+            Ok(TuiExit { code, waiting, notes })
         }
         Err(panic) => std::panic::resume_unwind(panic),
     }
