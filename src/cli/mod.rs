@@ -8,6 +8,7 @@ mod compare;
 mod context;
 mod doctor;
 mod export;
+mod findings;
 mod fork;
 mod journal;
 mod keyboard;

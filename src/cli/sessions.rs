@@ -22,7 +22,6 @@ use crate::session::{Marks, RunState, Session, Summary, shell_word, summarize};
 use crate::workbench::format::plural;
 use crate::workbench::{CaseSpec, Workbench};
 use marks::MarkJson;
-pub(super) use verify::FindingJson;
 
 /// Columns that a result may take on a terminal.
 const RESULT_COLUMNS: usize = 60;

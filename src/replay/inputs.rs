@@ -9,7 +9,8 @@ use std::collections::{HashMap, VecDeque};
 use super::Recording;
 use super::difference::{EventDifference, differences};
 use crate::event::{
-    Address, Answerer, Class, Edit, Envelope, Event, ReplyPart, RunStart, TurnStart, class_of_field, hex_sha,
+    Address, Answerer, CallStatus, Class, Edit, Envelope, Event, ReplyPart, RunStart, TurnStart, class_of_field,
+    hex_sha,
 };
 
 /// The recorded inputs of a root run that the replay has not used yet.
@@ -130,6 +131,7 @@ fn is_unused_by_right(recording: &Recording, unused: &Envelope) -> bool {
         Event::Edit(edit) => {
             edit.target == Edit::MODEL
                 || is_last_failed_turn(recording, &unused.address)
+                || recording.tool_end(&unused.address).is_some_and(|end| end.status == CallStatus::Refused)
                 || later(&|event| matches!(event, Event::Edit(more) if more.target == edit.target), &unused.address)
         }
         Event::ReplyPart(part) => part.text.is_empty(),

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use crate::cli::arguments::VerifyFlags;
+use crate::cli::findings::FindingJson;
 use crate::cli::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
 use crate::cli::replay;
-use crate::event::Address;
-use crate::replay::{Finding, Verification};
+use crate::replay::Verification;
 use crate::workbench::Workbench;
 use crate::workbench::format::plural;
 
@@ -36,22 +36,6 @@ struct VerifyJson<'a> {
     events: usize,
     replay: Option<&'static str>,
     findings: Vec<FindingJson<'a>>,
-}
-
-/// A finding as `--json` prints it.
-#[derive(Serialize)]
-pub(in crate::cli) struct FindingJson<'a> {
-    line: Option<u64>,
-    address: Option<&'a Address>,
-    check: &'static str,
-    message: &'a str,
-}
-
-impl<'a> FindingJson<'a> {
-    pub(in crate::cli) fn new(finding: &'a Finding) -> Self {
-        let Finding { line, address, check, message } = finding;
-        Self { line: *line, address: address.as_ref(), check: check.name(), message }
-    }
 }
 
 impl<'a> VerifyJson<'a> {

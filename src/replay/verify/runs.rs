@@ -1,6 +1,6 @@
 //! Checks of runs: numbers of turns, messages and attempts, sums, remaining turns of a tree, and results of child runs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Check, Finding};
 use crate::event::{Address, CallStatus, Envelope, Event, ReplyPart, RunEnd, Totals, TurnEnd};
@@ -10,6 +10,8 @@ use crate::event::{Address, CallStatus, Envelope, Event, ReplyPart, RunEnd, Tota
 struct Run<'e> {
     messages: u32,
     totals: Totals,
+    /// A turn has started and not ended: a stop ended the run in it.
+    is_turn_open: bool,
     /// The parts of the reply whose attempt has not ended.
     open_part: Option<(&'e Envelope, u32)>,
     end: Option<(&'e Envelope, &'e RunEnd)>,
@@ -47,12 +49,13 @@ pub(super) fn check(events: &[Envelope]) -> Vec<Finding> {
                     found.push(Finding::at(part, Check::Number, message));
                 }
             }
+            Event::TurnStart(start) => run.is_turn_open = start.is_allowed(),
             Event::TurnEnd(end) => {
                 check_turn(envelope, end, run, &mut add);
-                run.totals = end.totals;
+                (run.totals, run.is_turn_open) = (end.totals, false);
             }
             Event::RunEnd(end) => {
-                if end.usage.totals != run.totals {
+                if end.usage.totals != run.totals && !run.is_turn_open {
                     add(Check::Sum, "the totals are not those of the last turn".to_owned());
                 }
                 run.end = Some((envelope, end));
@@ -83,11 +86,11 @@ fn check_turn(envelope: &Envelope, end: &TurnEnd, run: &Run<'_>, add: &mut dyn F
 /// Checks the results of calls against the ends of the child runs that they started, and what parents count of them.
 fn check_children(events: &[Envelope], runs: &HashMap<Address, Run<'_>>) -> Vec<Finding> {
     let mut found = Vec::new();
-    let mut ended: HashMap<&Address, ()> = HashMap::new();
+    let mut ended = HashSet::new();
     for envelope in events {
         // A second end is the result that the user put in place of the first one at a gate.
         let Event::ToolEnd(end) = &envelope.event else { continue };
-        let is_first = ended.insert(&envelope.address, ()).is_none();
+        let is_first = ended.insert(&envelope.address);
         let Some((_, child)) = runs.get(&envelope.address).and_then(|run| run.end).filter(|_| is_first) else {
             continue;
         };
@@ -118,7 +121,21 @@ fn check_tree(events: &[Envelope]) -> Vec<Finding> {
             trees.entry(envelope.address.root()).or_default().push((envelope, tree));
         }
     }
-    for turns in trees.values() {
+    // The first event of a turn may be missing where its program was interrupted.
+    let interrupted = |root: &Address| {
+        let is_one = |event: &Event| matches!(event, Event::ProgramEnd(end) if end.interrupted);
+        events.iter().any(|envelope| envelope.address.is_within(root) && is_one(&envelope.event))
+    };
+    for (root, turns) in &trees {
+        if interrupted(root) {
+            let mut counted = HashSet::new();
+            let again = turns.iter().find(|(_, left)| !counted.insert(*left));
+            if let Some((envelope, left)) = again {
+                let message = format!("remaining.tree is {left}, as at another turn");
+                found.push(Finding::at(envelope, Check::Sum, message));
+            }
+            continue;
+        }
         let first = turns.iter().map(|(_, left)| *left).max().unwrap_or_default();
         let mut sorted: Vec<(&Envelope, u32)> = turns.clone();
         sorted.sort_by_key(|(envelope, left)| (std::cmp::Reverse(*left), envelope.seq));
