@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::cli::arguments::VerifyFlags;
 use crate::cli::findings::FindingJson;
 use crate::cli::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
-use crate::cli::replay;
+use crate::cli::replay::{outcome_name, outcome_text};
 use crate::replay::Verification;
 use crate::workbench::Workbench;
 use crate::workbench::format::plural;
@@ -20,7 +20,7 @@ pub(super) async fn verify(flags: &VerifyFlags, workbench: &Workbench) -> Result
             0 => "no findings".to_owned(),
             count => plural(count as u64, "finding"),
         };
-        let replayed = found.replay.as_ref().map(replay::outcome_text).filter(|_| !found.is_faulty());
+        let replayed = found.replay.as_ref().map(outcome_text).filter(|_| !found.is_faulty());
         let replayed = replayed.unwrap_or_else(|| "not replayed to its end".to_owned());
         let summary = format!("{}: {}, {count}; {replayed}", flags.session, plural(found.events as u64, "event"));
         if found.is_faulty() { print_note(&safe_line(&summary)) } else { print_line(&safe_line(&summary)) }
@@ -44,7 +44,7 @@ impl<'a> VerifyJson<'a> {
             session,
             ok: !found.is_faulty(),
             events: found.events,
-            replay: found.outcome().map(replay::outcome_name),
+            replay: found.outcome().map(outcome_name),
             findings: found.findings.iter().map(FindingJson::new).collect(),
         }
     }
