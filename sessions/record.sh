@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Records the example sessions anew. usage: sessions/record.sh [replies [NAME] | server]
+# Records the example sessions anew. usage: sessions/record.sh [replies [NAME] | server | accept]
 #   replies  what recording/replies/NAME[.MODE].txt says, given to the model `human` on standard input; needs nothing else;
 #            with NAME only the sessions of this example
 #   server   `sentiment` and `extract` in mode json against aimock, a mock server written by others, which streams the replies
 #            of recording/replies.json over HTTP; needs npm once (tests/peers/install.sh)
+#   accept   the recorded inputs of each example, with everything that is computed from them computed again
 # Without an argument: both. BIN names another build of the program than the one that is made here.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -59,8 +60,21 @@ from_server() {
   done
 }
 
+from_inputs() {
+  local file
+  for file in "$here"/*.jsonl; do
+    # Without a difference there is nothing to accept.
+    sed -e '0,/"totals":{"turns":1/s/"totals":{"turns":1/"totals":{"turns":9/' "$file" >"$fresh.changed"
+    "$BIN" --sessions "$fresh" replay "$fresh.changed" --accept >/dev/null
+    { head -1 "$file"; tail -n +2 "$fresh"/*.jsonl; } >"$fresh.accepted"
+    mv "$fresh.accepted" "$file"
+    rm -rf "${fresh:?}"/* "$fresh.changed"
+  done
+}
+
 case ${1:-both} in
+  accept) from_inputs ;;
   replies | server) "from_$1" "${2:-}" ;;
   both) rm -f "$here"/*.jsonl && from_replies && from_server ;;
-  *) sed -n '2,7s/^# *//p' "$0" >&2 && exit 2 ;;
+  *) sed -n '2,8s/^# *//p' "$0" >&2 && exit 2 ;;
 esac

@@ -55,6 +55,7 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
         .enable_all()
         .build()
         .map_err(|error| format!("the runtime cannot be started: {error}"))?;
+    runtime.block_on(async { cli::catch_file_size_signal() });
     let code = match &arguments.command {
         Some(command) => {
             let screen = |name: String, size| {
@@ -118,6 +119,7 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
     };
     let services = services.with_terminal_lines(cli::pieces);
     let left = runtime.block_on(tui::run(Arc::new(services), setup)).map_err(|error| error.to_string())?;
+    left.notes.iter().for_each(|note| cli::print_warning(note));
     if let Some(session) = &left.waiting {
         cli::print_waiting(session);
     }

@@ -21,7 +21,7 @@ pub(super) use replay::TestFlags;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
 pub(super) use sessions::{CaseFlags, ExampleFlags};
 pub(super) use sessions::{ExportFlags, ImportFlags};
-pub(super) use sessions::{FailuresFlags, MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags};
+pub(super) use sessions::{FailuresFlags, MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags, VerifyFlags};
 pub(super) use tools::DoctorFlags;
 pub(super) use tools::ModelsFlags;
 pub(super) use tools::{ToolsAction, ToolsFlags};
@@ -296,6 +296,8 @@ pub enum SessionsCommand {
     Note(NoteFlags),
     /// Mark a session, run or turn
     Mark(MarkFlags),
+    /// Check that a session is whole, agrees with itself and replays; exit code 3 if anything is wrong
+    Verify(VerifyFlags),
     /// Copy the readable part of a damaged session into a new one; the damaged file is not changed
     Recover(RecoverFlags),
     /// Export a session as a document, as data for other tools, or as a terminal recording

@@ -8,6 +8,7 @@ mod compare;
 mod context;
 mod doctor;
 mod export;
+mod findings;
 mod fork;
 mod journal;
 mod keyboard;
@@ -33,9 +34,9 @@ mod tree;
 
 pub use arguments::{Arguments, Command, meant_command};
 pub use export::pieces;
-pub use output::{UsageError, exit, print_error, print_waiting};
+pub use output::{UsageError, exit, print_error, print_waiting, print_warning};
 pub use plain::{is_spoken, print_opened, print_session};
-pub use report::{hook_panics, keep_secret, log_to};
+pub use report::{catch_file_size_signal, hook_panics, keep_secret, log_to};
 pub use screenshot::{Draw, Drawing, Picture};
 pub use source::{SourceError, agent_source, pipeline_source};
 

@@ -27,6 +27,8 @@ pub mod exit {
     pub const WAITING: u8 = 4;
     /// Stopped from outside.
     pub const CANCELLED: u8 = 130;
+    /// Ended by SIGTERM; the run can be resumed.
+    pub const TERMINATED: u8 = 143;
 }
 
 /// An error that ends a command with exit code 2.
@@ -119,6 +121,11 @@ pub(super) fn print_note(text: &str) {
 /// How to resume a waiting run, on stderr.
 pub fn print_waiting(session: &str) {
     print_note(&safe_line(&format!("answer with: ptc-workbench resume {session} --answer TEXT")));
+}
+
+/// A warning on stderr, made safe.
+pub fn print_warning(text: &str) {
+    print_note(&format!("warning: {}", safe(text)));
 }
 
 /// An error on stderr, made safe.

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::arguments::ReplayFlags;
+use super::findings::FindingJson;
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
 use super::printer::Printer;
 use super::run::watch;
 use crate::event::Address;
 use crate::port::Human;
-use crate::replay::{Divergence, EventChange, IgnoreRule, Policy, ReplayOutcome, Report, Rules};
+use crate::replay::{
+    Divergence, EventChange, Finding, IgnoreRule, Policy, ReplayOutcome, Report, Rules, verify_events,
+};
 use crate::session::Session;
 use crate::workbench::{Missing, QuestionQueue, Workbench};
 
@@ -24,7 +27,11 @@ pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workben
     let policy = if flags.lenient { Policy::Lenient } else { Policy::Strict };
     let ignored = flags.ignore.iter().map(|text| IgnoreRule::parse(text)).collect::<Result<_, _>>();
     let ignored = ignored.map_err(|error| UsageError(format!("--ignore: {error}")))?;
-    let report = workbench.replay_by(&session, &Rules { policy, ignored }).await?;
+    let rules = Rules { policy, ignored };
+    let report = workbench.replay_by(&session, &rules).await?;
+    // Rules that ignore or list differences are about computed events only.
+    let is_whole = flags.check && policy == Policy::Strict && rules.ignored.is_empty();
+    let findings = if is_whole { inconsistencies(&session) } else { Vec::new() };
     if let Some(damage) = session.damage_report() {
         print_note(&format!("warning: {}", safe(&damage)));
     }
@@ -33,12 +40,24 @@ pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workben
         session.events().for_each(|envelope| printer.print(&envelope));
     }
     if flags.json {
-        print_json(&replay_json(&session, &report));
+        print_json(&replay_json(&session, &report, &findings));
     } else {
         print_line(&safe(&report_text(&report, policy)));
+        findings.iter().for_each(|finding| print_line(&safe(&finding.to_string())));
     }
-    let differs = matches!(report.outcome, ReplayOutcome::Diverged(_));
+    let differs = matches!(report.outcome, ReplayOutcome::Diverged(_)) || !findings.is_empty();
     Ok(if differs && policy == Policy::Strict { exit::DIVERGED } else { exit::OK })
+}
+
+/// What is wrong in a session besides what its replay reports.
+fn inconsistencies(session: &Session) -> Vec<Finding> {
+    let events: Vec<_> = session.events().collect();
+    verify_events(&events)
+}
+
+/// The outcome of a strict replay in words.
+pub(super) fn outcome_text(report: &Report) -> String {
+    report_text(report, Policy::Strict)
 }
 
 /// The outcome in words.
@@ -81,11 +100,14 @@ struct ReplayJson<'a> {
     first: Option<DivergenceJson<'a>>,
     differences: Vec<DivergenceJson<'a>>,
     missing: &'a [Address],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<FindingJson<'a>>,
 }
 
 #[derive(Serialize)]
 struct DivergenceJson<'a> {
     address: &'a Address,
+    line: Option<u64>,
     turn: Option<u32>,
     layer: &'static str,
     event: &'a str,
@@ -103,7 +125,7 @@ struct AcceptJson<'a> {
     fail: Option<&'a str>,
 }
 
-fn replay_json<'a>(session: &'a Session, report: &'a Report) -> ReplayJson<'a> {
+fn replay_json<'a>(session: &'a Session, report: &'a Report, findings: &'a [Finding]) -> ReplayJson<'a> {
     let first = if let ReplayOutcome::Diverged(first) = &report.outcome { Some(first.as_ref()) } else { None };
     let mut differences: Vec<_> = report.differences.iter().map(divergence).collect();
     if differences.is_empty() {
@@ -111,17 +133,18 @@ fn replay_json<'a>(session: &'a Session, report: &'a Report) -> ReplayJson<'a> {
     }
     ReplayJson {
         session: session.header.id.as_str(),
-        outcome: name(&report.outcome),
+        outcome: outcome_name(&report.outcome),
         compared: report.compared,
         ignored: report.ignored,
         first: first.map(divergence),
         differences,
         missing: &report.missing,
+        findings: findings.iter().map(FindingJson::new).collect(),
     }
 }
 
 /// What `--json` calls an outcome.
-fn name(outcome: &ReplayOutcome) -> &'static str {
+pub(super) fn outcome_name(outcome: &ReplayOutcome) -> &'static str {
     match outcome {
         ReplayOutcome::Identical => "identical",
         ReplayOutcome::Unfinished { .. } => "unfinished",
@@ -132,6 +155,7 @@ fn name(outcome: &ReplayOutcome) -> &'static str {
 fn divergence(divergence: &Divergence) -> DivergenceJson<'_> {
     DivergenceJson {
         address: &divergence.address,
+        line: divergence.line,
         turn: divergence.address.turn_number(),
         layer: divergence.layer.name(),
         event: &divergence.kind,
@@ -172,7 +196,7 @@ async fn accept(
         };
         if flags.json {
             let session = session.header.id.as_str();
-            print_json(&AcceptJson { session, outcome: name(&before.outcome), accepted: None, fail: None });
+            print_json(&AcceptJson { session, outcome: outcome_name(&before.outcome), accepted: None, fail: None });
         } else {
             print_line(&said);
         }
@@ -185,7 +209,7 @@ async fn accept(
     let step = watch(running, &queue, plain).await?;
     if flags.json {
         let fail = step.fail.as_ref().map(|fail| fail.reason.as_str());
-        let (session, outcome) = (session.header.id.as_str(), name(&before.outcome));
+        let (session, outcome) = (session.header.id.as_str(), outcome_name(&before.outcome));
         print_json(&AcceptJson { session, outcome, accepted: Some(&id), fail });
     } else {
         print_line(&format!("{said}\naccepted in the new session {}", safe_line(&id)));

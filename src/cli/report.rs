@@ -46,6 +46,18 @@ impl Write for Clean {
     }
 }
 
+/// Makes a write beyond the limit on the size of files an error, instead of the end of the program. Must be called inside
+/// of the runtime. Programs that are started get the default action again.
+pub fn catch_file_size_signal() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Err(error) = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())) {
+            tracing::warn!(%error, "SIGXFSZ cannot be caught");
+        }
+    }
+}
+
 /// Prints panics to stderr without secrets, with the position in the program and, if `RUST_BACKTRACE` is set, the backtrace.
 pub fn hook_panics() {
     std::panic::set_hook(Box::new(|info| {

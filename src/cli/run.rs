@@ -1,6 +1,5 @@
 //! `run`: one run, printed as it happens.
 
-use crate::event::{Interrupt, InterruptReason, InterruptSource};
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
@@ -12,6 +11,7 @@ use super::output::{UsageError, exit, print_json, print_note, print_waiting, saf
 use super::printer::Printer;
 use super::source::{described, first_step, in_file, pipeline_of, place};
 use crate::agent::Step;
+use crate::event::{ErrorRecord, Interrupt, InterruptReason, InterruptSource};
 use crate::port::{Human, Stop};
 use crate::workbench::{
     Intercept, Pipeline, PipelineSpec, QuestionQueue, RunSpec, Running, Settled, StartError, Workbench,
@@ -73,6 +73,11 @@ async fn print_whole(
     let saving = running.saving.clone();
     let step = watch(running, queue, plain).await?;
     let settled = saving.map_or(Settled::Whole, |saving| saving.settle());
+    // The session is resumed from where it is whole.
+    let session = match &settled {
+        Settled::Elsewhere { path, .. } => Some(workbench.name_of(path)),
+        _ => session,
+    };
     if as_json {
         print_json(&crate::export::step(&step));
     } else if let Some(answer) = &step.answer {
@@ -85,6 +90,9 @@ async fn print_whole(
         (Some(session), Some(Reason::Suspended)) if step.waits_for.is_some() => {
             print_note(&safe(&format!("saved as {session}")));
             print_waiting(&session);
+        }
+        (Some(session), Some(Reason::Suspended)) => {
+            print_note(&safe(&format!("saved as {session}; resume with: ptc-workbench resume {session}")));
         }
         (Some(session), _) if matches!(settled, Settled::Whole) => print_note(&safe(&format!("saved as {session}"))),
         (None, Some(Reason::Suspended)) if step.waits_for.is_some() => {
@@ -148,16 +156,20 @@ pub(super) fn code(step: &Step) -> u8 {
     match reason(step) {
         _ if step.fail.is_none() => exit::OK,
         Some(Reason::Cancelled) => exit::CANCELLED,
+        Some(Reason::Suspended) if step.waits_for.is_none() => exit::TERMINATED,
         Some(Reason::Suspended) => exit::WAITING,
         _ => exit::FAILED,
     }
 }
 
-/// Prints events and asks the user until the run has ended. Ctrl-C and SIGTERM stop the run; its ends are still written.
+/// Prints events and asks the user until the run has ended. Ctrl-C cancels the run; its ends are still written. SIGTERM
+/// ends the program where the run is: its session can be resumed.
 pub(super) async fn watch(running: Running, queue: &QuestionQueue, plain: bool) -> Result<Step, UsageError> {
-    let Running { feed, stop, mut task, .. } = running;
+    let Running { session, feed, stop, mut task, .. } = running;
     let mut printer = Printer::new(std::io::stderr(), plain);
-    let signals = tokio::spawn(stop_on_signal(stop));
+    let signals = tokio::spawn(stop_on_interrupt(stop));
+    let terminated = terminated();
+    tokio::pin!(terminated);
     let step = loop {
         tokio::select! {
             biased;
@@ -167,6 +179,15 @@ pub(super) async fn watch(running: Running, queue: &QuestionQueue, plain: bool) 
                 keyboard::ask(asked);
             }
             step = &mut task => break step,
+            () = &mut terminated => {
+                task.abort();
+                // When the task is dropped, everything that it emitted is in the file.
+                break match task.await {
+                    Ok(step) => Ok(step),
+                    Err(error) if error.is_cancelled() => Ok(terminated_step(session)),
+                    Err(error) => Err(error),
+                };
+            }
         }
     };
     printer.print_all(&feed.drain());
@@ -176,26 +197,40 @@ pub(super) async fn watch(running: Running, queue: &QuestionQueue, plain: bool) 
     Ok(step)
 }
 
-/// Stops with Ctrl-C and SIGTERM.
-pub(super) async fn stop_on_signal(stop: Stop) {
-    let interrupted = tokio::signal::ctrl_c();
+/// The Step of a run that SIGTERM ended where it was.
+fn terminated_step(session: Option<String>) -> Step {
+    let message = "SIGTERM ended the program; the run has not ended and can be resumed";
+    let hint = Some("Resume it with `ptc-workbench resume SESSION`.".to_owned());
+    let fail = Some(ErrorRecord { hint, ..ErrorRecord::new(Reason::Suspended, message) });
+    Step { session, fail, ..Step::default() }
+}
+
+/// Stops with Ctrl-C.
+async fn stop_on_interrupt(stop: Stop) {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        stop.by_user();
+    }
+}
+
+/// Resolves at SIGTERM; never where there is no such signal.
+async fn terminated() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        match signal(SignalKind::terminate()) {
-            Ok(mut terminated) => tokio::select! {
-                _ = interrupted => stop.by_user(),
-                _ = terminated.recv() => stop.now(Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::Signal }),
-            },
-            Err(_) => {
-                if interrupted.await.is_ok() {
-                    stop.by_user();
-                }
-            }
+        if let Ok(mut signals) = signal(SignalKind::terminate()) {
+            _ = signals.recv().await;
+            return;
         }
     }
-    #[cfg(not(unix))]
-    if interrupted.await.is_ok() {
-        stop.by_user();
+    std::future::pending().await
+}
+
+/// Stops with Ctrl-C and SIGTERM.
+pub(super) async fn stop_on_signal(stop: Stop) {
+    tokio::select! {
+        () = stop_on_interrupt(stop.clone()) => {}
+        () = terminated() => {
+            stop.now(Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::Signal });
+        }
     }
 }

@@ -4,6 +4,7 @@ mod failures;
 mod marks;
 mod recover;
 mod search;
+mod verify;
 
 use ptc_core::text::width;
 use serde::Serialize;
@@ -44,6 +45,7 @@ pub(super) async fn sessions(
         SessionsCommand::Tag(flags) => return marks::tag(flags, workbench),
         SessionsCommand::Note(flags) => return marks::note(flags, workbench),
         SessionsCommand::Mark(flags) => return marks::mark(flags, workbench),
+        SessionsCommand::Verify(flags) => return verify::verify(flags, workbench).await,
         SessionsCommand::Recover(flags) => return recover::recover(flags, workbench),
         SessionsCommand::Export(flags) => return export::export(flags, workbench, drawing).await,
         SessionsCommand::Import(flags) => return export::import(flags, workbench),

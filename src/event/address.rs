@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 pub struct Address(#[cfg_attr(test, schemars(with = "String"))] CompactString);
 
 impl Address {
+    /// Largest length that readers accept, in bytes: far beyond any nesting of agents and branches.
+    pub const MAX_BYTES: usize = 64 * 1024;
+
     /// A root run.
     pub fn run(number: usize) -> Self {
         Self(format_compact!("r{number}"))

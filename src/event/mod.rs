@@ -5,6 +5,8 @@
 
 mod address;
 mod bill;
+mod classes;
+mod digest;
 mod gaps;
 mod kinds;
 mod messages;
@@ -23,6 +25,10 @@ use serde_json::value::RawValue;
 pub use address::Address;
 #[doc(hidden)]
 pub use bill::Bill;
+#[doc(hidden)]
+pub use classes::{FIELDS, FieldClass, class_of_field};
+#[doc(hidden)]
+pub use digest::InputDigest;
 #[doc(hidden)]
 pub use gaps::Gaps;
 pub use kinds::*;
@@ -224,6 +230,20 @@ impl Envelope {
     /// The envelope of a line.
     pub fn from_line(line: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str::<Line<'_>>(line)?.envelope()
+    }
+}
+
+impl<'l> Line<'l> {
+    /// Reads a line without its line end. Errors: what is wrong with it.
+    pub fn parse(text: &'l [u8]) -> Result<Self, serde_json::Error> {
+        let line: Self = serde_json::from_slice(text)?;
+        match line.r.len() {
+            0..=Address::MAX_BYTES => Ok(line),
+            length => {
+                let message = format!("its address has {length} bytes, the limit is {}", Address::MAX_BYTES);
+                Err(serde::de::Error::custom(message))
+            }
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::agent::{AgentBuilder, Context, Delegated, Diagnostic, Mode, Plan, Ste
 use crate::engine::{self, Carry, Input, ModelList, ModelSource, Models, Ports};
 use crate::event::{Address, Envelope, ErrorRecord, Event};
 use crate::model::{Model, known_secrets};
-use crate::port::{Human, Question, Sink, SinkError, Stop, SystemClock, Unsaved};
+use crate::port::{Human, Question, RunClock, Sink, SinkError, Stop, Unsaved};
 use crate::tool::{ConsentPolicy, ExternalTools, Grants, Tools};
 
 /// A run that has not started.
@@ -41,6 +41,7 @@ pub(super) struct RunPorts {
     external_tools: Option<Arc<ExternalTools>>,
     pub(super) sink: EventFanout,
     pub(super) stop: Stop,
+    clock: RunClock,
 }
 
 /// A run with everything it needs.
@@ -62,7 +63,7 @@ impl Ready {
 
 impl RunPorts {
     pub(super) fn to_ports<'a>(&'a self, model: &'a dyn Model) -> Ports<'a> {
-        let ports = Ports::new(model, &SystemClock, &self.sink, self.stop.clone());
+        let ports = Ports::new(model, &self.clock, &self.sink, self.stop.clone());
         let person = self.human.as_deref().unwrap_or(ports.person);
         let tools: &dyn Tools = self.external_tools.as_deref().map_or(ports.tools, |external| external);
         Ports { models: &self.models, person, tools, ..ports }
@@ -82,6 +83,7 @@ impl Run {
                 external_tools: None,
                 sink: fanout,
                 stop: Stop::default(),
+                clock: RunClock::start(),
             },
             data: RunData::Own,
             seed: 0,

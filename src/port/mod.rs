@@ -11,7 +11,7 @@ mod stop;
 mod unsaved;
 
 pub use breakpoint::Breakpoint;
-pub use clock::{Clock, SystemClock};
+pub use clock::{Clock, RunClock, SystemClock};
 pub use human::{Checkpoint, Gate, Human, Nobody, Question, named_option};
 pub use sink::{Sink, SinkError};
 pub use stop::Stop;

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 
 use super::{RecordedEdits, RecordedPorts, Recording, ReplayError, carry_of, input_of, plan_of};
 use crate::engine::{self, Input};
-use crate::event::{Address, Class, Envelope, Event};
+use crate::event::{Address, Class, Envelope, Event, ToolEnd};
 use crate::port::{Sink, SinkError};
 
 /// A sink for events with explicit times.
@@ -61,6 +61,10 @@ impl<'a> AcceptSink<'a> {
             Class::Input | Class::Note if recorded.is_empty() => {
                 all.push((state.at_ms, address.clone(), event.clone()));
             }
+            Class::Input if is_partly_derived(event) => {
+                let recorded = recorded.last().map(|envelope| &envelope.event);
+                all.push((state.at_ms, address.clone(), with_recorded_notes(event, recorded)));
+            }
             Class::Input | Class::Note => {
                 all.extend(recorded.into_iter().map(|envelope| (envelope.at_ms, envelope.address, envelope.event)));
             }
@@ -78,6 +82,19 @@ impl<'a> AcceptSink<'a> {
     /// Returns whether nothing is recorded for the turn of this address.
     fn is_new(&self, address: &Address) -> bool {
         self.recording.at(&address.turn_part()).is_empty()
+    }
+}
+
+/// Returns whether fields of this input are computed. Such events are emitted with the recorded inputs.
+fn is_partly_derived(event: &Event) -> bool {
+    matches!(event, Event::RunStart(_) | Event::TurnStart(_) | Event::ToolEnd(_))
+}
+
+/// Returns a computed event with the recorded duration.
+fn with_recorded_notes(now: &Event, recorded: Option<&Event>) -> Event {
+    match (now, recorded) {
+        (Event::ToolEnd(now), Some(Event::ToolEnd(old))) => ToolEnd { ms: old.ms, ..now.clone() }.into(),
+        _ => now.clone(),
     }
 }
 

@@ -82,7 +82,10 @@ pub async fn adopt(recording: &Arc<Recording>) -> Result<AdoptedRecording, Adopt
     // Extraction from the last reply decides what happens next, and nothing after it is recorded.
     let extracts_differently =
         |found: &Divergence| found.layer == Layer::Extraction && !recording.is_turn_over(&found.address);
-    let changes_run = |found: &&Divergence| found.changes_course() || extracts_differently(found);
+    // A recorded input that this version does not use, or uses elsewhere, does not change what follows.
+    let is_of_input = |found: &Divergence| found.layer == Layer::Input;
+    let changes_run =
+        |found: &&Divergence| found.changes_course() && !is_of_input(found) || extracts_differently(found);
     if let Some(divergence) = report.differences.iter().find(changes_run) {
         return Err(AdoptError::Course(Box::new(divergence.clone())));
     }

@@ -45,11 +45,15 @@ pub fn with_agent(session: &Session, agent: &Agent) -> Result<Recording, String>
     Ok(Recording::of_events(events))
 }
 
+/// Parts of inputs that belong to the recorded definition: that of child agents is part of the replaced one.
+const OF_DEFINITION: [&str; 4] = ["input:agent", "input:limits", "input:mode", "input:remaining"];
+
 /// Returns the rules for replaying a cassette: strict, or lenient, which ignores differences in messages, requests and
 /// usage but not in anything computed from the replies.
 pub fn rules(lenient: bool) -> Rules {
     let sent: &[&str] = if lenient { &["prompt", "request", "feedback", "step:usage"] } else { &[] };
-    Rules { ignored: sent.iter().filter_map(|part| IgnoreRule::parse(part).ok()).collect(), ..Rules::strict() }
+    let ignored = sent.iter().chain(&OF_DEFINITION);
+    Rules { ignored: ignored.filter_map(|part| IgnoreRule::parse(part).ok()).collect(), ..Rules::strict() }
 }
 
 /// Returns the agent in the recorded mode, with the recorded options of command line and model configuration.

@@ -1,6 +1,6 @@
-//! The comparer: compares every derived event with the recorded one at the same address.
+//! The comparer: compares every derived event and every input with the recorded one at the same address.
 //!
-//! In: computed events. Out: the event to use for each, and the differences. With lenient rules the recorded event is
+//! In: emitted events. Out: the event to use for each, and the differences. With lenient rules the recorded event is
 //! used, so that the engine continues with the recorded messages.
 
 use std::borrow::Cow;
@@ -8,17 +8,21 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use super::difference::{EventChange, EventDifference, differences};
+use super::inputs::{UnusedInputs, UsedInput};
 use super::layer::{Layer, Policy, Rules};
+use super::order::RecordedOrder;
 use super::recording::is_of_begun_turn;
 use super::{Recording, ReplayOutcome};
-use crate::event::{Address, Class, Envelope, Event, ReplyStatus, RunEnd};
+use crate::event::{Address, Class, Envelope, Event, ReplyStatus, RunEnd, TurnEnd};
 use crate::port::SinkError;
 
-/// A derived event that differs from the recording.
+/// An event that differs from the recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
     /// Its address.
     pub address: Address,
+    /// Line of the session file with the recorded event, from 1; `None` when none is recorded.
+    pub line: Option<u64>,
     /// Its layer.
     pub layer: Layer,
     /// Its kind.
@@ -49,10 +53,15 @@ impl std::fmt::Display for Divergence {
     }
 }
 
+#[derive(Default)]
 struct State {
-    recorded: HashMap<Address, VecDeque<Event>>,
+    recorded: HashMap<Address, VecDeque<Envelope>>,
+    inputs: UnusedInputs,
+    order: RecordedOrder,
     /// The outcome of a replay that ended before its run.
     ended: Option<ReplayOutcome>,
+    /// The first difference of the start of a run or turn: strict replay reports the difference that follows from it, if there is one.
+    deferred: Option<Divergence>,
     /// The first reply or result that is not recorded. If all events after it are as recorded, its line is lost.
     unrecorded: Option<Divergence>,
     found: RunComparison,
@@ -97,8 +106,9 @@ enum Verdict {
 
 impl<'a> Comparer<'a> {
     pub(super) fn new(recording: &'a Recording, run: &Address, rules: &'a Rules, watch: Option<Watch<'a>>) -> Self {
-        let recorded = recording.derived(run).into_iter().map(|(address, events)| (address, events.into())).collect();
-        let state = State { recorded, ended: None, unrecorded: None, found: RunComparison::default(), seq: 0 };
+        let (recorded, inputs) = (recording.repeated(run, Class::Derived), UnusedInputs::of(recording, run));
+        let (order, found) = (RecordedOrder::default(), RunComparison::default());
+        let state = State { recorded, inputs, order, found, ..State::default() };
         let (run, is_over) = (run.clone(), recording.is_over(run));
         Self { state: Mutex::new(state), run, is_over, rules, watch, recording }
     }
@@ -122,14 +132,14 @@ impl<'a> Comparer<'a> {
             let recorded = state.recorded.get_mut(address).and_then(|left| self.counterpart(left, &event));
             state.found.compared += usize::from(recorded.is_some());
             let is_passed = recorded.is_none() && self.is_passed(address, &event, &state.recorded);
-            match self.verdict(address, recorded.as_ref(), &event, is_passed, &mut state.found) {
-                Verdict::Same => {}
-                Verdict::Recorded => event = recorded.filter(|old| old.kind() == event.kind()).unwrap_or(event),
-                Verdict::End(outcome) => {
-                    state.ended = Some(outcome);
-                    return Err(SinkError::Diverged);
-                }
+            let mut verdict = self.verdict(address, recorded.as_ref(), &event, is_passed, &mut state.found);
+            if let (Verdict::Same, Some(recorded)) = (&verdict, &recorded) {
+                verdict = self.check_order(recorded, &mut state);
             }
+            event = self.effective_event(verdict, recorded, event, &mut state)?;
+        } else if let Some(used) = state.inputs.take(address, &event, &|path| !self.rules.ignores(Layer::Input, path)) {
+            let verdict = self.verdict_of_input(&used, &mut state);
+            event = self.effective_event(verdict, Some(used.recorded), event, &mut state)?;
         } else if self.is_missing(address, &event) {
             state.found.missing.push(address.clone());
             state.unrecorded.get_or_insert_with(|| lost_event(address, &event));
@@ -146,9 +156,76 @@ impl<'a> Comparer<'a> {
         Ok(Envelope { seq: state.seq, at_ms, address: address.clone(), event })
     }
 
+    /// Returns the event that counts. Fails when the replay ends here.
+    fn effective_event(
+        &self,
+        verdict: Verdict,
+        recorded: Option<Envelope>,
+        now: Event,
+        state: &mut State,
+    ) -> Result<Event, SinkError> {
+        match verdict {
+            Verdict::Same => Ok(now),
+            Verdict::Recorded => {
+                let recorded = recorded.map(|old| old.event).filter(|old| old.kind() == now.kind());
+                Ok(recorded.unwrap_or(now))
+            }
+            Verdict::End(outcome) => {
+                state.ended = Some(outcome);
+                Err(SinkError::Diverged)
+            }
+        }
+    }
+
+    /// Compares an input that the engine uses with the recorded one.
+    fn verdict_of_input(&self, used: &UsedInput, state: &mut State) -> Verdict {
+        let recorded = &used.recorded;
+        let Some(difference) = used.difference.clone() else {
+            // Edits and stops are recorded when the user makes them.
+            let is_unordered = matches!(recorded.event, Event::Edit(_) | Event::Interrupt(_));
+            return if is_unordered { Verdict::Same } else { self.check_order(recorded, state) };
+        };
+        if self.rules.ignores_layer(Layer::Input) {
+            state.found.ignored += 1;
+            return Verdict::Same;
+        }
+        let divergence = input_divergence(recorded, difference);
+        if matches!(recorded.event, Event::RunStart(_) | Event::TurnStart(_)) && self.rules.policy == Policy::Strict {
+            state.deferred.get_or_insert(divergence);
+            return Verdict::Same;
+        }
+        self.report(divergence, &mut state.found)
+    }
+
+    /// Checks that no event precedes this one in the run and follows it in the recording.
+    fn check_order(&self, recorded: &Envelope, state: &mut State) -> Verdict {
+        match state.order.advance(&recorded.address, recorded.seq) {
+            Some(before) if !self.rules.ignores_layer(Layer::Input) => {
+                let change = EventChange {
+                    path: String::new(),
+                    recorded: Some(format!("before line {} of the session", before + 1)),
+                    now: Some("after it".to_owned()),
+                    diff: None,
+                };
+                let difference = EventDifference { changes: vec![change], more: 0 };
+                self.report(input_divergence(recorded, difference), &mut state.found)
+            }
+            _ => Verdict::Same,
+        }
+    }
+
+    /// Records a difference; strict rules end the replay there.
+    fn report(&self, divergence: Divergence, found: &mut RunComparison) -> Verdict {
+        found.differences.push(divergence.clone());
+        match self.rules.policy {
+            Policy::Strict => Verdict::End(ReplayOutcome::Diverged(Box::new(divergence))),
+            Policy::Lenient => Verdict::Recorded,
+        }
+    }
+
     /// Takes the recorded event to compare this one with.
-    fn counterpart(&self, left: &mut VecDeque<Event>, now: &Event) -> Option<Event> {
-        let same = |event: &Event| event.kind() == now.kind() && Layer::of(event) == Layer::of(now);
+    fn counterpart(&self, left: &mut VecDeque<Envelope>, now: &Event) -> Option<Envelope> {
+        let same = |old: &Envelope| old.event.kind() == now.kind() && Layer::of(&old.event) == Layer::of(now);
         if self.rules.policy == Policy::Lenient {
             return left.iter().position(same).and_then(|index| left.remove(index));
         }
@@ -158,7 +235,7 @@ impl<'a> Comparer<'a> {
         if self.rules.ignores_layer(Layer::of(now)) {
             return None;
         }
-        while left.front().is_some_and(|event| !same(event) && self.rules.ignores_layer(Layer::of(event))) {
+        while left.front().is_some_and(|old| !same(old) && self.rules.ignores_layer(Layer::of(&old.event))) {
             left.pop_front();
         }
         left.pop_front()
@@ -188,7 +265,7 @@ impl<'a> Comparer<'a> {
 
     /// Returns whether the recording had already passed this point: in a turn that ended, or at the end of a run that
     /// continued.
-    fn is_passed(&self, address: &Address, now: &Event, left: &HashMap<Address, VecDeque<Event>>) -> bool {
+    fn is_passed(&self, address: &Address, now: &Event, left: &HashMap<Address, VecDeque<Envelope>>) -> bool {
         let continues = || {
             // The progress of parallel branches of a stopped run is not deterministic.
             let of_run = |at: &Address| at.turn_number().is_some() && !at.is_in_branch() && at.run_part() == *address;
@@ -200,36 +277,31 @@ impl<'a> Comparer<'a> {
     fn verdict(
         &self,
         address: &Address,
-        recorded: Option<&Event>,
+        recorded: Option<&Envelope>,
         now: &Event,
         is_passed: bool,
         found: &mut RunComparison,
     ) -> Verdict {
-        let now = &*as_older_version(recorded, now);
-        if recorded == Some(now) {
+        let now = &*as_older_version(recorded.map(|old| &old.event), now);
+        if recorded.is_some_and(|old| old.event == *now) {
             return Verdict::Same;
         }
         if recorded.is_none() && !self.is_over && !is_passed {
             return Verdict::End(ReplayOutcome::Unfinished { at: address.clone() });
         }
-        match (self.divergence(address, recorded, Some(now)), self.rules.policy) {
-            (None, _) => {
+        match self.divergence(address, recorded, Some(now)) {
+            None => {
                 found.ignored += 1;
                 Verdict::Recorded
             }
-            (Some(divergence), Policy::Strict) => {
-                found.differences.push(divergence.clone());
-                Verdict::End(ReplayOutcome::Diverged(Box::new(divergence)))
-            }
-            (Some(divergence), Policy::Lenient) => {
-                found.differences.push(divergence);
-                Verdict::Recorded
-            }
+            Some(divergence) => self.report(divergence, found),
         }
     }
 
     /// Returns the difference of two events; `None` when the rules ignore all of it.
-    fn divergence(&self, address: &Address, recorded: Option<&Event>, now: Option<&Event>) -> Option<Divergence> {
+    fn divergence(&self, address: &Address, recorded: Option<&Envelope>, now: Option<&Event>) -> Option<Divergence> {
+        let line = recorded.map(|old| old.seq + 1);
+        let recorded = recorded.map(|old| &old.event);
         let other = recorded.filter(|old| now.is_none_or(|now| old.kind() != now.kind()));
         let event = other.or(now)?;
         let layer = Layer::of(event);
@@ -239,7 +311,7 @@ impl<'a> Comparer<'a> {
             return None;
         }
         let kind = now.unwrap_or(event).kind().to_owned();
-        Some(Divergence { address: address.clone(), layer, kind, difference })
+        Some(Divergence { address: address.clone(), line, layer, kind, difference })
     }
 
     /// Returns the first gap of a recovered session in this run.
@@ -247,20 +319,17 @@ impl<'a> Comparer<'a> {
         let text = self.recording.gap(&self.run)?.to_owned();
         let change = EventChange { path: String::new(), recorded: Some(text), now: None, diff: None };
         let difference = EventDifference { changes: vec![change], more: 0 };
-        Some(Divergence { address: self.run.clone(), layer: Layer::Step, kind: "notice".to_owned(), difference })
+        let (address, layer, kind) = (self.run.clone(), Layer::Step, "notice".to_owned());
+        Some(Divergence { address, line: None, layer, kind, difference })
     }
 
     /// Returns the outcome and the result of the comparison.
     pub(super) fn finish(self) -> (ReplayOutcome, RunComparison) {
-        let (over, recorded, unrecorded) = {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            (state.ended.take(), std::mem::take(&mut state.recorded), state.unrecorded.take())
-        };
-        let mut left: Vec<(Address, Event)> = recorded
-            .into_iter()
-            .flat_map(|(at, events)| events.into_iter().map(move |event| (at.clone(), event)))
-            .collect();
-        left.sort_by(|one, other| one.0.cmp(&other.0));
+        let mut state = std::mem::take(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        let (over, unrecorded) = (state.ended.take(), state.unrecorded.take());
+        let mut left: Vec<Envelope> = state.recorded.into_values().flatten().collect();
+        left.sort_by(|one, other| one.address.cmp(&other.address));
+        let unused = state.inputs.into_unused(self.recording);
         let gap = self.gap();
         // Events of an ended turn must be computed; those of an open turn need not.
         let is_required = |at: &Address| match &over {
@@ -268,13 +337,15 @@ impl<'a> Comparer<'a> {
             None | Some(ReplayOutcome::Unfinished { .. }) => self.recording.is_root_turn_over(at),
             Some(_) => false,
         };
-        let missing = left.iter().filter(|(at, _)| is_required(at));
-        let mut missing: Vec<_> = missing.filter_map(|(at, event)| self.divergence(at, Some(event), None)).collect();
-        let mut state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let missing = left.iter().chain(&unused).filter(|old| is_required(&old.address));
+        let mut missing: Vec<_> = missing.filter_map(|old| self.divergence(&old.address, Some(old), None)).collect();
         if self.rules.policy == Policy::Strict {
             missing.truncate(1);
         }
         state.found.differences.extend(missing);
+        if state.found.differences.is_empty() && !matches!(over, Some(ReplayOutcome::Diverged(_))) {
+            state.found.differences.extend(state.deferred);
+        }
         if state.found.differences.is_empty() {
             let unrecorded = unrecorded.filter(|lost| is_required(&lost.address));
             state.found.differences.extend(unrecorded.or(gap));
@@ -283,7 +354,7 @@ impl<'a> Comparer<'a> {
             (Some(outcome), ..) if state.found.differences.is_empty() => outcome,
             (_, Some(first), _) => ReplayOutcome::Diverged(Box::new(first.clone())),
             // How many calls parallel branches still made before waiting is not deterministic.
-            (_, None, Some((address, _))) if !self.is_over => ReplayOutcome::Unfinished { at: address.clone() },
+            (_, None, Some(old)) if !self.is_over => ReplayOutcome::Unfinished { at: old.address.clone() },
             (_, None, _) => ReplayOutcome::Identical,
         };
         (outcome, state.found)
@@ -299,14 +370,27 @@ fn lost_event(address: &Address, event: &Event) -> Divergence {
         diff: None,
     };
     let difference = EventDifference { changes: vec![change], more: 0 };
-    Divergence { address: address.clone(), layer: Layer::of(event), kind: event.kind().to_owned(), difference }
+    let (layer, kind) = (Layer::of(event), event.kind().to_owned());
+    Divergence { address: address.clone(), line: None, layer, kind, difference }
 }
 
-/// Removes from a computed event what older recordings do not contain: the journal of a run's end.
+/// Returns the difference of a recorded input.
+pub(super) fn input_divergence(recorded: &Envelope, difference: EventDifference) -> Divergence {
+    let (address, kind) = (recorded.address.clone(), recorded.event.kind().to_owned());
+    Divergence { address, line: Some(recorded.seq + 1), layer: Layer::Input, kind, difference }
+}
+
+/// Removes from a computed event what older recordings do not contain: the hash of the inputs, the journal of a run's
+/// end.
 fn as_older_version<'e>(recorded: Option<&Event>, now: &'e Event) -> Cow<'e, Event> {
     match (recorded, now) {
-        (Some(Event::RunEnd(old)), Event::RunEnd(end)) if old.journal.is_none() && end.journal.is_some() => {
-            Cow::Owned(RunEnd { journal: None, ..end.clone() }.into())
+        (Some(Event::RunEnd(old)), Event::RunEnd(end)) => {
+            let journal = end.journal.clone().filter(|_| old.journal.is_some());
+            let inputs = end.inputs.clone().filter(|_| old.inputs.is_some());
+            Cow::Owned(RunEnd { journal, inputs, ..end.clone() }.into())
+        }
+        (Some(Event::TurnEnd(old)), Event::TurnEnd(end)) if old.inputs.is_none() => {
+            Cow::Owned(TurnEnd { inputs: None, ..end.clone() }.into())
         }
         _ => Cow::Borrowed(now),
     }

@@ -23,11 +23,13 @@ pub enum Layer {
     Feedback,
     /// End of a turn or run.
     Step,
+    /// A recorded input: one that the run does not use at that place, or a field of it that is computed.
+    Input,
 }
 
 impl Layer {
     /// All layers, in the order in which a turn passes them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Prompt,
         Self::Request,
         Self::Extraction,
@@ -36,6 +38,7 @@ impl Layer {
         Self::Check,
         Self::Feedback,
         Self::Step,
+        Self::Input,
     ];
 
     /// Returns the name in reports.
@@ -49,6 +52,7 @@ impl Layer {
             Self::Check => "check",
             Self::Feedback => "feedback",
             Self::Step => "step",
+            Self::Input => "input",
         }
     }
 
@@ -68,21 +72,21 @@ impl Layer {
             Event::ProgramEnd(_) | Event::MemoryChange(_) | Event::PlanState(_) => Self::Program,
             Event::ToolCall(_) | Event::QuestionAsked(_) => Self::ToolArguments,
             Event::Check(_) => Self::Check,
-            // The end of a turn or run. Inputs and notes are taken from the recording and never differ.
             Event::RunStart(_)
             | Event::TurnStart(_)
-            | Event::TurnEnd(_)
-            | Event::RunEnd(_)
-            | Event::Sent(_)
-            | Event::Wire(_)
-            | Event::RetryWait(_)
             | Event::ReplyPart(_)
             | Event::ReplyEnd(_)
             | Event::ToolEnd(_)
             | Event::AnswerGiven(_)
-            | Event::TasksKept(_)
             | Event::Edit(_)
-            | Event::Interrupt(_)
+            | Event::Interrupt(_) => Self::Input,
+            // The end of a turn or run. Notes never differ.
+            Event::TurnEnd(_)
+            | Event::RunEnd(_)
+            | Event::Sent(_)
+            | Event::Wire(_)
+            | Event::RetryWait(_)
+            | Event::TasksKept(_)
             | Event::RunWait(_)
             | Event::Resume(_)
             | Event::Notice(_)

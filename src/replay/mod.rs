@@ -12,13 +12,17 @@ mod demo;
 mod difference;
 mod edits;
 mod exact;
+mod inputs;
 mod layer;
 mod opening;
+mod order;
+mod pipeline;
 mod point;
 mod ports;
 mod program_context;
 mod recording;
 mod resume;
+mod verify;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -47,6 +51,7 @@ pub use {
     ports::RecordedPorts,
     program_context::{ProgramContext, program_context},
     resume::{Answers, ResumePorts},
+    verify::{Check, Finding, Verification, verify, verify_events},
 };
 
 use compare::Comparer;
@@ -141,6 +146,13 @@ pub async fn replay_by(
         }
         if rules.policy == Policy::Strict && report.outcome != ReplayOutcome::Identical {
             break;
+        }
+    }
+    if report.outcome == ReplayOutcome::Identical {
+        let contexts = pipeline::context_differences(recording, &report.steps).into_iter();
+        report.differences.extend(contexts.filter(|_| !rules.ignores_layer(Layer::Input)));
+        if let Some(first) = report.differences.first() {
+            report.outcome = ReplayOutcome::Diverged(Box::new(first.clone()));
         }
     }
     if report.steps.is_empty() {

@@ -13,7 +13,8 @@ use crate::engine::{
     Edited, History, InterruptedProgram, ModelSource, Models, Ports, RecordedCall, RecordedTurn, Settled,
 };
 use crate::event::{
-    Address, AnswerGiven, Edit, Event, Interrupt, ModelRecord, QuestionKind, ReplyEnd, ReplyPart, ReplyStatus,
+    Address, AnswerGiven, Edit, Event, Interrupt, ModelRecord, NoticeLevel, QuestionKind, ReplyEnd, ReplyPart,
+    ReplyStatus,
 };
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Clock, Nobody, Sink, SinkError, Stop};
@@ -206,8 +207,10 @@ pub(super) async fn play_reply(
     let mut attempt_start = Instant::now();
     // A question asked the user for this reply: the engine creates it from the answer.
     let asked = pace == ReplyPace::Replay && recording.is_reply_asked(at);
+    let mut is_sent = false;
     for envelope in recording.at(at) {
         attempts.apply(&envelope.event);
+        is_sent |= matches!(envelope.event, Event::RequestMade(_));
         match &envelope.event {
             Event::ReplyPart(_) if asked => {}
             Event::ReplyEnd(end) if asked && end.status != ReplyStatus::Discarded => {
@@ -220,6 +223,10 @@ pub(super) async fn play_reply(
                 }
             }
             Event::Wire(wire) if pace == ReplyPace::Replay => call.tell(ModelEvent::Wire(wire.clone())).await,
+            // Warnings between the request and the end of its reply are those of the model.
+            Event::Notice(notice) if is_sent && pace == ReplyPace::Replay && notice.level == NoticeLevel::Warning => {
+                call.tell(ModelEvent::Notice(notice.text.clone())).await;
+            }
             Event::RetryWait(wait) => call.tell(ModelEvent::RetryWait(wait.clone())).await,
             Event::ReplyPart(part) => play_deltas(part, attempt_start, call, pace).await?,
             Event::ReplyEnd(end) if end.status == ReplyStatus::Discarded => {

@@ -1,6 +1,6 @@
 //! A recording: the events of a session by address, with the queries that the ports of a replay need.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 
 use crate::engine::{InterruptedProgram, RecordedTurn};
@@ -9,7 +9,7 @@ use crate::event::{
     QuestionKind, ReplyStatus, RunStart, Said, SentMessage, ToolEnd, TurnStart, elapsed_ms,
 };
 use crate::record::{Attempts, MessageLog};
-use crate::session::Session;
+use crate::session::{Header, Session};
 
 /// The events of a session by address, each list in order.
 #[derive(Debug, Clone)]
@@ -24,6 +24,8 @@ pub struct Recording {
     messages: HashMap<Address, MessageLog>,
     /// Turns whose reply was asked from the user by a question.
     asked_replies: HashSet<Address>,
+    /// Name and version of the program that wrote the file.
+    program: Option<String>,
 }
 
 impl Recording {
@@ -41,6 +43,7 @@ impl Recording {
             return Err(format!("{} is damaged and cannot be replayed: {report}", session.path.display()));
         }
         let mut recording = Self::empty(session.header.id.to_string(), session.path.clone());
+        recording.program = Some(session.header.program.clone());
         for index in 0..session.len() {
             let envelope = session.event(index).ok_or_else(|| {
                 let event = index + 1;
@@ -60,11 +63,12 @@ impl Recording {
 
     fn empty(id: String, path: PathBuf) -> Self {
         let (events, messages) = (HashMap::new(), HashMap::new());
-        Self { id, path, events, runs: Vec::new(), all: Vec::new(), messages, asked_replies: HashSet::new() }
+        let (runs, all) = (Vec::new(), Vec::new());
+        Self { id, path, events, runs, all, messages, asked_replies: HashSet::new(), program: None }
     }
 
     fn add(&mut self, envelope: Envelope) {
-        if matches!(envelope.event, Event::RunStart(_)) {
+        if matches!(envelope.event, Event::RunStart(_)) && self.run_start(&envelope.address).is_none() {
             self.all.push(envelope.address.clone());
             if envelope.address.root() == envelope.address {
                 self.runs.push(envelope.address.clone());
@@ -440,16 +444,19 @@ impl Recording {
         }
     }
 
-    /// Returns the derived events of a root run and its child runs by address, in order.
-    pub(super) fn derived(&self, run: &Address) -> HashMap<Address, Vec<Event>> {
-        let derived = |envelope: &&Envelope| envelope.event.class() == Class::Derived;
+    /// Returns the events of this class of a root run and its child runs by address, in order. A replay repeats each.
+    pub(super) fn repeated(&self, run: &Address, class: Class) -> HashMap<Address, VecDeque<Envelope>> {
+        let is_one = |envelope: &&Envelope| envelope.event.class() == class;
         self.events
             .iter()
             .filter(|(address, _)| address.root() == *run && !self.is_in_interrupted_program(address))
-            .map(|(address, events)| {
-                (address.clone(), events.iter().filter(derived).map(|envelope| envelope.event.clone()).collect())
-            })
+            .map(|(address, events)| (address.clone(), events.iter().filter(is_one).cloned().collect()))
             .collect()
+    }
+
+    /// Returns whether this version of the program wrote the recording.
+    pub(super) fn is_of_this_version(&self) -> bool {
+        self.program.as_ref().is_none_or(|program| *program == Header::program_name())
     }
 }
 

@@ -131,11 +131,16 @@ impl Header {
             min_reader: VERSION,
             id,
             created_ms,
-            program: concat!("ptc-workbench ", env!("CARGO_PKG_VERSION")).to_owned(),
+            program: Self::program_name(),
             parent: None,
             group: None,
             imported: None,
         }
+    }
+
+    /// Returns name and version of this program.
+    pub fn program_name() -> String {
+        concat!("ptc-workbench ", env!("CARGO_PKG_VERSION")).to_owned()
     }
 
     /// Returns whether a newer program wrote it. Such a session can be read; unknown fields and events are preserved.

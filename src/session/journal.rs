@@ -1,8 +1,8 @@
 //! The file of one session, and the lines that are not written to it yet.
 //!
 //! In: lines. Out: the file, complete lines only. After a failed write the lines stay in memory and the write is
-//! retried; the session can move to another folder. It must never lose a line while the program runs, nor change bytes
-//! that are already in the file.
+//! retried; when the file is lost, all lines are in memory and the session can move to another folder. It must never lose
+//! a line while the program runs, nor change bytes that are already in the file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::RecorderError;
+use super::copy::LineCopy;
+use super::place::{self, Written};
 use crate::config::{create_private_dir, private_options};
 use crate::event::{Envelope, Event};
 
@@ -26,6 +28,16 @@ pub trait Medium: Send {
 
     /// Returns when all bytes are on disk.
     fn sync(&mut self) -> io::Result<()>;
+
+    /// Checks that the path still leads to this storage, with everything that was written.
+    fn check_place(&self, _path: &Path, _written: &Written<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// The same, with the content of every line.
+    fn check_content(&self, _path: &Path, _written: &Written<'_>) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Medium for File {
@@ -39,6 +51,14 @@ impl Medium for File {
 
     fn sync(&mut self) -> io::Result<()> {
         self.sync_data()
+    }
+
+    fn check_place(&self, path: &Path, written: &Written<'_>) -> io::Result<()> {
+        place::check_place(self, path, written)
+    }
+
+    fn check_content(&self, path: &Path, written: &Written<'_>) -> io::Result<()> {
+        place::check_content(self, path, written)
     }
 }
 
@@ -79,6 +99,14 @@ pub(super) struct Journal {
     pending_events: u64,
     error: Option<String>,
     failed_at: Option<Instant>,
+    /// All lines, written or pending.
+    copy: LineCopy,
+    /// CRC-32 of the complete lines in the file.
+    written_sum: crc32fast::Hasher,
+    /// The file is not the one that was opened, or lacks what was written to it: nothing more is written to it.
+    is_lost: bool,
+    /// The file that was lost, after the session has moved.
+    moved_from: Option<Unwritten>,
 }
 
 /// Creates a new file and locks it against other writers.
@@ -89,9 +117,30 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
 }
 
 impl Journal {
-    pub(super) fn new(medium: Box<dyn Medium>, path: PathBuf, end: u64, last_turn_end: Option<u64>) -> Self {
-        let (pending, error) = (Vec::new(), None);
-        Self { medium, path, end, torn: false, last_turn_end, pending, pending_events: 0, error, failed_at: None }
+    /// Writes to this medium, which holds the lines of `copy`.
+    pub(super) fn new(
+        medium: Box<dyn Medium>,
+        path: PathBuf,
+        mut copy: LineCopy,
+        last_turn_end: Option<u64>,
+    ) -> io::Result<Self> {
+        let mut written_sum = SumWriter::default();
+        copy.write_to(&mut written_sum)?;
+        Ok(Self {
+            medium,
+            path,
+            end: copy.bytes(),
+            torn: false,
+            last_turn_end,
+            pending: Vec::new(),
+            pending_events: 0,
+            error: None,
+            failed_at: None,
+            copy,
+            written_sum: written_sum.0,
+            is_lost: false,
+            moved_from: None,
+        })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -104,10 +153,13 @@ impl Journal {
         let here = self.end + self.pending.len() as u64;
         let back = if ends_turn { self.last_turn_end.map(|last| here - last) } else { None };
         match envelope.to_line(back) {
-            Ok(line) => {
+            Ok(mut line) => {
+                line.push('\n');
                 self.pending.extend_from_slice(line.as_bytes());
-                self.pending.push(b'\n');
                 self.pending_events += 1;
+                if let Err(error) = self.copy.add(line.as_bytes()) {
+                    self.fail(format!("event {} cannot be kept in memory: {error}", envelope.seq));
+                }
             }
             // Serialization fails only for maps with keys that are not strings; no event contains one.
             Err(error) => self.fail(format!("event {} cannot be serialized as JSON: {error}", envelope.seq)),
@@ -126,6 +178,7 @@ impl Journal {
     pub(super) fn write_and_sync(&mut self) {
         self.write();
         if self.pending.is_empty()
+            && !self.is_lost
             && let Err(error) = self.medium.sync()
         {
             self.fail(error.to_string());
@@ -133,11 +186,15 @@ impl Journal {
     }
 
     fn write(&mut self) {
+        if self.is_lost {
+            return;
+        }
         let cut = if self.torn { self.medium.cut(self.end) } else { Ok(()) };
         let done = cut.and_then(|()| self.medium.append(&self.pending));
         match done {
             Ok(()) => {
                 self.end += self.pending.len() as u64;
+                self.written_sum.update(&self.pending);
                 self.pending.clear();
                 self.pending_events = 0;
                 (self.torn, self.error, self.failed_at) = (false, None, None);
@@ -154,21 +211,66 @@ impl Journal {
         self.failed_at = Some(Instant::now());
     }
 
+    /// Checks that the file is the one that was opened, with the length that was written.
+    pub(super) fn check_place(&mut self) {
+        let found = self.medium.check_place(&self.path, &self.written());
+        self.note_loss(found);
+    }
+
+    /// The same, with the content of every line.
+    pub(super) fn check_content(&mut self) {
+        let found = self.medium.check_content(&self.path, &self.written());
+        self.note_loss(found);
+    }
+
+    fn written(&self) -> Written<'_> {
+        let checksum = self.written_sum.clone().finalize();
+        Written { end_bytes: self.end, is_torn: self.torn, header: self.copy.header(), checksum }
+    }
+
+    fn note_loss(&mut self, found: io::Result<()>) {
+        if let (Err(error), false) = (found, self.is_lost) {
+            self.is_lost = true;
+            self.fail(error.to_string());
+        }
+    }
+
+    /// Returns whether the file is lost; only another folder can take the session then.
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    /// Returns the file that was lost, after the session has moved.
+    pub(super) fn moved_from(&self) -> Option<&Unwritten> {
+        self.moved_from.as_ref()
+    }
+
     pub(super) fn unwritten(&self) -> Option<Unwritten> {
         let error = self.error.clone()?;
-        let (events, bytes) = (self.pending_events, self.pending.len() as u64);
+        let (events, bytes) = if self.is_lost {
+            (self.copy.events(), self.copy.bytes())
+        } else {
+            (self.pending_events, self.pending.len() as u64)
+        };
         Some(Unwritten { path: self.path.clone(), error, events, bytes })
     }
 
-    /// Moves the session to another folder: the new file gets the lines of the old one and the pending lines. The old
-    /// file is not changed.
+    /// Moves a session whose file is lost to another folder.
+    pub(super) fn rescue(&mut self, dir: &Path) -> Result<(), RecorderError> {
+        let lost = self.unwritten();
+        self.move_to(dir)?;
+        self.moved_from = lost;
+        Ok(())
+    }
+
+    /// Moves the session to another folder: the new file gets all lines. The old file is not changed.
     pub(super) fn move_to(&mut self, dir: &Path) -> Result<(), RecorderError> {
         let name = self.path.file_name().unwrap_or_default();
         let path = dir.join(name);
-        let moved = || -> io::Result<File> {
+        let mut moved = || -> io::Result<File> {
             create_private_dir(dir)?;
             let mut file = create(&path)?;
-            let filled = self.copy_lines(&mut file);
+            let filled = self.copy.write_to(&mut file).and_then(|()| file.sync_all());
             if filled.is_err() {
                 // A partial copy would be listed as a session.
                 std::fs::remove_file(&path)?;
@@ -179,20 +281,26 @@ impl Journal {
         self.medium = Box::new(file);
         self.path = path;
         self.end += self.pending.len() as u64;
+        self.written_sum.update(&self.pending);
         self.pending.clear();
         self.pending_events = 0;
-        (self.torn, self.error, self.failed_at) = (false, None, None);
+        (self.torn, self.error, self.failed_at, self.is_lost) = (false, None, None, false);
         Ok(())
     }
+}
 
-    fn copy_lines(&self, file: &mut File) -> io::Result<()> {
-        let mut old = File::open(&self.path)?;
-        let copied = io::copy(&mut (&mut old).take(self.end), file)?;
-        if copied != self.end {
-            return Err(io::Error::other(format!("{} is shorter than what was written to it", self.path.display())));
-        }
-        file.write_all(&self.pending)?;
-        file.sync_all()
+/// Sums what is written to it.
+#[derive(Default)]
+struct SumWriter(crc32fast::Hasher);
+
+impl io::Write for SumWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -1,9 +1,11 @@
 //! Lists and finds sessions in a folder. Only files named after a session id are considered.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::read::open_file;
 use super::{Parent, ReadError, RunState, Session, SessionId};
 use crate::event::Tokens;
 
@@ -58,6 +60,12 @@ impl Summary {
     /// Returns the key that opens the session.
     pub fn key(&self) -> SessionKey {
         if self.example { SessionKey::Example(self.id.clone()) } else { SessionKey::File(self.path.clone()) }
+    }
+
+    /// Returns whether a run began, or damage may hide one. Other files are the trace of a program that was stopped
+    /// before its run started.
+    pub(super) fn is_begun(&self) -> bool {
+        !self.mode.is_empty() || self.damage.is_some()
     }
 
     /// Returns the id, or the path of a file that is not named after its id.
@@ -139,10 +147,10 @@ fn ids(dir: &Path) -> Vec<SessionId> {
 /// [`Catalogue`](super::index::Catalogue) returns the same from its index.
 pub fn list(dir: &Path) -> Vec<Summary> {
     let all = ids(dir).into_iter().rev().map(|id| (dir.join(id.file_name()), id));
-    all.map(|(path, id)| {
+    let all = all.map(|(path, id)| {
         Session::open(&path).map_or_else(|error| unreadable(&id, &error), |session| summarize(&session))
-    })
-    .collect()
+    });
+    all.filter(Summary::is_begun).collect()
 }
 
 /// Returns the summary of an unreadable file.
@@ -178,9 +186,21 @@ pub fn summarize(session: &Session) -> Summary {
         result: result.unwrap_or_default(),
         cost: last.and_then(|run| run.bill.cost(None)),
         task: last.map(|run| run.task.clone()).unwrap_or_default(),
-        damage: session.damage_summary(),
+        // The first line of a run that did not begin is no loss.
+        damage: session.damage_summary().filter(|_| !session.is_empty() || session.damage.iter().any(|d| !d.torn)),
         parent: session.header.parent.clone(),
     }
+}
+
+/// Returns whether a file has a whole line after its header.
+fn has_event(path: &Path) -> bool {
+    let Ok(file) = open_file(path) else { return false };
+    let mut lines = BufReader::new(file);
+    let mut line = Vec::new();
+    (0..2).all(|_| {
+        line.clear();
+        lines.read_until(b'\n', &mut line).is_ok() && line.ends_with(b"\n")
+    })
 }
 
 /// Resolves a path, an id, a unique prefix of an id, or `last` to a session file.
@@ -192,7 +212,8 @@ pub fn find(dir: &Path, name: &str) -> Result<PathBuf, FindError> {
     let none = || FindError::None { name: name.to_owned(), dir: dir.to_owned() };
     let all = ids(dir);
     if name == LAST {
-        return all.last().map(|id| dir.join(id.file_name())).ok_or_else(none);
+        let begun = all.iter().rev().find(|id| has_event(&dir.join(id.file_name())));
+        return begun.or(all.last()).map(|id| dir.join(id.file_name())).ok_or_else(none);
     }
     let matches: Vec<_> = all.iter().filter(|id| !name.is_empty() && id.as_str().starts_with(name)).collect();
     match matches.as_slice() {

@@ -3,6 +3,7 @@
 //! In: events. Out: files, and from files the same events again. A session file is never edited.
 
 mod branch;
+mod copy;
 #[doc(hidden)]
 pub mod diff;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod lines;
 mod list;
 mod marks;
 mod numbers;
+mod place;
 mod read;
 mod record;
 mod recover;
@@ -38,6 +40,7 @@ pub use {
     ledger::Ledger,
     list::LAST,
     marks::{MARKS_FILE, Mark, MarkChange, Marks, write_mark},
+    place::Written,
     shell::shell_word,
     skeleton::{EventRange, RunEntry, RunState, Skeleton, TurnEntry},
     whole::write_session,

@@ -221,7 +221,7 @@ impl Session {
             return;
         };
         self.end = at + line.len() as u64;
-        let read = serde_json::from_slice::<Line<'_>>(body).map_err(|error| describe_json_error(&error));
+        let read = Line::parse(body).map_err(|error| describe_json_error(&error));
         match read {
             Ok(read) => {
                 let misplaced = match numbers.check(read.s) {
@@ -264,6 +264,11 @@ impl Session {
     /// Returns the number of bytes that the events at these indexes occupy in the file.
     pub fn bytes_of(&self, indexes: impl IntoIterator<Item = usize>) -> u64 {
         indexes.into_iter().filter_map(|index| self.lines.get(index)).map(|bytes| bytes.end - bytes.start).sum()
+    }
+
+    /// Returns where the line of an event starts, in bytes.
+    pub fn offset(&self, index: usize) -> Option<u64> {
+        Some(self.lines.get(index)?.start)
     }
 
     /// Returns the number of readable events.

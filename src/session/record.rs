@@ -8,11 +8,13 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Condvar, OnceLock, PoisonError};
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
+use super::copy::LineCopy;
 use super::journal::{self, Journal, Medium, Unwritten};
 use super::{Header, Session};
 use crate::config::create_private_dir;
@@ -21,6 +23,9 @@ use crate::port::{Clock, Sink, SinkError};
 
 /// Number of events that may be queued before `emit` waits.
 const QUEUE: usize = 256;
+
+/// Time between two checks that the file is still in its place.
+const CHECK_EACH: Duration = Duration::from_secs(1);
 
 /// Reason why a session file could not be opened for writing.
 #[derive(Debug)]
@@ -63,17 +68,23 @@ pub struct RecorderStatus {
     state: Arc<std::sync::Mutex<FileState>>,
     /// The current write error has been reported.
     reported: Arc<AtomicBool>,
+    /// That the session has moved has been reported.
+    reported_move: Arc<AtomicBool>,
+    /// The folder that takes the session when its file is lost.
+    spare_dir: Arc<OnceLock<PathBuf>>,
 }
 
 /// The current file and the events it lacks.
 struct FileState {
     path: PathBuf,
     unwritten: Option<Unwritten>,
+    moved_from: Option<Unwritten>,
 }
 
 impl FileState {
     fn of(journal: &Journal) -> Self {
-        Self { path: journal.path().to_owned(), unwritten: journal.unwritten() }
+        let (unwritten, moved_from) = (journal.unwritten(), journal.moved_from().cloned());
+        Self { path: journal.path().to_owned(), unwritten, moved_from }
     }
 }
 
@@ -86,7 +97,13 @@ impl std::fmt::Debug for RecorderStatus {
 impl RecorderStatus {
     fn new(journal: Journal) -> Self {
         let state = Arc::new(std::sync::Mutex::new(FileState::of(&journal)));
-        Self { journal: Arc::new(std::sync::Mutex::new(journal)), state, reported: Arc::default() }
+        let journal = Arc::new(std::sync::Mutex::new(journal));
+        Self { journal, state, reported: Arc::default(), reported_move: Arc::default(), spare_dir: Arc::default() }
+    }
+
+    /// Names the folder that takes the session when its file is lost. The first one counts.
+    pub fn set_spare_dir(&self, dir: &Path) {
+        _ = self.spare_dir.set(dir.to_owned());
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, FileState> {
@@ -113,6 +130,11 @@ impl RecorderStatus {
 
     /// Returns a notice if writing has started to fail or to work again since the last call.
     pub fn take_notice(&self) -> Option<String> {
+        if let Some(lost) = self.moved_from().filter(|_| !self.reported_move.swap(true, Ordering::Relaxed)) {
+            self.reported.store(false, Ordering::Relaxed);
+            let path = self.path();
+            return Some(format!("{lost} until now; the run continues in {}", path.display()));
+        }
         let unwritten = self.unwritten();
         if self.reported.swap(unwritten.is_some(), Ordering::Relaxed) == unwritten.is_some() {
             return None;
@@ -123,14 +145,34 @@ impl RecorderStatus {
         })
     }
 
-    /// Retries the write. Returns the events that the file still lacks.
+    /// Returns the file that was lost while the run wrote it, after another folder has taken the session.
+    pub fn moved_from(&self) -> Option<Unwritten> {
+        self.state().moved_from.clone()
+    }
+
+    /// Retries the write and checks the whole file. Returns the events that the file lacks.
     pub fn retry(&self) -> Option<Unwritten> {
         self.with_journal(|journal| {
             if journal.unwritten().is_some() {
                 journal.write_and_sync();
             }
+            journal.check_content();
             journal.unwritten()
         })
+    }
+
+    /// Checks that the file is the one that was opened, with the length that was written; else the spare folder takes the
+    /// session.
+    pub fn check_place(&self) {
+        self.with_journal(|journal| {
+            journal.check_place();
+            if let (true, Some(dir)) = (journal.is_lost(), self.spare_dir.get())
+                && let Err(error) = journal.rescue(dir)
+            {
+                // The lines stay in memory, and the next check tries again.
+                tracing::warn!(%error, "the spare folder did not take the session");
+            }
+        });
     }
 
     /// Moves the session to another folder under the same name. The new file gets all events; the old file is not
@@ -148,9 +190,17 @@ pub struct Recorder {
     clock: Arc<dyn Clock>,
     next: Mutex<u64>,
     jobs: mpsc::Sender<Job>,
-    thread: Option<std::thread::JoinHandle<()>>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+    closed: Arc<Closed>,
     path: PathBuf,
     status: RecorderStatus,
+}
+
+/// Whether the recorder is dropped.
+#[derive(Default)]
+struct Closed {
+    is_closed: std::sync::Mutex<bool>,
+    changed: Condvar,
 }
 
 impl Recorder {
@@ -200,7 +250,9 @@ impl Recorder {
         };
         let opened = file.map_err(|error| RecorderError { path: path.clone(), error, is_append: true })?;
         let (file, end) = opened;
-        let journal = Journal::new(Box::new(file), path.clone(), end, session.last_turn_end());
+        let copy = LineCopy::read(&path, end);
+        let journal = copy.and_then(|copy| Journal::new(Box::new(file), path.clone(), copy, session.last_turn_end()));
+        let journal = journal.map_err(|error| RecorderError { path: path.clone(), error, is_append: true })?;
         Self::start(journal, path, last + 1, clock)
     }
 
@@ -212,23 +264,35 @@ impl Recorder {
         last: u64,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, RecorderError> {
-        Self::start(Journal::new(medium, path.to_owned(), end_bytes, None), path.to_owned(), last + 1, clock)
+        let copy = LineCopy::read(path, end_bytes);
+        let journal = copy.and_then(|copy| Journal::new(medium, path.to_owned(), copy, None));
+        let journal = journal.map_err(|error| RecorderError { path: path.to_owned(), error, is_append: false })?;
+        Self::start(journal, path.to_owned(), last + 1, clock)
     }
 
     fn start(journal: Journal, path: PathBuf, next: u64, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let status = RecorderStatus::new(journal);
-        let writer = status.clone();
-        let thread = std::thread::Builder::new()
-            .name("recorder".to_owned())
-            .spawn(move || write_queue(&writer, queue))
-            .map_err(|error| RecorderError { path: path.clone(), error, is_append: false })?;
-        Ok(Self { clock, next: Mutex::new(next), jobs, thread: Some(thread), path, status })
+        let (writer, checked, closed) = (status.clone(), status.clone(), Arc::<Closed>::default());
+        let until = Arc::clone(&closed);
+        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        let threads = [
+            thread("recorder").spawn(move || write_queue(&writer, queue)),
+            thread("session check").spawn(move || check_regularly(&checked, &until)),
+        ];
+        let threads = threads.into_iter().collect::<std::io::Result<Vec<_>>>();
+        let threads = threads.map_err(|error| RecorderError { path: path.clone(), error, is_append: false })?;
+        Ok(Self { clock, next: Mutex::new(next), jobs, threads, closed, path, status })
     }
 
     /// Returns the file that was opened first.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the clock of its events.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock)
     }
 
     /// Returns the state of the file; it stays valid after the recorder is dropped.
@@ -258,7 +322,9 @@ fn create_file(path: &Path, header: &Header) -> Result<Journal, RecorderError> {
             std::fs::remove_file(path)?;
             return Err(error);
         }
-        Ok(Journal::new(Box::new(file), path.to_owned(), line.len() as u64, None))
+        let mut copy = LineCopy::new();
+        copy.add(line.as_bytes())?;
+        Journal::new(Box::new(file), path.to_owned(), copy, None)
     };
     open().map_err(|error| RecorderError { path: path.to_owned(), error, is_append: false })
 }
@@ -267,8 +333,10 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         let (closed, _) = mpsc::channel(1);
         self.jobs = closed;
-        if let Some(thread) = self.thread.take() {
-            // The thread ends when its queue is empty; if it panicked, an `emit` has already failed.
+        *self.closed.is_closed.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.closed.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            // The writer ends when its queue is empty; if it panicked, an `emit` has already failed.
             _ = thread.join();
         }
     }
@@ -316,6 +384,21 @@ fn write_queue(status: &RecorderStatus, mut queue: mpsc::Receiver<Job>) {
         if let Some(written) = job.written {
             // The receiver may have been dropped; the event is written anyway.
             _ = written.send(());
+        }
+    }
+}
+
+/// Thread function: checks the file until the recorder is dropped.
+fn check_regularly(status: &RecorderStatus, closed: &Closed) {
+    let mut is_closed = closed.is_closed.lock().unwrap_or_else(PoisonError::into_inner);
+    while !*is_closed {
+        let waited = closed.changed.wait_timeout_while(is_closed, CHECK_EACH, |is_closed| !*is_closed);
+        let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        is_closed = guard;
+        if timeout.timed_out() {
+            drop(is_closed);
+            status.check_place();
+            is_closed = closed.is_closed.lock().unwrap_or_else(PoisonError::into_inner);
         }
     }
 }

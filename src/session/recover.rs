@@ -71,7 +71,7 @@ fn write(
                 continue;
             }
         }
-        let read = serde_json::from_slice::<Line<'_>>(body);
+        let read = Line::parse(body);
         if number == 1 {
             lost.push("line 1: it is not a session header".to_owned());
         }

@@ -25,7 +25,7 @@ use crate::agent::DraftTexts;
 use crate::event::Address;
 use crate::workbench::inspect::LazyBench;
 use crate::workbench::matrix::{MatrixRun, MatrixUpdate};
-use crate::workbench::{RunHandle, RunUpdate, TurnReader};
+use crate::workbench::{RunEnding, RunHandle, RunUpdate, TurnReader};
 
 /// How long a run may take to write its end when the program leaves.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -111,6 +111,8 @@ pub struct Driver {
     typed: bool,
     /// What it has done so far.
     pub counts: Counts,
+    /// How runs ended while the program left whose sessions are not in their own files.
+    pub(super) unsaved: Vec<RunEnding>,
 }
 
 /// What the loop has done so far: measurements and tests read it.
@@ -157,6 +159,7 @@ impl Driver {
             limiter: Limiter::default(),
             typed: false,
             counts: Counts::default(),
+            unsaved: Vec::new(),
         }
     }
 
@@ -354,6 +357,11 @@ impl Driver {
         for slot in Slot::ALL {
             while let Some(run) = self.runs[slot as usize].clone() {
                 let told = run.drain();
+                for update in &told {
+                    if let RunUpdate::Ended(ending @ (RunEnding::Elsewhere(_) | RunEnding::Unsaved(_))) = update {
+                        self.unsaved.push(ending.clone());
+                    }
+                }
                 if told.iter().any(|update| matches!(update, RunUpdate::Ended(_))) {
                     self.runs[slot as usize] = None;
                 }

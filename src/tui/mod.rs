@@ -50,7 +50,7 @@ pub use update::{start, update};
 pub use view::{draw, layout};
 
 use crate::config::{Config, process_env};
-use crate::workbench::SessionKey;
+use crate::workbench::{RunEnding, SessionKey};
 
 use drive::{Clock, Driver, Exit};
 use keys::{KeyError, Keymap};
@@ -111,6 +111,9 @@ pub enum Colours {
     Off,
 }
 
+/// The exit code when no folder took the session of a run.
+const UNSAVED: u8 = 2;
+
 /// How the workbench was left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TuiExit {
@@ -118,6 +121,8 @@ pub struct TuiExit {
     pub code: u8,
     /// The session of a run that waits for an answer.
     pub waiting: Option<String>,
+    /// Where sessions are that could not be written to their own files, and what is lost.
+    pub notes: Vec<String>,
 }
 
 /// Shows the workbench until a user leaves or a signal comes.
@@ -153,7 +158,21 @@ pub async fn run(services: Arc<Services>, setup: Setup) -> Result<TuiExit, TakeE
     match result {
         Ok(exit) => {
             let run = model.workbench.run.filter(|run| run.waits);
-            Ok(TuiExit { code: exit?.code(), waiting: run.and_then(|run| run.session) })
+            let mut code = exit?.code();
+            let mut notes = Vec::new();
+            for ending in driver.unsaved {
+                match ending {
+                    RunEnding::Elsewhere(text) => notes.push(text),
+                    RunEnding::Unsaved(text) => {
+                        notes.push(text);
+                        code = code.max(UNSAVED);
+                    }
+                    _ => {}
+                }
+            }
+            // A session in another folder is resumed by its path, which the notes name.
+            let waiting = run.and_then(|run| run.session).filter(|_| notes.is_empty());
+            Ok(TuiExit { code, waiting, notes })
         }
         Err(panic) => std::panic::resume_unwind(panic),
     }

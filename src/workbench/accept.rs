@@ -9,14 +9,14 @@ use futures::future::BoxFuture;
 
 use super::child_models::LiveModels;
 use super::feed::Feed;
-use super::resume::unusable;
+use super::resume::{not_begun, unusable};
 use super::run::header_of;
 use super::{Running, StartError, Workbench};
 use crate::agent::Step;
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope, Event};
 use crate::model::{HumanModel, Model};
-use crate::port::{Human, Sink, SinkError, Stop, SystemClock};
+use crate::port::{Human, RunClock, Sink, SinkError, Stop, SystemClock};
 use crate::replay::{
     AcceptSink, Answers, RecordedEdits, RecordedPorts, Recording, ResumePorts, TimedSink, carry_of, input_of, plan_of,
 };
@@ -61,11 +61,12 @@ impl Workbench {
             runs.push((run, plan, live));
         }
         if runs.is_empty() {
-            return Err(unusable("the session holds no run"));
+            return Err(unusable(not_begun(&recording.id)));
         }
         let parent = Parent::whole(recording.id.as_str(), ParentKind::Accept);
         let header = header_of(parent);
-        let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(SystemClock))
+        let clock = Arc::new(RunClock::start());
+        let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::clone(&clock) as _)
             .map_err(StartError::Recorder)?;
         let path = recorder.path().to_owned();
         let (feed, stop, id) = (Feed::default(), Stop::default(), header.id.to_string());
@@ -87,7 +88,7 @@ impl Workbench {
                         engine::run_carrying(plan, input, &ports.with_sink(events)).await
                     }
                     Some(live) => {
-                        let ports = Ports::new(&**live, &SystemClock, events, task_stop.clone());
+                        let ports = Ports::new(&**live, &*clock, events, task_stop.clone());
                         let ports = Ports { models: &models, tools: &tools, person: &*person, ..ports };
                         let resumed = ResumePorts::new(Arc::clone(&recording), run.clone(), ports, Answers::default());
                         let resumed = resumed.edited_by(&edits);

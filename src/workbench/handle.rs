@@ -14,7 +14,7 @@ use ptc_core::reasons::Reason;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::AbortHandle;
 
-use super::{Asked, Feed, QuestionQueue, Running, Saving};
+use super::{Asked, Feed, QuestionQueue, Running, Saving, Settled};
 use crate::event::{Address, Envelope, ErrorRecord};
 use crate::port::{Question, Stop, SystemClock};
 use crate::replay::{Divergence, Layer, Policy, Recording, ReplayOutcome, Report, Rules, replay_by};
@@ -45,6 +45,8 @@ pub enum RunEnding {
     Run,
     /// A live run has ended, and its session is not where it began: the text names the place.
     Elsewhere(String),
+    /// A live run has ended, and no folder has its whole session: the text explains what is missing and why.
+    Unsaved(String),
     /// The replay gave the same events, up to the end of the recording; the address is where an unfinished one ends.
     Identical(Option<Address>),
     /// The replay differs.
@@ -258,6 +260,8 @@ impl RunHandle {
     pub fn suspend(&self) {
         self.is_unattended.store(true, Ordering::SeqCst);
         *lock(&self.pending) = Pending::default();
+        // The user is not asked for a folder any more.
+        self.save_to(None);
     }
 
     /// Makes room for another run: suspends a run that asks, cancels any other. Returns at once.
@@ -273,24 +277,43 @@ async fn save(
     folders: &mut mpsc::UnboundedReceiver<Option<PathBuf>>,
 ) -> RunEnding {
     let retried = saving.clone();
-    let Ok(Some(unwritten)) = tokio::task::spawn_blocking(move || retried.keeping.retry()).await else {
-        return RunEnding::Run;
+    let first = tokio::task::spawn_blocking(move || match retried.keeping.retry() {
+        Some(unwritten) => Err(unwritten),
+        // The file was lost during the run, and the spare folder took the session.
+        None => Ok(retried.keeping.moved_from().map(|_| ending(&retried.settle()))),
+    });
+    let unwritten = match first.await {
+        Ok(Err(unwritten)) => unwritten,
+        Ok(Ok(moved)) => return moved.unwrap_or(RunEnding::Run),
+        Err(error) => return RunEnding::Unsaved(error.to_string()),
     };
     let mut reason = format!("{unwritten}. Which folder shall take the session?");
     loop {
         updates.push(RunUpdate::Unwritten { reason, suggested: saving.spare_dir.clone() });
         let (folder, saving) = (folders.recv().await.flatten(), saving.clone());
         let moved = tokio::task::spawn_blocking(move || match folder {
-            Some(dir) => saving.move_to(&dir).map(|path| format!("the session is in {}", path.display())),
-            None => Ok(saving.settle().to_string()),
+            Some(dir) => {
+                let moved = saving.move_to(&dir);
+                moved.map(|path| RunEnding::Elsewhere(format!("the session is in {}", path.display())))
+            }
+            None => Ok(ending(&saving.settle())),
         });
         match moved.await {
-            Ok(Ok(place)) => return RunEnding::Elsewhere(place),
+            Ok(Ok(ending)) => return ending,
             Ok(Err(error)) => {
                 reason = format!("could not save to {}: {}. Choose another folder", error.path.display(), error.error);
             }
-            Err(error) => return RunEnding::Elsewhere(error.to_string()),
+            Err(error) => return RunEnding::Unsaved(error.to_string()),
         }
+    }
+}
+
+/// The end of a run whose session is settled like this.
+fn ending(settled: &Settled) -> RunEnding {
+    match settled {
+        Settled::Whole => RunEnding::Run,
+        Settled::Elsewhere { .. } => RunEnding::Elsewhere(settled.to_string()),
+        Settled::Partly { .. } => RunEnding::Unsaved(settled.to_string()),
     }
 }
 
@@ -385,5 +408,34 @@ mod tests {
         assert!(place.contains("mine"), "{place}");
         let moved = dir.path().join("mine").join(path.file_name().unwrap());
         assert!(std::fs::read_to_string(moved).unwrap().contains("said"));
+    }
+
+    #[tokio::test]
+    async fn a_suspended_run_whose_disk_is_full_is_saved_in_the_spare_folder_without_a_question() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("2026-01-01T00-00-00Z-00000001.jsonl");
+        std::fs::write(&path, "").unwrap();
+        let recorder = Recorder::with_medium(Box::new(Full), &path, 0, 0, Arc::new(SystemClock)).unwrap();
+        let notice = Event::Notice(Notice { level: NoticeLevel::Info, text: "one".to_owned() });
+        recorder.emit(Address::run(0), notice).await.unwrap();
+        let saving = Saving { keeping: recorder.status(), spare_dir: dir.path().join("spare") };
+        drop(recorder);
+        let (go, wait) = tokio::sync::oneshot::channel::<()>();
+        let task = tokio::spawn(async move {
+            _ = wait.await;
+            crate::agent::Step::default()
+        });
+        let handle = RunHandle::of_run(running(task, Some(saving)), Arc::default());
+        handle.suspend();
+        drop(go);
+        let ended = loop {
+            handle.changed().await;
+            let ended = handle.drain().into_iter().find(|update| matches!(update, RunUpdate::Ended(_)));
+            if let Some(ended) = ended {
+                break ended;
+            }
+        };
+        let RunUpdate::Ended(RunEnding::Elsewhere(text)) = ended else { panic!("{ended:?}") };
+        assert!(text.contains("The whole session is in") && text.contains("spare"), "{text}");
     }
 }

@@ -51,6 +51,7 @@ pub mod suite;
 mod tools;
 mod tree;
 mod trial;
+mod verify;
 pub mod wording;
 
 use crate::config::{Config, Folders};

@@ -9,6 +9,7 @@ use ptc_core::value::Json;
 
 use super::child_models::LiveModels;
 use super::feed::{Feed, Tee};
+use super::run::clock_of;
 use super::stages::{Stage, follow};
 use super::tools::Looks;
 use super::{Running, StartError, Workbench};
@@ -17,7 +18,7 @@ use crate::config::document::{self, Entry, FileError, Problems};
 use crate::config::read_named_file;
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, PipelineRecord};
-use crate::port::{Human, Stop, SystemClock};
+use crate::port::{Human, Stop};
 
 /// Agents in a row.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -207,6 +208,7 @@ impl Workbench {
         let recorder = spec.save.then(|| self.new_session()).transpose()?;
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
         let recorder = recorder.map(|(recorder, _)| recorder);
+        let clock = clock_of(recorder.as_ref());
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
         let (feed, stop) = (Feed::default(), Stop::default());
@@ -224,7 +226,7 @@ impl Workbench {
             }
             let consents = looks.consents;
             let record = PipelineRecord { name, then: later.iter().map(Stage::record).collect() };
-            let live = Ports::new(&*first.model, &SystemClock, &tee, task_stop.clone());
+            let live = Ports::new(&*first.model, &*clock, &tee, task_stop.clone());
             let ports = Ports { models: &models, person: &*person, tools: &tools, ..live };
             let descriptions = context.descriptions;
             let pipeline = Some(record);

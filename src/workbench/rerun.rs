@@ -13,14 +13,14 @@ use super::child_models::LiveModels;
 use super::feed::{Feed, Tee};
 use super::fork::{Changed, ForkSpec, inputs_at};
 use super::prepare::Ready;
-use super::resume::unusable;
+use super::resume::{not_begun, unusable};
 use super::run::header_of;
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Inputs, Mode, Plan, Step};
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Editor, JsonText, LaterStep, RunStart};
 use crate::model::Model;
-use crate::port::{Human, Stop, SystemClock};
+use crate::port::{Human, RunClock, Stop};
 use crate::replay::{Recording, carry_of, input_of};
 use crate::session::{Parent, ParentKind, Prefix, Recorder, Session};
 
@@ -103,7 +103,7 @@ impl Workbench {
             .skip(first)
             .map(|run| self.again(&recording, run, &spec, &person))
             .collect::<Result<Vec<_>, _>>()?;
-        let begin = again.first().ok_or_else(|| unusable("the session holds no run"))?;
+        let begin = again.first().ok_or_else(|| unusable(not_begun(&recording.id)))?;
         let seq = recording.at(&begin.run).first().map_or(0, |start| start.seq.saturating_sub(1));
         let prefix = Prefix::of(session, seq).map_err(unusable)?;
         // A re-run from the start needs only what was carried to it.
@@ -124,7 +124,9 @@ impl Workbench {
         let header = header_of(parent);
         let path = prefix.write(&self.folders.sessions_dir, &header, &[]).map_err(StartError::Recorder)?;
         let opened = Session::open(&path).map_err(|error| unusable(error.to_string()))?;
-        let recorder = Recorder::append(&opened, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
+        let last_ms = opened.events().map(|envelope| envelope.at_ms).max().unwrap_or_default();
+        let clock = Arc::new(RunClock::start_after(last_ms));
+        let recorder = Recorder::append(&opened, Arc::clone(&clock) as _).map_err(StartError::Recorder)?;
         let saving = Some(self.saving(&recorder));
         let (feed, stop, id) = (Feed::default(), Stop::default(), header.id.to_string());
         let warnings = again.iter().flat_map(|again| again.plan.warnings.iter().chain(&again.below)).cloned().collect();
@@ -137,7 +139,7 @@ impl Workbench {
                 models: &models,
                 tools: &tools,
                 person: &*person,
-                ..Ports::new(model, &SystemClock, &tee, task_stop.clone())
+                ..Ports::new(model, &*clock, &tee, task_stop.clone())
             });
             let step = step.await;
             tools.end().await;

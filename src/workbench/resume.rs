@@ -22,13 +22,18 @@ use crate::agent::{Agent, Context, Diagnostic, Inputs, Place, Plan, Step, StepFo
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope, Event, QuestionKind, RunEnd};
 use crate::model::Model;
-use crate::port::{Human, Sink, Stop, SystemClock, named_option};
+use crate::port::{Human, RunClock, Sink, Stop, named_option};
 use crate::replay::{Answers, RecordedEdits, Recording, ResumePorts, carry_of, input_of, plan_of};
 use crate::session::{Parent, ParentKind, Recorder, Session};
 
 #[expect(clippy::needless_pass_by_value, reason = "errors of many types go through map_err")]
 pub(super) fn unusable(message: impl ToString) -> StartError {
     StartError::Session(message.to_string())
+}
+
+/// Describes a session whose program stopped before its first run started.
+pub(super) fn not_begun(session: &str) -> String {
+    format!("{session} holds no run: the program stopped before the run started. Start the run again")
 }
 
 /// The inputs of a resumed session.
@@ -67,7 +72,7 @@ impl Workbench {
         resuming: Resuming,
     ) -> Result<Running, StartError> {
         let (recording, Resuming { answers, model, person }) = (Arc::clone(recording), resuming);
-        let run = recording.runs().pop().ok_or_else(|| unusable("the session holds no run"))?;
+        let run = recording.runs().pop().ok_or_else(|| unusable(not_begun(session.header.id.as_str())))?;
         let later = later_steps(&recording, &run);
         // A pipeline that was interrupted between two steps continues with the next one.
         let ended = step_of(session, &run);
@@ -91,7 +96,9 @@ impl Workbench {
         let asked = Arc::clone(&person);
         let person = Prepared::new(in_order, person);
         let edits = RecordedEdits::of(&recording).map_err(unusable)?;
-        let recorder = Recorder::append(session, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
+        let last_ms = session.events().map(|envelope| envelope.at_ms).max().unwrap_or_default();
+        let clock = Arc::new(RunClock::start_after(last_ms));
+        let recorder = Recorder::append(session, Arc::clone(&clock) as _).map_err(StartError::Recorder)?;
         let (feed, stop) = (Feed::default(), Stop::default());
         let models = LiveModels::of(self, asked);
         let saving = self.saving(&recorder);
@@ -104,7 +111,7 @@ impl Workbench {
         let repeated = feed.clone();
         let repeats = move |envelope: &Envelope| repeated.push(envelope.clone());
         let task = tokio::spawn(async move {
-            let ports = Ports::new(&*live, &SystemClock, &tee, task_stop.clone());
+            let ports = Ports::new(&*live, &*clock, &tee, task_stop.clone());
             let ports = Ports { models: &models, tools: &tools, person: &person, ..ports };
             let step = if let Some(step) = ended {
                 step
@@ -139,7 +146,7 @@ impl Workbench {
 
     /// Is everything there that the last run of a recording needs to continue?
     pub(super) fn check_resumable(&self, recording: &Recording, person: Arc<dyn Human>) -> Result<(), StartError> {
-        let run = recording.runs().pop().ok_or_else(|| unusable("the session holds no run"))?;
+        let run = recording.runs().pop().ok_or_else(|| unusable(not_begun(&recording.id)))?;
         let plan = plan_of(recording, &run).map_err(|error| unusable(error.to_string()))?;
         refuse_closures(&plan)?;
         let named = recording.named_model(&run);
@@ -156,7 +163,7 @@ impl Workbench {
         person: Arc<dyn Human>,
     ) -> Result<Running, StartError> {
         let recording = Arc::new(Recording::of(session).map_err(unusable)?);
-        let earlier = recording.runs().pop().ok_or_else(|| unusable("the session holds no run"))?;
+        let earlier = recording.runs().pop().ok_or_else(|| unusable(not_begun(session.header.id.as_str())))?;
         if !recording.is_complete(&earlier) {
             return Err(unusable(format!("{earlier} has not ended; `resume` goes on with it")));
         }
@@ -194,7 +201,9 @@ impl Workbench {
             kind: ParentKind::Continue,
         };
         let header = header_of(parent);
-        let recorder = Recorder::create_from(&self.folders.sessions_dir, &header, &events, Arc::new(SystemClock))
+        let last_ms = events.iter().map(|envelope| envelope.at_ms).max().unwrap_or_default();
+        let clock = Arc::new(RunClock::start_after(last_ms));
+        let recorder = Recorder::create_from(&self.folders.sessions_dir, &header, &events, Arc::clone(&clock) as _)
             .map_err(StartError::Recorder)?;
         let path = Some(recorder.path().to_owned());
         let saving = Some(self.saving(&recorder));
@@ -212,7 +221,7 @@ impl Workbench {
         let task = tokio::spawn(async move {
             let tee = Tee::new(Some(recorder), task_feed);
             let events: &dyn Sink = &tee;
-            let live = Ports::new(&*live, &SystemClock, events, task_stop);
+            let live = Ports::new(&*live, &*clock, events, task_stop);
             let ports = Ports { models: &models, person: &*person, tools: &tools, ..live };
             let continues = Some((earlier, carry));
             let input = Input { seed: start.seed, continues, notices, ..Input::at(run, context) };

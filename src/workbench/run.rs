@@ -18,7 +18,7 @@ use super::tools::Looks;
 use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
 use crate::engine::{self, Input, Ports};
 use crate::event::ErrorRecord;
-use crate::port::{Human, Stop, SystemClock};
+use crate::port::{Clock, Human, RunClock, Stop, SystemClock};
 use crate::session::{Group, Header, Parent, Recorder, RecorderError, SessionId};
 
 /// What is to be run.
@@ -136,6 +136,7 @@ impl Workbench {
         let recorder = spec.save.then(|| self.new_session_in(group)).transpose()?;
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
         let recorder = recorder.map(|(recorder, _)| recorder);
+        let clock = clock_of(recorder.as_ref());
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
         let feed = Feed::default();
@@ -154,7 +155,7 @@ impl Workbench {
             let input = Input { consents: looks.consents, ..input };
             // The tool list of a server changes descriptions only; if it broke the agent, the run would use the agent without it.
             let plan = Plan::new(&agent).unwrap_or(plan);
-            let live = Ports::new(&*model, &SystemClock, &events, task_stop.clone());
+            let live = Ports::new(&*model, &*clock, &events, task_stop.clone());
             let ports = Ports { models: &models, person: &*person, tools: &tools, ..live };
             let step = engine::run(&plan, input, &ports).await;
             tools.end().await;
@@ -177,7 +178,7 @@ impl Workbench {
     fn new_session_in(&self, group: Option<Group>) -> Result<(Recorder, SessionId), StartError> {
         let now = SystemClock.now();
         let header = Header { group, ..Header::new(SessionId::new(now, chance()), now) };
-        let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(SystemClock));
+        let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(RunClock::start()));
         Ok((recorder.map_err(StartError::Recorder)?, header.id))
     }
 }
@@ -195,6 +196,11 @@ fn refuse_journal(plan: &Plan, journal: Option<&Map>) -> Result<(), StartError> 
     };
     let found = Diagnostic::error(Place::Options, Reason::InvalidAgent, why).key("journaling");
     Err(StartError::Agent(vec![found]))
+}
+
+/// The clock of a run: that of its session, so that the times of turns and events agree.
+pub(super) fn clock_of(recorder: Option<&Recorder>) -> Arc<dyn Clock> {
+    recorder.map_or_else(|| Arc::new(RunClock::start()) as Arc<dyn Clock>, Recorder::clock)
 }
 
 /// The header of a new session that comes from another one.

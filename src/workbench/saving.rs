@@ -39,9 +39,14 @@ pub enum Settled {
 }
 
 impl Saving {
-    /// Tries its own folder once more, and then the spare one. Reads and writes files.
+    /// Checks the file, tries its own folder once more, and then the spare one. Reads and writes files.
     pub fn settle(&self) -> Settled {
-        let Some(unwritten) = self.keeping.retry() else { return Settled::Whole };
+        let Some(unwritten) = self.keeping.retry() else {
+            return match self.keeping.moved_from() {
+                None => Settled::Whole,
+                Some(unwritten) => Settled::Elsewhere { path: self.keeping.path(), unwritten },
+            };
+        };
         match self.keeping.move_to(&self.spare_dir) {
             Ok(path) => Settled::Elsewhere { path, unwritten },
             Err(spare) => Settled::Partly { unwritten, spare },
@@ -57,7 +62,9 @@ impl Saving {
 impl Workbench {
     /// How the session of this recorder is saved.
     pub(super) fn saving(&self, recorder: &Recorder) -> Saving {
-        Saving { keeping: recorder.status(), spare_dir: self.folders.spare_dir.clone() }
+        let (keeping, spare_dir) = (recorder.status(), self.folders.spare_dir.clone());
+        keeping.set_spare_dir(&spare_dir);
+        Saving { keeping, spare_dir }
     }
 }
 

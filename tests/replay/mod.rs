@@ -8,11 +8,13 @@ mod fork;
 mod http;
 mod layers;
 mod lost;
+mod mutations;
 mod rerun;
 mod rules;
 
 use std::path::{Path, PathBuf};
 
+use ptc_workbench::event::hex_sha;
 use serde_json::Value;
 
 use crate::cli::program::Program;
@@ -30,6 +32,10 @@ fn alter(program: &Program, text: &str, at: &str, kind: &str, edit: impl FnOnce(
             let Some(edit) = edit.take() else { return line.to_owned() };
             let before = value.clone();
             edit(&mut value["d"]);
+            // The hash goes with the text of an agent.
+            if let Some(toml) = value["d"]["agent"]["toml"].as_str() {
+                value["d"]["agent"]["sha"] = hex_sha(toml.as_bytes()).into();
+            }
             assert_ne!(before, value, "nothing was altered");
             value.to_string()
         })

@@ -7,10 +7,12 @@ mod failures;
 mod kill;
 mod list;
 mod marks;
+mod place;
 mod query;
 mod recorder;
 mod search;
 mod secrets;
+mod verify;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -177,7 +177,10 @@ impl Story {
         let count = |(input, output)| Some(Tokens { input, output, ..Tokens::default() });
         let totals = Totals { turns: totals.0, requests: totals.0, tokens: count((totals.1, totals.2)) };
         let reason = reason.map(str::to_owned);
-        self.apply_message(turn, TurnEnd { success: reason.is_none(), reason, usage: count(tokens), totals })
+        self.apply_message(
+            turn,
+            TurnEnd { success: reason.is_none(), reason, usage: count(tokens), totals, inputs: None },
+        )
     }
 
     pub(crate) fn run_end(self, value: Option<&str>, fail: Option<ErrorRecord>, totals: (u32, u64, u64)) -> Self {

@@ -1,5 +1,5 @@
 //! The arguments of `sessions search`, `failures`, `tag`, `note`, `mark`,
-//! `recover`, `case`, `example`, `export` and `import`.
+//! `verify`, `recover`, `case`, `example`, `export` and `import`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -110,6 +110,16 @@ pub struct MarkFlags {
     #[arg(long)]
     pub remove: bool,
     /// Print what is written on it then as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `sessions verify`.
+#[derive(Debug, Args)]
+pub struct VerifyFlags {
+    /// Path, id, unique beginning of an id, or `last`
+    pub session: String,
+    /// Print the findings as JSON
     #[arg(long)]
     pub json: bool,
 }

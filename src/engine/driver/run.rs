@@ -114,6 +114,7 @@ impl Driver<'_> {
             from_turn: answered.and_then(|answered| answered.from_turn),
             journal: kept.journal.as_ref().filter(|left| had_journal || !left.is_empty()).map(journal_text),
             usage,
+            inputs: Some(self.inputs_sha()),
         };
         match self.emit(&self.input.address, end).await {
             Ok(()) => self.step(),

@@ -18,7 +18,8 @@ use crate::engine::input::Input;
 use crate::engine::modes::View;
 use crate::engine::ports::Ports;
 use crate::event::{
-    Address, ChildUsage, Envelope, ErrorRecord, Event, Message, MessagePart, Notice, NoticeLevel, Role, Source, Tokens,
+    Address, ChildUsage, Envelope, ErrorRecord, Event, InputDigest, Message, MessagePart, Notice, NoticeLevel, Role,
+    Source, Tokens,
 };
 use crate::port::SinkError;
 
@@ -61,6 +62,8 @@ pub(in crate::engine) struct Driver<'a> {
     /// The stop was recorded.
     pub(super) is_stop_recorded: AtomicBool,
     fold: Mutex<StepFold>,
+    /// The inputs of the run so far.
+    inputs: Mutex<InputDigest>,
 }
 
 /// The tool calls of a run.
@@ -94,6 +97,7 @@ impl<'a> Driver<'a> {
             questions: AtomicU32::new(0),
             is_stop_recorded: AtomicBool::new(false),
             fold: Mutex::default(),
+            inputs: Mutex::default(),
         }
     }
 
@@ -141,7 +145,13 @@ impl<'a> Driver<'a> {
         let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
         self.input.tree.record(&envelope, |waits| fold.apply_among(waits, &envelope));
         drop(fold);
+        self.inputs.lock().unwrap_or_else(PoisonError::into_inner).add(&envelope);
         Ok(envelope)
+    }
+
+    /// Returns the hash of the inputs of the run so far, for the end of a turn or of the run.
+    pub(super) fn inputs_sha(&self) -> String {
+        self.inputs.lock().unwrap_or_else(PoisonError::into_inner).advance()
     }
 
     /// Emits a warning.

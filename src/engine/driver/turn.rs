@@ -59,8 +59,8 @@ impl Driver<'_> {
         reason: Option<&str>,
     ) -> Result<(), SinkError> {
         self.usage.end_turn(usage);
-        let (success, totals) = (reason.is_none(), self.usage.totals);
-        self.emit(at, TurnEnd { success, reason: reason.map(ToOwned::to_owned), usage, totals }).await
+        let (success, totals, inputs) = (reason.is_none(), self.usage.totals, Some(self.inputs_sha()));
+        self.emit(at, TurnEnd { success, reason: reason.map(ToOwned::to_owned), usage, totals, inputs }).await
     }
 
     /// Takes the edits of the turn that begins: its agent is the edited one from now on. `Some`: the edited inputs.

@@ -258,6 +258,9 @@ pub struct TurnEnd {
     pub usage: Option<Tokens>,
     /// Running totals of the run.
     pub totals: Totals,
+    /// SHA-256 over the inputs of the run so far, hexadecimal. (Recordings of earlier versions do not have it.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<String>,
 }
 
 /// Running totals of a run.
@@ -313,6 +316,9 @@ pub struct RunEnd {
     pub journal: Option<JsonText>,
     /// What it cost.
     pub usage: UsageRecord,
+    /// SHA-256 over the inputs of the run, hexadecimal. (Recordings of earlier versions do not have it.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<String>,
 }
 
 /// Usage of a run without its times (those are taken from the envelopes).

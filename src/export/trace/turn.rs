@@ -213,6 +213,7 @@ pub(super) fn close(converter: &mut Converter<'_>, run: usize, at_ms: i64, recor
         totals.tokens = Some(totals.tokens.map_or(tokens, |sum| sum.plus(&tokens)));
     }
     let end = TurnEnd {
+        inputs: None,
         success: status.is_none_or(|status| status == "ok") && told.is_some(),
         reason: told.and_then(fail).map(|fail| fail.reason),
         usage,

@@ -247,7 +247,7 @@ impl Catalogue {
             .segments
             .iter()
             .flat_map(|segment| segment.entries.iter().zip(&segment.live))
-            .filter(|(entry, live)| **live && (!entry.summary.mode.is_empty() || entry.summary.damage.is_some()))
+            .filter(|(entry, live)| **live && entry.summary.is_begun())
             .map(|(entry, _)| self.with_path(&entry.summary))
             .collect();
         newest_first(&mut all, |summary| summary);

@@ -184,7 +184,7 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 run.transcript.close();
                 run.ended = Some(ended.clone());
                 match ended {
-                    RunEnding::Elsewhere(place) => model.show_toast(Tone::Bad, place),
+                    RunEnding::Elsewhere(place) | RunEnding::Unsaved(place) => model.show_toast(Tone::Bad, place),
                     RunEnding::Broken(error) => {
                         model.show_toast(Tone::Bad, format!("a run broke off: {}", error.message))
                     }

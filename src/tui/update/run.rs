@@ -208,7 +208,7 @@ fn turn_of(question: &Question) -> crate::event::Address {
 fn report_end(model: &mut Model, slot: Slot, ended: &RunEnding) {
     match ended {
         RunEnding::Run => {}
-        RunEnding::Elsewhere(place) => model.show_toast(Tone::Bad, place.clone()),
+        RunEnding::Elsewhere(place) | RunEnding::Unsaved(place) => model.show_toast(Tone::Bad, place.clone()),
         RunEnding::Identical(None) => model.show_toast(Tone::Good, "replayed: identical"),
         RunEnding::Identical(Some(at)) => {
             model.show_toast(Tone::Good, format!("replayed: identical up to {at}, where the recording ends"));

@@ -1,12 +1,13 @@
 //! Running a suite: several trials at once, reported as they end.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures::stream::{self, StreamExt as _};
 
 use super::{AgentReport, CaseReport, Suite, SuiteAgent, SuiteReport, TrialReport};
 use crate::agent::{Case, Context, Mismatch, Step, Verdict};
-use crate::event::{Totals, elapsed_ms};
+use crate::event::Totals;
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::replay::{ReplayOutcome, cassette, replay_by};
 use crate::session::Session;
@@ -27,7 +28,7 @@ type Watch<'a> = &'a mut (dyn FnMut(usize, &str, &TrialReport) + Send);
 impl Workbench {
     /// Runs the cases of a suite. A stop ends the trials that run, each with its session, and begins no other.
     pub async fn run_suite(&self, suite: &Suite, stop: &Stop, watch: Watch<'_>) -> SuiteReport {
-        let started_ms = SystemClock.now();
+        let (started_ms, started) = (SystemClock.now(), Instant::now());
         let mut report = SuiteReport {
             agents: suite.agents.iter().map(|agent| self.empty(suite, agent, started_ms)).collect(),
             ..SuiteReport::default()
@@ -48,7 +49,7 @@ impl Workbench {
             case.trials.sort_by_key(|trial| trial.number);
         }
         report.stopped |= stop.reason().is_some();
-        report.duration_ms = elapsed_ms(started_ms, SystemClock.now());
+        report.duration_ms = whole_ms(started);
         report
     }
 
@@ -84,12 +85,12 @@ impl Workbench {
         }
         let agent = &suite.agents[due.agent];
         let case = &agent.cases[due.case];
-        let started_ms = SystemClock.now();
+        let started = Instant::now();
         let trial = match &case.cassette {
             Some(name) => play(agent, case, name, begun(due.number)).await,
             None => self.live(suite, agent, case, begun(due.number), stop).await,
         };
-        let duration_ms = elapsed_ms(started_ms, SystemClock.now());
+        let duration_ms = whole_ms(started);
         let was_stopped = stop.reason().is_some() && !trial.verdict.is_pass();
         (due, (!was_stopped).then_some(TrialReport { duration_ms, ..trial }))
     }
@@ -221,4 +222,9 @@ mod tests {
         assert_eq!(of(&tree(Some(4.0))), (6, Some(33), Some(7.0)));
         assert_eq!(of(&tree(None)), (6, Some(33), None), "a sum without one of its parts is no sum");
     }
+}
+
+/// Whole milliseconds since then.
+fn whole_ms(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,0 +1,51 @@
+//! `sessions verify`: whether a session is whole, agrees with itself and is computed as recorded.
+
+use serde::Serialize;
+
+use crate::cli::arguments::VerifyFlags;
+use crate::cli::findings::FindingJson;
+use crate::cli::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
+use crate::cli::replay::{outcome_name, outcome_text};
+use crate::replay::Verification;
+use crate::workbench::Workbench;
+use crate::workbench::format::plural;
+
+pub(super) async fn verify(flags: &VerifyFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+    let found = workbench.verify(&flags.session).await?;
+    if flags.json {
+        print_json(&VerifyJson::new(&flags.session, &found));
+    } else {
+        found.findings.iter().for_each(|finding| print_line(&safe(&finding.to_string())));
+        let count = match found.findings.len() {
+            0 => "no findings".to_owned(),
+            count => plural(count as u64, "finding"),
+        };
+        let replayed = found.replay.as_ref().map(outcome_text).filter(|_| !found.is_faulty());
+        let replayed = replayed.unwrap_or_else(|| "not replayed to its end".to_owned());
+        let summary = format!("{}: {}, {count}; {replayed}", flags.session, plural(found.events as u64, "event"));
+        if found.is_faulty() { print_note(&safe_line(&summary)) } else { print_line(&safe_line(&summary)) }
+    }
+    Ok(if found.is_faulty() { exit::DIVERGED } else { exit::OK })
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct VerifyJson<'a> {
+    session: &'a str,
+    ok: bool,
+    events: usize,
+    replay: Option<&'static str>,
+    findings: Vec<FindingJson<'a>>,
+}
+
+impl<'a> VerifyJson<'a> {
+    fn new(session: &'a str, found: &'a Verification) -> Self {
+        Self {
+            session,
+            ok: !found.is_faulty(),
+            events: found.events,
+            replay: found.outcome().map(outcome_name),
+            findings: found.findings.iter().map(FindingJson::new).collect(),
+        }
+    }
+}

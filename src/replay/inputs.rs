@@ -1,0 +1,149 @@
+//! Compares the inputs that a replay uses with the recorded ones: each is used once, and what can be computed of it is as
+//! computed.
+//!
+//! In: the input events of a recording, and those that the engine emits. Out: the recorded event of each, with the fields
+//! that differ, and the events that the run did not use. Notes never differ (see [`class_of_field`]).
+
+use std::collections::{HashMap, VecDeque};
+
+use super::Recording;
+use super::difference::{EventDifference, differences};
+use crate::event::{
+    Address, Answerer, CallStatus, Class, Edit, Envelope, Event, ReplyPart, RunStart, TurnStart, class_of_field,
+    hex_sha,
+};
+
+/// The recorded inputs of a root run that the replay has not used yet.
+#[derive(Default)]
+pub(super) struct UnusedInputs {
+    by_address: HashMap<Address, VecDeque<Envelope>>,
+    is_of_this_version: bool,
+}
+
+/// The recorded event of an input that the replay uses.
+pub(super) struct UsedInput {
+    /// The recorded event.
+    pub(super) recorded: Envelope,
+    /// What differs; `None` when all of it is as recorded.
+    pub(super) difference: Option<EventDifference>,
+}
+
+impl UnusedInputs {
+    pub(super) fn of(recording: &Recording, run: &Address) -> Self {
+        let is_of_this_version = recording.is_of_this_version();
+        Self { by_address: recording.repeated(run, Class::Input), is_of_this_version }
+    }
+
+    /// Takes the recorded event of an input that the engine emits here; `None` when none of its kind is left. `counts`
+    /// returns whether a path is compared.
+    pub(super) fn take(&mut self, at: &Address, now: &Event, counts: &dyn Fn(&str) -> bool) -> Option<UsedInput> {
+        let left = self.by_address.get_mut(at)?;
+        if let Event::ReplyPart(part) = now {
+            return take_part(left, part);
+        }
+        // Edits and stops are recorded when the user makes them, before or between the events of their turn.
+        let is_unordered = matches!(now, Event::Edit(_) | Event::Interrupt(_));
+        let is_same = |known: &Envelope| known.event.kind() == now.kind() && (!is_unordered || known.event == *now);
+        let index = left.iter().position(is_same)?;
+        let recorded = left.remove(index)?;
+        let now = self.as_recorded_version(at, &recorded.event, now.clone());
+        let difference = if recorded.event == now {
+            None
+        } else {
+            let counts = |path: &str| class_of_field(&now, path) != Class::Note && counts(path);
+            differences(Some(&recorded.event), Some(&now), &counts)
+        };
+        Some(UsedInput { recorded, difference })
+    }
+
+    /// Returns a computed event as the version of the program that wrote the recording would have computed it.
+    fn as_recorded_version(&self, at: &Address, recorded: &Event, now: Event) -> Event {
+        match (recorded, now) {
+            (Event::RunStart(old), Event::RunStart(mut now)) => {
+                if *at == at.root() {
+                    // The text is the input here: another version may write it in another form.
+                    (now.agent.sha, now.agent.toml) = (hex_sha(old.agent.toml.as_bytes()), old.agent.toml.clone());
+                }
+                if !self.is_of_this_version {
+                    let RunStart { agent, limits, .. } = old;
+                    (now.agent, now.limits) = (agent.clone(), limits.clone());
+                }
+                now.into()
+            }
+            (Event::TurnStart(TurnStart { remaining, .. }), Event::TurnStart(mut now)) if remaining.tree.is_none() => {
+                now.remaining.tree = None;
+                now.into()
+            }
+            (Event::AnswerGiven(old), Event::AnswerGiven(mut now))
+                if matches!(old.by, Answerer::Command | Answerer::Recorded) =>
+            {
+                now.by = old.by.clone();
+                now.into()
+            }
+            (_, now) => now,
+        }
+    }
+
+    /// Returns the recorded inputs that were not used, in the order of the run. `recording` is that of these inputs.
+    pub(super) fn into_unused(self, recording: &Recording) -> Vec<Envelope> {
+        let mut unused: Vec<Envelope> = self.by_address.into_values().flatten().collect();
+        unused.retain(|envelope| !is_unused_by_right(recording, envelope));
+        unused.sort_by(|one, other| one.seq.cmp(&other.seq));
+        unused
+    }
+}
+
+/// Takes the text of a part from the recorded parts of its attempt: a replay may divide the text at other places.
+fn take_part(left: &mut VecDeque<Envelope>, now: &ReplyPart) -> Option<UsedInput> {
+    let mut rest = now.text.as_str();
+    let mut first = None;
+    loop {
+        let index = left.iter().position(|known| matches!(&known.event, Event::ReplyPart(_)))?;
+        let Event::ReplyPart(part) = &left.get(index)?.event else { return None };
+        let is_same = (part.attempt, part.kind) == (now.attempt, now.kind);
+        let common = part.text.len().min(rest.len());
+        if !is_same || part.text.as_bytes().get(..common) != rest.as_bytes().get(..common) {
+            return None;
+        }
+        let Some((_, after)) = rest.split_at_checked(common) else { return None };
+        rest = after;
+        let recorded = left.get(index)?.clone();
+        if common == part.text.len() {
+            left.remove(index);
+        } else if let Some(Event::ReplyPart(part)) = left.get_mut(index).map(|known| &mut known.event) {
+            part.text.drain(..common);
+        }
+        let recorded = first.get_or_insert(recorded);
+        if rest.is_empty() {
+            return Some(UsedInput { recorded: recorded.clone(), difference: None });
+        }
+    }
+}
+
+/// Returns whether a run may leave this recorded input unused.
+fn is_unused_by_right(recording: &Recording, unused: &Envelope) -> bool {
+    let later = |is_one: &dyn Fn(&Event) -> bool, at: &Address| {
+        recording.at(at).iter().any(|known| known.seq > unused.seq && is_one(&known.event))
+    };
+    match &unused.event {
+        // A stop that ended nothing: the process was killed, and the run was resumed.
+        Event::Interrupt(_) => later(&|event| matches!(event, Event::Resume(_)), &unused.address.root()),
+        Event::Edit(edit) => {
+            edit.target == Edit::MODEL
+                || is_last_failed_turn(recording, &unused.address)
+                || recording.tool_end(&unused.address).is_some_and(|end| end.status == CallStatus::Refused)
+                || later(&|event| matches!(event, Event::Edit(more) if more.target == edit.target), &unused.address)
+        }
+        Event::ReplyPart(part) => part.text.is_empty(),
+        _ => false,
+    }
+}
+
+/// Returns whether the run failed in this turn, or could not start it: then it did not come to every edit.
+fn is_last_failed_turn(recording: &Recording, at: &Address) -> bool {
+    let turn = at.turn_part();
+    let has_failed = |envelope: &Envelope| matches!(&envelope.event, Event::RunEnd(end) if end.fail.is_some());
+    let next = turn.turn_number().map(|number| turn.run_part().turn(number.saturating_add(1)));
+    recording.at(&turn.run_part()).iter().any(has_failed)
+        && next.is_some_and(|next| recording.turn_start(&next).is_none())
+}
