@@ -78,7 +78,7 @@ impl Step {
     /// The Step in the words of the core specification.
     pub fn delegated(&self) -> Result<Delegated, Box<Undelegated>> {
         let trace = self.turns.iter().map(|turn| self.trace_of(turn)).collect();
-        let usage = used(self.usage.tokens, self.usage.llm_requests);
+        let usage = used(self.usage.total.tokens, self.usage.total.requests);
         match &self.fail {
             Some(fail) => {
                 let (reason, message) = (source_name(fail), fail.message.clone());

@@ -12,7 +12,7 @@ pub(super) fn visit(card: &Card, at: &Address, store: &MessageStore, told: &mut 
             told(start.context.as_str());
         }
         Card::Request(Some(card)) => messages(card, at, store, &mut |message| {
-            message.parts.iter().for_each(|(_, text)| told(text));
+            message.parts.iter().for_each(|part| told(&part.text()));
         }),
         Card::Reasoning(text) | Card::Feedback(text) => told(text),
         Card::Notice(notice) => told(&notice.text),

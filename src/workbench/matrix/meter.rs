@@ -10,7 +10,7 @@ use super::interval::Stretches;
 use crate::agent::{Step, StepFold};
 use crate::event::{
     Address, Check, Envelope, Event, Gaps, IssueSeverity, ProgramStatus, ReplyEnd, ReplyStatus, RetryWait, Tokens,
-    Totals, elapsed_ms,
+    elapsed_ms,
 };
 use crate::model::ErrorClass;
 use crate::session::Ledger;
@@ -105,13 +105,13 @@ impl Meter {
         let step = self.fold.step();
         let started_ms = self.started_ms.unwrap_or(self.ended_ms);
         let waited_ms = self.waits.within(started_ms, self.ended_ms);
-        let Totals { turns, requests, tokens } = step.usage.totals();
+        let total = &step.usage.total;
         Measures {
-            turns,
-            requests,
+            turns: total.turns,
+            requests: total.requests,
             retries: self.retries,
-            tokens,
-            cost: step.known_cost(),
+            tokens: total.tokens,
+            cost: total.cost(),
             first_ms: self.first_ms,
             time_ms: elapsed_ms(started_ms.saturating_add(self.gaps.sum_ms()), self.ended_ms).saturating_sub(waited_ms),
             waited_ms,
