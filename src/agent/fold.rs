@@ -115,6 +115,8 @@ impl StepFold {
             messages: run.messages.clone(),
             signature: agent.and_then(|agent| agent.signature.clone()),
             name: run.start.agent.name.clone(),
+            mode: run.start.mode.clone(),
+            models: run.ledger.models(),
             field_descriptions: agent.map(|agent| agent.field_descriptions.clone()).unwrap_or_default(),
             original_prompt: agent.map(|agent| agent.prompt.clone()),
             ..Step::default()

@@ -51,6 +51,10 @@ pub struct Step {
     pub signature: Option<String>,
     /// The agent's name.
     pub name: String,
+    /// The mode's name.
+    pub mode: String,
+    /// The models that answered, the last one at the end; before the first reply the one that is asked.
+    pub models: Vec<String>,
     /// Descriptions of the answer's fields; they travel to the next agent.
     pub field_descriptions: Vec<(String, String)>,
     /// The expanded mission.
@@ -177,6 +181,11 @@ pub struct Turn {
 }
 
 impl CallEntry {
+    /// Did it fail, or was it refused? A call that was stopped did not.
+    pub fn has_failed(&self) -> bool {
+        self.status.is_some_and(CallStatus::is_failure)
+    }
+
     /// The entry of a call.
     pub(super) fn of(call: &CallRecord) -> Self {
         Self {

@@ -31,6 +31,8 @@ pub struct StepJson<'a> {
     children: Vec<Self>,
     signature: Option<&'a str>,
     name: &'a str,
+    mode: &'a str,
+    model: String,
     address: Option<&'a Address>,
     #[serde(serialize_with = "as_object")]
     field_descriptions: &'a [(String, String)],
@@ -178,6 +180,8 @@ pub fn step(step: &Step) -> StepJson<'_> {
         children: step.children.iter().map(self::step).collect(),
         signature: step.signature.as_deref(),
         name: &step.name,
+        mode: &step.mode,
+        model: step.models.join(", "),
         address: step.address.as_ref(),
         field_descriptions: &step.field_descriptions,
         session: step.session.as_deref(),

@@ -1,8 +1,8 @@
 //! Totals of a session: its root runs, their child runs, and both together.
 
 use super::{Side, SideRun};
-use crate::agent::{Step, Turn};
-use crate::event::{IssueSeverity, OwnUsage, Spending};
+use crate::agent::{CallEntry, Step, Turn};
+use crate::event::{Address, IssueSeverity, OwnUsage, Spending};
 
 /// Totals of some runs.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -13,7 +13,7 @@ pub struct RunTotals {
     pub calls: u64,
     /// Validation errors of answers and inputs.
     pub validation_errors: u64,
-    /// Turns with another error in the reply or program.
+    /// Turns with another error in the reply or program, or with a call that failed.
     pub other_errors: u64,
 }
 
@@ -31,7 +31,11 @@ impl RunTotals {
     fn own<'t>(step: &Step, turns: impl Iterator<Item = &'t Turn> + Clone) -> Self {
         let issues =
             |turn: &Turn| turn.issues.iter().filter(|issue| issue.severity == IssueSeverity::Error).count() as u64;
-        let is_other = |turn: &&Turn| turn.error.is_some() && issues(turn) == 0;
+        let has_failed_call = |turn: &Turn| {
+            let is_here = |call: &&CallEntry| call.address.as_ref().map(Address::turn_part) == turn.address;
+            step.calls.iter().filter(is_here).any(CallEntry::has_failed)
+        };
+        let is_other = |turn: &&Turn| (turn.error.is_some() || has_failed_call(turn)) && issues(turn) == 0;
         Self {
             spending: OwnUsage::clone(&step.usage.own).into(),
             calls: step.calls.len() as u64,

@@ -10,7 +10,7 @@ use super::interval::Stretches;
 use crate::agent::{Step, StepFold};
 use crate::event::{
     Address, Check, Envelope, Event, Gaps, IssueSeverity, ProgramStatus, ReplyEnd, ReplyStatus, RetryWait, Tokens,
-    elapsed_ms,
+    Want, elapsed_ms,
 };
 use crate::model::ErrorClass;
 use crate::session::Ledger;
@@ -63,6 +63,8 @@ pub struct Meter {
     waits: Stretches,
     /// When the attempt of a turn went to the gate.
     asked_ms: HashMap<Address, i64>,
+    /// What each turn asked for.
+    wants: HashMap<Address, Want>,
     /// The first reply was met.
     replied: bool,
     first_ms: Option<u64>,
@@ -81,8 +83,15 @@ impl Meter {
         let (at, now) = (&envelope.address, envelope.at_ms);
         match &envelope.event {
             Event::RunStart(_) if self.started_ms.is_none() => self.started_ms = Some(now),
-            Event::RequestMade(_) => {
+            Event::RequestMade(made) => {
                 self.asked_ms.insert(at.clone(), now);
+                self.wants.insert(at.clone(), made.want);
+            }
+            // The error of a program names the call that failed in it.
+            Event::ToolEnd(end)
+                if end.status.is_failure() && self.wants.get(&at.turn_part()) != Some(&Want::Program) =>
+            {
+                self.error(end.error.as_ref().map(|error| error.reason.clone()));
             }
             Event::RetryWait(wait) => self.wait(at, wait, now),
             Event::ReplyEnd(end) => self.reply(at, end, now),
