@@ -10,7 +10,6 @@ mod assembly;
 mod body;
 mod calls;
 mod closure;
-mod configured;
 mod dialect;
 mod disguise;
 mod endpoint;
