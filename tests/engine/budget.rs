@@ -281,3 +281,30 @@ async fn tokens_of_agents_below_whose_model_counts_none_are_estimated() {
         Agent::from_toml(&format!("mode = 'text'\nprompt = 'go'\nmax_turns = 4\ntoken_limit = 4000\n{below}"), "t");
     assert_eq!(run(&wide.unwrap(), "{}", &counted_above(text())).await.outcome(), "\"done\"");
 }
+
+#[tokio::test]
+async fn programs_read_the_tokens_that_the_budget_counts() {
+    let below = format!("{BELOW}answer'\n");
+    let toml = format!("mode = 'ptc_lisp'\nprompt = 'go'\nmax_turns = 4\ntoken_limit = 4000\n{below}");
+    let agent = Agent::from_toml(&toml, "test.toml").unwrap();
+    let used = Tokens { input: 5, output: 2, ..Tokens::default() };
+    let programs = [ptc::p("(tool/below {})"), ptc::p("(return (budget/remaining))")];
+    let made = Mutex::new(programs.into_iter());
+    let model = ClosureModel::new(move |request: &Request| {
+        let is_child = request.address.run_part().is_call();
+        let next = if is_child { None } else { made.lock().unwrap().next() };
+        Reply { usage: Some(used), ..Reply::from(next.unwrap_or_else(|| "ok".to_owned()).as_str()) }
+    });
+    let ran = run(&agent, "{}", &model).await;
+    replays(&ran.events).await;
+    let answer = ran.step.answer.clone().unwrap();
+    let read = |path: &str| answer.at(path).map(ptc_core::value::Json::to_text).unwrap_or_default();
+    // Two replies of the run and one of its child run.
+    assert_eq!(
+        (read("tokens.input"), read("tokens.total"), read("llm-requests")),
+        ("15".into(), "21".into(), "3".into())
+    );
+    let total = &ran.step.usage.total;
+    assert_eq!((total.tokens.map(|tokens| tokens.total()), total.requests), (Some(21), 3));
+    assert_eq!(ran.step.usage.own.tokens.map(|tokens| tokens.total()), Some(14));
+}

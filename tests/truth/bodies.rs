@@ -128,8 +128,8 @@ fn of_part(atoms: &mut Atoms, role: &str, part: &Value) {
         call(atoms, &asked["id"], &asked["name"], &asked["args"]);
     } else if let Some(answer) = part.get("functionResponse") {
         result(atoms, &answer["id"], &answer["response"]);
-    } else if let Some(said) = part["text"].as_str() {
-        text(atoms, role, said);
+    } else if let Some(words) = part["text"].as_str() {
+        text(atoms, role, words);
     }
 }
 
@@ -201,10 +201,10 @@ fn played(kit: Kit, replies: Replies, number: usize) -> Play {
     if number == 0 {
         return kit.typed(Play::cut([kit.begin(), kit.text("half")]));
     }
-    let (said, calls) = replies[(number - 1).min(replies.len() - 1)];
+    let (words, calls) = replies[(number - 1).min(replies.len() - 1)];
     let mut pieces = vec![kit.begin()];
-    if !said.is_empty() {
-        pieces.push(kit.text(said));
+    if !words.is_empty() {
+        pieces.push(kit.text(words));
     }
     for (index, (name, args)) in calls.iter().enumerate() {
         let args = serde_json::from_str(args).unwrap();

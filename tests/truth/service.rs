@@ -70,13 +70,13 @@ fn reply(text: &str, calls: &[(&str, Value)], (input, output): (u64, u64)) -> [S
         })
         .collect();
     let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
-    let mut said = delta(text);
+    let mut words = delta(text);
     if !calls.is_empty() {
-        said += &format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"tool_calls": calls}}]}));
+        words += &format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"tool_calls": calls}}]}));
     }
     let last = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]});
     let usage = json!({"choices": [], "usage": {"prompt_tokens": input, "completion_tokens": output}});
-    [said, format!("data: {last}\n\n"), format!("data: {usage}\n\n")]
+    [words, format!("data: {last}\n\n"), format!("data: {usage}\n\n")]
 }
 
 impl Service {
@@ -94,11 +94,11 @@ impl Service {
             let of_request = if is_counted { (input, output) } else { (0, 0) };
             let entry = Counted { requests: 1, input: of_request.0, output: of_request.1 };
             kept.lock().unwrap().push((boss, entry));
-            let [said, end, usage] = reply(&text, &calls, (input, output));
+            let [words, end, usage] = reply(&text, &calls, (input, output));
             match fault {
-                Fault::None => Play::events([said, end, usage, "data: [DONE]\n\n".to_owned()]),
-                Fault::CutAfterCount => Play::cut([said, usage]),
-                Fault::CutBeforeCount => Play::cut([said]),
+                Fault::None => Play::events([words, end, usage, "data: [DONE]\n\n".to_owned()]),
+                Fault::CutAfterCount => Play::cut([words, usage]),
+                Fault::CutBeforeCount => Play::cut([words]),
                 Fault::TooMany => {
                     let body = json!({"error": {"message": "slow down", "type": "rate_limit"}});
                     Play::json("429 Too Many Requests", body.to_string())
