@@ -134,17 +134,17 @@ mod tests {
         ModelRecord { alias: alias.to_owned(), price, ..ModelRecord::default() }
     }
 
-    fn tokens(input: u64) -> Option<Tokens> {
-        Some(Tokens { input, ..Tokens::default() })
+    fn tokens(input: u64) -> Tokens {
+        Tokens { input, ..Tokens::default() }
     }
 
     fn attempt(number: u32, status: ReplyStatus, by: Option<ModelRecord>, input: u64) -> ReplyEnd {
-        ReplyEnd { by: by.map(Box::new), usage: tokens(input), requests: number, ..ReplyEnd::new(number, status) }
+        ReplyEnd { by: by.map(Box::new), usage: Some(tokens(input)), requests: number, ..ReplyEnd::new(number, status) }
     }
 
     fn turn(ledger: &mut RunLedger, by: Option<ModelRecord>, input: u64) {
         ledger.apply(&attempt(1, ReplyStatus::Ok, by, input).into());
-        ledger.apply(&TurnEnd { usage: tokens(input), ..TurnEnd::default() }.into());
+        ledger.apply(&TurnEnd { usage: Some(tokens(input)), ..TurnEnd::default() }.into());
     }
 
     fn seen(ledger: &RunLedger) -> (String, Option<f64>) {
@@ -171,9 +171,9 @@ mod tests {
             ledger.apply(&attempt(number, ReplyStatus::Discarded, None, 1_000_000).into());
         }
         ledger.apply(&attempt(3, ReplyStatus::Error, Some(model("dear", 100.0)), 1_000_000).into());
-        ledger.apply(&TurnEnd { usage: tokens(3_000_000), ..TurnEnd::default() }.into());
+        ledger.apply(&TurnEnd { usage: Some(tokens(3_000_000)), ..TurnEnd::default() }.into());
         let own = ledger.own();
-        assert_eq!((own.turns, own.requests, own.tokens, own.cost()), (1, 3, tokens(3_000_000), Some(102.0)));
+        assert_eq!((own.turns, own.requests, own.tokens, own.cost()), (1, 3, Some(tokens(3_000_000)), Some(102.0)));
     }
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
         ledger.apply(&attempt(1, ReplyStatus::Ok, Some(model("dear", 100.0)), 1_000_000).into());
         ledger
             .apply(&ReplyEnd { model: Some(ReplyEnd::EDITOR.to_owned()), ..ReplyEnd::new(2, ReplyStatus::Ok) }.into());
-        ledger.apply(&TurnEnd { usage: tokens(1_000_000), ..TurnEnd::default() }.into());
+        ledger.apply(&TurnEnd { usage: Some(tokens(1_000_000)), ..TurnEnd::default() }.into());
         assert_eq!(seen(&ledger), ("dear".to_owned(), Some(100.0)));
     }
 
@@ -196,9 +196,9 @@ mod tests {
     #[test]
     fn running_totals_count_what_lost_lines_counted() {
         let mut ledger = RunLedger::new(model("cheap", 1.0));
-        let totals = Totals { turns: 3, requests: 4, tokens: tokens(3_000_000) };
+        let totals = Totals { turns: 3, requests: 4, tokens: Some(tokens(3_000_000)) };
         ledger.apply(&attempt(1, ReplyStatus::Ok, None, 1_000_000).into());
-        ledger.apply(&TurnEnd { usage: tokens(1_000_000), totals, ..TurnEnd::default() }.into());
+        ledger.apply(&TurnEnd { usage: Some(tokens(1_000_000)), totals, ..TurnEnd::default() }.into());
         let own = ledger.own();
         assert_eq!((own.totals(), own.cost()), (totals, Some(3.0)));
     }

@@ -75,7 +75,7 @@ impl Spending {
 fn by_price(one: Option<Price>, other: Option<Price>) -> Ordering {
     let key = |price: Option<Price>| {
         let numbers = |price: Price| [Some(price.input), Some(price.output), price.cached_input, price.cache_write];
-        price.map(|price| numbers(price).map(|number| number.map(|number| number.to_bits())))
+        price.map(|price| numbers(price).map(|number| number.map(f64::to_bits)))
     };
     key(one).cmp(&key(other))
 }

@@ -209,7 +209,7 @@ mod tests {
         let tokens = Tokens { input: 1_000_000, ..Tokens::default() };
         let own = OwnUsage::new(Spending::of_tokens(price, tokens).with_counts(2, 3));
         let total = own.with_children(children.iter().map(|child| &child.usage.total));
-        Step { children, usage: Usage { own, total, ..Usage::default() }, ..Step::default() }
+        Step { children, usage: Usage { total, own, ..Usage::default() }, ..Step::default() }
     }
 
     #[test]
