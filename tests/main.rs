@@ -23,6 +23,7 @@ mod session;
 mod tidy;
 mod tools;
 mod tour;
+mod truth;
 mod tui;
 
 /// Tests check memory limits, as the binary does.

@@ -78,7 +78,7 @@ impl Step {
     /// The Step in the words of the core specification.
     pub fn delegated(&self) -> Result<Delegated, Box<Undelegated>> {
         let trace = self.turns.iter().map(|turn| self.trace_of(turn)).collect();
-        let usage = used(self.usage.tokens, self.usage.llm_requests);
+        let usage = used(self.usage.total.tokens, self.usage.total.requests);
         match &self.fail {
             Some(fail) => {
                 let (reason, message) = (source_name(fail), fail.message.clone());
@@ -96,13 +96,15 @@ impl Step {
 
     fn trace_of(&self, turn: &Turn) -> DelegatedTurn {
         let is_here = |call: &&CallEntry| call.address.as_ref().map(Address::turn_part) == turn.address;
-        let said = (turn.program.is_none() && turn.success).then(|| turn.raw_response.clone());
+        // An answer that lacks only its refs is one.
+        let is_answer = turn.success || turn.reason.as_deref() == Some(Reason::MissingRefs.name());
+        let answer = (turn.program.is_none() && is_answer).then(|| turn.raw_response.clone());
         DelegatedTurn {
             iteration: turn.number,
             program: turn.program.clone(),
             result: turn.result.clone(),
             error: turn.error.as_ref().map(|error| error.message.clone()).or_else(|| turn.reason.clone()),
-            answer: said,
+            answer,
             tool_calls: self.calls.iter().filter(is_here).cloned().collect(),
             usage: used(turn.tokens, turn.attempts),
         }

@@ -3,8 +3,8 @@
 use ptc_core::value::Json;
 
 use super::{CallEntry, Inputs, QuestionEntry, Step, Turn, Usage};
-use crate::event::{Address, Envelope, Event, JsonText, PlanState, Role, SentMessage, Source, Totals, Waits};
-use crate::record::{RunRecord, TurnRecord};
+use crate::event::{Address, Envelope, Event, JsonText, PlanState, Role, SentMessage, Source, TotalUsage, Waits};
+use crate::record::RunRecord;
 
 /// Folds the events of one run and of its child runs.
 #[derive(Debug, Clone, Default)]
@@ -115,6 +115,8 @@ impl StepFold {
             messages: run.messages.clone(),
             signature: agent.and_then(|agent| agent.signature.clone()),
             name: run.start.agent.name.clone(),
+            mode: run.start.mode.clone(),
+            models: run.ledger.models(),
             field_descriptions: agent.map(|agent| agent.field_descriptions.clone()).unwrap_or_default(),
             original_prompt: agent.map(|agent| agent.prompt.clone()),
             ..Step::default()
@@ -135,36 +137,21 @@ impl StepFold {
         }
     }
 
-    /// What the run used; before its end, the turns that ended and what the provider has counted of the open one.
+    /// The usage of the run and its child runs so far.
     fn usage(&self) -> Usage {
         let run = &self.record;
-        let duration_ms = run.elapsed_ms();
-        if let Some(end) = &run.end {
-            let usage = &end.usage;
-            return Usage {
-                duration_ms,
-                turns: usage.totals.turns,
-                llm_requests: usage.totals.requests,
-                children: usage.children,
-                tokens: usage.totals.tokens,
-                cost: run.bill.cost(None),
-                schema_used: usage.schema_used,
-                schema_bytes: usage.schema_bytes,
-                structured_output: usage.structured_output,
-                system_prompt_tokens: usage.system_prompt_tokens,
-            };
-        }
-        let open = run.open_turn();
-        let open_totals = open.map(|turn| Totals { turns: 1, requests: turn.attempts.made(), tokens: turn.tokens() });
-        let totals = open_totals.map_or(run.totals, |open| run.totals.plus(&open));
+        let own = run.ledger.own();
+        let open: Vec<TotalUsage> = self.children.iter().map(|(_, fold)| fold.usage().total).collect();
+        let total = own.with_children(self.adopted.iter().map(|(_, step)| &step.usage.total).chain(&open));
+        let end = run.end.as_ref().map(|end| &end.usage);
         Usage {
-            duration_ms,
-            turns: totals.turns,
-            llm_requests: totals.requests,
-            children: self.adopted.iter().map(|(_, step)| step.usage.totals()).reduce(|one, other| one.plus(&other)),
-            tokens: totals.tokens,
-            cost: run.bill.cost(open.and_then(TurnRecord::tokens)),
-            ..Usage::default()
+            duration_ms: run.elapsed_ms(),
+            total,
+            own,
+            schema_used: end.is_some_and(|end| end.schema_used),
+            schema_bytes: end.and_then(|end| end.schema_bytes),
+            structured_output: end.and_then(|end| end.structured_output),
+            system_prompt_tokens: end.and_then(|end| end.system_prompt_tokens),
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use crate::event::{
-    Address, CallStatus, Edit, ErrorRecord, JsonText, SentMessage, StructuredBy, Tokens, Totals, in_order,
+    Address, CallStatus, Edit, ErrorRecord, JsonText, OwnUsage, SentMessage, StructuredBy, Tokens, TotalUsage, in_order,
 };
 use crate::model::OtherModel;
 use crate::record::{CallRecord, QuestionRecord, RunRecord, TurnRecord};
@@ -41,7 +41,7 @@ pub struct Step {
     pub questions: Vec<QuestionEntry>,
     /// The Steps of child runs, in the order of the calls.
     pub children: Vec<Step>,
-    /// What it cost.
+    /// Its usage.
     pub usage: Usage,
     /// The turns.
     pub turns: Vec<Turn>,
@@ -51,6 +51,10 @@ pub struct Step {
     pub signature: Option<String>,
     /// The agent's name.
     pub name: String,
+    /// The mode's name.
+    pub mode: String,
+    /// The models that answered, the last one at the end; before the first reply the one that is asked.
+    pub models: Vec<String>,
     /// Descriptions of the answer's fields; they travel to the next agent.
     pub field_descriptions: Vec<(String, String)>,
     /// The expanded mission.
@@ -100,21 +104,15 @@ pub struct QuestionEntry {
     pub answer: Option<JsonText>,
 }
 
-/// What a run cost.
+/// The usage of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Usage {
     /// From the run's start to its end.
     pub duration_ms: u64,
-    /// Turns used.
-    pub turns: u32,
-    /// Requests made (HTTP attempts where there are any).
-    pub llm_requests: u32,
-    /// Tokens, when a provider counted them.
-    pub tokens: Option<Tokens>,
-    /// Turns, requests and tokens of the child runs together.
-    pub children: Option<Totals>,
-    /// Cost in the price table's currency, when tokens and price are known.
-    pub cost: Option<f64>,
+    /// Turns, requests, tokens and costs of all attempts, those of child runs included.
+    pub total: TotalUsage,
+    /// The same without child runs.
+    pub own: OwnUsage,
     /// A schema left the machine.
     pub schema_used: bool,
     /// Its size.
@@ -123,14 +121,6 @@ pub struct Usage {
     pub structured_output: Option<StructuredBy>,
     /// Estimated size of the system text.
     pub system_prompt_tokens: Option<u64>,
-}
-
-impl Usage {
-    /// Turns, requests and tokens, child runs included.
-    pub fn totals(&self) -> Totals {
-        let own = Totals { turns: self.turns, requests: self.llm_requests, tokens: self.tokens };
-        self.children.map_or(own, |below| own.plus(&below))
-    }
 }
 
 /// The record of one turn.
@@ -168,9 +158,9 @@ pub struct Turn {
     pub feedback: Option<String>,
     /// What failed.
     pub error: Option<ErrorRecord>,
-    /// Tokens.
+    /// Tokens of all its attempts.
     pub tokens: Option<Tokens>,
-    /// Their cost, when the price is known. Those of a run's turns add up to the cost of the run.
+    /// Their cost, when the price is known. Those of a run's turns add up to its own cost.
     pub cost: Option<f64>,
     /// The answering model.
     pub model: Option<String>,
@@ -191,6 +181,11 @@ pub struct Turn {
 }
 
 impl CallEntry {
+    /// Did it fail, or was it refused? A call that was stopped did not.
+    pub fn has_failed(&self) -> bool {
+        self.status.is_some_and(CallStatus::is_failure)
+    }
+
     /// The entry of a call.
     pub(super) fn of(call: &CallRecord) -> Self {
         Self {
@@ -223,7 +218,7 @@ impl Turn {
     /// The entry of a turn of this run.
     pub(super) fn of(turn: &TurnRecord, run: &RunRecord) -> Self {
         let last = turn.last_end();
-        let ended = turn.end.as_ref();
+        let spending = turn.spending(&run.start.model);
         let other_model =
             turn.last_sent().and_then(|attempt| OtherModel::of(attempt.sent.as_ref()?, attempt.end.as_ref()?));
         Self {
@@ -243,8 +238,8 @@ impl Turn {
             issues: turn.issues().cloned().collect(),
             feedback: turn.feedback.clone(),
             error: turn.error().cloned(),
-            tokens: turn.tokens(),
-            cost: ended.map_or_else(|| run.bill.cost_of(turn.tokens()), |_| turn.cost),
+            tokens: spending.tokens,
+            cost: spending.cost(),
             model: last.and_then(|end| end.model.clone()),
             edits: turn.edits.clone(),
             by: last.and_then(|end| end.by.clone()),
@@ -258,16 +253,6 @@ impl Turn {
 }
 
 impl Step {
-    /// The cost of the run and its child runs, as far as prices are known. (Agents nest a few levels deep.)
-    pub fn cost(&self) -> f64 {
-        self.usage.cost.unwrap_or_default() + self.children.iter().map(Self::cost).sum::<f64>()
-    }
-
-    /// The cost of the run and its child runs; `None` where the price of one of them is not known.
-    pub fn known_cost(&self) -> Option<f64> {
-        self.children.iter().map(Self::known_cost).try_fold(self.usage.cost?, |sum, below| Some(sum + below?))
-    }
-
     /// Did the run return?
     pub fn is_ok(&self) -> bool {
         self.fail.is_none()

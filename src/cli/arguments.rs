@@ -281,6 +281,9 @@ pub enum SessionsCommand {
         /// Print its Steps as JSON
         #[arg(long)]
         json: bool,
+        /// Print the exact body that a turn sent, rebuilt and checked against its hash: r0/t2, or r0/t2:1 for attempt 1
+        #[arg(long, value_name = "TURN[:ATTEMPT]", conflicts_with = "json")]
+        body: Option<String>,
     },
     /// Add a case to the agent file: the inputs and the answer of a session
     Case(CaseFlags),

@@ -3,7 +3,7 @@
 //! In: text, data to serialize, the result of a command. Out: bytes on stdout and stderr. A write error of stdout is kept, so that
 //! lost output never passes for success; a reader that closed the pipe is no error. Text from outside is made safe first.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -73,6 +73,14 @@ fn remembered(done: io::Result<()>) -> io::Result<()> {
 /// Notes how something went that was written to stdout by others.
 pub(super) fn remember(done: io::Result<()>) {
     _ = remembered(done);
+}
+
+/// Prints a text byte for byte, without a line break after it; on a terminal what the terminal could act on is escaped.
+pub(super) fn print_exact(text: &str) {
+    if io::stdout().is_terminal() {
+        return print_line(&safe(text));
+    }
+    _ = Stdout.write_all(text.as_bytes());
 }
 
 /// Prints one line (or several). [`refused`] has the error.

@@ -12,7 +12,7 @@ use ptc_core::text::{SafeText, width};
 use crate::agent::{Agent, Mode, Plan, Step, edited_start};
 use crate::event::{
     Address, Envelope, Event, Gaps, IssueRecord, IssueSeverity, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd,
-    RunStart, Source, Tokens, TurnEnd,
+    RunStart, Source, Spending, TurnEnd,
 };
 use crate::model::OtherModel;
 use crate::record::{Records, RunRecord, TurnRecord};
@@ -331,7 +331,8 @@ impl<W: Write> Printer<W> {
         let record = self.records.turn(at);
         let is_reported = record.is_some_and(TurnRecord::has_failure);
         let answered = record.and_then(|record| record.answered);
-        let amount = record.and_then(|record| record.cost);
+        let first = self.records.run(&at.run_part()).map(|run| &run.start.model);
+        let spending = record.zip(first).map(|(record, first)| record.spending(first)).unwrap_or_default();
         // A turn without feedback ends the run, which has the reason.
         if let Some(source) = answered {
             if let Some(reason) = end.reason.as_deref().filter(|_| !is_reported) {
@@ -342,8 +343,8 @@ impl<W: Write> Printer<W> {
                 self.line("  feedback sent to the model");
             }
         }
-        if let Some(tokens) = &end.usage {
-            self.line(&format!("  tokens {} in, {} out{}", tokens.input, tokens.output, spent(*tokens, amount)));
+        if let Some(tokens) = &spending.tokens {
+            self.line(&format!("  tokens {} in, {} out{}", tokens.input, tokens.output, spent(&spending)));
         }
     }
 
@@ -353,10 +354,9 @@ impl<W: Write> Printer<W> {
         let Some(run) = self.records.run(&envelope.address) else { return };
         let seconds = std::time::Duration::from_millis(run.elapsed_ms()).as_secs_f64();
         let turns = plural(end.usage.totals.turns.into(), "turn");
-        let amount = run.bill.cost(None);
+        let spent = spent(&self.records.usage(&envelope.address));
         let next =
             end.fail.as_ref().filter(|_| root).and_then(|_| next_step(&edited(run), end, run.last_call_error.as_ref()));
-        let spent = end.usage.totals.tokens.map(|tokens| spent(tokens, amount)).unwrap_or_default();
         match &end.fail {
             None => {
                 let from = end.from_turn.map(|turn| format!(" with the value of turn {turn}")).unwrap_or_default();
@@ -368,7 +368,7 @@ impl<W: Write> Printer<W> {
                 self.failure(&said, next.as_deref());
             }
         }
-        self.extras(end);
+        self.extras(end, &envelope.address);
     }
 }
 
@@ -378,10 +378,11 @@ fn edited(run: &RunRecord) -> RunStart {
     run.edits.iter().fold(run.start.clone(), edit)
 }
 
-/// What of these tokens came from the cache, and what they cost.
-fn spent(tokens: Tokens, amount: Option<f64>) -> String {
-    let amount = amount.map(|amount| format!("cost {}", cost(Some(amount))));
-    let parts: Vec<String> = cached(Some(tokens)).into_iter().chain(amount).map(|told| format!(", {told}")).collect();
+/// The part of these tokens that came from the cache, and the cost of all.
+fn spent(spending: &Spending) -> String {
+    let amount = spending.cost().map(|amount| format!("cost {}", cost(Some(amount))));
+    let parts: Vec<String> =
+        cached(spending.tokens).into_iter().chain(amount).map(|part| format!(", {part}")).collect();
     parts.concat()
 }
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::arguments::{CaseFlags, ExampleFlags, SessionsCommand};
 use super::export;
 use super::output::Stdout;
-use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
+use super::output::{UsageError, exit, print_exact, print_json, print_line, print_note, safe, safe_line};
 use super::printer::Printer;
 use super::screenshot::Drawing;
 use crate::agent::{Step, StepFold};
@@ -20,7 +20,7 @@ use crate::event::{Address, Event};
 use crate::export::step;
 use crate::session::{Marks, RunState, Session, Summary, shell_word, summarize};
 use crate::workbench::format::plural;
-use crate::workbench::{CaseSpec, Workbench};
+use crate::workbench::{CaseSpec, Workbench, sent_body};
 use marks::MarkJson;
 
 /// Columns that a result may take on a terminal.
@@ -36,7 +36,11 @@ pub(super) async fn sessions(
         SessionsCommand::Case(flags) => case(flags, workbench)?,
         SessionsCommand::Example(flags) => example(flags, workbench)?,
         SessionsCommand::List { json } => list(&workbench.sessions(), &workbench.marks()?, *json, plain),
-        SessionsCommand::Show { session, json } => {
+        SessionsCommand::Show { session, body: Some(at), .. } => {
+            let key = workbench.find_session(session)?;
+            print_exact(&sent_body(&workbench.open_found(&key)?, at)?);
+        }
+        SessionsCommand::Show { session, json, body: None } => {
             let key = workbench.find_session(session)?;
             show(&workbench.open_found(&key)?, &workbench.marks_next_to(&key)?, *json, plain);
         }
@@ -147,7 +151,7 @@ struct SummaryJson<'a> {
     agent: &'a str,
     mode: &'a str,
     model: String,
-    turns: usize,
+    turns: u32,
     tokens: Option<u64>,
     cost: Option<f64>,
     state: RunState,
@@ -169,9 +173,9 @@ impl<'a> SummaryJson<'a> {
             agent: &summary.agent,
             mode: &summary.mode,
             model: summary.models.join(", "),
-            turns: summary.turns,
-            tokens: summary.tokens.map(|tokens| tokens.total()),
-            cost: summary.cost,
+            turns: summary.usage.turns,
+            tokens: summary.usage.tokens.map(|tokens| tokens.total()),
+            cost: summary.usage.cost(),
             state: summary.state,
             result: &summary.result,
             example: summary.example,
@@ -183,7 +187,8 @@ impl<'a> SummaryJson<'a> {
 
 /// A session as a sentence, for a listener.
 fn spoken(summary: &Summary, marks: &Marks) -> String {
-    let (turns, tokens) = (plural(summary.turns as u64, "turn"), summary.tokens.map(|tokens| tokens.total()));
+    let (turns, tokens) =
+        (plural(summary.usage.turns.into(), "turn"), summary.usage.tokens.map(|tokens| tokens.total()));
     let tokens = tokens.map(|tokens| format!(", {}", plural(tokens, "token"))).unwrap_or_default();
     let example = if summary.example { "example, " } else { "" };
     let said = match &summary.damage {
@@ -210,7 +215,7 @@ fn line(summary: &Summary, marks: &Marks) -> String {
         RunState::Failed => "✗",
         RunState::Open => "…",
     };
-    let tokens = summary.tokens.map_or_else(|| "–".to_owned(), |tokens| tokens.total().to_string());
+    let tokens = summary.usage.tokens.map_or_else(|| "–".to_owned(), |tokens| tokens.total().to_string());
     let said = match &summary.damage {
         Some(damage) => format!("damaged: {damage}"),
         None if summary.example => format!("example  {}", summary.result),
@@ -223,7 +228,7 @@ fn line(summary: &Summary, marks: &Marks) -> String {
         width::pad(&safe_line(&summary.agent), 14),
         width::pad(&safe_line(&summary.mode), 9),
         width::pad(&safe_line(&summary.models.join(", ")), 14),
-        summary.turns,
+        summary.usage.turns,
         tokens,
         width::truncate(&safe_line(&said), RESULT_COLUMNS),
     );

@@ -24,7 +24,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    const ALL: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama];
+    pub(crate) const ALL: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama];
 
     /// Returns the name in files.
     pub fn name(self) -> &'static str {

@@ -4,39 +4,100 @@ use std::borrow::Cow;
 
 use super::{Message, MessagePart, NativeCall, Replies, Role, Source};
 
-/// A message of a run with its whole text.
+/// A message of a run with its whole content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentMessage {
     /// Number within the run.
     pub m: u32,
-    /// Who speaks.
+    /// The role.
     pub role: Role,
     /// Why it exists.
     pub source: Source,
-    /// Its text as sent, in parts: prompt section and text.
-    pub parts: Vec<(String, String)>,
-    /// The native tool calls in it; the text shows them as well.
-    pub calls: Vec<NativeCall>,
-    /// The id of the native call whose result it is.
-    pub answers: Option<String>,
+    /// Its content, in parts.
+    pub parts: Vec<SentPart>,
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SentPart {
+    /// Text.
+    Text {
+        /// Prompt section; `reply` for the text of a reply.
+        section: String,
+        /// The text as sent.
+        text: String,
+    },
+    /// A native tool call of the assistant.
+    Call(NativeCall),
+    /// The result of a native tool call.
+    Result {
+        /// The id of the call.
+        call: String,
+        /// The tool's name.
+        name: String,
+        /// The result as JSON text.
+        result: String,
+    },
+}
+
+impl SentPart {
+    /// The section of the repeated text of a reply.
+    const REPLY: &str = "reply";
+
+    /// The name of the part for readers.
+    pub fn section(&self) -> &str {
+        match self {
+            Self::Text { section, .. } => section,
+            Self::Call(_) => "call",
+            Self::Result { .. } => "result",
+        }
+    }
+
+    /// The part as text: a call as its name and arguments, a result as its JSON.
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text { text, .. } | Self::Result { result: text, .. } => Cow::Borrowed(text),
+            Self::Call(call) => Cow::Owned(call.to_string()),
+        }
+    }
 }
 
 impl SentMessage {
     /// A message with the replies that it repeats.
     pub fn of(message: &Message, replies: &impl Replies) -> Self {
-        Self {
-            m: message.m,
-            role: message.role,
-            source: message.source,
-            parts: message.sections(replies),
-            calls: message.calls(replies),
-            answers: message.answers().map(ToOwned::to_owned),
-        }
+        Self { m: message.m, role: message.role, source: message.source, parts: message.parts_with(replies) }
     }
 
-    /// Its text as sent.
+    /// Its text: calls are no text.
     pub fn text(&self) -> String {
-        self.parts.iter().map(|(_, text)| text.as_str()).collect()
+        self.parts.iter().filter(|part| !matches!(part, SentPart::Call(_))).map(SentPart::text).collect()
+    }
+
+    /// All parts as one text, calls among them: to be compared, not to be shown.
+    pub fn joined(&self) -> String {
+        self.parts.iter().map(SentPart::text).collect()
+    }
+
+    /// All parts as text for users: text, calls and results each on lines of their own.
+    pub fn lines(&self) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            if !out.is_empty() && !out.ends_with('\n') && !matches!(part, SentPart::Text { .. }) {
+                out.push('\n');
+            }
+            out.push_str(&part.text());
+        }
+        out
+    }
+
+    /// Does it repeat a reply and nothing else?
+    pub fn is_repeated_reply(&self) -> bool {
+        let is_of_reply = |part: &SentPart| match part {
+            SentPart::Text { section, .. } => section == SentPart::REPLY,
+            SentPart::Call(_) => true,
+            SentPart::Result { .. } => false,
+        };
+        self.source == Source::Reply && self.parts.iter().all(is_of_reply)
     }
 }
 
@@ -57,45 +118,27 @@ pub(crate) fn slice(messages: &[SentMessage], (first, last): (u32, u32)) -> &[Se
 }
 
 impl Message {
-    /// The text as sent, given the reply texts of the run.
+    /// The text as sent, given the replies of the run. Calls are no text.
     pub fn plain_text(&self, replies: &impl Replies) -> String {
-        self.pieces(replies).into_iter().map(|(_, text)| text).collect()
+        SentMessage::of(self, replies).text()
     }
 
-    /// Section name and text of each part.
-    pub fn sections(&self, replies: &impl Replies) -> Vec<(String, String)> {
-        self.pieces(replies).into_iter().map(|(name, text)| (name.to_owned(), text.into_owned())).collect()
-    }
-
-    /// The native calls in it, given the replies of the run.
-    fn calls(&self, replies: &impl Replies) -> Vec<NativeCall> {
-        let of = |part: &MessagePart| match part {
-            MessagePart::Call { call } => vec![call.clone()],
-            MessagePart::Reply { reply } => replies.reply(reply).map(|(_, calls)| calls.to_vec()).unwrap_or_default(),
-            MessagePart::Text { .. } | MessagePart::Result { .. } => Vec::new(),
-        };
-        self.parts.iter().flat_map(of).collect()
-    }
-
-    /// The id of the native call whose result it is.
-    fn answers(&self) -> Option<&str> {
-        self.parts.iter().find_map(|part| match part {
-            MessagePart::Result { call, .. } => Some(call.as_str()),
-            _ => None,
-        })
-    }
-
-    fn pieces<'a>(&'a self, replies: &'a impl Replies) -> Vec<(&'a str, Cow<'a, str>)> {
+    /// The parts as sent, given the replies of the run.
+    pub fn parts_with(&self, replies: &impl Replies) -> Vec<SentPart> {
         let mut out = Vec::new();
         for part in &self.parts {
             match part {
-                MessagePart::Text { section, text, .. } => out.push((section.as_str(), Cow::from(text))),
-                MessagePart::Call { call } => out.push(("call", call.to_string().into())),
-                MessagePart::Result { result, .. } => out.push(("result", result.into())),
+                MessagePart::Text { section, text, .. } => {
+                    out.push(SentPart::Text { section: section.clone(), text: text.clone() });
+                }
+                MessagePart::Call { call } => out.push(SentPart::Call(call.clone())),
+                MessagePart::Result { call, name, result } => {
+                    out.push(SentPart::Result { call: call.clone(), name: name.clone(), result: result.clone() });
+                }
                 MessagePart::Reply { reply } => {
                     let Some((text, calls)) = replies.reply(reply) else { continue };
-                    out.push(("reply", Cow::from(text)));
-                    out.extend(calls.iter().map(|call| ("call", call.to_string().into())));
+                    out.push(SentPart::Text { section: SentPart::REPLY.to_owned(), text: text.to_owned() });
+                    out.extend(calls.iter().cloned().map(SentPart::Call));
                 }
             }
         }

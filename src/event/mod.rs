@@ -4,14 +4,15 @@
 //! It must never hold a time, a price or a file offset inside a derived event: replay compares those byte for byte.
 
 mod address;
-mod bill;
 mod classes;
 mod digest;
 mod gaps;
 mod kinds;
+mod ledger;
 mod messages;
 mod raw;
 mod said;
+mod usage;
 mod waits;
 mod words;
 
@@ -24,19 +25,20 @@ use serde_json::value::RawValue;
 
 pub use address::Address;
 #[doc(hidden)]
-pub use bill::Bill;
-#[doc(hidden)]
 pub use classes::{FIELDS, FieldClass, class_of_field};
 #[doc(hidden)]
 pub use digest::InputDigest;
 #[doc(hidden)]
 pub use gaps::Gaps;
 pub use kinds::*;
-pub use messages::SentMessage;
+#[doc(hidden)]
+pub use ledger::{RunLedger, turn_spending};
+pub use messages::{SentMessage, SentPart};
 pub(crate) use messages::{in_order, slice};
 pub use raw::JsonText;
 #[doc(hidden)]
 pub use said::{Replies, RunText, Said};
+pub use usage::{OwnUsage, Spending, TotalUsage};
 #[doc(hidden)]
 pub use waits::Waits;
 pub(crate) use words::words;

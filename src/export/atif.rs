@@ -17,7 +17,7 @@ use super::iso;
 use super::story::{Content, Run, child_runs, roots, runs};
 use super::text::{printable, visible_json};
 use crate::agent::{CallEntry, Turn};
-use crate::event::{Address, CallStatus, JsonText, ModelRecord, Role, SentMessage, Source, Tokens};
+use crate::event::{Address, CallStatus, JsonText, ModelRecord, Role, SentMessage, Source, Tokens, TotalUsage};
 use crate::record::TurnRecord;
 
 const SCHEMA: &str = "ATIF-v1.7";
@@ -108,6 +108,17 @@ struct FinalMetrics {
     total_cached_tokens: Option<u64>,
     total_cost_usd: Option<f64>,
     total_steps: u64,
+    extra: Option<MetricsOfTree>,
+}
+
+/// Metrics of a trajectory with those of its subagents; the other metrics are of its own steps, by the format.
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct MetricsOfTree {
+    prompt_tokens_with_subagents: Option<u64>,
+    completion_tokens_with_subagents: Option<u64>,
+    cached_tokens_with_subagents: Option<u64>,
+    cost_usd_with_subagents: Option<f64>,
 }
 
 /// A step: a message of the prompt, or a turn.
@@ -280,24 +291,21 @@ fn outcome(run: &Run) -> RunJson<'_> {
 }
 
 fn final_metrics(told: &[&Run], total_steps: u64) -> FinalMetrics {
-    let mut sum: Option<Tokens> = None;
-    let mut cost = None;
-    let mut unpriced = false;
-    for run in told {
-        if let Some(tokens) = run.step.usage.tokens {
-            sum = Some(sum.map_or(tokens, |sum| sum.plus(&tokens)));
-            match run.step.usage.cost {
-                Some(of_run) => cost = Some(cost.unwrap_or(0.0) + of_run),
-                None => unpriced = true,
-            }
-        }
-    }
+    let own = TotalUsage::of_runs(told.iter().map(|run| run.step.usage.own.clone()));
+    let total = TotalUsage::of_trees(told.iter().map(|run| &run.step.usage.total));
+    let tree = |total: &TotalUsage| MetricsOfTree {
+        prompt_tokens_with_subagents: total.tokens.map(|tokens| tokens.input),
+        completion_tokens_with_subagents: total.tokens.map(|tokens| tokens.output),
+        cached_tokens_with_subagents: total.tokens.and_then(|tokens| tokens.cache_read),
+        cost_usd_with_subagents: total.cost(),
+    };
     FinalMetrics {
-        total_prompt_tokens: sum.map(|sum| sum.input),
-        total_completion_tokens: sum.map(|sum| sum.output),
-        total_cached_tokens: sum.and_then(|sum| sum.cache_read),
-        total_cost_usd: cost.filter(|_| !unpriced),
+        total_prompt_tokens: own.tokens.map(|tokens| tokens.input),
+        total_completion_tokens: own.tokens.map(|tokens| tokens.output),
+        total_cached_tokens: own.tokens.and_then(|tokens| tokens.cache_read),
+        total_cost_usd: own.cost(),
         total_steps,
+        extra: (own != total).then(|| tree(&total)),
     }
 }
 

@@ -13,10 +13,10 @@ use ptc_core::value::Json;
 use sha2::Digest as _;
 
 use super::iso;
-use super::story::{Content, Run, child_runs, definitions, notices, roots, runs};
+use super::story::{Content, Run, child_runs, definitions, notices, roots, runs, usage_facts};
 use super::text::visible;
 use crate::agent::{CallEntry, Turn};
-use crate::event::{CallStatus, IssueSeverity, Source};
+use crate::event::{CallStatus, IssueSeverity};
 use crate::record::{QuestionRecord, TurnRecord};
 
 const STYLE: &str = include_str!("html/style.css");
@@ -206,8 +206,7 @@ impl Page {
             ("took", format!("{} ms", run.took_ms())),
             ("turns", step.turns.len().to_string()),
         ];
-        facts.extend(step.usage.tokens.map(|tokens| ("tokens", format!("{} in, {} out", tokens.input, tokens.output))));
-        facts.extend(step.usage.cost.map(|cost| ("cost", format!("{cost:.6}"))));
+        facts.extend(usage_facts(&step.usage));
         facts.extend(step.signature.clone().map(|signature| ("signature", signature)));
         self.raw("<dl>\n");
         for (name, value) in facts {
@@ -220,10 +219,10 @@ impl Page {
         self.raw("<section class=\"turn\">\n");
         let mark = if turn.success { "✓" } else { "✗" };
         self.heading(level, &format!("{mark} Turn {}", turn.number));
-        let new = run.step.sent(turn).filter(|message| message.m >= *shown && message.source != Source::Reply);
+        let new = run.step.sent(turn).filter(|message| message.m >= *shown && !message.is_repeated_reply());
         let new: Vec<_> = new.collect();
         for message in &new {
-            self.folded(&format!("sent as {}", message.role.name()), &message.text());
+            self.folded(&format!("sent as {}", message.role.name()), &message.lines());
         }
         *shown = new.iter().map(|message| message.m + 1).max().unwrap_or(0).max(*shown);
         for edit in &turn.edits {

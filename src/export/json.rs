@@ -11,7 +11,6 @@ use super::story::{Content, Run, child_runs, roots, runs};
 use super::text::printable;
 use super::{iso, step};
 use crate::agent::Step;
-use crate::event::Address;
 
 /// The version of the shape; it grows when a member changes its meaning or goes.
 const VERSION: u32 = 1;
@@ -37,9 +36,6 @@ struct SessionJson<'a> {
 /// How a run started, and its Step.
 #[derive(Serialize)]
 struct RunJson<'a> {
-    address: &'a Address,
-    mode: &'a str,
-    model: String,
     started: String,
     context: Json,
     #[serde(flatten)]
@@ -51,9 +47,6 @@ pub(super) fn json(content: &Content) -> String {
     let runs = runs(content);
     let roots: Vec<(&Run, Step)> = roots(&runs).map(|run| (run, whole(&runs, run))).collect();
     let rows = roots.iter().map(|(run, step)| RunJson {
-        address: &run.record().address,
-        mode: &run.record().start.mode,
-        model: run.models(),
         started: iso(run.record().started_ms),
         context: run.context(),
         step: self::step(step),

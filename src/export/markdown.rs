@@ -7,10 +7,10 @@ use ptc_core::lisp::format;
 use ptc_core::value::Json;
 
 use super::iso;
-use super::story::{Content, Run, child_runs, definitions, notices, roots, runs};
+use super::story::{Content, Run, child_runs, definitions, notices, roots, runs, usage_facts};
 use super::text::{one_line, visible};
 use crate::agent::{CallEntry, Turn};
-use crate::event::{CallStatus, Source};
+use crate::event::CallStatus;
 use crate::record::{QuestionRecord, TurnRecord};
 
 /// Columns that programs are laid out within.
@@ -119,10 +119,10 @@ impl Page {
     fn turn(&mut self, all: &[Run], run: &Run, (turn, record): (&Turn, &TurnRecord), level: usize, shown: &mut u32) {
         let state = if turn.success { "ok" } else { "no answer yet" };
         self.heading(level, &format!("Turn {} ({state})", turn.number));
-        let new = run.step.sent(turn).filter(|message| message.m >= *shown && message.source != Source::Reply);
+        let new = run.step.sent(turn).filter(|message| message.m >= *shown && !message.is_repeated_reply());
         let new: Vec<_> = new.collect();
         for message in &new {
-            self.block(&format!("Sent as {}", message.role.name()), "text", &message.text());
+            self.block(&format!("Sent as {}", message.role.name()), "text", &message.lines());
         }
         *shown = new.iter().map(|message| message.m + 1).max().unwrap_or(0).max(*shown);
         for edit in &turn.edits {
@@ -205,8 +205,7 @@ fn facts(run: &Run) -> Vec<String> {
         format!("- started {}, {} ms", iso(run.record().started_ms), run.took_ms()),
         format!("- turns {}", step.turns.len()),
     ];
-    facts.extend(step.usage.tokens.map(|tokens| format!("- tokens {} in, {} out", tokens.input, tokens.output)));
-    facts.extend(step.usage.cost.map(|cost| format!("- cost {cost:.6}")));
+    facts.extend(usage_facts(&step.usage).into_iter().map(|(name, value)| format!("- {name} {value}")));
     facts.extend(step.signature.as_deref().map(|signature| format!("- signature {}", span(signature))));
     facts
 }

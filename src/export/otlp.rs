@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::story::{Content, Run, Span, call_span, reply_span, roots, runs};
 use super::text::{escaped, one_line, visible};
-use crate::agent::{CallEntry, Turn};
-use crate::event::{CallStatus, ErrorRecord, ModelRecord, Role, SentMessage, hex_sha};
+use crate::agent::{CallEntry, RequestMessage, Turn};
+use crate::event::{CallStatus, ErrorRecord, ModelRecord, Spending, hex_sha};
 use crate::record::TurnRecord;
 
 /// `SPAN_KIND_INTERNAL` and `SPAN_KIND_CLIENT`.
@@ -80,6 +80,13 @@ impl Attributes {
         if let Some(number) = number {
             self.put(key, &json!({"doubleValue": number}));
         }
+    }
+
+    /// Input tokens, output tokens and cost under these keys.
+    fn usage(&mut self, spending: &Spending, [input, output, cost]: [&str; 3]) {
+        self.count(input, spending.tokens.map(|tokens| tokens.input));
+        self.count(output, spending.tokens.map(|tokens| tokens.output));
+        self.real(cost, spending.cost());
     }
 
     fn list(&mut self, key: &str, items: &[Value]) {
@@ -168,9 +175,11 @@ fn of_run(content: &Content, all: &[Run], run: &Run) -> Vec<Value> {
     attributes.text("gen_ai.conversation.id", &content.session);
     attributes.text("gen_ai.request.model", model(run.last_model()));
     attributes.text("gen_ai.output.type", if run.record().start.mode == "text" { "text" } else { "json" });
-    let tokens = run.step.usage.tokens;
-    attributes.count("gen_ai.usage.input_tokens", tokens.map(|tokens| tokens.input));
-    attributes.count("gen_ai.usage.output_tokens", tokens.map(|tokens| tokens.output));
+    let usage = &run.step.usage;
+    attributes
+        .usage(&usage.total, ["gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "ptc_workbench.usage.cost"]);
+    let own_keys = ["input_tokens", "output_tokens", "cost"].map(|name| format!("ptc_workbench.own_usage.{name}"));
+    attributes.usage(&usage.own, own_keys.each_ref().map(String::as_str));
     attributes.text("ptc_workbench.address", run.record().address.as_str());
     attributes.text("ptc_workbench.mode", &run.record().start.mode);
     attributes.put("ptc_workbench.context", &any(&run.context()));
@@ -229,12 +238,10 @@ fn chat(content: &Content, run: &Run, (turn, record): (&Turn, &TurnRecord), pare
         "gen_ai.response.time_to_first_chunk",
         turn.first_ms.map(|ms| std::time::Duration::from_millis(ms).as_secs_f64()),
     );
-    let (system, others): (Vec<_>, Vec<_>) = run.step.sent(turn).partition(|message| message.role == Role::System);
-    attributes.list(
-        "gen_ai.system_instructions",
-        &system.iter().map(|message| text_part(&message.text())).collect::<Vec<_>>(),
-    );
-    attributes.list("gen_ai.input.messages", &others.iter().map(|message| input(message)).collect::<Vec<_>>());
+    let request = run.step.request(turn);
+    attributes
+        .list("gen_ai.system_instructions", &request.system.iter().map(|text| text_part(text)).collect::<Vec<_>>());
+    attributes.list("gen_ai.input.messages", &request.messages.iter().map(input).collect::<Vec<_>>());
     let mut parts = Vec::new();
     let reasoning = record.attempts.reasoning();
     if !reasoning.is_empty() {
@@ -244,13 +251,7 @@ fn chat(content: &Content, run: &Run, (turn, record): (&Turn, &TurnRecord), pare
         parts.push(text_part(&turn.raw_response));
     }
     parts.extend(record.native_calls().iter().map(|call| {
-        let args = json::parse(&call.args).map_or_else(|_| string(&call.args), |args| any(&args));
-        object(vec![
-            ("type", string("tool_call")),
-            ("id", string(&call.id)),
-            ("name", string(&call.name)),
-            ("arguments", args),
-        ])
+        call_part(&call.id, &call.name, json::parse(&call.args).map_or_else(|_| string(&call.args), |args| any(&args)))
     }));
     let said = object(vec![("role", string("assistant")), ("parts", array(&parts)), ("finish_reason", string(finish))]);
     attributes.list("gen_ai.output.messages", &[said]);
@@ -285,12 +286,21 @@ fn text_part(text: &str) -> Value {
     object(vec![("type", string("text")), ("content", string(text))])
 }
 
-fn input(message: &SentMessage) -> Value {
-    let parts = message.parts.iter().map(|(section, text)| match section.as_str() {
-        "result" => object(vec![("type", string("tool_call_response")), ("response", string(text))]),
-        _ => text_part(text),
-    });
-    object(vec![("role", string(message.role.name())), ("parts", array(&parts.collect::<Vec<_>>()))])
+fn input(message: &RequestMessage) -> Value {
+    let text = Some(&message.content).filter(|text| !text.is_empty() || message.tool_calls.is_empty());
+    let mut parts: Vec<Value> = match &message.tool_call_id {
+        Some(id) => {
+            let response = string(&message.content);
+            vec![object(vec![("type", string("tool_call_response")), ("id", string(id)), ("response", response)])]
+        }
+        None => text.map(|text| text_part(text)).into_iter().collect(),
+    };
+    parts.extend(message.tool_calls.iter().map(|call| call_part(&call.id, &call.name, any(&call.arguments))));
+    object(vec![("role", string(message.role.name())), ("parts", array(&parts))])
+}
+
+fn call_part(id: &str, name: &str, arguments: Value) -> Value {
+    object(vec![("type", string("tool_call")), ("id", string(id)), ("name", string(name)), ("arguments", arguments)])
 }
 
 fn tool(content: &Content, run: &Run, (call, time): (&CallEntry, Span), parent: &str) -> Value {

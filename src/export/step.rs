@@ -4,10 +4,9 @@ use ptc_core::value::Json;
 use serde::{Serialize, Serializer};
 use serde_with::skip_serializing_none;
 
-use crate::agent::{CallEntry, QuestionEntry, Step, Turn};
+use crate::agent::{CallEntry, QuestionEntry, RequestMessage, SentCall, SentRequest, Step, Turn};
 use crate::event::{
-    Address, CompactionDone, Edit, ErrorRecord, IssueRecord, JsonText, NativeCall, Role, SentMessage, StructuredBy,
-    Tokens, Totals,
+    Address, CompactionDone, Edit, ErrorRecord, IssueRecord, JsonText, Role, Spending, StructuredBy, Tokens,
 };
 
 /// A Step as `--json` and the export print it.
@@ -25,12 +24,15 @@ pub struct StepJson<'a> {
     from_turn: Option<u32>,
     waits_for: Option<&'a Address>,
     usage: UsageJson,
+    own_usage: SpendingJson,
     turns: Vec<TurnJson<'a>>,
     calls: &'a [CallEntry],
     questions: &'a [QuestionEntry],
     children: Vec<Self>,
     signature: Option<&'a str>,
     name: &'a str,
+    mode: &'a str,
+    model: String,
     address: Option<&'a Address>,
     #[serde(serialize_with = "as_object")]
     field_descriptions: &'a [(String, String)],
@@ -49,8 +51,19 @@ enum Outcome<'a> {
 #[derive(Serialize)]
 struct UsageJson {
     duration_ms: u64,
-    turns: u32,
     fallback_used: Option<bool>,
+    #[serde(flatten)]
+    total: SpendingJson,
+    schema_used: bool,
+    schema_bytes: Option<u64>,
+    structured_output: Option<StructuredBy>,
+    system_prompt_tokens: Option<u64>,
+}
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct SpendingJson {
+    turns: u32,
     llm_requests: u32,
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
@@ -58,21 +71,6 @@ struct UsageJson {
     cache_creation_tokens: Option<u64>,
     cache_read_tokens: Option<u64>,
     cost: Option<f64>,
-    schema_used: bool,
-    schema_bytes: Option<u64>,
-    structured_output: Option<StructuredBy>,
-    system_prompt_tokens: Option<u64>,
-    children: Option<TotalsJson>,
-}
-
-#[skip_serializing_none]
-#[derive(Serialize)]
-struct TotalsJson {
-    turns: u32,
-    llm_requests: u32,
-    input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
-    total_tokens: Option<u64>,
 }
 
 #[skip_serializing_none]
@@ -85,7 +83,7 @@ struct TurnJson<'a> {
     success: bool,
     reason: Option<&'a str>,
     system_prompt: Option<String>,
-    messages: Vec<MessageJson<'a>>,
+    messages: Vec<MessageJson>,
     raw_response: &'a str,
     json: Option<&'a Json>,
     program: Option<&'a str>,
@@ -109,23 +107,23 @@ struct TurnJson<'a> {
     first_ms: Option<u64>,
 }
 
-/// A message as sent. Its `content` shows native calls as text; `tool_calls` holds them with their ids.
+/// A message as sent.
 #[skip_serializing_none]
 #[derive(Serialize)]
-struct MessageJson<'a> {
+struct MessageJson {
     role: Role,
     content: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<NativeCallJson<'a>>,
-    tool_call_id: Option<&'a str>,
+    tool_calls: Vec<CallJson>,
+    tool_call_id: Option<String>,
 }
 
-/// A call that a model asked for. Arguments that are not JSON stay the text that arrived.
+/// A native call as sent.
 #[derive(Serialize)]
-struct NativeCallJson<'a> {
-    id: &'a str,
-    name: &'a str,
-    args: Json,
+struct CallJson {
+    id: String,
+    name: String,
+    arguments: Json,
 }
 
 #[derive(Serialize)]
@@ -162,8 +160,8 @@ fn as_object<V: Serialize, S: Serializer>(pairs: &[(String, V)], serializer: S) 
     serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
 }
 
-/// A Step as JSON: `{return|fail, memory, journal, usage, turns, signature, name, session, …}`. (Agents call agents no deeper
-/// than `max_depth` allows.)
+/// A Step as JSON: `{return|fail, memory, journal, usage, own_usage, turns, signature, name, session, …}`. `usage` includes child runs,
+/// `own_usage` does not. (Agents call agents no deeper than `max_depth` allows.)
 pub fn step(step: &Step) -> StepJson<'_> {
     StepJson {
         outcome: step.fail.as_ref().map_or(Outcome::Return(step.answer.as_ref()), Outcome::Fail),
@@ -175,12 +173,15 @@ pub fn step(step: &Step) -> StepJson<'_> {
         from_turn: step.from_turn,
         waits_for: step.waits_for.as_ref(),
         usage: usage(step),
+        own_usage: spending(&step.usage.own),
         turns: step.turns.iter().map(|turn| self::turn(step, turn)).collect(),
         calls: &step.calls,
         questions: &step.questions,
         children: step.children.iter().map(self::step).collect(),
         signature: step.signature.as_deref(),
         name: &step.name,
+        mode: &step.mode,
+        model: step.models.join(", "),
         address: step.address.as_ref(),
         field_descriptions: &step.field_descriptions,
         session: step.session.as_deref(),
@@ -189,47 +190,41 @@ pub fn step(step: &Step) -> StepJson<'_> {
 
 fn usage(step: &Step) -> UsageJson {
     let usage = &step.usage;
-    let tokens = usage.tokens.as_ref();
     UsageJson {
         duration_ms: usage.duration_ms,
-        turns: usage.turns,
         fallback_used: step.from_turn.map(|_| true),
-        llm_requests: usage.llm_requests,
+        total: spending(&usage.total),
+        schema_used: usage.schema_used,
+        schema_bytes: usage.schema_bytes,
+        structured_output: usage.structured_output,
+        system_prompt_tokens: usage.system_prompt_tokens,
+    }
+}
+
+fn spending(spending: &Spending) -> SpendingJson {
+    let tokens = spending.tokens.as_ref();
+    SpendingJson {
+        turns: spending.turns,
+        llm_requests: spending.requests,
         input_tokens: tokens.map(|tokens| tokens.input),
         output_tokens: tokens.map(|tokens| tokens.output),
         total_tokens: tokens.map(Tokens::total),
         cache_creation_tokens: tokens.and_then(|tokens| tokens.cache_creation),
         cache_read_tokens: tokens.and_then(|tokens| tokens.cache_read),
-        cost: usage.cost,
-        schema_used: usage.schema_used,
-        schema_bytes: usage.schema_bytes,
-        structured_output: usage.structured_output,
-        system_prompt_tokens: usage.system_prompt_tokens,
-        children: usage.children.as_ref().map(totals),
-    }
-}
-
-fn totals(totals: &Totals) -> TotalsJson {
-    let tokens = totals.tokens.as_ref();
-    TotalsJson {
-        turns: totals.turns,
-        llm_requests: totals.requests,
-        input_tokens: tokens.map(|tokens| tokens.input),
-        output_tokens: tokens.map(|tokens| tokens.output),
-        total_tokens: tokens.map(Tokens::total),
+        cost: spending.cost(),
     }
 }
 
 fn turn<'a>(step: &'a Step, turn: &'a Turn) -> TurnJson<'a> {
-    let (system, others): (Vec<_>, Vec<_>) = step.sent(turn).partition(|message| message.role == Role::System);
+    let SentRequest { system, messages } = step.request(turn);
     TurnJson {
         number: turn.number,
         address: turn.address.as_ref(),
         kind: turn.kind.as_deref(),
         success: turn.success,
         reason: turn.reason.as_deref(),
-        system_prompt: system.first().map(|message| message.text()),
-        messages: others.into_iter().map(message).collect(),
+        system_prompt: system,
+        messages: messages.into_iter().map(message).collect(),
         raw_response: &turn.raw_response,
         json: turn.json.as_ref(),
         program: turn.program.as_deref(),
@@ -252,17 +247,10 @@ fn turn<'a>(step: &'a Step, turn: &'a Turn) -> TurnJson<'a> {
     }
 }
 
-fn message(message: &SentMessage) -> MessageJson<'_> {
-    MessageJson {
-        role: message.role,
-        content: message.text(),
-        tool_calls: message.calls.iter().map(native_call).collect(),
-        tool_call_id: message.answers.as_deref(),
-    }
-}
-
-fn native_call(call: &NativeCall) -> NativeCallJson<'_> {
-    NativeCallJson { id: &call.id, name: &call.name, args: call.json_args() }
+fn message(message: RequestMessage) -> MessageJson {
+    let RequestMessage { role, content, tool_calls, tool_call_id, .. } = message;
+    let call = |SentCall { id, name, arguments }| CallJson { id, name, arguments };
+    MessageJson { role, content, tool_calls: tool_calls.into_iter().map(call).collect(), tool_call_id }
 }
 
 fn compaction(done: &CompactionDone) -> CompactionJson<'_> {

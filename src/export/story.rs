@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use ptc_core::value::Json;
 
-use crate::agent::{CallEntry, Step, StepFold, Turn};
-use crate::event::{Address, Envelope, ModelRecord, elapsed_ms};
+use crate::agent::{CallEntry, Step, StepFold, Turn, Usage};
+use crate::event::{Address, Envelope, ModelRecord, OwnUsage, Spending, TotalUsage, elapsed_ms};
 use crate::record::{CallRecord, RunRecord, TurnRecord};
 
 /// What an export is made of: a session's events after redaction, and where they come from.
@@ -64,12 +64,12 @@ impl Run {
 
     /// Names of the models that answered.
     pub(super) fn models(&self) -> String {
-        self.record().bill.names()
+        self.record().ledger.names()
     }
 
     /// The model that answered last.
     pub(super) fn last_model(&self) -> &ModelRecord {
-        self.record().bill.model()
+        self.record().ledger.model()
     }
 
     /// From its start to its end; without an end, to its last event.
@@ -88,6 +88,18 @@ impl Run {
         let Span { from_ms, to_ms } = self.span();
         if self.fold.is_complete() { self.step.usage.duration_ms } else { elapsed_ms(from_ms, to_ms) }
     }
+}
+
+/// Tokens and cost of a run as names with values; those of the run alone have names of their own where it has child runs.
+pub(super) fn usage_facts(usage: &Usage) -> Vec<(&'static str, String)> {
+    let facts = |spending: &Spending, names: [&'static str; 2]| {
+        let tokens = spending.tokens.map(|tokens| format!("{} in, {} out", tokens.input, tokens.output));
+        let cost = spending.cost().map(|cost| format!("{cost:.6}"));
+        names.into_iter().zip([tokens, cost]).filter_map(|(name, value)| Some((name, value?)))
+    };
+    let (total, own): (&Spending, &Spending) = (&usage.total, &usage.own);
+    let own = (own != total).then(|| facts(own, ["own tokens", "own cost"]));
+    facts(total, ["tokens", "cost"]).chain(own.into_iter().flatten()).collect()
 }
 
 /// From the request of a turn to the end of its last attempt; without a request, all of it.
@@ -129,9 +141,14 @@ pub(super) fn runs(content: &Content) -> Vec<Run> {
         });
         runs[place].fold.apply(envelope);
     }
+    let owns: Vec<(Address, OwnUsage)> =
+        runs.iter().map(|run| (run.record().address.clone(), run.record().ledger.own())).collect();
     for run in &mut runs {
         run.step = run.fold.step();
         run.step.session = Some(content.session.clone());
+        // The fold of a run takes no events of its child runs here.
+        let within = owns.iter().filter(|(address, _)| address.is_within(&run.fold.record().address));
+        run.step.usage.total = TotalUsage::of_runs(within.map(|(_, own)| own.clone()));
     }
     runs
 }

@@ -36,32 +36,77 @@ pub(super) enum Spoken<'a> {
 
 /// A call with its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Answered<'a> {
+pub(crate) struct Answered<'a> {
     /// The call's id.
-    pub(super) id: &'a str,
+    pub(crate) id: &'a str,
     /// The tool's name as the model called it.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     /// The result as JSON text.
-    pub(super) result: &'a str,
+    pub(crate) result: &'a str,
 }
 
-/// The request's messages, without its system text.
+/// A message of a request as every provider gets it: the parts that belong together are together, and only those.
+#[derive(Debug, PartialEq)]
+pub(crate) struct RequestLine<'a> {
+    /// Place of the message that it is from.
+    pub(crate) place: usize,
+    /// The role.
+    pub(crate) role: Role,
+    /// The text; empty for a result.
+    pub(crate) text: String,
+    /// The assistant's calls that the next messages answer.
+    pub(crate) calls: Vec<&'a NativeCall>,
+    /// The assistant's reasoning in the provider's own form.
+    opaque: Option<&'a JsonText>,
+    /// The result of a call.
+    pub(crate) answers: Option<Answered<'a>>,
+}
+
+impl<'a> RequestLine<'a> {
+    fn text(place: usize, role: Role, text: String) -> Self {
+        Self { place, role, text, calls: Vec::new(), opaque: None, answers: None }
+    }
+
+    fn answer(place: usize, call: &'a NativeCall, result: &'a str) -> Self {
+        let answered = Answered { id: &call.id, name: &call.name, result };
+        Self { answers: Some(answered), ..Self::text(place, Role::Tool, String::new()) }
+    }
+}
+
+/// The messages of a request, without its system text, as turns of the conversation.
 pub(super) fn spoken<'a>(request: &'a Request, provider: &str) -> Vec<Spoken<'a>> {
     let mut out: Vec<Spoken<'a>> = Vec::new();
-    let mut open: Vec<&NativeCall> = Vec::new();
-    for (place, said) in request.messages.iter().enumerate() {
-        match said.role {
-            Role::System => out.push(Spoken::System(said.joined())),
-            Role::User => out.push(Spoken::User(said.joined())),
-            Role::Assistant => {
-                let answered = answered(request.messages.get(place + 1..).unwrap_or_default());
-                let turn = assistant(said, &answered, provider);
-                open = if let Spoken::Assistant { calls, .. } = &turn { calls.clone() } else { Vec::new() };
-                out.push(turn);
-            }
-            Role::Tool => said.parts.iter().for_each(|part| result(part, &mut open, &mut out)),
+    for line in request_lines(&request.messages, provider) {
+        let turn = match (line.role, line.answers) {
+            (_, Some(answer)) => Spoken::Results(vec![answer]),
+            (Role::System, _) => Spoken::System(line.text),
+            (Role::User | Role::Tool, _) => Spoken::User(line.text),
+            (Role::Assistant, _) => Spoken::Assistant { text: line.text, calls: line.calls, opaque: line.opaque },
+        };
+        match (out.last_mut(), turn) {
+            (Some(Spoken::Results(results)), Spoken::Results(more)) => results.extend(more),
+            (_, turn) => out.push(turn),
         }
-        if matches!(said.role, Role::System | Role::User) {
+    }
+    out
+}
+
+/// Pairs the calls and the results of a request's messages. Requests and all that shows them are made of these.
+pub(crate) fn request_lines<'a>(messages: &'a [Arc<Message>], provider: &str) -> Vec<RequestLine<'a>> {
+    let mut out: Vec<RequestLine<'a>> = Vec::new();
+    let mut open: Vec<&NativeCall> = Vec::new();
+    for (place, message) in messages.iter().enumerate() {
+        match message.role {
+            Role::System | Role::User => out.push(RequestLine::text(place, message.role, message.joined())),
+            Role::Assistant => {
+                let answered = answered(messages.get(place + 1..).unwrap_or_default());
+                let line = assistant(place, message, &answered, provider);
+                open.clone_from(&line.calls);
+                out.push(line);
+            }
+            Role::Tool => out.extend(message.parts.iter().filter_map(|part| result(place, part, &mut open))),
+        }
+        if matches!(message.role, Role::System | Role::User) {
             open.clear();
         }
     }
@@ -80,51 +125,42 @@ fn answered(later: &[Arc<Message>]) -> Vec<&str> {
     parts.filter_map(|part| if let Content::Result { call, .. } = part { Some(call.as_str()) } else { None }).collect()
 }
 
-fn assistant<'a>(said: &'a Message, answered: &[&str], provider: &str) -> Spoken<'a> {
-    let mut text = String::new();
-    let mut calls: Vec<&NativeCall> = Vec::new();
-    let mut opaque = None;
-    for part in &said.parts {
+fn assistant<'a>(place: usize, message: &'a Message, answered: &[&str], provider: &str) -> RequestLine<'a> {
+    let mut line = RequestLine::text(place, Role::Assistant, String::new());
+    for part in &message.parts {
         match part {
-            Content::Text(more) => text.push_str(more),
-            Content::Call(call) if answered.contains(&call.id.as_str()) => calls.push(call),
+            Content::Text(more) => line.text.push_str(more),
+            Content::Call(call) if answered.contains(&call.id.as_str()) => line.calls.push(call),
             Content::Call(call) => {
-                let gap = if text.is_empty() { "" } else { "\n" };
-                _ = write!(text, "{gap}{call}");
+                let gap = if line.text.is_empty() { "" } else { "\n" };
+                _ = write!(line.text, "{gap}{call}");
             }
-            Content::Reasoning(Opaque { provider: from, parts }) if from == provider => opaque = Some(parts),
+            Content::Reasoning(Opaque { provider: from, parts }) if from == provider => line.opaque = Some(parts),
             Content::Reasoning(_) | Content::Result { .. } => {}
         }
     }
-    Spoken::Assistant { text, calls, opaque }
+    line
 }
 
-/// A result as the answer to its call; without one it is part of the user's message.
-fn result<'a>(part: &'a Content, open: &mut Vec<&'a NativeCall>, out: &mut Vec<Spoken<'a>>) {
+/// A result as the answer to its call; without one it is a message of the user.
+fn result<'a>(place: usize, part: &'a Content, open: &mut Vec<&'a NativeCall>) -> Option<RequestLine<'a>> {
     match part {
-        Content::Text(text) => out.push(Spoken::User(text.clone())),
-        Content::Result { call, result, .. } => match open.iter().position(|known| known.id == *call) {
-            None => out.push(Spoken::User(result.clone())),
-            Some(place) => {
-                let call = open.remove(place);
-                let answer = Answered { id: &call.id, name: &call.name, result };
-                match out.last_mut() {
-                    Some(Spoken::Results(results)) => results.push(answer),
-                    _ => out.push(Spoken::Results(vec![answer])),
-                }
-            }
-        },
-        Content::Reasoning(_) | Content::Call(_) => {}
+        Content::Text(text) => Some(RequestLine::text(place, Role::User, text.clone())),
+        Content::Result { call, result, .. } => Some(match open.iter().position(|known| known.id == *call) {
+            None => RequestLine::text(place, Role::User, result.clone()),
+            Some(known) => RequestLine::answer(place, open.remove(known), result),
+        }),
+        Content::Reasoning(_) | Content::Call(_) => None,
     }
 }
 
 /// The arguments of an earlier call as an object. Servers read them again; what was no JSON object has been answered as such.
-pub(super) fn arguments(call: &NativeCall) -> Json {
+pub(crate) fn arguments(call: &NativeCall) -> Json {
     json::parse(&call.args).ok().filter(|args| args.members().is_some()).unwrap_or_else(Json::empty)
 }
 
 /// A name that services accept: letters, digits, `_` and `-`.
-pub(super) fn accepted(name: &str, otherwise: &str) -> String {
+pub(crate) fn accepted(name: &str, otherwise: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let name: String = name.chars().map(plain).take(NAME_MAX_CHARS).collect();
     if name.chars().any(|c| c.is_ascii_alphanumeric()) { name } else { otherwise.to_owned() }

@@ -23,6 +23,7 @@ const BROKEN: [&str; 4] = ["error", "malformed_function_call", "unexpected_tool_
 /// Reads one reply.
 pub(super) struct Listener<'a> {
     target: &'a Target,
+    outlet: &'a Outlet<'a>,
     scrub: &'a Scrub,
     speech: StreamFilter<'a>,
     reader: Box<dyn Reader>,
@@ -42,6 +43,7 @@ impl<'a> Listener<'a> {
     ) -> Self {
         Self {
             target,
+            outlet,
             scrub: outlet.scrub,
             speech: StreamFilter::new(outlet),
             reader: language.reader(),
@@ -131,7 +133,9 @@ impl<'a> Listener<'a> {
     }
 
     async fn hear(&mut self, json: &str, tape: &Tape) -> Result<(), Failure> {
-        let pieces = match self.reader.take(json, &mut self.assembly) {
+        let taken = self.reader.take(json, &mut self.assembly);
+        self.outlet.count(self.assembly.usage);
+        let pieces = match taken {
             Ok(pieces) => pieces,
             Err(Odd::Error) => return Err(fault::of_event(self.target, json, self.scrub)),
             Err(Odd::Malformed(why)) if self.assembly.is_whole() => {

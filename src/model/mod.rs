@@ -7,6 +7,7 @@ mod adapter;
 mod answered;
 mod anthropic;
 mod assembly;
+mod body;
 mod calls;
 mod closure;
 mod dialect;
@@ -55,6 +56,9 @@ pub use error::{ErrorClass, ModelError};
 pub use fallback::WithFallback;
 pub use request::{Content, Finish, Message, Reply, Request};
 pub use retry::Retry;
+
+pub(crate) use body::rebuild_body;
+pub(crate) use history::{accepted, arguments, request_lines};
 
 #[doc(hidden)]
 pub use {

@@ -4,12 +4,13 @@
 //! It must never wait for a reader after a cancel.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::secret::{Scrub, Stream};
 use super::surrogate::{Joiner, Utf16Text};
 use super::tape::Tape;
 use super::{Call, ErrorClass, ModelError, ModelEvent};
-use crate::event::{PartKind, ReplyEnd, ReplyStatus, RetryWait, Sent};
+use crate::event::{PartKind, ReplyEnd, ReplyStatus, RetryWait, Sent, Tokens};
 
 /// The events that one attempt may emit.
 #[derive(Debug)]
@@ -20,12 +21,26 @@ pub(super) struct Outlet<'a> {
     /// Attempt, from 1.
     pub(super) attempt: u32,
     echoes: AtomicUsize,
+    /// Tokens that the provider has counted so far: they are paid for however the attempt ends.
+    counted: Mutex<Option<Tokens>>,
 }
 
 impl<'a> Outlet<'a> {
     /// The outlet of an attempt.
     pub(super) fn new(call: &'a Call, scrub: &'a Scrub, attempt: u32) -> Self {
-        Self { call, scrub, attempt, echoes: AtomicUsize::new(0) }
+        Self { call, scrub, attempt, echoes: AtomicUsize::new(0), counted: Mutex::default() }
+    }
+
+    /// Takes the provider's count of this attempt, when there is one.
+    pub(super) fn count(&self, tokens: Option<Tokens>) {
+        if tokens.is_some() {
+            *self.counted.lock().unwrap_or_else(PoisonError::into_inner) = tokens;
+        }
+    }
+
+    /// The provider's last count of this attempt.
+    pub(super) fn counted(&self) -> Option<Tokens> {
+        *self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Emits an event whose texts are already clean.

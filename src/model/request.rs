@@ -5,7 +5,10 @@ use std::sync::Arc;
 use ptc_core::value::Json;
 
 use super::Retry;
-use crate::event::{Address, ModelRecord, NativeCall, Opaque, Options, Role, StructuredBy, Tokens, ToolSchema, Want};
+use crate::event::{
+    Address, ModelRecord, NativeCall, Opaque, Options, Role, SentMessage, SentPart, StructuredBy, Tokens, ToolSchema,
+    Want,
+};
 
 /// One question to a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,6 +79,27 @@ pub enum Content {
         /// The result as JSON text.
         result: String,
     },
+}
+
+impl From<&SentMessage> for Message {
+    /// The message as a model gets it: its text in one part, then calls and results. Reasoning is not part of what is shown.
+    fn from(sent: &SentMessage) -> Self {
+        let (mut parts, mut others): (Vec<Content>, Vec<Content>) = Default::default();
+        for part in &sent.parts {
+            match part {
+                SentPart::Text { text: more, .. } => match parts.last_mut() {
+                    Some(Content::Text(text)) => text.push_str(more),
+                    _ => parts.push(Content::Text(more.clone())),
+                },
+                SentPart::Call(call) => others.push(Content::Call(call.clone())),
+                SentPart::Result { call, name, result } => {
+                    others.push(Content::Result { call: call.clone(), name: name.clone(), result: result.clone() });
+                }
+            }
+        }
+        parts.append(&mut others);
+        Self { role: sent.role, parts }
+    }
 }
 
 impl Message {

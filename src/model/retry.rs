@@ -160,7 +160,9 @@ impl Round<'_> {
             let conceded = adapter.concede(&failure);
             let wait_ms = self.wait_ms(&failure, failures + 1);
             let Failure { error, retry_after_ms, .. } = failure;
-            let error = ModelError { attempt, requests: attempt, ..self.scrub.error(error) };
+            // A stream that broke or was stopped is paid for as far as the provider has counted it.
+            let usage = error.usage.clone().or_else(|| outlet.counted().map(Box::new));
+            let error = ModelError { attempt, requests: attempt, usage, ..self.scrub.error(error) };
             if let Some(change) = conceded {
                 outlet.discarded(&error, queued_ms).await;
                 outlet.notice(&change).await;

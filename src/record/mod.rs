@@ -20,7 +20,7 @@ pub use run::RunRecord;
 pub use state::TurnState;
 pub use turn::{Retry, TurnRecord};
 
-use crate::event::{Address, Envelope, Event};
+use crate::event::{Address, Envelope, Event, TotalUsage};
 
 /// The records of all runs of a session, in the order in which they started.
 #[derive(Debug, Clone, Default)]
@@ -52,6 +52,21 @@ impl Records {
     /// The run at this address.
     pub fn run(&self, run: &Address) -> Option<&RunRecord> {
         self.runs.get(*self.places.get(run)?)
+    }
+
+    /// The usage of a run, child runs included.
+    pub fn usage(&self, run: &Address) -> TotalUsage {
+        self.usage_of(|address| address.is_within(run))
+    }
+
+    /// The usage of the child runs of a run, at every depth.
+    pub fn child_usage(&self, run: &Address) -> TotalUsage {
+        self.usage_of(|address| address != run && address.is_within(run))
+    }
+
+    fn usage_of(&self, is_part: impl Fn(&Address) -> bool) -> TotalUsage {
+        let runs = self.runs.iter().filter(|record| is_part(&record.address));
+        TotalUsage::of_runs(runs.map(|record| record.ledger.own()))
     }
 
     /// The turn at this address.

@@ -1,15 +1,14 @@
 //! The record of one run.
 //!
-//! In: the events of the run in order, without those of its child runs. Out: how it began, its messages and turns, who answered it and what
-//! that cost, how it ended. A kind of event that is added does not compile before it has a place here.
+//! In: the events of the run in order, without those of its child runs. Out: how it began, its messages and turns, its ledger, how it ended. A kind of event that is added does not compile before it has a place here.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::TurnRecord;
 use crate::event::{
-    Address, Bill, Edit, Envelope, ErrorRecord, Event, Kept, MemoryChange, NativeCall, Notice, PlanState, Replies,
-    RunEnd, RunStart, SentMessage, Totals, TurnEnd, TurnStart, Waits, elapsed_ms,
+    Address, Edit, Envelope, ErrorRecord, Event, Kept, MemoryChange, NativeCall, Notice, PlanState, Replies, RunEnd,
+    RunLedger, RunStart, SentMessage, TurnStart, Waits, elapsed_ms,
 };
 
 /// What happened in a run.
@@ -27,8 +26,8 @@ pub struct RunRecord {
     pub last_ms: i64,
     /// Time of it that its duration excludes, in ms.
     pub excluded_ms: u64,
-    /// Who answered, and what it cost.
-    pub bill: Bill,
+    /// The models that answered, and the usage of all attempts.
+    pub ledger: RunLedger,
     /// Its messages, each once.
     pub messages: Vec<SentMessage>,
     /// Its turns by number, those whose start was lost among them.
@@ -43,8 +42,6 @@ pub struct RunRecord {
     pub memory: BTreeMap<String, String>,
     /// The checklist.
     pub plan: Option<PlanState>,
-    /// Totals of the turns that have ended.
-    pub totals: Totals,
     /// Why the last tool call that failed did.
     pub last_call_error: Option<ErrorRecord>,
     /// The question whose answer it waits for.
@@ -71,6 +68,7 @@ impl RunRecord {
         if self.end.is_none() {
             self.last_ms = self.last_ms.max(envelope.at_ms);
         }
+        self.ledger.apply(&envelope.event);
         match &envelope.event {
             Event::RunStart(start) => self.begin(start, envelope.at_ms),
             Event::TurnStart(start) => return self.begin_turn(start, envelope),
@@ -80,7 +78,6 @@ impl RunRecord {
                 return self.share_request(envelope);
             }
             Event::Message(message) => self.messages.push(SentMessage::of(message, self)),
-            Event::ReplyEnd(end) => self.bill.answered(end),
             Event::ToolEnd(end) => {
                 if end.error.is_some() {
                     self.last_call_error.clone_from(&end.error);
@@ -93,10 +90,6 @@ impl RunRecord {
                     self.notices.push(notice.clone());
                 }
             }
-            Event::TurnEnd(end) => {
-                self.in_turn(envelope);
-                return self.end_turn(end, &envelope.address);
-            }
             Event::RunWait(wait) => self.waits_for = Some(Address::from(wait.question.as_str())),
             Event::RunEnd(end) => {
                 self.waits_for = None;
@@ -108,6 +101,8 @@ impl RunRecord {
             | Event::Wire(_)
             | Event::RetryWait(_)
             | Event::ReplyPart(_)
+            | Event::ReplyEnd(_)
+            | Event::TurnEnd(_)
             | Event::Extract(_)
             | Event::Check(_)
             | Event::ProgramEnd(_)
@@ -133,7 +128,7 @@ impl RunRecord {
         self.start = start.clone();
         self.is_begun = true;
         (self.started_ms, self.excluded_ms) = (at_ms, 0);
-        self.bill = Bill::new(start.model.clone());
+        self.ledger = RunLedger::new(start.model.clone());
         self.waits_for = None;
     }
 
@@ -176,15 +171,6 @@ impl RunRecord {
         change.del.iter().for_each(|name| _ = self.memory.remove(name));
         self.memory
             .extend(change.set.iter().map(|(name, value): &(String, Kept)| (name.clone(), value.text().to_owned())));
-    }
-
-    fn end_turn(&mut self, end: &TurnEnd, at: &Address) {
-        let cost = self.bill.cost_of(end.usage);
-        self.bill.add(end.usage);
-        self.totals = end.totals;
-        if let Some(turn) = self.turn_mut(at) {
-            turn.cost = cost;
-        }
     }
 
     /// The number of the turn of this run that an address lies in. The address of a child run lies in a turn of its parent run only.

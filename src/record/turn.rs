@@ -11,7 +11,8 @@ use super::{Attempt, Attempts, CallRecord, QuestionRecord, TurnState};
 use crate::event::{
     Address, AnswerGiven, Check, CompactionDone, Edit, Envelope, ErrorRecord, Event, Extract, ExtractKind, Interrupt,
     IssueRecord, Kept, MemoryChange, Message, ModelRecord, NativeCall, Notice, PlanState, ProgramEnd, ReplyEnd,
-    RequestMade, RetryWait, RunText, Source, TasksKept, Tokens, TurnEnd, TurnKind, TurnStart, Unknown, elapsed_ms,
+    RequestMade, RetryWait, RunText, Source, Spending, TasksKept, Tokens, TurnEnd, TurnKind, TurnStart, Unknown,
+    elapsed_ms, turn_spending,
 };
 
 /// What happened in a turn.
@@ -75,8 +76,6 @@ pub struct TurnRecord {
     pub unknown: Vec<Unknown>,
     /// How it ended.
     pub end: Option<TurnEnd>,
-    /// What its tokens cost, once it has ended and when the price is known.
-    pub cost: Option<f64>,
 }
 
 /// A wait before the next attempt.
@@ -292,10 +291,14 @@ impl TurnRecord {
             || self.checks.iter().any(|check| !check.ok)
     }
 
-    /// Its tokens; before its end those that the last attempt with a count used.
+    /// The usage of all its attempts, in a run that begins with this model.
+    pub fn spending(&self, first: &ModelRecord) -> Spending {
+        turn_spending(self.attempts.iter().filter_map(|attempt| attempt.end.as_ref()), self.end.as_ref(), first)
+    }
+
+    /// The tokens of all its attempts.
     pub fn tokens(&self) -> Option<Tokens> {
-        let counted = || self.attempts.iter().rev().find_map(|attempt| attempt.end.as_ref()?.usage);
-        self.end.as_ref().map_or_else(counted, |end| end.usage)
+        self.spending(&ModelRecord::default()).tokens
     }
 
     /// The model that was asked, where it is another one than the run began with.

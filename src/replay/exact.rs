@@ -49,7 +49,7 @@ impl ExactModel {
 
 /// Returns role and text of each message, for comparison.
 pub(super) fn sent_texts(messages: &[SentMessage]) -> Vec<(String, String)> {
-    messages.iter().map(|message| (message.role.name().to_owned(), message.text())).collect()
+    messages.iter().map(|message| (message.role.name().to_owned(), message.joined())).collect()
 }
 
 /// Returns role and text of each message of a request.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::read::open_file;
 use super::{Parent, ReadError, RunState, Session, SessionId};
-use crate::event::Tokens;
+use crate::event::TotalUsage;
 
 /// Identifies exactly one session, independent of its header.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -37,16 +37,12 @@ pub struct Summary {
     pub mode: String,
     /// Models that answered its last run, the most recent one last.
     pub models: Vec<String>,
-    /// Turns.
-    pub turns: usize,
-    /// Tokens, when counted.
-    pub tokens: Option<Tokens>,
+    /// Turns, requests, tokens and costs of all its runs, child runs included.
+    pub usage: TotalUsage,
     /// State of the last run.
     pub state: RunState,
     /// The answer as JSON text, or reason and message.
     pub result: String,
-    /// The cost, when tokens and price are known.
-    pub cost: Option<f64>,
     /// The first characters of the task.
     pub task: String,
     /// Description of the damage.
@@ -179,12 +175,10 @@ pub fn summarize(session: &Session) -> Summary {
         created_ms: session.header.created_ms,
         agent: pipeline.or_else(|| last.map(|run| run.agent.as_str())).unwrap_or_default().to_owned(),
         mode: last.map(|run| run.mode.clone()).unwrap_or_default(),
-        models: last.map(|run| run.bill.models()).unwrap_or_default(),
-        turns: skeleton.roots().map(|run| run.turns.len()).sum(),
-        tokens: last.and_then(|run| run.tokens),
+        models: last.map(|run| run.ledger.models()).unwrap_or_default(),
+        usage: skeleton.usage(),
         state: last.map_or(RunState::Open, |run| run.state),
         result: result.unwrap_or_default(),
-        cost: last.and_then(|run| run.bill.cost(None)),
         task: last.map(|run| run.task.clone()).unwrap_or_default(),
         // The first line of a run that did not begin is no loss.
         damage: session.damage_summary().filter(|_| !session.is_empty() || session.damage.iter().any(|d| !d.torn)),

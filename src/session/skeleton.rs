@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Address, Bill, Envelope, Event, Gaps, Line, Role, RunText, Tokens, elapsed_ms};
+use crate::event::{Address, Envelope, Event, Gaps, Line, Role, RunLedger, RunText, Tokens, TotalUsage, elapsed_ms};
 use crate::record::TurnState;
 
 /// Kinds whose data the skeleton does not parse; most lines of a file are of these kinds.
@@ -59,8 +59,8 @@ pub struct RunEntry {
     pub pipeline: Option<String>,
     /// Mode.
     pub mode: String,
-    /// The models that answered, and their cost.
-    pub bill: Bill,
+    /// The models that answered, and the usage of all attempts.
+    pub ledger: RunLedger,
     /// The first characters of the task.
     pub task: String,
     /// Turn limit.
@@ -79,8 +79,6 @@ pub struct RunEntry {
     pub fail: Option<(String, String)>,
     /// The question that the run is waiting for.
     pub waits_for: Option<String>,
-    /// Tokens so far.
-    pub tokens: Option<Tokens>,
     /// Its turns.
     pub turns: Vec<Arc<TurnEntry>>,
     /// Indexes of the run's events in the session.
@@ -102,7 +100,7 @@ pub struct TurnEntry {
     pub started_ms: i64,
     /// Unix time in ms of its end, or of its last event so far.
     pub last_ms: i64,
-    /// Tokens of the turn.
+    /// Tokens of all attempts of the turn.
     pub tokens: Option<Tokens>,
     /// Reason of its failure.
     pub reason: Option<Box<str>>,
@@ -158,7 +156,7 @@ impl Skeleton {
                 agent: start.agent.name.clone(),
                 pipeline: start.pipeline.as_ref().map(|pipeline| pipeline.name.clone()),
                 mode: start.mode.clone(),
-                bill: Bill::new(start.model.clone()),
+                ledger: RunLedger::new(start.model.clone()),
                 task: String::new(),
                 max_turns: start.limit("max_turns"),
                 started_ms: envelope.at_ms,
@@ -168,7 +166,6 @@ impl Skeleton {
                 answer: None,
                 fail: None,
                 waits_for: None,
-                tokens: None,
                 turns: Vec::new(),
                 events: index..index + 1,
                 messages: Vec::new(),
@@ -242,6 +239,11 @@ impl Skeleton {
         self.runs.iter().filter(|run| !run.address.is_call())
     }
 
+    /// Returns the usage of all runs, child runs included.
+    pub fn usage(&self) -> TotalUsage {
+        TotalUsage::of_runs(self.runs.iter().map(|run| run.ledger.own()))
+    }
+
     /// Returns the last root run.
     pub fn last(&self) -> Option<&RunEntry> {
         self.roots().next_back()
@@ -283,14 +285,10 @@ impl RunEntry {
                 self.state = if end.fail.is_some() { RunState::Failed } else { RunState::Returned };
                 self.answer = end.value.as_ref().map(|text| text.as_str().to_owned());
                 self.fail = end.fail.as_ref().map(|fail| (fail.reason.clone(), fail.message.clone()));
-                self.tokens = end.usage.totals.tokens;
             }
             _ => {}
         }
-        self.bill.apply(&envelope.event);
-        if let Event::TurnEnd(end) = &envelope.event {
-            self.tokens = end.totals.tokens;
-        }
+        self.ledger.apply(&envelope.event);
         if let Some(turn) = self.turns.last_mut()
             && turn.address == envelope.address.turn_part()
         {
@@ -323,11 +321,12 @@ impl TurnEntry {
             Event::ReplyEnd(end) => {
                 self.reply.extend_to(index);
                 self.state = TurnState::after_reply(end);
+                self.tokens = self.tokens.map_or(end.usage, |sum| Some(sum.plus(&end.usage.unwrap_or_default())));
             }
             Event::TurnEnd(end) => {
                 self.state = TurnState::after_turn(end);
                 self.reason = end.reason.as_deref().map(Box::from);
-                self.tokens = end.usage;
+                self.tokens = self.tokens.or(end.usage);
             }
             _ => {}
         }

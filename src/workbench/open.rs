@@ -10,7 +10,7 @@ use ptc_core::reasons::Reason;
 
 use super::format::{plural, size};
 use super::{Definitions, OpenError, Workbench};
-use crate::event::{Address, Bill, Envelope, ErrorRecord, Role, SentMessage, Source};
+use crate::event::{Address, Envelope, ErrorRecord, Role, RunLedger, SentMessage, SentPart, Source};
 use crate::session::{Session, SessionKey, Summary, TurnEntry, summarize};
 
 /// A larger request is not read whole: it would fill the memory for one card.
@@ -46,8 +46,8 @@ pub struct RunOutline {
     pub gap_ms: i64,
     /// It waits for input.
     pub waits: bool,
-    /// Who answered, and what it cost.
-    pub bill: Bill,
+    /// The models that answered, and the usage of all attempts.
+    pub ledger: RunLedger,
 }
 
 /// The body of a turn as read from a file.
@@ -91,7 +91,7 @@ impl Workbench {
                 last_ms: run.last_ms,
                 gap_ms: run.gap_ms,
                 waits: run.waits_for.is_some(),
-                bill: run.bill.clone(),
+                ledger: run.ledger.clone(),
             }
         });
         let runs = runs.collect();
@@ -132,15 +132,8 @@ impl TurnReader {
             return self.session.request(turn);
         }
         let text = format!("{} in {}: too large to show", plural(places.len() as u64, "event"), size(bytes));
-        let parts = vec![("omitted".to_owned(), text)];
-        Some(vec![SentMessage {
-            m: 0,
-            role: Role::User,
-            source: Source::Prompt,
-            parts,
-            calls: Vec::new(),
-            answers: None,
-        }])
+        let parts = vec![SentPart::Text { section: "omitted".to_owned(), text }];
+        Some(vec![SentMessage { m: 0, role: Role::User, source: Source::Prompt, parts }])
     }
 }
 

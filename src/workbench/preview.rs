@@ -66,10 +66,9 @@ impl Preview {
     /// Its parts: the sections of the messages, the schema of the answer, the tools that the provider gets.
     pub fn parts(&self) -> Vec<RequestPart> {
         let texts = self.messages.iter().flat_map(|message| {
-            let sections = message.sections(&RunText::default()).into_iter();
-            sections.map(|(section, text)| {
-                let title = format!("{} · {section}", message.role.name());
-                RequestPart { title, text, is_json: false }
+            message.parts_with(&RunText::default()).into_iter().map(|part| {
+                let title = format!("{} · {}", message.role.name(), part.section());
+                RequestPart { title, text: part.text().into_owned(), is_json: false }
             })
         });
         let json = |title: String, json: &Json| RequestPart { title, text: json.to_pretty(), is_json: true };

@@ -33,7 +33,7 @@ async fn a_run_whose_time_is_over_asks_no_more() {
     let ran = run_with(&limited, "{}", &model, &Ticks(100), Stop::default()).await;
     assert_eq!(ran.outcome(), "mission_timeout");
     assert_eq!(requests.lock().unwrap().len(), 1);
-    assert_eq!(ran.step.usage.turns, 1);
+    assert_eq!(ran.step.usage.own.turns, 1);
 }
 
 #[tokio::test]
@@ -45,8 +45,8 @@ async fn tokens_add_up_and_end_the_run_when_they_are_too_many() {
     limited.max_turns = 5;
     let ran = run(&limited, "{}", &model).await;
     assert_eq!(ran.outcome(), "budget_callback_exceeded");
-    assert_eq!(ran.step.usage.tokens, Some(Tokens { input: 60, output: 20, ..Tokens::default() }));
-    assert_eq!(ran.step.usage.turns, 2);
+    assert_eq!(ran.step.usage.own.tokens, Some(Tokens { input: 60, output: 20, ..Tokens::default() }));
+    assert_eq!(ran.step.usage.own.turns, 2);
 }
 
 #[tokio::test]
@@ -56,8 +56,8 @@ async fn a_limit_of_tokens_holds_for_models_that_count_none() {
     let ran = run(&limited, "{}", &recorded_script(&["no"; 5]).0).await;
     super::replays(&ran.events).await;
     assert_eq!(ran.outcome(), "budget_callback_exceeded");
-    assert!(ran.step.usage.turns < 3, "{:?}", ran.step.usage);
-    assert_eq!(ran.step.usage.tokens, None, "an estimate is no count");
+    assert!(ran.step.usage.own.turns < 3, "{:?}", ran.step.usage);
+    assert_eq!(ran.step.usage.own.tokens, None, "an estimate is no count");
     let message = ran.step.fail.unwrap().message;
     assert!(message.contains("tokens were used by estimate"), "{message}");
 }
@@ -75,8 +75,8 @@ async fn a_limit_of_costs_without_a_price_is_told() {
 #[tokio::test]
 async fn unknown_tokens_are_absent_not_zero() {
     let ran = run(&agent("go", "{a :int}"), "{}", &recorded_script(&[r#"{"a":1}"#]).0).await;
-    assert_eq!(ran.step.usage.tokens, None);
-    assert_eq!(ran.step.usage.cost, None);
+    assert_eq!(ran.step.usage.own.tokens, None);
+    assert_eq!(ran.step.usage.own.cost(), None);
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn token_counts_of_any_size_add_up_without_a_crash() {
         ClosureModel::new(move |_: &Request| Reply { usage: Some(tokens), requests: u32::MAX, ..Reply::from("no") });
     let ran = run(&agent("go", "{a :int}"), "{}", &model).await;
     assert_eq!(ran.turns(), ["json_parse_error"; 3]);
-    assert_eq!(ran.step.usage.tokens.map(|sum| sum.total()), Some(u64::MAX));
+    assert_eq!(ran.step.usage.own.tokens.map(|sum| sum.total()), Some(u64::MAX));
     let mut limited = agent("go", "{a :int}");
     limited.token_limit = Some(50);
     assert_eq!(run(&limited, "{}", &model).await.outcome(), "budget_callback_exceeded");
@@ -129,8 +129,8 @@ async fn a_run_that_costs_more_than_it_may_ends_in_every_mode() {
         let model = Priced(ClosureModel::new(move |_: &Request| Reply { usage: Some(tokens), ..Reply::from("no") }));
         let ran = run(&agent, "{}", &model).await;
         assert_eq!(ran.outcome(), "cost_exceeded", "{mode}");
-        assert_eq!(ran.step.usage.turns, 2, "{mode}");
-        assert_eq!(ran.step.usage.cost, Some(2.2), "{mode}");
+        assert_eq!(ran.step.usage.own.turns, 2, "{mode}");
+        assert_eq!(ran.step.usage.own.cost(), Some(2.2), "{mode}");
         replays(&ran.events).await;
     }
 }
@@ -167,7 +167,7 @@ async fn a_budget_that_a_reply_exceeds_ends_the_run_before_its_program() {
         (ran.outcome(), ran.turns()),
         ("budget_callback_exceeded".into(), vec!["ok".into(), "budget_callback_exceeded".into()])
     );
-    assert_eq!((ran.step.calls.len(), ran.step.usage.turns), (0, 2));
+    assert_eq!((ran.step.calls.len(), ran.step.usage.own.turns), (0, 2));
     let fail = ran.step.fail.unwrap();
     assert!(fail.message.contains("80 tokens were used, token_limit is 50"));
     assert_eq!(fail.details.unwrap().as_str(), r#"{"spent":80,"limit":50}"#, "no reader need take the message apart");
@@ -271,13 +271,40 @@ async fn tokens_of_agents_below_whose_model_counts_none_are_estimated() {
         let message = ran.step.fail.unwrap().message;
         assert!(message.contains("by estimate (the model of a child run reports none)"), "{message}");
         assert_eq!(
-            ran.step.usage.tokens.map(|tokens| tokens.total()),
+            ran.step.usage.own.tokens.map(|tokens| tokens.total()),
             Some(10),
             "what was counted stays what was counted"
         );
-        assert_eq!(ran.step.usage.children.and_then(|below| below.tokens), None);
+        assert_eq!(ran.step.usage.total.tokens, ran.step.usage.own.tokens);
     }
     let wide =
         Agent::from_toml(&format!("mode = 'text'\nprompt = 'go'\nmax_turns = 4\ntoken_limit = 4000\n{below}"), "t");
     assert_eq!(run(&wide.unwrap(), "{}", &counted_above(text())).await.outcome(), "\"done\"");
+}
+
+#[tokio::test]
+async fn programs_read_the_tokens_that_the_budget_counts() {
+    let below = format!("{BELOW}answer'\n");
+    let toml = format!("mode = 'ptc_lisp'\nprompt = 'go'\nmax_turns = 4\ntoken_limit = 4000\n{below}");
+    let agent = Agent::from_toml(&toml, "test.toml").unwrap();
+    let used = Tokens { input: 5, output: 2, ..Tokens::default() };
+    let programs = [ptc::p("(tool/below {})"), ptc::p("(return (budget/remaining))")];
+    let made = Mutex::new(programs.into_iter());
+    let model = ClosureModel::new(move |request: &Request| {
+        let is_child = request.address.run_part().is_call();
+        let next = if is_child { None } else { made.lock().unwrap().next() };
+        Reply { usage: Some(used), ..Reply::from(next.unwrap_or_else(|| "ok".to_owned()).as_str()) }
+    });
+    let ran = run(&agent, "{}", &model).await;
+    replays(&ran.events).await;
+    let answer = ran.step.answer.clone().unwrap();
+    let read = |path: &str| answer.at(path).map(ptc_core::value::Json::to_text).unwrap_or_default();
+    // Two replies of the run and one of its child run.
+    assert_eq!(
+        (read("tokens.input"), read("tokens.total"), read("llm-requests")),
+        ("15".into(), "21".into(), "3".into())
+    );
+    let total = &ran.step.usage.total;
+    assert_eq!((total.tokens.map(|tokens| tokens.total()), total.requests), (Some(21), 3));
+    assert_eq!(ran.step.usage.own.tokens.map(|tokens| tokens.total()), Some(14));
 }

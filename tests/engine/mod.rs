@@ -115,7 +115,7 @@ pub(crate) async fn run_with(agent: &Agent, context: &str, model: &dyn Model, cl
 /// What the model got is what the session shows: read as a whole, at its places in the file, and in the Step.
 pub(crate) fn shows_what_was_sent(session: &Session, recording: &Recording, step: &Step, got: &[Request]) {
     let shown = |messages: Vec<SentMessage>| -> Vec<_> {
-        messages.into_iter().map(|message| (message.role.name().to_owned(), message.text())).collect()
+        messages.into_iter().map(|message| (message.role.name().to_owned(), message.joined())).collect()
     };
     for request in got {
         let system = request.system.iter().map(|text| ("system".to_owned(), text.clone()));

@@ -79,7 +79,7 @@ async fn scenarios() {
         let (ran, _) = ran(toml, r#"{"x":4}"#, &replies).await;
         assert_eq!(ran.outcome(), *outcome, "scenario {name}: {:?}", ran.step.fail);
         assert_eq!(ran.turns(), *turns, "scenario {name}");
-        assert_eq!(ran.step.usage.turns as usize, turns.len(), "scenario {name}");
+        assert_eq!(ran.step.usage.own.turns as usize, turns.len(), "scenario {name}");
     }
 }
 
@@ -191,7 +191,7 @@ async fn scenario_28_an_agent_below() {
     assert_eq!(ran.outcome(), r#"{"a":"yes"}"#, "{:?}", ran.step.fail);
     let children: Vec<&Step> = ran.step.children.iter().collect();
     assert_eq!(children.len(), 1);
-    assert_eq!((ran.step.usage.llm_requests, ran.step.usage.children.unwrap().requests), (1, 1));
+    assert_eq!((ran.step.usage.own.requests, ran.step.usage.total.requests), (1, 2));
     let folded = super::fold(&ran.events);
     assert_eq!(folded, ran.step);
 }

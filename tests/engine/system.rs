@@ -21,7 +21,7 @@ async fn system(toml: &str) -> (String, Vec<String>) {
     replays(&ran.events).await;
     let text = requests.lock().unwrap()[0].system.clone().unwrap();
     assert_eq!(ran.step.messages[0].text(), text);
-    (text, ran.step.messages[0].parts.iter().map(|(section, _)| section.clone()).collect())
+    (text, ran.step.messages[0].parts.iter().map(|part| part.section().to_owned()).collect())
 }
 
 #[tokio::test]

@@ -83,7 +83,7 @@ async fn scenarios_without_tools() {
         let (ran, _) = ran(toml, r#"{"text":"t"}"#, said(replies)).await;
         assert_eq!(ran.outcome(), *outcome, "scenario {name}: {:?}", ran.step.fail);
         assert_eq!(ran.turns(), *turns, "scenario {name}");
-        assert_eq!(ran.step.usage.turns as usize, turns.len(), "scenario {name}");
+        assert_eq!(ran.step.usage.own.turns as usize, turns.len(), "scenario {name}");
     }
 }
 

@@ -164,7 +164,7 @@ async fn an_agent_below_is_a_run_inside_the_call() {
     assert_eq!(came_out(&ran), [r#"ok "Hello Ada""#]);
     let child = &ran.step.children[0];
     assert_eq!((child.name.as_str(), child.prompt.as_deref()), ("greet", Some("Greet Ada.")));
-    assert_eq!(ran.step.usage.children.unwrap().turns, 1);
+    assert_eq!(ran.step.usage.total.turns - ran.step.usage.own.turns, 1);
     let below = ran.events.iter().filter(|event| event.run() == Address::from("r0/t1/c0")).count();
     assert!(below > 5, "{below}");
     let plan = Plan::new(&with(CHILD)).unwrap();

@@ -92,7 +92,7 @@ const LOOK: &str = "mode = 'json_loop'\nprompt = 'go'\n[tools.look]\nkind = 'tab
 async fn a_question_of_a_control_object_goes_on_with_its_answer() {
     let (events, step) = resumed(LOOK, vec![CALL.into(), ASK.into()], "blue", vec![DONE.into()]).await;
     assert_eq!(step.answer.as_ref().and_then(Json::as_str), Some("Blue it is."), "{:?}", step.fail);
-    assert_eq!(step.usage.turns, 3);
+    assert_eq!(step.usage.own.turns, 3);
     let calls = events.iter().filter(|envelope| matches!(envelope.event, Event::ToolCall(_))).count();
     assert_eq!(calls, 1, "what was done before is not done again");
     assert!(step.messages.iter().any(|message| message.text().contains("<answer>\nblue\n</answer>")));
@@ -202,7 +202,7 @@ async fn a_model_that_is_a_person_is_waited_for() {
     let first = run(&agent, "{}", &ptc_workbench::model::HumanModel::new(Arc::new(Away))).await;
     assert_eq!(first.outcome(), "suspended");
     assert_eq!(first.step.waits_for, Some(Address::from("r0/t1/q0")));
-    assert_eq!((first.step.usage.turns, first.step.usage.llm_requests), (1, 0), "nobody has answered yet");
+    assert_eq!((first.step.usage.own.turns, first.step.usage.own.requests), (1, 0), "nobody has answered yet");
     assert!(!first.events.iter().any(|envelope| matches!(envelope.event, Event::RunEnd(_) | Event::TurnEnd(_))));
     // Still away: nothing changes but that it was waited for again.
     let (events, step) = replied(&plan, first.events, &At(5_000), None).await;
@@ -210,7 +210,7 @@ async fn a_model_that_is_a_person_is_waited_for() {
     // Hours later: the first reply does not fit, the second one is waited for again.
     let (events, step) = replied(&plan, events, &At(9_000_000), Some("no JSON")).await;
     assert_eq!(step.waits_for, Some(Address::from("r0/t2/q1")), "{:?}", step.fail);
-    assert_eq!((step.usage.turns, step.usage.llm_requests), (2, 1), "what was asked for counts");
+    assert_eq!((step.usage.own.turns, step.usage.own.requests), (2, 1), "what was asked for counts");
     let (events, step) = replied(&plan, events, &At(90_000_000), Some(r#"{"a":1}"#)).await;
     assert_eq!(step.answer.as_ref().map(Json::to_text).as_deref(), Some(r#"{"a":1}"#), "{:?}", step.fail);
     assert_eq!(step.turns.iter().map(|turn| turn.raw_response.as_str()).collect::<Vec<_>>(), ["no JSON", r#"{"a":1}"#]);

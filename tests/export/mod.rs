@@ -39,7 +39,7 @@ fn content(events: impl IntoIterator<Item = (Address, Event)>) -> Content {
 }
 
 /// A saved session as the content of an export.
-fn content_of(session: &Session) -> Content {
+pub(crate) fn content_of(session: &Session) -> Content {
     Content {
         session: session.header.id.to_string(),
         created_ms: session.header.created_ms,

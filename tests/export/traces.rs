@@ -35,7 +35,7 @@ fn runs_turns_messages_replies_programs_and_calls_are_told() {
     assert_eq!(step.messages.len(), 4, "a message that was sent twice is told once");
     let fail = step.fail.as_ref().unwrap();
     assert_eq!((fail.reason.as_str(), fail.message.as_str()), ("max_turns_exceeded", "no answer in 2 turns"));
-    let tokens = step.usage.tokens.unwrap();
+    let tokens = step.usage.own.tokens.unwrap();
     assert_eq!((tokens.input, tokens.output, tokens.cache_read), (460, 32, Some(128)));
     let [call] = step.calls.as_slice() else { panic!("{:?}", step.calls) };
     assert_eq!((call.name.as_str(), call.status, call.ms), ("count", Some(CallStatus::Ok), 43));

@@ -154,12 +154,12 @@ async fn choosing_a_mode_takes_its_section() {
     assert_eq!(outcome(&step), r#"{"n":1}"#);
     assert!(last(&requests.lock().unwrap()[0]).contains("JSON about tea"));
     let failed = run(agent()).mode(Mode::Json).context(json!({"x": "tea"})).model(script(["no"])).await;
-    assert_eq!(failed.usage.turns, 2);
+    assert_eq!(failed.usage.own.turns, 2);
     let own = run(agent()).context(json!({"x": "tea"})).model(script([p("nil")])).await;
-    assert_eq!((outcome(&own), own.usage.turns), ("max_turns_exceeded".to_owned(), 1));
+    assert_eq!((outcome(&own), own.usage.own.turns), ("max_turns_exceeded".to_owned(), 1));
     // What is said after the choice wins; a mode without a section keeps what it can.
     let said = run(agent()).mode(Mode::Json).max_turns(3).context(json!({"x": "tea"})).model(script(["no"])).await;
-    assert_eq!(said.usage.turns, 3);
+    assert_eq!(said.usage.own.turns, 3);
     let looping = r#"{"thought":"t","final_answer":{"n":5}}"#;
     let other = run(agent()).mode(Mode::JsonLoop).context(json!({"x": "tea"})).model(script([looping])).await;
     assert_eq!(outcome(&other), r#"{"n":5}"#);
@@ -186,7 +186,7 @@ async fn an_agent_says_how_often_its_model_is_tried() {
     let (model, _) = failing(ErrorClass::Server);
     let (tried, events) = kept(run(patient("{ max_attempts = 3, base_delay_ms = 0 }")).model(model));
     let step = tried.await;
-    assert_eq!((outcome(&step).as_str(), step.usage.llm_requests, step.usage.turns), (r#""hello""#, 3, 1));
+    assert_eq!((outcome(&step).as_str(), step.usage.own.requests, step.usage.own.turns), (r#""hello""#, 3, 1));
     let events = events.lock().unwrap().clone();
     let kinds = events.iter().filter(|envelope| envelope.event.kind() == "retry.wait").count();
     assert_eq!(kinds, 2);

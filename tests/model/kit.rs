@@ -8,30 +8,30 @@ use crate::openai::endpoint;
 use crate::openai::server::{Play, Server};
 
 /// All protocols.
-pub(super) const ALL: [Kit; 4] =
+pub(crate) const ALL: [Kit; 4] =
     [Kit(Protocol::OpenAi), Kit(Protocol::Anthropic), Kit(Protocol::Gemini), Kit(Protocol::Ollama)];
 
 /// What a server of a protocol sends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Kit(pub(super) Protocol);
+pub(crate) struct Kit(pub(crate) Protocol);
 
 impl Kit {
     /// An endpoint of this protocol.
-    pub(super) fn endpoint(self, server: &Server) -> Endpoint {
+    pub(crate) fn endpoint(self, server: &Server) -> Endpoint {
         Endpoint { protocol: self.0, ..endpoint(server) }
     }
 
-    pub(super) fn model(self, server: &Server) -> Adapter {
+    pub(crate) fn model(self, server: &Server) -> Adapter {
         Adapter::new(self.endpoint(server)).unwrap()
     }
 
     /// A stream of these frames.
-    pub(super) fn play<P: AsRef<[u8]>>(self, pieces: impl IntoIterator<Item = P>) -> Play {
+    pub(crate) fn play<P: AsRef<[u8]>>(self, pieces: impl IntoIterator<Item = P>) -> Play {
         self.typed(Play::events(pieces))
     }
 
     /// The play with the content type of this protocol's streams.
-    pub(super) fn typed(self, play: Play) -> Play {
+    pub(crate) fn typed(self, play: Play) -> Play {
         if self.0 == Protocol::Ollama { play.into_lines() } else { play }
     }
 
@@ -45,7 +45,7 @@ impl Kit {
     }
 
     /// What comes before everything.
-    pub(super) fn begin(self) -> String {
+    pub(crate) fn begin(self) -> String {
         match self.0 {
             Protocol::Anthropic => {
                 self.frame(&json!({"type": "message_start", "message": {"id": "msg_1", "type": "message",
@@ -74,7 +74,7 @@ impl Kit {
     }
 
     /// A piece of text.
-    pub(super) fn text(self, text: &str) -> String {
+    pub(crate) fn text(self, text: &str) -> String {
         match self.0 {
             Protocol::OpenAi => self.part(&json!({"content": text})),
             Protocol::Anthropic => {
@@ -101,7 +101,7 @@ impl Kit {
     }
 
     /// A whole call.
-    pub(super) fn call(self, index: u64, id: &str, name: &str, args: &Value) -> String {
+    pub(crate) fn call(self, index: u64, id: &str, name: &str, args: &Value) -> String {
         match self.0 {
             Protocol::OpenAi => self.part(&json!({"tool_calls": [{"index": index, "id": id, "type": "function",
                 "function": {"name": name, "arguments": args.to_string()}}]})),
@@ -118,7 +118,7 @@ impl Kit {
     }
 
     /// The frames that end a stream with this finish reason: stop, length, calls, filter.
-    pub(super) fn end(self, finish: &str) -> String {
+    pub(crate) fn end(self, finish: &str) -> String {
         match self.0 {
             Protocol::OpenAi => {
                 let word = match finish {
@@ -162,7 +162,7 @@ impl Kit {
     }
 
     /// A stream with this text and a proper end.
-    pub(super) fn answer(self, text: &str) -> Play {
+    pub(crate) fn answer(self, text: &str) -> Play {
         self.play([self.begin(), self.text(text), self.end("stop")])
     }
 
@@ -190,7 +190,7 @@ impl Kit {
     }
 
     /// An error as the service words it.
-    pub(super) fn error(self, kind: &str, message: &str) -> Value {
+    pub(crate) fn error(self, kind: &str, message: &str) -> Value {
         match self.0 {
             Protocol::OpenAi => json!({"error": {"message": message, "type": kind}}),
             Protocol::Anthropic => json!({"type": "error", "error": {"type": kind, "message": message}}),

@@ -7,7 +7,7 @@
 mod bodies;
 mod documents;
 mod faults;
-mod kit;
+pub(crate) mod kit;
 mod listing;
 mod peer;
 mod proxies;

@@ -96,7 +96,7 @@ async fn every_example_session_replays_to_the_same_steps() {
             assert_eq!(recorded.refs, replayed.refs);
             assert_eq!(recorded.memory, replayed.memory);
             assert_eq!(recorded.summaries, replayed.summaries);
-            assert_eq!(recorded.usage.tokens, replayed.usage.tokens);
+            assert_eq!(recorded.usage.total, replayed.usage.total);
             assert_eq!(recorded.prompt, replayed.prompt);
             assert_eq!(recorded.messages, replayed.messages);
             assert_eq!(recorded.calls.len(), replayed.calls.len());

@@ -1,7 +1,7 @@
 //! Comparisons of sessions: what belongs together, where they part, and totals that add up.
 
 use ptc_workbench::agent::Agent;
-use ptc_workbench::event::Envelope;
+use ptc_workbench::event::{Envelope, Spending};
 use ptc_workbench::model::script;
 use ptc_workbench::session::diff::{Comparison, Side, TurnPart, compare};
 use ptc_workbench::workbench::comparison::{Frame, against, totals, turns};
@@ -140,21 +140,18 @@ fn totals_of_the_examples_add_up() {
         let usages: Vec<_> = side.runs.iter().map(|run| run.step.usage.clone()).collect();
         let comparison = compare(vec![side.clone(), side]);
         assert!(comparison.is_same());
-        let sum = comparison.columns[0].totals;
+        let sum = &comparison.columns[0].totals;
         let total = |read: fn(&ptc_workbench::agent::Usage) -> u64| usages.iter().map(read).sum::<u64>();
+        let tokens = |spending: &Spending| spending.tokens.map_or(0, |tokens| tokens.total());
+        let (own, children, all) = (&sum.own.spending, &sum.children.spending, &sum.all.spending);
         let id = &session.header.id;
-        assert_eq!(sum.own.turns, total(|usage| usage.turns.into()), "{id}");
-        assert_eq!(sum.own.requests, total(|usage| usage.llm_requests.into()), "{id}");
-        assert_eq!(sum.children.turns, total(|usage| usage.children.map_or(0, |below| below.turns.into())), "{id}");
-        assert_eq!(
-            sum.children.requests,
-            total(|usage| usage.children.map_or(0, |below| below.requests.into())),
-            "{id}"
-        );
-        assert_eq!(sum.all.turns, sum.own.turns + sum.children.turns, "{id}");
-        let tokens = |tokens: Option<ptc_workbench::event::Tokens>| tokens.map_or(0, |tokens| tokens.total());
-        assert_eq!(tokens(sum.own.tokens), total(|usage| usage.tokens.map_or(0, |tokens| tokens.total())), "{id}");
-        assert_eq!(tokens(sum.all.tokens), tokens(sum.own.tokens) + tokens(sum.children.tokens), "{id}");
+        assert_eq!(u64::from(own.turns), total(|usage| usage.own.turns.into()), "{id}");
+        assert_eq!(u64::from(own.requests), total(|usage| usage.own.requests.into()), "{id}");
+        assert_eq!(u64::from(all.turns), total(|usage| usage.total.turns.into()), "{id}");
+        assert_eq!(u64::from(all.requests), total(|usage| usage.total.requests.into()), "{id}");
+        assert_eq!(all.turns, own.turns + children.turns, "{id}");
+        assert_eq!(tokens(all), total(|usage| usage.total.tokens.map_or(0, |tokens| tokens.total())), "{id}");
+        assert_eq!(tokens(all), tokens(own) + tokens(children), "{id}");
     }
 }
 

@@ -26,12 +26,12 @@ use ptc_workbench::session::{Header, Recorder, SessionId};
 use crate::engine::{Ticks, parsed};
 
 /// A recorder of a new session in this folder.
-fn recorder(dir: &Path, created_ms: i64, chance: u32) -> Recorder {
+pub(crate) fn recorder(dir: &Path, created_ms: i64, chance: u32) -> Recorder {
     Recorder::create(dir, &Header::new(SessionId::new(created_ms, chance), created_ms), Arc::new(Ticks(10))).unwrap()
 }
 
 /// Runs an agent with its events going to this sink.
-async fn run_into(events: &dyn Sink, agent: &Agent, context: &str, model: &dyn Model) -> Step {
+pub(crate) async fn run_into(events: &dyn Sink, agent: &Agent, context: &str, model: &dyn Model) -> Step {
     let plan = Plan::new(agent).unwrap();
     let ports = Ports::new(model, &Ticks(10), events, Stop::default());
     engine::run(&plan, Input::new(parsed(context)), &ports).await

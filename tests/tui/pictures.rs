@@ -3,7 +3,7 @@
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_workbench::agent::{Diagnostic, Place};
-use ptc_workbench::event::Tokens;
+use ptc_workbench::event::{OwnUsage, Spending, Tokens, TotalUsage};
 use ptc_workbench::port::Question;
 use ptc_workbench::session::{Marks, Parent, ParentKind, RunState, Summary};
 use ptc_workbench::tui::message::{Msg, Slot};
@@ -142,6 +142,7 @@ fn the_raw_view() {
 }
 
 fn session(id: &str, age_ms: i64, agent: &str, status: RunState, result: &str) -> Summary {
+    let tokens = Tokens { input: 2_356, output: 50, ..Tokens::default() };
     Summary {
         id: id.to_owned(),
         path: format!("{id}.jsonl").into(),
@@ -149,8 +150,7 @@ fn session(id: &str, age_ms: i64, agent: &str, status: RunState, result: &str) -
         agent: agent.to_owned(),
         mode: "json".to_owned(),
         models: vec!["demo".to_owned()],
-        turns: 2,
-        tokens: Some(Tokens { input: 2_356, output: 50, ..Tokens::default() }),
+        usage: TotalUsage::of_runs([OwnUsage::new(Spending::of_tokens(None, tokens).with_counts(2, 2))]),
         state: status,
         result: result.to_owned(),
         task: "Classify the sentiment of: I love this product!".to_owned(),

@@ -62,7 +62,8 @@ pub(crate) fn many_turns(turns: usize) -> Vec<Envelope> {
 pub(crate) fn long_session(turns: usize) -> OpenSession {
     let dir = tempfile::tempdir().unwrap();
     let session = saved(dir.path(), &many_turns(turns));
-    OpenSession { summary: Summary { id: "long".to_owned(), example: true, turns, ..Summary::default() }, ..session }
+    let usage = session.summary.usage.clone();
+    OpenSession { summary: Summary { id: "long".to_owned(), example: true, usage, ..Summary::default() }, ..session }
 }
 
 /// A run whose events, questions and end come from a test.

@@ -96,7 +96,7 @@ fn the_status_line_of_an_opened_session_tells_cost_and_cache() {
         model
     };
     let text = rows(&mut opened(priced()));
-    assert!(text.contains("2 turns   tokens 156 in 27 out   78 cached   cost 0.01   read-only"), "{text}");
+    assert!(text.contains("2 turns   tokens 156 in 27 out   77 cached   cost 0.01   read-only"), "{text}");
     let text = rows(&mut opened(two_turns()));
     assert!(text.contains("2 turns   tokens 156 in 27 out   read-only"), "{text}");
 }

@@ -302,7 +302,7 @@ fn an_agent_below_does_not_count_as_a_run_of_the_session() {
     assert_eq!(saved(dir.path(), &waiting).summary.result, "waits for the answer to r0/t1/c0/q0");
     let dir = tempfile::tempdir().unwrap();
     let summary = saved(dir.path(), &events).summary;
-    assert_eq!((summary.agent.as_str(), summary.turns, summary.result.as_str()), ("boss", 1, r#"{"sum":6}"#));
+    assert_eq!((summary.agent.as_str(), summary.usage.turns, summary.result.as_str()), ("boss", 3, r#"{"sum":6}"#));
     let transcript = told(&events);
     assert_eq!((transcript.facts.agent.as_str(), transcript.facts.turn), ("boss", 1));
 }

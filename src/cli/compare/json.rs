@@ -155,15 +155,15 @@ fn totals(totals: &ColumnTotals) -> TotalsJson {
 }
 
 fn share(share: &RunTotals) -> ShareJson {
-    let tokens = |read: fn(&Tokens) -> Option<u64>| share.tokens.as_ref().and_then(read);
+    let tokens = |read: fn(&Tokens) -> Option<u64>| share.spending.tokens.as_ref().and_then(read);
     ShareJson {
-        turns: share.turns,
-        requests: share.requests,
+        turns: share.spending.turns.into(),
+        requests: share.spending.requests.into(),
         calls: share.calls,
         input_tokens: tokens(|tokens| Some(tokens.input)),
         cached_tokens: tokens(|tokens| tokens.cache_read),
         output_tokens: tokens(|tokens| Some(tokens.output)),
-        cost: share.cost,
+        cost: share.spending.cost(),
         validation_errors: share.validation_errors,
         other_errors: share.other_errors,
     }

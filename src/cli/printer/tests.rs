@@ -165,6 +165,7 @@ fn an_error_shows_its_place_in_the_program() {
 #[test]
 fn child_runs_are_indented_and_do_not_end_the_run() {
     let below = Totals { turns: 1, requests: 1, tokens: None };
+    let child_usage = UsageRecord { totals: below, ..UsageRecord::default() };
     let usage = UsageRecord {
         totals: Totals { turns: 2, ..Totals::default() },
         children: Some(below),
@@ -176,7 +177,10 @@ fn child_runs_are_indented_and_do_not_end_the_run() {
         ("r0/t1/c0", start("helper", "json")),
         ("r0/t1/c0/t1", TurnStart::default().into()),
         ("r0/t1/c0/t1", reply("{}")),
-        ("r0/t1/c0", RunEnd { fail: Some(error("validation_error", "no")), ..RunEnd::default() }.into()),
+        (
+            "r0/t1/c0",
+            RunEnd { fail: Some(error("validation_error", "no")), usage: child_usage, ..RunEnd::default() }.into(),
+        ),
         ("r0/t1/c0", answered("{}", 5, false)),
         (
             "r0",
@@ -196,12 +200,12 @@ boss · ptc_lisp · demo
     agent helper · json · demo
     turn 1
       | {}
-    ✗ validation_error after 0 turns, 0.0 s: no
+    ✗ validation_error after 1 turn, 0.0 s: no
     ✓ c0 → {} (5 ms)
 ✓ returned after 2 turns, 0.0 s with the value of turn 1
   summary all well
   refs {\"id\":7}
-  agents below: 1 turn
+  child runs: 1 turn
 ";
     assert_eq!(said, expected);
 }

@@ -11,7 +11,7 @@ use crate::event::{
     Address, AnswerGiven, CallStatus, CompactionDone, JsonText, MemoryChange, PlanState, ProgramEnd, ProgramStatus,
     QuestionAsked, RunEnd, TasksKept, ToolCall, ToolEnd,
 };
-use crate::workbench::format::plural;
+use crate::workbench::format::{cost, plural};
 use crate::workbench::wording::{self, Excerpt, cut};
 
 /// Characters of a value, an argument or a text that are printed.
@@ -171,18 +171,20 @@ impl<W: Write> Printer<W> {
         ));
     }
 
-    /// The text that came with the answer.
-    pub(super) fn extras(&mut self, end: &RunEnd) {
+    /// The text that came with the answer, and the part of the usage that is of child runs.
+    pub(super) fn extras(&mut self, end: &RunEnd, run: &Address) {
         if let Some(summary) = &end.summary {
             self.line(&format!("  summary {}", short(summary)));
         }
         if let Some(refs) = end.refs.as_ref().map(JsonText::as_str) {
             self.line(&format!("  refs {}", short(refs)));
         }
-        if let Some(below) = end.usage.children {
-            let tokens = below.tokens.map(|tokens| format!(", {} tokens", tokens.total())).unwrap_or_default();
-            let turns = plural(below.turns.into(), "turn");
-            self.line(&format!("  agents below: {turns}{tokens}"));
+        let children = self.records.child_usage(run);
+        if children.turns > 0 {
+            let tokens = children.tokens.map(|tokens| format!(", {} tokens", tokens.total())).unwrap_or_default();
+            let turns = plural(children.turns.into(), "turn");
+            let amount = children.cost().map(|amount| format!(", cost {}", cost(Some(amount)))).unwrap_or_default();
+            self.line(&format!("  child runs: {turns}{tokens}{amount}"));
         }
     }
 }

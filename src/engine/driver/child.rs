@@ -77,8 +77,8 @@ impl Driver<'_> {
             estimates: self.estimates(),
             ..Input::at(at.clone(), context)
         };
-        let (step, _, spent) = Driver::run_counted(plan, input, &ports).await;
-        self.adopt(at, &step, &spent);
+        let (step, _, share) = Driver::run_counted(plan, input, &ports).await;
+        self.adopt(at, &step, &share);
         self.result_of(at, tool, step).await
     }
 

@@ -13,8 +13,7 @@ use super::conversation::ranges;
 use super::state::{Driver, Halt};
 use crate::engine::modes::ToolResult;
 use crate::event::{
-    Address, JsonText, MessagePart, PartKind, QuestionAsked, ReplyEnd, ReplyPart, ReplyStatus, Role, Source, Tokens,
-    ToolEnd,
+    Address, JsonText, MessagePart, PartKind, QuestionAsked, ReplyEnd, ReplyPart, ReplyStatus, Role, Source, ToolEnd,
 };
 use crate::model::{Content, Message, Reply, Request, Written, typed};
 use crate::port::{Checkpoint, Gate, Question};
@@ -28,7 +27,6 @@ impl Driver<'_> {
         &mut self,
         at: &Address,
         gate: Gate,
-        usage: Option<Tokens>,
         shown: impl FnOnce(&Self) -> String,
     ) -> Result<Option<String>, Halt> {
         let asked = at.question(self.questions.load(Ordering::Relaxed));
@@ -45,7 +43,7 @@ impl Driver<'_> {
         match self.answer(at, question).await {
             Ok(answer) => Ok((answer != text).then_some(answer)),
             Err(Halt::Fail(record)) => {
-                self.end_turn(at, usage, Some(&record.reason)).await?;
+                self.end_turn(at, Some(&record.reason)).await?;
                 Err(Halt::Fail(record))
             }
             Err(halt) => Err(halt),
@@ -66,7 +64,7 @@ impl Driver<'_> {
     ) -> Result<Vec<(u32, u32)>, Halt> {
         let numbers: Vec<u32> = asked.iter().flat_map(|(first, last)| *first..=*last).collect();
         let shown = |driver: &Self| Sheet::of(driver.conversation.messages(), &numbers).text;
-        let Some(changed) = self.at_gate(at, Gate::Send, None, shown).await? else { return Ok(asked) };
+        let Some(changed) = self.at_gate(at, Gate::Send, shown).await? else { return Ok(asked) };
         let sheet = Sheet::of(self.conversation.messages(), &numbers);
         let mut sent = Vec::new();
         for (number, text) in sheet.read(&changed) {
@@ -86,7 +84,7 @@ impl Driver<'_> {
     /// The reply as the user leaves it. A changed one is recorded as one more attempt, by the editor.
     pub(super) async fn gate_of_reply(&mut self, at: &Address, request: &Request, reply: Reply) -> Result<Reply, Halt> {
         let shown = |_: &Self| Written { text: reply.text.clone(), calls: reply.calls.clone() }.as_typed();
-        let Some(changed) = self.at_gate(at, Gate::Apply, reply.usage, shown).await? else { return Ok(reply) };
+        let Some(changed) = self.at_gate(at, Gate::Apply, shown).await? else { return Ok(reply) };
         let attempt = reply.attempt.saturating_add(1);
         let written = Reply {
             attempt,

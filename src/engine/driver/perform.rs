@@ -7,7 +7,7 @@ use super::state::{Driver, Halt};
 use crate::engine::modes::{
     Answered, Decision, Effect, Machine, Messages, Next, RequestPlan, RunInputs, ToolResult, ToolUse,
 };
-use crate::event::{Address, JsonText, Role, Source, Tokens};
+use crate::event::{Address, JsonText, Role, Source};
 use crate::model::Reply;
 use crate::program::Job;
 use crate::prompt::json::Opening;
@@ -47,7 +47,7 @@ impl Driver<'_> {
             }
             let reply = self.request(machine, &at).await?;
             let decision = machine.on_reply(&self.view(), &reply);
-            match self.perform(machine, &at, reply.usage, decision).await? {
+            match self.perform(machine, &at, decision).await? {
                 Performed::Finished(answered) => return Ok(answered),
                 Performed::Continued => {}
                 Performed::Opened(_) => return Err(Halt::fail(Reason::InternalError, "the mode opened the run again")),
@@ -63,7 +63,7 @@ impl Driver<'_> {
         inputs: Option<RunInputs>,
     ) -> Result<Opening, Halt> {
         let decision = machine.open(&self.view(), inputs);
-        match self.perform(machine, at, None, decision).await? {
+        match self.perform(machine, at, decision).await? {
             Performed::Opened(opening) => Ok(opening),
             _ => Err(Halt::fail(Reason::InternalError, "the mode did not open the run")),
         }
@@ -121,13 +121,11 @@ impl Driver<'_> {
         self.send(at, &asked, sent).await
     }
 
-    /// Does what the machine decides, and gives it what it asks for, until it opens the run or the turn ends. `usage`: tokens of the
-    /// turn's reply.
+    /// Does what the machine decides, and gives it what it asks for, until it opens the run or the turn ends.
     async fn perform(
         &mut self,
         machine: &mut dyn Machine,
         at: &Address,
-        usage: Option<Tokens>,
         mut decision: Decision,
     ) -> Result<Performed, Halt> {
         loop {
@@ -135,12 +133,12 @@ impl Driver<'_> {
                 match effect {
                     Effect::Emit(event) => self.emit(at, *event).await?,
                     Effect::Say { role, source, parts } => self.say(at, role, source, parts).await?,
-                    Effect::EndTurn(reason) => self.end_turn(at, usage, reason.as_deref()).await?,
+                    Effect::EndTurn(reason) => self.end_turn(at, reason.as_deref()).await?,
                     Effect::CheckBudget => {
                         let is_open = self.turn() == *at;
-                        if let Err(record) = self.check_budget(usage.filter(|_| is_open)) {
+                        if let Err(record) = self.check_budget() {
                             if is_open {
-                                self.end_turn(at, usage, Some(&record.reason)).await?;
+                                self.end_turn(at, Some(&record.reason)).await?;
                             }
                             let partial = machine.partial(&self.view());
                             return partial.map(Performed::Finished).ok_or(Halt::Fail(record));

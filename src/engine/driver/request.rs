@@ -135,7 +135,7 @@ impl Driver<'_> {
     }
 
     /// Records what a model reports while it answers.
-    async fn on_model_event(&self, at: &Address, event: ModelEvent, parts: &mut Parts) -> Result<(), SinkError> {
+    async fn on_model_event(&mut self, at: &Address, event: ModelEvent, parts: &mut Parts) -> Result<(), SinkError> {
         let event: Event = match event {
             ModelEvent::Delta { attempt, kind, text } => {
                 return match parts.take(attempt, kind, &text) {
@@ -150,7 +150,10 @@ impl Driver<'_> {
             }
             ModelEvent::Wire(wire) => wire.into(),
             ModelEvent::RetryWait(wait) => wait.into(),
-            ModelEvent::Discarded(end) => (*end).into(),
+            ModelEvent::Discarded(end) => {
+                self.usage.count_attempt(end.usage);
+                (*end).into()
+            }
             ModelEvent::Notice(text) => {
                 self.flush(at, parts).await?;
                 return self.warn(at, text).await;
@@ -171,6 +174,7 @@ impl Driver<'_> {
     async fn end_reply(&mut self, at: &Address, reply: Reply, first_ms: Option<u64>) -> Result<Reply, SinkError> {
         let reply = self.conversation.with_ids(reply);
         self.usage.add_request(reply.requests, reply.structured_by);
+        self.usage.count_attempt(reply.usage);
         let status = if reply.finish == Some(Finish::Length) { ReplyStatus::Cut } else { ReplyStatus::Ok };
         let end = ReplyEnd {
             finish: reply.finish.as_ref().map(|finish| finish.name().to_owned()),
@@ -205,6 +209,7 @@ impl Driver<'_> {
         let usage = error.usage.as_deref().copied();
         let structured_by = error.structured_by.or(parts.structured_by);
         self.usage.add_request(error.requests, structured_by);
+        self.usage.count_attempt(usage);
         let end = ReplyEnd {
             error: Some(record.clone()),
             by: error.by.clone(),
@@ -214,7 +219,7 @@ impl Driver<'_> {
             ..ReplyEnd::new(error.attempt, status)
         };
         self.emit(at, end).await?;
-        self.end_turn(at, usage, Some(&record.reason)).await?;
+        self.end_turn(at, Some(&record.reason)).await?;
         Ok(Halt::Fail(record))
     }
 

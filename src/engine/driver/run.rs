@@ -5,7 +5,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Map, Value};
 
 use super::state::{Driver, Halt};
-use super::usage::Spent;
+use super::usage::BudgetShare;
 use crate::agent::{Plan, Step};
 use crate::engine::input::{Carry, Input};
 use crate::engine::modes::{Answered, Start, machine};
@@ -26,7 +26,7 @@ impl Driver<'_> {
         plan: &'r Plan,
         input: Input,
         ports: &'r Ports<'r>,
-    ) -> BoxFuture<'r, (Step, Carry, Spent)> {
+    ) -> BoxFuture<'r, (Step, Carry, BudgetShare)> {
         Box::pin(async move {
             let mut driver = Driver::new(plan, &input, ports);
             let mut machine = machine(plan, start_of(plan, &input));
@@ -34,9 +34,9 @@ impl Driver<'_> {
                 Ok(()) => driver.drive(&mut *machine).await,
                 Err(error) => Err(error.into()),
             };
-            let (kept, spent) = (machine.kept(), driver.spent());
+            let (kept, share) = (machine.kept(), driver.budget_share());
             let carry = driver.carry(kept.clone(), result.as_ref().ok());
-            (driver.finish(result, kept).await, carry, spent)
+            (driver.finish(result, kept).await, carry, share)
         })
     }
 

@@ -11,7 +11,7 @@ use ptc_core::value::Value;
 
 use super::clock::TurnClock;
 use super::conversation::Conversation;
-use super::usage::{Spent, Usage};
+use super::usage::{BudgetShare, Usage};
 use crate::agent::{Plan, Step, StepFold};
 use crate::engine::history::{Settled, WorkDone};
 use crate::engine::input::Input;
@@ -19,7 +19,7 @@ use crate::engine::modes::View;
 use crate::engine::ports::Ports;
 use crate::event::{
     Address, ChildUsage, Envelope, ErrorRecord, Event, InputDigest, Message, MessagePart, Notice, NoticeLevel, Role,
-    Source, Tokens,
+    Source,
 };
 use crate::port::SinkError;
 
@@ -118,8 +118,8 @@ impl<'a> Driver<'a> {
             first_tree: self.usage.first_tree,
             depth: self.input.depth,
             max_depth: self.max_depth(),
-            tokens: totals.tokens.unwrap_or_default(),
-            requests: totals.requests,
+            tokens: self.usage.spent_tokens(),
+            requests: self.usage.requests(),
             now_ms: self.clock.now_ms,
         }
     }
@@ -181,19 +181,21 @@ impl<'a> Driver<'a> {
     }
 
     /// What a budget of a parent agent counts of this run.
-    pub(super) fn spent(&self) -> Spent {
-        let cost = self.usage.cost(None, |open| self.own_cost(open));
-        Spent { estimated: self.usage.estimated_in_all(), cost }
+    pub(super) fn budget_share(&self) -> BudgetShare {
+        BudgetShare { estimated: self.usage.estimated_in_all(), cost: self.usage.cost(self.own_cost()) }
     }
 
-    /// What the run's own replies cost as far as prices are known, with these tokens of the turn that has not ended.
-    pub(super) fn own_cost(&self, open: Tokens) -> f64 {
-        self.fold.lock().unwrap_or_else(PoisonError::into_inner).record().bill.known_cost(open)
+    /// The cost of the run's own replies as far as prices are known, estimated ones included.
+    pub(super) fn own_cost(&self) -> f64 {
+        let fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
+        let ledger = &fold.record().ledger;
+        let estimated = ledger.model().price.map_or(0.0, |price| price.cost(&self.usage.estimated()));
+        ledger.own().known_cost() + estimated
     }
 
     /// Takes the Step of a child agent, which was called at this address.
-    pub(super) fn adopt(&self, at: &Address, step: &Step, spent: &Spent) {
-        self.usage.add_child(&step.usage.totals(), spent);
+    pub(super) fn adopt(&self, at: &Address, step: &Step, share: &BudgetShare) {
+        self.usage.add_child(&step.usage.total, share);
         self.fold.lock().unwrap_or_else(PoisonError::into_inner).adopt(at.clone(), step.clone());
     }
 

@@ -10,7 +10,7 @@ use crate::agent::Diagnostic;
 use crate::engine::modes::RunInputs;
 use crate::event::{
     Address, Check, CheckLayer, ErrorRecord, Interrupt, InterruptReason, InterruptSource, IssueRecord, IssueSeverity,
-    Remaining, Tokens, TurnEnd, TurnKind, TurnStart,
+    Remaining, TurnEnd, TurnKind, TurnStart,
 };
 use crate::port::SinkError;
 
@@ -26,7 +26,7 @@ impl Driver<'_> {
         let waited_ms = recorded.map_or(counted, |turn| turn.waited_ms);
         self.clock.begin_turn(now_ms, waited_ms, waited);
         let mission_ms = self.clock.remaining_ms(plan.agent.mission_timeout_ms);
-        let tokens = plan.agent.token_limit.map(|limit| limit.saturating_sub(self.usage.spent_tokens()));
+        let tokens = plan.agent.token_limit.map(|limit| limit.saturating_sub(self.usage.spent_tokens().total()));
         let own = plan.agent.max_turns.saturating_add(plan.settings.retry_turns);
         let turns = own.saturating_sub(self.usage.totals.turns);
         let most = plan.settings.turn_budget.saturating_sub(self.done.turns);
@@ -51,14 +51,9 @@ impl Driver<'_> {
         }
     }
 
-    /// Ends a turn whose reply has these tokens. `reason`: why it failed.
-    pub(super) async fn end_turn(
-        &mut self,
-        at: &Address,
-        usage: Option<Tokens>,
-        reason: Option<&str>,
-    ) -> Result<(), SinkError> {
-        self.usage.end_turn(usage);
+    /// Ends the turn. `reason`: why it failed.
+    pub(super) async fn end_turn(&mut self, at: &Address, reason: Option<&str>) -> Result<(), SinkError> {
+        let usage = self.usage.end_turn();
         let (success, totals, inputs) = (reason.is_none(), self.usage.totals, Some(self.inputs_sha()));
         self.emit(at, TurnEnd { success, reason: reason.map(ToOwned::to_owned), usage, totals, inputs }).await
     }
@@ -94,9 +89,9 @@ impl Driver<'_> {
         self.input.estimates || self.plan.agent.token_limit.is_some() || self.plan.settings.cost_limit.is_some()
     }
 
-    /// Fails when tokens or costs, with these of a turn that has not ended, exceed the budget.
-    pub(super) fn check_budget(&self, open: Option<Tokens>) -> Result<(), ErrorRecord> {
-        self.usage.check(self.plan, open, |tokens| self.own_cost(tokens))
+    /// Fails when tokens or costs exceed the budget.
+    pub(super) fn check_budget(&self) -> Result<(), ErrorRecord> {
+        self.usage.check(self.plan, || self.own_cost())
     }
 
     /// When the mission time is over as things are: waits for the user put it off, so that it must be read again when it is due.

@@ -1,6 +1,6 @@
 //! What a run has used and what is left: turns, tokens, costs, those of its child agents included.
 //!
-//! In: replies, ended turns, Steps of child agents. Out: totals, and the failure of a run that spent more than its budget. The budget is
+//! In: ends of attempts, ended turns, usage of child runs. Out: totals, and the failure of a run that spent more than its budget. The budget is
 //! checked when a reply has come, before anything is done with it (agent contract §4.4, §17), and again before the next turn, because
 //! programs may have run agents.
 
@@ -12,12 +12,12 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use crate::agent::Plan;
-use crate::event::{ChildUsage, ErrorRecord, JsonText, StructuredBy, Tokens, Totals};
+use crate::event::{ChildUsage, ErrorRecord, JsonText, StructuredBy, Tokens, TotalUsage, Totals};
 use crate::model::{Reply, Request};
 
-/// The usage of a run and its children, besides the tokens that their providers counted.
+/// What a run and its child runs count towards the budget of a parent agent, besides the tokens that their providers counted.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Spent {
+pub(super) struct BudgetShare {
     /// Tokens of replies without counts, where a limit needs them.
     pub(super) estimated: Tokens,
     /// Costs, where prices are known, estimated ones included.
@@ -27,8 +27,10 @@ pub(super) struct Spent {
 /// What a run has used.
 #[derive(Debug, Default)]
 pub(super) struct Usage {
-    /// Of the turns that ended.
+    /// Turns that ended, requests, and tokens of all attempts that ended.
     pub(super) totals: Totals,
+    /// Tokens of the attempts of the turn that has not ended.
+    open_tokens: Option<Tokens>,
     /// Turns that were left in the tree of agents when this turn began.
     pub(super) tree: u32,
     /// The same when the first turn began.
@@ -53,12 +55,17 @@ impl Usage {
         self.children_before = self.children_turns();
     }
 
-    /// A turn ended whose reply had these tokens.
-    pub(super) fn end_turn(&mut self, tokens: Option<Tokens>) {
+    /// Counts the tokens of an attempt that ended, whether its reply is used or not.
+    pub(super) fn count_attempt(&mut self, tokens: Option<Tokens>) {
+        let Some(more) = tokens else { return };
+        let add = |sum: Option<Tokens>| Some(sum.unwrap_or_default().plus(&more));
+        (self.totals.tokens, self.open_tokens) = (add(self.totals.tokens), add(self.open_tokens));
+    }
+
+    /// Ends the turn; returns the tokens of its attempts.
+    pub(super) fn end_turn(&mut self) -> Option<Tokens> {
         self.totals.turns += 1;
-        if let Some(more) = tokens {
-            self.totals.tokens = Some(self.totals.tokens.unwrap_or_default().plus(&more));
-        }
+        self.open_tokens.take()
     }
 
     /// Turns left in the tree when this turn ends, as far as this agent and its children use them. (How many others of the tree use
@@ -84,14 +91,14 @@ impl Usage {
         *self.children.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds what a child agent used.
-    pub(super) fn add_child(&self, totals: &Totals, spent: &Spent) {
+    /// Adds the usage of a child run.
+    pub(super) fn add_child(&self, used: &TotalUsage, share: &BudgetShare) {
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         let sum = children.unwrap_or_default();
         *children = Some(ChildUsage {
-            totals: sum.totals.plus(totals),
-            estimated: sum.estimated.plus(&spent.estimated),
-            cost: sum.cost + spent.cost,
+            totals: sum.totals.plus(&used.totals()),
+            estimated: sum.estimated.plus(&share.estimated),
+            cost: sum.cost + share.cost,
         });
     }
 
@@ -100,11 +107,21 @@ impl Usage {
         *self.children.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
     }
 
-    /// Tokens spent so far, estimated where the provider counts none.
-    pub(super) fn spent_tokens(&self) -> u64 {
+    /// Tokens spent so far by the run and its child runs, estimated where the provider counts none.
+    pub(super) fn spent_tokens(&self) -> Tokens {
         let children = self.children().unwrap_or_default();
         let counted = self.totals.tokens.unwrap_or_default().plus(&children.totals.tokens.unwrap_or_default());
-        counted.plus(&self.estimated_in_all()).total()
+        counted.plus(&self.estimated_in_all())
+    }
+
+    /// Requests of the run and its child runs.
+    pub(super) fn requests(&self) -> u32 {
+        self.totals.requests.saturating_add(self.children().map_or(0, |children| children.totals.requests))
+    }
+
+    /// Tokens of the run's own replies without counts.
+    pub(super) fn estimated(&self) -> Tokens {
+        self.estimated
     }
 
     /// Tokens of all replies without counts.
@@ -112,10 +129,9 @@ impl Usage {
         self.estimated.plus(&self.children().unwrap_or_default().estimated)
     }
 
-    /// Costs so far. `own`: what the run's own replies cost with the given tokens of a turn that has not ended; `more`: such tokens.
-    pub(super) fn cost(&self, more: Option<Tokens>, own: impl FnOnce(Tokens) -> f64) -> f64 {
-        let open = self.estimated.plus(&more.unwrap_or_default());
-        own(open) + self.children().map_or(0.0, |children| children.cost)
+    /// Costs so far, given those of the run's own replies.
+    pub(super) fn cost(&self, own: f64) -> f64 {
+        own + self.children().map_or(0.0, |children| children.cost)
     }
 
     /// Counts a reply whose provider counts nothing: a token is about four characters of the request and the reply (agent contract §18.2).
@@ -127,14 +143,9 @@ impl Usage {
         self.estimated = self.estimated.plus(&Tokens { input: system + sent, output, ..Tokens::default() });
     }
 
-    /// Fails when tokens or costs, with these more, exceed what the run may spend.
-    pub(super) fn check(
-        &self,
-        plan: &Plan,
-        more: Option<Tokens>,
-        own_cost: impl FnOnce(Tokens) -> f64,
-    ) -> Result<(), ErrorRecord> {
-        let spent = self.spent_tokens().saturating_add(more.map_or(0, |tokens| tokens.total()));
+    /// Fails when tokens or costs exceed what the run may spend. `own_cost`: that of the run's own replies.
+    pub(super) fn check(&self, plan: &Plan, own_cost: impl FnOnce() -> f64) -> Result<(), ErrorRecord> {
+        let spent = self.spent_tokens().total();
         if let Some(limit) = plan.agent.token_limit.filter(|limit| spent > *limit) {
             let by = match (self.estimated.total(), self.estimated_in_all().total()) {
                 (_, 0) => "",
@@ -146,7 +157,7 @@ impl Usage {
             return Err(overspent(Reason::TokenLimitExceeded, message, whole(spent), whole(limit)));
         }
         let Some(limit) = plan.settings.cost_limit else { return Ok(()) };
-        let cost = self.cost(more, own_cost);
+        let cost = self.cost(own_cost());
         if cost <= limit {
             return Ok(());
         }

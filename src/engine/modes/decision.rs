@@ -31,9 +31,9 @@ pub struct View<'a> {
     pub depth: u32,
     /// Levels that are allowed.
     pub max_depth: u32,
-    /// Tokens of the run's own replies.
+    /// Tokens of the run and its child runs so far, as its budgets count them.
     pub tokens: Tokens,
-    /// Requests of the run.
+    /// Requests of the run and its child runs so far.
     pub requests: u32,
     /// The time of the turn, Unix ms.
     pub now_ms: i64,

@@ -148,6 +148,11 @@ pub enum CallStatus {
 }
 
 impl CallStatus {
+    /// Did the call fail, or was it refused?
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Error | Self::Refused | Self::Unknown)
+    }
+
     /// The stored name.
     pub fn name(self) -> &'static str {
         match self {

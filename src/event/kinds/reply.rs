@@ -185,6 +185,19 @@ impl Tokens {
         *self == Self::default()
     }
 
+    /// The difference, part by part; 0 where the other has more.
+    #[must_use]
+    pub fn minus(&self, less: &Self) -> Self {
+        let subtract = |a: Option<u64>, b: Option<u64>| a.map(|a| a.saturating_sub(b.unwrap_or_default()));
+        Self {
+            input: self.input.saturating_sub(less.input),
+            output: self.output.saturating_sub(less.output),
+            cache_creation: subtract(self.cache_creation, less.cache_creation),
+            cache_read: subtract(self.cache_read, less.cache_read),
+            reasoning: subtract(self.reasoning, less.reasoning),
+        }
+    }
+
     /// The sum, part by part.
     #[must_use]
     pub fn plus(&self, more: &Self) -> Self {

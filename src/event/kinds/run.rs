@@ -253,7 +253,7 @@ pub struct TurnEnd {
     /// Why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Tokens of this turn.
+    /// Tokens of this turn: of all its attempts, discarded ones included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Tokens>,
     /// Running totals of the run.
@@ -271,7 +271,7 @@ pub struct Totals {
     pub turns: u32,
     /// Model requests so far (HTTP attempts where there are any).
     pub requests: u32,
-    /// Tokens so far; absent when no provider count came.
+    /// Tokens of all attempts so far; absent when no provider count came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
 }

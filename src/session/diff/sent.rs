@@ -80,21 +80,12 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::event::Source;
+    use crate::event::{SentPart, Source};
 
     fn run(messages: u32) -> Vec<SentMessage> {
         let role = |m: u32| if m.is_multiple_of(7) { Role::System } else { Role::User };
-        let parts = |m: u32| vec![(String::new(), m.to_string())];
-        (0..messages)
-            .map(|m| SentMessage {
-                m,
-                role: role(m),
-                source: Source::Prompt,
-                parts: parts(m),
-                calls: Vec::new(),
-                answers: None,
-            })
-            .collect()
+        let parts = |m: u32| vec![SentPart::Text { section: String::new(), text: m.to_string() }];
+        (0..messages).map(|m| SentMessage { m, role: role(m), source: Source::Prompt, parts: parts(m) }).collect()
     }
 
     fn numbers(pairs: Vec<Pair<'_>>) -> HashSet<(Option<u32>, Option<u32>)> {

@@ -125,7 +125,7 @@ fn side_run(fold: &StepFold) -> SideRun {
         turns,
         address: run.address.clone(),
         mode: run.start.mode.clone(),
-        model: run.bill.names(),
+        model: run.ledger.names(),
         definition: edited.as_ref().map_or_else(|| run.start.agent.toml.clone(), |inputs| inputs.agent.to_toml()),
         context: edited.map_or_else(|| run.start.context.json(), |inputs| inputs.context),
         is_complete: fold.is_complete(),

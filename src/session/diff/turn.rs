@@ -149,9 +149,9 @@ fn request(one: &SideTurn, other: &SideTurn, history: &mut DiffHistory<'_>) -> O
     let mut messages = Vec::new();
     for (left, right) in changed_pairs((&left, &right), (&history.before.0, &history.before.1)) {
         let key = (left.map(|message| message.m), right.map(|message| message.m));
-        let text = |message: Option<&SentMessage>| message.map(SentMessage::text).unwrap_or_default();
+        let text = |message: Option<&SentMessage>| message.map(SentMessage::lines).unwrap_or_default();
         let is_same =
-            left.zip(right).is_some_and(|(left, right)| left.parts == right.parts || left.text() == right.text());
+            left.zip(right).is_some_and(|(left, right)| left.parts == right.parts || left.lines() == right.lines());
         if is_same || !history.messages.insert(key) {
             continue;
         }

@@ -29,11 +29,11 @@ pub enum Filter {
     Id(WordList),
     /// A property of the session.
     Is(Flag),
-    /// Its cost, where known.
+    /// Its cost, child runs included, where known.
     Cost(NumberCondition),
-    /// Its tokens, where counted.
+    /// Its tokens, child runs included, where counted.
     Tokens(NumberCondition),
-    /// Its turns.
+    /// Its turns, child runs included.
     Turns(NumberCondition),
     /// Creation time: from (inclusive), until (exclusive), in Unix ms.
     Created(i64, i64),
@@ -156,11 +156,10 @@ impl Filter {
             Self::Is(Flag::Marked) => marked().any(|(_, mark)| mark.marked),
             Self::Is(Flag::Damaged) => summary.damage.is_some(),
             Self::Is(Flag::Example) => summary.example,
-            Self::Cost(number) => summary.cost.is_some_and(|cost| number.holds(cost)),
+            Self::Cost(number) => summary.usage.cost().is_some_and(|cost| number.holds(cost)),
             #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-            Self::Tokens(number) => summary.tokens.is_some_and(|tokens| number.holds(tokens.total() as f64)),
-            #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-            Self::Turns(number) => number.holds(summary.turns as f64),
+            Self::Tokens(number) => summary.usage.tokens.is_some_and(|tokens| number.holds(tokens.total() as f64)),
+            Self::Turns(number) => number.holds(summary.usage.turns.into()),
             Self::Created(from, before) => (*from..*before).contains(&summary.created_ms),
             Self::Not(filter) => !filter.holds(summary, facts, marks),
         }

@@ -12,7 +12,7 @@ use crate::engine::Reader;
 use crate::event::{
     Address, CallStatus, Envelope, ErrorRecord, Event, ExtractKind, JsonText, NativeCall, Notice, Options, PartKind,
     ReplyPart, ReplyStatus, Role, RunEnd, RunStart, Said, SentMessage, StructuredBy, Tokens, ToolCall, ToolEnd,
-    ToolSchema, Unknown,
+    ToolSchema, TotalUsage, Unknown,
 };
 use crate::record::{Attempt, TurnRecord};
 use crate::session::TurnEntry;
@@ -112,9 +112,9 @@ pub fn label(message: &SentMessage, section: &str) -> String {
 pub fn sizes<'a>(messages: impl IntoIterator<Item = &'a SentMessage>) -> Vec<(String, u64)> {
     let mut sizes: Vec<(String, u64)> = Vec::new();
     for message in messages {
-        for (section, text) in &message.parts {
-            let label = label(message, section);
-            let tokens = estimate_tokens(text);
+        for part in &message.parts {
+            let label = label(message, part.section());
+            let tokens = estimate_tokens(&part.text());
             match sizes.iter_mut().find(|(known, _)| *known == label) {
                 Some((_, sum)) => *sum += tokens,
                 None => sizes.push((label, tokens)),
@@ -215,8 +215,10 @@ pub struct EndCard {
     pub end: RunEnd,
     /// From the run's start.
     pub elapsed_ms: u64,
-    /// Cost, when price and tokens are known.
-    pub cost: Option<f64>,
+    /// The usage of the run and its child runs.
+    pub usage: TotalUsage,
+    /// The part of it that is of child runs.
+    pub child_usage: TotalUsage,
     /// What a user can do about a failure.
     pub next: Option<String>,
 }
@@ -319,8 +321,7 @@ impl TurnCard {
     /// Its tokens, when counted.
     pub fn tokens(&self) -> Option<Tokens> {
         let outlined = self.outline.as_ref().and_then(|outline| outline.tokens);
-        let replied = self.last_attempt().and_then(|attempt| attempt.end.as_ref()?.usage);
-        self.record.end.as_ref().and_then(|end| end.usage).or(replied).or(outlined)
+        self.record.tokens().or(outlined)
     }
 
     /// From its start to its last event, or to `now_ms` while it runs.

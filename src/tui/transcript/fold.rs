@@ -9,8 +9,8 @@ use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
 use crate::agent::edited_start;
 use crate::event::{
-    Address, Bill, Edit, Envelope, Event, Message, MessagePart, Notice, NoticeLevel, PartKind, ReplyStatus,
-    RequestMade, RunEnd, RunStart, RunText, SentMessage, Source, ToolEnd,
+    Address, Edit, Envelope, Event, Message, MessagePart, Notice, NoticeLevel, PartKind, ReplyStatus, RequestMade,
+    RunEnd, RunLedger, RunStart, RunText, SentMessage, Source, ToolEnd, TotalUsage,
 };
 use crate::workbench::{Budget, OpenSession, RunOutline, next_step};
 
@@ -54,7 +54,8 @@ impl Transcript {
             Piece::Tail => {
                 // Most events are unread: the outline contains how long nothing ran.
                 self.leave_out(&run.address, run.gap_ms);
-                self.bill(&run.address, |bill| bill.clone_from(&run.bill));
+                self.ledgers.insert(run.address.clone(), run.ledger.clone());
+                self.show_usage(&run.address);
                 run.tail.iter().for_each(|envelope| self.take(envelope));
                 if !run.address.is_call() {
                     self.facts.last_ms = run.last_ms;
@@ -81,8 +82,8 @@ impl Transcript {
                     .for_each(|card| card.record.started_ms = card.record.started_ms.saturating_add(gap_ms));
             }
         }
+        self.charge(envelope);
         self.take(envelope);
-        self.bill(&envelope.run(), |bill| bill.apply(&envelope.event));
         self.facts.waits = self.gaps.is_open();
         match &envelope.event {
             Event::Edit(edit) => {
@@ -107,13 +108,29 @@ impl Transcript {
         }
     }
 
-    /// Something changes in what a run's replies cost, or in who gives them.
-    fn bill(&mut self, run: &Address, change: impl FnOnce(&mut Bill)) {
-        let Some(bill) = self.bills.get_mut(run) else { return };
-        change(bill);
-        if self.facts.run.as_ref() == Some(run) {
-            (self.facts.model, self.facts.cost) = (bill.names(), bill.cost(None));
+    /// Adds an event to the ledger of its run.
+    fn charge(&mut self, envelope: &Envelope) {
+        let run = envelope.run();
+        let Some(ledger) = self.ledgers.get_mut(&run) else { return };
+        ledger.apply(&envelope.event);
+        if matches!(envelope.event, Event::ReplyEnd(_) | Event::TurnEnd(_) | Event::RunEnd(_)) {
+            self.show_usage(&run);
         }
+    }
+
+    /// The ledger of a run has changed: shows the models and the usage of the tree that the run is part of.
+    fn show_usage(&mut self, run: &Address) {
+        let Some(root) = self.facts.run.clone().filter(|root| run.is_within(root)) else { return };
+        let usage = self.usage_of(|address| address.is_within(&root));
+        (self.facts.tokens, self.facts.cost) = (usage.tokens, usage.cost());
+        if let Some(ledger) = self.ledgers.get(&root) {
+            self.facts.model = ledger.names();
+        }
+    }
+
+    fn usage_of(&self, is_part: impl Fn(&Address) -> bool) -> TotalUsage {
+        let parts = self.ledgers.iter().filter(|(address, _)| is_part(address));
+        TotalUsage::of_runs(parts.map(|(_, ledger)| ledger.own()))
     }
 
     /// A turn with a pending request can show how a reply would be read.
@@ -193,7 +210,7 @@ impl Transcript {
     fn start_run(&mut self, at: &Address, start: &RunStart, at_ms: i64) {
         self.started.insert(at.clone(), at_ms);
         self.starts.insert(at.clone(), start.clone());
-        self.bills.insert(at.clone(), Bill::new(start.model.clone()));
+        self.ledgers.insert(at.clone(), RunLedger::new(start.model.clone()));
         if !at.is_call() {
             self.facts = Facts {
                 run: Some(at.clone()),
@@ -378,15 +395,16 @@ impl Transcript {
         }
         let refused = self.refused.get(at);
         let next = next_step(self.starts.get(at).unwrap_or(&RunStart::default()), end, refused);
-        let cost = self.bills.get(at).and_then(|bill| bill.cost(None));
-        let card = if at.is_call() {
+        let usage = self.usage_of(|address| address.is_within(at));
+        let child_usage = self.usage_of(|address| address != at && address.is_within(at));
+        let elapsed_ms = if at.is_call() {
             let started_ms = self.started.get(at).copied().unwrap_or(envelope.at_ms);
-            EndCard { end: end.clone(), elapsed_ms: crate::event::elapsed_ms(started_ms, envelope.at_ms), cost, next }
+            crate::event::elapsed_ms(started_ms, envelope.at_ms)
         } else {
-            self.facts.tokens = end.usage.totals.tokens.or(self.facts.tokens);
             self.facts.end = Some(end.fail.clone().map_or(Ok(()), Err));
-            EndCard { end: end.clone(), elapsed_ms: self.facts.elapsed_ms(envelope.at_ms), cost, next }
+            self.facts.elapsed_ms(envelope.at_ms)
         };
+        let card = EndCard { end: end.clone(), elapsed_ms, usage, child_usage, next };
         self.push(at, Card::End(Box::new(card)), true);
     }
 
@@ -422,10 +440,7 @@ impl Transcript {
             Event::ReplyPart(part) if part.kind == PartKind::Reasoning => {
                 self.reasoning_mut(turn).into_iter().for_each(|text| text.push_str(&part.text));
             }
-            Event::TurnEnd(end) => {
-                if turn.depth() == 0 {
-                    self.facts.tokens = end.totals.tokens.or(self.facts.tokens);
-                }
+            Event::TurnEnd(_) => {
                 self.moving.retain(|moving| moving != turn);
                 self.follows_child_runs(turn);
             }

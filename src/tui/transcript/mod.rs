@@ -31,7 +31,7 @@ use card::MessageStore;
 use fenwick::Heights;
 use viewport::Viewport;
 
-use crate::event::{Address, Bill, ErrorRecord, Gaps, Notice, NoticeLevel, RunStart, Tokens};
+use crate::event::{Address, ErrorRecord, Gaps, Notice, NoticeLevel, RunLedger, RunStart, Tokens};
 use crate::session::TurnEntry;
 use crate::workbench::{Budget, Definitions};
 
@@ -55,7 +55,7 @@ pub struct Transcript {
     started: HashMap<Address, i64>,
     /// How they began.
     starts: HashMap<Address, RunStart>,
-    bills: HashMap<Address, Bill>,
+    ledgers: HashMap<Address, RunLedger>,
     /// Why the last tool call of each run that failed did, as far as it was seen.
     refused: HashMap<Address, ErrorRecord>,
     gaps: Gaps,
@@ -96,9 +96,9 @@ pub struct Facts {
     pub max_turns: Option<u64>,
     /// Number of the current turn; 0 before the first.
     pub turn: u32,
-    /// Tokens so far.
+    /// Tokens so far, child runs included.
     pub tokens: Option<Tokens>,
-    /// Cost so far, when prices and tokens are known.
+    /// Cost so far, child runs included, when prices and tokens are known.
     pub cost: Option<f64>,
     /// What it may spend.
     pub budget: Budget,

@@ -12,7 +12,7 @@ pub(super) fn visit(card: &Card, at: &Address, store: &MessageStore, add: &mut d
             add(start.context.as_str());
         }
         Card::Request(Some(card)) => messages(card, at, store, &mut |message| {
-            message.parts.iter().for_each(|(_, text)| add(text));
+            message.parts.iter().for_each(|part| add(&part.text()));
         }),
         Card::Reasoning(text) | Card::Feedback(text) => add(text),
         Card::Notice(notice) => add(&notice.text),

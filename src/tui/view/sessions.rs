@@ -322,8 +322,8 @@ impl Columns {
     }
 
     fn row(&self, model: &Model, session: &Summary, depth: usize, selected: bool) -> Row {
-        let tokens = session.tokens.map_or_else(|| "–".to_owned(), |tokens| count(tokens.total()));
-        let turns = count(session.turns as u64);
+        let tokens = session.usage.tokens.map_or_else(|| "–".to_owned(), |tokens| count(tokens.total()));
+        let turns = count(session.usage.turns.into());
         let when = match &session.parent {
             Some(origin) if depth > 0 => format!("{}└ {}", " ".repeat((depth - 1).min(4)), branch(origin)),
             _ => when(session.created_ms, model.now_ms, model.utc_offset_s),
@@ -348,7 +348,7 @@ impl Columns {
             Some((hit, first)) => result.extend(preview::excerpt(first, hit.count)),
             None => result.push(Piece::new(role, &session.result)),
         }
-        let cost = cost(session.cost);
+        let cost = cost(session.usage.cost());
         let models = session.models.join(", ");
         let cells = [&session.agent, &session.mode, &models, &turns, &tokens, &cost].map(String::as_str);
         let mark = match (selected, model.sessions.is_marked(session)) {

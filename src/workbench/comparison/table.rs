@@ -206,13 +206,13 @@ fn measures() -> Vec<Row> {
     let right = |text: String| Some(width::pad_left(&text, NUMBER));
     let some = |number: u64| (number > 0).then_some(number);
     vec![
-        number("turns", |share| Some(share.turns)),
-        number("requests", |share| Some(share.requests)),
+        number("turns", |share| Some(share.spending.turns.into())),
+        number("requests", |share| Some(share.spending.requests.into())),
         number("calls", |share| Some(share.calls)),
-        number("tokens in", |share| Some(share.tokens?.input)),
-        number("cached", |share| share.tokens?.cache_read),
-        number("out", |share| Some(share.tokens?.output)),
-        measure("cost", move |column| right(cost(Some(column.totals.all.cost?)))),
+        number("tokens in", |share| Some(share.spending.tokens?.input)),
+        number("cached", |share| share.spending.tokens?.cache_read),
+        number("out", |share| Some(share.spending.tokens?.output)),
+        measure("cost", move |column| right(cost(Some(column.totals.all.spending.cost()?)))),
         measure("time", move |column| right(duration(column.totals.duration_ms))),
         measure("to first", move |column| right(duration(column.totals.first_ms?))),
         measure("kept out", move |column| {

@@ -26,10 +26,17 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
         Event::CompactionDone(done) => Some(done),
         _ => None,
     });
-    let counted = turn.events.iter().rev().find_map(|envelope| match &envelope.event {
-        Event::TurnEnd(end) => end.usage,
+    // The end of a turn counts all attempts: the estimate is of one.
+    let of_attempt = turn.events.iter().rev().find_map(|envelope| match &envelope.event {
         Event::ReplyEnd(end) => end.usage,
         _ => None,
+    });
+    let counted = of_attempt.or_else(|| {
+        turn.find(|event| match event {
+            Event::TurnEnd(end) => end.usage.as_ref(),
+            _ => None,
+        })
+        .copied()
     });
     let ledger = ledger(&now, &sections, counted.map(|tokens| tokens.input), compaction);
     let bytes = now.sections.iter().map(|section| section.text.len() as u64).sum();

@@ -10,7 +10,7 @@ use super::interval::Stretches;
 use crate::agent::{Step, StepFold};
 use crate::event::{
     Address, Check, Envelope, Event, Gaps, IssueSeverity, ProgramStatus, ReplyEnd, ReplyStatus, RetryWait, Tokens,
-    Totals, elapsed_ms,
+    Want, elapsed_ms,
 };
 use crate::model::ErrorClass;
 use crate::session::Ledger;
@@ -63,6 +63,8 @@ pub struct Meter {
     waits: Stretches,
     /// When the attempt of a turn went to the gate.
     asked_ms: HashMap<Address, i64>,
+    /// What each turn asked for.
+    wants: HashMap<Address, Want>,
     /// The first reply was met.
     replied: bool,
     first_ms: Option<u64>,
@@ -81,8 +83,15 @@ impl Meter {
         let (at, now) = (&envelope.address, envelope.at_ms);
         match &envelope.event {
             Event::RunStart(_) if self.started_ms.is_none() => self.started_ms = Some(now),
-            Event::RequestMade(_) => {
+            Event::RequestMade(made) => {
                 self.asked_ms.insert(at.clone(), now);
+                self.wants.insert(at.clone(), made.want);
+            }
+            // The error of a program names the call that failed in it.
+            Event::ToolEnd(end)
+                if end.status.is_failure() && self.wants.get(&at.turn_part()) != Some(&Want::Program) =>
+            {
+                self.error(end.error.as_ref().map(|error| error.reason.clone()));
             }
             Event::RetryWait(wait) => self.wait(at, wait, now),
             Event::ReplyEnd(end) => self.reply(at, end, now),
@@ -105,13 +114,13 @@ impl Meter {
         let step = self.fold.step();
         let started_ms = self.started_ms.unwrap_or(self.ended_ms);
         let waited_ms = self.waits.within(started_ms, self.ended_ms);
-        let Totals { turns, requests, tokens } = step.usage.totals();
+        let total = &step.usage.total;
         Measures {
-            turns,
-            requests,
+            turns: total.turns,
+            requests: total.requests,
             retries: self.retries,
-            tokens,
-            cost: step.known_cost(),
+            tokens: total.tokens,
+            cost: total.cost(),
             first_ms: self.first_ms,
             time_ms: elapsed_ms(started_ms.saturating_add(self.gaps.sum_ms()), self.ended_ms).saturating_sub(waited_ms),
             waited_ms,

@@ -7,7 +7,6 @@ use futures::stream::{self, StreamExt as _};
 
 use super::{AgentReport, CaseReport, Suite, SuiteAgent, SuiteReport, TrialReport};
 use crate::agent::{Case, Context, Mismatch, Step, Verdict};
-use crate::event::Totals;
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::replay::{ReplayOutcome, cassette, replay_by};
 use crate::session::Session;
@@ -164,8 +163,8 @@ async fn judged(case: Case, step: Step, trial: TrialReport) -> TrialReport {
 
 /// The trial with the usage of the run and its child runs.
 fn used(trial: TrialReport, step: &Step) -> TrialReport {
-    let Totals { turns, tokens, .. } = step.usage.totals();
-    TrialReport { turns, tokens, cost: step.known_cost(), ..trial }
+    let total = &step.usage.total;
+    TrialReport { turns: total.turns, tokens: total.tokens, cost: total.cost(), ..trial }
 }
 
 /// Replays a cassette with the agent as it is now: it passes when everything comes out as recorded and, where the case expects something,
@@ -198,33 +197,34 @@ async fn play(agent: &SuiteAgent, case: &Case, name: &str, trial: TrialReport) -
     }
 }
 
+/// Whole milliseconds since then.
+fn whole_ms(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::agent::Usage;
-    use crate::event::Tokens;
+    use crate::event::{OwnUsage, Price, Spending, Tokens};
 
     /// A run of two turns with these child runs.
-    fn run(cost: Option<f64>, children: Vec<Step>) -> Step {
-        let tokens = Some(Tokens { input: 10, output: 1, ..Tokens::default() });
-        let below = children.iter().map(|child| child.usage.totals()).reduce(|one, other| one.plus(&other));
-        let usage = Usage { turns: 2, llm_requests: 3, tokens, cost, children: below, ..Usage::default() };
-        Step { children, usage, ..Step::default() }
+    fn run(price: Option<f64>, children: Vec<Step>) -> Step {
+        let price = price.map(|input| Price { input, ..Price::default() });
+        let tokens = Tokens { input: 1_000_000, ..Tokens::default() };
+        let own = OwnUsage::new(Spending::of_tokens(price, tokens).with_counts(2, 3));
+        let total = own.with_children(children.iter().map(|child| &child.usage.total));
+        Step { children, usage: Usage { total, own, ..Usage::default() }, ..Step::default() }
     }
 
     #[test]
-    fn a_trial_tells_what_the_whole_tree_used() {
+    fn a_trial_reports_the_usage_of_the_whole_tree() {
         let tree = |price: Option<f64>| run(Some(1.0), vec![run(Some(2.0), vec![run(price, Vec::new())])]);
         let of = |step: &Step| {
             let used = used(begun(1), step);
             (used.turns, used.tokens.map(|tokens| tokens.total()), used.cost)
         };
-        assert_eq!(of(&tree(Some(4.0))), (6, Some(33), Some(7.0)));
-        assert_eq!(of(&tree(None)), (6, Some(33), None), "a sum without one of its parts is no sum");
+        assert_eq!(of(&tree(Some(4.0))), (6, Some(3_000_000), Some(7.0)));
+        assert_eq!(of(&tree(None)), (6, Some(3_000_000), None), "a sum without one of its parts is no sum");
     }
-}
-
-/// Whole milliseconds since then.
-fn whole_ms(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

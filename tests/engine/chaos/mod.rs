@@ -118,8 +118,8 @@ async fn holds(play: &Play, played: &Played, path: &Path, whole: Told) {
             }
             // What branches had begun before may not be begun again: the file knows more.
             Told::Resumed | Told::Cut => assert_eq!(
-                (&told.answer, &told.fail, told.usage.turns, told.usage.children),
-                (&step.answer, &step.fail, step.usage.turns, step.usage.children)
+                (&told.answer, &told.fail, &told.usage.own, &told.usage.total),
+                (&step.answer, &step.fail, &step.usage.own, &step.usage.total)
             ),
         }
         assert!(step.answer.is_some() != step.fail.is_some());
@@ -157,7 +157,7 @@ fn told_of(outcome: &ReplayOutcome) -> String {
 
 fn within_budgets(play: &Play, step: &Step, session: &Session, whole: Told) {
     let limits = play.agent();
-    let turns = step.usage.turns;
+    let turns = step.usage.own.turns;
     assert!(turns <= limits.max_turns + play.retry_turns, "{turns} turns\n{}", play.toml);
     let (mut begun, mut made) = (0, 0);
     for envelope in session.events() {
@@ -177,9 +177,8 @@ fn within_budgets(play: &Play, step: &Step, session: &Session, whole: Told) {
     let told = || session.events().filter_map(|envelope| envelope.to_line(None).ok()).collect::<Vec<_>>().join("\n");
     let begun_when_cut = if matches!(whole, Told::Cut) { 4 } else { 0 };
     assert!(made <= play.max_tool_calls + begun_when_cut, "{made} calls\n{}\n{}", play.toml, told());
-    let count = |step: &Step| step.usage.turns;
-    let below: u32 = step.children.iter().map(|child| count(child) + child.usage.children.map_or(0, |c| c.turns)).sum();
-    assert_eq!(step.usage.children.map_or(0, |totals| totals.turns), below, "{}", play.toml);
+    let total = step.usage.own.with_children(step.children.iter().map(|child| &child.usage.total));
+    assert_eq!(step.usage.total, total, "{}", play.toml);
 }
 
 /// Cuts the session in the middle of a line and goes on with it.

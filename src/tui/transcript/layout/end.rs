@@ -83,18 +83,18 @@ fn field(value: &Json, columns: usize) -> Vec<Row> {
 
 fn usage(card: &EndCard) -> String {
     let usage = &card.end.usage;
+    let (total, children) = (&card.usage, &card.child_usage);
     let mut parts = vec![plural(u64::from(usage.totals.turns), "turn")];
-    if let Some(tokens) = usage.totals.tokens {
+    if let Some(tokens) = total.tokens {
         parts.push(format!("{} tokens in · {} out", count(tokens.input), count(tokens.output)));
     }
-    parts.extend(cached(usage.totals.tokens));
-    if let Some(below) = usage.children {
-        let tokens = below.tokens.map(|t| format!(", {} tokens in, {} out", count(t.input), count(t.output)));
-        let turns = plural(u64::from(below.turns), "turn");
-        parts.push(format!("agents below: {turns}{}", tokens.unwrap_or_default()));
-    }
-    if card.cost.is_some() {
-        parts.push(format!("cost {}", cost(card.cost)));
+    parts.extend(cached(total.tokens));
+    parts.extend(total.cost().map(|amount| format!("cost {}", cost(Some(amount)))));
+    if children.turns > 0 {
+        let tokens = children.tokens.map(|t| format!(", {} tokens in, {} out", count(t.input), count(t.output)));
+        let amount = children.cost().map(|amount| format!(", cost {}", cost(Some(amount))));
+        let turns = plural(u64::from(children.turns), "turn");
+        parts.push(format!("child runs: {turns}{}{}", tokens.unwrap_or_default(), amount.unwrap_or_default()));
     }
     parts.push(duration(card.elapsed_ms));
     match usage.structured_output {

@@ -94,10 +94,11 @@ fn message(message: &SentMessage, frame: &Frame<'_>) -> Vec<Row> {
         crate::event::Role::Tool => "tool",
     };
     let mut rows = Vec::new();
-    for (section, text) in &message.parts {
-        let tokens = format!("~{} tok", count(estimate_tokens(text)));
-        rows.push(heading(&format!("{role} · {section}"), &tokens));
-        rows.extend(frame.text(text, Language::Plain));
+    for part in &message.parts {
+        let text = part.text();
+        let tokens = format!("~{} tok", count(estimate_tokens(&text)));
+        rows.push(heading(&format!("{role} · {}", part.section()), &tokens));
+        rows.extend(frame.text(&text, Language::Plain));
     }
     rows
 }

@@ -5,7 +5,7 @@ use ptc_core::value::Json;
 
 use super::block::{error, indent, prose};
 use super::{Frame, Laid, Shown, What, repair, wire, work};
-use crate::event::{Check, Extract, ExtractKind, IssueRecord, IssueSeverity, ModelRecord, ReplyStatus};
+use crate::event::{Check, Extract, ExtractKind, IssueRecord, IssueSeverity, ReplyStatus, RunStart};
 use crate::model::OtherModel;
 use crate::record::{Attempt, QuestionRecord, Retry};
 use crate::tui::colours::Language;
@@ -134,15 +134,11 @@ fn header(card: &TurnCard, frame: &Frame<'_>) -> Row {
 /// follows the rest of the card.
 fn spent(card: &TurnCard, frame: &Frame<'_>) -> Vec<(usize, String)> {
     let tokens = card.tokens();
-    let price = asked(card, frame).and_then(|model| model.price);
-    let amount = price.zip(tokens).map(|(price, tokens)| price.cost(&tokens));
+    // A turn that was not read has its tokens only.
+    let unread = |start: &RunStart| Some(start.model.price?.cost(&card.outline.as_ref()?.tokens?));
+    let amount = frame.start.and_then(|start| card.record.spending(&start.model).cost().or_else(|| unread(start)));
     let amount = amount.map(|amount| (COST_FROM, format!("cost {}", cost(Some(amount)))));
     amount.into_iter().chain(cached(tokens).map(|told| (CACHED_FROM, told))).collect()
-}
-
-/// The model that was asked at the turn.
-fn asked<'a>(card: &'a TurnCard, frame: &Frame<'a>) -> Option<&'a ModelRecord> {
-    card.record.other_asked().or(frame.start.map(|start| &start.model))
 }
 
 /// What the reply is written in.

@@ -1,0 +1,5 @@
+//! What is shown is true: usage equals what servers counted, messages equal the bodies that servers got.
+
+mod bodies;
+mod service;
+mod usage;
