@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::arguments::ReplayFlags;
-use super::findings::FindingJson;
+use super::findings::{FindingJson, outcome_name};
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
 use super::printer::Printer;
 use super::run::watch;
@@ -53,11 +53,6 @@ pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workben
 fn inconsistencies(session: &Session) -> Vec<Finding> {
     let events: Vec<_> = session.events().collect();
     verify_events(&events)
-}
-
-/// The outcome of a strict replay in words.
-pub(super) fn outcome_text(report: &Report) -> String {
-    report_text(report, Policy::Strict)
 }
 
 /// The outcome in words.
@@ -140,15 +135,6 @@ fn replay_json<'a>(session: &'a Session, report: &'a Report, findings: &'a [Find
         differences,
         missing: &report.missing,
         findings: findings.iter().map(FindingJson::new).collect(),
-    }
-}
-
-/// What `--json` calls an outcome.
-pub(super) fn outcome_name(outcome: &ReplayOutcome) -> &'static str {
-    match outcome {
-        ReplayOutcome::Identical => "identical",
-        ReplayOutcome::Unfinished { .. } => "unfinished",
-        ReplayOutcome::Diverged(_) => "diverged",
     }
 }
 

@@ -3,10 +3,9 @@
 use serde::Serialize;
 
 use crate::cli::arguments::VerifyFlags;
-use crate::cli::findings::FindingJson;
+use crate::cli::findings::{FindingJson, outcome_name};
 use crate::cli::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
-use crate::cli::replay::{outcome_name, outcome_text};
-use crate::replay::Verification;
+use crate::replay::{ReplayOutcome, Report, Verification};
 use crate::workbench::Workbench;
 use crate::workbench::format::plural;
 
@@ -47,5 +46,14 @@ impl<'a> VerifyJson<'a> {
             replay: found.outcome().map(outcome_name),
             findings: found.findings.iter().map(FindingJson::new).collect(),
         }
+    }
+}
+
+/// The outcome of a replay without differences in words.
+fn outcome_text(report: &Report) -> String {
+    let compared = format!("{} derived events compared", report.compared);
+    match &report.outcome {
+        ReplayOutcome::Unfinished { at } => format!("identical up to {at}, where the recording ends: {compared}"),
+        _ => format!("identical: {compared}"),
     }
 }
