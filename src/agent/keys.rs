@@ -3,8 +3,6 @@
 //! In: entries of a TOML document. Out: an [`Agent`], and the values to write for one. Keys of options that this build cannot use
 //! are in the table as well, so that files load; what they mean for a run is decided when the agent is made into a plan.
 
-use std::path::Path;
-
 use ptc_core::limits;
 use ptc_core::reply::Recovery;
 use ptc_core::value::Json;
@@ -13,7 +11,7 @@ use ptc_core::value::json::{self, to_json};
 use super::inline::{Source, with_agent};
 use super::{Agent, Mode, SystemPrompt, Tool};
 use crate::config::document::{Entry, Key, KeyDoc, Names, Problem, Problems, read_table, set};
-use crate::config::{OPTIONS, read_regular_file};
+use crate::config::OPTIONS;
 use crate::event::Options;
 
 /// Names of the ways to check inputs.
@@ -93,7 +91,7 @@ pub(super) const ROWS: &[Row] = &[
             "A schema of its own for the answer, in the place of the signature's output: a table, JSON text, or `\"@file\"`.",
         ),
         read: |entry, target, problems| {
-            set(&mut target.agent.schema, schema(entry, &target.source.folder).map(Some), problems);
+            set(&mut target.agent.schema, schema(entry, target.source).map(Some), problems);
         },
         write: |agent| agent.schema.as_ref().map(|schema| Json::str(schema.to_text())),
     },
@@ -244,7 +242,7 @@ fn one_of(what: &str, names: &[&'static str], entry: &Entry<'_>) -> Result<Strin
 }
 
 /// A table, JSON text, or `@file` with JSON text.
-fn schema(entry: &Entry<'_>, folder: &Path) -> Result<Json, Problem> {
+pub(super) fn schema(entry: &Entry<'_>, source: &Source) -> Result<Json, Problem> {
     let Some(text) = entry.json.as_str() else {
         return entry
             .entries()
@@ -252,10 +250,10 @@ fn schema(entry: &Entry<'_>, folder: &Path) -> Result<Json, Problem> {
             .map_err(|_| entry.expected("a table, JSON text or \"@file\""));
     };
     let Some(file) = text.strip_prefix('@') else { return parsed(entry, text, "the JSON text") };
-    let path = folder.join(file);
-    let text = read_regular_file(&path).map_err(|error| {
-        entry.problem(format!("`{}` names the file {}, which cannot be read: {error}", entry.path, path.display()))
-    })?;
+    let path = source.folder.join(file);
+    let text = source
+        .read(&entry.path, file)
+        .map_err(|problem| entry.problem(format!("`{}` {problem}", entry.path)))?;
     parsed(entry, &text, &path.display().to_string())
 }
 

@@ -49,6 +49,9 @@ pub struct Arguments {
     /// Allow all tools that start a process or use the network, without asking
     #[arg(long, global = true)]
     pub allow_tools: bool,
+    /// Allow agent files and pipelines to name files in this folder (repeatable); without it only files in their own folder are read without asking
+    #[arg(long, global = true, display_order = 1_000, value_name = "DIR")]
+    pub allow_files: Vec<PathBuf>,
     /// Linear output: text instead of symbols, no screen drawing
     #[arg(long, global = true, display_order = 1_000)]
     pub plain: bool,

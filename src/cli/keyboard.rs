@@ -5,6 +5,8 @@
 use std::io::{BufRead, IsTerminal};
 
 use super::output::{print_note, safe};
+use crate::event::Decision;
+use crate::tool::{FILE_DECISIONS, NamedFile};
 use crate::workbench::Asked;
 
 /// A reply ends with a line that holds only this.
@@ -34,6 +36,15 @@ pub(super) fn ask(asked: Asked) {
         let reply = reply.map(|reply| if as_it_is(&reply) { asked.question.text.clone() } else { reply });
         reply.map(|reply| asked.answer.send(reply))
     });
+}
+
+/// Asks the user about a file that a definition names, on stderr and stdin.
+pub fn ask_about_file(named: &NamedFile) -> Decision {
+    print_note(&safe(&named.question()));
+    let options: Vec<String> = FILE_DECISIONS.iter().map(|decision| decision.name().to_owned()).collect();
+    print_note(&format!("[{}]", choices(&options)));
+    let answer = read_choice(&mut std::io::stdin().lock(), &options);
+    answer.and_then(|answer| Decision::read(&answer)).unwrap_or(Decision::Deny)
 }
 
 /// Shows a question with answers to choose from and reads lines until one is an answer.

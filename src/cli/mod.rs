@@ -33,6 +33,7 @@ mod tree;
 
 pub use arguments::{Arguments, Command, meant_command};
 pub use export::pieces;
+pub use keyboard::ask_about_file;
 pub use output::{UsageError, exit, print_error, print_waiting};
 pub use plain::{is_spoken, print_opened, print_session};
 pub use report::{hook_panics, keep_secret, log_to};

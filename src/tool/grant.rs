@@ -54,7 +54,7 @@ impl Grant {
         grant
     }
 
-    fn bind(&mut self, name: &str, value: String) {
+    pub(super) fn bind(&mut self, name: &str, value: String) {
         self.bound_to.insert(name.to_owned(), value);
     }
 

@@ -56,7 +56,7 @@ mod trial;
 pub mod wording;
 
 use crate::config::{Config, Folders};
-use crate::tool::ConsentPolicy;
+use crate::tool::{ConsentPolicy, FileAccess};
 use adapters::Adapters;
 use gates::Gates;
 
@@ -108,6 +108,8 @@ pub struct Workbench {
     gates: Gates,
     /// Who decides about tools that start a process or leave the machine.
     policy: ConsentPolicy,
+    /// The files that definitions may name.
+    access: FileAccess,
     /// Where runs share them, their adapters.
     adapters: Option<Adapters>,
 }
@@ -115,7 +117,19 @@ pub struct Workbench {
 impl Workbench {
     /// A workbench on this configuration and these folders, where no tool starts a process or leaves the machine.
     pub fn new(config: Config, folders: Folders) -> Self {
-        Self { config, folders, gates: Gates::default(), policy: ConsentPolicy::default(), adapters: None }
+        let access = FileAccess::default();
+        Self { config, folders, gates: Gates::default(), policy: ConsentPolicy::default(), access, adapters: None }
+    }
+
+    /// The same workbench with this access to the files that definitions name.
+    #[must_use]
+    pub fn with_file_access(self, access: FileAccess) -> Self {
+        Self { access, ..self }
+    }
+
+    /// Returns the access to the files that definitions name.
+    pub fn file_access(&self) -> &FileAccess {
+        &self.access
     }
 
     /// The same workbench with adapters that the runs it starts share.

@@ -116,7 +116,7 @@ impl Workbench {
 
     /// What is wrong with a draft, its tools as a run would have them: with what is known of their servers.
     pub fn diagnose(&self, texts: &DraftTexts) -> Vec<Diagnostic> {
-        diagnose_knowing(texts, |agent| {
+        diagnose_knowing(texts, self.file_access(), |agent| {
             self.connected(agent).map_err(|error| match error {
                 StartError::Agent(findings) => findings,
                 other => vec![Diagnostic::error(Place::Options, other.reason(), other.to_string())],
