@@ -12,7 +12,8 @@ use crate::cli::{self, Arguments, Drawing};
 use crate::config::{Config, Folders, process_env};
 use crate::export::Content;
 use crate::session::LAST;
-use crate::tool::{ALLOW_FILES_FLAG, ConsentPolicy, FileAccess, Grants};
+use crate::tool::{ALLOW_FILES_FLAG, ConsentPolicy, FileAccess, Grants, NamedFile};
+use crate::tui::archive::AgentSource;
 use crate::tui::scenes::scene;
 use crate::tui::services::Services;
 use crate::tui::{self, Colours, Setup};
@@ -118,12 +119,21 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
     let mut pipeline = None;
     if let Some(name) = arguments.open.as_deref() {
         setup.session = session_named(name, &workbench)?;
+        let access = workbench.file_access();
         if setup.session.is_none() {
-            pipeline = cli::pipeline_source(name, workbench.file_access()).map_err(|error| error.0)?;
+            match cli::pipeline_source(name, access) {
+                Ok(found) => pipeline = found,
+                Err(error) => setup.file = Some(file_question(name, access).ok_or(error.0)?),
+            }
         }
-        if setup.session.is_none() && pipeline.is_none() {
-            agent = cli::agent_source(name, workbench.file_access()).map_err(|error| format!("{}{}", error.0, cli::meant_command(name)))?;
-            file = Some(Path::new(name)).filter(|path| path.exists());
+        if setup.session.is_none() && pipeline.is_none() && setup.file.is_none() {
+            match cli::agent_source(name, access) {
+                Ok(found) => (agent, file) = (found, Some(Path::new(name)).filter(|path| path.exists())),
+                Err(error) => {
+                    let message = format!("{}{}", error.0, cli::meant_command(name));
+                    setup.file = Some(file_question(name, access).ok_or(message)?);
+                }
+            }
         }
     }
     let services = match pipeline {
@@ -136,6 +146,13 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
         cli::print_waiting(session);
     }
     Ok(left.code)
+}
+
+/// The file that needs consent before this agent or pipeline can be opened; `None` when it cannot be opened for another
+/// reason.
+fn file_question(name: &str, access: &FileAccess) -> Option<(AgentSource, NamedFile)> {
+    let named = access.take_named().into_iter().find(|named| !access.is_allowed(named))?;
+    Some((AgentSource::Named(name.to_owned()), named))
 }
 
 /// The session that a name means; `None` when it means an agent.

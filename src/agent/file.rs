@@ -75,11 +75,7 @@ impl Agent {
     }
 
     /// The agent of a table in another file, such as a step of a pipeline.
-    pub(crate) fn from_entry(
-        entry: &Entry<'_>,
-        folder: &Path,
-        access: &FileAccess,
-    ) -> Result<Self, document::Problem> {
+    pub(crate) fn from_entry(entry: &Entry<'_>, folder: &Path, access: &FileAccess) -> Result<Self, document::Problem> {
         let mut problems = Problems::default();
         let mut target = Target { agent: Self::default(), source: &Source::folder(folder, access) };
         apply(entry, &mut target, &mut problems);

@@ -10,8 +10,8 @@ use ptc_core::value::json::{self, to_json};
 
 use super::inline::{Source, with_agent};
 use super::{Agent, Mode, SystemPrompt, Tool};
-use crate::config::document::{Entry, Key, KeyDoc, Names, Problem, Problems, read_table, set};
 use crate::config::OPTIONS;
+use crate::config::document::{Entry, Key, KeyDoc, Names, Problem, Problems, read_table, set};
 use crate::event::Options;
 
 /// Names of the ways to check inputs.
@@ -251,9 +251,8 @@ pub(super) fn schema(entry: &Entry<'_>, source: &Source) -> Result<Json, Problem
     };
     let Some(file) = text.strip_prefix('@') else { return parsed(entry, text, "the JSON text") };
     let path = source.folder.join(file);
-    let text = source
-        .read(&entry.path, file)
-        .map_err(|problem| entry.problem(format!("`{}` {problem}", entry.path)))?;
+    let text =
+        source.read(&entry.path, file).map_err(|problem| entry.problem(format!("`{}` {problem}", entry.path)))?;
     parsed(entry, &text, &path.display().to_string())
 }
 

@@ -4,6 +4,7 @@ mod case;
 mod compare;
 mod doctor;
 mod export;
+mod inspect;
 pub(super) mod lisp;
 mod models;
 mod refused;
@@ -24,6 +25,7 @@ pub(super) use case::{CaseFlags, ExampleFlags};
 pub(super) use compare::{CompareFlags, MatrixFlags};
 pub(super) use doctor::DoctorFlags;
 pub(super) use export::{ExportFlags, ImportFlags};
+pub(super) use inspect::InspectFlags;
 pub(super) use models::ModelsFlags;
 pub use refused::meant_command;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
@@ -122,6 +124,8 @@ pub enum Command {
     Models(ModelsFlags),
     /// List the tools of an agent and their schemas as sent to providers
     Tools(ToolsFlags),
+    /// Report all that a file would read, start, contact and send, and what is odd in it, without doing any of it; exit with code 1 if something needs consent
+    Inspect(InspectFlags),
     /// Check the terminal, configuration, keys and servers on this machine
     Doctor(DoctorFlags),
     /// Render a screen to an SVG file

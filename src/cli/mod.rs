@@ -9,6 +9,7 @@ mod context;
 mod doctor;
 mod export;
 mod fork;
+mod inspect;
 mod journal;
 mod keyboard;
 mod lisp;
@@ -60,6 +61,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Prompt(flags) => prompt::prompt(flags, workbench),
         Command::Tools(flags) => tools::tools(flags, workbench).await,
         Command::Models(flags) => models::models(flags, arguments.plain, workbench).await,
+        Command::Inspect(flags) => inspect::inspect(flags, workbench).await,
         Command::Doctor(flags) => doctor::doctor(flags, arguments.plain, workbench).await,
         Command::Lisp { command } => lisp::lisp(command, arguments),
         Command::Screenshot(flags) => screenshot::screenshot(flags, drawing.screen).await,

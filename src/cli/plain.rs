@@ -62,7 +62,8 @@ pub fn print_opened(name: Option<&str>, workbench: &Workbench) -> Result<u8, Usa
         print_line(&safe_line(&format!("{name}: a pipeline of {}", steps.join(", "))));
         print_commands(&OF_BOTH, &operand);
     } else {
-        let agent = agent_source(name, workbench.file_access()).map_err(|error| UsageError(format!("{}{}", error.0, meant_command(name))))?;
+        let agent = agent_source(name, workbench.file_access())
+            .map_err(|error| UsageError(format!("{}{}", error.0, meant_command(name))))?;
         let signature = agent.signature.map(|signature| format!(", signature {signature}")).unwrap_or_default();
         print_line(&safe_line(&format!("{name}: an agent of mode {}{signature}", agent.mode.name())));
         print_commands(&OF_BOTH, &operand);

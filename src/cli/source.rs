@@ -49,10 +49,7 @@ pub(super) fn first_step(pipeline: &Pipeline) -> Result<&Agent, UsageError> {
 }
 
 /// What the flags describe: the agent in its mode, and the context when one was given.
-pub(super) fn described(
-    flags: &AgentFlags,
-    access: &FileAccess,
-) -> Result<(Agent, Option<Context>), UsageError> {
+pub(super) fn described(flags: &AgentFlags, access: &FileAccess) -> Result<(Agent, Option<Context>), UsageError> {
     described_in(flags, access, flags.mode.as_deref().map(mode).transpose()?)
 }
 

@@ -71,7 +71,11 @@ struct WhyJson<'a> {
 }
 
 pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
-    let agents = flags.agents.iter().map(|name| agent(name, flags.mode.as_deref(), workbench.file_access())).collect::<Result<Vec<_>, _>>()?;
+    let agents = flags
+        .agents
+        .iter()
+        .map(|name| agent(name, flags.mode.as_deref(), workbench.file_access()))
+        .collect::<Result<Vec<_>, _>>()?;
     for agent in agents.iter().filter(|agent| agent.cases.is_empty()) {
         print_note(&format!(
             "warning: {} has no cases; write [[cases]] (`sessions case` makes one)",

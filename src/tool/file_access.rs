@@ -154,6 +154,12 @@ impl FileAccess {
         Self { question: Some(question), ..self }
     }
 
+    /// The same access, where the user is not asked, with its own list of named files.
+    #[must_use]
+    pub fn without_question(&self) -> Self {
+        Self { question: None, named: Arc::default(), ..self.clone() }
+    }
+
     /// Allows a file, or all files of a folder, until the program ends.
     ///
     /// Errors: it does not exist.

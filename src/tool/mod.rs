@@ -8,6 +8,7 @@ mod arguments;
 mod builtin;
 mod command;
 mod consent;
+mod consent_text;
 mod declare;
 mod declare_external;
 mod external;
@@ -38,13 +39,14 @@ pub use arguments::{canonical, plain_text};
 pub use builtin::{Builtin, LLM_QUERY};
 pub use command::Command;
 pub use consent::{ALLOW_FLAG, ConsentPolicy, Ruling};
+pub use consent_text::ARGUMENTS;
 pub use declare::{SELF, Wrong, reference};
 pub use external::ExternalTools;
 pub use file_access::{ALLOW_FILES_FLAG, FILE_DECISIONS, FileAccess, FileQuestion, FileRefusal, NamedFile};
 pub use grant::{Grant, Grants};
 pub use http::Http;
 pub use live::LiveTools;
-pub use mcp::{Connection, Listing, Mcp, ServerState, Servers, log_file};
+pub use mcp::{Connection, Listing, Mcp, ServerState, Servers, log_file, read_listing, read_result};
 pub use process::{DEFAULT_VARIABLES, Program};
 pub use shaping::{SHAPING_KEYS, Shaping, answer_signature};
 pub use table::{Table, TableRow};
@@ -177,6 +179,13 @@ pub trait Tools: Send + Sync {
         Vec::new()
     }
 
+    /// Describes for the user what a call of this tool does on this machine: resolved program and folder, variables,
+    /// then all arguments. `None`: its recorded definition is all that is known.
+    fn details(&self, tool: &Tool) -> Option<String> {
+        _ = tool;
+        None
+    }
+
     /// Stores that this tool may always be called.
     fn keep(&self, tool: &Tool) {
         _ = tool;
@@ -251,6 +260,12 @@ impl Tool {
             Kind::Mcp(Mcp { connection: Some(connection), .. }) => connection.grant(definition),
             _ => Grant::new(definition),
         })
+    }
+
+    /// True if it is granted. Files are read only if the same definition was granted once.
+    pub fn is_granted(&self, grants: &Grants) -> bool {
+        self.definition().is_some_and(|definition| grants.knows(&definition))
+            && self.grant().is_some_and(|grant| grants.is_granted(&grant))
     }
 
     /// Returns the time limit of a call in ms; `None` for questions to users and child agents, which the budgets of the

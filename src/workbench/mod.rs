@@ -6,6 +6,7 @@ mod accept;
 mod adapters;
 mod adopted;
 mod agent_file;
+pub mod audit;
 mod below;
 mod budget;
 mod bundle;

@@ -90,12 +90,24 @@ pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
             let events = session(&key).and_then(|session| events(&session));
             Response::Events(key, events)
         }
-        Request::OpenAgent(source) => {
-            let opened = services.open_agent(&source).map(Box::new);
-            Response::AgentOpened(source, opened)
+        Request::OpenAgent(source) => open_agent(services, source),
+        Request::AllowFile(source, named, decision) => {
+            workbench.file_access().decide(&named, decision);
+            open_agent(services, source)
         }
     };
     EffectResult::Msg(Msg::Archive(response))
+}
+
+/// Reads an agent, or finds that a file it names needs consent.
+fn open_agent(services: &Services, source: AgentSource) -> Response {
+    let access = services.workbench.file_access();
+    access.take_named();
+    let opened = services.open_agent(&source);
+    match (opened, access.take_named().into_iter().find(|named| !access.is_allowed(named))) {
+        (Err(_), Some(named)) => Response::FileQuestion(source, Box::new(named)),
+        (opened, _) => Response::AgentOpened(source, opened.map(Box::new)),
+    }
 }
 
 /// Starts a run from a session, in the place of the workbench's run.

@@ -173,13 +173,7 @@ fn used(trial: TrialReport, step: &Step) -> TrialReport {
 
 /// Replays a cassette with the agent as it is now: it passes when everything comes out as recorded and, where the case expects something,
 /// the answer is that.
-async fn play(
-    access: &FileAccess,
-    agent: &SuiteAgent,
-    case: &Case,
-    name: &str,
-    trial: TrialReport,
-) -> TrialReport {
+async fn play(access: &FileAccess, agent: &SuiteAgent, case: &Case, name: &str, trial: TrialReport) -> TrialReport {
     let failed = |why: String| Verdict::Error(format!("the cassette {name} cannot be played: {why}"));
     let error = |why: String| TrialReport { verdict: failed(why), ..trial.clone() };
     let path = match access.resolve(&agent.root(), "cases.cassette", &agent.folder.join(name)) {
