@@ -21,6 +21,15 @@ pub const ALLOW_FILES_FLAG: &str = "--allow-files";
 /// The answers to the question about a file; `once` is until the program ends.
 pub const FILE_DECISIONS: [Decision; 3] = [Decision::Once, Decision::Always, Decision::Deny];
 
+/// Returns the explanation of an answer to the question about a file.
+pub fn file_meaning(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Once | Decision::Run => "once: it is read until the program ends",
+        Decision::Always => "always: definitions in this folder may name this file, from now on",
+        Decision::Deny => "deny: it is not opened",
+    }
+}
+
 /// A file that a definition names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NamedFile {

@@ -42,7 +42,9 @@ pub use consent::{ALLOW_FLAG, ConsentPolicy, Ruling};
 pub use consent_text::ARGUMENTS;
 pub use declare::{SELF, Wrong, reference};
 pub use external::ExternalTools;
-pub use file_access::{ALLOW_FILES_FLAG, FILE_DECISIONS, FileAccess, FileQuestion, FileRefusal, NamedFile};
+pub use file_access::{
+    ALLOW_FILES_FLAG, FILE_DECISIONS, FileAccess, FileQuestion, FileRefusal, NamedFile, file_meaning,
+};
 pub use grant::{Grant, Grants};
 pub use http::Http;
 pub use live::LiveTools;

@@ -12,8 +12,9 @@ use crate::event::Address;
 use crate::event::Decision;
 use crate::port::Gate;
 use crate::port::Question;
+use crate::tool::file_meaning;
 use crate::tui::colours::Language;
-use crate::tui::model::{Editor, Model, REFUSALS};
+use crate::tui::model::{Asker, Editor, Model, REFUSALS};
 use crate::tui::row::{Piece, Row};
 use crate::tui::sessions::check::{self, Asked};
 use crate::tui::theme::{Role, Theme};
@@ -29,7 +30,9 @@ const ARGS: usize = 40;
 
 /// How far a question was read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct AnswerLooks {
+pub(super) struct AnswerLooks<'a> {
+    /// Who asks.
+    pub(super) asker: &'a Asker,
     /// First visible row.
     pub(super) top: usize,
     /// Its last row was visible.
@@ -39,7 +42,7 @@ pub(super) struct AnswerLooks {
 /// Draws the question, from its first visible row on, and the reply under it; returns the place of the cursor, where a text is typed.
 pub(super) fn draw(
     model: &Model,
-    (question, looks, editor): (&Question, AnswerLooks, &Editor),
+    (question, looks, editor): (&Question, AnswerLooks<'_>, &Editor),
     inner: Rect,
     buffer: &mut Buffer,
 ) -> Option<Position> {
@@ -53,7 +56,7 @@ pub(super) fn draw(
     let more = (below > 0).then(|| Piece::new(Role::Accent, &format!("▼ {below} more")));
     if !question.options.is_empty() {
         bars::rule(rule, "Your decision", true, more.into_iter().collect(), buffer, model.theme);
-        draw_choices(model, (&question.options, looks.end_seen), reply, buffer);
+        draw_choices(model, (&question.options, looks), reply, buffer);
         return None;
     }
     let typed = typed(model, question, editor.draft.text());
@@ -100,14 +103,15 @@ fn asked_tool(model: &Model, question: &Question) -> String {
 }
 
 /// One row per answer: its key and what it means. Consent is dim until the question was read to its end.
-fn draw_choices(model: &Model, (options, end_seen): (&[String], bool), area: Rect, buffer: &mut Buffer) {
+fn draw_choices(model: &Model, (options, looks): (&[String], AnswerLooks<'_>), area: Rect, buffer: &mut Buffer) {
     for (line, option) in options.iter().take(usize::from(area.height)).enumerate() {
         let meaning = match Decision::read(option) {
+            Some(decision) if matches!(looks.asker, Asker::Agent(..)) => file_meaning(decision),
             Some(decision) => decision.meaning(),
             None => option.as_str(),
         };
         let key = option.get(..1).unwrap_or_default();
-        let is_ready = end_seen || REFUSALS.contains(&option.as_str());
+        let is_ready = looks.end_seen || REFUSALS.contains(&option.as_str());
         let (key_role, role) = if is_ready { (Role::Key, Role::Text) } else { (Role::Dim, Role::Dim) };
         let row = Row::new([Piece::new(key_role, key), Piece::new(role, &format!("  {meaning}"))]);
         row.draw(line_of(area, line), buffer, model.theme);

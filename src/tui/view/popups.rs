@@ -192,8 +192,8 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
         }
         Popup::Form(dialog, _) => form::draw(model, dialog, inner, buffer),
         Popup::Palette { input, selected } => draw_palette(model, input, *selected, inner, buffer),
-        Popup::Answer { question, top, end_seen, editor, .. } => {
-            let looks = answer::AnswerLooks { top: *top, end_seen: *end_seen };
+        Popup::Answer { question, asker, top, end_seen, editor, .. } => {
+            let looks = answer::AnswerLooks { asker, top: *top, end_seen: *end_seen };
             answer::draw(model, (question, looks, editor), inner, buffer)
         }
         Popup::SavePath { input, .. } => {

@@ -93,7 +93,6 @@ pub enum AuditConsent {
 }
 
 /// One effect.
-#[serde_with::serde_as]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditLine {
     /// Its kind.
@@ -103,10 +102,15 @@ pub struct AuditLine {
     /// The file, program, address or model.
     pub what: String,
     /// More about it: resolved paths, arguments, names of variables and keys.
-    #[serde_as(as = "serde_with::Map<_, _>")]
+    #[serde(serialize_with = "as_object")]
     pub details: Vec<(&'static str, String)>,
     /// The consent to it.
     pub consent: AuditConsent,
+}
+
+/// Writes pairs as a JSON object, in their order.
+fn as_object<S: serde::Serializer>(pairs: &[(&'static str, String)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
 }
 
 /// Something that a reader should look at.
