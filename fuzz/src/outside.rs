@@ -50,7 +50,7 @@ pub fn signature(text: &str) {
         if let Some(output) = &read.output {
             let sample = signature::sample(output, 1, "answer");
             let issues: Vec<_> =
-                signature::check_json(output, &sample).into_iter().filter(|issue| issue.is_error()).collect();
+                signature::check(output, &sample.to_value()).into_iter().filter(|issue| issue.is_error()).collect();
             assert!(issues.is_empty(), "{canonical}: {issues:?}");
         }
     });

@@ -35,15 +35,21 @@ fn set_flags(options: &mut OpenOptions, flags: rustix::fs::OFlags) {
 }
 
 fn read_opened(options: &OpenOptions, path: &Path) -> io::Result<String> {
+    // Opening a device or a pipe may have effects: its kind is known before it is opened, and checked again after.
+    check_kind(&std::fs::metadata(path)?)?;
     let file = options.clone().read(true).open(path)?;
-    let metadata = file.metadata()?;
+    check_kind(&file.metadata()?)?;
+    read_to_limit(file)
+}
+
+fn check_kind(metadata: &std::fs::Metadata) -> io::Result<()> {
     if metadata.is_dir() {
         return Err(io::Error::other("it is a folder; name a file"));
     }
     if !metadata.is_file() {
         return Err(io::Error::other("it is a pipe or a device; name a regular file"));
     }
-    read_to_limit(file)
+    Ok(())
 }
 
 /// Reads a file that the user names; it may be a pipe.
