@@ -111,7 +111,7 @@ fn inner<'a>(entry: &Entry<'a>, key: &str, json: &'a Json) -> Entry<'a> {
 fn complete(entry: &Entry<'_>, source: &Source) -> Result<Json, Problem> {
     let mut table = entry.json.clone();
     if let Some(schema) = entry.json.get("schema").filter(|schema| schema.as_str().is_some()) {
-        let schema = super::keys::schema(&inner(entry, "schema", schema), source)?;
+        let schema = super::fields::schema(&inner(entry, "schema", schema), source)?;
         table = table.with("schema", Json::str(schema.to_text()));
     }
     for (key, each) in [("tools", with_agent as fn(&Entry<'_>, &Source) -> _), ("modes", complete)] {

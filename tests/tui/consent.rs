@@ -11,7 +11,7 @@ use ptc_workbench::workbench::RunUpdate;
 
 use super::pictures::{screens, text};
 use super::press;
-use super::story::{fresh, ran, tell, two_turns};
+use super::story::{apply_message, fresh, ran, two_turns};
 use crate::engine::parsed;
 
 const SIZES: &[(u16, u16)] = &[(80, 24), (140, 40)];
@@ -39,9 +39,9 @@ fn asked(size: (u16, u16)) -> Model {
     let mut model = fresh(size);
     ran(&mut model, two_turns(), None);
     model.workbench.run.as_mut().unwrap().phase = Phase::Running;
-    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question())]));
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question())]));
     let later = model.now_ms + 1_000;
-    tell(&mut model, Msg::Clock(later));
+    apply_message(&mut model, Msg::Clock(later));
     model
 }
 
@@ -100,9 +100,9 @@ fn an_agent_that_names_a_file_outside_of_its_folder_is_opened_after_consent() {
     let response = || ArchiveResponse::FileQuestion(source.clone(), Box::new(named.clone()));
     let opened = |size| {
         let mut model = fresh(size);
-        tell(&mut model, Msg::Archive(response()));
+        apply_message(&mut model, Msg::Archive(response()));
         let later = model.now_ms + 1_000;
-        tell(&mut model, Msg::Clock(later));
+        apply_message(&mut model, Msg::Clock(later));
         model
     };
     screens("file_consent", SIZES, opened);
