@@ -15,9 +15,30 @@ use ptc_core::value::{Json, json};
 
 /// Pieces of terminal sequences: begun, ended, unterminated, in eight bits, and characters that hide or reorder.
 const SEQUENCES: [&str; 24] = [
-    "\u{1b}", "\u{1b}[", "\u{1b}[31m", "\u{1b}[?1049h", "\u{1b}]0;title", "\u{1b}]52;c;", "\u{1b}]8;;http://x", "\u{7}", "\u{1b}\\",
-    "\u{1b}P1$q", "\u{1b}_G", "\u{1b}^pm", "\u{1b}Xsos", "\u{9b}", "\u{9d}", "\u{90}", "\u{9c}", "\u{85}", "\r", "\u{8}", "\u{202e}", "\u{2066}",
-    "\u{200b}", "\u{e0041}",
+    "\u{1b}",
+    "\u{1b}[",
+    "\u{1b}[31m",
+    "\u{1b}[?1049h",
+    "\u{1b}]0;title",
+    "\u{1b}]52;c;",
+    "\u{1b}]8;;http://x",
+    "\u{7}",
+    "\u{1b}\\",
+    "\u{1b}P1$q",
+    "\u{1b}_G",
+    "\u{1b}^pm",
+    "\u{1b}Xsos",
+    "\u{9b}",
+    "\u{9d}",
+    "\u{90}",
+    "\u{9c}",
+    "\u{85}",
+    "\r",
+    "\u{8}",
+    "\u{202e}",
+    "\u{2066}",
+    "\u{200b}",
+    "\u{e0041}",
 ];
 
 /// The text with such pieces in it.

@@ -61,7 +61,12 @@ pub fn template(text: &str) {
     timed(|| {
         let Ok(read) = template::parse(text) else { return };
         let names = template::variables(&read);
-        let context = Json::object(names.iter().take(100).map(|name| (name.path.segments().first().cloned().unwrap_or_default(), Json::str("x"))));
+        let context = Json::object(
+            names
+                .iter()
+                .take(100)
+                .map(|name| (name.path.segments().first().cloned().unwrap_or_default(), Json::str("x"))),
+        );
         for context in [Json::empty(), context] {
             for missing in [template::Missing::Keep, template::Missing::Empty] {
                 // Errors are values.
@@ -122,7 +127,8 @@ pub fn agent(text: &str) {
         drop(Pipeline::from_toml(text, "p.toml", &FileAccess::nowhere()));
         let Ok(agent) = Agent::from_toml_with(text, "a.toml", &FileAccess::nowhere()) else { return };
         let written = agent.to_toml();
-        let again = Agent::from_toml_with(&written, "a.toml", &FileAccess::nowhere()).expect("what was written is read");
+        let again =
+            Agent::from_toml_with(&written, "a.toml", &FileAccess::nowhere()).expect("what was written is read");
         assert_eq!(again.to_toml(), written, "written twice");
         drop(Plan::new(&agent));
         drop(agent.cases());

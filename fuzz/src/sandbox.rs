@@ -5,7 +5,11 @@
 //! than [`LATE`] after its limit or added more than the memory limit and [`MEMORY_SPARE`]. A signal ends it by itself.
 
 #[path = "../../tests/lisp/generate.rs"]
+#[expect(dead_code, reason = "programs are generated here, not changed")]
 mod generate;
+
+// It installs the allocator that counts memory.
+use ptc_fuzz as _;
 
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -49,7 +53,9 @@ fn main() {
         *reasons.entry(reason).or_default() += 1;
         if late > LATE || memory > MEMORY + MEMORY_SPARE {
             beyond += 1;
-            fs::create_dir_all("artifacts").and_then(|()| fs::write(format!("artifacts/sandbox-{seed}-{number}.clj"), &text)).expect("the find is written");
+            fs::create_dir_all("artifacts")
+                .and_then(|()| fs::write(format!("artifacts/sandbox-{seed}-{number}.clj"), &text))
+                .expect("the find is written");
             eprintln!("sandbox-{seed}-{number}: {late:?} late, {memory} bytes: {text}");
         }
         if late > maxima.late.0 {
@@ -63,6 +69,7 @@ fn main() {
     println!("latest: {:?} after its limit: {}", maxima.late.0, first(&maxima.late.1));
     println!("most memory: {} MB resident: {}", maxima.memory.0 >> 20, first(&maxima.memory.1));
     println!("ends: {reasons:?}");
+    assert!(!reasons.contains_key("invalid_config"), "the limits were refused");
     std::process::exit(i32::from(beyond > 0));
 }
 
@@ -76,7 +83,8 @@ fn run(text: &str) -> String {
     let echo = |_: &CallAddress, _: &str, args: &Value| -> Result<Value, Failure> { Ok(args.clone()) };
     let context = Value::default();
     let input = Input { context: &context, ..Input::new(text, &limits) };
-    let setting = Setting { tools: &echo, timeout_ms: TIMEOUT_MS, compile_timeout_ms: TIMEOUT_MS, now_ms: 0, stop: &stop };
+    let setting =
+        Setting { tools: &echo, timeout_ms: TIMEOUT_MS, compile_timeout_ms: TIMEOUT_MS, now_ms: 0, stop: &stop };
     match runner::run(&input, &setting).result {
         Ok((signal, value)) => {
             // A host looks at the value: printing and dropping must not recurse on data.
@@ -96,15 +104,27 @@ fn wrapped(random: &mut Random) -> String {
         0 => inner.to_owned(),
         1 => format!("(pmap (fn [i] (do {inner})) (range {b}))"),
         2 => format!("(pmap (fn [i] (pmap (fn [j] (do {inner})) (range {a}))) (range {b}))"),
-        3 => format!("(defn f [n] (if (> n {}) (do {inner}) (pmap (fn [_] (f (inc n))) (range {a})))) (f 0)", 2 + random.below(20)),
-        4 => format!("(def d (reduce (fn [acc _] [acc]) [] (range {depth}))) (do {inner}) (= d d) (str d) (pmap (fn [_] (hash-map :a d)) (range {b})) d"),
-        5 => format!("(def d (reduce (fn [acc i] {{:k acc :i i}}) {{}} (range {depth}))) (pmap (fn [_] (compare (str d) (str d))) (range {a})) (do {inner}) d"),
+        3 => format!(
+            "(defn f [n] (if (> n {}) (do {inner}) (pmap (fn [_] (f (inc n))) (range {a})))) (f 0)",
+            2 + random.below(20)
+        ),
+        4 => format!(
+            "(def d (reduce (fn [acc _] [acc]) [] (range {depth}))) (do {inner}) (= d d) (str d) (pmap (fn [_] (hash-map :a d)) (range {b})) d"
+        ),
+        5 => format!(
+            "(def d (reduce (fn [acc i] {{:k acc :i i}}) {{}} (range {depth}))) (pmap (fn [_] (compare (str d) (str d))) (range {a})) (do {inner}) d"
+        ),
         6 => format!("(pmap (fn [i] (tool/echo {{:i i :v (range {depth})}})) (range {b}))"),
-        7 => format!("(pcalls (fn [] (do {inner})) (fn [] (reduce + (range {}))) (fn [] (tool/echo {{:x 1}})))", depth * 10),
+        7 => format!(
+            "(pcalls (fn [] (do {inner})) (fn [] (reduce + (range {}))) (fn [] (tool/echo {{:x 1}})))",
+            depth * 10
+        ),
         8 => format!("(pmap (fn [i] (loop [xs []] (recur (conj xs (range {depth}))))) (range {b}))"),
         9 => format!("(pmap (fn [i] (reduce str \"\" (repeat {depth} \"xxxxxxxxxxxxxxxx\"))) (range {b}))"),
         10 => format!("(defn f [n] (pmap f [n n])) (f 0)"),
-        _ => format!("(pmap (fn [i] (sort (map (fn [x] (mod (* x 7919) 104729)) (range {depth})))) (range {b})) (do {inner})"),
+        _ => format!(
+            "(pmap (fn [i] (sort (map (fn [x] (mod (* x 7919) 104729)) (range {depth})))) (range {b})) (do {inner})"
+        ),
     }
 }
 

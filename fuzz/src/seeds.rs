@@ -12,7 +12,9 @@ pub(crate) fn of(target: &str) -> Vec<String> {
         "stream" => owned(STREAMS),
         "schema" => schemas(),
         "mcp" => owned(MESSAGES),
-        "agent" => files("../examples", "toml").into_iter().chain(files("../assets", "toml")).chain(owned(AGENTS)).collect(),
+        "agent" => {
+            files("../examples", "toml").into_iter().chain(files("../assets", "toml")).chain(owned(AGENTS)).collect()
+        }
         "session" => files("../sessions", "jsonl").into_iter().chain(owned(&[HEADER])).collect(),
         _ => Vec::new(),
     }
@@ -69,7 +71,11 @@ const AGENTS: &[&str] = &[
 ];
 
 fn schemas() -> Vec<String> {
-    let chain: String = (0..12).map(|n| format!("\"d{n}\":{{\"allOf\":[{{\"$ref\":\"#/$defs/d{}\"}},{{\"$ref\":\"#/$defs/d{}\"}}]}},", n + 1, n + 1)).collect();
+    let chain: String = (0..12)
+        .map(|n| {
+            format!("\"d{n}\":{{\"allOf\":[{{\"$ref\":\"#/$defs/d{}\"}},{{\"$ref\":\"#/$defs/d{}\"}}]}},", n + 1, n + 1)
+        })
+        .collect();
     vec![
         "[{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\",\"minimum\":1},\"b\":{\"pattern\":\"^(a+)+$\"}},\"required\":[\"a\"]},{\"a\":1,\"b\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\"}]".to_owned(),
         format!("[{{\"$ref\":\"#/$defs/d0\",\"$defs\":{{{chain}\"d12\":{{}}}}}},[1,2,3]]"),
