@@ -12,7 +12,8 @@ use crate::cli::{self, Arguments, Drawing};
 use crate::config::{Config, Folders, process_env};
 use crate::export::Content;
 use crate::session::LAST;
-use crate::tool::ConsentPolicy;
+use crate::tool::{ALLOW_FILES_FLAG, ConsentPolicy, FileAccess, Grants, NamedFile};
+use crate::tui::archive::AgentSource;
 use crate::tui::scenes::scene;
 use crate::tui::services::Services;
 use crate::tui::{self, Colours, Setup};
@@ -50,6 +51,8 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
     arguments.plain |= config.interface.plain.unwrap_or_else(|| cli::is_spoken(&process_env));
     cli::keep_secret(&config.providers);
     let workbench = Workbench::new(config, folders).with_policy(policy(&arguments));
+    let access = file_access(&arguments, workbench.grants())?;
+    let workbench = workbench.with_file_access(access);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -86,11 +89,23 @@ fn policy(arguments: &Arguments) -> ConsentPolicy {
     }
 }
 
+/// Which files definitions may name: those in their own folder, those that the flag allows, and those that the user
+/// allowed or allows now. The workbench asks on its screen.
+fn file_access(arguments: &Arguments, grants: Grants) -> Result<FileAccess, String> {
+    let access = FileAccess::default().with_grants(grants);
+    for folder in &arguments.allow_files {
+        access.allow(folder).map_err(|error| format!("{ALLOW_FILES_FLAG} {}: {error}", folder.display()))?;
+    }
+    let is_attended = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let asks = arguments.command.is_some() || arguments.plain;
+    Ok(if asks && is_attended { access.with_question(Arc::new(cli::ask_about_file)) } else { access })
+}
+
 /// Prints line by line what the workbench would open.
 fn print_linear(arguments: &Arguments, workbench: &Workbench) -> Result<u8, String> {
     let told = match arguments.open.as_deref() {
         Some(name) if session_named(name, workbench)?.is_some() => cli::print_session(name, workbench),
-        opened => cli::print_opened(opened),
+        opened => cli::print_opened(opened, workbench),
     };
     told.map_err(|error| error.0)
 }
@@ -100,17 +115,26 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
     let colours = if arguments.no_color { Colours::Off } else { Colours::On };
     let mut setup = Setup::new(&workbench.config, &workbench.folders.config_dir, colours)?;
     let example = BUNDLED[0].name;
-    let mut agent = cli::agent_source(example).map_err(|error| error.0)?;
+    let mut agent = cli::agent_source(example, workbench.file_access()).map_err(|error| error.0)?;
     let mut file = None;
     let mut pipeline = None;
     if let Some(name) = arguments.open.as_deref() {
         setup.session = session_named(name, &workbench)?;
+        let access = workbench.file_access();
         if setup.session.is_none() {
-            pipeline = cli::pipeline_source(name).map_err(|error| error.0)?;
+            match cli::pipeline_source(name, access) {
+                Ok(found) => pipeline = found,
+                Err(error) => setup.file = Some(file_question(name, access).ok_or(error.0)?),
+            }
         }
-        if setup.session.is_none() && pipeline.is_none() {
-            agent = cli::agent_source(name).map_err(|error| format!("{}{}", error.0, cli::meant_command(name)))?;
-            file = Some(Path::new(name)).filter(|path| path.exists());
+        if setup.session.is_none() && pipeline.is_none() && setup.file.is_none() {
+            match cli::agent_source(name, access) {
+                Ok(found) => (agent, file) = (found, Some(Path::new(name)).filter(|path| path.exists())),
+                Err(error) => {
+                    let message = format!("{}{}", error.0, cli::meant_command(name));
+                    setup.file = Some(file_question(name, access).ok_or(message)?);
+                }
+            }
         }
     }
     let services = match pipeline {
@@ -124,6 +148,13 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
         cli::print_waiting(session);
     }
     Ok(left.code)
+}
+
+/// The file that needs consent before this agent or pipeline can be opened; `None` when it cannot be opened for another
+/// reason.
+fn file_question(name: &str, access: &FileAccess) -> Option<(AgentSource, NamedFile)> {
+    let named = access.take_named().into_iter().find(|named| !access.is_allowed(named))?;
+    Some((AgentSource::Named(name.to_owned()), named))
 }
 
 /// The session that a name means; `None` when it means an agent.

@@ -1,4 +1,7 @@
-//! What is fuzzed: the reader, the formatter, whole programs with small limits, and the sanitiser of terminal text. A panic or an answer that takes too long is a find.
+//! What is fuzzed: the reader, the formatter, whole programs with small limits, the sanitiser of terminal text, and (in `outside`)
+//! everything else that reads text from outside. A panic or an answer that takes too long is a find.
+
+mod outside;
 
 use std::time::{Duration, Instant};
 
@@ -7,6 +10,8 @@ use ptc_core::lisp::{self, Budget, CallAddress, Error, Failure, Host, format};
 use ptc_core::reasons::Reason;
 use ptc_core::text::SafeText;
 use ptc_core::value::{Json, Value, json};
+
+pub use outside::{TARGETS, Target, agent, mcp, reply, schema, session, signature, stream, template};
 
 /// The programs have a memory limit.
 #[global_allocator]

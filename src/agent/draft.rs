@@ -10,9 +10,11 @@ use ptc_core::value::{Json, json};
 
 use super::checks::{Checked, check};
 use super::context::{self, not_an_object};
-use super::file::{read_onto, write};
+use super::file::{read_from, write};
+use super::inline::Source;
 use super::{Agent, Diagnostic, Place, Settings};
 use crate::config::document::Problems;
+use crate::tool::FileAccess;
 
 /// The texts of a draft.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -58,20 +60,26 @@ impl DraftTexts {
     ///
     /// Errors: what cannot be read in the options or the context.
     pub fn to_agent(&self, base: &Agent) -> Result<Agent, Vec<Diagnostic>> {
-        let (agent, findings) = self.read(base);
+        self.to_agent_with(base, &FileAccess::default())
+    }
+
+    /// The same with this access to files.
+    pub fn to_agent_with(&self, base: &Agent, access: &FileAccess) -> Result<Agent, Vec<Diagnostic>> {
+        let (agent, findings) = self.read(base, access);
         if findings.is_empty() { Ok(agent) } else { Err(findings) }
     }
 
     /// What could be read, and what could not.
-    fn read(&self, base: &Agent) -> (Agent, Vec<Diagnostic>) {
+    fn read(&self, base: &Agent, access: &FileAccess) -> (Agent, Vec<Diagnostic>) {
         let mut problems = Problems::default();
+        let source = Source::folder(Path::new(""), access);
         let start = Agent { name: base.name.clone(), ..Agent::default() };
-        let mut agent = read_onto(start, &self.options, Path::new(""), &mut problems);
+        let mut agent = read_from(start, &self.options, &source, &mut problems);
         let mut findings: Vec<Diagnostic> = problems.sorted().into_iter().map(Diagnostic::from).collect();
         let here = [(TOOLS, &self.tools), (PROGRAM, &self.program)];
         let own = here.into_iter().filter(|(_, text)| !text.trim().is_empty()).map(|(key, _)| key);
         findings.extend(apart(&self.options, &APART.into_iter().chain(own).collect::<Vec<_>>()));
-        agent = self.read_tools(agent, &mut findings);
+        agent = self.read_tools(agent, &source, &mut findings);
         if !self.program.trim().is_empty() {
             agent = agent.without_program().with_option(PROGRAM, Json::str(self.program.as_str()));
         }
@@ -87,7 +95,7 @@ impl DraftTexts {
 
 impl DraftTexts {
     /// Reads the text of the tools onto an agent.
-    fn read_tools(&self, agent: Agent, findings: &mut Vec<Diagnostic>) -> Agent {
+    fn read_tools(&self, agent: Agent, source: &Source, findings: &mut Vec<Diagnostic>) -> Agent {
         if self.tools.trim().is_empty() {
             return agent;
         }
@@ -102,7 +110,7 @@ impl DraftTexts {
             findings.push(found);
             return agent;
         }
-        let agent = read_onto(agent, &self.tools, Path::new(""), &mut problems);
+        let agent = read_from(agent, &self.tools, source, &mut problems);
         let placed = |problem| Diagnostic { place: Place::Tools, ..Diagnostic::from(problem) };
         findings.extend(problems.sorted().into_iter().map(placed));
         agent
@@ -140,15 +148,16 @@ pub(super) fn read_context(text: &str) -> Result<Json, Diagnostic> {
 /// Everything that is wrong or worth knowing about a draft, each finding placed in its text: the order is prompt, signature,
 /// context, tools, program, options, then the place in the text. What one key can correct comes with its [`Fix`](super::Fix)es.
 pub fn diagnose(texts: &DraftTexts) -> Vec<Diagnostic> {
-    diagnose_knowing(texts, Ok)
+    diagnose_knowing(texts, &FileAccess::default(), Ok)
 }
 
-/// The same, with known facts about the tools; invalid values are reported as findings.
+/// The same, with this access to files and known facts about the tools; invalid values are reported as findings.
 pub fn diagnose_knowing(
     texts: &DraftTexts,
+    access: &FileAccess,
     known: impl FnOnce(Agent) -> Result<Agent, Vec<Diagnostic>>,
 ) -> Vec<Diagnostic> {
-    let (agent, mut findings) = texts.read(&Agent::default());
+    let (agent, mut findings) = texts.read(&Agent::default(), access);
     let context_is_read = findings.iter().all(|found| found.place != Place::Context);
     let Checked { signature, template, findings: found, .. } = check(&agent);
     let read = (signature.clone(), template.clone());

@@ -38,7 +38,7 @@ impl Inputs {
         let (kind, name) = edit.target.split_once('.').unwrap_or((&edit.target, ""));
         match (kind, name) {
             ("agent", "") => {
-                let other = Agent::from_toml(&edit.text(), "the edited agent").map_err(|e| wrong(e.to_string()))?;
+                let other = Agent::from_complete(&edit.text(), "the edited agent").map_err(|e| wrong(e.to_string()))?;
                 self.agent = other.for_mode(self.agent.mode).map_err(|findings| wrong(error_messages(&findings)))?;
             }
             // These keys describe the start of a run: each has an edit of its own.

@@ -3,18 +3,16 @@
 //! In: entries of a TOML document. Out: fields of an [`Agent`], and the values to write for one. Must not decide what a value
 //! means for a run.
 
-use std::path::Path;
-
 use ptc_core::limits;
 use ptc_core::reply::Recovery;
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, to_json};
 
-use super::inline::with_agent;
+use super::inline::{Source, with_agent};
 use super::keys::{AgentKey, KeyValue, Target, apply};
 use super::{Agent, Mode, SystemPrompt, Tool};
+use crate::config::OPTIONS;
 use crate::config::document::{Entry, Key, KeyDoc, Names, Problem, Problems, read_table, set};
-use crate::config::{OPTIONS, read_regular_file};
 use crate::event::Options;
 
 /// Names of the ways to check inputs.
@@ -89,7 +87,7 @@ pub(super) const FIELDS: &[AgentKey] = &[
         ),
         value: KeyValue::Field {
             read: |entry, target, problems| {
-                set(&mut target.agent.schema, schema(entry, &target.source.folder).map(Some), problems);
+                set(&mut target.agent.schema, schema(entry, target.source).map(Some), problems);
             },
             write: |agent| agent.schema.as_ref().map(|schema| Json::str(schema.to_text())),
         },
@@ -245,7 +243,7 @@ fn one_of(what: &str, names: &[&'static str], entry: &Entry<'_>) -> Result<Strin
 }
 
 /// A table, JSON text, or `@file` with JSON text.
-fn schema(entry: &Entry<'_>, folder: &Path) -> Result<Json, Problem> {
+pub(super) fn schema(entry: &Entry<'_>, source: &Source) -> Result<Json, Problem> {
     let Some(text) = entry.json.as_str() else {
         return entry
             .entries()
@@ -253,10 +251,9 @@ fn schema(entry: &Entry<'_>, folder: &Path) -> Result<Json, Problem> {
             .map_err(|_| entry.expected("a table, JSON text or \"@file\""));
     };
     let Some(file) = text.strip_prefix('@') else { return parsed(entry, text, "the JSON text") };
-    let path = folder.join(file);
-    let text = read_regular_file(&path).map_err(|error| {
-        entry.problem(format!("`{}` names the file {}, which cannot be read: {error}", entry.path, path.display()))
-    })?;
+    let path = source.folder.join(file);
+    let text =
+        source.read(&entry.path, file).map_err(|problem| entry.problem(format!("`{}` {problem}", entry.path)))?;
     parsed(entry, &text, &path.display().to_string())
 }
 

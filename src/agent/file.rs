@@ -13,33 +13,56 @@ use super::inline::Source;
 use super::keys::{Target, apply, written_fields};
 use super::{Agent, Diagnostic, Mode};
 use crate::config::document::{self, Entry, FileError, Problems};
-use crate::config::{read_named_file, read_regular_file};
+use crate::config::read_named_file;
 use crate::event::{AgentRecord, hex_sha};
+use crate::tool::FileAccess;
 
 impl Agent {
-    /// Reads an agent file that another file names: a regular file.
-    pub fn read_linked(path: &Path) -> Result<Self, FileError> {
-        let file = path.display().to_string();
-        let text = read_regular_file(path).map_err(|error| FileError::unreadable(&file, &error))?;
-        Self::from_toml(&text, &file)
+    /// Reads an agent file that the user names; it may be a pipe. `@file` in it starts from its folder, and may name files
+    /// of that folder only.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        Self::read_with(path, &FileAccess::default())
     }
 
-    /// Reads an agent file that the user names; it may be a pipe. `@file` in it starts from its folder.
-    pub fn read(path: &Path) -> Result<Self, FileError> {
+    /// The same with this access to other files.
+    pub fn read_with(path: &Path, access: &FileAccess) -> Result<Self, FileError> {
         let file = path.display().to_string();
         let text = read_named_file(path).map_err(|error| FileError::unreadable(&file, &error))?;
-        Self::from_toml(&text, &file)
+        Self::from_toml_with(&text, &file, access)
     }
 
-    /// The agent of a TOML text. `file` is its name for messages, and its folder is where `@file` starts from.
+    /// The agent of a TOML text. `file` is its name for messages, and its folder is where `@file` starts from; files of
+    /// other folders are refused.
     /// Without the key `name` the agent is named after the file. Line ends are read as line feeds (TOML leaves that to its
     /// readers), so that a file means the same on every machine.
     pub fn from_toml(text: &str, file: &str) -> Result<Self, FileError> {
+        Self::from_toml_with(text, file, &FileAccess::default())
+    }
+
+    /// The same with this access to other files.
+    pub fn from_toml_with(text: &str, file: &str, access: &FileAccess) -> Result<Self, FileError> {
+        Self::from_source(text, file, &Source::file(Path::new(file), access))
+    }
+
+    /// The agent of a TOML text that names no files: a recorded or an edited definition.
+    pub(crate) fn from_complete(text: &str, label: &str) -> Result<Self, FileError> {
+        Self::from_source(text, label, &Source::complete())
+    }
+
+    fn from_source(text: &str, file: &str, source: &Source) -> Result<Self, FileError> {
         let text = &text.replace("\r\n", "\n");
         let mut problems = Problems::default();
-        let path = Path::new(file);
-        let agent = read_from(Self::named_after(path), text, &Source::file(path), &mut problems);
+        let agent = read_from(Self::named_after(Path::new(file)), text, source, &mut problems);
         problems.or_first(agent, file, text)
+    }
+
+    /// What could be read of a TOML text, and every problem, as `file:line:column: message`.
+    pub(crate) fn read_partially(text: &str, file: &str, access: &FileAccess) -> (Self, Vec<FileError>) {
+        let text = &text.replace("\r\n", "\n");
+        let mut problems = Problems::default();
+        let source = Source::file(Path::new(file), access);
+        let agent = read_from(Self::named_after(Path::new(file)), text, &source, &mut problems);
+        (agent, problems.sorted().iter().map(|problem| FileError::of(file, text, problem)).collect())
     }
 
     /// An agent with every default, named after its file.
@@ -52,9 +75,9 @@ impl Agent {
     }
 
     /// The agent of a table in another file, such as a step of a pipeline.
-    pub(crate) fn from_entry(entry: &Entry<'_>, folder: &Path) -> Result<Self, document::Problem> {
+    pub(crate) fn from_entry(entry: &Entry<'_>, folder: &Path, access: &FileAccess) -> Result<Self, document::Problem> {
         let mut problems = Problems::default();
-        let mut target = Target { agent: Self::default(), source: &Source::folder(folder) };
+        let mut target = Target { agent: Self::default(), source: &Source::folder(folder, access) };
         apply(entry, &mut target, &mut problems);
         match problems.sorted().into_iter().next() {
             Some(problem) => Err(problem),
@@ -62,12 +85,21 @@ impl Agent {
         }
     }
 
+    /// The agent of a file that the key `key` of a definition in this folder names. Errors: what is wrong, with the file.
+    pub(crate) fn read_linked(folder: &Path, key: &str, name: &str, access: &FileAccess) -> Result<Self, String> {
+        let path = folder.join(name);
+        let file = path.display().to_string();
+        let source = Source::folder(folder, access);
+        let (below, text) = source.linked(key, name).map_err(|problem| format!("`{key}` {problem}"))?;
+        Self::from_source(&text, &file, &below).map_err(|error| error.to_string())
+    }
+
     /// The agent as it is in one mode: the overrides of its section for that mode are applied. Ask for the mode in which it is to
     /// run even when that is its own; doing it twice changes nothing.
     ///
     /// Errors: a json mode with tools (they are named), an override that cannot be read.
     pub fn for_mode(&self, mode: Mode) -> Result<Self, Vec<Diagnostic>> {
-        let mut target = Target { agent: Self { mode, ..self.clone() }, source: &Source::default() };
+        let mut target = Target { agent: Self { mode, ..self.clone() }, source: &Source::complete() };
         let mut problems = Problems::default();
         if let Some((_, overrides)) = self.modes.iter().find(|(other, _)| *other == mode) {
             apply(&Entry::root(overrides), &mut target, &mut problems);
@@ -88,7 +120,7 @@ impl Agent {
     ///
     /// Errors: those of [`Agent::from_toml`].
     pub fn recorded(toml: &str) -> Result<Self, FileError> {
-        Ok(Self::from_toml(toml, "the recorded agent")?.with_explicit_modes(Mode::Json))
+        Ok(Self::from_complete(toml, "the recorded agent")?.with_explicit_modes(Mode::Json))
     }
 
     /// The definition as an agent file. Reading it gives an equal agent; the same agent gives the same text.
@@ -99,7 +131,7 @@ impl Agent {
 
 /// The agent of a table inside another definition.
 pub(super) fn from_table(table: &Json) -> Result<Agent, Vec<Diagnostic>> {
-    let mut target = Target { agent: Agent::default(), source: &Source::default() };
+    let mut target = Target { agent: Agent::default(), source: &Source::complete() };
     let mut problems = Problems::default();
     apply(&Entry::root(table), &mut target, &mut problems);
     let found: Vec<Diagnostic> =
@@ -109,7 +141,7 @@ pub(super) fn from_table(table: &Json) -> Result<Agent, Vec<Diagnostic>> {
 
 /// Sets one key of agent files; what is wrong with it.
 pub(super) fn set(agent: &mut Agent, key: &str, value: Json) -> Vec<Diagnostic> {
-    let mut target = Target { agent: std::mem::take(agent), source: &Source::default() };
+    let mut target = Target { agent: std::mem::take(agent), source: &Source::complete() };
     let mut problems = Problems::default();
     apply(&Entry::root(&Json::empty().with(key, value)), &mut target, &mut problems);
     *agent = target.agent;
@@ -117,11 +149,6 @@ pub(super) fn set(agent: &mut Agent, key: &str, value: Json) -> Vec<Diagnostic> 
 }
 
 /// Reads TOML text onto an agent. Problems are noted; what could be read is in the agent.
-pub(super) fn read_onto(base: Agent, text: &str, folder: &Path, problems: &mut Problems) -> Agent {
-    read_from(base, text, &Source::folder(folder), problems)
-}
-
-/// The same for a text from this source.
 pub(super) fn read_from(base: Agent, text: &str, source: &Source, problems: &mut Problems) -> Agent {
     let mut target = Target { agent: base, source };
     if let Some(document) = problems.take(document::parse(text)) {

@@ -11,54 +11,71 @@ use ptc_core::value::Json;
 use super::file::read_from;
 use super::{Agent, Mode, Tool};
 use crate::config::document::{self, Entry, Problem, Problems};
-use crate::config::read_regular_file;
-use crate::tool::SELF;
+use crate::config::read_resolved_file;
+use crate::tool::{FileAccess, FileRefusal, SELF};
 
 /// How deep files may name each other.
 const DEEPEST: usize = 8;
 /// Largest definition, with everything it holds, in bytes.
 const LARGEST_BYTES: usize = 1 << 20;
 
-/// Where a definition is read from.
-#[derive(Debug, Clone, Default)]
+/// Where a definition is read from, and which files it may name.
+#[derive(Debug, Clone)]
 pub(super) struct Source {
     /// What relative names start from.
     pub(super) folder: PathBuf,
+    /// The folder of the outermost definition, resolved: its files need no consent.
+    root: PathBuf,
+    access: FileAccess,
     /// The files that led here, the outermost first.
     files: Vec<PathBuf>,
 }
 
 impl Source {
+    /// A definition that names no files: a recorded one, or a part of another.
+    pub(super) fn complete() -> Self {
+        Self { folder: PathBuf::new(), root: PathBuf::new(), access: FileAccess::nowhere(), files: Vec::new() }
+    }
+
     /// A text whose files lie in this folder.
-    pub(super) fn folder(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), files: Vec::new() }
+    pub(super) fn folder(folder: &Path, access: &FileAccess) -> Self {
+        let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let root = here.canonicalize().unwrap_or_else(|_| here.to_owned());
+        Self { folder: folder.to_owned(), root, access: access.clone(), files: Vec::new() }
     }
 
     /// A file; when there is none of this name, a text that is called so.
-    pub(super) fn file(path: &Path) -> Self {
-        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        Self { folder, files: path.canonicalize().into_iter().collect() }
+    pub(super) fn file(path: &Path, access: &FileAccess) -> Self {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Self { files: path.canonicalize().into_iter().collect(), ..Self::folder(folder, access) }
     }
 
-    /// The file that a tool names.
-    fn source_of_tool(&self, entry: &Entry<'_>, name: &str) -> Result<Self, Problem> {
-        let named = |problem: String| entry.problem(format!("`{}.file` names {problem}", entry.path));
+    /// Reads the file that a key names. Errors: the rest of a sentence that names the key.
+    pub(super) fn read(&self, key: &str, name: &str) -> Result<String, String> {
         let path = self.folder.join(name);
-        let file = path
-            .canonicalize()
-            .map_err(|error| named(format!("the file {}, which cannot be read: {error}", path.display())))?;
+        let text = self.access.read(&self.root, key, &path);
+        text.map_err(|refusal| format!("names the file {}, {refusal}", path.display()))
+    }
+
+    /// The source of a file that a key names, and its text.
+    pub(super) fn linked(&self, key: &str, name: &str) -> Result<(Self, String), String> {
+        let path = self.folder.join(name);
+        let named = |refusal: FileRefusal| format!("names the file {}, {refusal}", path.display());
+        let file = self.access.resolve(&self.root, key, &path).map_err(named)?;
         if self.files.contains(&file) {
             let way: Vec<_> = self.files.iter().chain([&file]).map(|file| short(file)).collect();
-            return Err(named(format!(
-                "a file that leads back to itself: {}; an agent that calls itself writes file = \"{SELF}\"",
+            return Err(format!(
+                "names a file that leads back to itself: {}; an agent that calls itself writes file = \"{SELF}\"",
                 way.join(" → ")
-            )));
+            ));
         }
         if self.files.len() > DEEPEST {
-            return Err(named(format!("a file more than {DEEPEST} files deep; put agents into fewer files")));
+            return Err(format!("names a file more than {DEEPEST} files deep; put agents into fewer files"));
         }
+        let text = read_resolved_file(&file).map_err(FileRefusal::Unreadable).map_err(named)?;
         let files = self.files.iter().cloned().chain([file]).collect();
-        Ok(Self { folder: path.parent().unwrap_or(Path::new("")).to_owned(), files })
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok((Self { folder, files, ..self.clone() }, text))
     }
 }
 
@@ -66,21 +83,57 @@ fn short(file: &Path) -> String {
     file.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// A tool's table with the agent of its file, when it names one and does not hold it yet.
+/// A tool's table in which no file is named any more: with the agent of its file, and with every file inside of it read.
 pub(super) fn with_agent(entry: &Entry<'_>, source: &Source) -> Result<Json, Problem> {
     let text = |key: &str| entry.json.get(key).and_then(Json::as_str);
-    let (Some("agent"), Some(name), None) = (text("kind"), text("file"), entry.json.get("agent")) else {
-        return Ok(entry.json.clone());
-    };
-    if name == SELF {
-        return Ok(entry.json.clone());
+    if let (Some("agent"), Some(name), None) = (text("kind"), text("file"), entry.json.get("agent"))
+        && name != SELF
+    {
+        return Ok(entry.json.clone().with("agent", agent_of_file(entry, name, source)?));
     }
-    let below = source.source_of_tool(entry, name)?;
+    // In a table inside of another the keys have no position of their own.
+    let mut table = entry.json.clone();
+    if let Some(agent) = table.get("agent").filter(|agent| agent.members().is_some()) {
+        let agent = complete(&inner(entry, "agent", agent), source)?;
+        table = table.with("agent", agent);
+    }
+    if text("kind") == Some("llm") && table.get("tools").is_some_and(|tools| tools.members().is_some()) {
+        table = complete(&Entry { json: &table, ..entry.clone() }, source)?;
+    }
+    Ok(table)
+}
+
+fn inner<'a>(entry: &Entry<'a>, key: &str, json: &'a Json) -> Entry<'a> {
+    Entry { path: format!("{}.{key}", entry.path), json, ..entry.clone() }
+}
+
+/// The table of an agent, or a part of one, with the files read that it names. Its depth is that of a TOML text.
+fn complete(entry: &Entry<'_>, source: &Source) -> Result<Json, Problem> {
+    let mut table = entry.json.clone();
+    if let Some(schema) = entry.json.get("schema").filter(|schema| schema.as_str().is_some()) {
+        let schema = super::fields::schema(&inner(entry, "schema", schema), source)?;
+        table = table.with("schema", Json::str(schema.to_text()));
+    }
+    for (key, each) in [("tools", with_agent as fn(&Entry<'_>, &Source) -> _), ("modes", complete)] {
+        let Some(members) = entry.json.get(key).and_then(Json::members) else { continue };
+        let mut whole = Json::empty();
+        for member in members {
+            let one = inner(entry, &format!("{key}.{}", member.key), &member.value);
+            whole = whole.with(&member.key, each(&one, source)?);
+        }
+        table = table.with(key, whole);
+    }
+    Ok(table)
+}
+
+/// The agent of the file that a tool names, as a table.
+fn agent_of_file(entry: &Entry<'_>, name: &str, source: &Source) -> Result<Json, Problem> {
+    let key = format!("{}.file", entry.path);
+    let named = |problem: String| entry.problem(format!("`{key}` {problem}"));
+    let (below, text) = source.linked(&key, name).map_err(named)?;
     let path = source.folder.join(name);
-    let problem = |message: String| entry.problem(format!("`{}.file`: {message}", entry.path));
-    let text = read_regular_file(&path)
-        .map_err(|error| problem(format!("{} cannot be read: {error}", path.display())))?
-        .replace("\r\n", "\n");
+    let problem = |message: String| entry.problem(format!("`{key}`: {message}"));
+    let text = text.replace("\r\n", "\n");
     let mut problems = Problems::default();
     let agent = read_from(Agent::named_after(&path), &text, &below, &mut problems);
     let agent =
@@ -93,8 +146,7 @@ pub(super) fn with_agent(entry: &Entry<'_>, source: &Source) -> Result<Json, Pro
             whole.len()
         )));
     }
-    let table = document::parse(&whole).map_err(|found| problem(found.message))?;
-    Ok(entry.json.clone().with("agent", table))
+    document::parse(&whole).map_err(|found| problem(found.message))
 }
 
 impl Agent {

@@ -5,32 +5,38 @@
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, TableLike, Value};
 
 use super::Agent;
+use crate::tool::FileAccess;
 
 impl Agent {
     /// The text of an agent file with this definition. Where `original` is an agent file, everything that means the same as
     /// before stays as it was written; otherwise the whole definition is rewritten. Line ends stay as most of them were.
     pub fn rewrite(&self, original: &str, file: &str) -> String {
+        self.rewrite_with(original, file, &FileAccess::default())
+    }
+
+    /// The same with this access to other files.
+    pub fn rewrite_with(&self, original: &str, file: &str, access: &FileAccess) -> String {
         let windows = original.matches("\r\n").count();
         if windows == 0 {
-            return self.rewrite_lines(original, file);
+            return self.rewrite_lines(original, file, access);
         }
-        let text = self.rewrite_lines(&original.replace("\r\n", "\n"), file);
+        let text = self.rewrite_lines(&original.replace("\r\n", "\n"), file, access);
         if 2 * windows > original.matches('\n').count() { text.replace('\n', "\r\n") } else { text }
     }
 
     /// The same where lines end in line feeds.
-    fn rewrite_lines(&self, original: &str, file: &str) -> String {
+    fn rewrite_lines(&self, original: &str, file: &str, access: &FileAccess) -> String {
         let now = self.without_files().to_toml();
         if original.trim().is_empty() {
             return now;
         }
-        let before = Self::from_toml(original, file).map(|agent| agent.without_files().to_toml());
+        let before = Self::from_toml_with(original, file, access).map(|agent| agent.without_files().to_toml());
         let (Ok(before), Ok(mut text)) = (before, original.parse::<DocumentMut>()) else { return now };
         let (Ok(before), Ok(after)) = (before.parse::<DocumentMut>(), now.parse::<DocumentMut>()) else { return now };
         change(text.as_table_mut(), before.as_table(), after.as_table());
         let text = text.to_string();
         // Whatever could not be changed in place must not change what the file means.
-        match Self::from_toml(&text, file) {
+        match Self::from_toml_with(&text, file, access) {
             Ok(written) if written.without_files().to_toml() == now => text,
             _ => now,
         }

@@ -1,6 +1,7 @@
 //! The arguments of the program.
 
 mod compare;
+mod inspect;
 pub(super) mod lisp;
 mod refused;
 mod replay;
@@ -16,6 +17,7 @@ use lisp::LispCommand;
 use crate::port::{Breakpoint, Gate};
 
 pub(super) use compare::{CompareFlags, MatrixFlags};
+pub(super) use inspect::InspectFlags;
 pub use refused::meant_command;
 pub(super) use replay::TestFlags;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
@@ -44,6 +46,9 @@ pub struct Arguments {
     /// Allow all tools that start a process or use the network, without asking
     #[arg(long, global = true)]
     pub allow_tools: bool,
+    /// Allow agent files and pipelines to name files in this folder (repeatable); without it only files in their own folder are read without asking
+    #[arg(long, global = true, display_order = 1_000, value_name = "DIR")]
+    pub allow_files: Vec<PathBuf>,
     /// Linear output: text instead of symbols, no screen drawing
     #[arg(long, global = true, display_order = 1_000)]
     pub plain: bool,
@@ -114,6 +119,8 @@ pub enum Command {
     Models(ModelsFlags),
     /// List the tools of an agent and their schemas as sent to providers
     Tools(ToolsFlags),
+    /// Report all that a file would read, start, contact and send, and what is odd in it, without doing any of it; exit with code 1 if something needs consent
+    Inspect(InspectFlags),
     /// Check the terminal, configuration, keys and servers on this machine
     Doctor(DoctorFlags),
     /// Render a screen to an SVG file

@@ -1,6 +1,6 @@
 //! The context that `--context` and `--set` describe.
 
-use std::fs;
+use std::path::Path;
 
 use ptc_core::signature::{self, Type};
 use ptc_core::text::did_you_mean;
@@ -10,6 +10,7 @@ use ptc_core::value::json::{self, Node};
 use super::arguments::AgentFlags;
 use super::output::UsageError;
 use crate::agent::{Agent, Context, Step};
+use crate::config::read_named_file;
 
 /// The given context: `--set` beats `--context`, which beats the agent's own. `None` when neither flag was given.
 pub(super) fn context(flags: &AgentFlags, agent: &Agent) -> Result<Option<Context>, UsageError> {
@@ -88,7 +89,7 @@ pub(super) fn text_of(text: &str) -> Result<String, UsageError> {
 
 /// The text of a file.
 pub(super) fn read(file: &str) -> Result<String, UsageError> {
-    fs::read_to_string(file).map_err(|error| UsageError(format!("{file}: cannot be read: {error}")))
+    read_named_file(Path::new(file)).map_err(|error| UsageError(format!("{file}: cannot be read: {error}")))
 }
 
 /// `--set K=V`: the name and the value in the type of its parameter.

@@ -32,6 +32,13 @@ pub(super) async fn doctor(flags: &DoctorFlags, plain: bool, workbench: &Workben
     Ok(code)
 }
 
+/// The same without asking any server: for bundles.
+pub(super) async fn findings_offline(workbench: &Workbench) -> Vec<Finding> {
+    let mut findings = vec![terminal(&process_env), locale(&process_env)];
+    findings.extend(workbench.doctor_offline().await);
+    findings
+}
+
 /// What works here, the terminal and the locale first.
 pub(super) async fn findings(workbench: &Workbench) -> Vec<Finding> {
     let mut findings = vec![terminal(&process_env), locale(&process_env)];

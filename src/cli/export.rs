@@ -46,7 +46,7 @@ pub(super) async fn export(flags: &ExportFlags, workbench: &Workbench, drawing: 
     }
     let bytes = match (format, file) {
         (Format::Bundle, Some(folder)) => {
-            let findings = doctor::findings(workbench).await;
+            let findings = doctor::findings_offline(workbench).await;
             workbench.write_bundle(&session, &prepared, secrets, &findings, folder).await?
         }
         (Format::Bundle, None) => return Err(UsageError("a bundle is a folder: name it with -o".to_owned())),

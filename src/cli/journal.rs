@@ -9,6 +9,7 @@ use ptc_core::value::{Map, Value, json};
 
 use super::output::{UsageError, exit, print_note, safe_line};
 use crate::agent::Step;
+use crate::config::read_named_file;
 use crate::workbench::files::{check_place, write_whole};
 
 /// The content of the file; an empty one if there is none. Fails when the run could not write it.
@@ -19,7 +20,7 @@ pub(super) fn load(file: &Path) -> Result<Map, UsageError> {
     if !file.exists() {
         return Ok(Map::default());
     }
-    let text = std::fs::read_to_string(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let text = read_named_file(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let journal = json::parse(text).map_err(|error| wrong(format!("{}: {}", error.line_col(text), error.message)))?;
     match journal.to_value() {

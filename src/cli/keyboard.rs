@@ -5,6 +5,8 @@
 use std::io::{BufRead, IsTerminal};
 
 use super::output::{print_note, safe};
+use crate::event::Decision;
+use crate::tool::{ARGUMENTS, FILE_DECISIONS, NamedFile};
 use crate::workbench::Asked;
 
 /// A reply ends with a line that holds only this.
@@ -36,9 +38,33 @@ pub(super) fn ask(asked: Asked) {
     });
 }
 
+/// Asks the user about a file that a definition names, on stderr and stdin.
+pub fn ask_about_file(named: &NamedFile) -> Decision {
+    print_note(&safe(&named.question()));
+    let options: Vec<String> = FILE_DECISIONS.iter().map(|decision| decision.name().to_owned()).collect();
+    print_note(&format!("[{}]", choices(&options)));
+    let answer = read_choice(&mut std::io::stdin().lock(), &options);
+    answer.and_then(|answer| Decision::read(&answer)).unwrap_or(Decision::Deny)
+}
+
+/// Lines of a question from which on its beginning is printed again after its end, where the answer is typed.
+const LONG_QUESTION: usize = 16;
+
+/// A question as it is printed: complete, and what matters first also at its end.
+fn printed(text: &str) -> String {
+    let text = text.trim_end();
+    let lines = text.lines().count();
+    if lines <= LONG_QUESTION {
+        return text.to_owned();
+    }
+    let head = text.lines().take_while(|line| !line.starts_with(ARGUMENTS)).take(LONG_QUESTION);
+    let head = head.collect::<Vec<_>>().join("\n");
+    format!("{text}\n\nThis question has {lines} lines, all of them above. It begins with:\n{head}")
+}
+
 /// Shows a question with answers to choose from and reads lines until one is an answer.
 fn choose(asked: Asked) {
-    print_note(&safe(asked.question.text.trim_end()));
+    print_note(&safe(&printed(&asked.question.text)));
     print_note(&format!("[{}]", choices(&asked.question.options)));
     tokio::task::spawn_blocking(move || {
         let stdin = std::io::stdin();
@@ -108,6 +134,17 @@ mod tests {
         assert_eq!(next().as_deref(), Some(""));
         assert_eq!(next().as_deref(), Some("last \u{fffd}"));
         assert_eq!(next(), None);
+    }
+
+    #[test]
+    fn a_long_question_is_complete_and_shows_its_beginning_next_to_the_answer() {
+        let arguments: Vec<String> = (1..=120).map(|number| format!("  {number}  \"a{number}\"")).collect();
+        let text =
+            format!("May it?\nprogram    /bin/x\nvariables  KEY\n{ARGUMENTS} 120\n{}\nwith {{}}", arguments.join("\n"));
+        let shown = printed(&text);
+        assert!(shown.starts_with(&text) && arguments.iter().all(|line| shown.contains(line)));
+        assert!(shown.ends_with("May it?\nprogram    /bin/x\nvariables  KEY"), "{shown}");
+        assert_eq!(printed("May it?\n"), "May it?");
     }
 
     #[test]

@@ -26,7 +26,8 @@ const JOBS: usize = 4;
 pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let of_matrix = &flags.matrix;
     let here = std::env::current_dir().unwrap_or_default();
-    let named = |name: &String| Ok::<_, UsageError>((called(name, &here), agent_source(name)?));
+    let named =
+        |name: &String| Ok::<_, UsageError>((called(name, &here), agent_source(name, workbench.file_access())?));
     let spec = MatrixSpec {
         agents: flags.names.iter().map(named).collect::<Result<_, _>>()?,
         modes: of_matrix.modes.iter().map(|name| mode(name.trim())).collect::<Result<_, _>>()?,

@@ -10,6 +10,7 @@ mod doctor;
 mod export;
 mod findings;
 mod fork;
+mod inspect;
 mod journal;
 mod keyboard;
 mod lisp;
@@ -34,6 +35,7 @@ mod tree;
 
 pub use arguments::{Arguments, Command, meant_command};
 pub use export::pieces;
+pub use keyboard::ask_about_file;
 pub use output::{UsageError, exit, print_error, print_waiting, print_warning};
 pub use plain::{is_spoken, print_opened, print_session};
 pub use report::{catch_file_size_signal, hook_panics, keep_secret, log_to};
@@ -60,6 +62,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Prompt(flags) => prompt::prompt(flags, workbench),
         Command::Tools(flags) => tools::tools(flags, workbench).await,
         Command::Models(flags) => models::models(flags, arguments.plain, workbench).await,
+        Command::Inspect(flags) => inspect::inspect(flags, workbench).await,
         Command::Doctor(flags) => doctor::doctor(flags, arguments.plain, workbench).await,
         Command::Lisp { command } => lisp::lisp(command, arguments),
         Command::Screenshot(flags) => screenshot::screenshot(flags, drawing.screen).await,

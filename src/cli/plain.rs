@@ -46,7 +46,7 @@ pub fn print_session(name: &str, workbench: &Workbench) -> Result<u8, UsageError
 /// Describes this agent or pipeline and the commands for it; without a name, lists all.
 ///
 /// Errors: there is none of this name, or it cannot be read.
-pub fn print_opened(name: Option<&str>) -> Result<u8, UsageError> {
+pub fn print_opened(name: Option<&str>, workbench: &Workbench) -> Result<u8, UsageError> {
     let Some(name) = name else {
         print_line("Line by line: everything that the workbench draws is told by commands.");
         let names: Vec<&str> = BUNDLED.iter().chain(BUNDLED_PIPELINES).map(|example| example.name).collect();
@@ -57,12 +57,13 @@ pub fn print_opened(name: Option<&str>) -> Result<u8, UsageError> {
         return Ok(exit::OK);
     };
     let operand = format!(" {}", shell_word(name));
-    if let Some(pipeline) = pipeline_source(name)? {
+    if let Some(pipeline) = pipeline_source(name, workbench.file_access())? {
         let steps: Vec<&str> = pipeline.steps.iter().map(|step| step.name.as_str()).collect();
         print_line(&safe_line(&format!("{name}: a pipeline of {}", steps.join(", "))));
         print_commands(&OF_BOTH, &operand);
     } else {
-        let agent = agent_source(name).map_err(|error| UsageError(format!("{}{}", error.0, meant_command(name))))?;
+        let agent = agent_source(name, workbench.file_access())
+            .map_err(|error| UsageError(format!("{}{}", error.0, meant_command(name))))?;
         let signature = agent.signature.map(|signature| format!(", signature {signature}")).unwrap_or_default();
         print_line(&safe_line(&format!("{name}: an agent of mode {}{signature}", agent.mode.name())));
         print_commands(&OF_BOTH, &operand);

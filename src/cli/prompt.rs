@@ -7,10 +7,10 @@ use crate::agent::{Agent, Context, Mode};
 use crate::workbench::{Pipeline, Preview, StartError, Workbench, compared_with};
 
 pub(super) fn prompt(flags: &PromptFlags, workbench: &Workbench) -> Result<u8, UsageError> {
-    if let Some(pipeline) = pipeline_of(&flags.agent)? {
+    if let Some(pipeline) = pipeline_of(&flags.agent, workbench.file_access())? {
         return of_pipeline(&pipeline, flags, workbench);
     }
-    let (agent, context) = described(&flags.agent)?;
+    let (agent, context) = described(&flags.agent, workbench.file_access())?;
     match &flags.against {
         Some(name) => against(mode(name)?, (&agent, context), flags, workbench),
         None => shown(&agent, context, flags, workbench),
@@ -25,7 +25,7 @@ fn against(
     workbench: &Workbench,
 ) -> Result<u8, UsageError> {
     let one = preview(agent, context, flags, workbench)?.parts();
-    let (agent, context) = described_in(&flags.agent, Some(other))?;
+    let (agent, context) = described_in(&flags.agent, workbench.file_access(), Some(other))?;
     let other = preview(&agent, context, flags, workbench)?.parts();
     for (title, lines) in compared_with(&one, &other) {
         print_line(&safe_line(&title));

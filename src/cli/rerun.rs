@@ -39,7 +39,12 @@ async fn begin(
         from: flags.from.clone(),
         model: flags.model.clone(),
         mode: flags.mode.as_deref().map(mode).transpose()?,
-        agent: flags.agent.as_deref().map(agent_source).transpose()?.map(Box::new),
+        agent: flags
+            .agent
+            .as_deref()
+            .map(|name| agent_source(name, workbench.file_access()))
+            .transpose()?
+            .map(Box::new),
     };
     Ok(workbench.rerun(session, spec, Arc::clone(queue) as Arc<dyn Human>).await?)
 }

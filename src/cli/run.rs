@@ -18,10 +18,10 @@ use crate::workbench::{
 };
 
 pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
-    if let Some(pipeline) = pipeline_of(&flags.agent)? {
+    if let Some(pipeline) = pipeline_of(&flags.agent, workbench.file_access())? {
         return run_pipeline(pipeline, flags, plain, workbench).await;
     }
-    let (agent, context) = described(&flags.agent)?;
+    let (agent, context) = described(&flags.agent, workbench.file_access())?;
     let kept = flags.journal.as_deref().map(journal::load).transpose()?;
     let queue = Arc::new(queue(flags));
     let spec = RunSpec {

@@ -8,14 +8,15 @@ use super::arguments::AgentFlags;
 use super::context::context;
 use super::output::UsageError;
 use crate::agent::{Agent, Context, Diagnostic, Mode, Place, Severity};
+use crate::tool::FileAccess;
 use crate::workbench::{Pipeline, Source};
 
 /// Why the flags name no agent.
 pub type SourceError = UsageError;
 
 /// An agent by file or by the name of an example, and what to call it in messages.
-pub fn agent_source(name: &str) -> Result<Agent, SourceError> {
-    match Source::find(name, Path::new(name))? {
+pub fn agent_source(name: &str, access: &FileAccess) -> Result<Agent, SourceError> {
+    match Source::find(name, Path::new(name), access)? {
         Source::Agent(agent) => Ok(*agent),
         Source::Pipeline(_) => Err(UsageError(format!(
             "{name} is a pipeline, not an agent: `run` and `prompt` take it, and `ptc-workbench {name}` opens it"
@@ -24,18 +25,18 @@ pub fn agent_source(name: &str) -> Result<Agent, SourceError> {
 }
 
 /// The pipeline of this name: a file with `[[steps]]`, or an example; `None` for an agent.
-pub fn pipeline_source(name: &str) -> Result<Option<Pipeline>, SourceError> {
+pub fn pipeline_source(name: &str, access: &FileAccess) -> Result<Option<Pipeline>, SourceError> {
     let path = Path::new(name);
     if path.is_file() {
-        return Ok(Pipeline::read(path)?);
+        return Ok(Pipeline::read(path, access)?);
     }
     if path.exists() { Ok(None) } else { Ok(Pipeline::bundled(name)?) }
 }
 
 /// The pipeline that the flags name.
-pub(super) fn pipeline_of(flags: &AgentFlags) -> Result<Option<Pipeline>, UsageError> {
+pub(super) fn pipeline_of(flags: &AgentFlags, access: &FileAccess) -> Result<Option<Pipeline>, UsageError> {
     let Some(name) = flags.agent.as_deref() else { return Ok(None) };
-    let pipeline = pipeline_source(name)?;
+    let pipeline = pipeline_source(name, access)?;
     if pipeline.is_some() && flags.mode.is_some() {
         return Err(UsageError("--mode cannot be given for a pipeline: its steps have modes of their own".to_owned()));
     }
@@ -48,15 +49,19 @@ pub(super) fn first_step(pipeline: &Pipeline) -> Result<&Agent, UsageError> {
 }
 
 /// What the flags describe: the agent in its mode, and the context when one was given.
-pub(super) fn described(flags: &AgentFlags) -> Result<(Agent, Option<Context>), UsageError> {
-    described_in(flags, flags.mode.as_deref().map(mode).transpose()?)
+pub(super) fn described(flags: &AgentFlags, access: &FileAccess) -> Result<(Agent, Option<Context>), UsageError> {
+    described_in(flags, access, flags.mode.as_deref().map(mode).transpose()?)
 }
 
 /// The same in this mode, whatever the flags are, or in the agent's own.
-pub(super) fn described_in(flags: &AgentFlags, wanted: Option<Mode>) -> Result<(Agent, Option<Context>), UsageError> {
+pub(super) fn described_in(
+    flags: &AgentFlags,
+    access: &FileAccess,
+    wanted: Option<Mode>,
+) -> Result<(Agent, Option<Context>), UsageError> {
     let base = match (&flags.prompt, &flags.agent) {
         (Some(prompt), _) => Agent::inline(prompt, flags.signature.clone()),
-        (None, Some(name)) => agent_source(name)?,
+        (None, Some(name)) => agent_source(name, access)?,
         (None, None) => return Err(UsageError("name an agent file, or write --prompt".to_owned())),
     };
     let agent = base.for_mode(wanted.unwrap_or(base.mode)).map_err(|findings| in_file(flags, &base, &findings))?;

@@ -12,6 +12,7 @@ use super::run::stop_on_signal;
 use super::source::{self, place};
 use crate::agent::Verdict;
 use crate::port::Stop;
+use crate::tool::FileAccess;
 use crate::workbench::Workbench;
 use crate::workbench::files::{check_place, write_whole};
 use crate::workbench::format::{Marks, duration, plural};
@@ -70,7 +71,11 @@ struct WhyJson<'a> {
 }
 
 pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
-    let agents = flags.agents.iter().map(|name| agent(name, flags.mode.as_deref())).collect::<Result<Vec<_>, _>>()?;
+    let agents = flags
+        .agents
+        .iter()
+        .map(|name| agent(name, flags.mode.as_deref(), workbench.file_access()))
+        .collect::<Result<Vec<_>, _>>()?;
     for agent in agents.iter().filter(|agent| agent.cases.is_empty()) {
         print_note(&format!(
             "warning: {} has no cases; write [[cases]] (`sessions case` makes one)",
@@ -113,8 +118,8 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
     })
 }
 
-fn agent(name: &str, mode: Option<&str>) -> Result<SuiteAgent, UsageError> {
-    let agent = agent_source(name)?;
+fn agent(name: &str, mode: Option<&str>, access: &FileAccess) -> Result<SuiteAgent, UsageError> {
+    let agent = agent_source(name, access)?;
     let mode = mode.map(source::mode).transpose()?;
     let folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
     SuiteAgent::new(name, &agent, mode, folder).map_err(|findings| {

@@ -70,7 +70,7 @@ pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u
     if let Some(name) = &flags.server {
         return server(name, flags.json, workbench).await;
     }
-    let (read, _) = described(&flags.agent)?;
+    let (read, _) = described(&flags.agent, workbench.file_access())?;
     let told = |error: StartError| match error {
         StartError::Agent(findings) => in_file(&flags.agent, &read, &findings),
         other => UsageError(other.to_string()),

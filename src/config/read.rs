@@ -2,7 +2,7 @@
 //!
 //! In: paths. Out: text, or an error that names the problem. Files that another file names are regular files, opened
 //! without blocking: a pipe, a device or an endless file is an error at once. Files that the user names on the command
-//! line may be pipes.
+//! line may be pipes. Whether a definition may name a file is decided in `tool::FileAccess`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -10,24 +10,46 @@ use std::path::Path;
 
 use ptc_core::limits::FILE_BYTES;
 
-/// Reads a file that another file names: an agent, a schema, a theme, the configuration, a key.
+/// Reads a theme, the configuration, a key or a file of the program; links are followed.
 pub fn read_regular_file(path: &Path) -> io::Result<String> {
     let mut options = OpenOptions::new();
-    options.read(true);
     // Opening a pipe for reading waits for a writer otherwise.
     #[cfg(unix)]
-    if let Ok(flag) = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()) {
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flag);
+    set_flags(&mut options, rustix::fs::OFlags::NONBLOCK);
+    read_opened(&options, path)
+}
+
+/// Reads a file whose path is resolved: what was a link only after that is an error.
+pub fn read_resolved_file(path: &Path) -> io::Result<String> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    set_flags(&mut options, rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW);
+    read_opened(&options, path)
+}
+
+#[cfg(unix)]
+fn set_flags(options: &mut OpenOptions, flags: rustix::fs::OFlags) {
+    if let Ok(flags) = i32::try_from(flags.bits()) {
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags);
     }
-    let file = options.open(path)?;
-    let metadata = file.metadata()?;
+}
+
+fn read_opened(options: &OpenOptions, path: &Path) -> io::Result<String> {
+    // Opening a device or a pipe may have effects: its kind is known before it is opened, and checked again after.
+    check_kind(&std::fs::metadata(path)?)?;
+    let file = options.clone().read(true).open(path)?;
+    check_kind(&file.metadata()?)?;
+    read_to_limit(file)
+}
+
+fn check_kind(metadata: &std::fs::Metadata) -> io::Result<()> {
     if metadata.is_dir() {
         return Err(io::Error::other("it is a folder; name a file"));
     }
     if !metadata.is_file() {
         return Err(io::Error::other("it is a pipe or a device; name a regular file"));
     }
-    read_to_limit(file)
+    Ok(())
 }
 
 /// Reads a file that the user names; it may be a pipe.

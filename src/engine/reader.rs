@@ -48,7 +48,7 @@ impl Reader {
     /// The reader of a recorded run after these edits, for a turn that asks for nothing yet; `None` when its agent cannot be read any more. A
     /// context of more bytes is as good as unknown.
     pub fn of<'e>(start: &RunStart, edits: impl Iterator<Item = &'e Edit>, context_bytes: usize) -> Option<Self> {
-        let agent = Agent::from_toml(&start.agent.toml, "the recorded agent").ok()?;
+        let agent = Agent::recorded(&start.agent.toml).ok()?;
         let changes = |edit: &&Edit| !OF_A_TURN.contains(&edit.target.as_str());
         let edits: Vec<Edit> = edits.filter(changes).cloned().collect();
         let (plan, context) = match edits.as_slice() {

@@ -17,6 +17,7 @@ mod error;
 mod fallback;
 mod fault;
 mod fields;
+mod frames;
 mod gate;
 mod gemini;
 mod history;
@@ -67,6 +68,7 @@ pub use {
     answered::{OtherModel, asked},
     endpoint::{Endpoint, Known, StructuredOutput, shown_address},
     fields::carries,
+    frames::read_frames,
     gate::Gate,
     human::{HumanModel, everything},
     listing::{LIST_MS, listed},

@@ -86,6 +86,10 @@ impl Tools for ExternalTools {
         tool.grant().map(|grant| self.grants.changes(&grant)).unwrap_or_default()
     }
 
+    fn details(&self, tool: &Tool) -> Option<String> {
+        tool.consent_text()
+    }
+
     fn keep(&self, tool: &Tool) {
         let Some(grant) = tool.grant() else { return };
         if let Err(error) = self.grants.grant(&grant) {

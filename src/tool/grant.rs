@@ -54,7 +54,7 @@ impl Grant {
         grant
     }
 
-    fn bind(&mut self, name: &str, value: String) {
+    pub(super) fn bind(&mut self, name: &str, value: String) {
         self.bound_to.insert(name.to_owned(), value);
     }
 
@@ -84,7 +84,7 @@ impl Grant {
 const UNREADABLE: &str = "unreadable or too large";
 
 /// The file that a program's name resolves to, as for starting it: relative to the folder, or in PATH.
-fn resolve(name: &str, folder: &Path) -> Option<PathBuf> {
+pub(super) fn resolve(name: &str, folder: &Path) -> Option<PathBuf> {
     if name.contains('/') {
         return folder.join(name).canonicalize().ok();
     }
@@ -123,6 +123,11 @@ impl Grants {
     pub fn all(&self) -> Vec<Grant> {
         let text = self.file.as_ref().and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// True if the same definition was granted once, here or elsewhere.
+    pub fn knows(&self, definition: &str) -> bool {
+        self.all().iter().any(|grant| grant.definition == definition)
     }
 
     /// True if exactly this is granted.

@@ -8,9 +8,11 @@ mod arguments;
 mod builtin;
 mod command;
 mod consent;
+mod consent_text;
 mod declare;
 mod declare_external;
 mod external;
+mod file_access;
 mod grant;
 mod http;
 mod live;
@@ -37,12 +39,16 @@ pub use arguments::{canonical, plain_text};
 pub use builtin::{Builtin, LLM_QUERY};
 pub use command::Command;
 pub use consent::{ALLOW_FLAG, ConsentPolicy, Ruling};
+pub use consent_text::ARGUMENTS;
 pub use declare::{SELF, Wrong, reference};
 pub use external::ExternalTools;
+pub use file_access::{
+    ALLOW_FILES_FLAG, FILE_DECISIONS, FileAccess, FileQuestion, FileRefusal, NamedFile, file_meaning,
+};
 pub use grant::{Grant, Grants};
 pub use http::Http;
 pub use live::LiveTools;
-pub use mcp::{Connection, Listing, Mcp, ServerState, Servers, log_file};
+pub use mcp::{Connection, Listing, Mcp, ServerState, Servers, log_file, read_listing, read_result};
 pub use process::{DEFAULT_VARIABLES, Program};
 pub use shaping::{SHAPING_KEYS, Shaping, answer_signature};
 pub use table::{Table, TableRow};
@@ -175,6 +181,13 @@ pub trait Tools: Send + Sync {
         Vec::new()
     }
 
+    /// Describes for the user what a call of this tool does on this machine: resolved program and folder, variables,
+    /// then all arguments. `None`: its recorded definition is all that is known.
+    fn details(&self, tool: &Tool) -> Option<String> {
+        _ = tool;
+        None
+    }
+
     /// Stores that this tool may always be called.
     fn keep(&self, tool: &Tool) {
         _ = tool;
@@ -249,6 +262,12 @@ impl Tool {
             Kind::Mcp(Mcp { connection: Some(connection), .. }) => connection.grant(definition),
             _ => Grant::new(definition),
         })
+    }
+
+    /// True if it is granted. Files are read only if the same definition was granted once.
+    pub fn is_granted(&self, grants: &Grants) -> bool {
+        self.definition().is_some_and(|definition| grants.knows(&definition))
+            && self.grant().is_some_and(|grant| grants.is_granted(&grant))
     }
 
     /// Returns the time limit of a call in ms; `None` for questions to users and child agents, which the budgets of the

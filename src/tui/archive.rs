@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
-use crate::event::{Address, Envelope, ErrorRecord};
+use crate::event::{Address, Decision, Envelope, ErrorRecord};
 use crate::session::Mark;
 use crate::session::index::FoundSession;
+use crate::tool::NamedFile;
 use crate::workbench::{
     CaseSpec, CurrentText, ExportError, ExportPreview, ExportReport, ExportSpec, FailureGroup, ForkPoints, ForkSpec,
     MadeCase, OpenAgent, RerunSpec, SearchError, SessionKey,
@@ -51,8 +52,10 @@ pub enum ArchiveRequest {
     Export(SessionKey, ExportSpec),
     /// Read all events of a session; answers [`ArchiveResponse::Events`].
     Events(SessionKey),
-    /// Read an agent for the editors; answers [`ArchiveResponse::AgentOpened`].
+    /// Read an agent for the editors; answers [`ArchiveResponse::AgentOpened`], or [`ArchiveResponse::FileQuestion`].
     OpenAgent(AgentSource),
+    /// Apply the decision about a file that this agent names, and read the agent; answers as `OpenAgent`.
+    AllowFile(AgentSource, Box<NamedFile>, Decision),
 }
 
 /// The response to an [`ArchiveRequest`].
@@ -82,6 +85,8 @@ pub enum ArchiveResponse {
     Events(SessionKey, Result<Arc<[Envelope]>, ErrorRecord>),
     /// An agent for the editors.
     AgentOpened(AgentSource, Result<Box<OpenAgent>, ErrorRecord>),
+    /// The agent names a file that needs consent; nothing of it was read.
+    FileQuestion(AgentSource, Box<NamedFile>),
 }
 
 /// The target of an edit in a session.

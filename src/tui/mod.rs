@@ -50,8 +50,10 @@ pub use update::{start, update};
 pub use view::{draw, layout};
 
 use crate::config::{Config, process_env};
+use crate::tool::NamedFile;
 use crate::workbench::{RunEnding, SessionKey};
 
+use archive::AgentSource;
 use drive::{Clock, Driver, Exit};
 use keys::{KeyError, Keymap};
 use message::Effect;
@@ -73,6 +75,8 @@ pub struct Setup {
     pub pointer: Pointer,
     /// A session to open at once.
     pub session: Option<SessionKey>,
+    /// An agent to open once the user has allowed the file that it names.
+    pub file: Option<(AgentSource, NamedFile)>,
 }
 
 impl Setup {
@@ -91,7 +95,7 @@ impl Setup {
         let themes = theme::all(config_dir).into_iter().map(|(name, theme)| (name, theme.at(level)));
         let themes = themes.filter(|_| level > Level::None).collect();
         let pointer = if config.interface.mouse { Pointer::Taken } else { Pointer::Left };
-        Ok(Self { theme: chosen.at(level), themes, keymap, pointer, session: None })
+        Ok(Self { theme: chosen.at(level), themes, keymap, pointer, session: None, file: None })
     }
 }
 
@@ -146,6 +150,9 @@ pub async fn run(services: Arc<Services>, setup: Setup) -> Result<TuiExit, TakeE
     // The tour is about the workbench: it waits for a start there.
     if first.is_none() && !recovery::is_tour_seen(&services.workbench.folders.state_dir) {
         model.popups.push(Popup::Tour(0));
+    }
+    if let Some((source, named)) = setup.file {
+        update::ask_about_file(&mut model, source, named);
     }
     let result = AssertUnwindSafe(driver.run(&mut model, &mut screen, first)).catch_unwind().await;
     drop(screen);

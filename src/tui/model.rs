@@ -24,7 +24,7 @@ pub use super::run_view::{Phase, RunView};
 pub use editors::{PLACES, RECOVERED, place_language, place_name, texts_of};
 pub use find::{Find, FindField};
 pub use pointer::{Pointer, Sweep};
-pub use popup::{AfterSave, Against, Leaving, Picks, Popup, SaveWhat};
+pub use popup::{AfterSave, Against, Asker, Leaving, Picks, Popup, REFUSALS, SaveWhat};
 pub use tour::TOUR;
 mod saved;
 mod sessions;

@@ -41,7 +41,7 @@ pub struct Services {
 impl Services {
     /// Services of an interface that opens with this agent; `path` is the file it was read from, `None` for a bundled or new one.
     pub fn new(workbench: Workbench, agent: &Agent, path: Option<&Path>) -> Self {
-        let files = AgentFiles::default();
+        let files = AgentFiles::new(workbench.file_access().clone());
         let file = path.and_then(|path| files.opened(path));
         let opened = OpenAgent { texts: DraftTexts::of(agent), file, pipeline: None };
         Self {
@@ -99,12 +99,12 @@ impl Services {
     ///
     /// Errors: why the run is refused, at places among the texts.
     pub fn start(&self, texts: &DraftTexts) -> Result<RunHandle, Vec<Diagnostic>> {
-        self.start_agent(texts.to_agent(&Agent::default())?, seed(), self.queue())
+        self.start_agent(texts.to_agent_with(&Agent::default(), self.workbench.file_access())?, seed(), self.queue())
     }
 
     /// Starts the texts in each of these modes, with the same seed: what differs is the mode. None starts when one is refused.
     pub fn start_modes(&self, texts: &DraftTexts, modes: &[Mode]) -> Result<Vec<RunHandle>, Vec<Diagnostic>> {
-        let agent = texts.to_agent(&Agent::default())?;
+        let agent = texts.to_agent_with(&Agent::default(), self.workbench.file_access())?;
         for mode in modes {
             Plan::new(&agent.for_mode(*mode)?)?;
         }

@@ -16,6 +16,7 @@ use super::files::write_whole;
 use crate::agent::Agent;
 use crate::config::read_regular_file;
 use crate::event::{ErrorRecord, hex_sha};
+use crate::tool::FileAccess;
 
 /// Links that are followed from one to the next.
 const MOST_LINKS: usize = 40;
@@ -54,15 +55,22 @@ pub struct AgentFiles {
     home: Option<PathBuf>,
     /// The texts of files as they were read or written last: their comments outlive a file that was deleted.
     originals: Mutex<HashMap<PathBuf, String>>,
+    /// The files that they may name.
+    pub access: FileAccess,
 }
 
 impl Default for AgentFiles {
     fn default() -> Self {
-        Self { home: std::env::home_dir(), originals: Mutex::default() }
+        Self { home: std::env::home_dir(), originals: Mutex::default(), access: FileAccess::default() }
     }
 }
 
 impl AgentFiles {
+    /// The agent files of an editor with this access to the files that they name.
+    pub fn new(access: FileAccess) -> Self {
+        Self { access, ..Self::default() }
+    }
+
     /// Returns the file that a path leads to: `~/` is the home folder, and links are followed, also to a file that does not exist yet.
     pub fn resolve(&self, path: &Path) -> PathBuf {
         let mut resolved = match (path.strip_prefix("~"), &self.home) {
@@ -90,7 +98,7 @@ impl AgentFiles {
     /// Errors: neither file nor example exists; it cannot be read.
     pub fn open(&self, name: &str) -> Result<(Source, Option<AgentFile>), ErrorRecord> {
         let path = Path::new(name);
-        let source = Source::find(name, &self.resolve(path));
+        let source = Source::find(name, &self.resolve(path), &self.access);
         let source =
             source.map_err(|message| ErrorRecord { hint: None, ..ErrorRecord::new(Reason::InvalidAgent, message) })?;
         let file = if matches!(source, Source::Agent(_)) { self.opened(path) } else { None };
@@ -115,7 +123,7 @@ impl AgentFiles {
             }
             Err(_) => String::new(),
         };
-        let text = agent.rewrite(&original, &path.display().to_string());
+        let text = agent.rewrite_with(&original, &path.display().to_string(), &self.access);
         let sha = hex_sha(text.as_bytes());
         let found = read_regular_file(&resolved).ok().map(|text| hex_sha(text.as_bytes()));
         let is_known = found.as_ref() == known.map(|file| &file.sha) || !resolved.exists();

@@ -13,9 +13,11 @@ use super::Workbench;
 use super::files::{check_folder, write_whole, write_whole_in_folder};
 use super::fork::inputs_at;
 use crate::agent::{Agent, Bundled, Case, Expect, Inputs};
+use crate::config::read_regular_file;
 use crate::event::{Address, ErrorRecord, Event, RunEnd};
 use crate::replay::{Recording, cassette};
 use crate::session::Session;
+use crate::tool::FileAccess;
 
 /// The folder of an agent file's cassettes, next to it.
 const CASSETTES: &str = "cassettes";
@@ -85,7 +87,7 @@ impl Workbench {
         let recorded = ended.asked.agent.clone();
         let file = place(spec.file.as_deref(), &recorded)?;
         check_folder(&file).map_err(|error| unwritable(&file, &error))?;
-        let (original, agent) = agent_in(&file, &recorded)?;
+        let (original, agent) = agent_in(&file, &recorded, self.file_access())?;
         let id = session.header.id.as_str();
         if spec.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
             return Err(CaseError("a case needs a name: write --name NAME, or leave it out".to_owned()));
@@ -99,9 +101,10 @@ impl Workbench {
         let relative = spec.cassette.then(|| format!("{CASSETTES}/{}.jsonl", file_name(&name)));
         let case = table(&name, &ended, relative.as_deref())?;
         let with_case = agent.clone().with_case(case);
-        let text = with_case.rewrite(&original.clone().unwrap_or_default(), &file.display().to_string());
+        let label = file.display().to_string();
+        let text = with_case.rewrite_with(&original.clone().unwrap_or_default(), &label, self.file_access());
         // What is written must be read as the same case.
-        Agent::from_toml(&text, &file.display().to_string()).map_err(|error| CaseError(error.to_string()))?;
+        Agent::from_toml_with(&text, &label, self.file_access()).map_err(|error| CaseError(error.to_string()))?;
         let cassette = relative.map(|relative| folder.join(relative));
         if let Some(cassette) = &cassette {
             copy(session, cassette).map_err(|error| unwritable(cassette, &error))?;
@@ -185,11 +188,15 @@ pub(super) fn place(file: Option<&Path>, recorded: &Agent) -> Result<PathBuf, Ca
 }
 
 /// The file's text and its agent; without a file the recorded one.
-pub(super) fn agent_in(file: &Path, recorded: &Agent) -> Result<(Option<String>, Agent), CaseError> {
+pub(super) fn agent_in(
+    file: &Path,
+    recorded: &Agent,
+    access: &FileAccess,
+) -> Result<(Option<String>, Agent), CaseError> {
     let name = file.display().to_string();
-    match std::fs::read_to_string(file) {
+    match read_regular_file(file) {
         Ok(text) => {
-            let agent = Agent::from_toml(&text, &name).map_err(|error| CaseError(error.to_string()))?;
+            let agent = Agent::from_toml_with(&text, &name, access).map_err(|error| CaseError(error.to_string()))?;
             if agent.name != recorded.name {
                 return Err(CaseError(format!(
                     "{name} holds the agent `{}`, and the session ran `{}`",

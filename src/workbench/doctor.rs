@@ -66,14 +66,7 @@ fn finding(health: Health, what: &str, said: impl Into<String>) -> Finding {
 impl Workbench {
     /// Looks at everything that the interface does not know better itself.
     pub async fn doctor(&self) -> Vec<Finding> {
-        let mut findings = vec![
-            writable("sessions folder", &self.folders.sessions_dir),
-            writable("drafts folder", &self.folders.drafts_dir),
-            self.configuration(),
-        ];
-        findings.extend(self.keys());
-        let fallbacks = self.unusable_fallbacks().into_iter();
-        findings.extend(fallbacks.map(|(alias, told)| finding(Health::Note, &format!("model {alias}"), told)));
+        let mut findings = self.local_findings();
         for (name, url, listens) in self.loopback_servers().await {
             let what = format!("server {name}");
             findings.push(if listens {
@@ -86,6 +79,25 @@ impl Workbench {
             findings.push(server_of_tools(server).await);
         }
         findings.push(self.examples().await);
+        findings
+    }
+
+    /// The same without the servers: nothing is connected. For bundles, because exporting a session connects to nothing.
+    pub async fn doctor_offline(&self) -> Vec<Finding> {
+        let mut findings = self.local_findings();
+        findings.push(self.examples().await);
+        findings
+    }
+
+    fn local_findings(&self) -> Vec<Finding> {
+        let mut findings = vec![
+            writable("sessions folder", &self.folders.sessions_dir),
+            writable("drafts folder", &self.folders.drafts_dir),
+            self.configuration(),
+        ];
+        findings.extend(self.keys());
+        let fallbacks = self.unusable_fallbacks().into_iter();
+        findings.extend(fallbacks.map(|(alias, told)| finding(Health::Note, &format!("model {alias}"), told)));
         findings
     }
 

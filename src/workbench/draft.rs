@@ -48,7 +48,9 @@ impl Workbench {
     pub fn check_draft(&self, texts: &DraftTexts, models: &[Fix]) -> (Vec<Diagnostic>, DraftSummary) {
         let mut findings = self.diagnose(texts);
         findings.extend(self.secrets(texts));
-        let Ok(agent) = texts.to_agent(&Agent::default()) else { return (findings, DraftSummary::default()) };
+        let Ok(agent) = texts.to_agent_with(&Agent::default(), self.file_access()) else {
+            return (findings, DraftSummary::default());
+        };
         let unknown = self.check_model(&agent);
         findings.extend(unknown.map(|finding| Diagnostic { fixes: models.to_owned(), ..finding }));
         let plan = agent.for_mode(agent.mode).ok().and_then(|agent| Plan::new(&agent).ok());

@@ -82,7 +82,7 @@ impl Workbench {
         let recording = Recording::of(session).map_err(CaseError)?;
         let recorded = inputs_at(&recording, turn).map_err(|error| CaseError(error.to_string()))?.agent;
         let file = place(file, &recorded)?;
-        let (original, agent) = agent_in(&file, &recorded)?;
+        let (original, agent) = agent_in(&file, &recorded, self.file_access())?;
         let name = file.display().to_string();
         let used = agent.for_mode(recorded.mode).map_or_else(|_| agent.prompt.clone(), |used| used.prompt);
         if used != agent.prompt {
@@ -93,9 +93,9 @@ impl Workbench {
         }
         let example = self.example_of(session, turn, &agent.prompt)?;
         let with_example = Agent { prompt: format!("{}{example}", agent.prompt), ..agent };
-        let text = with_example.rewrite(&original.clone().unwrap_or_default(), &name);
+        let text = with_example.rewrite_with(&original.clone().unwrap_or_default(), &name, self.file_access());
         // What is written must be read as the same prompt.
-        Agent::from_toml(&text, &name).map_err(|error| CaseError(error.to_string()))?;
+        Agent::from_toml_with(&text, &name, self.file_access()).map_err(|error| CaseError(error.to_string()))?;
         write_whole_in_folder(&file, text.as_bytes()).map_err(|error| unwritable(&file, &error))?;
         Ok(AddedExample { turn: turn.clone(), is_new_file: original.is_none(), file, example })
     }

@@ -6,6 +6,7 @@ mod accept;
 mod adapters;
 mod adopted;
 mod agent_file;
+pub mod audit;
 mod body;
 mod budget;
 mod bundle;
@@ -56,7 +57,7 @@ mod verify;
 pub mod wording;
 
 use crate::config::{Config, Folders};
-use crate::tool::ConsentPolicy;
+use crate::tool::{ConsentPolicy, FileAccess};
 use adapters::Adapters;
 use adapters::Gates;
 
@@ -109,6 +110,8 @@ pub struct Workbench {
     gates: Gates,
     /// Who decides about tools that start a process or leave the machine.
     policy: ConsentPolicy,
+    /// The files that definitions may name.
+    access: FileAccess,
     /// Where runs share them, their adapters.
     adapters: Option<Adapters>,
 }
@@ -116,7 +119,19 @@ pub struct Workbench {
 impl Workbench {
     /// A workbench on this configuration and these folders, where no tool starts a process or leaves the machine.
     pub fn new(config: Config, folders: Folders) -> Self {
-        Self { config, folders, gates: Gates::default(), policy: ConsentPolicy::default(), adapters: None }
+        let access = FileAccess::default();
+        Self { config, folders, gates: Gates::default(), policy: ConsentPolicy::default(), access, adapters: None }
+    }
+
+    /// The same workbench with this access to the files that definitions name.
+    #[must_use]
+    pub fn with_file_access(self, access: FileAccess) -> Self {
+        Self { access, ..self }
+    }
+
+    /// Returns the access to the files that definitions name.
+    pub fn file_access(&self) -> &FileAccess {
+        &self.access
     }
 
     /// The same workbench with adapters that the runs it starts share.

@@ -1,5 +1,6 @@
 //! Models by name: building what was chosen, and listing what could be.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,12 +8,13 @@ use ptc_core::reasons::Reason;
 use serde::Serialize;
 
 use super::source::demo;
-use super::{StartError, Workbench};
+use super::{SessionKey, StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, Place};
 use crate::config::{ConfigError, HttpModel, ModelChoice, ModelFacts, Protocol, Provider, Timeouts};
 use crate::model::{Adapter, FAULTS, HumanModel, Model, ModelError, Sample, WithFallback, shown_address};
 use crate::port::Human;
 use crate::replay::{ExactModel, Recording};
+use crate::session::Session;
 
 /// Can a model be used now?
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -55,8 +57,35 @@ impl Workbench {
         })
     }
 
+    /// Allows the recording that the user names as a model.
+    pub(super) fn trust_recording(&self, name: &str) {
+        if let Some(session) = name.strip_prefix("recorded:") {
+            // Errors are reported where it is opened.
+            _ = self.file_access().allow(Path::new(session.trim()));
+        }
+    }
+
+    /// Opens the recording of the model `recorded:NAME`. One outside of the sessions folder and the current folder needs
+    /// consent, unless the user names it.
+    fn open_recording(&self, name: &str) -> Result<Session, String> {
+        let key = self.find_session(name).map_err(|error| error.to_string())?;
+        if let SessionKey::File(path) = &key {
+            let is_own = || {
+                let folder = self.folders.sessions_dir.canonicalize().ok()?;
+                Some(path.canonicalize().ok()?.starts_with(folder))
+            };
+            if is_own() != Some(true) {
+                let here = Path::new(".").canonicalize().map_err(|error| error.to_string())?;
+                let resolved = self.file_access().resolve(&here, "model", path);
+                resolved.map_err(|refusal| format!("the model names the file {}, {refusal}", path.display()))?;
+            }
+        }
+        self.open_found(&key).map_err(|error| error.to_string())
+    }
+
     /// The model that the user names, else the one of a recording.
     pub(super) fn chosen(&self, named: Option<&str>, recorded: &str) -> Result<ModelChoice, StartError> {
+        named.into_iter().for_each(|name| self.trust_recording(name));
         self.choose(named.unwrap_or(recorded)).map_err(|error| match (error, named) {
             (StartError::Model { reason, .. }, None) => {
                 let message = format!(
@@ -81,8 +110,7 @@ impl Workbench {
             }
             ModelChoice::Human => Arc::new(HumanModel::new(person)),
             ModelChoice::Recorded(name) => {
-                let session =
-                    self.open_session(&name).map_err(|error| unusable(Reason::LlmNotFound, error.to_string()))?;
+                let session = self.open_recording(&name).map_err(|error| unusable(Reason::LlmNotFound, error))?;
                 let recording = Recording::of(&session).map_err(|error| unusable(Reason::LlmNotFound, error))?;
                 Arc::new(ExactModel::new(Arc::new(recording)))
             }

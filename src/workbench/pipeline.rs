@@ -19,6 +19,7 @@ use crate::config::read_named_file;
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, PipelineRecord};
 use crate::port::{Human, Stop};
+use crate::tool::FileAccess;
 
 /// Agents in a row.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -31,22 +32,22 @@ pub struct Pipeline {
 
 impl Pipeline {
     /// Reads a pipeline file; `None` for a file without `[[steps]]`. Files of steps are relative to its folder.
-    pub fn read(path: &Path) -> Result<Option<Self>, FileError> {
+    pub fn read(path: &Path, access: &FileAccess) -> Result<Option<Self>, FileError> {
         let file = path.display().to_string();
         let text = read_named_file(path).map_err(|error| FileError::unreadable(&file, &error))?;
-        Self::from_toml(&text, &file)
+        Self::from_toml(&text, &file, access)
     }
 
     /// The example pipeline of this name.
     pub fn bundled(name: &str) -> Result<Option<Self>, FileError> {
         match Bundled::find_pipeline(name) {
-            Some(example) => Self::from_toml(example.toml, &format!("{name}.toml")),
+            Some(example) => Self::from_toml(example.toml, &format!("{name}.toml"), &FileAccess::nowhere()),
             None => Ok(None),
         }
     }
 
     /// The pipeline of a TOML text, `None` without `[[steps]]`. `file` is its name for messages; files of steps are relative to its folder.
-    pub fn from_toml(text: &str, file: &str) -> Result<Option<Self>, FileError> {
+    pub fn from_toml(text: &str, file: &str, access: &FileAccess) -> Result<Option<Self>, FileError> {
         let path = Path::new(file);
         let mut problems = Problems::default();
         let Ok(document) = document::parse(text) else { return Ok(None) };
@@ -55,13 +56,15 @@ impl Pipeline {
         let mut steps = Vec::new();
         for (place, item) in items.iter().enumerate() {
             if let Some(name) = item.get("file").and_then(Json::as_str) {
-                let agent = Agent::read_linked(&folder.join(name))?;
+                let entry = Entry { path: format!("steps.{place}.file"), ..Entry::root(item) };
+                let read = Agent::read_linked(folder, &entry.path, name, access).map_err(|error| entry.problem(error));
+                let Some(agent) = problems.take(read) else { continue };
                 // The context in the file of a later step is for running it alone.
                 let own = if place == 0 { agent.context.clone() } else { Json::empty() };
                 steps.push(Agent { context: item.get("context").cloned().unwrap_or(own), ..agent });
             } else {
                 let entry = Entry { path: "steps".to_owned(), ..Entry::root(item) };
-                steps.extend(problems.take(Agent::from_entry(&entry, folder)));
+                steps.extend(problems.take(Agent::from_entry(&entry, folder, access)));
             }
         }
         for entry in Entry::root(&document).entries().unwrap_or_default() {

@@ -11,6 +11,7 @@ use super::Pipeline;
 use crate::agent::{Agent, BUNDLED, BUNDLED_PIPELINES, Bundled};
 use crate::replay::{DemoModel, Recording};
 use crate::session::Session;
+use crate::tool::FileAccess;
 
 /// The meaning of a name.
 #[derive(Debug, Clone)]
@@ -23,13 +24,13 @@ pub enum Source {
 
 impl Source {
     /// The definition of a name whose file would be at `path`. Errors: there is neither file nor example; it cannot be read.
-    pub fn find(name: &str, path: &Path) -> Result<Self, String> {
+    pub fn find(name: &str, path: &Path, access: &FileAccess) -> Result<Self, String> {
         let agent = |agent: Agent| Self::Agent(Box::new(agent));
         if path.exists() {
-            let pipeline = if path.is_file() { Pipeline::read(path) } else { Ok(None) };
+            let pipeline = if path.is_file() { Pipeline::read(path, access) } else { Ok(None) };
             let found = match pipeline {
                 Ok(Some(pipeline)) => Ok(Self::Pipeline(pipeline)),
-                Ok(None) => Agent::read(path).map(agent),
+                Ok(None) => Agent::read_with(path, access).map(agent),
                 Err(error) => Err(error),
             };
             return found.map_err(|error| error.to_string());

@@ -36,8 +36,9 @@ pub(super) struct Looks<'a> {
 }
 
 impl Looks<'_> {
-    async fn asked(&self, definition: &str) -> Decision {
-        let text = format!("The tools of this server are not known yet. May it be used?\n{definition}");
+    async fn asked(&self, server: &str, connection: &Connection) -> Decision {
+        let details = connection.consent_text(server);
+        let text = format!("The tools of this server are not known yet. May it be used?\n{details}");
         let options = Decision::ALL.iter().map(|decision| decision.name().to_owned()).collect();
         let number = u32::try_from(self.consents.len()).unwrap_or(u32::MAX);
         let question = Question { address: self.run.question(number), text, options, gate: None };
@@ -116,7 +117,7 @@ impl Workbench {
 
     /// What is wrong with a draft, its tools as a run would have them: with what is known of their servers.
     pub fn diagnose(&self, texts: &DraftTexts) -> Vec<Diagnostic> {
-        diagnose_knowing(texts, |agent| {
+        diagnose_knowing(texts, self.file_access(), |agent| {
             self.connected(agent).map_err(|error| match error {
                 StartError::Agent(findings) => findings,
                 other => vec![Diagnostic::error(Place::Options, other.reason(), other.to_string())],
@@ -134,7 +135,7 @@ impl Workbench {
             let grant = connection.grant(definition.clone());
             let ruling = match looks.tools.decided(&grant) {
                 Some(ruling) => ruling,
-                None => Ruling::new(Answerer::User, looks.asked(&definition).await),
+                None => Ruling::new(Answerer::User, looks.asked(&server, &connection).await),
             };
             let mut consent =
                 ConsentRecord { what: definition.clone(), decision: ruling.decision, by: ruling.by, failed: None };
@@ -236,7 +237,7 @@ impl Workbench {
                 }
                 _ => None,
             };
-            let allowed = tool.grant().is_some_and(|grant| grants.is_granted(&grant));
+            let allowed = tool.is_granted(&grants);
             ToolState { tool: tool.clone(), definition, allowed, listing }
         };
         plan.tools.iter().map(state).collect()

@@ -182,7 +182,7 @@ fn named_files_that_are_devices_pipes_or_endless_are_errors_at_once() {
         program.file("steps.toml", format!("[[steps]]\nfile = {file:?}\n"));
         for agent in ["schema.toml", "tool.toml", "steps.toml"] {
             for command in ["prompt", "run"] {
-                let done = program.run([command, agent]);
+                let done = program.run(["--allow-files", "/", command, agent]);
                 assert_ne!(done.exits(2).told().find("a pipe or a device"), None, "{agent}: {}", done.told());
             }
         }

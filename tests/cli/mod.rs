@@ -9,9 +9,12 @@ mod documents;
 mod example;
 mod export;
 mod faults;
+mod inspect;
 mod journal;
 pub(crate) mod leaks;
 mod models;
+#[cfg(unix)]
+mod named_files;
 mod pinned;
 #[cfg(unix)]
 mod private;

@@ -260,7 +260,13 @@ fn the_examples_of_both_pages_can_be_used() {
     let agent = plan(whole);
     agent::Plan::new(&agent.for_mode(agent::Mode::Json).unwrap()).unwrap();
     plan(&format!("mode = \"ptc_lisp\"\nprompt = \"Go\"\nsignature = \"() -> :int\"\n{tools}"));
-    let pipeline = ptc_workbench::workbench::Pipeline::from_toml(pipeline, "quote.toml").unwrap().unwrap();
+    let pipeline = ptc_workbench::workbench::Pipeline::from_toml(
+        pipeline,
+        "quote.toml",
+        &ptc_workbench::tool::FileAccess::default(),
+    )
+    .unwrap()
+    .unwrap();
     assert_eq!(pipeline.plans().unwrap().len(), 2);
     let page = configuration();
     for example in examples(&page) {

@@ -2,6 +2,7 @@
 
 mod actions;
 mod compare;
+mod consent;
 mod continuing;
 mod differs;
 mod drive;

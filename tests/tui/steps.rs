@@ -104,7 +104,10 @@ fn a_pipeline_is_opened_like_an_agent_and_gives_way_to_one() {
 fn a_pipeline_whose_types_do_not_fit_says_so_and_does_not_start() {
     let text = "[[steps]]\nname = 'a'\nprompt = 'x'\nmode = 'json'\nsignature = '() -> {a :int}'\n[[steps]]\nname = 'b'\n\
                 prompt = '{{c}}'\nmode = 'json'\nsignature = '(c :int) -> :int'\n";
-    let mut model = opened((140, 40), Pipeline::from_toml(text, "p.toml").unwrap().unwrap());
+    let mut model = opened(
+        (140, 40),
+        Pipeline::from_toml(text, "p.toml", &ptc_workbench::tool::FileAccess::default()).unwrap().unwrap(),
+    );
     let errors = &model.workbench.pipeline.as_ref().unwrap().0.errors;
     assert!(errors.len() == 1 && errors[0].contains('c'), "{errors:?}");
     assert_eq!(press(&mut model, "f5"), []);

@@ -12,8 +12,10 @@ use crate::event::{Address, AnswerGiven, Answerer, Decision, ErrorRecord, JsonTe
 use crate::port::{Question, named_option};
 use crate::tool::{ALLOW_FLAG, Ruling, Tool};
 
-/// Characters of the arguments that a question shows.
+/// Characters of the arguments that a recorded question contains.
 const ARGS_CHARS: usize = 2_000;
+/// Characters of the arguments that the user sees.
+const SHOWN_ARGS_CHARS: usize = 100_000;
 /// The number of the first question that asks again for a recorded consent; those before it are asked for other reasons.
 const RENEWED: u32 = 4;
 /// The answers to the question about a call whose outcome is unknown: make it again, or continue without its result.
@@ -32,7 +34,7 @@ impl Driver<'_> {
         }
         // A decision of the recording is valid for the recording only: what is done now asks again (`denied_again`).
         let is_recorded = self.ports.history.answer(&asked).is_some();
-        let text = question(tool, &definition, args);
+        let text = self.texts(tool, &definition, args, "");
         let (decision, refusal) = self.decide(at, asked, tool, text).await?;
         if matches!(decision, Decision::Run | Decision::Always) && !is_recorded {
             self.input.tree.allow(definition);
@@ -51,10 +53,7 @@ impl Driver<'_> {
         let Some(definition) = tool.definition() else { return Ok(None) };
         let history = self.ports.history;
         let _asking = self.input.tree.asking().await;
-        let text = || {
-            let question = question(tool, &definition, args);
-            format!("This call was allowed in the recording; now it is made.\n{question}")
-        };
+        let text = || self.texts(tool, &definition, args, "This call was allowed in the recording; now it is made.\n");
         let mut refusal = None;
         let mut number = RENEWED;
         while was_asked(history, &at.question(number), &QuestionKind::Consent) {
@@ -84,6 +83,17 @@ impl Driver<'_> {
         Ok(refusal)
     }
 
+    /// The texts of the question about a call: what is recorded is the same on every machine, what the user sees shows
+    /// this one.
+    fn texts(&self, tool: &Tool, definition: &str, args: &Value, first: &str) -> ConsentTexts {
+        let recorded = question(tool, definition, args, ARGS_CHARS);
+        let shown = match self.ports.tools.details(tool) {
+            Some(details) => question(tool, &details, args, SHOWN_ARGS_CHARS),
+            None => recorded.clone(),
+        };
+        ConsentTexts { recorded: format!("{first}{recorded}"), shown: format!("{first}{shown}") }
+    }
+
     /// Asks one question about a call, unless it is decided without the user. Returns the decision, and the error if it
     /// is no.
     async fn decide(
@@ -91,11 +101,11 @@ impl Driver<'_> {
         at: &Address,
         asked: Address,
         tool: &Tool,
-        text: String,
+        texts: ConsentTexts,
     ) -> Result<(Decision, Option<ErrorRecord>), Halt> {
         let options: Vec<String> = Decision::ALL.iter().map(|decision| decision.name().to_owned()).collect();
         let (kind, shown) = (QuestionKind::Consent, options.clone());
-        self.emit(&asked, QuestionAsked { kind, text: text.clone(), options }).await?;
+        self.emit(&asked, QuestionAsked { kind, text: texts.recorded, options }).await?;
         let is_new = self.ports.history.answer(&asked).is_none();
         let changes = if is_new { self.ports.tools.changes(tool) } else { Vec::new() };
         if !changes.is_empty() {
@@ -109,7 +119,8 @@ impl Driver<'_> {
             self.emit(&asked, AnswerGiven { by: ruling.by.clone(), value, edited: false }).await?;
             (ruling, String::new())
         } else {
-            let answer = self.answer(at, Question { address: asked, text, options: shown, gate: None }).await?;
+            let question = Question { address: asked, text: texts.shown, options: shown, gate: None };
+            let answer = self.answer(at, question).await?;
             let decision = Decision::read(&answer);
             if decision == Some(Decision::Always) && is_new {
                 self.ports.tools.keep(tool);
@@ -171,10 +182,18 @@ impl Driver<'_> {
     }
 }
 
-/// The question about a call.
-fn question(tool: &Tool, definition: &str, args: &Value) -> String {
+/// A question about a call.
+struct ConsentTexts {
+    /// As the session contains it.
+    recorded: String,
+    /// As the user sees it.
+    shown: String,
+}
+
+/// The question about a call, with so many characters of its arguments.
+fn question(tool: &Tool, definition: &str, args: &Value, chars: usize) -> String {
     let arguments = Json::from(args).to_text();
-    let shown: String = arguments.chars().take(ARGS_CHARS).collect();
+    let shown: String = arguments.chars().take(chars).collect();
     let more = if shown.len() < arguments.len() { "…" } else { "" };
     format!("May the tool {} be called?\n{definition}\nwith {shown}{more}", tool.name)
 }

@@ -90,12 +90,24 @@ pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
             let events = session(&key).and_then(|session| events(&session));
             Response::Events(key, events)
         }
-        Request::OpenAgent(source) => {
-            let opened = services.open_agent(&source).map(Box::new);
-            Response::AgentOpened(source, opened)
+        Request::OpenAgent(source) => open_agent(services, source),
+        Request::AllowFile(source, named, decision) => {
+            workbench.file_access().decide(&named, decision);
+            open_agent(services, source)
         }
     };
     EffectResult::Msg(Msg::Archive(response))
+}
+
+/// Reads an agent, or finds that a file it names needs consent.
+fn open_agent(services: &Services, source: AgentSource) -> Response {
+    let access = services.workbench.file_access();
+    access.take_named();
+    let opened = services.open_agent(&source);
+    match (opened, access.take_named().into_iter().find(|named| !access.is_allowed(named))) {
+        (Err(_), Some(named)) => Response::FileQuestion(source, Box::new(named)),
+        (opened, _) => Response::AgentOpened(source, opened.map(Box::new)),
+    }
 }
 
 /// Starts a run from a session, in the place of the workbench's run.
@@ -137,7 +149,7 @@ fn export(services: &Services, key: &SessionKey, spec: &ExportSpec) -> Result<Ex
     let session = workbench.open_found(key).map_err(|error| unreadable(error.0))?;
     let prepared = workbench.prepare_export(&session, &spec.rules)?;
     let bytes = if spec.format == Format::Bundle {
-        let findings = wait(workbench.doctor());
+        let findings = wait(workbench.doctor_offline());
         wait(workbench.write_bundle(&session, &prepared, spec.secrets, &findings, &path))?
     } else {
         let content = &prepared.content;

@@ -3,6 +3,7 @@
 use super::{Editor, Find, Menu};
 use crate::agent::{Fix, Mode};
 use crate::port::Question;
+use crate::tool::NamedFile;
 use crate::tui::actions::Context;
 use crate::tui::archive::AgentSource;
 use crate::tui::draft::Draft;
@@ -77,12 +78,18 @@ pub enum Popup {
         /// The path.
         path: String,
     },
-    /// The user is the model.
+    /// The user is the model, or decides.
     Answer {
         /// What is asked.
         question: Question,
+        /// Who asks.
+        asker: Asker,
         /// First visible row of what is asked.
         top: usize,
+        /// Rows of what is asked that were visible, from the first on without a gap.
+        read: usize,
+        /// All of them were visible.
+        end_seen: bool,
         /// The reply being written.
         editor: Box<Editor>,
     },
@@ -99,7 +106,24 @@ pub enum Popup {
     Differs(Box<Differs>),
 }
 
+/// Who asks a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asker {
+    /// The run of the workbench.
+    Run,
+    /// An agent to open: it names this file outside of its folder.
+    Agent(AgentSource, Box<NamedFile>),
+}
+
+/// Options that need nothing to have been read.
+pub const REFUSALS: [&str; 2] = ["deny", "skip"];
+
 impl Popup {
+    /// Is it a question of the workbench's run?
+    pub fn is_of_run(&self) -> bool {
+        matches!(self, Self::Answer { asker: Asker::Run, .. })
+    }
+
     /// Does it come by itself, and does a letter in it more than read?
     pub fn opens_unrequested(&self) -> bool {
         matches!(self, Self::Recovery(_) | Self::Overwrite { .. } | Self::Differs(_))

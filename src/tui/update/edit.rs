@@ -77,6 +77,19 @@ pub(super) fn typed(model: &mut Model, c: char) -> Vec<Effect> {
 }
 
 pub(super) fn go(model: &mut Model, motion: Motion, reach: Reach) -> Vec<Effect> {
+    if let Some(Popup::Answer { question, top, .. }) = model.popups.last_mut()
+        && !question.options.is_empty()
+    {
+        // No text is typed here: the keys move what is asked. The view clamps it.
+        *top = match motion {
+            Motion::Up(rows) => top.saturating_sub(rows),
+            Motion::Down(rows) => top.saturating_add(rows),
+            Motion::Start => 0,
+            Motion::End => usize::MAX,
+            _ => *top,
+        };
+        return Vec::new();
+    }
     change(model, |draft, columns| draft.go(motion, reach, columns))
 }
 

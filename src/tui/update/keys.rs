@@ -8,7 +8,7 @@ use crate::tui::actions::{Action, Context};
 use crate::tui::direction::Direction;
 use crate::tui::keys::{self, Chord};
 use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{AfterSave, Model, Pane, Popup, SaveWhat, Screen, TOUR, Tone};
+use crate::tui::model::{AfterSave, Asker, Model, Pane, Popup, SaveWhat, Screen, TOUR, Tone};
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::transcript::{Scroll, Transcript};
 use crate::tui::view;
@@ -340,6 +340,10 @@ fn close(model: &mut Model) -> Vec<Effect> {
     }
     if let Some(popup) = model.popups.pop() {
         return match popup {
+            Popup::Answer { asker: Asker::Agent(..), .. } => {
+                model.show_toast(Tone::Info, "not opened");
+                Vec::new()
+            }
             Popup::Answer { editor, .. } => {
                 model.workbench.run.iter_mut().for_each(|run| run.begun_reply = Some(editor.clone()));
                 announce_stop(model);

@@ -19,6 +19,7 @@ mod sessions;
 mod take;
 
 pub(super) use reading::AUTOSCROLL_MS;
+pub(super) use run::ask_about_file;
 
 use super::archive::ArchiveResponse;
 use super::message::{Effect, Msg, Slot};
@@ -121,6 +122,10 @@ fn respond(model: &mut Model, response: ArchiveResponse) -> Vec<Effect> {
         Response::Exported(result) => dialog::exported(model, result),
         Response::Events(key, result) => play::events(model, &key, result),
         Response::AgentOpened(source, result) => take::opened(model, source, result),
+        Response::FileQuestion(source, named) => {
+            take::file_question(model, source, *named);
+            Vec::new()
+        }
     }
 }
 

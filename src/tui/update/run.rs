@@ -3,11 +3,15 @@
 use ptc_core::reasons::Reason;
 
 use crate::agent::{Diagnostic, Place, Severity};
-use crate::event::{ErrorRecord, Event};
+use crate::event::{Address, Decision, ErrorRecord, Event};
 use crate::port::{Gate, Question};
+use crate::tool::{FILE_DECISIONS, NamedFile};
+use crate::tui::archive::{AgentSource, ArchiveRequest};
 use crate::tui::draft::Draft;
 use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{Differs, Editor, Model, Pane, Phase, Popup, SETTLE_MS, SaveWhat, Screen, Tone, place_name};
+use crate::tui::model::{
+    Asker, Differs, Editor, Model, Pane, Phase, Popup, REFUSALS, SETTLE_MS, SaveWhat, Screen, Tone, place_name,
+};
 use crate::workbench::{RunEnding, RunUpdate};
 
 use super::save;
@@ -250,8 +254,18 @@ pub(super) fn ask(model: &mut Model, question: Question) {
         let editor = begun.unwrap_or_else(|| Box::new(Editor { draft, ..Editor::default() }));
         let new = model.workbench.run.as_ref().map_or(0, |run| run.asked.1);
         let top = crate::tui::view::asked_rows(model, question.text.get(..new).unwrap_or_default());
-        model.popups.push(Popup::Answer { question, top, editor });
+        model.popups.push(Popup::Answer { question, asker: Asker::Run, top, read: 0, end_seen: false, editor });
     }
+}
+
+/// Asks whether the agent that is opened may name a file outside of its folder.
+pub(in crate::tui) fn ask_about_file(model: &mut Model, source: AgentSource, named: NamedFile) {
+    let options = FILE_DECISIONS.iter().map(|decision| decision.name().to_owned()).collect();
+    let address = Address::run(0).question(0);
+    let question = Question { address, text: named.question(), options, gate: None };
+    model.asked_ms = model.now_ms;
+    let asker = Asker::Agent(source, Box::new(named));
+    model.popups.push(Popup::Answer { question, asker, top: 0, read: 0, end_seen: false, editor: Box::default() });
 }
 
 fn drop_question(model: &mut Model) {
@@ -260,7 +274,7 @@ fn drop_question(model: &mut Model) {
     {
         run.begun_reply = None;
         run.transcript.set_asked(&turn_of(&question), false);
-        model.popups.retain(|popup| !matches!(popup, Popup::Answer { .. }));
+        model.popups.retain(|popup| !popup.is_of_run());
     }
 }
 
@@ -277,21 +291,44 @@ pub(super) fn send_answer(model: &mut Model) -> Vec<Effect> {
 
 /// Answers the question that is open.
 pub(super) fn answer_with(model: &mut Model, text: String) -> Vec<Effect> {
-    let Some(Popup::Answer { question, .. }) = model.popups.last() else { return Vec::new() };
-    let effect = Effect::Answer(question.address.clone(), text);
+    let Some(Popup::Answer { question, asker, .. }) = model.popups.last() else { return Vec::new() };
+    let effect = Effect::Answer(question.address.clone(), text.clone());
+    if let Asker::Agent(source, named) = asker.clone() {
+        model.popups.pop();
+        let decision = Decision::read(&text).unwrap_or(Decision::Deny);
+        if decision == Decision::Deny {
+            let file = named.resolved.as_ref().unwrap_or(&named.path).display().to_string();
+            model.show_toast(Tone::Info, format!("not opened: {file} was not allowed"));
+            return Vec::new();
+        }
+        return vec![Effect::Archive(ArchiveRequest::AllowFile(source, named, decision))];
+    }
     drop_question(model);
-    model.popups.retain(|popup| !matches!(popup, Popup::Answer { .. }));
+    model.popups.retain(|popup| !popup.is_of_run());
     vec![effect]
+}
+
+/// Answers the open question with an option. Consent needs the end of the question to have been visible.
+pub(super) fn choose_option(model: &mut Model, option: String) -> Vec<Effect> {
+    let Some(Popup::Answer { end_seen, .. }) = model.popups.last() else { return Vec::new() };
+    if *end_seen || REFUSALS.contains(&option.as_str()) {
+        return answer_with(model, option);
+    }
+    model.show_toast(Tone::Info, format!("read it to the end first: Down or PageDown scrolls; `{option}` works then"));
+    Vec::new()
 }
 
 /// Answers the open question by the first letter of an option; `None` when no such question is open. A key that was on its way when the
 /// question appeared is no answer.
 pub(super) fn choose_answer(model: &mut Model, c: char) -> Option<Vec<Effect>> {
-    let Some(Popup::Answer { question, .. }) = model.popups.last() else { return None };
+    let Some(Popup::Answer { question, asker, .. }) = model.popups.last() else { return None };
     if question.options.is_empty() {
         return None;
     }
-    let since = model.workbench.run.as_ref().map_or(0, |run| run.asked_ms);
+    let since = match asker {
+        Asker::Run => model.workbench.run.as_ref().map_or(0, |run| run.asked_ms),
+        Asker::Agent(..) => model.asked_ms,
+    };
     if model.now_ms.saturating_sub(since) < SETTLE_MS {
         return Some(Vec::new());
     }
@@ -302,5 +339,5 @@ pub(super) fn choose_answer(model: &mut Model, c: char) -> Option<Vec<Effect>> {
         model.show_toast(Tone::Info, text);
         return Some(Vec::new());
     };
-    Some(answer_with(model, option))
+    Some(choose_option(model, option))
 }

@@ -4,6 +4,7 @@
 use crate::agent::Place;
 use crate::event::ErrorRecord;
 use crate::session::Summary;
+use crate::tool::NamedFile;
 use crate::tui::actions::Action;
 use crate::tui::archive::{AgentSource, ArchiveRequest};
 use crate::tui::draft::Reach;
@@ -46,6 +47,12 @@ pub(super) fn opened(
         }
     }
     Vec::new()
+}
+
+/// A file that it names needs consent.
+pub(super) fn file_question(model: &mut Model, source: AgentSource, named: NamedFile) {
+    model.popups.retain(|popup| !matches!(popup, Popup::Form(_, Purpose::Agent)));
+    super::run::ask_about_file(model, source, named);
 }
 
 /// Puts it into the editors; undo knows the texts before.

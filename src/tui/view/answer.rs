@@ -12,8 +12,9 @@ use crate::event::Address;
 use crate::event::Decision;
 use crate::port::Gate;
 use crate::port::Question;
+use crate::tool::file_meaning;
 use crate::tui::colours::Language;
-use crate::tui::model::{Editor, Model};
+use crate::tui::model::{Asker, Editor, Model, REFUSALS};
 use crate::tui::row::{Piece, Row};
 use crate::tui::sessions::check::{self, Asked};
 use crate::tui::theme::{Role, Theme};
@@ -27,15 +28,27 @@ const LONG_QUESTION: usize = 10_000;
 /// Columns of the arguments of a call in a heading.
 const ARGS: usize = 40;
 
+/// How far a question was read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AnswerLooks<'a> {
+    /// Who asks.
+    pub(super) asker: &'a Asker,
+    /// First visible row.
+    pub(super) top: usize,
+    /// Its last row was visible.
+    pub(super) end_seen: bool,
+}
+
 /// Draws the question, from its first visible row on, and the reply under it; returns the place of the cursor, where a text is typed.
 pub(super) fn draw(
     model: &Model,
-    (question, top, editor): (&Question, usize, &Editor),
+    (question, looks, editor): (&Question, AnswerLooks<'_>, &Editor),
     inner: Rect,
     buffer: &mut Buffer,
 ) -> Option<Position> {
     let (above, rule, reply) = areas(inner, question);
     let rows = asked(question, above.width);
+    let top = looks.top;
     for (line, row) in rows.iter().skip(top).take(usize::from(above.height)).enumerate() {
         row.draw(line_of(above, line), buffer, model.theme);
     }
@@ -43,7 +56,7 @@ pub(super) fn draw(
     let more = (below > 0).then(|| Piece::new(Role::Accent, &format!("▼ {below} more")));
     if !question.options.is_empty() {
         bars::rule(rule, "Your decision", true, more.into_iter().collect(), buffer, model.theme);
-        draw_choices(model, &question.options, reply, buffer);
+        draw_choices(model, (&question.options, looks), reply, buffer);
         return None;
     }
     let typed = typed(model, question, editor.draft.text());
@@ -89,15 +102,18 @@ fn asked_tool(model: &Model, question: &Question) -> String {
     made.map_or_else(|| "the call".to_owned(), |made| format!("{} {}", made.name, truncate(&made.args, ARGS)))
 }
 
-/// One row per answer: its key and what it means.
-fn draw_choices(model: &Model, options: &[String], area: Rect, buffer: &mut Buffer) {
+/// One row per answer: its key and what it means. Consent is dim until the question was read to its end.
+fn draw_choices(model: &Model, (options, looks): (&[String], AnswerLooks<'_>), area: Rect, buffer: &mut Buffer) {
     for (line, option) in options.iter().take(usize::from(area.height)).enumerate() {
         let meaning = match Decision::read(option) {
+            Some(decision) if matches!(looks.asker, Asker::Agent(..)) => file_meaning(decision),
             Some(decision) => decision.meaning(),
             None => option.as_str(),
         };
         let key = option.get(..1).unwrap_or_default();
-        let row = Row::new([Piece::new(Role::Key, key), Piece::new(Role::Text, &format!("  {meaning}"))]);
+        let is_ready = looks.end_seen || REFUSALS.contains(&option.as_str());
+        let (key_role, role) = if is_ready { (Role::Key, Role::Text) } else { (Role::Dim, Role::Dim) };
+        let row = Row::new([Piece::new(key_role, key), Piece::new(role, &format!("  {meaning}"))]);
         row.draw(line_of(area, line), buffer, model.theme);
     }
 }
@@ -115,13 +131,18 @@ pub(super) fn asked(question: &Question, columns: u16) -> Vec<Row> {
     Wrapped::of(asked_text(question), usize::from(columns), Look::Rich(Language::Plain))
 }
 
-/// What is asked with an empty row after it, the rule, the reply. A long question gets half of the room.
+/// What is asked with an empty row after it, the rule, the reply. A long question gets half of the room; one with
+/// options gets all of it except their rows.
 pub(super) fn areas(inner: Rect, question: &Question) -> (Rect, Rect, Rect) {
     let rows = match asked_text(question) {
         long if long.len() > LONG_QUESTION => u16::MAX,
         _ => u16::try_from(asked(question, inner.width).len()).unwrap_or(u16::MAX),
     };
-    let asked = rows.saturating_add(1).min(inner.height / 2);
+    let most = match u16::try_from(question.options.len()) {
+        Ok(0) | Err(_) => inner.height / 2,
+        Ok(options) => inner.height.saturating_sub(options + 1).max(inner.height / 2),
+    };
+    let asked = rows.saturating_add(1).min(most);
     let text = Rect { height: asked, ..inner };
     let rule = Rect { y: inner.y + asked, height: 1.min(inner.height), ..inner };
     let reply = Rect { y: inner.y + asked + 1, height: inner.height.saturating_sub(asked + 1), ..inner };

@@ -46,9 +46,14 @@ pub(super) fn layout(model: &mut Model) {
         Some(Popup::Palette { selected, .. }) => *selected = (*selected).min(entries.saturating_sub(1)),
         Some(Popup::Form(dialog, _)) => form::layout(dialog, inner),
         Some(Popup::Menu(open)) => menu::layout(open, inner),
-        Some(Popup::Answer { question, top, editor }) => {
+        Some(Popup::Answer { question, top, read, end_seen, editor, .. }) => {
             let (asked, _, reply) = answer::areas(inner, question);
-            *top = (*top).min(scroll_limit(answer::asked(question, asked.width).len(), asked.height));
+            let rows = answer::asked(question, asked.width).len();
+            *top = (*top).min(scroll_limit(rows, asked.height));
+            if *top <= *read {
+                *read = (*read).max(*top + usize::from(asked.height));
+            }
+            *end_seen |= *read >= rows;
             editor::layout(editor, reply);
         }
         _ => {}
@@ -187,7 +192,10 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
         }
         Popup::Form(dialog, _) => form::draw(model, dialog, inner, buffer),
         Popup::Palette { input, selected } => draw_palette(model, input, *selected, inner, buffer),
-        Popup::Answer { question, top, editor } => answer::draw(model, (question, *top, editor), inner, buffer),
+        Popup::Answer { question, asker, top, end_seen, editor, .. } => {
+            let looks = answer::AnswerLooks { asker, top: *top, end_seen: *end_seen };
+            answer::draw(model, (question, looks, editor), inner, buffer)
+        }
         Popup::SavePath { input, .. } => {
             let rows = draw_message(model, popup, inner, buffer);
             editor::draw_line(input, line_of(inner, rows), model.theme, buffer)

@@ -156,6 +156,9 @@ impl Workbench {
         let own = || vec![self.model_name(None, agent)];
         let models = if spec.models.is_empty() { own() } else { spec.models.clone() };
         for model in &models {
+            if !spec.models.is_empty() {
+                self.trust_recording(model);
+            }
             if self.choose(model)? == ModelChoice::Human {
                 return Err(MatrixError(
                     "the model `human` cannot be compared: no user is asked while a matrix runs".to_owned(),

@@ -6,7 +6,7 @@
 mod junit;
 mod run;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::agent::{Agent, Case, Diagnostic, Mode, Verdict};
 use crate::event::Tokens;
@@ -45,6 +45,12 @@ impl SuiteAgent {
         let agent = agent.for_mode(mode.unwrap_or(agent.mode))?;
         let cases = agent.cases().map_err(|found| vec![found])?;
         Ok(Self { label: label.to_owned(), agent, folder, cases })
+    }
+
+    /// The folder, resolved.
+    fn root(&self) -> PathBuf {
+        let here = if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder };
+        here.canonicalize().unwrap_or_else(|_| here.to_owned())
     }
 }
 

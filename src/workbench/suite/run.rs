@@ -10,6 +10,7 @@ use crate::agent::{Case, Context, Mismatch, Step, Verdict};
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::replay::{ReplayOutcome, cassette, replay_by};
 use crate::session::Session;
+use crate::tool::FileAccess;
 use crate::workbench::trial::{judged_by, settled};
 use crate::workbench::{RunSpec, Running, StartError, Workbench};
 
@@ -56,7 +57,10 @@ impl Workbench {
     pub fn check_suite(&self, suite: &Suite) -> Result<(), StartError> {
         let asks = |agent: &SuiteAgent| agent.cases.iter().any(|case| case.cassette.is_none());
         match suite.model.as_deref().filter(|_| suite.agents.iter().any(asks)) {
-            Some(name) => self.build_model(self.choose(name)?, Arc::new(Nobody)).map(|_| ()),
+            Some(name) => {
+                self.trust_recording(name);
+                self.build_model(self.choose(name)?, Arc::new(Nobody)).map(|_| ())
+            }
             None => Ok(()),
         }
     }
@@ -86,7 +90,7 @@ impl Workbench {
         let case = &agent.cases[due.case];
         let started = Instant::now();
         let trial = match &case.cassette {
-            Some(name) => play(agent, case, name, begun(due.number)).await,
+            Some(name) => play(self.file_access(), agent, case, name, begun(due.number)).await,
             None => self.live(suite, agent, case, begun(due.number), stop).await,
         };
         let duration_ms = whole_ms(started);
@@ -169,10 +173,13 @@ fn used(trial: TrialReport, step: &Step) -> TrialReport {
 
 /// Replays a cassette with the agent as it is now: it passes when everything comes out as recorded and, where the case expects something,
 /// the answer is that.
-async fn play(agent: &SuiteAgent, case: &Case, name: &str, trial: TrialReport) -> TrialReport {
+async fn play(access: &FileAccess, agent: &SuiteAgent, case: &Case, name: &str, trial: TrialReport) -> TrialReport {
     let failed = |why: String| Verdict::Error(format!("the cassette {name} cannot be played: {why}"));
     let error = |why: String| TrialReport { verdict: failed(why), ..trial.clone() };
-    let path = agent.folder.join(name);
+    let path = match access.resolve(&agent.root(), "cases.cassette", &agent.folder.join(name)) {
+        Ok(path) => path,
+        Err(refusal) => return error(format!("it names a file, {refusal}")),
+    };
     let session = match Session::open(&path) {
         Ok(session) => session,
         Err(found) => return error(found.to_string()),
