@@ -9,6 +9,7 @@ mod chat;
 mod client;
 mod fanout;
 mod human;
+mod refs;
 mod run;
 mod run_data;
 mod session_file;
@@ -17,6 +18,7 @@ mod wait;
 
 pub use chat::Chat;
 pub use client::{CompletionRequest, GeneratedObject, complete, generate_object, resolve_model, resolve_model_in};
+pub use refs::RefExtractor;
 pub use run::Run;
 pub use run_data::RunData;
 pub use stream::EventStream;

@@ -10,6 +10,7 @@ use ptc_core::signature::{self, Field, Signature, Type};
 use ptc_core::template::{self, Template};
 use ptc_core::text::Span;
 use ptc_core::value::Json;
+use ptc_core::value::json::Node;
 
 use super::keys::VALIDATION;
 use super::{Agent, Diagnostic, Mode, Place, RawSchema, Severity};
@@ -55,6 +56,16 @@ fn check_mode(agent: &Agent, findings: &mut Vec<Diagnostic>) {
         findings.extend(
             keys.map(|key| option(key, format!("{} mode does not shorten its history; remove `{key}`", agent.mode))),
         );
+    }
+    if agent.mode != Mode::PtcLisp {
+        let keys = ["plan", "progress", "journaling"].into_iter().filter(|key| agent.option(key).is_some_and(is_set));
+        findings.extend(keys.map(|key| {
+            let message =
+                format!("`{key}` is for programs: {} mode would ignore it; remove it, or use ptc_lisp", agent.mode);
+            let found = option(key, message);
+            // A loop of turns looks as if it kept a plan.
+            if agent.mode == Mode::JsonLoop { found } else { found.warning() }
+        }));
     }
 }
 
@@ -133,8 +144,18 @@ fn check_system_prompt(agent: &Agent, findings: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Is an option more than its default?
+fn is_set(value: &Json) -> bool {
+    match &value.node {
+        Node::Bool(truth) => *truth,
+        Node::List(items) => !items.is_empty(),
+        Node::Null => false,
+        _ => true,
+    }
+}
+
 /// Does mode `text` offer programs next to native tools?
-fn is_combined(agent: &Agent) -> bool {
+pub(super) fn is_combined(agent: &Agent) -> bool {
     agent.mode == Mode::Text && agent.option("transport").and_then(Json::as_str) == Some("tool_call")
 }
 

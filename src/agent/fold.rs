@@ -2,8 +2,10 @@
 
 use ptc_core::value::Json;
 
-use super::{CallEntry, Inputs, QuestionEntry, Step, Turn, Usage};
-use crate::event::{Address, Envelope, Event, JsonText, PlanState, Role, SentMessage, Source, Totals, Waits};
+use super::{Agent, CallEntry, Inputs, QuestionEntry, Step, Turn, Usage};
+use crate::event::{
+    Address, Envelope, Event, JsonText, ModelRecord, PlanState, Role, SentMessage, Source, Totals, Waits,
+};
 use crate::record::{RunRecord, TurnRecord};
 
 /// Folds the events of one run and of its child runs.
@@ -105,7 +107,7 @@ impl StepFold {
         let step = Step {
             address: run.is_begun.then(|| run.address.clone()),
             waits_for: run.waits_for.clone(),
-            memory: run.memory.clone().into_iter().collect(),
+            memory: with_initial(run, agent),
             summaries: run.plan.iter().flat_map(PlanState::finished).collect(),
             calls,
             questions: turns().flat_map(|turn| turn.questions.iter().map(QuestionEntry::of)).collect(),
@@ -115,6 +117,9 @@ impl StepFold {
             messages: run.messages.clone(),
             signature: agent.and_then(|agent| agent.signature.clone()),
             name: run.start.agent.name.clone(),
+            context: self.inputs.as_ref().map(|inputs| inputs.context.clone()),
+            mode: run.start.mode.clone(),
+            model: model_name(&run.start.model),
             field_descriptions: agent.map(|agent| agent.field_descriptions.clone()).unwrap_or_default(),
             original_prompt: agent.map(|agent| agent.prompt.clone()),
             ..Step::default()
@@ -167,4 +172,19 @@ impl StepFold {
             ..Usage::default()
         }
     }
+}
+
+/// `provider:id`, or one of them where both are the same.
+fn model_name(model: &ModelRecord) -> String {
+    if model.provider == model.id { model.id.clone() } else { format!("{}:{}", model.provider, model.id) }
+}
+
+/// The definitions of a run: those of `[memory]` that no program changed as they are written.
+fn with_initial(run: &RunRecord, agent: Option<&Agent>) -> Vec<(String, String)> {
+    let mut memory = run.memory.clone();
+    let initial = agent.and_then(|agent| agent.option("memory")).and_then(Json::members).unwrap_or_default();
+    for (name, text) in initial.iter().filter_map(|member| Some((&member.key, member.value.as_str()?))) {
+        memory.entry(name.clone()).or_insert_with(|| text.to_owned());
+    }
+    memory.into_iter().collect()
 }

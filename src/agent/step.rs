@@ -51,6 +51,12 @@ pub struct Step {
     pub signature: Option<String>,
     /// The agent's name.
     pub name: String,
+    /// Its inputs: a JSON object; `None` before its start.
+    pub context: Option<Json>,
+    /// The mode's name.
+    pub mode: String,
+    /// The model that the run began with, as `provider:id`.
+    pub model: String,
     /// Descriptions of the answer's fields; they travel to the next agent.
     pub field_descriptions: Vec<(String, String)>,
     /// The expanded mission.

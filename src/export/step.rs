@@ -31,6 +31,10 @@ pub struct StepJson<'a> {
     children: Vec<Self>,
     signature: Option<&'a str>,
     name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    mode: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    model: &'a str,
     address: Option<&'a Address>,
     #[serde(serialize_with = "as_object")]
     field_descriptions: &'a [(String, String)],
@@ -181,6 +185,8 @@ pub fn step(step: &Step) -> StepJson<'_> {
         children: step.children.iter().map(self::step).collect(),
         signature: step.signature.as_deref(),
         name: &step.name,
+        mode: &step.mode,
+        model: &step.model,
         address: step.address.as_ref(),
         field_descriptions: &step.field_descriptions,
         session: step.session.as_deref(),

@@ -3,6 +3,8 @@
 //! In: messages with tool calls and results. Out: turns in which calls and results are paired. One without a partner is written
 //! as text; reasoning is kept for the provider it came from and for nobody else.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -52,7 +54,7 @@ pub(super) fn spoken<'a>(request: &'a Request, provider: &str) -> Vec<Spoken<'a>
     for (place, said) in request.messages.iter().enumerate() {
         match said.role {
             Role::System => out.push(Spoken::System(said.joined())),
-            Role::User => out.push(Spoken::User(said.joined())),
+            Role::User => say(said.joined(), &mut out),
             Role::Assistant => {
                 let answered = answered(request.messages.get(place + 1..).unwrap_or_default());
                 let turn = assistant(said, &answered, provider);
@@ -66,6 +68,71 @@ pub(super) fn spoken<'a>(request: &'a Request, provider: &str) -> Vec<Spoken<'a>
         }
     }
     out
+}
+
+/// Adds to the user's side. Two of its messages in a row become one: many services demand that the roles alternate.
+fn say(text: String, out: &mut Vec<Spoken<'_>>) {
+    match out.last_mut() {
+        Some(Spoken::User(before)) => _ = write!(before, "\n\n{text}"),
+        _ => out.push(Spoken::User(text)),
+    }
+}
+
+/// The request with each call id only once, also in the form with letters, digits, `_` and `-` only. Sessions hold repeated ids where a
+/// model numbers the calls of each reply anew, or where several services answered.
+pub(super) fn with_unique_ids(request: &Request) -> Cow<'_, Request> {
+    let mut renamed = Cow::Borrowed(request);
+    let mut used: HashSet<String> = HashSet::new();
+    let mut next = 0;
+    for place in 0..request.messages.len() {
+        let calls = request.messages[place].parts.iter().filter_map(|part| match part {
+            Content::Call(call) => Some(call.id.as_str()),
+            _ => None,
+        });
+        let mut changes: Vec<(String, String)> = Vec::new();
+        for id in calls {
+            if !id.is_empty() && used.insert(accepted(id, "tool")) {
+                continue;
+            }
+            let new = std::iter::repeat_with(|| {
+                next += 1;
+                format!("tc_{next}")
+            })
+            .find(|new| !is_used(new, request, &used))
+            .unwrap_or_default();
+            used.insert(new.clone());
+            changes.push((id.to_owned(), new));
+        }
+        if changes.is_empty() {
+            continue;
+        }
+        let answers = request.messages[place + 1..].iter().take_while(|message| message.role == Role::Tool).count();
+        let messages = &mut renamed.to_mut().messages;
+        for (at, message) in messages.iter_mut().enumerate().skip(place).take(answers + 1) {
+            rename(Arc::make_mut(message), &changes, at == place);
+        }
+    }
+    renamed
+}
+
+/// Is this id taken, here or later?
+fn is_used(id: &str, request: &Request, used: &HashSet<String>) -> bool {
+    let mut parts = request.messages.iter().flat_map(|message| &message.parts);
+    used.contains(id) || parts.any(|part| matches!(part, Content::Call(call) if call.id == id))
+}
+
+/// Gives the calls of a message, or the results of its calls, their new ids.
+fn rename(message: &mut Message, changes: &[(String, String)], is_calling: bool) {
+    let new = |id: &str| changes.iter().find(|(old, _)| old == id).map(|(_, new)| new.clone());
+    for part in &mut message.parts {
+        match part {
+            Content::Call(call) if is_calling => {
+                call.id = new(&call.id).unwrap_or_else(|| std::mem::take(&mut call.id))
+            }
+            Content::Result { call, .. } if !is_calling => *call = new(call).unwrap_or_else(|| std::mem::take(call)),
+            _ => {}
+        }
+    }
 }
 
 /// Calls in the history: made-up ids count on from there.
@@ -102,9 +169,9 @@ fn assistant<'a>(said: &'a Message, answered: &[&str], provider: &str) -> Spoken
 /// A result as the answer to its call; without one it is part of the user's message.
 fn result<'a>(part: &'a Content, open: &mut Vec<&'a NativeCall>, out: &mut Vec<Spoken<'a>>) {
     match part {
-        Content::Text(text) => out.push(Spoken::User(text.clone())),
+        Content::Text(text) => say(text.clone(), out),
         Content::Result { call, result, .. } => match open.iter().position(|known| known.id == *call) {
-            None => out.push(Spoken::User(result.clone())),
+            None => say(result.clone(), out),
             Some(place) => {
                 let call = open.remove(place);
                 let answer = Answered { id: &call.id, name: &call.name, result };

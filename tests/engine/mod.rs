@@ -1,5 +1,6 @@
 //! The engine: scripted models, one behaviour a test. In: agents and replies. Out: Steps and events.
 
+mod arrival;
 mod attempts;
 mod breakpoints;
 mod budget;

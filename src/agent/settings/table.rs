@@ -83,7 +83,7 @@ rows! {
     "tool_try" Kind::Flag, "The prompt tells programs of `(tool/try …)`, which gives the error of a tool as a value (docs/modes.md).";
     "llm_query" Kind::Flag, "Adds the tool `llm-query`: a question to a model.";
     "builtin_tools" Kind::List, "Tools of the program that it has: `grep` (with `grep-n`), `ask_user`, `llm-query`.";
-    "firewall" Kind::Flag, "In `ptc_lisp`: values under names that begin with `_` are hidden from the model.";
+    "firewall" Kind::Flag, "Values under names that begin with `_`, and texts made of them, are hidden from models (docs/modes.md).";
     "program_timeout_ms" Kind::Limit(&limits::PROGRAM_TIMEOUT), "";
     "program_memory_bytes" Kind::Limit(&limits::PROGRAM_MEMORY), "";
     "loop_limit" Kind::Limit(&limits::LOOP_JUMPS), "";
@@ -180,7 +180,7 @@ impl Agent {
     }
 
     /// An option as written.
-    pub(in crate::agent) fn option(&self, name: &str) -> Option<&Json> {
+    pub(crate) fn option(&self, name: &str) -> Option<&Json> {
         self.options.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
