@@ -134,7 +134,7 @@ fn unreachable(agent: &Agent, tool: &Tool) -> Option<Diagnostic> {
         ),
         _ => return None,
     };
-    Some(note(&format!("tools.{}.expose", tool.name), message))
+    Some(note(&format!("tools.{}.expose", tool.name), message).warning())
 }
 
 /// Are its arguments undeclared? (An agent's own signature declares them.)

@@ -78,7 +78,7 @@ async fn text_mode_reports_values_that_it_does_not_show_and_refuses_them_where_t
     let (first, _) = ran(&agent(toml), r#"{"review":"Great!"}"#).await;
     let told = findings(&first);
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("`review` does not reach the model") && told[0].contains("{{review}}"), "{told:?}");
+    assert!(told[0].contains("does not reach the model") && told[0].contains("{{review}}"), "{told:?}");
     let strict = agent(&format!("{toml}signature_validation = 'strict'\n"));
     let (second, requests) = ran(&strict, r#"{"review":"Great!"}"#).await;
     assert_eq!(second.outcome(), "invalid_context");
@@ -131,4 +131,58 @@ fn the_places_of_inputs_are_listed() {
     assert_eq!(reach("mode = 'json_loop'\nprompt = 'x'\n"), ["a context block", "b context block"]);
     assert_eq!(Reach::Nowhere.name(), "nowhere");
     assert_eq!(parsed("{}").to_text(), "{}");
+}
+
+/// An optional field that an element leaves out renders empty, like an optional parameter; data that programs see stays as it is.
+#[tokio::test]
+async fn missing_optional_fields_render_empty_on_every_level() {
+    let agent = agent(
+        "mode = 'text'\nprompt = 'Notes:{{#rows}} {{name}}({{note}}){{/rows}} {{who.nick}}.'\n\
+         signature = '(rows [{name :string, note :string?}], who {nick :string?}) -> :string'\n",
+    );
+    let (ran, requests) = ran(&agent, r#"{"rows":[{"name":"a","note":"x"},{"name":"b"}],"who":{}}"#).await;
+    assert!(requests[0].messages[0].joined().contains("Notes: a(x) b() ."), "{}", requests[0].messages[0].joined());
+    assert_eq!(findings(&ran), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_prompt_that_grows_too_large_fails_with_its_own_reason() {
+    let agent = agent(
+        "mode = 'text'\nprompt = '{{#rows}}{{text}}{{/rows}}'\nsignature = '(rows [:int], text :string) -> :string'\n",
+    );
+    let context = format!(r#"{{"rows":[{}],"text":"{}"}}"#, vec!["1"; 200].join(","), "x".repeat(100_000));
+    let (ran, _) = ran(&agent, &context).await;
+    assert_eq!(ran.outcome(), "template_error");
+}
+
+#[test]
+fn a_place_in_a_list_is_no_name_and_the_advice_works() {
+    let toml = |prompt: &str| {
+        agent(&format!(
+            "mode = 'text'\nprompt = '{prompt}'\nsignature = '(order {{items [{{id :int}}], tags [:string]}}) -> :string'\n"
+        ))
+    };
+    for (prompt, advice) in [
+        ("{{order.items.0}}", "{{#order.items}}{{id}}{{/order.items}}"),
+        ("{{order.tags.0}}", "{{#order.tags}}{{.}}{{/order.tags}}"),
+    ] {
+        let findings = Plan::new(&toml(prompt)).unwrap_err();
+        assert!(findings[0].message.contains(&format!("write `{advice}`")), "{}", findings[0].message);
+        assert!(Plan::new(&toml(advice)).is_ok());
+    }
+}
+
+/// Of several answers that fit the first counts, and the run says that there were others.
+#[tokio::test]
+async fn several_answers_that_fit_are_reported() {
+    let agent = agent("mode = 'json'\nprompt = 'Go'\nsignature = '{n :int}'\n");
+    let (model, _) = recorded_replies(vec!["First {\"n\": 1}, or {\"n\": 2}.".into()]);
+    let ran = run(&agent, "{}", &model).await;
+    assert_eq!(ran.outcome(), r#"{"n":1}"#);
+    let notices = ran.events.iter().filter_map(|envelope| match &envelope.event {
+        Event::Notice(notice) => Some(notice.text.clone()),
+        _ => None,
+    });
+    let notices: Vec<_> = notices.collect();
+    assert!(notices.iter().any(|text| text.contains("2 answers that fit")), "{notices:?}");
 }

@@ -26,7 +26,7 @@ default = \"found\"
 ";
 
 /// An agent from the rest of an agent file.
-fn agent(toml: &str) -> Agent {
+pub(super) fn agent(toml: &str) -> Agent {
     let prompt = if toml.lines().any(|line| line.starts_with("prompt =")) { "" } else { "prompt = \"go\"\n" };
     let text = format!("mode = \"json_loop\"\n{prompt}{toml}");
     Agent::from_toml(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"))
@@ -203,39 +203,6 @@ async fn native_calls_are_made_and_noted_as_deviation_in_prompt_mode() {
     let bad = Reply::calling([("price", "[1]")]);
     let (ran, _) = ran(TOOLS, [bad, Reply::calling([("nothing", "{}")]), answer(r#""x""#).into()]).await;
     assert_eq!(ran.turns(), ["protocol_error", "protocol_error", "ok"]);
-}
-
-/// With the native transport calls and results go back as calls and results.
-#[tokio::test]
-async fn native_calls_go_back_natively_where_the_tools_are_native() {
-    let native = Reply::calling([("price", r#"{"item":"tea"}"#), ("look_up", "")]);
-    let replies = [native, call("look_up", "{}").into(), answer(r#""x""#).into()];
-    let (ran, requests) = ran(&format!("tools_in = \"native\"\n{TOOLS}"), replies).await;
-    assert_eq!(ran.outcome(), r#""x""#);
-    let roles: Vec<_> = requests[2].messages.iter().map(|message| message.role.name()).collect();
-    assert_eq!(roles, ["user", "assistant", "tool", "tool", "user", "assistant", "user"]);
-    assert_eq!(requests[2].messages[5].joined(), call("look_up", "{}"), "an object goes back as an object");
-}
-
-#[tokio::test]
-async fn the_last_turn_and_the_end_of_the_tree_announce_no_feedback() {
-    let toml = format!("turn_budget = 1\nmax_turns = 4\n{TOOLS}");
-    let (over, _) = ran(&toml, ["nope"]).await;
-    assert_eq!(over.outcome(), "turn_budget_exhausted");
-    assert_eq!(over.step.turns[0].feedback, None);
-    let (over, _) = ran("max_turns = 1", [answer("7")]).await;
-    assert_eq!((over.outcome().as_str(), over.step.turns[0].feedback.clone()), ("validation_error", None));
-}
-
-#[test]
-fn what_the_mode_cannot_do_is_refused() {
-    for option in ["plan = [\"a\"]", "progress = \"(str 1)\"", "journaling = true"] {
-        let findings = Plan::new(&agent(option)).unwrap_err();
-        assert!(findings[0].message.contains("is for programs"), "{option}: {}", findings[0].message);
-    }
-    let hidden = format!("{TOOLS}expose = \"ptc_lisp\"\n");
-    let findings = Plan::new(&agent(&hidden)).unwrap_err();
-    assert!(findings[0].message.contains("hides the tool `look-up` from the model"), "{}", findings[0].message);
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod budget;
 mod chaos;
 mod compaction;
 mod context;
+mod control_history;
 mod correction;
 mod firewall;
 mod gates;

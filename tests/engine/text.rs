@@ -187,10 +187,7 @@ async fn arguments_that_cannot_be_used_go_back_and_the_tool_is_not_called() {
     let told = results(&requests[1]);
     assert!(told[0].contains(r#"{"error":"add: the arguments are not JSON:"#), "{}", told[0]);
     assert_eq!(told[1], r#"tc_2 add {"error":"add: the arguments are not a JSON object"}"#);
-    assert_eq!(
-        told[2],
-        r#"tc_3 add {"error":"the arguments of add do not fit: unexpected: `b` (it takes `a`); a: missing"}"#
-    );
+    assert_eq!(told[2], r#"tc_3 add {"error":"the arguments of add do not fit: a: missing"}"#);
     assert_eq!(told[3], "tc_4 add 36", "arguments are converted to the types of the parameters");
     let reasons: Vec<_> = ran.step.calls.iter().map(|call| call.error.as_ref().map(|e| e.reason.clone())).collect();
     assert_eq!(
