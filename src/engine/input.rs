@@ -10,7 +10,7 @@ use ptc_core::lisp::{self, Memory};
 use ptc_core::value::{Json, Map, Value};
 
 use super::tree::Tree;
-use crate::agent::{Agent, Inputs, Plan, said};
+use crate::agent::{Agent, Inputs, Plan, error_messages};
 use crate::event::{Address, ConsentRecord, Edit, PipelineRecord};
 use crate::model::Message;
 
@@ -111,7 +111,7 @@ impl Edited {
             }
         }
         let Inputs { agent, context } = inputs;
-        let plan = Plan::new(&agent).map_err(|findings| format!("the edited agent: {}", said(&findings)))?;
+        let plan = Plan::new(&agent).map_err(|findings| format!("the edited agent: {}", error_messages(&findings)))?;
         Ok(Self { plan, context, memory, edits: edits.to_vec() })
     }
 }
