@@ -57,14 +57,10 @@ fn check_mode(agent: &Agent, findings: &mut Vec<Diagnostic>) {
             keys.map(|key| option(key, format!("{} mode does not shorten its history; remove `{key}`", agent.mode))),
         );
     }
-    if agent.mode != Mode::PtcLisp {
-        let keys = ["plan", "progress", "journaling"].into_iter().filter(|key| agent.option(key).is_some_and(is_set));
+    if agent.mode == Mode::JsonLoop {
+        let keys = ["progress", "journaling"].into_iter().filter(|key| agent.option(key).is_some_and(is_set));
         findings.extend(keys.map(|key| {
-            let message =
-                format!("`{key}` is for programs: {} mode would ignore it; remove it, or use ptc_lisp", agent.mode);
-            let found = option(key, message);
-            // A loop of turns looks as if it kept a plan.
-            if agent.mode == Mode::JsonLoop { found } else { found.warning() }
+            option(key, format!("`{key}` is for programs, and json_loop runs none; remove it, or use ptc_lisp"))
         }));
     }
 }

@@ -12,6 +12,7 @@ use ptc_core::template::TemplateError;
 use ptc_core::value::{Json, Value};
 
 use super::json::{self, Opening, joined};
+use super::ptc_lisp::feedback::checklist;
 use super::{Asked, cut, data, ours, system, tagged};
 use crate::agent::Plan;
 use crate::event::MessagePart;
@@ -94,6 +95,9 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
     let warnings = json::mission(plan, context, &mut user)?;
     user.push(ours("task", "\n"));
     user.extend(json::all_inputs(plan, context, descriptions));
+    if !plan.settings.plan.is_empty() {
+        user.push(ours("plan", checklist(&plan.settings.plan, &[])));
+    }
     if plan.variant.is_json() {
         user.push(ours("output", format!("\n# Expected final_answer\n\n{}", expected(plan))));
     }

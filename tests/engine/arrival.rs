@@ -2,6 +2,7 @@
 
 use ptc_workbench::agent::{Agent, Context, Plan, Reach, Step};
 use ptc_workbench::event::Event;
+use ptc_workbench::workbench::Pipeline;
 
 use super::{Ran, Request, json, parsed, recorded_replies, run};
 
@@ -185,4 +186,23 @@ async fn several_answers_that_fit_are_reported() {
     });
     let notices: Vec<_> = notices.collect();
     assert!(notices.iter().any(|text| text.contains("2 answers that fit")), "{notices:?}");
+}
+
+#[test]
+fn a_pipeline_names_what_its_next_step_does_not_show() {
+    let steps = |next: &str| {
+        format!(
+            "name = 'p'\n[[steps]]\nname = 'one'\nmode = 'json'\nprompt = 'Go'\nsignature = '{{review :string}}'\n\
+             [[steps]]\nname = 'two'\nmode = 'text'\nprompt = '{next}'\n"
+        )
+    };
+    let warnings = |next: &str| {
+        let pipeline = Pipeline::from_toml(&steps(next), "p.toml").unwrap().unwrap();
+        let plans = pipeline.plans().unwrap();
+        plans[1].warnings.iter().map(|warning| warning.message.clone()).collect::<Vec<_>>()
+    };
+    let told = warnings("Judge it");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("step two: of the answer of step one: `review` does not reach the model"), "{told:?}");
+    assert!(warnings("Judge {{review}}").iter().all(|text| !text.contains("does not reach")));
 }

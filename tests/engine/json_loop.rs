@@ -482,22 +482,6 @@ async fn a_run_that_is_out_of_turns_says_so_and_names_the_last_error() {
 }
 
 #[tokio::test]
-async fn a_long_history_is_trimmed_where_the_agent_says_so() {
-    let toml = format!(
-        "max_turns = 9\n{TOOLS}[compaction]\nstrategy = \"trim\"\nkeep_recent_turns = 1\n[compaction.trigger]\nturns = 3\n"
-    );
-    let calls = (0..5).map(|n| call("price", &format!(r#"{{"item":"i{n}"}}"#)));
-    let (ran, requests) = ran(&toml, calls.chain([answer(r#""x""#)])).await;
-    assert_eq!(ran.outcome(), r#""x""#);
-    let sizes: Vec<_> = requests.iter().map(|request| request.messages.len()).collect();
-    assert_eq!(sizes[..3], [1, 3, 5]);
-    assert!(sizes[5] < 5, "{sizes:?}");
-    assert!(ran.events.iter().any(|envelope| matches!(envelope.event, Event::CompactionDone(_))));
-    let coalesce = Plan::new(&agent("compression = true")).unwrap_err();
-    assert!(coalesce[0].message.contains("`trim` only"), "{}", coalesce[0].message);
-}
-
-#[tokio::test]
 async fn refs_are_taken_from_the_answer() {
     let toml = "signature = \":map\"\n[refs]\nid = \"items[0].id\"\n";
     let (ran, requests) = ran(toml, [answer(r#"{"items":[]}"#), answer(r#"{"items":[{"id":7}]}"#)]).await;

@@ -3,11 +3,9 @@
 //! In: a name and arguments from a program or a model. Out: a value, or the record of a failure that goes back to who called.
 //! Calls of parallel branches run at the same time: the state of the run that they change is locked.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use ptc_core::limits::RUN_CALLS;
 use ptc_core::reasons::Reason;
@@ -17,7 +15,6 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::child::shaped;
-use super::request::panic_message;
 use super::state::{Driver, Halt};
 use crate::engine::history::RecordedCall;
 use crate::engine::modes::{ToolResult, unknown_tool};
@@ -170,7 +167,7 @@ impl Driver<'_> {
         let limit_ms = tool.call_limit_ms();
         let answer = match self.ports.history.call(at).result() {
             Some(recorded) => Box::pin(std::future::ready(recorded)),
-            None => self.caught(&call),
+            None => self.ports.tools.call(&call),
         };
         let answer = tokio::time::timeout(Duration::from_millis(limit_ms), self.within_the_mission(answer));
         tokio::pin!(answer);
@@ -196,17 +193,6 @@ impl Driver<'_> {
                 Ok(Err(ErrorRecord::new(Reason::ToolError, message)))
             }
         }
-    }
-
-    /// The answer of a tool through the port. One that panics has failed.
-    fn caught<'c>(&'c self, call: &'c Invocation<'c>) -> BoxFuture<'c, Result<Value, Failure>> {
-        let answer = AssertUnwindSafe(async move { self.ports.tools.call(call).await });
-        Box::pin(answer.catch_unwind().map(|answered| {
-            answered.unwrap_or_else(|panic| {
-                let message = format!("the tool {} panicked: {}", call.tool.name, panic_message(&*panic));
-                Err(Failure::Error(ErrorRecord::new(Reason::ToolError, message)))
-            })
-        }))
     }
 
     /// Waits for a tool, and stops the run when its mission time is over meanwhile.

@@ -245,7 +245,7 @@ fn caught<'a>(model: &'a dyn Model, request: &'a Request, call: &'a Call) -> Box
 }
 
 /// The message of a panic.
-pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a message")
 }
