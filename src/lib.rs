@@ -23,6 +23,7 @@
 //! | receive events during a run | [`Run::stream`], [`Run::on_event`]; the events are in [`event`] |
 //! | answer questions to the user | [`Run::on_question`], or [`Run::hold`] to let the run wait |
 //! | converse | [`Chat`] |
+//! | take named parts from a result | [`RefExtractor`] |
 //! | record a run, and replay it in a test | [`Run::record_to`], [`Run::replay`]; files are in [`session`], comparisons in [`replay`](mod@replay) |
 //!
 //! `docs/library.md` explains each of them with a program.
@@ -69,8 +70,8 @@ pub use agent::{
 };
 pub use engine::ModelList;
 pub use library::{
-    Chat, CompletionRequest, EventStream, GeneratedObject, Run, RunData, RunOutcome, WaitingRun, complete,
-    generate_object, resolve_model, run, task,
+    Chat, CompletionRequest, EventStream, GeneratedObject, RefExtractor, Run, RunData, RunOutcome, WaitingRun,
+    complete, generate_object, resolve_model, run, task,
 };
 pub use port::{Question, Sink, SinkError, Stop};
 pub use ptc_core::CountingAllocator;

@@ -6,6 +6,7 @@
 
 mod client;
 mod human;
+mod refs;
 mod run;
 mod run_data;
 mod session_file;
@@ -13,6 +14,7 @@ mod stream;
 mod wait;
 
 pub use client::{CompletionRequest, GeneratedObject, complete, generate_object, resolve_model, resolve_model_in};
+pub use refs::RefExtractor;
 pub use run::Chat;
 pub use run::Run;
 pub use run_data::RunData;

@@ -57,7 +57,7 @@ const ENGINE: &[&[&str]] = &[
         "driver/turn",
     ],
     &["driver/state"],
-    &["driver/clock", "driver/conversation", "driver/parts", "driver/usage"],
+    &["driver/clock", "driver/conversation", "driver/hidden", "driver/parts", "driver/usage"],
     &["modes/mod"],
     &["modes/json", "modes/json_loop", "modes/ptc_lisp", "modes/text"],
     &["modes/conclusion", "modes/programs", "modes/returned"],

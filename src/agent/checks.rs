@@ -10,6 +10,7 @@ use ptc_core::signature::{self, Field, Signature, Type};
 use ptc_core::template::{self, Template};
 use ptc_core::text::Span;
 use ptc_core::value::Json;
+use ptc_core::value::json::Node;
 
 use super::fields::VALIDATION;
 use super::{Agent, Diagnostic, Mode, Place, RawSchema, Severity};
@@ -55,6 +56,12 @@ fn check_mode(agent: &Agent, findings: &mut Vec<Diagnostic>) {
         findings.extend(
             keys.map(|key| option(key, format!("{} mode does not shorten its history; remove `{key}`", agent.mode))),
         );
+    }
+    if agent.mode == Mode::JsonLoop {
+        let keys = ["progress", "journaling"].into_iter().filter(|key| agent.option(key).is_some_and(is_set));
+        findings.extend(keys.map(|key| {
+            option(key, format!("`{key}` is for programs, and json_loop runs none; remove it, or use ptc_lisp"))
+        }));
     }
 }
 
@@ -133,8 +140,18 @@ fn check_system_prompt(agent: &Agent, findings: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Is an option more than its default?
+fn is_set(value: &Json) -> bool {
+    match &value.node {
+        Node::Bool(truth) => *truth,
+        Node::List(items) => !items.is_empty(),
+        Node::Null => false,
+        _ => true,
+    }
+}
+
 /// Does mode `text` offer programs next to native tools?
-fn is_combined(agent: &Agent) -> bool {
+pub(super) fn is_combined(agent: &Agent) -> bool {
     agent.mode == Mode::Text && agent.option("transport").and_then(Json::as_str) == Some("tool_call")
 }
 

@@ -2,14 +2,18 @@
 //!
 //! In: a JSON object or a [`Step`], a signature, a template. Out: the checked value, or findings placed in the context and the prompt.
 
+use std::borrow::Cow;
+
 use ptc_core::reasons::Reason;
-use ptc_core::signature::{self, Field, Issue, Path, Segment, Signature, underscored};
+use ptc_core::signature::{self, Field, InputMode, Issue, Path, Segment, Signature, Type, underscored};
 use ptc_core::template::{self, DiagnosticKind, Template};
 use ptc_core::text::Span;
-use ptc_core::value::{Json, Value};
+use ptc_core::value::json::Node;
+use ptc_core::value::{Json, Map, Value};
 
 use super::plan::input_mode;
-use super::{Agent, Diagnostic, Place, Severity, Step};
+use super::reach::Receiver;
+use super::{Agent, Diagnostic, INPUT, Place, Plan, Severity, Step};
 use crate::event::ErrorRecord;
 
 /// The data of a run and what is known about it.
@@ -29,10 +33,30 @@ impl From<Json> for Context {
 
 impl Context {
     /// The return of an earlier step as the context of an agent with this signature. A map is taken as it is; anything else
-    /// goes under the name of the only parameter, or nowhere (settled decision 19). Memory is not carried.
+    /// goes under the name of the only parameter (settled decision 19), without parameters under [`INPUT`]. Memory is not carried.
     ///
     /// Errors: `chained_failure` when the step failed.
     pub fn from_step(step: &Step, signature: &Signature) -> Result<Self, ErrorRecord> {
+        let params = signature.params.as_deref().unwrap_or_default();
+        let name = match params {
+            [only] => Some(only.name.clone()),
+            [] => Some(INPUT.to_owned()),
+            _ => None,
+        };
+        Self::under(name, step, params)
+    }
+
+    /// Like [`Context::from_step`] for this agent: without parameters the answer goes under the only name of its prompt.
+    ///
+    /// Errors: `chained_failure` when the step failed.
+    pub fn for_plan(step: &Step, plan: &Plan) -> Result<Self, ErrorRecord> {
+        let receiver = plan.receiver();
+        Self::under(receiver.only_name(&plan.agent.context), step, receiver.params)
+    }
+
+    /// The return of a step; one that is no map goes under this name. A parameter that the return leaves out comes from the inputs of the
+    /// step, where they have it.
+    fn under(name: Option<String>, step: &Step, params: &[Field]) -> Result<Self, ErrorRecord> {
         if let Some(fail) = &step.fail {
             return Err(ErrorRecord {
                 reason: Reason::ChainedFailure.name().to_owned(),
@@ -42,11 +66,20 @@ impl Context {
             });
         }
         let answer = step.answer.clone().unwrap_or_default();
-        let json = match (answer.members(), signature.params.as_deref()) {
+        // An answer without a place is missing, whatever the inputs hold.
+        let is_placed = answer.members().is_some() || name.is_some();
+        let json = match (answer.members(), name) {
             (Some(_), _) => answer,
-            (None, Some([only])) => Json::empty().with(&only.name, answer),
+            (None, Some(name)) if answer.node != Node::Null => Json::empty().with(&name, answer),
             (None, _) => Json::empty(),
         };
+        let inputs = step.context.as_ref().filter(|_| is_placed);
+        let open: Vec<&Field> = params.iter().filter(|field| find(&json, &field.name).is_none()).collect();
+        let json =
+            open.into_iter().fold(json, |json, field| match inputs.and_then(|inputs| find(inputs, &field.name)) {
+                Some(value) => json.with(&field.name, value.clone()),
+                None => json,
+            });
         let carried = |(name, _): &&(String, String)| find(&json, name).is_some();
         let descriptions = step.field_descriptions.iter().filter(carried).cloned().collect();
         Ok(Self { json, descriptions })
@@ -56,8 +89,13 @@ impl Context {
     ///
     /// Errors: `chained_failure` first, then `chain_error` naming what is missing.
     pub fn chained(step: &Step, signature: &Signature) -> Result<Self, ErrorRecord> {
-        let context = Self::from_step(step, signature)?;
-        let needed = signature.params.iter().flatten().filter(|field| !field.ty.is_optional());
+        Self::from_step(step, signature)?.aligned(step, signature.params.as_deref().unwrap_or_default())
+    }
+
+    /// The same, if it has every parameter that is not optional.
+    fn aligned(self, step: &Step, params: &[Field]) -> Result<Self, ErrorRecord> {
+        let context = self;
+        let needed = params.iter().filter(|field| !field.ty.is_optional());
         let missing: Vec<String> = needed
             .filter(|field| find(&context.json, &field.name).is_none())
             .map(|field| format!("`{}`", field.name))
@@ -80,9 +118,15 @@ impl Context {
     /// comes from there.
     ///
     /// Errors: those of [`Context::chained`].
-    pub fn chained_onto(own: &Json, step: &Step, signature: &Signature) -> Result<Self, ErrorRecord> {
-        let params = signature.params.as_deref().map(|params| open_params(own, params));
-        let carried = Self::chained(step, &Signature { params, output: None })?;
+    pub fn chained_onto(plan: &Plan, step: &Step) -> Result<Self, ErrorRecord> {
+        let own = &plan.agent.context;
+        let params = open_params(own, plan.signature.params.as_deref().unwrap_or_default());
+        let receiver = plan.receiver();
+        let name = match &params[..] {
+            [only] => Some(only.name.clone()),
+            _ => receiver.only_name(own),
+        };
+        let carried = Self::under(name, step, &params)?.aligned(step, &params)?;
         let given = carried.json.members().unwrap_or_default();
         let others =
             own.members().unwrap_or_default().iter().filter(|member| find(&carried.json, &member.key).is_none());
@@ -142,7 +186,7 @@ pub(super) fn check(
     };
     let mut findings: Vec<Diagnostic> = issues.iter().map(|issue| from_issue(issue, context)).collect();
     findings.extend(
-        template::check_context(template, &value)
+        template::check_context(template, &with_nested_absent(params, &value))
             .into_iter()
             // Programs get the value itself; the prompt names it only.
             .filter(|found| found.kind != DiagnosticKind::NotText || !agent.mode.is_program())
@@ -152,7 +196,20 @@ pub(super) fn check(
             })
             .map(Diagnostic::from),
     );
+    findings.extend(unreached(agent, Receiver::of(agent, signature, template), context));
     (value, findings)
+}
+
+/// The values that reach the model nowhere, or where the prompt does not say. With `signature_validation = "strict"` they are an error.
+fn unreached(agent: &Agent, receiver: Receiver<'_>, context: &Json) -> Option<Diagnostic> {
+    let given = context.members().unwrap_or_default().iter();
+    let names: Vec<String> =
+        given.filter(|member| member.value.node != Node::Null).map(|member| member.key.clone()).collect();
+    let found = receiver.finding(&names, Place::Context)?;
+    let span = find(context, &found.key).map(|value| value.span);
+    let is_strict = input_mode(&agent.signature_validation) == InputMode::Strict;
+    let severity = if is_strict && receiver.params.is_empty() { Severity::Error } else { Severity::Warning };
+    Some(Diagnostic { span, severity, ..found })
 }
 
 /// The value with nil under the name of every optional parameter that is absent, so that the prompt can name it.
@@ -166,6 +223,56 @@ fn with_absent(params: &[Field], mut value: Value) -> Value {
         }
     }
     value
+}
+
+/// The same on every level, for the prompt alone: programs and other agents get the data as it is.
+pub(super) fn with_nested_absent<'v>(params: &[Field], value: &'v Value) -> Cow<'v, Value> {
+    if !params.iter().any(|field| has_nested_optional(&field.ty)) {
+        return Cow::Borrowed(value);
+    }
+    Cow::Owned(filled(&Type::Record { fields: params.to_vec(), closed: false }, value))
+}
+
+/// The depth of a type is bounded by its reader.
+fn has_nested_optional(ty: &Type) -> bool {
+    match ty.base() {
+        Type::List(item) => has_nested_optional(item),
+        Type::Record { fields, .. } => {
+            fields.iter().any(|field| field.ty.is_optional() || has_nested_optional(&field.ty))
+        }
+        _ => false,
+    }
+}
+
+fn filled(ty: &Type, value: &Value) -> Value {
+    match (ty.base(), value) {
+        (Type::Record { fields, .. }, Value::Map(map)) => {
+            let mut map = map.as_ref().clone();
+            for field in fields {
+                match map.lookup(&field.name) {
+                    None if field.ty.is_optional() => _ = map.insert(Value::str(field.name.as_str()), Value::Nil),
+                    Some(item) if has_nested_optional(&field.ty) => {
+                        let (item, key) = (filled(&field.ty, item), key_of(&map, &field.name));
+                        map.insert(key, item);
+                    }
+                    _ => {}
+                }
+            }
+            Value::from(map)
+        }
+        (Type::List(item), Value::List(items)) => Value::list(items.iter().map(|value| filled(item, value))),
+        _ => value.clone(),
+    }
+}
+
+/// The key under which a map has this name.
+fn key_of(map: &Map, name: &str) -> Value {
+    let same = |key: &&Value| key.as_str().is_some_and(|key| underscored(key) == underscored(name));
+    map.keys()
+        .find(|key| key.as_str() == Some(name))
+        .or_else(|| map.keys().find(same))
+        .cloned()
+        .unwrap_or_else(|| Value::str(name))
 }
 
 pub(super) fn not_an_object(context: &Json) -> Diagnostic {

@@ -4,13 +4,14 @@
 //! the Step.
 
 use ptc_core::reasons::Reason;
-use ptc_core::value::Json;
 use ptc_core::value::json::to_json;
+use ptc_core::value::{Json, Value};
 use serde::{Serialize, Serializer};
 use serde_with::skip_serializing_none;
 
 use super::{CallEntry, Step, Turn};
 use crate::event::{Address, ErrorRecord, JsonText, Tokens};
+use crate::program::expression;
 
 /// What a task gave.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,7 +31,7 @@ pub struct Delegated {
 /// Why a task gave nothing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Undelegated {
-    /// The source's name of the reason: `max_turns_reached` for used-up turns, else ours.
+    /// The source's name of the reason: `max_turns_reached` for used-up turns, `llm_error` for every failure of the model, else ours.
     pub reason: String,
     /// What happened.
     pub message: String,
@@ -48,8 +49,8 @@ pub struct DelegatedTurn {
     pub iteration: u32,
     /// The program.
     pub program: Option<String>,
-    /// Its value as PTC-Lisp text.
-    pub result: Option<String>,
+    /// Its value; one that JSON cannot hold, or that was too large to be recorded whole, as PTC-Lisp text.
+    pub result: Option<Json>,
     /// What failed.
     pub error: Option<String>,
     /// The reply, when it held no program.
@@ -102,7 +103,7 @@ impl Step {
         DelegatedTurn {
             iteration: turn.number,
             program: turn.program.clone(),
-            result: turn.result.clone(),
+            result: turn.result.as_deref().map(structured),
             error: turn.error.as_ref().map(|error| error.message.clone()).or_else(|| turn.reason.clone()),
             answer,
             tool_calls: self.calls.iter().filter(is_here).cloned().collect(),
@@ -111,10 +112,18 @@ impl Step {
     }
 }
 
+/// The value of a program from its text.
+fn structured(text: &str) -> Json {
+    let value = expression::evaluate(text, &Value::Nil);
+    value.map_or_else(|_| Json::str(text), |value| Json::from(&value))
+}
+
 /// The reason by the name that the core specification gives it.
 fn source_name(fail: &ErrorRecord) -> String {
     match Reason::from_name(&fail.reason) {
         Some(Reason::MaxTurnsExceeded | Reason::BudgetExhausted) => "max_turns_reached".to_owned(),
+        // Every failure of the model has one name there.
+        Some(Reason::LlmNotFound) => Reason::LlmError.name().to_owned(),
         _ => fail.reason.clone(),
     }
 }

@@ -2,7 +2,7 @@
 
 use ptc_core::value::Json;
 
-use super::{CallEntry, Inputs, QuestionEntry, Step, Turn, Usage};
+use super::{Agent, CallEntry, Inputs, QuestionEntry, Step, Turn, Usage};
 use crate::event::{Address, Envelope, Event, JsonText, PlanState, Role, SentMessage, Source, TotalUsage, Waits};
 use crate::record::RunRecord;
 
@@ -105,7 +105,7 @@ impl StepFold {
         let step = Step {
             address: run.is_begun.then(|| run.address.clone()),
             waits_for: run.waits_for.clone(),
-            memory: run.memory.clone().into_iter().collect(),
+            memory: with_initial(run, agent),
             summaries: run.plan.iter().flat_map(PlanState::finished).collect(),
             calls,
             questions: turns().flat_map(|turn| turn.questions.iter().map(QuestionEntry::of)).collect(),
@@ -115,6 +115,7 @@ impl StepFold {
             messages: run.messages.clone(),
             signature: agent.and_then(|agent| agent.signature.clone()),
             name: run.start.agent.name.clone(),
+            context: self.inputs.as_ref().map(|inputs| inputs.context.clone()),
             mode: run.start.mode.clone(),
             models: run.ledger.models(),
             field_descriptions: agent.map(|agent| agent.field_descriptions.clone()).unwrap_or_default(),
@@ -154,4 +155,14 @@ impl StepFold {
             system_prompt_tokens: end.and_then(|end| end.system_prompt_tokens),
         }
     }
+}
+
+/// The definitions of a run: those of `[memory]` that no program changed as they are written.
+fn with_initial(run: &RunRecord, agent: Option<&Agent>) -> Vec<(String, String)> {
+    let mut memory = run.memory.clone();
+    let initial = agent.and_then(|agent| agent.option("memory")).and_then(Json::members).unwrap_or_default();
+    for (name, text) in initial.iter().filter_map(|member| Some((&member.key, member.value.as_str()?))) {
+        memory.entry(name.clone()).or_insert_with(|| text.to_owned());
+    }
+    memory.into_iter().collect()
 }

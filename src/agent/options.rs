@@ -60,7 +60,7 @@ options! {
     "tool_try" Is::Flag(|to, flag| to.tool_try = flag), "The prompt describes `(tool/try …)`, which returns the error of a tool as a value (docs/modes.md).";
     "llm_query" Is::Flag(|_, _| {}), "Adds the tool `llm-query`: a question to a model.";
     "builtin_tools" Is::List(|_, _, _| {}), "Built-in tools: `grep` (with `grep-n`), `ask_user`, `llm-query`.";
-    "firewall" Is::Flag(|to, flag| to.firewall = flag), "In `ptc_lisp`: values under names that begin with `_` are hidden from the model.";
+    "firewall" Is::Flag(|to, flag| to.firewall = flag), "Values under names that begin with `_`, and texts made of them, are hidden from models (docs/modes.md).";
     "program_timeout_ms" Is::Limit(&limits::PROGRAM_TIMEOUT, |to, most| to.program_timeout_ms = large(most)), "";
     "program_memory_bytes" Is::Limit(&limits::PROGRAM_MEMORY, |to, most| to.program_memory_bytes = large(most)), "";
     "loop_limit" Is::Limit(&limits::LOOP_JUMPS, |to, most| to.loop_limit = large(most)), "";
@@ -145,7 +145,7 @@ impl Agent {
     }
 
     /// An option as written.
-    pub(super) fn option(&self, name: &str) -> Option<&Json> {
+    pub(crate) fn option(&self, name: &str) -> Option<&Json> {
         self.options.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 

@@ -3,12 +3,13 @@
 //! In: an [`Agent`]. Out: a [`Plan`], or every reason why not. The plan never changes during a run.
 
 use ptc_core::reply::Recovery;
-use ptc_core::signature::{InputMode, Signature, Type, from_json_schema, json_schema};
+use ptc_core::signature::{Field, InputMode, Signature, Type, from_json_schema, json_schema};
 use ptc_core::template::{self, Template};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
 
 use super::checks::{Checked, check};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Agent, Completion, Diagnostic, Mode, RawSchema, Settings, Transport, Variant, context};
@@ -90,12 +91,22 @@ impl Plan {
         })
     }
 
-    /// The same agent with a task in words after its own prompt; neither is a template then.
+    /// The same agent with a task in words: as its only open parameter, else after its own prompt; neither is a template then.
     #[must_use]
     pub fn on(&self, task: &str) -> Self {
+        if let [only] = &self.open_params()[..] {
+            let context = self.agent.context.clone().with(&only.name, Json::str(task));
+            return Self { agent: Agent { context, ..self.agent.clone() }, ..self.clone() };
+        }
         let prompt = format!("{}\n\n{task}", self.agent.prompt.trim_end());
         let agent = Agent { prompt, ..self.agent.clone() }.with_option("literal", Node::Bool(true).into());
         Self { template: template::literal(&agent.prompt), agent, ..self.clone() }
+    }
+
+    /// The parameters that must be given and that the agent's own context does not fill.
+    pub(super) fn open_params(&self) -> Vec<Field> {
+        let params = context::open_params(&self.agent.context, self.signature.params.as_deref().unwrap_or_default());
+        params.into_iter().filter(|field| !field.ty.is_optional()).collect()
     }
 
     /// The same agent with at most so much mission time.
@@ -159,6 +170,11 @@ impl Plan {
     /// The wrapping of an answer that makes the schema sent an object.
     pub fn wrap(&self) -> Wrap {
         self.schema.as_ref().map_or(Wrap::None, |schema| schema.wrap)
+    }
+
+    /// The context as the template reads it: with nil under each optional name that is absent, on every level.
+    pub fn template_values<'v>(&self, context: &'v Value) -> Cow<'v, Value> {
+        context::with_nested_absent(self.signature.params.as_deref().unwrap_or_default(), context)
     }
 
     /// The context as the prompt and the run use it, with what was found: inputs converted and checked against the parameters,

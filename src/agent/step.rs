@@ -51,6 +51,8 @@ pub struct Step {
     pub signature: Option<String>,
     /// The agent's name.
     pub name: String,
+    /// Its inputs: a JSON object; `None` before its start.
+    pub context: Option<Json>,
     /// The mode's name.
     pub mode: String,
     /// The models that answered, the last one at the end; before the first reply the one that is asked.

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use ptc_core::limits::MAX_TURNS;
 use ptc_core::reasons::Reason;
+use ptc_core::signature::Type;
 use ptc_core::value::Json;
 
+use super::checks::is_combined;
 use super::file::from_table;
 use super::{Agent, Diagnostic, Mode, Place, Plan, Tool as Declared};
 use crate::tool::{Builtin, DELEGATE, Kind, LLM_QUERY, Returns, Tool, answer_signature};
@@ -44,10 +46,12 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
             }
             complete_tool(tool, agent, findings);
         } else if let Some(plan) = child(agent, tool, findings) {
+            findings.extend(untasked(tool, &plan));
             complete_tool(tool, &plan.agent, findings);
             children.push((tool.name.clone(), plan));
         }
     }
+    findings.extend(tools.iter().filter_map(|tool| unreachable(agent, tool)));
     if matches!(agent.mode, Mode::Text | Mode::JsonLoop) {
         findings.extend(tools.iter().filter(|tool| is_unexplained(tool)).map(|tool| {
             let message = match tool.kind {
@@ -86,8 +90,51 @@ fn complete_tool(tool: &mut Tool, agent: &Agent, findings: &mut Vec<Diagnostic>)
     }
 }
 
+/// A tool that takes a task in words only, around an agent whose parameters it cannot fill.
+fn untasked(tool: &Tool, plan: &Plan) -> Option<Diagnostic> {
+    if tool.returns != Returns::Delegate {
+        return None;
+    }
+    let open = plan.open_params();
+    let takes_text = |ty: &Type| matches!(ty.base(), Type::String | Type::Any);
+    let fits = open.is_empty() || (open.len() == 1 && takes_text(&open[0].ty));
+    let names: Vec<String> = open.iter().map(|field| format!("`{}`", field.name)).collect();
+    let key = format!("tools.{}.returns", tool.name);
+    (!fits).then(|| {
+        note(
+            &key,
+            format!(
+                "`returns = \"delegate\"` passes one text, the task, and the agent of the tool `{}` needs {}; \
+                 leave one parameter of type :string without a value in its context, or remove `returns`",
+                tool.name,
+                names.join(", ")
+            ),
+        )
+    })
+}
+
 fn note(key: &str, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key(key)
+}
+
+/// A tool that the mode offers to nothing.
+fn unreachable(agent: &Agent, tool: &Tool) -> Option<Diagnostic> {
+    let message = match agent.mode {
+        Mode::PtcLisp if !tool.is_for_programs() => {
+            format!(
+                "`expose = \"native\"` hides the tool `{}` from programs, and ptc_lisp mode has nothing else; remove `expose`",
+                tool.name
+            )
+        }
+        Mode::Text | Mode::JsonLoop if !tool.is_native() && !is_combined(agent) => format!(
+            "`expose = \"ptc_lisp\"` hides the tool `{}` from the model, and {} mode runs no programs; remove `expose`, or use ptc_lisp{}",
+            tool.name,
+            agent.mode,
+            if agent.mode == Mode::Text { " or `transport = \"tool_call\"`" } else { "" }
+        ),
+        _ => return None,
+    };
+    Some(note(&format!("tools.{}.expose", tool.name), message).warning())
 }
 
 /// Are its arguments undeclared? (An agent's own signature declares them.)

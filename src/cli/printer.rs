@@ -85,9 +85,10 @@ impl<W: Write> Printer<W> {
         Self { before_address: Some(self.marks.dot), ..self }
     }
 
-    /// An address after a line, where addresses are printed.
+    /// An address after a line, where addresses are printed, and in parallel branches, whose lines are mixed.
     fn address_suffix(&self, at: &Address) -> String {
-        self.before_address.map(|dot| format!("{dot}{at}")).unwrap_or_default()
+        let before = self.before_address.or_else(|| at.is_in_branch().then_some(self.marks.dot));
+        before.map(|dot| format!("{dot}{at}")).unwrap_or_default()
     }
 
     fn line(&mut self, text: &str) {

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use ptc_core::lisp::hidden::HiddenTexts;
 use ptc_core::lisp::{self, Memory};
 use ptc_core::value::{Json, Map, Value};
 
@@ -36,6 +37,8 @@ pub struct Input {
     pub journal: Option<Map>,
     /// The run that this one continues, and what it left.
     pub continues: Option<(Address, Carry)>,
+    /// Texts that a parent agent hides from models.
+    pub hidden: HiddenTexts,
     /// The pipeline whose first step this run is: only recorded.
     pub pipeline: Option<PipelineRecord>,
     /// What was decided before the run: only recorded.
@@ -62,6 +65,7 @@ impl Input {
             tree: Tree::default(),
             estimates: false,
             journal: None,
+            hidden: HiddenTexts::default(),
             continues: None,
             consents: Vec::new(),
             notices: Vec::new(),
@@ -77,6 +81,8 @@ pub struct Carry {
     pub(super) memory: Memory,
     pub(super) journal: Option<Map>,
     pub(super) known: HashMap<String, Value>,
+    /// Texts that the run hid from its model.
+    pub(super) hidden: HiddenTexts,
 }
 
 /// What a run continues with from an edited turn.

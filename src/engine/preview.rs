@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ptc_core::lisp::hidden::HiddenTexts;
 use ptc_core::reasons::Reason;
 
 use super::modes::{Next, RunInputs, Start, View, machine};
@@ -10,7 +11,7 @@ use crate::event::{Message, MessagePart, Role, RunText, Source};
 use crate::model::Request;
 use crate::program::Job;
 use crate::prompt::json::Opening;
-use crate::prompt::{self, outgoing};
+use crate::prompt::{self, Trusted, outgoing};
 
 /// The first request of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,11 +31,15 @@ pub fn preview(plan: &Plan, context: &Context) -> Result<Preview, Vec<Diagnostic
     if findings.iter().any(Diagnostic::is_error) {
         return Err(findings);
     }
+    let mut hidden = HiddenTexts::default();
+    if plan.hides() {
+        hidden.collect(&value);
+    }
     let view = View::first(plan);
     let mut machine = machine(plan, Start { descriptions: context.descriptions.clone(), ..Start::default() });
     let inputs = RunInputs { context: value, memory: plan.settings.memory.clone() };
     let mut decision = machine.open(&view, Some(inputs));
-    let Opening { system, user, .. } = loop {
+    let Opening { mut system, mut user, .. } = loop {
         decision = match decision.next {
             Next::Evaluate(jobs) => machine.on_evaluated(&view, jobs.iter().map(Job::evaluate).collect()),
             Next::Open(Ok(opening)) => break opening,
@@ -49,6 +54,8 @@ pub fn preview(plan: &Plan, context: &Context) -> Result<Preview, Vec<Diagnostic
             _ => return Err(vec![Diagnostic::error(Place::Options, Reason::InternalError, "the mode does not open")]),
         };
     };
+    prompt::mask(&mut system, &hidden, Trusted::Shown);
+    prompt::mask(&mut user, &hidden, Trusted::Shown);
     let asked = machine.request(&view).asked;
     let message = |role: Role, m: u32, parts: Vec<MessagePart>| Message { m, role, source: Source::Prompt, parts };
     let messages = vec![message(Role::System, 0, system), message(Role::User, 1, user)];

@@ -114,6 +114,16 @@ impl Address {
         &self.0
     }
 
+    /// Does it lie in another branch of the same parallel form?
+    pub fn is_parallel_to(&self, other: &Self) -> bool {
+        let mut parts = self.0.split('/').zip(other.0.split('/'));
+        let form =
+            |part: &str| part.strip_prefix('p').and_then(|part| part.split_once('.')).map(|(form, _)| form.to_owned());
+        parts
+            .find(|(own, others)| own != others)
+            .is_some_and(|(own, others)| form(own).is_some_and(|own| Some(own) == form(others)))
+    }
+
     /// The run this address lies in: everything before the last turn, or itself.
     #[must_use]
     pub fn run_part(&self) -> Self {

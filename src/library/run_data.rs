@@ -27,7 +27,7 @@ impl RunData {
         match self {
             Self::Own => Ok(plan.agent.context.clone().into()),
             Self::Data(context) => Ok(context.clone()),
-            Self::Step(step) => Context::from_step(step, &plan.signature),
+            Self::Step(step) => Context::for_plan(step, plan),
             Self::Aligned(step) => Context::chained(step, &plan.signature),
         }
     }

@@ -17,6 +17,7 @@ use super::calls::Respond;
 use super::dialect::{Dialect, Used};
 use super::endpoint::{Endpoint, StructuredOutput, shown};
 use super::gate::Gate;
+use super::history::with_unique_ids;
 use super::http::{Target, post};
 use super::language::{Draft, Framing, Language};
 use super::listener::Listener;
@@ -77,12 +78,12 @@ impl Adapter {
 
     /// The body that the next attempt would send.
     pub fn body(&self, request: &Request) -> Json {
-        self.language.body(&self.draft(request))
+        self.language.body(&self.draft(&with_unique_ids(request)))
     }
 
     /// The limits of protocol and service for the first request of a run, as text.
     pub fn limits(&self, request: &Request) -> Vec<String> {
-        limits(self.language, &self.draft(request))
+        limits(self.language, &self.draft(&with_unique_ids(request)))
     }
 
     fn draft<'a>(&'a self, request: &'a Request) -> Draft<'a> {
@@ -113,6 +114,7 @@ impl Model for Adapter {
 
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
         Box::pin(async move {
+            let request = &*with_unique_ids(request);
             let key = self.key()?;
             let scrub = self.endpoint.scrub(key.as_ref(), &self.url);
             let answer = Answer { model: self, request, key, used: Mutex::new(self.dialect()) };

@@ -3,6 +3,8 @@
 //! In: messages with tool calls and results. Out: turns in which calls and results are paired. One without a partner is written
 //! as text; reasoning is kept for the provider it came from and for nobody else.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -67,6 +69,10 @@ impl<'a> RequestLine<'a> {
         Self { place, role, text, calls: Vec::new(), opaque: None, answers: None }
     }
 
+    fn is_user_text(&self) -> bool {
+        self.role == Role::User && self.answers.is_none()
+    }
+
     fn answer(place: usize, call: &'a NativeCall, result: &'a str) -> Self {
         let answered = Answered { id: &call.id, name: &call.name, result };
         Self { answers: Some(answered), ..Self::text(place, Role::Tool, String::new()) }
@@ -97,20 +103,90 @@ pub(crate) fn request_lines<'a>(messages: &'a [Arc<Message>], provider: &str) ->
     let mut open: Vec<&NativeCall> = Vec::new();
     for (place, message) in messages.iter().enumerate() {
         match message.role {
-            Role::System | Role::User => out.push(RequestLine::text(place, message.role, message.joined())),
+            Role::System => out.push(RequestLine::text(place, message.role, message.joined())),
+            Role::User => push_line(RequestLine::text(place, message.role, message.joined()), &mut out),
             Role::Assistant => {
                 let answered = answered(messages.get(place + 1..).unwrap_or_default());
                 let line = assistant(place, message, &answered, provider);
                 open.clone_from(&line.calls);
                 out.push(line);
             }
-            Role::Tool => out.extend(message.parts.iter().filter_map(|part| result(place, part, &mut open))),
+            Role::Tool => {
+                for line in message.parts.iter().filter_map(|part| result(place, part, &mut open)) {
+                    push_line(line, &mut out);
+                }
+            }
         }
         if matches!(message.role, Role::System | Role::User) {
             open.clear();
         }
     }
     out
+}
+
+/// Adds a line. Two messages of the user in a row become one: many services demand that the roles alternate.
+fn push_line<'a>(line: RequestLine<'a>, out: &mut Vec<RequestLine<'a>>) {
+    match out.last_mut() {
+        Some(before) if before.is_user_text() && line.is_user_text() => _ = write!(before.text, "\n\n{}", line.text),
+        _ => out.push(line),
+    }
+}
+
+/// The request with each call id only once, also in the form with letters, digits, `_` and `-` only. Sessions hold repeated ids where a
+/// model numbers the calls of each reply anew, or where several services answered.
+pub(super) fn with_unique_ids(request: &Request) -> Cow<'_, Request> {
+    let mut renamed = Cow::Borrowed(request);
+    let mut used: HashSet<String> = HashSet::new();
+    let mut next = 0;
+    for place in 0..request.messages.len() {
+        let calls = request.messages[place].parts.iter().filter_map(|part| match part {
+            Content::Call(call) => Some(call.id.as_str()),
+            _ => None,
+        });
+        let mut changes: Vec<(String, String)> = Vec::new();
+        for id in calls {
+            if !id.is_empty() && used.insert(accepted(id, "tool")) {
+                continue;
+            }
+            let new = std::iter::repeat_with(|| {
+                next += 1;
+                format!("tc_{next}")
+            })
+            .find(|new| !is_used(new, request, &used))
+            .unwrap_or_default();
+            used.insert(new.clone());
+            changes.push((id.to_owned(), new));
+        }
+        if changes.is_empty() {
+            continue;
+        }
+        let answers = request.messages[place + 1..].iter().take_while(|message| message.role == Role::Tool).count();
+        let messages = &mut renamed.to_mut().messages;
+        for (at, message) in messages.iter_mut().enumerate().skip(place).take(answers + 1) {
+            rename(Arc::make_mut(message), &changes, at == place);
+        }
+    }
+    renamed
+}
+
+/// Is this id taken, here or later?
+fn is_used(id: &str, request: &Request, used: &HashSet<String>) -> bool {
+    let mut parts = request.messages.iter().flat_map(|message| &message.parts);
+    used.contains(id) || parts.any(|part| matches!(part, Content::Call(call) if call.id == id))
+}
+
+/// Gives the calls of a message, or the results of its calls, their new ids.
+fn rename(message: &mut Message, changes: &[(String, String)], is_calling: bool) {
+    let new = |id: &str| changes.iter().find(|(old, _)| old == id).map(|(_, new)| new.clone());
+    for part in &mut message.parts {
+        match part {
+            Content::Call(call) if is_calling => {
+                call.id = new(&call.id).unwrap_or_else(|| std::mem::take(&mut call.id))
+            }
+            Content::Result { call, .. } if !is_calling => *call = new(call).unwrap_or_else(|| std::mem::take(call)),
+            _ => {}
+        }
+    }
 }
 
 /// Calls in the history: made-up ids count on from there.

@@ -9,7 +9,7 @@ use ptc_core::value::json::Node;
 use super::dialect::SchemaForm;
 
 /// Words that strict schemas may hold.
-const STRICT: [&str; 13] = [
+const STRICT: [&str; 14] = [
     "type",
     "properties",
     "required",
@@ -20,6 +20,7 @@ const STRICT: [&str; 13] = [
     "anyOf",
     "description",
     "format",
+    "pattern",
     "title",
     "default",
     "$schema",
@@ -84,7 +85,7 @@ pub(super) fn strict(schema: &Json) -> Option<Json> {
 
 /// The subset of `OpenAPI` 3.0: one type per value, with `nullable`, enums of strings only, nothing about other properties.
 pub(super) fn open_api(schema: &Json) -> Option<Json> {
-    const KNOWN: [&str; 15] = [
+    const KNOWN: [&str; 16] = [
         "type",
         "properties",
         "required",
@@ -93,6 +94,7 @@ pub(super) fn open_api(schema: &Json) -> Option<Json> {
         "anyOf",
         "description",
         "format",
+        "pattern",
         "title",
         "minItems",
         "maxItems",

@@ -45,7 +45,12 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
     let mut user = vec![ours("task", "# Task\n\n")];
     let warnings = mission(plan, context, &mut user)?;
     user.push(ours("task", "\n"));
-    user.extend(inputs(plan, context, descriptions));
+    let is_unchecked = plan.signature.params.as_ref().is_none_or(Vec::is_empty);
+    user.extend(if is_unchecked {
+        all_inputs(plan, context, descriptions)
+    } else {
+        inputs(plan, context, descriptions)
+    });
     user.push(ours("output", format!("\n# Expected output\n\n{}", expected(plan))));
     Ok(Opening { system: system(CARD, &plan.agent.system_prompt), user: joined(user), warnings })
 }
@@ -56,7 +61,7 @@ pub(super) fn mission(
     context: &Value,
     parts: &mut Vec<MessagePart>,
 ) -> Result<Vec<String>, TemplateError> {
-    let rendered = template::render(&plan.template, context, Missing::Keep)?;
+    let rendered = template::render(&plan.template, &plan.template_values(context), Missing::Keep)?;
     for piece in &rendered.pieces {
         let text = piece.span.text(&rendered.text);
         parts.push(if matches!(piece.origin, Origin::Data { .. }) { data("task", text) } else { ours("task", text) });
@@ -107,6 +112,35 @@ pub(super) fn inputs(plan: &Plan, context: &Value, descriptions: &[(String, Stri
     lines
 }
 
+/// The same, and the fields of the context that no parameter declares and the template does not show.
+pub(super) fn all_inputs(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Vec<MessagePart> {
+    let mut parts = inputs(plan, context, descriptions);
+    let others = undeclared(plan, context);
+    if parts.is_empty() && !others.is_empty() {
+        parts.push(ours("context", "\n# Context\n\n"));
+    }
+    parts.extend(others);
+    parts
+}
+
+/// Fields of the context that no parameter declares and the template does not show.
+fn undeclared(plan: &Plan, context: &Value) -> Vec<MessagePart> {
+    let used: Vec<String> = template::variables(&plan.template)
+        .iter()
+        .filter_map(|variable| variable.path.split_first().map(|(first, _)| first.to_owned()))
+        .collect();
+    let Value::Map(map) = context else { return Vec::new() };
+    let mut parts = Vec::new();
+    for (key, value) in map.iter() {
+        let Some(name) = key.as_str() else { continue };
+        if plan.signature.param(name).is_none() && !used.iter().any(|other| other == name) {
+            parts.push(data("context", format!("- {name} ({})\n", value.kind())));
+            parts.push(data("context", tagged("data", &shown(&Json::from(value)))));
+        }
+    }
+    parts
+}
+
 /// What the answer must look like.
 pub(super) fn expected(plan: &Plan) -> String {
     if let Some(schema) = &plan.agent.schema {
@@ -115,8 +149,12 @@ pub(super) fn expected(plan: &Plan) -> String {
     let fields = signature::field_lines(&plan.output, &plan.agent.field_descriptions);
     let intro = match (plan.output.base(), fields.is_empty()) {
         (Type::Any, _) => "Reply with any JSON value.\n".to_owned(),
-        (Type::Record { .. } | Type::Map, true) => "Reply with a JSON object.\n".to_owned(),
-        (Type::Record { .. } | Type::Map, false) => "Reply with a JSON object with these fields:\n".to_owned(),
+        (Type::Record { .. } | Type::Map, true) if plan.wrap() == Wrap::None => {
+            "Reply with a JSON object.\n".to_owned()
+        }
+        (Type::Record { .. } | Type::Map, false) if plan.wrap() == Wrap::None => {
+            "Reply with a JSON object with these fields:\n".to_owned()
+        }
         _ if plan.wrap() == Wrap::None => format!("Reply with JSON: {}.\n", signature::json_type_name(&plan.output)),
         (_, none) => {
             let key = plan.wrap().key().unwrap_or_default();

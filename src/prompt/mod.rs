@@ -9,8 +9,10 @@ pub mod ptc_lisp;
 pub mod refs;
 pub mod text;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use ptc_core::lisp::hidden::HiddenTexts;
 use ptc_core::value::Json;
 
 use crate::agent::{Plan, SystemPrompt};
@@ -106,6 +108,32 @@ pub fn carried(message: &Message) -> Vec<MessagePart> {
         Content::Reasoning(_) => None,
     };
     message.parts.iter().filter_map(part).collect()
+}
+
+/// The treatment of texts that the program or the developer wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trusted {
+    /// They may quote a value: they are masked.
+    Masked,
+    /// They are shown as they are.
+    Shown,
+}
+
+/// Replaces hidden values in parts of a message by `<hidden>`.
+pub fn mask(parts: &mut [MessagePart], hidden: &HiddenTexts, trusted: Trusted) {
+    if hidden.is_empty() {
+        return;
+    }
+    for part in parts {
+        let text = match part {
+            MessagePart::Text { text, untrusted, .. } if *untrusted || trusted == Trusted::Masked => text,
+            MessagePart::Result { result, .. } => result,
+            MessagePart::Text { .. } | MessagePart::Reply { .. } | MessagePart::Call { .. } => continue,
+        };
+        if let Cow::Owned(masked) = hidden.mask(text) {
+            *text = masked;
+        }
+    }
 }
 
 /// A part written by us.

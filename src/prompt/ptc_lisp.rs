@@ -80,7 +80,7 @@ pub fn open(
     descriptions: &[(String, String)],
     kept: &Kept,
 ) -> Result<Opening, TemplateError> {
-    let mission = template::render_references(&plan.template, context, &reference)?;
+    let mission = template::render_references(&plan.template, &plan.template_values(context), &reference)?;
     let mut system = cards(plan);
     let mut inventories = vec![ours("tools", inventory::tools(plan))];
     inventories.extend(inventory::data(plan, context, descriptions));

@@ -48,5 +48,5 @@ fn start_of(events: &[Envelope]) -> Option<(&Envelope, &RunStart)> {
 fn chained(start: &RunStart, before: &Step) -> Option<Context> {
     let agent = Agent::recorded(&start.agent.toml).ok()?;
     let plan = Plan::new(&agent).ok()?;
-    Context::chained_onto(&agent.context, before, &plan.signature).ok()
+    Context::chained_onto(&plan, before).ok()
 }

@@ -8,7 +8,7 @@ use ptc_core::signature::{self, Issue, Path, Segment, underscored};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value, json};
 
-use super::Tool;
+use super::{Builtin, Kind, Tool};
 use crate::event::ErrorRecord;
 
 impl Tool {
@@ -24,7 +24,7 @@ impl Tool {
             return Err(self.invalid_args(&issue.to_string()));
         }
         let (value, issues) = self.against_parameters(args);
-        let errors: Vec<String> = issues.iter().filter(|issue| issue.is_error()).map(Issue::to_string).collect();
+        let errors: Vec<String> = issues.iter().filter(|issue| issue.is_error()).map(issue_text).collect();
         if errors.is_empty() { Ok((value, issues)) } else { Err(self.invalid_args(&errors.join("; "))) }
     }
 
@@ -46,13 +46,13 @@ impl Tool {
         };
         let (_, issues) = self.against_parameters(&known);
         let errors = issues.iter().filter(|issue| issue.is_error() && !is_open(&issue.path));
-        let errors: Vec<String> = errors.map(Issue::to_string).collect();
+        let errors: Vec<String> = errors.map(issue_text).collect();
         if errors.is_empty() { Ok(()) } else { Err(self.with_unknown(self.invalid_args(&errors.join("; ")), &known)) }
     }
 
     fn against_parameters(&self, args: &Value) -> (Value, Vec<Issue>) {
         match self.signature.as_ref().and_then(|signature| signature.params.as_ref()) {
-            Some(params) => signature::check_inputs(params, args, signature::InputMode::Enabled),
+            Some(params) => signature::check_arguments(params, args),
             None => (args.clone(), Vec::new()),
         }
     }
@@ -63,21 +63,50 @@ impl Tool {
 
     /// Adds the names of arguments that the tool does not have to an error.
     fn with_unknown(&self, record: ErrorRecord, args: &Value) -> ErrorRecord {
-        let Some(params) = self.signature.as_ref().and_then(|signature| signature.params.as_ref()) else {
-            return record;
-        };
+        match self.unknown(args) {
+            Some(unknown) => ErrorRecord { message: format!("{}; not asked for: {unknown}", record.message), ..record },
+            None => record,
+        }
+    }
+
+    /// The refusal of arguments that are not in the schema of the tool, which allows no others. Programs do not see the schema: what they
+    /// pass in addition is theirs to decide.
+    pub fn refuse_unknown(&self, args: &Value) -> Option<ErrorRecord> {
+        // The arguments of a question fill its template.
+        if matches!(self.kind, Kind::Builtin(Builtin::LlmQuery)) {
+            return None;
+        }
+        let unknown = self.unknown(args)?;
+        Some(self.with_missing(&format!("unexpected: {unknown}"), args))
+    }
+
+    /// The same with the arguments that are missing: often one of them is misspelled.
+    fn with_missing(&self, problem: &str, args: &Value) -> ErrorRecord {
+        let (_, issues) = self.against_parameters(args);
+        let missing = issues.iter().filter(|issue| issue.is_error()).map(issue_text);
+        self.invalid_args(&[problem.to_owned()].into_iter().chain(missing).collect::<Vec<_>>().join("; "))
+    }
+
+    /// The names of arguments that the tool does not have, and those that it has.
+    fn unknown(&self, args: &Value) -> Option<String> {
+        let params = self.signature.as_ref()?.params.as_ref()?;
         let declared = |name: &str| params.iter().any(|field| underscored(&field.name) == underscored(name));
-        let Value::Map(map) = args else { return record };
+        let Value::Map(map) = args else { return None };
         let unknown: Vec<String> = map.keys().filter_map(name_of).filter(|name| !declared(name)).collect();
         if unknown.is_empty() {
-            return record;
+            return None;
         }
         let names: Vec<String> = params.iter().map(|field| format!("`{}`", field.name)).collect();
         let there =
             if names.is_empty() { "it takes none".to_owned() } else { format!("it takes {}", names.join(", ")) };
         let unknown = unknown.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        ErrorRecord { message: format!("{}; not asked for: {unknown} ({there})", record.message), ..record }
+        Some(format!("{unknown} ({there})"))
     }
+}
+
+/// An issue of an argument as a line.
+fn issue_text(issue: &Issue) -> String {
+    if issue.expected == "field" { format!("{}: missing", issue.path) } else { issue.to_string() }
 }
 
 /// Returns the name of an argument, with `_`.
@@ -138,6 +167,25 @@ mod tests {
         assert_eq!(fits(&[("id", None), ("most", Some("3"))]), Ok(()));
         assert!(fits(&[("id", None), ("most", Some("\"many\""))]).unwrap_err().contains("most"));
         assert!(fits(&[("most", None)]).unwrap_err().contains("id"));
+    }
+
+    #[test]
+    fn a_whole_number_with_a_fraction_sign_is_an_integer() {
+        let args = json::parse(r#"{"id": "x", "most": 3.0}"#).unwrap().to_value();
+        let (value, issues) = tool().convert_args(&args).unwrap();
+        assert_eq!(value.to_string(), r#"{"id" "x" "most" 3}"#);
+        assert_eq!(issues.len(), 1, "{issues:?}");
+        let args = json::parse(r#"{"id": "x", "most": 3.5}"#).unwrap().to_value();
+        assert!(tool().convert_args(&args).unwrap_err().message.ends_with("most: expected int, got float"));
+    }
+
+    #[test]
+    fn arguments_that_the_schema_does_not_allow_are_refused_with_what_is_missing() {
+        let refused =
+            |text: &str| tool().refuse_unknown(&json::parse(text).unwrap().to_value()).map(|record| record.message);
+        assert_eq!(refused(r#"{"id": "x", "most": 1}"#), None);
+        let told = refused(r#"{"idd": "x"}"#).unwrap();
+        assert_eq!(told, "the arguments of lookup do not fit: unexpected: `idd` (it takes `id`, `most`); id: missing");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
-use ptc_core::signature::{Signature, Type, chain};
+use ptc_core::signature::{Signature, Type, chain, underscored};
 use ptc_core::value::Json;
 
 use super::child_models::LiveModels;
@@ -13,7 +13,7 @@ use super::run::clock_of;
 use super::stages::{Stage, follow};
 use super::tools::Looks;
 use super::{Running, StartError, Workbench};
-use crate::agent::{Agent, Bundled, Context, Diagnostic, Place, Plan, Step, open_params};
+use crate::agent::{Agent, Bundled, Context, Diagnostic, Mode, Place, Plan, Step, Variant, open_params};
 use crate::config::document::{self, Entry, FileError, Problems};
 use crate::config::read_named_file;
 use crate::engine::{self, Input, Ports};
@@ -89,7 +89,10 @@ impl Pipeline {
                 let place = |message: String| {
                     Diagnostic::error(Place::Signature, Reason::ChainError, format!("step {}: {message}", agent.name))
                 };
-                let params = open_params(&agent.context, &params);
+                let passed = before.signature.params.as_deref().unwrap_or_default();
+                let is_passed = |name: &str| passed.iter().any(|field| underscored(&field.name) == underscored(name));
+                let mut params = open_params(&agent.context, &params);
+                params.retain(|field| !is_passed(&field.name) || names_field(&before.output, &field.name));
                 let issues = chain(&before.output, &params);
                 let errors: Vec<Diagnostic> =
                     issues.iter().filter(|issue| issue.is_error()).map(|issue| place(issue.to_string())).collect();
@@ -98,9 +101,33 @@ impl Pipeline {
                 }
                 plan.warnings.extend(issues.iter().map(|issue| place(issue.to_string()).warning()));
             }
+            if let Some(before) = plans.last() {
+                let lost = plan.lost(&answer_names(before, &plan));
+                plan.warnings.extend(lost.map(|lost| {
+                    let message =
+                        format!("step {}: of the answer of step {}: {}", agent.name, before.agent.name, lost.message);
+                    Diagnostic { message, ..lost }
+                }));
+            }
             plans.push(plan);
         }
         Ok(plans)
+    }
+}
+
+/// Does an answer of this type have a field of this name?
+fn names_field(output: &Type, name: &str) -> bool {
+    let Type::Record { fields, .. } = output.base() else { return false };
+    fields.iter().any(|field| underscored(&field.name) == underscored(name))
+}
+
+/// The names under which the answer of a step arrives at the next one, as far as they are known before a run.
+fn answer_names(before: &Plan, next: &Plan) -> Vec<String> {
+    match before.output.base() {
+        Type::Record { fields, .. } => fields.iter().map(|field| field.name.clone()).collect(),
+        Type::Map => Vec::new(),
+        Type::Any if before.variant != Variant::Plain || before.agent.mode == Mode::PtcLisp => Vec::new(),
+        _ => next.input_name().into_iter().collect(),
     }
 }
 

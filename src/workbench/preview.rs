@@ -11,7 +11,7 @@ use super::inspect::{Line, Mark};
 use super::models::http;
 use super::prepare::{Answering, Ready};
 use super::{StartError, Workbench};
-use crate::agent::{Agent, Context, Diagnostic};
+use crate::agent::{Agent, Context, Diagnostic, InputReach};
 use crate::config::ModelChoice;
 use crate::engine;
 use crate::event::{Address, Message, Options, RunText, ToolSchema};
@@ -28,6 +28,8 @@ pub struct Preview {
     pub body: Option<Json>,
     /// What the provider's protocol cannot carry of it, as a run reports it.
     pub limits: Vec<String>,
+    /// Where each input reaches the model.
+    pub inputs: Vec<InputReach>,
     /// Warnings about the definition and the context.
     pub warnings: Vec<Diagnostic>,
 }
@@ -47,7 +49,8 @@ impl Workbench {
         let body = adapter.as_ref().map(|adapter| adapter.body(&made.request));
         let limits = adapter.map(|adapter| adapter.limits(&made.request)).unwrap_or_default();
         let warnings = plan.warnings.iter().cloned().chain(below).chain(made.findings).collect();
-        Ok(Preview { request: made.request, messages: made.messages, body, limits, warnings })
+        let inputs = plan.reach(&context.json);
+        Ok(Preview { request: made.request, messages: made.messages, body, limits, inputs, warnings })
     }
 }
 
@@ -97,6 +100,7 @@ impl Preview {
                 options: &request.options,
                 cache: request.cache,
             },
+            inputs: Json::object(self.inputs.iter().map(|input| (input.name.as_str(), Json::str(input.reach.name())))),
             body: self.body.as_ref(),
         })
     }
@@ -125,6 +129,8 @@ pub fn compared_with(one: &[RequestPart], other: &[RequestPart]) -> Vec<Compared
 #[derive(Serialize)]
 struct PreviewJson<'a> {
     request: RequestJson<'a>,
+    /// Each input with its place.
+    inputs: Json,
     body: Option<&'a Json>,
 }
 

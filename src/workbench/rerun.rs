@@ -196,7 +196,7 @@ async fn in_a_row<'a>(all: &'a [Again], onto: Onto, ports: impl Fn(&'a dyn Model
             *step = LaterStep { agent: now.plan.agent.record(), model: now.model.info().alias };
         }
         if let (Some(before), None) = (&last, &start.continues) {
-            match Context::chained_onto(&plan.agent.context, before, &plan.signature) {
+            match Context::chained_onto(plan, before) {
                 Ok(next) => input = Input { context: next.json, descriptions: next.descriptions, ..input },
                 Err(record) => {
                     let fail = before.fail.clone().or(Some(record));

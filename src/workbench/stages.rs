@@ -89,7 +89,7 @@ pub(super) async fn follow(before: Step, stages: &[Stage], first: usize, ports: 
         if last.fail.is_some() {
             return last;
         }
-        let context = match Context::chained_onto(&stage.plan.agent.context, &last, &stage.plan.signature) {
+        let context = match Context::chained_onto(&stage.plan, &last) {
             Ok(context) => context,
             Err(record) => {
                 record_end(&record, first + at, ports).await;

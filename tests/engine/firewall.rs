@@ -163,3 +163,96 @@ async fn a_run_that_goes_on_says_the_rest_of_the_answer() {
     let said = everything(&requests.lock().unwrap());
     assert!(said.contains(r#"{"b":1}"#) && !said.contains("hush"), "{said}");
 }
+
+const SECRET: &str = "sk-live-93ba77c1";
+
+/// Programs that give texts and collections made of a hidden value, or an error that quotes one.
+const DERIVED: &[&str] = &[
+    "data/_token",
+    "[data/_token]",
+    "{:copy data/_token}",
+    "(str data/rec)",
+    "(json/generate-string data/rec)",
+    "(upper-case data/_token)",
+    "(subs data/_token 4)",
+    "(str/split data/_token #\"-\")",
+    "(println data/_token)",
+    "(println (str \"the key is \" data/_token))",
+    "(map (fn [r] (str (:name r) \" has \" (:_token r))) [data/rec])",
+    "(def copy (str data/_token \"!\"))",
+    "(tool/fails {:key data/_token})",
+    "(tool/echo {:key data/_token})",
+    "(str/split data/_token 5)",
+    "(throw-it data/_token)",
+];
+
+/// The rule goes by value: whatever a program makes of a hidden text, and however it fails with it, its model sees `<hidden>`.
+#[tokio::test]
+async fn texts_and_collections_made_of_hidden_values_are_hidden() {
+    let toml = "firewall = true\nmax_turns = 3\n[tools.echo]\nkind = \"snippet\"\nsignature = \"(key :string) -> :any\"\n\
+                code = \"{:got data/key}\"\n[tools.fails]\nkind = \"snippet\"\nsignature = \"(key :string) -> :any\"\n\
+                code = \"(fail (str \\\"cannot use \\\" data/key))\"\n";
+    let context = r#"{"_token":"sk-live-93ba77c1","rec":{"name":"Ada","_token":"sk-live-93ba77c1"}}"#;
+    for program in DERIVED {
+        let (ran, texts) =
+            ran(toml, context, &[&p(program), &p("(return {:real data/_token :n (count data/_token)})")]).await;
+        let outcome = ran.outcome();
+        assert_eq!(outcome, r#"{"n":16,"real":"sk-live-93ba77c1"}"#, "{program}: {:?}", ran.step.fail);
+        let said = texts.join("\n").to_lowercase();
+        for part in [SECRET, "live-93ba77c1", "93ba77c1"] {
+            assert!(!said.contains(part), "{program}: {said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn numbers_and_booleans_computed_from_hidden_values_are_shown() {
+    let program = p("[(count data/_token) (* 2 data/_pin) (= data/_token \"x\") data/name]");
+    let context = r#"{"_token":"sk-live-93ba77c1","_pin":1200,"name":"Ada"}"#;
+    let (_, texts) = ran("firewall = true\nmax_turns = 3\n", context, &[&program, &p("(return 1)")]).await;
+    assert!(texts[1].contains("[16 2400 false \"Ada\"]"), "{}", texts[1]);
+    assert!(texts[0].contains("<hidden>"), "{}", texts[0]);
+}
+
+/// A child agent and a question to a model get the value: in their data, not in their prompts.
+#[tokio::test]
+async fn a_hidden_value_under_another_name_stays_hidden_from_the_models_of_children() {
+    let toml = "firewall = true\nmax_turns = 3\n[tools.use]\nkind = \"agent\"\ndescription = \"Uses a key\"\n\
+                [tools.use.agent]\nmode = \"ptc_lisp\"\nmax_turns = 1\nprompt = \"Use {{key}}\"\n\
+                signature = \"(key :string) -> {key :string}\"\n\
+                [tools.ask]\nkind = \"llm\"\ndescription = \"Asks\"\nprompt = \"Is {{key}} fine?\"\n\
+                signature = \"(key :string) -> :string\"\n";
+    let program = p("(def a (tool/use {:key data/_token})) (def b (tool/ask {:key data/_token})) \
+                     (pmap (fn [k] (tool/use {:key k})) [data/_token data/_token]) \
+                     (return [(get a \"key\") b])");
+    let agent = ptc::agent(toml);
+    let child = p("{:key data/key}");
+    let replies: Vec<Reply> =
+        [program, child.clone(), "fine".to_owned(), child.clone(), child].into_iter().map(Into::into).collect();
+    let (model, requests) = recorded_replies(replies);
+    let ran = run(&agent, r#"{"_token":"sk-live-93ba77c1"}"#, &model).await;
+    replays(&ran.events).await;
+    assert_eq!(ran.outcome(), r#"["sk-live-93ba77c1","fine"]"#, "{:?}", ran.step.fail);
+    let requests = requests.lock().unwrap();
+    let said = everything(&requests);
+    assert!(requests.len() == 5 && said.contains("Is <hidden> fine?") && !said.contains("93ba77c1"), "{said}");
+}
+
+/// The other modes show data in their prompts: a hidden value is not among them.
+#[tokio::test]
+async fn every_mode_hides_by_value() {
+    for (mode, reply) in
+        [("text", "done"), ("json", r#"{"ok":true}"#), ("json_loop", r#"{"thought":"t","final_answer":{"ok":true}}"#)]
+    {
+        let signature = if mode == "text" { "" } else { "signature = '{ok :bool}'\n" };
+        let toml =
+            format!("mode = '{mode}'\nfirewall = true\nprompt = 'Use {{{{_token}}}} of {{{{name}}}}'\n{signature}");
+        let agent = Agent::from_toml(&toml, "test.toml").unwrap();
+        let (model, requests) = recorded_replies(vec![reply.into()]);
+        let ran = run(&agent, r#"{"_token":"sk-live-93ba77c1","name":"Ada"}"#, &model).await;
+        assert!(ran.step.is_ok(), "{mode}: {:?}", ran.step.fail);
+        replays(&ran.events).await;
+        let said = everything(&requests.lock().unwrap());
+        assert!(said.contains("<hidden> of Ada") && !said.contains("93ba77c1"), "{mode}: {said}");
+    }
+}

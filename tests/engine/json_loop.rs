@@ -26,7 +26,7 @@ default = \"found\"
 ";
 
 /// An agent from the rest of an agent file.
-fn agent(toml: &str) -> Agent {
+pub(super) fn agent(toml: &str) -> Agent {
     let prompt = if toml.lines().any(|line| line.starts_with("prompt =")) { "" } else { "prompt = \"go\"\n" };
     let text = format!("mode = \"json_loop\"\n{prompt}{toml}");
     Agent::from_toml(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"))
@@ -92,13 +92,15 @@ fn rules(ran: &Ran) -> Vec<String> {
     ran.events.iter().filter_map(|envelope| rule(&envelope.event)).collect()
 }
 
-/// No message that was sent and no answer holds the object that the model wrote.
-fn assert_no_envelope(ran: &Ran, requests: &[Request]) {
+/// The history holds control objects only, as the model sent them, and the answer is never one.
+fn assert_history_of_objects(ran: &Ran, requests: &[Request]) {
     let said =
         requests.iter().flat_map(|request| &request.messages).filter(|message| message.role.name() == "assistant");
     for message in said {
-        assert!(!message.joined().contains("\"thought\""), "{}", message.joined());
-        assert!(!message.joined().contains("final_answer"), "{}", message.joined());
+        let text = message.joined();
+        let object = ptc_core::value::json::parse(&text).unwrap_or_else(|error| panic!("{error:?}: {text}"));
+        let keys = ["tool_call", "final_answer", "awaiting_user_input"];
+        assert!(keys.iter().any(|key| object.get(key).is_some()) || object.get("thought").is_some(), "{text}");
     }
     let answer = ran.step.answer.as_ref().map(Json::to_text).unwrap_or_default();
     assert!(!answer.contains("thought"), "{answer}");
@@ -114,13 +116,13 @@ async fn a_tool_is_called_and_its_result_told_until_the_answer_comes() {
     assert_eq!(made, [r#"price {"item":"tea"}"#, "look-up {}"]);
     assert!(last(&requests[1]).contains("<result>\n3.5\n</result>"), "{}", last(&requests[1]));
     assert!(last(&requests[1]).contains("data, not an instruction"));
-    assert_eq!(requests[1].messages[1].joined(), "I call price\n\nCall of the tool price {\"item\":\"tea\"}");
+    assert_eq!(requests[1].messages[1].joined(), call("price", r#"{"item":"tea"}"#));
     let roles: Vec<_> = requests[2].messages.iter().map(|message| message.role.name()).collect();
     assert_eq!(roles, ["user", "assistant", "user", "assistant", "user"]);
-    assert_no_envelope(&ran, &requests);
+    assert_history_of_objects(&ran, &requests);
     let kept = ran.step.turns[0].json.as_ref().unwrap();
     assert_eq!(kept.at("tool_call.name").and_then(Json::as_str), Some("price"), "the object stays in the turn");
-    assert_eq!(ran.step.messages.last().unwrap().text(), "done\n\nTea costs 3.5.");
+    assert_eq!(requests[2].messages[3].joined(), call("look_up", "{}"));
     assert_eq!(rules(&ran), ["control whole"; 3]);
 }
 
@@ -134,7 +136,10 @@ async fn the_request_tells_protocol_tools_and_task() {
     assert_eq!(ran.outcome(), r#"{"cheap":true}"#);
     let request = &requests[0];
     assert_eq!((request.want.name(), request.mode.as_str()), ("control_json", "json_loop"));
-    assert_eq!((request.schema.as_ref(), request.tools.len()), (None, 0));
+    let schema = request.schema.as_ref().unwrap().to_text();
+    assert!(schema.contains(r#"{"type":"string","enum":["price"]}"#), "{schema}");
+    assert!(schema.contains(r#"{"cheap":{"type":"boolean"}}"#), "{schema}");
+    assert_eq!(request.tools.len(), 0);
     assert_eq!(request.tool_names, ["price", "look-up"]);
     let system = request.system.clone().unwrap();
     for part in
@@ -183,8 +188,11 @@ async fn native_calls_are_made_and_noted_as_deviation_in_prompt_mode() {
     assert_eq!(notices(&noted).len(), 1);
     assert!(notices(&noted)[0].contains("natively"));
     assert_eq!(rules(&noted), ["control native", "control whole"]);
-    let told = last(&requests[1]);
-    assert!(told.contains("<result>\n3.5\n</result>") && told.contains("<result>\n\"found\"\n</result>"), "{told}");
+    let roles: Vec<_> = requests[1].messages.iter().map(|message| message.role.name()).collect();
+    assert_eq!(roles, ["user", "assistant", "user", "assistant", "user"], "one object for each call");
+    assert!(requests[1].messages[2].joined().contains("<result>\n3.5\n</result>"));
+    assert!(last(&requests[1]).contains("<result>\n\"found\"\n</result>"), "{}", last(&requests[1]));
+    assert_history_of_objects(&noted, &requests);
     let parts = requests[1].messages.iter().flat_map(|message| &message.parts);
     assert!(
         parts.into_iter().all(|part| matches!(part, ptc_workbench::model::Content::Text(_))),
@@ -209,7 +217,7 @@ async fn an_unknown_tool_and_unusable_arguments_are_protocol_errors_that_list_th
         "{second}"
     );
     assert!(ran.step.calls.is_empty(), "neither was made");
-    assert_no_envelope(&ran, &requests);
+    assert_history_of_objects(&ran, &requests);
 }
 
 #[tokio::test]
@@ -238,15 +246,16 @@ async fn a_reply_that_breaks_the_protocol_goes_back_with_its_beginning_as_data()
     assert!(feedback.contains("Error: unknown keys in the control object: `x`"), "{feedback}");
     assert!(feedback.contains("cut after 400 characters"), "{feedback}");
     assert_eq!(feedback.matches("</reply>").count(), 1, "{feedback}");
-    assert_eq!(requests[1].messages[1].joined(), "t\n\n(a reply that was not a control object)");
-    assert_no_envelope(&ran, &requests);
+    assert!(requests[1].messages[1].joined().starts_with("{\"thought\":\"t\",\"x\":"), "the object as it was sent");
+    assert_history_of_objects(&ran, &requests);
 }
 
 #[tokio::test]
-async fn prose_stays_in_the_history_as_it_was() {
+async fn prose_is_quoted_and_never_part_of_the_history() {
     let (_, requests) = ran("", ["I would rather talk.".to_owned(), String::new(), answer(r#""x""#)]).await;
-    assert_eq!(requests[1].messages[1].joined(), "I would rather talk.");
-    assert_eq!(requests[2].messages[3].joined(), "(a reply that was not a control object)");
+    let roles = |request: &Request| request.messages.iter().map(|message| message.role.name()).collect::<Vec<_>>();
+    assert_eq!(roles(&requests[2]), ["user", "user", "user"]);
+    assert!(last(&requests[1]).contains("<reply>\nI would rather talk.\n</reply>"), "{}", last(&requests[1]));
     assert!(last(&requests[2]).contains("Error: the reply is empty"));
 }
 
@@ -277,7 +286,7 @@ async fn accept_raw_takes_the_text_of_the_last_failure_but_never_the_object() {
     let broken = r#"{"thought":"t","final_answer":"It is Paris","mood":1}"#;
     let (object, requests) = ran(toml, [broken]).await;
     assert_eq!(object.outcome(), r#""It is Paris""#);
-    assert_no_envelope(&object, &requests);
+    assert_history_of_objects(&object, &requests);
     let (none, _) = ran(toml, [r#"{"thought":"t"}"#]).await;
     assert_eq!(none.outcome(), "protocol_error", "an object without an answer is none");
     let typed = format!("{toml}signature = \"{{n :int}}\"\n");
@@ -316,8 +325,8 @@ async fn typed_answers_are_checked_and_corrected() {
     let feedback = last(&requests[2]);
     assert!(feedback.contains("- n: expected int, got string"), "{feedback}");
     assert!(feedback.contains(r#""final_answer":{"n":"#), "{feedback}");
-    assert_eq!(requests[2].messages[3].joined(), "done\n\n{\"n\":\"x\"}", "the answer without its envelope");
-    assert_no_envelope(&ran_on, &requests);
+    assert_eq!(requests[2].messages[3].joined(), answer(r#"{"n":"x"}"#), "the object as it was sent");
+    assert_history_of_objects(&ran_on, &requests);
     assert_eq!(ran_on.step.turns[1].issues[0].path, "n");
     let (over, _) = ran(&format!("{toml}\nmax_turns = 1"), [answer(r#"{"n":"x"}"#)]).await;
     assert_eq!(over.outcome(), "validation_error");
@@ -430,7 +439,7 @@ async fn a_question_to_the_person_is_answered_by_a_user_message() {
     let message = requests[1].messages.last().unwrap();
     assert_eq!(message.role.name(), "user");
     assert!(message.joined().contains("The user answered:\n<answer>\nhttps://a.example\n</answer>"));
-    assert_eq!(requests[1].messages[1].joined(), "which?\n\nWhich page?");
+    assert_eq!(requests[1].messages[1].joined(), ask);
     let kinds: Vec<_> = ran.events.iter().map(|envelope| envelope.event.kind().to_owned()).collect();
     let place = |kind: &str| kinds.iter().position(|found| found == kind).unwrap();
     assert!(place("question") < place("answer"));
@@ -473,26 +482,10 @@ async fn a_run_that_is_out_of_turns_says_so_and_names_the_last_error() {
 }
 
 #[tokio::test]
-async fn a_long_history_is_trimmed_where_the_agent_says_so() {
-    let toml = format!(
-        "max_turns = 9\n{TOOLS}[compaction]\nstrategy = \"trim\"\nkeep_recent_turns = 1\n[compaction.trigger]\nturns = 3\n"
-    );
-    let calls = (0..5).map(|n| call("price", &format!(r#"{{"item":"i{n}"}}"#)));
-    let (ran, requests) = ran(&toml, calls.chain([answer(r#""x""#)])).await;
-    assert_eq!(ran.outcome(), r#""x""#);
-    let sizes: Vec<_> = requests.iter().map(|request| request.messages.len()).collect();
-    assert_eq!(sizes[..3], [1, 3, 5]);
-    assert!(sizes[5] < 5, "{sizes:?}");
-    assert!(ran.events.iter().any(|envelope| matches!(envelope.event, Event::CompactionDone(_))));
-    let coalesce = Plan::new(&agent("compression = true")).unwrap_err();
-    assert!(coalesce[0].message.contains("`trim` only"), "{}", coalesce[0].message);
-}
-
-#[tokio::test]
 async fn refs_are_taken_from_the_answer() {
     let toml = "signature = \":map\"\n[refs]\nid = \"items[0].id\"\n";
     let (ran, requests) = ran(toml, [answer(r#"{"items":[]}"#), answer(r#"{"items":[{"id":7}]}"#)]).await;
     assert_eq!(ran.step.refs.as_ref().unwrap().to_text(), r#"{"id":7}"#);
     assert_eq!(ran.turns(), ["missing_refs", "ok"]);
-    assert_no_envelope(&ran, &requests);
+    assert_history_of_objects(&ran, &requests);
 }

@@ -1,11 +1,13 @@
 //! The engine: scripted models, one behaviour a test. In: agents and replies. Out: Steps and events.
 
+mod arrival;
 mod attempts;
 mod breakpoints;
 mod budget;
 mod chaos;
 mod compaction;
 mod context;
+mod control_history;
 mod correction;
 mod firewall;
 mod gates;

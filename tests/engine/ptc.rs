@@ -410,7 +410,7 @@ async fn names_that_the_firewall_hides_stay_usable_and_unseen() {
     let (ran, texts) = ran(toml, r#"{"_key":"hush-hush"}"#, &[&program, &p("(return _secret)")]).await;
     assert_eq!(ran.outcome(), "\"hush-hush\"");
     assert!(!texts[0].contains("hush"), "{}", texts[0]);
-    assert!(texts[1].contains("_secret = [hidden]") && !texts[1].contains("\"hush\""), "{}", texts[1]);
+    assert!(texts[1].contains("_secret = <hidden>") && !texts[1].contains("\"hush\""), "{}", texts[1]);
     assert!(texts[1].contains("{\"n\" 1}") && !texts[1].contains("_id"), "{}", texts[1]);
 }
 

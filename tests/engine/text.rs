@@ -187,7 +187,7 @@ async fn arguments_that_cannot_be_used_go_back_and_the_tool_is_not_called() {
     let told = results(&requests[1]);
     assert!(told[0].contains(r#"{"error":"add: the arguments are not JSON:"#), "{}", told[0]);
     assert_eq!(told[1], r#"tc_2 add {"error":"add: the arguments are not a JSON object"}"#);
-    assert_eq!(told[2], r#"tc_3 add {"error":"the arguments of add do not fit: a: expected field, got nil"}"#);
+    assert_eq!(told[2], r#"tc_3 add {"error":"the arguments of add do not fit: a: missing"}"#);
     assert_eq!(told[3], "tc_4 add 36", "arguments are converted to the types of the parameters");
     let reasons: Vec<_> = ran.step.calls.iter().map(|call| call.error.as_ref().map(|e| e.reason.clone())).collect();
     assert_eq!(
@@ -205,7 +205,7 @@ async fn a_call_without_arguments_and_one_by_its_provider_name_are_made() {
 
 #[tokio::test]
 async fn a_tool_for_programs_is_neither_told_nor_called() {
-    let toml = format!("{TOOLS}expose = \"ptc_lisp\"\n");
+    let toml = format!("transport = \"tool_call\"\n{TOOLS}expose = \"ptc_lisp\"\n");
     let (ran, requests) = ran(&toml, "{}", vec![Reply::calling([("look_up", "{}")]), "done".into()]).await;
     assert_eq!(requests[0].tool_names, ["add", "risky"]);
     assert!(results(&requests[1])[0].contains("is for programs only"));

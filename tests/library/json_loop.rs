@@ -20,7 +20,7 @@ const CALL: &str =
     r#"{"thought":"I need the price.","tool_call":{"name":"price","arguments":{"item":"tea"}},"final_answer":null}"#;
 const DONE: &str = r#"{"thought":"I know it.","tool_call":null,"final_answer":"Tea costs 3.5."}"#;
 
-/// Execution flow: a call, its result, the answer; the envelope is in neither the answer nor the history.
+/// Execution flow: a call, its result, the answer; the history holds the object, the answer does not.
 #[tokio::test]
 async fn a_call_its_result_and_the_answer() {
     let (model, requests) = told([CALL, DONE]);
@@ -31,7 +31,7 @@ async fn a_call_its_result_and_the_answer() {
     let system = requests[0].system.clone().unwrap();
     assert!(system.contains("price") || last(&requests[0]).contains("price"), "tools are told in the prompt");
     assert!(last(&requests[1]).contains("3.5"));
-    assert!(!requests[1].messages[1].joined().contains("final_answer"));
+    assert_eq!(requests[1].messages[1].joined(), CALL, "the object as it was sent");
 }
 
 /// Malformed objects go back for correction, and the run goes on.

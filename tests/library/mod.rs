@@ -2,6 +2,7 @@
 //!
 //! Each file holds the examples of one document, in its order; [`strategies`] says which test shows what a document lists.
 
+mod children;
 mod core;
 mod examples;
 mod files;

@@ -24,7 +24,7 @@ async fn each_mode_asks_for_its_own_kind_of_reply() {
         (Mode::PtcLisp, Want::Program, false),
         (Mode::Json, Want::Json, true),
         (Mode::Text, Want::Json, true),
-        (Mode::JsonLoop, Want::ControlJson, false),
+        (Mode::JsonLoop, Want::ControlJson, true),
     ] {
         let asked: Arc<Mutex<Option<Request>>> = Arc::default();
         let seen = Arc::clone(&asked);

@@ -209,13 +209,15 @@ async fn text_feeds_other_modes() {
                 move |_| Ok(value(city)),
             );
     let sum_up = text_agent(
-        "Write a one-sentence summary (pop: {{population}}, in {{country}})",
-        "(population :int, country :string) -> {summary :string}",
+        "Write a one-sentence summary about {{city}} (pop: {{population}}, in {{country}})",
+        "(city :string, population :int, country :string) -> {summary :string}",
     );
     let first = run(gather)
         .context(json!({"city": "Tokyo"}))
         .model(script([Reply::calling([("lookup", r#"{"city":"Tokyo"}"#)]), city.into()]))
         .await;
-    let second = run(sum_up).context(&first).model(script([r#"{"summary":"Large."}"#])).await;
+    let (model, requests) = super::told([r#"{"summary":"Large."}"#]);
+    let second = run(sum_up).context(&first).model(model).await;
+    assert!(last(&requests.lock().unwrap()[0]).contains("about Tokyo (pop: 14000000, in Japan)"));
     assert_eq!(outcome(&second), r#"{"summary":"Large."}"#);
 }

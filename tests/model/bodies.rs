@@ -243,3 +243,36 @@ async fn keys_travel_in_the_header_of_their_protocol_and_roots_are_found() {
         assert_eq!(received.header(header), value);
     }
 }
+
+/// A conversation of several services: each numbered its calls on its own. And a reply that was empty left two messages of the user.
+fn repeated() -> Request {
+    let mut asked = Request { tools: vec![tool("get_weather")], ..request("Weather?") };
+    for answer in ["7", "8", "9"] {
+        let calls = vec![Content::Call(call("tc_1", "{\"city\":\"Oslo\"}"))];
+        asked.messages.push(Message { role: Role::Assistant, parts: calls }.into());
+        asked.messages.push(result("tc_1", answer));
+    }
+    asked.messages.push(Message::text(Role::User, "And now?").into());
+    asked.messages.push(Message::text(Role::User, "Your reply was empty.").into());
+    asked
+}
+
+#[tokio::test]
+async fn no_call_id_is_sent_twice_and_the_roles_alternate() {
+    for kit in ALL {
+        let received = sent(kit, &repeated()).await;
+        let body: Value = received.json();
+        let text = body.to_string();
+        for id in ["tc_1", "tc_2", "tc_3"] {
+            // Gemini pairs calls without an id of its own by their order.
+            let uses = text.matches(&format!("\"{id}\"")).count();
+            assert!(uses == 2 || uses == 0, "{kit:?}: {id} {uses} times in {text}");
+        }
+        let messages = body.get("messages").or_else(|| body.get("contents")).and_then(Value::as_array).unwrap();
+        // Results of Gemini's calls are messages of the user.
+        let is_result = |message: &&Value| message.to_string().contains("functionResponse");
+        let is_repeated = messages.windows(2).any(|pair| pair[0]["role"] == pair[1]["role"] && !is_result(&&pair[0]));
+        assert!(!is_repeated, "{kit:?}: {text}");
+        assert!(text.contains("And now?\\n\\nYour reply was empty."), "{kit:?}: {text}");
+    }
+}

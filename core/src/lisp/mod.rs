@@ -23,6 +23,8 @@ pub mod firewall;
 mod form;
 #[doc(hidden)]
 pub mod format;
+#[doc(hidden)]
+pub mod hidden;
 mod host;
 mod input;
 #[doc(hidden)]

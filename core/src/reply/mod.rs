@@ -29,6 +29,7 @@ mod tests {
     mod broken;
     mod cases;
     mod fixes;
+    mod hostile;
     mod linear;
     pub(super) mod properties;
 }

@@ -15,8 +15,10 @@ use crate::value::{BigInt, Instant, Keyword, Map, TimeError, Value};
 /// datetime, text → keyword) and accepts a set as a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Policy {
-    /// Inputs of agents and arguments of tools: the contract's table; a float is never an int, even a whole one.
+    /// Inputs of agents: the contract's table; a float is never an int, even a whole one.
     Inputs,
+    /// Arguments of tools: the same, and a whole float → int, as in answers.
+    Arguments,
     /// JSON answers at recovery level strict: no further conversions.
     AnswerStrict,
     /// JSON answers at level standard: also a whole float → int, with a warning.
@@ -28,11 +30,11 @@ pub enum Policy {
 impl Policy {
     /// True if text becomes numbers and booleans, keywords become text, and enum values match in another case.
     fn reads_text(self) -> bool {
-        matches!(self, Self::Inputs | Self::AnswerLenient)
+        matches!(self, Self::Inputs | Self::Arguments | Self::AnswerLenient)
     }
 
     fn reads_whole_floats(self) -> bool {
-        matches!(self, Self::AnswerStandard | Self::AnswerLenient)
+        matches!(self, Self::Arguments | Self::AnswerStandard | Self::AnswerLenient)
     }
 }
 
@@ -95,6 +97,13 @@ pub fn check_inputs(params: &[Field], context: &Value, mode: InputMode) -> (Valu
         }
     };
     (coerced.value, coerced.issues)
+}
+
+/// Checks the arguments of a tool against its parameters. Without error issues the value may be used.
+pub fn check_arguments(params: &[Field], args: &Value) -> (Value, Vec<Issue>) {
+    let ty = Type::Record { fields: params.to_vec(), closed: false };
+    let Coerced { value, issues } = coerce(&ty, args.clone(), Policy::Arguments);
+    (value, issues)
 }
 
 /// The form of a returned value: declared fields under string keys with `_` for `-`, sets as lists where the type is a
@@ -188,7 +197,11 @@ fn scalar(ty: &Type, value: &Value, policy: Policy) -> Conversion {
         (Type::String, Value::Instant(at)) => Conversion::Silent(Value::str(at.to_string())),
         (Type::Keyword, Value::Str(text)) if names::is_keyword_name(text) => {
             let word = Value::keyword(text);
-            if policy == Policy::Inputs { Conversion::Noted(word) } else { Conversion::Silent(word) }
+            if matches!(policy, Policy::Inputs | Policy::Arguments) {
+                Conversion::Noted(word)
+            } else {
+                Conversion::Silent(word)
+            }
         }
         (Type::Datetime, Value::Str(text)) => datetime(text),
         (Type::Enum(choices), Value::Str(text)) if policy.reads_text() => noted(choice(choices, text)),

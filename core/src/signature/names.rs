@@ -35,6 +35,9 @@ fn spellings(name: &str) -> impl Iterator<Item = Cow<'_, str>> {
     std::iter::once(Cow::Borrowed(name)).chain(others.into_iter().flatten().map(Cow::Owned))
 }
 
+/// The names of keywords as a pattern of JSON Schema. Letters beyond ASCII are not in it: few services know their classes.
+pub(super) const KEYWORD_PATTERN: &str = "^[A-Za-z+*<>=?!_-][A-Za-z0-9+*<>=?!_-]*$";
+
 /// True for a valid keyword name: letters, digits and `+ - * < > = ? ! _` (language contract §3), not starting with a
 /// digit.
 pub(super) fn is_keyword_name(text: &str) -> bool {

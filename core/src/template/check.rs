@@ -158,8 +158,15 @@ impl<'s> Inspection<'s> {
                     Shape::of(&field(fields, name).ok_or_else(|| no_field(&seen, fields, name))?.ty)
                 }
                 Shape::Map | Shape::Open => return Ok(Shape::Open),
-                Shape::List(_) => {
-                    let message = format!("`{seen}` is a list; write `{{{{#{seen}}}}}{{{{{name}}}}}{{{{/{seen}}}}}`");
+                Shape::List(element) => {
+                    // A name of its elements, where it is one: a place in a list has no name.
+                    let inner = match Shape::of(element) {
+                        Shape::Record(fields) if field(fields, name).is_some() => name.clone(),
+                        Shape::Record([first, ..]) => first.name.clone(),
+                        Shape::Map | Shape::Open if !name.bytes().all(|byte| byte.is_ascii_digit()) => name.clone(),
+                        _ => ".".to_owned(),
+                    };
+                    let message = format!("`{seen}` is a list; write `{{{{#{seen}}}}}{{{{{inner}}}}}{{{{/{seen}}}}}`");
                     return Err((DiagnosticKind::UnknownField, message));
                 }
                 Shape::Scalar => {

@@ -54,7 +54,8 @@ impl<W: Write> Printer<W> {
             CallStatus::Unknown => "its outcome is unknown".to_owned(),
             CallStatus::Ok | CallStatus::Error => format!("{} ({time})", short(&wording::outcome(end, LONGEST))),
         };
-        let number = at.as_str().rsplit('/').next().unwrap_or_default();
+        // Calls of parallel branches have the same number: the branch is part of the name.
+        let number = at.as_str().strip_prefix(at.turn_part().as_str()).unwrap_or_default().trim_start_matches('/');
         let said = self.marks.line(mark, &format!("{number} {} {said}", self.marks.gives));
         self.line(&format!("    {said}"));
     }

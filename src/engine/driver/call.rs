@@ -96,6 +96,9 @@ impl Driver<'_> {
         // A child agent has gates of its own; an edited or remembered result has passed one.
         let passes = cached || is_unknown || is_denied || self.plan.child(&tool.name).is_some() || edited;
         let result = if passes { result } else { self.gate_of_result(at, result).await? };
+        if let Ok(value) = &result {
+            self.hide(at, value);
+        }
         if let (Ok(value), true, false) = (&result, tool.cache, cached) {
             self.calls.known().insert(key, value.clone());
         }

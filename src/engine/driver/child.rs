@@ -75,9 +75,11 @@ impl Driver<'_> {
             deadline_ms: self.clock.deadline_ms(self.plan.agent.mission_timeout_ms),
             tree: self.input.tree.clone(),
             estimates: self.estimates(),
+            hidden: self.hidden.inherited(at, args),
             ..Input::at(at.clone(), context)
         };
-        let (step, _, share) = Driver::run_counted(plan, input, &ports).await;
+        let (step, carry, share) = Driver::run_counted(plan, input, &ports).await;
+        self.hidden.add(at, &carry.hidden);
         self.adopt(at, &step, &share);
         self.result_of(at, tool, step).await
     }

@@ -50,15 +50,20 @@ impl Conversation {
         self.replies.insert(at.clone(), said);
     }
 
-    /// Calls without an id get one that no call of the run has.
+    /// Calls without an id, or with one that another call of the run has, get one that none has.
     pub(super) fn with_ids(&self, mut reply: Reply) -> Reply {
-        if reply.calls.iter().all(|call| !call.id.is_empty()) {
-            return reply;
-        }
-        let is_call = |part: &&Content| matches!(part, Content::Call(_));
-        let known = self.messages.iter().flat_map(|message| &message.parts).filter(is_call).count();
-        for (place, call) in reply.calls.iter_mut().enumerate().filter(|(_, call)| call.id.is_empty()) {
-            call.id = format!("tc_{}", known + place + 1);
+        let ids = self.messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+            Content::Call(call) => Some(call.id.clone()),
+            _ => None,
+        });
+        let mut known: Vec<String> = ids.collect();
+        let first = known.len() + 1;
+        for (place, call) in reply.calls.iter_mut().enumerate() {
+            if call.id.is_empty() || known.contains(&call.id) {
+                let free = (first + place..).map(|number| format!("tc_{number}"));
+                call.id = free.into_iter().find(|id| !known.contains(id)).unwrap_or_default();
+            }
+            known.push(call.id.clone());
         }
         reply
     }

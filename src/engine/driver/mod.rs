@@ -9,6 +9,7 @@ mod clock;
 mod consent;
 mod conversation;
 mod gate;
+mod hidden;
 mod parts;
 mod perform;
 mod program;

@@ -27,6 +27,10 @@ impl Driver<'_> {
     pub(super) async fn drive(&mut self, machine: &mut dyn Machine) -> Result<Answered, Halt> {
         let run = &self.input.address;
         let context = self.checked_context(run, &self.input.context).await?;
+        self.hide(run, &context);
+        if let Some((_, carry)) = &self.input.continues {
+            self.hidden.add(run, &carry.hidden);
+        }
         // A run that continues another one has its definitions.
         let is_new = self.input.continues.is_none();
         let memory = if is_new { self.plan.settings.memory.clone() } else { Vec::new() };
@@ -153,10 +157,12 @@ impl Driver<'_> {
                 }
                 Next::Run(program) => {
                     let outcome = self.run_program(at, *program).await?;
+                    self.hide_outcome(at, &outcome);
                     machine.on_outcome(&self.view(), outcome)
                 }
                 Next::Evaluate(jobs) => {
                     let outcomes = evaluated(jobs).await?;
+                    outcomes.iter().for_each(|outcome| self.hide_outcome(at, outcome));
                     machine.on_evaluated(&self.view(), outcomes)
                 }
                 Next::Ask(text) => {

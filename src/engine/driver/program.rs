@@ -18,11 +18,8 @@ use tokio::time::{Instant, sleep_until};
 use super::state::{Driver, Halt};
 use crate::engine::history::InterruptedProgram;
 use crate::engine::modes::{ProgramRun, program_error};
-use crate::event::{Address, ErrorRecord, Kept, ProgramEnd, ProgramStatus};
+use crate::event::{Address, ErrorRecord, Event, Kept, ProgramEnd, ProgramStatus};
 use crate::program::{Job, Tools};
-
-/// Items of each collection that a recorded value shows.
-const MAX_ITEMS: usize = 1_000;
 
 /// As good as no limit, in ms: a century.
 const NO_LIMIT_MS: u64 = 3_000_000_000_000;
@@ -184,6 +181,15 @@ impl Driver<'_> {
             warnings: end.warnings.clone(),
             usage: Usage::default(),
         };
+        for envelope in &inside {
+            match &envelope.event {
+                Event::ToolEnd(end) => {
+                    end.result.iter().for_each(|result| self.hide(&envelope.address, &result.value()))
+                }
+                Event::RunStart(start) => self.hide(&envelope.address, &start.context.value()),
+                _ => {}
+            }
+        }
         self.adopt_recorded(end.child_usage, &inside);
         self.emit(at, end).await?;
         if reason == Reason::Cancelled {
@@ -210,7 +216,7 @@ fn is_interruption(reason: Reason) -> bool {
 }
 
 fn ending(outcome: &Outcome) -> ProgramEnd {
-    let shown = |value: &Value| Kept::of(value.print(Bounds { items: Some(MAX_ITEMS), chars: None }).text);
+    let shown = |value: &Value| Kept::of(value.print(Bounds::default()).text);
     let (status, value, error) = match &outcome.result {
         Ok((Signal::Value, value)) => (ProgramStatus::Value, Some(shown(value)), None),
         Ok((Signal::Return, value)) => (ProgramStatus::Return, Some(shown(value)), None),

@@ -3,8 +3,11 @@
 //! In: what the mode asks for and the messages that are sent. Out: the reply, or the failure of the run. It ends within a second of a stop
 //! even when the model does not, and a reply that comes in spite of a stop is not used.
 
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use ptc_core::reasons::Reason;
 use tokio::sync::mpsc;
@@ -15,7 +18,7 @@ use super::state::{Driver, Halt};
 use crate::event::{
     Address, ErrorRecord, Event, Interrupt, InterruptReason, JsonText, ReplyEnd, ReplyStatus, RequestMade,
 };
-use crate::model::{Call, ErrorClass, Finish, ModelError, ModelEvent, Reply, Request, Written, typed};
+use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request, Written, typed};
 use crate::port::SinkError;
 use crate::prompt::{self, Asked};
 
@@ -79,7 +82,7 @@ impl Driver<'_> {
         let mut answer = match edited {
             _ if is_over => Box::pin(std::future::ready(Err(ModelError::cancelled()))),
             Some(reply) => edited_answer(reply, &call),
-            None => model.answer(request, &call),
+            None => caught(model, request, &call),
         };
         let mut parts = Parts::new();
         let mut grace: Option<Instant> = None;
@@ -233,6 +236,23 @@ impl Driver<'_> {
             None => ErrorRecord::new(Reason::Cancelled, "the run was stopped"),
         }
     }
+}
+
+/// The answer of a model. One that panics has failed: the run ends like any other, and its siblings go on.
+fn caught<'a>(model: &'a dyn Model, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
+    let answer = AssertUnwindSafe(async move { model.answer(request, call).await });
+    Box::pin(answer.catch_unwind().map(|answered| {
+        answered.unwrap_or_else(|panic| {
+            let message = format!("the model panicked: {}", panic_message(&*panic));
+            Err(ModelError::new(ErrorClass::Unknown, message))
+        })
+    }))
+}
+
+/// The message of a panic.
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a message")
 }
 
 /// Answers with an edited reply.

@@ -83,6 +83,7 @@ impl Driver<'_> {
             memory: kept.memory,
             journal: kept.journal,
             known: self.calls.known().clone(),
+            hidden: self.hidden.all(),
         }
     }
 

@@ -6,11 +6,13 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ptc_core::lisp::Outcome;
 use ptc_core::reasons::Reason;
 use ptc_core::value::Value;
 
 use super::clock::TurnClock;
 use super::conversation::Conversation;
+use super::hidden::HiddenValues;
 use super::usage::{BudgetShare, Usage};
 use crate::agent::{Plan, Step, StepFold};
 use crate::engine::history::{Settled, WorkDone};
@@ -22,6 +24,7 @@ use crate::event::{
     Source,
 };
 use crate::port::SinkError;
+use crate::prompt::Trusted;
 
 /// Why a run ends early.
 pub(super) enum Halt {
@@ -57,6 +60,7 @@ pub(in crate::engine) struct Driver<'a> {
     pub(super) usage: Usage,
     pub(super) clock: TurnClock,
     pub(super) calls: Calls,
+    pub(super) hidden: HiddenValues,
     /// Questions of the run.
     pub(super) questions: AtomicU32,
     /// The stop was recorded.
@@ -94,6 +98,7 @@ impl<'a> Driver<'a> {
             usage: Usage::default(),
             clock: TurnClock::new(input.deadline_ms),
             calls: Calls { count: AtomicU64::new(done.calls), ..Calls::default() },
+            hidden: HiddenValues::new(input.hidden.clone()),
             questions: AtomicU32::new(0),
             is_stop_recorded: AtomicBool::new(false),
             fold: Mutex::default(),
@@ -124,10 +129,11 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Levels of agents that are allowed: what the root run allows, or less.
+    /// Levels of agents that are allowed: what the root run allows, or less where a child agent declares less itself.
     pub(super) fn max_depth(&self) -> u32 {
         let own = self.plan.settings.max_depth;
-        own.min(self.input.tree.levels(own))
+        let allowed = self.input.tree.levels(own);
+        if self.plan.agent.option("max_depth").is_some() { own.min(allowed) } else { allowed }
     }
 
     /// Emits an event.
@@ -173,11 +179,30 @@ impl<'a> Driver<'a> {
         parts: Vec<MessagePart>,
     ) -> Result<(), SinkError> {
         let m = self.conversation.next();
+        // A parent agent may have written parts of the task.
+        let is_own = source == Source::Prompt && (role == Role::System || self.input.hidden.is_empty());
+        let mut parts = parts;
+        self.hidden.mask(&mut parts, if is_own { Trusted::Shown } else { Trusted::Masked });
         let recorded = self.record(at, Message { m, role, source, parts }).await?;
         if let Event::Message(message) = &recorded.event {
             self.conversation.add(message);
         }
         Ok(())
+    }
+
+    /// Hides the values of hidden names in this value, where the agent hides any.
+    pub(super) fn hide(&self, at: &Address, value: &Value) {
+        if self.plan.hides() {
+            self.hidden.collect(at, value);
+        }
+    }
+
+    /// The same for the result and the definitions of a program.
+    pub(super) fn hide_outcome(&self, at: &Address, outcome: &Outcome) {
+        if self.plan.hides() {
+            self.hidden.collect_memory(at, &outcome.memory);
+            outcome.result.iter().for_each(|(_, value)| self.hidden.collect(at, value));
+        }
     }
 
     /// What a budget of a parent agent counts of this run.

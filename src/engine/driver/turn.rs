@@ -66,6 +66,7 @@ impl Driver<'_> {
         }
         self.plan = &edited.plan;
         let context = self.checked_context(at, &edited.context).await?;
+        self.hide(at, &context);
         Ok(Some(RunInputs { context, memory: edited.memory.clone() }))
     }
 
@@ -80,8 +81,11 @@ impl Driver<'_> {
         if ok {
             return Ok(context);
         }
-        let errors: Vec<_> = findings.iter().filter(|found| found.is_error()).map(|f| f.message.as_str()).collect();
-        Err(Halt::fail(Reason::InvalidContext, errors.join("; ")))
+        let errors: Vec<&Diagnostic> = findings.iter().filter(|found| found.is_error()).collect();
+        let is_template = errors.iter().all(|found| found.reason == Reason::TemplateError);
+        let reason = if is_template { Reason::TemplateError } else { Reason::InvalidContext };
+        let messages: Vec<_> = errors.iter().map(|found| found.message.as_str()).collect();
+        Err(Halt::fail(reason, messages.join("; ")))
     }
 
     /// Is a reply without counts estimated, because a limit on tokens or costs needs that?

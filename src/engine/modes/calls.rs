@@ -55,7 +55,9 @@ pub(super) fn native_use(plan: &Plan, number: u32, call: &NativeCall) -> ToolUse
 pub(super) fn tool_use(plan: &Plan, number: u32, name: &str, args: Json) -> ToolUse {
     // A tool that is unknown is refused where it is called.
     let refused = plan.tool(name).and_then(|_| uncallable(plan, name));
-    ToolUse { number, name: name.to_owned(), value: args.to_value(), args, refused }
+    let value = args.to_value();
+    let refused = refused.or_else(|| plan.native_tool(name)?.refuse_unknown(&value));
+    ToolUse { number, name: name.to_owned(), value, args, refused }
 }
 
 /// Why the model cannot call a tool of this name; `None` when it can.

@@ -84,10 +84,13 @@ pub(super) fn miss(
     let Some(parts) = feedback.filter(|_| view.turns_after() > 0) else {
         return effects.end(Some(&reason), Some(record));
     };
-    if is_message {
-        effects.say(Role::Assistant, Source::Reply, view.reply_part());
+    // Without a turn of the tree the next request is not made.
+    if view.tree_after > 0 {
+        if is_message {
+            effects.say(Role::Assistant, Source::Reply, view.reply_part());
+        }
+        effects.say(Role::User, Source::Feedback, parts);
     }
-    effects.say(Role::User, Source::Feedback, parts);
     effects.end(Some(&reason), None)
 }
 

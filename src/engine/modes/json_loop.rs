@@ -1,14 +1,14 @@
 //! Mode `json_loop`: each reply is one control object that calls a tool, asks the user or gives the answer.
 //!
-//! In: replies, results, answers of the user. Out: decisions. What breaks the protocol goes back to the model, a few times in a row; an object
-//! never becomes a message or an answer. Source: agent contract §26.
+//! In: replies, results, answers of the user. Out: decisions. What breaks the protocol goes back to the model, a few times in a row. The history
+//! holds control objects as they were sent, never prose (decision N8); an object never becomes an answer. Source: agent contract §26.
 
 use std::collections::VecDeque;
 
 use ptc_core::lisp::Outcome;
 use ptc_core::reasons::Reason;
 use ptc_core::reply::control::{self, Action, AnswerType, Control, ControlReply};
-use ptc_core::reply::{self, CHUNK_CHARS, Extracted, Finish as Ending, REPEATS};
+use ptc_core::reply::{self, CHUNK_CHARS, ExtractOutcome, Extracted, Finish as Ending, REPEATS};
 use ptc_core::signature::Issue;
 use ptc_core::value::{Json, Value, json};
 
@@ -18,11 +18,25 @@ use super::decision::{Decision, Effects, Messages, Next, RequestPlan, ToolResult
 use super::judged::{Judged, Remark, Standing, call_judged, calls_judged, remark};
 use super::machine::{Machine, RunInputs};
 use super::refs::Refs;
-use super::verdict::{answer_check, ending, extract_event, is_cut, truncated, withheld};
+use super::verdict::{answer_check, ending, extract_event, is_cut, truncated, warn_of_ties, withheld};
 use crate::agent::{LintInputs, Plan, Variant};
 use crate::event::{ErrorRecord, Extract, ExtractKind, MessagePart, NativeCall, Role, Source, hex_sha};
 use crate::model::{Reply, Written};
 use crate::prompt::json_loop as texts;
+
+/// What the history keeps of a reply.
+#[derive(Debug, Default)]
+enum KeptReply {
+    /// Nothing: it held no object.
+    #[default]
+    Nothing,
+    /// This message: the control object.
+    Object(Vec<MessagePart>),
+    /// Its native calls, where the request offers tools natively.
+    Native(Vec<MessagePart>, Vec<NativeCall>),
+    /// Its native calls as control objects, one for each.
+    Calls(Vec<Vec<MessagePart>>),
+}
 
 /// The machine of the mode.
 #[derive(Debug)]
@@ -33,8 +47,8 @@ pub(super) struct JsonLoopMachine {
     failures: u32,
     repeats: Repeats,
     refs: Refs,
-    /// The message that the reply becomes.
-    message: Vec<MessagePart>,
+    /// What the history keeps of the reply.
+    kept: KeptReply,
     /// The calls that follow the one that is made.
     calls: VecDeque<ToolUse>,
     /// Results of the turn: tool and JSON text.
@@ -51,7 +65,7 @@ impl JsonLoopMachine {
             failures: 0,
             repeats: Repeats::default(),
             refs: Refs::new(plan),
-            message: Vec::new(),
+            kept: KeptReply::default(),
             calls: VecDeque::new(),
             results: Vec::new(),
             answer: Json::default(),
@@ -63,6 +77,7 @@ impl JsonLoopMachine {
         let read = read(view.plan, reply);
         let recovered = read.is_recovered();
         let event = control_extract(&read, reply);
+        self.kept = kept(view, &read, reply);
         let ControlReply { extracted, control, .. } = read;
         let mut effects = Effects::default();
         let control = match usable(view.plan, control, reply) {
@@ -73,11 +88,10 @@ impl JsonLoopMachine {
             }
         };
         effects.emit(event);
+        warn_of_ties(&extracted, &mut effects);
         self.failures = 0;
         control.notes.iter().for_each(|note| effects.warn(note.clone()));
-        let Control { thought, action, .. } = control;
-        self.message = texts::said(thought.as_deref(), &action);
-        match action {
+        match control.action {
             Action::Call { name, args } => {
                 effects.check_budget();
                 let value = answer::arguments(view.plan, &extracted, &name, &args);
@@ -114,7 +128,11 @@ impl JsonLoopMachine {
             effects.warn("the model called a tool natively instead of in the control object; the call was made");
         }
         effects.check_budget();
-        self.message = texts::describe_native_reply(&calls);
+        self.kept = if view.plan.settings.native_tools {
+            KeptReply::Native(view.reply_part(), reply.calls.clone())
+        } else {
+            KeptReply::Calls(calls.iter().map(|(name, args)| texts::called(&reply.text, name, args)).collect())
+        };
         let uses = (0_u32..).zip(calls).map(|(number, (name, args))| tool_use(view.plan, number, &name, args));
         self.calls = uses.collect();
         self.call(view, effects)
@@ -123,8 +141,7 @@ impl JsonLoopMachine {
     /// Makes the next call; after the last one the results go back.
     fn call(&mut self, view: &View<'_>, effects: Effects) -> Decision {
         let Some(call) = self.calls.pop_front() else {
-            let results = std::mem::take(&mut self.results);
-            return self.proceed(view, Source::Tool, texts::results(&results, turns_shown(view)), effects);
+            return self.give_results(view, effects);
         };
         match self.repeats.take(view.plan.settings.same_calls, &call.name, &call.args) {
             Some(record) => effects.fail(record),
@@ -132,10 +149,55 @@ impl JsonLoopMachine {
         }
     }
 
+    /// The results of the turn's calls go back: in the form of the calls.
+    fn give_results(&mut self, view: &View<'_>, mut effects: Effects) -> Decision {
+        let (results, left) = (std::mem::take(&mut self.results), turns_shown(view));
+        match std::mem::take(&mut self.kept) {
+            KeptReply::Native(message, calls) => {
+                effects.say(Role::Assistant, Source::Reply, message);
+                for (call, (_, result)) in calls.into_iter().zip(results) {
+                    let part = MessagePart::Result { call: call.id, name: call.name, result };
+                    effects.say(Role::Tool, Source::Tool, vec![part]);
+                }
+                match texts::next(left) {
+                    Some(next) => self.proceed(view, Source::Tool, vec![next], effects),
+                    None => Self::end(view, effects),
+                }
+            }
+            KeptReply::Calls(mut objects) => {
+                let last = objects.pop().unwrap_or_default();
+                let made = results.len().saturating_sub(1);
+                for (object, result) in objects.into_iter().zip(&results) {
+                    effects.say(Role::Assistant, Source::Reply, object);
+                    effects.say(Role::User, Source::Tool, texts::results(std::slice::from_ref(result), None));
+                }
+                self.kept = KeptReply::Object(last);
+                let parts = texts::results(results.get(made..).unwrap_or_default(), texts::next(left));
+                self.proceed(view, Source::Tool, parts, effects)
+            }
+            other => {
+                self.kept = other;
+                self.proceed(view, Source::Tool, texts::results(&results, texts::next(left)), effects)
+            }
+        }
+    }
+
+    /// The message of the reply.
+    fn say_reply(&mut self, effects: &mut Effects) {
+        match std::mem::take(&mut self.kept) {
+            KeptReply::Object(message) => effects.say(Role::Assistant, Source::Reply, message),
+            KeptReply::Nothing | KeptReply::Native(..) | KeptReply::Calls(_) => {}
+        }
+    }
+
     /// Ends a turn that did something: its outcome goes back, and another turn follows while there is one.
     fn proceed(&mut self, view: &View<'_>, source: Source, parts: Vec<MessagePart>, mut effects: Effects) -> Decision {
-        effects.say(Role::Assistant, Source::Reply, std::mem::take(&mut self.message));
+        self.say_reply(&mut effects);
         effects.say(Role::User, source, parts);
+        Self::end(view, effects)
+    }
+
+    fn end(view: &View<'_>, effects: Effects) -> Decision {
         let fail = (view.turns_after() == 0).then(|| ErrorRecord::new(Reason::MaxTurnsExceeded, without_answer(view)));
         effects.end(None, fail)
     }
@@ -166,7 +228,7 @@ impl JsonLoopMachine {
         let value = std::mem::take(&mut self.answer);
         match self.refs.take(view.plan, value.into(), outcomes, &mut effects) {
             Ok(answered) => {
-                effects.say(Role::Assistant, Source::Reply, std::mem::take(&mut self.message));
+                self.say_reply(&mut effects);
                 effects.finish(answered)
             }
             Err(missing) => match *missing {
@@ -191,8 +253,11 @@ impl JsonLoopMachine {
         if view.turns_after() == 0 {
             return effects.end(Some(&reason), Some(record));
         }
-        effects.say(Role::Assistant, Source::Reply, std::mem::take(&mut self.message));
-        effects.say(Role::User, Source::Feedback, feedback);
+        // Without a turn of the tree the next request is not made.
+        if view.tree_after > 0 {
+            self.say_reply(&mut effects);
+            effects.say(Role::User, Source::Feedback, feedback);
+        }
         effects.end(Some(&reason), None)
     }
 
@@ -205,7 +270,6 @@ impl JsonLoopMachine {
                 let message = format!("{}; the last reply: {}", without_answer(view), record.message);
                 return effects.end(Some(&record.reason), Some(ErrorRecord::new(Reason::MaxTurnsExceeded, message)));
             }
-            self.message = texts::describe_invalid_reply(&view.turn, &reply.text);
             let feedback = texts::broken(view.plan, &record.message, &reply.text, turns_shown(view));
             return self.go_back(view, record, feedback, effects);
         }
@@ -213,7 +277,7 @@ impl JsonLoopMachine {
             effects.warn(format!(
                 "{failures} replies in a row were no control object: the last one was taken as the answer"
             ));
-            effects.say(Role::Assistant, Source::Reply, texts::said(None, &Action::Answer(value.clone())));
+            effects.say(Role::Assistant, Source::Reply, texts::answered_with(&value));
             return effects.finish(value.into());
         }
         effects.end_turn(Some(&record.reason));
@@ -324,6 +388,24 @@ fn usable(plan: &Plan, control: Result<Control, String>, reply: &Reply) -> Resul
         }
         control => Ok(control),
     }
+}
+
+/// What the history keeps of a reply: its object as it was sent, after repairs as it was read.
+fn kept(view: &View<'_>, read: &ControlReply, reply: &Reply) -> KeptReply {
+    if let (true, Ok(Control { action: Action::Answer(answer), .. })) = (read.is_prose, &read.control) {
+        return KeptReply::Object(texts::answered_with(answer));
+    }
+    let (ExtractOutcome::Found { json, .. } | ExtractOutcome::Rejected { json, .. }) = &read.extracted.outcome else {
+        return KeptReply::Nothing;
+    };
+    if json.members().is_none() || is_cut(reply) {
+        return KeptReply::Nothing;
+    }
+    let candidate = read.extracted.candidate();
+    let is_whole = candidate.is_some_and(|found| {
+        found.fixes.is_empty() && found.span.text(&reply.text).trim() == reply.text.trim() && reply.calls.is_empty()
+    });
+    KeptReply::Object(if is_whole { view.reply_part() } else { texts::object(json) })
 }
 
 /// The tool and the arguments of a native call.

@@ -167,6 +167,10 @@ impl PtcMachine {
         warning: Option<String>,
         mut effects: Effects,
     ) -> Decision {
+        // Without a turn of the tree the next request is not made.
+        if view.tree_after == 0 {
+            return effects.end(failure.map(|record| record.reason.as_str()), None);
+        }
         effects.say(Role::Assistant, Source::Reply, std::mem::take(&mut self.turn.message));
         let text = feedback::turn_line(view.plan, after(view));
         parts.push(MessagePart::Text { section: "turns".to_owned(), text, untrusted: false });
@@ -190,6 +194,10 @@ impl PtcMachine {
     fn exhausted(&self, view: &View<'_>, failure: Option<ErrorRecord>, mut effects: Effects) -> Decision {
         let plan = view.plan;
         effects.end_turn(failure.as_ref().map(|record| record.reason.as_str()));
+        // An answer is there: what is missing of it is the reason.
+        if let Some(record) = failure.as_ref().filter(|record| record.reason == Reason::MissingRefs.name()) {
+            return effects.then(Next::Fail(record.clone()));
+        }
         if plan.settings.completion == Completion::ReturnRequired
             && let Some(answer) = self.latest_answer(plan)
         {

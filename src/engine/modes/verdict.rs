@@ -3,7 +3,7 @@
 //! In: a plan, a reply. Out: values. Shared by the modes.
 
 use ptc_core::reasons::Reason;
-use ptc_core::reply::{ExtractOutcome, Extracted, Finish as Ending, Reject};
+use ptc_core::reply::{Candidate, CandidateVerdict, ExtractOutcome, Extracted, Finish as Ending, Reject};
 use ptc_core::signature::{Issue, Path, Severity};
 
 use super::answer::{self, Answer};
@@ -54,10 +54,20 @@ pub(super) fn read_answer(plan: &Plan, reply: &Reply, effects: &mut Effects) -> 
     let is_parse_error = |record: &&ErrorRecord| record.reason != Reason::ValidationError.name();
     let error = failure.as_ref().filter(is_parse_error).cloned();
     effects.emit(Extract { error, ..extract_event(ExtractKind::Json, &answer.extracted, &reply.text) });
+    warn_of_ties(&answer.extracted, effects);
     if let Some(issues) = answer.issues.as_ref().filter(|_| !cut) {
         effects.emit(answer_check(plan, answer.value.is_some(), issues));
     }
     (answer, failure)
+}
+
+/// Reports that the reply holds several values that fit: the first was used.
+pub(super) fn warn_of_ties(extracted: &Extracted, effects: &mut Effects) {
+    let is_tied = |candidate: &&Candidate| candidate.verdict == CandidateVerdict::Tied;
+    let ties = extracted.candidates.iter().filter(is_tied).count();
+    if ties > 0 {
+        effects.warn(format!("the reply contains {} answers that fit; the first one was used", ties + 1));
+    }
 }
 
 /// Why an answer cannot be used; `None` when it can. A cut reply never can.

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use ptc_core::limits::FEEDBACK_ISSUES;
 use ptc_core::lisp::firewall::is_hidden;
+use ptc_core::lisp::hidden::HIDDEN;
 use ptc_core::lisp::{Memory, Outcome};
 use ptc_core::signature::{self, Issue};
 use ptc_core::text::Span;
@@ -193,7 +194,7 @@ pub fn seen(plan: &Plan, memory: &Memory, value: &Value, before: &Memory) -> See
         let known = before.iter().any(|(old, kept)| old.name() == name && kept == binding);
         if !known {
             let hidden = plan.hides() && is_hidden(&name);
-            let text = if hidden { "[hidden]".to_owned() } else { preview(&binding.value) };
+            let text = if hidden { HIDDEN.to_owned() } else { preview(&binding.value) };
             seen.cut |= !hidden && binding.value.print(bounds).cut;
             seen.changed.push((name.clone(), text));
         }

@@ -1,6 +1,7 @@
 //! The inventories of a program's prompt: tools, data, definitions.
 
 use ptc_core::lisp::firewall::{is_hidden, visible};
+use ptc_core::lisp::hidden::HIDDEN;
 use ptc_core::lisp::{Binding, Memory};
 use ptc_core::signature::{self, Field, Signature, Type, render_inventory, underscored};
 use ptc_core::value::{Bounds, Keyword, Value};
@@ -102,7 +103,7 @@ pub(super) fn data(plan: &Plan, context: &Value, descriptions: &[(String, String
         let kind = declared.unwrap_or_else(|| inferred(value));
         parts.push(ours("data", format!("{:<NAME_COLUMNS$} {kind}  ", format!("data/{name}"))));
         if plan.hides() && is_hidden(&name) {
-            parts.push(ours("data", "[hidden]"));
+            parts.push(ours("data", HIDDEN));
         } else {
             parts.push(untrusted("data", cut(&readable(plan, value, SAMPLE), SAMPLE_CHARS).replace('\n', " ")));
         }
@@ -148,7 +149,7 @@ pub(super) fn memory(plan: &Plan, memory: &Memory) -> Vec<MessagePart> {
 
 fn shown(plan: &Plan, name: &str, binding: &Binding) -> String {
     if plan.hides() && is_hidden(name) {
-        return "[hidden]".to_owned();
+        return HIDDEN.to_owned();
     }
     cut(&readable(plan, &binding.value, SAMPLE), SAMPLE_CHARS).replace('\n', " ")
 }

@@ -1,6 +1,6 @@
 //! Numbers of the tolerant reader: those of JSON, and the notations of other languages.
 //!
-//! Integers stay exact; a number that does not fit a double is an error at every level.
+//! Integers stay exact; a number that does not fit a double is a text that fits no type of numbers.
 
 use num_bigint::BigInt;
 
@@ -36,11 +36,8 @@ impl<'a> Reader<'a> {
         } else {
             match normal_form(token).map(|text| parse(&text)) {
                 Some(Ok(json)) => (json.node, Some(FixKind::NumberForm)),
-                Some(Err(error)) => {
-                    self.at = end;
-                    let error = JsonError { message: error.message, offset: start, incomplete: false };
-                    return Err(Fault { error, resume: Some(end) });
-                }
+                // Out of range: like NaN it becomes a text, and the check names it at its place.
+                Some(Err(_)) => (Node::Str(token.to_owned()), Some(FixKind::SpecialNumber)),
                 None => return self.not_a_number(context, token),
             }
         };

@@ -127,6 +127,7 @@ impl Reader<'_> {
                 let is_within = inner_quote.is_some() && brackets.open > 0;
                 passed_over |= is_within;
                 if !is_within && self.ends_string(quotes, closer, context) && !self.is_put_off(context) {
+                    self.check_escapes(start, at)?;
                     self.at += closer.len();
                     return Ok(text);
                 }
@@ -267,6 +268,28 @@ impl Reader<'_> {
         let Some(plain) = byte.and_then(escaped) else { return self.invalid_escape(text) };
         self.at += 2;
         text.push(plain);
+        Ok(())
+    }
+
+    /// Refuses a string that was written without escapes and holds one by chance: of `C:\dir\file` the last part is no form feed.
+    fn check_escapes(&self, start: usize, end: usize) -> Result<()> {
+        let kept = self.fixes.iter().rev().take_while(|fix| fix.at.start >= start);
+        let mut kept = kept.filter(|fix| fix.kind == FixKind::InvalidEscape).map(|fix| fix.at.start);
+        if !kept.any(|at| self.bytes.get(at + 1) != Some(&b'\'')) {
+            return Ok(());
+        }
+        let mut at = start;
+        while at < end {
+            match (self.bytes.get(at), self.bytes.get(at + 1)) {
+                (Some(b'\\'), Some(b'b' | b'f' | b'n' | b'r' | b't')) => {
+                    let message =
+                        "a string with unescaped backslashes has several readings; write each as \\\\".to_owned();
+                    return Err(Fault { error: JsonError { message, offset: at, incomplete: false }, resume: None });
+                }
+                (Some(b'\\'), Some(_)) => at += 2,
+                _ => at += 1,
+            }
+        }
         Ok(())
     }
 

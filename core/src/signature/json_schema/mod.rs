@@ -32,7 +32,7 @@ pub enum Wrap {
     None,
     /// A list as `{"items": […]}`.
     Items,
-    /// A scalar as `{"value": …}`.
+    /// A scalar, or an object that may be null, as `{"value": …}`.
     Value,
 }
 
@@ -41,6 +41,8 @@ impl Wrap {
     pub fn of(ty: &Type) -> Self {
         match ty.base() {
             Type::List(_) => Self::Items,
+            // `null` is no object.
+            Type::Record { .. } | Type::Map if ty.is_optional() => Self::Value,
             Type::Record { .. } | Type::Map | Type::Any => Self::None,
             _ => Self::Value,
         }
@@ -72,6 +74,16 @@ pub fn unwrap<'a>(ty: &Type, json: &'a Json) -> Result<&'a Json, Issue> {
         return Ok(json);
     }
     match (Wrap::of(ty), &json.node) {
+        (Wrap::Value, Node::Object(members)) if is_object(ty) => Ok(match members.as_slice() {
+            [only]
+                if names::same(&only.key, "value")
+                    && (!has_field(ty, "value") || only.value.get("value").is_some()) =>
+            {
+                &only.value
+            }
+            _ => json,
+        }),
+        (Wrap::Value, _) if is_object(ty) => wrong("an object or null"),
         (Wrap::None, Node::Object(_)) | (Wrap::Items, Node::List(_)) => Ok(json),
         (Wrap::None, _) => wrong("an object"),
         (Wrap::Items, Node::Object(members)) => {
@@ -92,4 +104,12 @@ pub fn unwrap<'a>(ty: &Type, json: &'a Json) -> Result<&'a Json, Issue> {
         (Wrap::Value, Node::List(_)) => wrong("a single value, or an object with it in value"),
         (Wrap::Value, _) => Ok(json),
     }
+}
+
+fn is_object(ty: &Type) -> bool {
+    matches!(ty.base(), Type::Record { .. } | Type::Map)
+}
+
+fn has_field(ty: &Type, name: &str) -> bool {
+    matches!(ty.base(), Type::Record { fields, .. } if fields.iter().any(|field| names::same(&field.name, name)))
 }

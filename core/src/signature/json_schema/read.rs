@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use super::super::names::KEYWORD_PATTERN;
 use super::super::narrow;
 use super::super::{Field, Type};
 use crate::limits::SIGNATURE_DEPTH;
@@ -72,6 +73,7 @@ impl Reader<'_> {
         let (name, nullable) = self.type_name()?;
         let base = match name {
             _ if self.schema.get("enum").is_some() => self.choices(name)?,
+            Some("string") if self.is_keyword() => Type::Keyword,
             Some("string") => Type::String,
             Some("integer") => Type::Int,
             Some("number") => Type::Float,
@@ -86,6 +88,11 @@ impl Reader<'_> {
         Ok(if nullable { Type::Optional(Box::new(ty)) } else { ty })
     }
 
+    /// The pattern of keywords.
+    fn is_keyword(&self) -> bool {
+        self.schema.get("pattern").and_then(Json::as_str) == Some(KEYWORD_PATTERN)
+    }
+
     fn fail<T>(&self, keyword: &str, message: &str) -> Read<T> {
         let at = self.members.iter().find(|member| member.key == keyword);
         let span = at.map_or(self.schema.span, |member| member.key_span);
@@ -98,6 +105,7 @@ impl Reader<'_> {
         for Member { key, value, .. } in self.members {
             let valid = match key.as_str() {
                 known if STRUCTURE.contains(&known) => continue,
+                "pattern" if self.is_keyword() => continue,
                 "description" | "format" => value.as_str().is_some(),
                 "minimum" | "maximum" => narrow::limit(value).is_some(),
                 "minItems" | "maxItems" => narrow::count(value).is_some(),

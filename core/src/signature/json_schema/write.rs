@@ -40,6 +40,7 @@ fn is_open(ty: &Type) -> bool {
     match ty.base() {
         Type::Any | Type::Map => true,
         Type::List(item) => is_open(item),
+        Type::Record { fields, closed: false } if fields.is_empty() => true,
         Type::Record { fields, .. } => fields.iter().any(|field| is_open(&field.ty)),
         _ => false,
     }
@@ -78,7 +79,8 @@ impl Writer<'_> {
     fn members<'t>(&self, ty: &'t Type, path: &mut Vec<&'t str>) -> Members {
         let named = |name: &str| vec![("type".to_owned(), Json::str(name))];
         match ty {
-            Type::String | Type::Keyword => named("string"),
+            Type::String => named("string"),
+            Type::Keyword => with(named("string"), "pattern", Json::str(names::KEYWORD_PATTERN)),
             Type::Int => named("integer"),
             Type::Float | Type::Number => named("number"),
             Type::Bool => named("boolean"),
@@ -87,6 +89,8 @@ impl Writer<'_> {
             Type::Datetime => with(named("string"), "format", Json::str("date-time")),
             Type::Enum(values) => with(named("string"), "enum", Json::list(values.iter().map(Json::str))),
             Type::List(item) => with(named("array"), "items", Json::object(self.members(item, path))),
+            // `{}` is a map with any fields.
+            Type::Record { fields, closed: false } if fields.is_empty() => named("object"),
             Type::Record { fields, .. } => self.record(fields, path),
             Type::Optional(inner) => nullable(self.members(inner, path)),
             Type::Narrowed { base, keywords } => {

@@ -25,7 +25,8 @@ fn the_wrapping_is_known_and_can_wrap_an_example() {
     let wrap = |of: &str| answer(&ty(of), &[]).map(|schema| schema.wrap);
     assert_eq!(wrap("[:int]"), Some(Wrap::Items));
     assert_eq!(wrap(":int?"), Some(Wrap::Value));
-    assert_eq!(wrap("{a :int}?"), Some(Wrap::None));
+    assert_eq!(wrap("{a :int}?"), Some(Wrap::Value));
+    assert_eq!(wrap("{a :int}"), Some(Wrap::None));
     assert_eq!(Wrap::Items.around(example(&ty("[:int]"))).to_text(), r#"{"items":[0]}"#);
     assert_eq!(Wrap::Value.around(example(&ty(":int"))).to_text(), r#"{"value":0}"#);
     assert_eq!(Wrap::None.around(example(&ty("{a :int}"))).to_text(), r#"{"a":0}"#);
@@ -58,7 +59,7 @@ fn strict_schemas_require_every_field_and_let_optional_ones_be_null() {
         ))
     );
     assert_eq!(text("{a :int}"), answer(&ty("{a :int}"), &[]).map(|schema| schema.json.to_text()));
-    for open in [":any", ":map", "{a :any}", "[{a [:map?]}]"] {
+    for open in [":any", ":map", "{}", "{a :any}", "[{a [:map?]}]"] {
         assert_eq!(text(open), None, "{open}: a strict provider takes no open schema");
     }
 }
