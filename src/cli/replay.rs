@@ -44,7 +44,11 @@ pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workben
 /// The outcome in words.
 fn report_text(report: &Report, policy: Policy) -> String {
     let ignored = if report.ignored > 0 { format!(", {} left out", report.ignored) } else { String::new() };
-    let compared = format!("{} derived events compared{ignored}", report.compared);
+    let redacted = match report.redacted {
+        0 => String::new(),
+        count => format!("; {count} depend on removed content and are as recorded"),
+    };
+    let compared = format!("{} derived events compared{ignored}{redacted}", report.compared);
     match &report.outcome {
         ReplayOutcome::Identical => format!("identical: {compared}"),
         ReplayOutcome::Unfinished { at } => format!("identical up to {at}, where the recording ends: {compared}"),
@@ -77,6 +81,7 @@ struct ReplayJson<'a> {
     outcome: &'static str,
     compared: usize,
     ignored: usize,
+    redacted: usize,
     #[serde(flatten)]
     first: Option<DivergenceJson<'a>>,
     differences: Vec<DivergenceJson<'a>>,
@@ -114,6 +119,7 @@ fn replay_json<'a>(session: &'a Session, report: &'a Report) -> ReplayJson<'a> {
         outcome: name(&report.outcome),
         compared: report.compared,
         ignored: report.ignored,
+        redacted: report.redacted,
         first: first.map(divergence),
         differences,
         missing: &report.missing,
