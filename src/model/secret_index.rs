@@ -17,7 +17,7 @@ use super::decoded_text::DecodedText;
 const GRAM: usize = 6;
 /// Bits of the filter in front of the table of grams.
 const FILTER_BITS: usize = 1 << 16;
-/// Shortest and longest piece of a plain secret that is recognised: half of the secret, within these.
+/// Shortest and longest piece of a plain secret that is recognised: two fifths of its letters and digits, within these.
 const PIECE: (usize, usize) = (12, 24);
 /// Letters and digits that a secret needs to be searched without its separators.
 const RANDOM_MIN: usize = 12;
@@ -82,7 +82,7 @@ impl SecretIndex {
         let reversed = |letters: &[u8]| letters.iter().rev().copied().collect::<Vec<u8>>();
         let is_random = letters.len() >= RANDOM_MIN && looks_random(&letters, RANDOM_BITS);
         let piece = |length: usize, times: usize| {
-            let half = length.div_ceil(2).clamp(PIECE.0 * times / 2, PIECE.1 * times / 2);
+            let half = (length * 2 / 5).clamp(PIECE.0 * times / 2, PIECE.1 * times / 2);
             if is_random { half.min(length) } else { length }
         };
         if is_random {

@@ -143,14 +143,16 @@ const REPLY_END: &[Field] = &[
     field(&["by", "alias"], Group::Names), field(&["by", "provider"], Group::Names), field(&["by", "id"], Group::Names),
     id(&["calls", "*", "id"]), id(&["calls", "*", "name"]), field(&["calls", "*", "args"], Group::Arguments),
     field(&["opaque", "provider"], Group::Names), field(&["opaque", "parts"], Group::Replies),
-    shape(&["error", "reason"]), shape(&["error", "class"]), field(&["error"], Group::Errors),
+    shape(&["error", "reason"]), shape(&["error", "class"]),
+    field(&["error", "message"], Group::Errors), field(&["error", "hint"], Group::Errors), field(&["error", "details"], Group::Errors),
 ];
 
 #[rustfmt::skip]
 const PROGRAM_END: &[Field] = &[
     shape(&["status"]), preserved(&["value"], Group::Values), field(&["prints", "*"], Group::Values),
     id(&["summaries", "*", "0"]), field(&["summaries", "*", "1"], Group::Values),
-    shape(&["error", "reason"]), shape(&["error", "class"]), field(&["error"], Group::Errors),
+    shape(&["error", "reason"]), shape(&["error", "class"]),
+    field(&["error", "message"], Group::Errors), field(&["error", "hint"], Group::Errors), field(&["error", "details"], Group::Errors),
     field(&["warnings", "*"], Group::Notes),
 ];
 
@@ -158,7 +160,8 @@ const PROGRAM_END: &[Field] = &[
 const RUN_END: &[Field] = &[
     field(&["return"], Group::Values), field(&["summary"], Group::Values), field(&["refs"], Group::Values),
     field(&["journal"], Group::Memory),
-    shape(&["fail", "reason"]), shape(&["fail", "class"]), field(&["fail"], Group::Errors),
+    shape(&["fail", "reason"]), shape(&["fail", "class"]),
+    field(&["fail", "message"], Group::Errors), field(&["fail", "hint"], Group::Errors), field(&["fail", "details"], Group::Errors),
     shape(&["usage", "structured_output"]),
 ];
 
@@ -182,7 +185,8 @@ impl Fields {
             Event::Extract(_) => Self::Of(const { &[
                 shape(&["kind"]), shape(&["rule"]), shape(&["fixes", "*", "0"]), shape(&["sha"]),
                 preserved(&["repaired"], Group::Replies),
-                shape(&["error", "reason"]), shape(&["error", "class"]), field(&["error"], Group::Errors),
+                shape(&["error", "reason"]), shape(&["error", "class"]),
+                field(&["error", "message"], Group::Errors), field(&["error", "hint"], Group::Errors), field(&["error", "details"], Group::Errors),
             ] }),
             Event::Check(_) => Self::Of(const { &[
                 shape(&["layer"]), shape(&["issues", "*", "severity"]),
@@ -193,7 +197,8 @@ impl Fields {
             Event::ToolCall(_) => Self::Of(const { &[id(&["name"]), shape(&["kind"]), field(&["args"], Group::Arguments)] }),
             Event::ToolEnd(_) => Self::Of(const { &[
                 shape(&["status"]), field(&["result"], Group::Results),
-                shape(&["error", "reason"]), shape(&["error", "class"]), field(&["error"], Group::Errors),
+                shape(&["error", "reason"]), shape(&["error", "class"]),
+                field(&["error", "message"], Group::Errors), field(&["error", "hint"], Group::Errors), field(&["error", "details"], Group::Errors),
             ] }),
             Event::QuestionAsked(_) => Self::Of(const { &[
                 shape(&["kind"]), field(&["text"], Group::Messages), field(&["options", "*"], Group::Messages),

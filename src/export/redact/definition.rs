@@ -263,7 +263,7 @@ name = "orders"
 mode = "ptc_lisp"
 prompt = """
 Look at {{text}} of Ada.
-{{#rows}}- {{.}}{{/rows}}
+{{rows}}
 """
 signature = "(text :string, rows [:string]) -> {a :int}"
 max_turns = 3
@@ -306,6 +306,6 @@ rows = [{ args = { name = "Ada's lamp" }, result = 24.5 }]
     #[test]
     fn references_to_inputs_stay_in_a_removed_prompt() {
         let (text, _) = redacted("full");
-        assert!(text.contains("bytes] {{text}} {{#rows}} {{.}} {{/rows}}"), "{text}");
+        assert!(text.contains("bytes] {{text}} {{rows}}"), "{text}");
     }
 }

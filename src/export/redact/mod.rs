@@ -200,11 +200,12 @@ fn replies(events: &mut [Envelope], walk: &Walk<'_>, found: &mut Found) {
                 part.text = text;
             }
         }
-        found.changed.insert(key.0.clone());
+        let address = Address::from(walk.name_without(key.0.as_str()).as_str());
+        found.changed.insert(address.clone());
         let joined = parts.concat();
         let hits = cut.iter().map(|cut| Hit::of(&["text".to_owned()], cut, &joined)).collect();
         found.at = places.first().map_or(0, |place| events[*place].seq);
-        found.add(&key.0, "reply.part", hits);
+        found.add(&address, "reply.part", hits);
     }
 }
 
