@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::model::{DecodedText, entropy};
+use crate::model::{entropy, search_decoded};
 
 /// A shape that secrets have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,18 +84,7 @@ static COMPILED: LazyLock<Vec<(Regex, ScanRule)>> =
 /// The positions in a text that look like a secret, and by which rule; also what its readers see when they decode it. `name` is the name
 /// of the text, if any.
 pub(crate) fn scan(text: &str, name: Option<&str>) -> Vec<(Range<usize>, &'static str)> {
-    let mut found = scan_spelled(text, name);
-    let decoded = DecodedText::of(text.as_bytes());
-    if let Some(plain) = decoded.changed(text) {
-        for (place, rule) in scan_spelled(&plain, name) {
-            let place = decoded.source(&place);
-            let place = text.floor_char_boundary(place.start)..text.ceil_char_boundary(place.end);
-            if !found.contains(&(place.clone(), rule)) {
-                found.push((place, rule));
-            }
-        }
-    }
-    found
+    search_decoded(text, |text| scan_spelled(text, name))
 }
 
 fn scan_spelled(text: &str, name: Option<&str>) -> Vec<(Range<usize>, &'static str)> {

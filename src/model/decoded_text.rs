@@ -12,7 +12,7 @@ const REFERENCE_DIGITS: usize = 8;
 
 /// The decoded bytes of a text and their places in the source.
 #[derive(Debug, Default)]
-pub(crate) struct DecodedText {
+pub(super) struct DecodedText {
     /// Decoded bytes: UTF-8 where the source is.
     pub(super) bytes: Vec<u8>,
     /// For each decoded byte the range of the source.
@@ -33,7 +33,7 @@ enum Step {
 
 impl DecodedText {
     /// Decodes a text.
-    pub(crate) fn of(source: &[u8]) -> Self {
+    pub(super) fn of(source: &[u8]) -> Self {
         let mut decoded = Self::default();
         decoded.bytes.reserve(source.len());
         decoded.spans.reserve(source.len());
@@ -62,7 +62,7 @@ impl DecodedText {
     }
 
     /// The decoded text, if decoding changed anything. Its bytes are at the places of the decoded bytes.
-    pub(crate) fn changed(&self, source: &str) -> Option<String> {
+    fn changed(&self, source: &str) -> Option<String> {
         if self.bytes == source.as_bytes() {
             return None;
         }
@@ -72,7 +72,7 @@ impl DecodedText {
     }
 
     /// The part of the source that these decoded bytes come from.
-    pub(crate) fn source(&self, decoded: &Range<usize>) -> Range<usize> {
+    pub(super) fn source(&self, decoded: &Range<usize>) -> Range<usize> {
         let start = self.spans.get(decoded.start).map_or(0, |span| span.0);
         let end = decoded.end.checked_sub(1).and_then(|last| self.spans.get(last)).map_or(start, |span| span.1);
         start as usize..(end.max(start)) as usize
@@ -93,6 +93,24 @@ impl DecodedText {
         self.bytes.push(byte);
         self.spans.push((place(span.start), place(span.end)));
     }
+}
+
+/// What a search finds in a text and in the text that its readers decode, as places of the text.
+pub(crate) fn search_decoded<T: PartialEq>(
+    text: &str,
+    search: impl Fn(&str) -> Vec<(Range<usize>, T)>,
+) -> Vec<(Range<usize>, T)> {
+    let mut found = search(text);
+    let decoded = DecodedText::of(text.as_bytes());
+    let Some(plain) = decoded.changed(text) else { return found };
+    for (place, what) in search(&plain) {
+        let place = decoded.source(&place);
+        let place = text.floor_char_boundary(place.start)..text.ceil_char_boundary(place.end);
+        if !place.is_empty() && !found.iter().any(|(known, same)| *known == place && *same == what) {
+            found.push((place, what));
+        }
+    }
+    found
 }
 
 /// Control characters except line ends and tabs, and characters without a picture of their own.

@@ -54,7 +54,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use crate::event::{ModelRecord, Options, Want};
 pub use closure::{ClosureModel, IntoReply, script};
-pub(crate) use decoded_text::DecodedText;
+pub(crate) use decoded_text::search_decoded;
 pub use error::{ErrorClass, ModelError};
 pub use fallback::WithFallback;
 pub use request::{Content, Finish, Message, Reply, Request};

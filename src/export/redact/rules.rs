@@ -5,9 +5,8 @@ use std::ops::Range;
 use regex::Regex;
 
 use super::content::{BODIES, Group};
-use super::walk::spelled_and_decoded;
 use crate::export::scan::scan;
-use crate::model::Scrub;
+use crate::model::{Scrub, search_decoded};
 
 /// A word that `--redact` accepts.
 #[derive(Debug, Clone, Copy)]
@@ -211,10 +210,10 @@ impl Rules {
             return found;
         }
         for (name, pattern) in &self.patterns {
-            let places = spelled_and_decoded(text, |text| {
-                pattern.find_iter(text).map(|place| place.range()).filter(|place| !place.is_empty()).collect()
-            });
-            found.extend(places.into_iter().map(|place| (place, name.clone())));
+            found.extend(search_decoded(text, |text| {
+                let places = pattern.find_iter(text).filter(|place| !place.is_empty());
+                places.map(|place| (place.range(), name.clone())).collect()
+            }));
         }
         if group == Group::Identifiers {
             return found;

@@ -10,7 +10,7 @@ use regex::Regex;
 use super::content::{Fields, Group, Place};
 use super::rules::{Body, Rules, SUMMARY_CHARS};
 use crate::event::Envelope;
-use crate::model::DecodedText;
+use crate::model::search_decoded;
 
 /// Characters that a text needs so that its repetitions are not chance.
 const ECHO_CHARS: usize = 6;
@@ -73,10 +73,11 @@ impl Echoes {
         Ok(Self { secrets: any_of(found.secrets)?, texts: any_of(found.texts)? })
     }
 
-    fn find(&self, text: &str, group: Group) -> Vec<Range<usize>> {
+    fn find(&self, text: &str, group: Group) -> Vec<(Range<usize>, String)> {
         let is_content = !matches!(group, Group::Shape | Group::Identifiers);
         let all = [self.secrets.as_ref(), self.texts.as_ref().filter(|_| is_content)];
-        all.into_iter().flatten().flat_map(|echoes| echoes.find_iter(text)).map(|place| place.range()).collect()
+        let found = all.into_iter().flatten().flat_map(|echoes| echoes.find_iter(text));
+        found.map(|place| (place.range(), "repeated".to_owned())).collect()
     }
 }
 
@@ -314,8 +315,7 @@ impl Walk<'_> {
     /// What of a text the rules and repetitions name, as it is spelled and as its readers decode it.
     pub(super) fn found(&self, text: &str, name: Option<&str>, group: Group) -> Vec<Cut> {
         let mut found = self.rules.find(text, name, group);
-        let echoes = |text: &str| self.echoes.find(text, group);
-        found.extend(spelled_and_decoded(text, echoes).into_iter().map(|place| (place, "repeated".to_owned())));
+        found.extend(search_decoded(text, |text| self.echoes.find(text, group)));
         found.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
         let mut cuts: Vec<Cut> = Vec::new();
         for (range, rule) in found {
@@ -366,22 +366,6 @@ fn at_path<'j>(json: &'j mut Json, path: &[String]) -> Option<&'j mut Json> {
         Node::Object(members) => members.iter_mut().find(|member| member.key == *step).map(|member| &mut member.value),
         _ => None,
     })
-}
-
-/// What a search finds in a text and in the text that its readers decode, as places of the text.
-pub(super) fn spelled_and_decoded(text: &str, search: impl Fn(&str) -> Vec<Range<usize>>) -> Vec<Range<usize>> {
-    let mut found = search(text);
-    let decoded = DecodedText::of(text.as_bytes());
-    if let Some(plain) = decoded.changed(text) {
-        for place in search(&plain) {
-            let place = decoded.source(&place);
-            let place = text.floor_char_boundary(place.start)..text.ceil_char_boundary(place.end);
-            if !place.is_empty() && !found.contains(&place) {
-                found.push(place);
-            }
-        }
-    }
-    found
 }
 
 /// The rule of bodies that go as a whole.
