@@ -18,6 +18,9 @@ use super::secret_index::SecretIndex;
 /// Most bytes that a stream holds back; longer separators within a secret are not looked through.
 const HELD_MAX: usize = 4 << 10;
 
+/// Bytes at the end of what a stream has shown that are searched together with what follows.
+const SHOWN_BYTES: usize = 32;
+
 /// Removes known secrets from texts.
 #[derive(Clone, Default)]
 pub struct Scrub {
@@ -175,6 +178,8 @@ pub(super) struct CleanPiece {
 /// A text that arrives in pieces, cleaned: what could become a secret waits for the next piece.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
+    /// The end of what was shown: letters that occur in a secret are held back from the third one on.
+    shown: String,
     pending: String,
 }
 
@@ -186,8 +191,9 @@ impl Stream {
         if scrub.index.is_empty() {
             return CleanPiece { text: std::mem::take(&mut self.pending), ..CleanPiece::default() };
         }
-        let found = scrub.find(&self.pending);
-        let mut ready = self.pending.floor_char_boundary(scrub.index.growing_from(&self.pending));
+        let (text, before) = (format!("{}{}", self.shown, self.pending), self.shown.len());
+        let found = pending_places(scrub.find(&text), before);
+        let mut ready = text.floor_char_boundary(scrub.index.growing_from(&text)).saturating_sub(before);
         if self.pending.len() - ready > HELD_MAX {
             ready = self.pending.len();
         }
@@ -202,7 +208,8 @@ impl Stream {
 
     /// What was held back to the end.
     pub(super) fn finish(&mut self, scrub: &Scrub) -> CleanPiece {
-        let found = scrub.find(&self.pending);
+        let (text, before) = (format!("{}{}", self.shown, self.pending), self.shown.len());
+        let found = pending_places(scrub.find(&text), before);
         self.release(self.pending.len(), 0, &found)
     }
 
@@ -211,8 +218,17 @@ impl Stream {
         let text = std::mem::replace(&mut self.pending, rest);
         let found: Vec<Range<usize>> = found.iter().filter(|place| place.end <= ready).cloned().collect();
         let is_joined = found.iter().any(|place| place.start < carried && place.end > carried);
-        CleanPiece { text: masked(&text, &found), found: found.len(), is_joined }
+        let text = masked(&text, &found);
+        self.shown.push_str(&text);
+        self.shown = self.shown.split_off(self.shown.ceil_char_boundary(self.shown.len().saturating_sub(SHOWN_BYTES)));
+        CleanPiece { text, found: found.len(), is_joined }
     }
+}
+
+/// The places of secrets in the text that is pending, which follows so many bytes that were shown.
+fn pending_places(found: Vec<Range<usize>>, before: usize) -> Vec<Range<usize>> {
+    let found = found.into_iter().filter(|place| place.end > before);
+    found.map(|place| place.start.saturating_sub(before)..place.end - before).collect()
 }
 
 #[cfg(test)]

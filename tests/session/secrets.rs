@@ -43,7 +43,7 @@ async fn leaves_no_key(server: &Server) -> (Program, Done) {
     for bytes in &everything {
         let text = String::from_utf8_lossy(bytes);
         assert!(!text.contains(KEY) && !text.contains(&KEY[..16]), "{text}");
-        let letters: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
+        let letters: String = text.replace("\\u200b", "").chars().filter(char::is_ascii_alphanumeric).collect();
         assert!(!letters.contains("0a1b2c3d4e5f"), "{text}");
     }
     let session = program.session_file().display().to_string();

@@ -246,7 +246,7 @@ impl Walk<'_> {
             }
             Node::Object(members) => {
                 // The names of members are content when they are inside content: an address book has people as keys.
-                let names = fields.place(path).map(|place| place.group);
+                let names = fields.place(path).filter(|place| place.is_content()).map(|place| place.group);
                 for member in members {
                     let key = member.key.clone();
                     path.push(key.clone());
