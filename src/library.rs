@@ -4,10 +4,7 @@
 //! an adapter), a context. Out: a [`Step`](crate::agent::Step), its events during the run, or its result as
 //! [`Delegated`](crate::agent::Delegated). All decisions about a run are made by the engine.
 
-mod answer;
-mod chat;
 mod client;
-mod fanout;
 mod human;
 mod run;
 mod run_data;
@@ -15,8 +12,8 @@ mod session_file;
 mod stream;
 mod wait;
 
-pub use chat::Chat;
 pub use client::{CompletionRequest, GeneratedObject, complete, generate_object, resolve_model, resolve_model_in};
+pub use run::Chat;
 pub use run::Run;
 pub use run_data::RunData;
 pub use stream::EventStream;

@@ -72,10 +72,10 @@ fn main() -> Result<(), Failure> {
         let started = Instant::now();
         let stage = Scene::new(folder.path())?;
         let (played, first_ms) = runtime.block_on(stream(stage, reply, started, seconds))?;
-        figures.tell("start to first frame, 1,000 saved sessions", first_ms, 50.0, "ms");
+        figures.apply_message("start to first frame, 1,000 saved sessions", first_ms, 50.0, "ms");
         figures.played(&played, seconds)?;
-        figures.tell("frames in two idle seconds", played.idle_frames, 0.0, "");
-        figures.tell("processor time in two idle seconds", played.idle_ms, 20.0, "ms");
+        figures.apply_message("frames in two idle seconds", played.idle_frames, 0.0, "");
+        figures.apply_message("processor time in two idle seconds", played.idle_ms, 20.0, "ms");
         println!("{:<52} {:>9.1} MB", "memory at the end", played.memory_mb);
     }
 
@@ -99,7 +99,7 @@ struct Figures {
 }
 
 impl Figures {
-    fn tell(&mut self, what: &str, value: f64, most: f64, unit: &str) {
+    fn apply_message(&mut self, what: &str, value: f64, most: f64, unit: &str) {
         let verdict = if value <= most {
             "ok"
         } else if value <= most * CLEARLY {
@@ -120,11 +120,11 @@ impl Figures {
         if played.seen.keys.len() * 2 < played.pressed {
             return Err(format!("{} of {} keys were drawn", played.seen.keys.len(), played.pressed).into());
         }
-        self.tell("frame p99", percentile(&played.seen.frames, 0.99), 8.0, "ms");
+        self.apply_message("frame p99", percentile(&played.seen.frames, 0.99), 8.0, "ms");
         println!("{:<52} {:>9.2} ms", "frame p50", percentile(&played.seen.frames, 0.5));
-        self.tell("key to frame p99", percentile(&played.seen.keys, 0.99), 16.0, "ms");
+        self.apply_message("key to frame p99", percentile(&played.seen.keys, 0.99), 16.0, "ms");
         println!("{:<52} {:>9.2} ms", "key to frame p50", percentile(&played.seen.keys, 0.5));
-        self.tell("frames in the busiest second", number(busiest(&played.seen.at)), 61.0, "");
+        self.apply_message("frames in the busiest second", number(busiest(&played.seen.at)), 61.0, "");
         println!(
             "{:<52} {:>9.1}",
             "processor time, percent of one",

@@ -11,7 +11,7 @@ use ptc_core::template::{self, Template};
 use ptc_core::text::Span;
 use ptc_core::value::Json;
 
-use super::keys::VALIDATION;
+use super::fields::VALIDATION;
 use super::{Agent, Diagnostic, Mode, Place, RawSchema, Severity};
 use crate::config::document::{advice, out_of_range};
 

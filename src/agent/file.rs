@@ -10,7 +10,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::inline::Source;
-use super::keys::{ROWS, Target, apply};
+use super::keys::{Target, apply, written_fields};
 use super::{Agent, Diagnostic, Mode};
 use crate::config::document::{self, Entry, FileError, Problems};
 use crate::config::{read_named_file, read_regular_file};
@@ -132,10 +132,10 @@ pub(super) fn read_from(base: Agent, text: &str, source: &Source, problems: &mut
 
 /// The keys that `wanted` names as TOML: single values first, then a section per table, lists of tables last.
 pub(super) fn write(agent: &Agent, wanted: fn(&str) -> bool) -> String {
-    let known = ROWS.iter().filter_map(|row| Some((row.name, (row.write)(agent)?)));
+    let fields: Vec<(&str, Json)> = written_fields(agent).collect();
     let options = agent.options.iter().map(|(name, value)| (name.as_str(), value.clone()));
     let (tables, values): (Vec<_>, Vec<_>) =
-        known.chain(options).filter(|(name, _)| wanted(name)).partition(|(_, value)| is_section(value));
+        fields.into_iter().chain(options).filter(|(name, _)| wanted(name)).partition(|(_, value)| is_section(value));
     let (lists, values): (Vec<_>, Vec<_>) = values.into_iter().partition(|(name, value)| is_sections(name, value));
     let mut out = String::new();
     for (name, value) in values {

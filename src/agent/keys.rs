@@ -1,23 +1,15 @@
-//! The keys of an agent file: one table that reads, overrides and writes an agent's definition.
+//! The keys of an agent file: one table of rows that read, check, document and write an agent's definition.
 //!
-//! In: entries of a TOML document. Out: an [`Agent`], and the values to write for one. Keys of options that this build cannot use
-//! are in the table as well, so that files load; what they mean for a run is decided when the agent is made into a plan.
+//! In: entries of a TOML document. Out: an [`Agent`]. A row is a field of the agent ([`fields`](super::fields)) or an option of the modes
+//! ([`options`](super::options)), which is kept as written and given its type by [`Settings`](super::Settings). Must not decide what a value
+//! means for a run.
 
-use std::path::Path;
-
-use ptc_core::limits;
-use ptc_core::reply::Recovery;
+use super::Agent;
+use super::inline::Source;
+use super::option_type::OptionType;
+use super::{fields, options};
+use crate::config::document::{Entry, KeyDoc, KeyLine, Problems};
 use ptc_core::value::Json;
-use ptc_core::value::json::{self, to_json};
-
-use super::inline::{Source, with_agent};
-use super::{Agent, Mode, SystemPrompt, Tool};
-use crate::config::document::{Entry, Key, KeyDoc, Names, Problem, Problems, read_table, set};
-use crate::config::{OPTIONS, read_regular_file};
-use crate::event::Options;
-
-/// Names of the ways to check inputs.
-pub(crate) const VALIDATION: [&str; 4] = ["enabled", "warn_only", "strict", "disabled"];
 
 /// What is read into: the agent, and where `@file` and the files of agents start from.
 pub(super) struct Target<'a> {
@@ -25,386 +17,76 @@ pub(super) struct Target<'a> {
     pub(super) source: &'a Source,
 }
 
-type Read = fn(&Entry<'_>, &mut Target<'_>, &mut Problems);
-
-/// One key.
-pub(super) struct Row {
+/// One key of agent files.
+pub(super) struct AgentKey {
     /// Its name.
     pub(super) name: &'static str,
     /// Its description in the reference.
     pub(super) about: KeyDoc,
-    /// Reads it, replacing what was there.
-    read: Read,
-    /// Its value in this agent; `None` when there is nothing to write.
-    pub(super) write: fn(&Agent) -> Option<Json>,
+    /// Where its value goes.
+    pub(super) value: KeyValue,
 }
 
-/// The keys that this build uses, in the order they are written.
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        name: "name",
-        about: KeyDoc::Text("text", "the name of the file", "What it is called in sessions and lists."),
-        read: |entry, target, problems| set(&mut target.agent.name, entry.non_blank_text(), problems),
-        write: |agent| Some(Json::str(&agent.name)),
-    },
-    Row {
-        name: "description",
-        about: KeyDoc::Text("text", "", "What it is for; an agent that calls it as a tool is told so."),
-        read: |entry, target, problems| set(&mut target.agent.description, entry.non_blank_text().map(Some), problems),
-        write: |agent| agent.description.as_ref().map(Json::str),
-    },
-    Row {
-        name: "mode",
-        about: KeyDoc::Text(
-            "ptc_lisp, json, text, json_loop",
-            "ptc_lisp",
-            "How the model gets to the answer (docs/modes.md).",
-        ),
-        read: |entry, target, problems| set(&mut target.agent.mode, mode(entry), problems),
-        write: |agent| Some(Json::str(agent.mode.name())),
-    },
-    Row {
-        name: "model",
-        about: KeyDoc::Text(
-            "a model",
-            "`default_model` of config.toml",
-            "An alias, `provider:model`, or `demo`, `sample`, `human`, `recorded:SESSION`.",
-        ),
-        read: |entry, target, problems| set(&mut target.agent.model, entry.non_blank_text().map(Some), problems),
-        write: |agent| agent.model.as_ref().map(Json::str),
-    },
-    Row {
-        name: "prompt",
-        about: KeyDoc::Text("template", "", "What the model is to do, with `{{name}}` for inputs."),
-        read: |entry, target, problems| set(&mut target.agent.prompt, entry.text(), problems),
-        write: |agent| Some(Json::str(&agent.prompt)),
-    },
-    Row {
-        name: "signature",
-        about: KeyDoc::Text("signature", "", "What goes in and out; json mode needs one, or a `schema`."),
-        read: |entry, target, problems| set(&mut target.agent.signature, entry.text().map(Some), problems),
-        write: |agent| agent.signature.as_ref().map(Json::str),
-    },
-    Row {
-        name: "schema",
-        about: KeyDoc::Text(
-            "JSON Schema",
-            "",
-            "A schema of its own for the answer, in the place of the signature's output: a table, JSON text, or `\"@file\"`.",
-        ),
-        read: |entry, target, problems| {
-            set(&mut target.agent.schema, schema(entry, &target.source.folder).map(Some), problems);
-        },
-        write: |agent| agent.schema.as_ref().map(|schema| Json::str(schema.to_text())),
-    },
-    Row {
-        name: "max_turns",
-        about: KeyDoc::Limit(&limits::MAX_TURNS),
-        read: |entry, target, problems| {
-            let turns = entry.limit(&limits::MAX_TURNS);
-            set(&mut target.agent.max_turns, turns.map(|turns| u32::try_from(turns).unwrap_or(u32::MAX)), problems);
-        },
-        write: |agent| Some(agent.max_turns.into()),
-    },
-    Row {
-        name: "mission_timeout_ms",
-        about: KeyDoc::Limit(&limits::MISSION_TIMEOUT),
-        read: |entry, target, problems| {
-            let limit = entry.limit(&limits::MISSION_TIMEOUT);
-            set(&mut target.agent.mission_timeout_ms, limit.map(Some), problems);
-        },
-        write: |agent| agent.mission_timeout_ms.map(Json::from),
-    },
-    Row {
-        name: "token_limit",
-        about: KeyDoc::Limit(&limits::TOKEN_LIMIT),
-        read: |entry, target, problems| {
-            set(&mut target.agent.token_limit, entry.limit(&limits::TOKEN_LIMIT).map(Some), problems);
-        },
-        write: |agent| agent.token_limit.map(Json::from),
-    },
-    Row {
-        name: "recovery",
-        about: KeyDoc::Text(
-            "strict, standard, lenient",
-            "standard; strict in json_loop",
-            "How far broken JSON of a reply may be repaired (docs/reference.md lists the repairs).",
-        ),
-        read: |entry, target, problems| {
-            set(
-                &mut target.agent.recovery,
-                one_of("recovery level", &Recovery::ALL.map(Recovery::name), entry).map(Some),
-                problems,
-            );
-        },
-        write: |agent| agent.recovery.as_ref().map(Json::str),
-    },
-    Row {
-        name: "signature_validation",
-        about: KeyDoc::Text(
-            "enabled, warn_only, strict, disabled",
-            "enabled",
-            "How the context is checked against the parameters: `warn_only` runs in spite of errors, `strict` converts nothing, `disabled` checks nothing.",
-        ),
-        read: |entry, target, problems| {
-            set(&mut target.agent.signature_validation, one_of("signature_validation", &VALIDATION, entry), problems);
-        },
-        write: |agent| Some(Json::str(&agent.signature_validation)),
-    },
-    Row {
-        name: "cache",
-        about: KeyDoc::Text(
-            "true or false",
-            "false",
-            "Asks the service to keep the beginning of the prompt in its cache.",
-        ),
-        read: |entry, target, problems| set(&mut target.agent.cache, entry.flag(), problems),
-        write: |agent| agent.cache.then(|| true.into()),
-    },
-    Row {
-        name: "system_prompt",
-        about: KeyDoc::Text("text or table", "", "Text in the place of the mode's own, or a table of parts."),
-        read: read_system_prompt,
-        write: write_system_prompt,
-    },
-    Row {
-        name: "model_options",
-        about: KeyDoc::Text("table", "", "Options that are sent to the model."),
-        read: |entry, target, problems| {
-            target.agent.model_options = Options::default();
-            read_table(entry, OPTIONS, &mut target.agent.model_options, problems);
-        },
-        write: |agent| write_options(&agent.model_options),
-    },
-    Row {
-        name: "context",
-        about: KeyDoc::Text(
-            "table or JSON text",
-            "",
-            "The inputs by the names of the parameters; JSON text for what TOML cannot say (null, integers beyond 64 bits).",
-        ),
-        read: |entry, target, problems| set(&mut target.agent.context, object(entry), problems),
-        write: |agent| filled(agent.context.clone()),
-    },
-    Row {
-        name: "field_descriptions",
-        about: KeyDoc::Text("table of texts", "", "What fields of the answer mean; they stand in the schema."),
-        read: |entry, target, problems| set(&mut target.agent.field_descriptions, entry.text_table(), problems),
-        write: |agent| text_table(&agent.field_descriptions),
-    },
-    Row {
-        name: "context_descriptions",
-        about: KeyDoc::Text("table of texts", "", "What inputs mean, for programs."),
-        read: |entry, target, problems| set(&mut target.agent.context_descriptions, entry.text_table(), problems),
-        write: |agent| text_table(&agent.context_descriptions),
-    },
-    Row {
-        name: "tools",
-        about: KeyDoc::Text("tables", "", "Its tools, one section `[tools.NAME]` each."),
-        read: read_tools,
-        write: write_tools,
-    },
-    Row {
-        name: "modes",
-        about: KeyDoc::Text(
-            "tables",
-            "",
-            "What is different in another mode: sections `[modes.NAME]` with any of these keys but `mode` and `modes`.",
-        ),
-        read: read_modes,
-        write: write_modes,
-    },
-];
+/// Reads a value, replacing the previous one.
+type ReadField = fn(&Entry<'_>, &mut Target<'_>, &mut Problems);
 
-/// Takes every key of a table into the agent; those that are there replace what was there. Every problem is noted.
-pub(super) fn apply(table: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problems) {
-    let Some(entries) = problems.take(table.entries()) else { return };
-    for entry in &entries {
-        if let Some(row) = ROWS.iter().find(|row| row.name == entry.key) {
-            (row.read)(entry, target, problems);
-        } else if let Some(row) = super::settings::row(entry.key) {
-            if problems.take(row.check(entry)).is_some() {
-                target.agent.set_option(row, entry.json.clone());
-            }
-        } else {
-            let known = ROWS.iter().map(|row| row.name).chain(super::settings::ROWS.iter().map(|row| row.name));
-            problems.push(entry.unknown(&known.collect::<Vec<_>>()));
-        }
-    }
+/// Where the value of a key goes.
+pub(super) enum KeyValue {
+    /// A field of the agent.
+    Field {
+        /// Reads it.
+        read: ReadField,
+        /// Its value in this agent; `None` when there is nothing to write.
+        write: fn(&Agent) -> Option<Json>,
+    },
+    /// An option of the modes, kept as written.
+    Option(OptionType),
 }
 
-fn mode(entry: &Entry<'_>) -> Result<Mode, Problem> {
-    let rows = Mode::ALL.map(|mode| (mode.name(), mode));
-    entry.named(&Names { what: "mode", rows: &rows })
+/// Returns every key: fields first, then options, in the order they are written.
+pub(super) fn all() -> impl Iterator<Item = &'static AgentKey> {
+    fields::FIELDS.iter().chain(options::OPTIONS)
 }
 
-fn one_of(what: &str, names: &[&'static str], entry: &Entry<'_>) -> Result<String, Problem> {
-    let rows: Vec<(&str, &str)> = names.iter().map(|name| (*name, *name)).collect();
-    entry.named(&Names { what, rows: &rows }).map(str::to_owned)
-}
-
-/// A table, JSON text, or `@file` with JSON text.
-fn schema(entry: &Entry<'_>, folder: &Path) -> Result<Json, Problem> {
-    let Some(text) = entry.json.as_str() else {
-        return entry
-            .entries()
-            .map(|_| entry.json.clone())
-            .map_err(|_| entry.expected("a table, JSON text or \"@file\""));
-    };
-    let Some(file) = text.strip_prefix('@') else { return parsed(entry, text, "the JSON text") };
-    let path = folder.join(file);
-    let text = read_regular_file(&path).map_err(|error| {
-        entry.problem(format!("`{}` names the file {}, which cannot be read: {error}", entry.path, path.display()))
-    })?;
-    parsed(entry, &text, &path.display().to_string())
-}
-
-fn parsed(entry: &Entry<'_>, text: &str, source: &str) -> Result<Json, Problem> {
-    json::parse(text).map_err(|error| {
-        let at = error.line_col(text);
-        entry.problem(format!("`{}`: {source} is not JSON at {at}: {}", entry.path, error.message))
+/// Returns the options with their types, in the order they are written.
+pub(super) fn options() -> impl Iterator<Item = (&'static AgentKey, &'static OptionType)> {
+    all().filter_map(|key| match &key.value {
+        KeyValue::Option(kind) => Some((key, kind)),
+        KeyValue::Field { .. } => None,
     })
 }
 
-/// A table, or JSON text for what TOML cannot express (null, integers beyond 64 bits).
-fn object(entry: &Entry<'_>) -> Result<Json, Problem> {
-    let json = match entry.json.as_str() {
-        Some(text) => parsed(entry, text, "the JSON text")?,
-        None => entry.json.clone(),
-    };
-    if json.members().is_none() {
-        return Err(entry.expected("a table, or JSON text of an object"));
-    }
-    Ok(json)
-}
-
-/// Nothing for an empty table.
-fn filled(table: Json) -> Option<Json> {
-    (table.members() != Some(&[])).then_some(table)
-}
-
-fn text_table(rows: &[(String, String)]) -> Option<Json> {
-    filled(Json::object(rows.iter().map(|(key, text)| (key, Json::str(text)))))
-}
-
-/// The parts of `[system_prompt]`.
-pub(super) const SYSTEM_PROMPT: &[Key<SystemPrompt>] = &[
-    Key {
-        name: "replace",
-        about: KeyDoc::Text(
-            "text",
-            "",
-            "In the place of the whole text of the mode; `system_prompt = \"…\"` is the same.",
-        ),
-        read: |entry, prompt, problems| set(&mut prompt.replace, entry.text().map(Some), problems),
-    },
-    Key {
-        name: "prefix",
-        about: KeyDoc::Text("text", "", "Before the text of the mode."),
-        read: |entry, prompt, problems| set(&mut prompt.prefix, entry.text().map(Some), problems),
-    },
-    Key {
-        name: "language_spec",
-        about: KeyDoc::Text("full, none, or any text", "full", "In the place of the card of PTC-Lisp."),
-        read: |entry, prompt, problems| set(&mut prompt.language_spec, entry.text().map(Some), problems),
-    },
-    Key {
-        name: "output_format",
-        about: KeyDoc::Text("text", "", "In `ptc_lisp`: in the place of what is said about the format of a reply."),
-        read: |entry, prompt, problems| set(&mut prompt.output_format, entry.text().map(Some), problems),
-    },
-    Key {
-        name: "suffix",
-        about: KeyDoc::Text("text", "", "Behind the text of the mode."),
-        read: |entry, prompt, problems| set(&mut prompt.suffix, entry.text().map(Some), problems),
-    },
-];
-
-fn read_system_prompt(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problems) {
-    let mut prompt = SystemPrompt::default();
-    match entry.json.as_str() {
-        Some(text) => prompt.replace = Some(text.to_owned()),
-        None if entry.json.members().is_some() => read_table(entry, SYSTEM_PROMPT, &mut prompt, problems),
-        None => problems.push(entry.expected("text, or a table with prefix and suffix")),
-    }
-    target.agent.system_prompt = prompt;
-}
-
-fn write_system_prompt(agent: &Agent) -> Option<Json> {
-    let SystemPrompt { replace, prefix, language_spec, output_format, suffix } = &agent.system_prompt;
-    let parts = [
-        ("replace", replace),
-        ("prefix", prefix),
-        ("language_spec", language_spec),
-        ("output_format", output_format),
-        ("suffix", suffix),
-    ];
-    let written: Vec<_> = parts.into_iter().filter_map(|(key, text)| Some((key, Json::str(text.as_ref()?)))).collect();
-    match written.as_slice() {
-        [("replace", text)] => Some(text.clone()),
-        _ => filled(Json::object(written)),
-    }
-}
-
-fn write_options(options: &Options) -> Option<Json> {
-    filled(to_json(options))
-}
-
-/// Tools are kept as written, agents in files of their own added: the kinds and their keys are checked by the modes that run tools.
-fn read_tools(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problems) {
-    let Some(entries) = problems.take(entry.entries()) else { return };
-    let source = target.source;
-    let tool = |entry: &Entry<'_>| {
-        entry.entries()?;
-        Ok(Tool { name: entry.key.to_owned(), definition: with_agent(entry, source)? })
-    };
-    target.agent.tools = entries.iter().filter_map(|entry| problems.take(tool(entry))).collect();
-}
-
-fn write_tools(agent: &Agent) -> Option<Json> {
-    filled(Json::object(agent.tools.iter().map(|tool| (&tool.name, tool.definition.clone()))))
-}
-
-/// The sections are kept as written, after a check of every key in them.
-fn read_modes(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problems) {
-    let Some(entries) = problems.take(entry.entries()) else { return };
-    target.agent.modes.clear();
-    for entry in entries {
-        let Some(mode) = Mode::from_name(entry.key) else {
-            problems.push(entry.unknown(&Mode::ALL.map(Mode::name)));
-            continue;
-        };
-        for nested in ["mode", "modes"] {
-            if let Some(json) = entry.json.get(nested) {
-                let message = format!("`{nested}` cannot stand in [{}]: the section is about one mode", entry.path);
-                problems.push(Problem { key: format!("{}.{nested}", entry.path), span: json.span, message });
+/// Reads every key of a table into the agent, replacing previous values. All problems are added.
+pub(super) fn apply(table: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problems) {
+    let Some(entries) = problems.take(table.entries()) else { return };
+    for entry in &entries {
+        match all().find(|key| key.name == entry.key) {
+            Some(AgentKey { value: KeyValue::Field { read, .. }, .. }) => read(entry, target, problems),
+            Some(key @ AgentKey { value: KeyValue::Option(kind), .. }) => {
+                if problems.take(kind.check(key.name, entry)).is_some() {
+                    target.agent.set_option(key, entry.json.clone());
+                }
             }
+            None => problems.push(entry.unknown(&all().map(|key| key.name).collect::<Vec<_>>())),
         }
-        let mut scratch = Target { agent: Agent::default(), source: target.source };
-        apply(&entry, &mut scratch, problems);
-        let mut overrides = entry.json.clone();
-        // The definition must be complete, whatever happens to the files it names.
-        if let Some(schema) = scratch.agent.schema {
-            overrides = with(&overrides, "schema", &Json::str(schema.to_text()));
-        }
-        if entry.json.get("tools").is_some() {
-            let tools = scratch.agent.tools.into_iter().map(|tool| (tool.name, tool.definition));
-            overrides = with(&overrides, "tools", &Json::object(tools));
-        }
-        target.agent.modes.push((mode, overrides));
     }
-    target.agent.modes.sort_by_key(|(mode, _)| Mode::ALL.iter().position(|other| other == mode));
 }
 
-/// The object with one member's value replaced.
-fn with(object: &Json, key: &str, value: &Json) -> Json {
-    let members = object.members().unwrap_or_default().iter();
-    Json::object(
-        members
-            .map(|member| (member.key.clone(), if member.key == key { value.clone() } else { member.value.clone() })),
-    )
+/// Returns the fields of an agent that have a value to write, in order.
+pub(super) fn written_fields(agent: &Agent) -> impl Iterator<Item = (&'static str, Json)> {
+    all().filter_map(|key| match key.value {
+        KeyValue::Field { write, .. } => Some((key.name, write(agent)?)),
+        KeyValue::Option(_) => None,
+    })
 }
 
-fn write_modes(agent: &Agent) -> Option<Json> {
-    filled(Json::object(agent.modes.iter().map(|(mode, overrides)| (mode.name(), overrides.clone()))))
+impl AgentKey {
+    /// Returns its line in the reference.
+    pub(super) fn line(&self) -> KeyLine {
+        let line = self.about.line(self.name);
+        match &self.value {
+            KeyValue::Field { .. } => line,
+            KeyValue::Option(kind) => kind.document(line),
+        }
+    }
 }

@@ -177,7 +177,7 @@ pub(super) fn is_single(max_turns: u32, settings: &Settings, tools: &[Tool]) -> 
         && tools.is_empty()
 }
 
-/// The mode of a name in the table [`VALIDATION`](super::keys::VALIDATION).
+/// The mode of a name in the table [`VALIDATION`](super::fields::VALIDATION).
 pub(super) fn input_mode(name: &str) -> InputMode {
     match name {
         "warn_only" => InputMode::WarnOnly,

@@ -4,7 +4,6 @@
 
 mod members;
 mod retry;
-mod table;
 
 use ptc_core::heap;
 use ptc_core::limits;
@@ -12,10 +11,10 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::{Agent, Diagnostic, Mode};
-use crate::config::document::KeyTable;
 
 use members::{COALESCE, FORMAT, PROMPT_LIMIT, TRIGGER, TRIM, check_members};
-pub(in crate::agent) use table::{ROWS, row};
+pub(in crate::agent) use members::{tables, whole_number};
+pub(in crate::agent) use retry::read_retry;
 
 /// How a run in `ptc_lisp` ends (settled decision 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -106,7 +105,7 @@ impl Default for Format {
 }
 
 /// The options of an agent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a key of agent files")]
 pub struct Settings {
     /// `completion`
@@ -183,108 +182,9 @@ pub struct Settings {
     pub memory: Vec<(String, String)>,
 }
 
-/// Decimals of returned floats by default.
-const FLOAT_PRECISION: u32 = 2;
-
-impl Settings {
-    /// The options of an agent; what cannot be is noted and has its default.
-    pub(in crate::agent) fn of(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Self {
-        let word = |name: &str| agent.option(name).and_then(Json::as_str).unwrap_or_default();
-        let flag = |name: &str| agent.asks(name);
-        let small = |limit| u32::try_from(agent.limit(limit).unwrap_or_default()).unwrap_or(u32::MAX);
-        let large = |limit| agent.limit(limit).unwrap_or(u64::MAX);
-        findings.extend(uncountable_memory(agent));
-        Self {
-            completion: match word("completion") {
-                "explicit" => Completion::Explicit,
-                "answer_without_code" => Completion::AnswerWithoutCode,
-                _ => Completion::ReturnRequired,
-            },
-            transport: if word("transport") == "tool_call" { Transport::ToolCall } else { Transport::Content },
-            dialect: match word("dialect") {
-                "current" => ptc_core::lisp::Dialect::Current,
-                "legacy" => ptc_core::lisp::Dialect::Legacy,
-                "reference" => ptc_core::lisp::Dialect::Reference,
-                _ => ptc_core::lisp::Dialect::Auto,
-            },
-            reference: word("reference") != "none",
-            native_tools: word("tools_in") == "native",
-            thinking: flag("thinking"),
-            journaling: flag("journaling"),
-            tool_try: flag("tool_try"),
-            firewall: flag("firewall"),
-            retry_turns: small(&limits::RETRY_TURNS),
-            ref_retries: small(&limits::REF_RETRIES),
-            protocol_failures: small(&limits::PROTOCOL_FAILURES),
-            accept_raw: word("on_protocol_failure") == "accept_raw",
-            max_depth: small(&limits::TREE_DEPTH),
-            // A tree that nobody limited is never smaller than its root.
-            turn_budget: match agent.option("turn_budget") {
-                Some(_) => small(&limits::TREE_TURNS),
-                None => small(&limits::TREE_TURNS).max(agent.max_turns.saturating_add(small(&limits::RETRY_TURNS))),
-            },
-            max_tool_calls: agent.limit(&limits::RUN_CALLS),
-            // Native calls were never counted: a model that polls a tool continues until the key is written.
-            same_calls: match agent.option(limits::SAME_CALLS.name) {
-                None if agent.mode != Mode::JsonLoop => 0,
-                _ => small(&limits::SAME_CALLS),
-            },
-            program_tool_calls: agent.limit(&limits::TOOL_CALLS),
-            program_timeout_ms: large(&limits::PROGRAM_TIMEOUT),
-            program_memory_bytes: large(&limits::PROGRAM_MEMORY),
-            loop_limit: large(&limits::LOOP_JUMPS),
-            pmap_timeout_ms: large(&limits::PARALLEL_TIMEOUT),
-            pmap_workers: large(&limits::PARALLEL_WORKERS),
-            memory_bytes: large(&limits::MEMORY_BYTES),
-            memory_strategy: if word("memory_strategy") == "rollback" {
-                MemoryStrategy::Rollback
-            } else {
-                MemoryStrategy::Strict
-            },
-            float_precision: agent
-                .option("float_precision")
-                .and_then(count)
-                .and_then(|places| u32::try_from(places).ok())
-                .unwrap_or(FLOAT_PRECISION),
-            cost_limit: agent.option("cost_limit").and_then(amount),
-            return_partial: word("on_budget_exceeded") == "return_partial",
-            retry: retry::of(agent, findings),
-            compaction: compaction(agent, findings),
-            plan: plan(agent, findings),
-            progress: agent.option("progress").and_then(Json::as_str).map(str::to_owned),
-            prompt_chars: prompt_chars(agent, findings),
-            format: format(agent, findings),
-            refs: super::refs::read(agent, findings),
-            memory: memory(agent, findings),
-        }
-    }
-}
-
-/// The tables of options for the reference.
-pub(in crate::agent) fn tables() -> Vec<KeyTable> {
-    let options = KeyTable { title: String::new(), lines: ROWS.iter().map(table::Row::line).collect() };
-    [options].into_iter().chain(members::tables()).collect()
-}
-
-fn count(json: &Json) -> Option<u64> {
-    match json.node {
-        Node::Int(int) => u64::try_from(int).ok(),
-        _ => None,
-    }
-}
-
-fn amount(json: &Json) -> Option<f64> {
-    match json.node {
-        #[expect(clippy::cast_precision_loss, reason = "costs are doubles")]
-        Node::Int(int) => Some(int as f64),
-        Node::Float(float) => Some(float),
-        _ => None,
-    }
-}
-
 /// Refuses a memory limit in a process that does not count its allocations: it would have no effect. The default is off
 /// there.
-fn uncountable_memory(agent: &Agent) -> Option<Diagnostic> {
+pub(in crate::agent) fn uncountable_memory(agent: &Agent) -> Option<Diagnostic> {
     let key = limits::PROGRAM_MEMORY.name;
     agent.option(key).filter(|_| !heap::is_counting())?;
     let message = format!(
@@ -295,14 +195,14 @@ fn uncountable_memory(agent: &Agent) -> Option<Diagnostic> {
     Some(Diagnostic::option(key, message))
 }
 
-fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compaction> {
+pub(in crate::agent) fn read_compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compaction> {
     let (key, table) = match (agent.option("compaction"), agent.option("compression")) {
         (Some(table), _) if agent.asks("compaction") => ("compaction", table),
         (_, Some(table)) if agent.asks("compression") => ("compression", table),
         (Some(Json { node: Node::Object(_), .. }), _) => {
             findings.push(Diagnostic::option(
                 "compaction",
-                "[compaction] is empty; write `compaction = true` or say what it does",
+                "[compaction] is empty; write `compaction = true`, or its keys",
             ));
             return None;
         }
@@ -313,11 +213,11 @@ fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compactio
     if coalesce && agent.mode == Mode::JsonLoop {
         findings.push(Diagnostic::option(
             key,
-            "json_loop shortens its history by strategy `trim` only; `coalesce` tells what programs did",
+            "json_loop shortens its history by strategy `trim` only; `coalesce` describes what programs did",
         ));
     }
     check_members(table, key, if coalesce { COALESCE } else { TRIM }, findings);
-    let number = |name: &str| table.get(name).and_then(count);
+    let number = |name: &str| table.get(name).and_then(whole_number);
     if coalesce {
         let limit = |name: &str, usual: usize| number(name).and_then(|n| usize::try_from(n).ok()).unwrap_or(usual);
         return Some(Compaction::Coalesce { prints: limit("println_limit", 15), calls: limit("tool_call_limit", 20) });
@@ -326,7 +226,7 @@ fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compactio
     if let Some(trigger) = trigger {
         check_members(trigger, &format!("{key}.trigger"), TRIGGER, findings);
     }
-    let of = |name: &str| trigger.and_then(|table| table.get(name)).and_then(count);
+    let of = |name: &str| trigger.and_then(|table| table.get(name)).and_then(whole_number);
     let small = |number: Option<u64>, usual: u32| number.map_or(usual, |n| u32::try_from(n).unwrap_or(u32::MAX));
     Some(Compaction::Trim {
         turns: small(of("turns"), 8),
@@ -336,14 +236,14 @@ fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compactio
     })
 }
 
-fn prompt_chars(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<usize> {
+pub(in crate::agent) fn read_prompt_chars(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<usize> {
     let table = agent.option("prompt_limit")?;
     check_members(table, "prompt_limit", PROMPT_LIMIT, findings);
-    table.get("max_chars").and_then(count).and_then(|chars| usize::try_from(chars).ok())
+    table.get("max_chars").and_then(whole_number).and_then(|chars| usize::try_from(chars).ok())
 }
 
 /// Texts, or tables `{id, description}`; texts are numbered from 1.
-fn plan(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<(String, String)> {
+pub(in crate::agent) fn read_plan(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
     for (place, item) in agent.option("plan").and_then(Json::items).unwrap_or_default().iter().enumerate() {
         let text = |key: &str| item.get(key).and_then(Json::as_str);
@@ -365,11 +265,11 @@ fn plan(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<(String, String)> 
     out
 }
 
-fn format(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Format {
+pub(in crate::agent) fn read_format(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Format {
     let usual = Format::default();
     let Some(table) = agent.option("format_options") else { return usual };
     check_members(table, "format_options", FORMAT, findings);
-    let number = |name: &str| table.get(name).and_then(count);
+    let number = |name: &str| table.get(name).and_then(whole_number);
     let size = |name: &str, usual: usize| number(name).and_then(|n| usize::try_from(n).ok()).unwrap_or(usual);
     let flag = |name: &str| table.get(name).is_some_and(|value| value.node == Node::Bool(true));
     Format {
@@ -383,7 +283,7 @@ fn format(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Format {
     }
 }
 
-fn memory(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<(String, String)> {
+pub(in crate::agent) fn read_memory(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<(String, String)> {
     let mut out = Vec::new();
     for member in agent.option("memory").and_then(Json::members).unwrap_or_default() {
         match member.value.as_str() {

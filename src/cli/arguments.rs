@@ -1,15 +1,10 @@
 //! The arguments of the program.
 
-mod case;
 mod compare;
-mod doctor;
-mod export;
 pub(super) mod lisp;
-mod models;
 mod refused;
 mod replay;
 mod sessions;
-mod test;
 mod tools;
 
 use std::path::PathBuf;
@@ -20,15 +15,15 @@ use lisp::LispCommand;
 
 use crate::port::{Breakpoint, Gate};
 
-pub(super) use case::{CaseFlags, ExampleFlags};
 pub(super) use compare::{CompareFlags, MatrixFlags};
-pub(super) use doctor::DoctorFlags;
-pub(super) use export::{ExportFlags, ImportFlags};
-pub(super) use models::ModelsFlags;
 pub use refused::meant_command;
+pub(super) use replay::TestFlags;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
+pub(super) use sessions::{CaseFlags, ExampleFlags};
+pub(super) use sessions::{ExportFlags, ImportFlags};
 pub(super) use sessions::{FailuresFlags, MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags};
-pub(super) use test::TestFlags;
+pub(super) use tools::DoctorFlags;
+pub(super) use tools::ModelsFlags;
 pub(super) use tools::{ToolsAction, ToolsFlags};
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.

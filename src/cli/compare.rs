@@ -40,7 +40,7 @@ fn means_agent(name: &str) -> bool {
 }
 
 fn sessions(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
-    if let Some(flag) = flags.matrix.given() {
+    if let Some(flag) = flags.matrix.named_flag() {
         return Err(UsageError(format!("{flag} belongs to the matrix of agents: `ptc-workbench compare AGENT.toml`")));
     }
     if flags.names.len() < 2 {

@@ -7,7 +7,7 @@ use ptc_core::value::{Json, json};
 use super::arguments::ForkFlags;
 use super::context::{self, text_of};
 use super::output::{UsageError, print_note};
-use super::run::told;
+use super::run::print_run;
 use crate::agent::Agent;
 use crate::config::OPTIONS;
 use crate::event::{Edit, Editor};
@@ -18,7 +18,7 @@ use crate::workbench::{Changed, ForkSpec, PROGRAM, QuestionQueue, Workbench};
 pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
     let changes = changes(flags, &session, workbench)?;
-    let desk = Arc::new(QuestionQueue::default());
+    let queue = Arc::new(QuestionQueue::default());
     let spec = ForkSpec {
         at: flags.at.clone(),
         changes,
@@ -26,7 +26,7 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
         by: Editor::Command,
         kind: ParentKind::Fork,
     };
-    let running = workbench.fork(&session, spec, Arc::clone(&desk) as Arc<dyn Human>).await?;
+    let running = workbench.fork(&session, spec, Arc::clone(&queue) as Arc<dyn Human>).await?;
     for warning in &running.warnings {
         print_note(&super::output::safe_line(&format!("warning: {}", warning.message)));
     }
@@ -36,7 +36,7 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
         flags.at,
         with(flags.model.as_deref())
     )));
-    told(running, &desk, flags.json, plain, workbench).await
+    print_run(running, &queue, flags.json, plain, workbench).await
 }
 
 /// The named model, as text: the following output begins with the recorded one.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::arguments::{ContinueFlags, ExecFlags, ResumeFlags};
 use super::output::UsageError;
-use super::run::told;
+use super::run::print_run;
 use crate::agent::Context;
 use crate::event::Address;
 use crate::port::Human;
@@ -21,8 +21,8 @@ pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workben
             None => answers.in_order.push_back(plain_text(answer)),
         }
     }
-    let desk = Arc::new(QuestionQueue::default());
-    let person = Arc::clone(&desk) as Arc<dyn Human>;
+    let queue = Arc::new(QuestionQueue::default());
+    let person = Arc::clone(&queue) as Arc<dyn Human>;
     let running = workbench.resume(&session, answers, flags.model.as_deref(), person).await?;
     if let Some(model) = &flags.model {
         super::output::print_note(&super::output::safe_line(&format!(
@@ -30,7 +30,7 @@ pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workben
             session.header.id
         )));
     }
-    told(running, &desk, flags.json, plain, workbench).await
+    print_run(running, &queue, flags.json, plain, workbench).await
 }
 
 /// An answer may be JSON text or the text itself.
@@ -41,13 +41,13 @@ fn plain_text(answer: &str) -> String {
 
 pub(super) async fn proceed(flags: &ContinueFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
-    let desk = Arc::new(QuestionQueue::default());
-    let person = Arc::clone(&desk) as Arc<dyn Human>;
+    let queue = Arc::new(QuestionQueue::default());
+    let person = Arc::clone(&queue) as Arc<dyn Human>;
     let running = workbench.proceed(&session, &flags.message, flags.model.as_deref(), person).await?;
     for warning in &running.warnings {
         super::output::print_note(&super::output::safe_line(&format!("warning: {}", warning.message)));
     }
-    told(running, &desk, flags.json, plain, workbench).await
+    print_run(running, &queue, flags.json, plain, workbench).await
 }
 
 pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -64,18 +64,18 @@ pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) 
     }
     let context =
         flags.context.as_deref().map(super::context::object).transpose()?.map(|(_, json)| Context::from(json));
-    let desk = Arc::new(QuestionQueue::default());
+    let queue = Arc::new(QuestionQueue::default());
     let spec = RunSpec {
         agent,
         model: None,
         context,
-        person: Arc::clone(&desk) as Arc<dyn Human>,
+        person: Arc::clone(&queue) as Arc<dyn Human>,
         save: !flags.no_save,
         seed: 0,
         journal: None,
     };
     let running = workbench.start(spec)?;
-    told(running, &desk, flags.json, plain, workbench).await
+    print_run(running, &queue, flags.json, plain, workbench).await
 }
 
 /// Writes a file that must not exist yet.

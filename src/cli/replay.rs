@@ -185,10 +185,10 @@ async fn accept(
         return Ok(exit::OK);
     };
     let said = safe(&format!("first difference at {first}"));
-    let desk = Arc::new(QuestionQueue::default());
-    let running = workbench.accept(session, missing, Arc::clone(&desk) as Arc<dyn Human>)?;
+    let queue = Arc::new(QuestionQueue::default());
+    let running = workbench.accept(session, missing, Arc::clone(&queue) as Arc<dyn Human>)?;
     let id = running.session.clone().unwrap_or_default();
-    let step = watch(running, &desk, plain).await?;
+    let step = watch(running, &queue, plain).await?;
     if flags.json {
         let fail = step.fail.as_ref().map(|fail| fail.reason.as_str());
         let (session, outcome) = (session.header.id.as_str(), name(&before.outcome));

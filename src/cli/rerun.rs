@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::arguments::RerunFlags;
 use super::fork::with;
 use super::output::{UsageError, exit, print_json, print_line, print_note, print_waiting};
-use super::run::{told, watch};
+use super::run::{print_run, watch};
 use super::source::{agent_source, mode};
 use crate::agent::Step;
 use crate::event::Address;
@@ -23,17 +23,17 @@ pub(super) async fn rerun(flags: &RerunFlags, plain: bool, workbench: &Workbench
     if flags.times > 1 {
         return several(flags, plain, workbench, &session).await;
     }
-    let desk = Arc::new(QuestionQueue::default());
-    let running = begin(flags, workbench, &session, &desk).await?;
+    let queue = Arc::new(QuestionQueue::default());
+    let running = begin(flags, workbench, &session, &queue).await?;
     print_note(&super::output::safe_line(&format!("re-run of {}{}", session.header.id, with(flags.model.as_deref()))));
-    told(running, &desk, flags.json, plain, workbench).await
+    print_run(running, &queue, flags.json, plain, workbench).await
 }
 
 async fn begin(
     flags: &RerunFlags,
     workbench: &Workbench,
     session: &Session,
-    desk: &Arc<QuestionQueue>,
+    queue: &Arc<QuestionQueue>,
 ) -> Result<Running, UsageError> {
     let spec = RerunSpec {
         from: flags.from.clone(),
@@ -41,7 +41,7 @@ async fn begin(
         mode: flags.mode.as_deref().map(mode).transpose()?,
         agent: flags.agent.as_deref().map(agent_source).transpose()?.map(Box::new),
     };
-    Ok(workbench.rerun(session, spec, Arc::clone(desk) as Arc<dyn Human>).await?)
+    Ok(workbench.rerun(session, spec, Arc::clone(queue) as Arc<dyn Human>).await?)
 }
 
 /// One after the other, so that none waits for another one's answer. A run that is stopped, or waits, ends the row.
@@ -49,15 +49,15 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
     let (mut names, mut steps) = (Vec::new(), Vec::<Step>::new());
     let mut code = exit::OK;
     for number in 1..=flags.times {
-        let desk = Arc::new(QuestionQueue::default());
-        let running = begin(flags, workbench, session, &desk).await?;
+        let queue = Arc::new(QuestionQueue::default());
+        let running = begin(flags, workbench, session, &queue).await?;
         let with = with(flags.model.as_deref());
         print_note(&super::output::safe_line(&format!(
             "re-run {number} of {} of {}{with}",
             flags.times, session.header.id
         )));
         names.extend(running.session.clone());
-        let step = watch(running, &desk, plain).await?;
+        let step = watch(running, &queue, plain).await?;
         code = super::run::code(&step);
         steps.push(step);
         if code == exit::CANCELLED || code == exit::WAITING {

@@ -23,12 +23,12 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
     }
     let (agent, context) = described(&flags.agent)?;
     let kept = flags.journal.as_deref().map(journal::load).transpose()?;
-    let desk = Arc::new(desk(flags));
+    let queue = Arc::new(queue(flags));
     let spec = RunSpec {
         agent: agent.clone(),
         model: flags.agent.model.clone(),
         context,
-        person: Arc::clone(&desk) as Arc<dyn Human>,
+        person: Arc::clone(&queue) as Arc<dyn Human>,
         save: !flags.no_save,
         seed: 0,
         journal: kept,
@@ -40,7 +40,7 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
     for warning in &running.warnings {
         print_note(&safe(&format!("warning: {}{}", place(&agent, warning), warning.message)));
     }
-    let (code, step) = print_whole(running, &desk, flags.json, plain, workbench).await?;
+    let (code, step) = print_whole(running, &queue, flags.json, plain, workbench).await?;
     Ok(flags.journal.as_deref().map_or(code, |file| journal::save(file, &step, code)))
 }
 
@@ -51,27 +51,27 @@ fn not_started(error: &StartError) -> UsageError {
 }
 
 /// Prints a run as it happens, then its answer or its Step as JSON; returns the exit code.
-pub(super) async fn told(
+pub(super) async fn print_run(
     running: Running,
-    desk: &QuestionQueue,
+    queue: &QuestionQueue,
     as_json: bool,
     plain: bool,
     workbench: &Workbench,
 ) -> Result<u8, UsageError> {
-    print_whole(running, desk, as_json, plain, workbench).await.map(|(code, _)| code)
+    print_whole(running, queue, as_json, plain, workbench).await.map(|(code, _)| code)
 }
 
 /// The same, with the Step.
 async fn print_whole(
     running: Running,
-    desk: &QuestionQueue,
+    queue: &QuestionQueue,
     as_json: bool,
     plain: bool,
     workbench: &Workbench,
 ) -> Result<(u8, Step), UsageError> {
     let session = running.path.as_deref().map(|path| workbench.name_of(path));
     let saving = running.saving.clone();
-    let step = watch(running, desk, plain).await?;
+    let step = watch(running, queue, plain).await?;
     let settled = saving.map_or(Settled::Whole, |saving| saving.settle());
     if as_json {
         print_json(&crate::export::step(&step));
@@ -100,12 +100,12 @@ async fn print_whole(
     Ok((if lost && step.fail.is_none() { exit::USAGE } else { code(&step) }, step))
 }
 
-/// The desk of a run that stops at the gates and breakpoints that the flags name.
-fn desk(flags: &RunFlags) -> QuestionQueue {
+/// The queue of a run that stops at the gates and breakpoints that the flags name.
+fn queue(flags: &RunFlags) -> QuestionQueue {
     let intercept = Intercept::default();
     flags.intercept.iter().for_each(|gate| intercept.set((*gate).into(), true));
     intercept.stop_at(flags.stop.clone());
-    QuestionQueue::behind(intercept)
+    QuestionQueue::with_intercept(intercept)
 }
 
 async fn run_pipeline(
@@ -122,12 +122,12 @@ async fn run_pipeline(
     }
     let first = first_step(&pipeline)?.clone();
     let context = super::context::context(&flags.agent, &first)?;
-    let desk = Arc::new(desk(flags));
+    let queue = Arc::new(queue(flags));
     let spec = PipelineSpec {
         pipeline,
         model: flags.agent.model.clone(),
         context,
-        person: Arc::clone(&desk) as Arc<dyn Human>,
+        person: Arc::clone(&queue) as Arc<dyn Human>,
         save: !flags.no_save,
     };
     let running = workbench.start_pipeline(spec).map_err(|error| match error {
@@ -137,7 +137,7 @@ async fn run_pipeline(
     for warning in &running.warnings {
         print_note(&safe(&format!("warning: {}", warning.message)));
     }
-    told(running, &desk, flags.json, plain, workbench).await
+    print_run(running, &queue, flags.json, plain, workbench).await
 }
 
 fn reason(step: &Step) -> Option<Reason> {
@@ -154,7 +154,7 @@ pub(super) fn code(step: &Step) -> u8 {
 }
 
 /// Prints events and asks the user until the run has ended. Ctrl-C and SIGTERM stop the run; its ends are still written.
-pub(super) async fn watch(running: Running, desk: &QuestionQueue, plain: bool) -> Result<Step, UsageError> {
+pub(super) async fn watch(running: Running, queue: &QuestionQueue, plain: bool) -> Result<Step, UsageError> {
     let Running { feed, stop, mut task, .. } = running;
     let mut printer = Printer::new(std::io::stderr(), plain);
     let signals = tokio::spawn(stop_on_signal(stop));
@@ -162,7 +162,7 @@ pub(super) async fn watch(running: Running, desk: &QuestionQueue, plain: bool) -
         tokio::select! {
             biased;
             () = feed.changed() => printer.print_all(&feed.drain()),
-            Some(asked) = desk.next() => {
+            Some(asked) = queue.next() => {
                 printer.print_all(&feed.drain());
                 keyboard::ask(asked);
             }

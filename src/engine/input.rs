@@ -9,7 +9,7 @@ use ptc_core::lisp::{self, Memory};
 use ptc_core::value::{Json, Map, Value};
 
 use super::tree::Tree;
-use crate::agent::{Agent, Inputs, Plan, said};
+use crate::agent::{Agent, Inputs, Plan, error_messages};
 use crate::event::{Address, ConsentRecord, Edit, PipelineRecord};
 use crate::model::Message;
 
@@ -105,7 +105,7 @@ impl Edited {
             }
         }
         let Inputs { agent, context } = inputs;
-        let plan = Plan::new(&agent).map_err(|findings| format!("the edited agent: {}", said(&findings)))?;
+        let plan = Plan::new(&agent).map_err(|findings| format!("the edited agent: {}", error_messages(&findings)))?;
         Ok(Self { plan, context, memory, edits: edits.to_vec() })
     }
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use super::iso;
-use super::story::{Content, Run, below, roots, runs};
+use super::story::{Content, Run, child_runs, roots, runs};
 use super::text::{printable, visible_json};
 use crate::agent::{CallEntry, Turn};
 use crate::event::{Address, CallStatus, JsonText, ModelRecord, Role, SentMessage, Source, Tokens};
@@ -221,7 +221,7 @@ fn trajectory<'a>(content: &'a Content, all: &'a [Run], told: &[&'a Run], id: St
         steps.add(content.created_ms, "system", "no turn was made".to_owned(), None);
     }
     let count = steps.steps.len() as u64;
-    let children = told.iter().flat_map(|run| below(all, run));
+    let children = told.iter().flat_map(|run| child_runs(all, run));
     let children = children.map(|child| trajectory(content, all, &[child], id_of(content, child)));
     Trajectory {
         schema_version: SCHEMA,

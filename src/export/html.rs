@@ -13,7 +13,7 @@ use ptc_core::value::Json;
 use sha2::Digest as _;
 
 use super::iso;
-use super::story::{Content, Run, below, definitions, notices, roots, runs};
+use super::story::{Content, Run, child_runs, definitions, notices, roots, runs};
 use super::text::visible;
 use crate::agent::{CallEntry, Turn};
 use crate::event::{CallStatus, IssueSeverity, Source};
@@ -241,7 +241,7 @@ impl Page {
         self.outcome(turn, record);
         for call in run.calls_of(turn) {
             self.call(call);
-            let child = below(all, run).find(|child| Some(&child.record().address) == call.address.as_ref());
+            let child = child_runs(all, run).find(|child| Some(&child.record().address) == call.address.as_ref());
             if let Some(child) = child {
                 self.raw(&format!("<details><summary>run of {}</summary>\n", escape(&child.step.name)));
                 self.run(all, child, level + 1);

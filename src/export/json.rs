@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use super::step::StepJson;
-use super::story::{Content, Run, below, roots, runs};
+use super::story::{Content, Run, child_runs, roots, runs};
 use super::text::printable;
 use super::{iso, step};
 use crate::agent::Step;
@@ -75,6 +75,6 @@ pub(super) fn json(content: &Content) -> String {
 /// The Step of a run with those of its child runs. (Agents nest a few levels deep.)
 fn whole(runs: &[Run], run: &Run) -> Step {
     let mut step = run.step.clone();
-    step.children = below(runs, run).map(|child| whole(runs, child)).collect();
+    step.children = child_runs(runs, run).map(|child| whole(runs, child)).collect();
     step
 }

@@ -7,7 +7,7 @@ use ptc_core::lisp::format;
 use ptc_core::value::Json;
 
 use super::iso;
-use super::story::{Content, Run, below, definitions, notices, roots, runs};
+use super::story::{Content, Run, child_runs, definitions, notices, roots, runs};
 use super::text::{one_line, visible};
 use crate::agent::{CallEntry, Turn};
 use crate::event::{CallStatus, Source};
@@ -140,7 +140,7 @@ impl Page {
         self.outcome(turn, record);
         for call in run.calls_of(turn) {
             self.call(call);
-            let child = below(all, run).find(|child| Some(&child.record().address) == call.address.as_ref());
+            let child = child_runs(all, run).find(|child| Some(&child.record().address) == call.address.as_ref());
             if let Some(child) = child {
                 self.run(all, child, level + 1);
             }

@@ -137,7 +137,7 @@ pub(super) fn runs(content: &Content) -> Vec<Run> {
 }
 
 /// The child runs of this run.
-pub(super) fn below<'r>(runs: &'r [Run], above: &'r Run) -> impl Iterator<Item = &'r Run> {
+pub(super) fn child_runs<'r>(runs: &'r [Run], above: &'r Run) -> impl Iterator<Item = &'r Run> {
     let above = &above.record().address;
     runs.iter().filter(move |run| run.record().address.child_of(above).as_ref() == Some(&run.record().address))
 }

@@ -1,4 +1,4 @@
-//! A run that is configured by method calls and starts when it is awaited.
+//! A run that is configured by method calls and starts when it is awaited; conversations of several runs.
 
 use std::future::IntoFuture;
 use std::sync::Arc;
@@ -10,14 +10,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::RunData;
-use super::fanout::{EventFanout, Listener};
 use super::human::ClosureHuman;
 use super::session_file::messages;
 use crate::agent::{AgentBuilder, Context, Delegated, Diagnostic, Mode, Plan, Step, Undelegated};
 use crate::engine::{self, Carry, Input, ModelList, ModelSource, Models, Ports};
-use crate::event::{Address, Envelope, ErrorRecord};
+use crate::event::{Address, Envelope, ErrorRecord, Event};
 use crate::model::{Model, known_secrets};
-use crate::port::{Human, Question, Sink, Stop, SystemClock, Unsaved};
+use crate::port::{Human, Question, Sink, SinkError, Stop, SystemClock, Unsaved};
 use crate::tool::{ConsentPolicy, ExternalTools, Grants, Tools};
 
 /// A run that has not started.
@@ -274,4 +273,53 @@ fn unusable(findings: &[Diagnostic]) -> ErrorRecord {
     let first = findings.iter().find(|finding| finding.is_error());
     let reason = first.map_or(Reason::InvalidAgent, |finding| finding.reason);
     ErrorRecord::new(reason, messages(findings))
+}
+
+/// A conversation with an agent.
+#[derive(Clone)]
+pub struct Chat {
+    run: Run,
+    count: usize,
+    last: Option<(Address, Carry)>,
+}
+
+impl Chat {
+    /// Starts a conversation with the agent of this run, which also determines the model and all settings.
+    pub fn new(run: Run) -> Self {
+        Self { run, count: 0, last: None }
+    }
+
+    /// Sends a message as a new run. After a failed run, the next message continues the last successful one.
+    pub async fn send(&mut self, message: impl Into<String>) -> Step {
+        let mut run = self.run.clone().with(|agent: AgentBuilder| agent.message(message));
+        run.address = Address::run(self.count);
+        run.continues.clone_from(&self.last);
+        let address = run.address.clone();
+        let (step, carry) = run.carrying().await;
+        self.count += 1;
+        if step.is_ok() {
+            self.last = Some((address, carry));
+        }
+        step
+    }
+}
+
+/// Callback for every event.
+pub(super) type Listener = Arc<dyn Fn(&Envelope) + Send + Sync>;
+
+/// Stores events in its sink and passes them to the listeners.
+#[derive(Clone)]
+pub(super) struct EventFanout {
+    pub(super) sink: Arc<dyn Sink>,
+    pub(super) listeners: Vec<Listener>,
+}
+
+impl Sink for EventFanout {
+    fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
+        Box::pin(async move {
+            let envelope = self.sink.emit(address, event).await?;
+            self.listeners.iter().for_each(|listener| listener(&envelope));
+            Ok(envelope)
+        })
+    }
 }

@@ -13,7 +13,7 @@ use super::scrub::Scrub;
 use super::secret::Secret;
 use super::variables::{self, filled};
 use super::{ErrorClass, ModelError, proxy};
-use crate::config::{KeySource, Protocol, Timeouts, is_secret_name};
+use crate::config::{HttpModel, KeySource, Protocol, Timeouts, is_secret_name};
 use crate::event::{ModelRecord, Price, StructuredBy};
 
 /// A model at a provider.
@@ -194,6 +194,32 @@ impl fmt::Debug for Endpoint {
             .field("structured_output", &self.structured_output)
             .field("stream", &self.stream)
             .finish_non_exhaustive()
+    }
+}
+
+impl From<HttpModel> for Endpoint {
+    fn from(model: HttpModel) -> Self {
+        Self {
+            provider: model.provider,
+            alias: model.alias,
+            id: model.id,
+            base_url: model.base_url,
+            key: model.key,
+            headers: model.headers,
+            protocol: model.kind,
+            version: model.version,
+            known: Known {
+                way: model.known.structured_output,
+                strict: model.known.strict,
+                max_output: model.known.max_output,
+            },
+            context_tokens: model.context,
+            structured_output: model.structured_output.map_or(StructuredOutput::Auto, StructuredOutput::Fixed),
+            price: model.price,
+            stream: model.stream,
+            retry: RetryPolicy { max_attempts: model.max_attempts, ..RetryPolicy::default() },
+            timeouts: model.timeouts,
+        }
     }
 }
 

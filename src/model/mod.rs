@@ -9,7 +9,6 @@ mod anthropic;
 mod assembly;
 mod calls;
 mod closure;
-mod configured;
 mod decoded_text;
 mod dialect;
 mod endpoint;

@@ -170,7 +170,7 @@ impl Driver {
 
     /// Runs until the program is to end. The first frame comes before anything else is done.
     pub async fn run(&mut self, model: &mut Model, stage: &mut dyn Stage, first: Option<Effect>) -> io::Result<Exit> {
-        self.tell(model, stage, Msg::Clock(self.clock.now_ms())).await?;
+        self.apply_message(model, stage, Msg::Clock(self.clock.now_ms())).await?;
         self.draw(model, stage)?;
         for effect in start(model).into_iter().chain(first) {
             effects::perform(self, model, stage, effect).await?;
@@ -221,7 +221,7 @@ impl Driver {
             () = until(self.checks.due()) => {}
             () = until(frame) => {}
         }
-        self.tell(model, stage, Msg::Clock(self.clock.now_ms())).await?;
+        self.apply_message(model, stage, Msg::Clock(self.clock.now_ms())).await?;
         effects::check(self);
         if let Some(done) = answer {
             self.finish(model, stage, done).await?;
@@ -238,7 +238,7 @@ impl Driver {
             let told = self.runs[slot as usize].as_ref().map(|run| run.drain()).unwrap_or_default();
             if !told.is_empty() {
                 let over = told.iter().any(|update| matches!(update, RunUpdate::Ended(_)));
-                self.tell(model, stage, Msg::RunUpdates(slot, told)).await?;
+                self.apply_message(model, stage, Msg::RunUpdates(slot, told)).await?;
                 if over {
                     self.runs[slot as usize] = None;
                 }
@@ -247,7 +247,7 @@ impl Driver {
         let told = self.matrix.as_ref().map(|matrix| matrix.drain()).unwrap_or_default();
         if !told.is_empty() {
             let over = told.iter().any(|update| matches!(update, MatrixUpdate::Ended(_)));
-            self.tell(model, stage, Msg::Compare(CompareResponse::Matrix(told))).await?;
+            self.apply_message(model, stage, Msg::Compare(CompareResponse::Matrix(told))).await?;
             if over {
                 self.matrix = None;
             }
@@ -296,7 +296,7 @@ impl Driver {
                 Msg::Resumed
             }
         };
-        self.tell(model, stage, msg).await?;
+        self.apply_message(model, stage, msg).await?;
         Ok(None)
     }
 
@@ -331,11 +331,11 @@ impl Driver {
             Msg::Listed(..) if effects::listed(self) && model.sessions.awaited.is_some() => return Ok(()),
             _ => {}
         }
-        self.tell(model, stage, msg).await
+        self.apply_message(model, stage, msg).await
     }
 
     /// Updates the model and does what comes of it.
-    pub(super) async fn tell(&mut self, model: &mut Model, stage: &mut dyn Stage, msg: Msg) -> io::Result<()> {
+    pub(super) async fn apply_message(&mut self, model: &mut Model, stage: &mut dyn Stage, msg: Msg) -> io::Result<()> {
         for effect in update(model, msg) {
             effects::perform(self, model, stage, effect).await?;
         }

@@ -207,7 +207,7 @@ fn bench(driver: &Driver, turn: &Address) -> Result<Arc<LazyBench>, String> {
 /// Gives the terminal to the shell and takes it back.
 pub(super) async fn suspend(model: &mut Model, stage: &mut dyn Stage) {
     if let Err(reason) = stage.suspend().await {
-        model.say(Tone::Bad, format!("not suspended: {reason}"));
+        model.show_toast(Tone::Bad, format!("not suspended: {reason}"));
     }
     model.dirty = true;
 }

@@ -30,7 +30,7 @@ pub struct Form {
     /// The wait was given up: its answer counts no more.
     pub discarded_attempt: bool,
     /// What was typed while what it is for was still being read; `None` when nothing is.
-    pub held: Option<Vec<Held>>,
+    pub held: Option<Vec<TypedInput>>,
     /// What its longest text is so far.
     pub typed: Option<Typed>,
     /// Texts to read below the fields.
@@ -41,7 +41,7 @@ pub struct Form {
 
 /// Something typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Held {
+pub enum TypedInput {
     /// A key.
     Key(KeyEvent),
     /// A text that was pasted.

@@ -16,8 +16,8 @@ use crate::replay::Policy;
 use crate::session::{Marks, Summary};
 use crate::workbench::inspect::{BenchOutput, Inspection, Probe};
 use crate::workbench::{
-    AgentFile, DraftSummary, Held, OpenSession, Overwrite, Pipeline, RequestPart, RunUpdate, SaveError, SessionKey,
-    TurnBody,
+    AgentFile, ComparedPart, DraftSummary, OpenSession, Overwrite, Pipeline, RequestPart, RunUpdate, SaveError,
+    SessionKey, TurnBody,
 };
 
 /// Which of the runs on screen.
@@ -54,7 +54,7 @@ pub enum Msg {
     /// The texts were checked: version, findings, meaning.
     Checked(u64, Vec<Diagnostic>, Box<DraftSummary>),
     /// The differences between what would be sent and what this mode would send; else why that mode would send nothing.
-    PreviewCompared(Mode, Result<Vec<Held>, String>),
+    PreviewCompared(Mode, Result<Vec<ComparedPart>, String>),
     /// A run was started, or refused.
     Started(Result<Option<String>, Vec<Diagnostic>>),
     /// A session that waited or broke off was resumed: its run, or why not.

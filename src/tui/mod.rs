@@ -113,7 +113,7 @@ pub enum Colours {
 
 /// How the workbench was left.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct TuiExit {
     /// The exit code.
     pub code: u8,
     /// The session of a run that waits for an answer.
@@ -124,7 +124,7 @@ pub struct Left {
 ///
 /// Must be the outermost future of its runtime (`block_on`): the thread that polls it first is the interface's thread.
 /// On any end other than leaving, a panic included, unsaved texts are kept for the next start.
-pub async fn run(services: Arc<Services>, setup: Setup) -> Result<Left, TakeError> {
+pub async fn run(services: Arc<Services>, setup: Setup) -> Result<TuiExit, TakeError> {
     let mut screen = Screen::take(setup.pointer)?;
     let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let now_ms = i64::try_from(now_ms).unwrap_or_default();
@@ -153,7 +153,7 @@ pub async fn run(services: Arc<Services>, setup: Setup) -> Result<Left, TakeErro
     match result {
         Ok(exit) => {
             let run = model.workbench.run.filter(|run| run.waits);
-            Ok(Left { code: exit?.code(), waiting: run.and_then(|run| run.session) })
+            Ok(TuiExit { code: exit?.code(), waiting: run.and_then(|run| run.session) })
         }
         Err(panic) => std::panic::resume_unwind(panic),
     }

@@ -21,7 +21,7 @@ mod tour;
 pub use super::editor::Editor;
 pub use super::menu::Menu;
 pub use super::run_view::{Phase, RunView};
-pub use editors::{KEPT, PLACES, place_language, place_name, texts_of};
+pub use editors::{PLACES, RECOVERED, place_language, place_name, texts_of};
 pub use find::{Find, FindField};
 pub use pointer::{Pointer, Sweep};
 pub use popup::{AfterSave, Against, Leaving, Picks, Popup, SaveWhat};

@@ -90,16 +90,16 @@ impl Services {
         self.recovery.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A desk whose runs stop at the gates of this interface.
-    pub(super) fn desk(&self) -> Arc<QuestionQueue> {
-        Arc::new(QuestionQueue::behind(self.intercept.clone()))
+    /// A queue whose runs stop at the gates of this interface.
+    pub(super) fn queue(&self) -> Arc<QuestionQueue> {
+        Arc::new(QuestionQueue::with_intercept(self.intercept.clone()))
     }
 
     /// Starts the texts. Must be called inside of the runtime.
     ///
     /// Errors: why the run is refused, at places among the texts.
     pub fn start(&self, texts: &DraftTexts) -> Result<RunHandle, Vec<Diagnostic>> {
-        self.start_agent(texts.to_agent(&Agent::default())?, seed(), self.desk())
+        self.start_agent(texts.to_agent(&Agent::default())?, seed(), self.queue())
     }
 
     /// Starts the texts in each of these modes, with the same seed: what differs is the mode. None starts when one is refused.
@@ -113,28 +113,28 @@ impl Services {
         modes.iter().map(start).collect()
     }
 
-    fn start_agent(&self, agent: Agent, seed: u64, desk: Arc<QuestionQueue>) -> Result<RunHandle, Vec<Diagnostic>> {
+    fn start_agent(&self, agent: Agent, seed: u64, queue: Arc<QuestionQueue>) -> Result<RunHandle, Vec<Diagnostic>> {
         let (model, context, journal) = (None, None, None);
-        let spec = RunSpec { agent, model, context, person: desk.clone(), save: true, seed, journal };
-        Ok(RunHandle::of_run(self.workbench.start(spec).map_err(refusal)?, desk))
+        let spec = RunSpec { agent, model, context, person: queue.clone(), save: true, seed, journal };
+        Ok(RunHandle::of_run(self.workbench.start(spec).map_err(refusal)?, queue))
     }
 
     /// Starts a pipeline. Must be called inside of the runtime.
     ///
     /// Errors: why it is refused.
     pub fn start_pipeline(&self, pipeline: Pipeline) -> Result<RunHandle, Vec<Diagnostic>> {
-        let desk = self.desk();
-        let spec = PipelineSpec { pipeline, model: None, context: None, person: desk.clone(), save: true };
-        Ok(RunHandle::of_run(self.workbench.start_pipeline(spec).map_err(refusal)?, desk))
+        let queue = self.queue();
+        let spec = PipelineSpec { pipeline, model: None, context: None, person: queue.clone(), save: true };
+        Ok(RunHandle::of_run(self.workbench.start_pipeline(spec).map_err(refusal)?, queue))
     }
 
     /// Resumes a session that waits for input or broke off. Blocks, and must be called inside of the runtime.
     ///
     /// Errors: the session cannot be read or resumed.
     pub fn resume(&self, key: &SessionKey) -> Result<RunHandle, ErrorRecord> {
-        let (session, desk) = (self.workbench.open_found(key)?, self.desk());
-        let running = wait(self.workbench.resume(&session, Answers::default(), None, desk.clone()))?;
-        Ok(RunHandle::of_run(running, desk))
+        let (session, queue) = (self.workbench.open_found(key)?, self.queue());
+        let running = wait(self.workbench.resume(&session, Answers::default(), None, queue.clone()))?;
+        Ok(RunHandle::of_run(running, queue))
     }
 
     /// Reads an agent or a pipeline for the editors.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use super::below::LiveModels;
+use super::child_models::LiveModels;
 use super::feed::Feed;
 use super::resume::unusable;
 use super::run::header_of;

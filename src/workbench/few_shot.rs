@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::case::{CaseError, agent_in, place, unwritable};
 use super::files::write_whole_in_folder;
 use super::fork::inputs_at;
-use super::replies::Told;
+use super::replies::RecordedTurn;
 use super::{OpenError, Workbench};
 use crate::agent::Agent;
 use crate::event::Address;
@@ -53,7 +53,7 @@ impl Workbench {
     /// Errors: the session cannot be replayed, or holds no reply at that turn, or one that failed: it would teach its fault.
     pub fn example_of(&self, session: &Session, turn: &Address, prompt: &str) -> Result<String, CaseError> {
         let recording = Recording::of(session).map_err(CaseError)?;
-        let told = Told::new(&recording, turn);
+        let told = RecordedTurn::new(&recording, turn);
         let no_reply = || CaseError(format!("{} holds no reply at {turn}", session.header.id));
         let reply = told.reply().ok_or_else(no_reply)?.as_typed();
         if let Some(reason) = recording.failed_turn(turn) {

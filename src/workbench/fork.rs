@@ -13,7 +13,7 @@ use ptc_core::value::{Json, json};
 
 use super::adopted::Onto;
 use super::prepare::refuse_closures;
-use super::replies::{self, PROGRAM, Told};
+use super::replies::{self, PROGRAM, RecordedTurn};
 use super::resume::{Resuming, unusable};
 use super::run::header_of;
 use super::{Running, StartError, Workbench};
@@ -111,8 +111,8 @@ pub(super) fn standing(there: &Inputs, recording: &Recording, target: &str, poin
         ("option", path) => key(path).map(plain),
         ("context", "") => Some(there.context.to_text()),
         ("context", name) => there.context.get(name).map(|value| plain(value.clone())),
-        ("reply", "") => Told::new(recording, &point.address).reply().map(|reply| reply.as_typed()),
-        (PROGRAM, "") => Told::new(recording, &point.address).program(),
+        ("reply", "") => RecordedTurn::new(recording, &point.address).reply().map(|reply| reply.as_typed()),
+        (PROGRAM, "") => RecordedTurn::new(recording, &point.address).program(),
         ("memory", name) => replies::definition(recording, &point.target, name),
         ("result", "") => {
             let result = recording.counted_end(&point.address)?.result.as_ref()?;
@@ -139,7 +139,7 @@ impl Workbench {
         let usual = if spec.changes.iter().any(of_reply) { Stage::Reply } else { Stage::Request };
         let point = Point::find(&recording, &spec.at, usual).map_err(unusable)?;
         fits(&point, &spec.changes)?;
-        let told = Told::new(&recording, &point.address);
+        let told = RecordedTurn::new(&recording, &point.address);
         let changes = spec.changes.into_iter().map(|change| settled(&told, change)).collect::<Result<Vec<_>, _>>();
         let prefix = Prefix::of(session, point.seq).map_err(unusable)?;
         let there = inputs_at(&recording, &point.target)?;
@@ -241,7 +241,7 @@ fn misfits(there: &Inputs, recording: &Recording, point: &Point, changes: &[Chan
 }
 
 /// A change as it is recorded: of the reply where it is one of the program in it.
-fn settled(told: &Told<'_>, change: Changed) -> Result<Changed, String> {
+fn settled(told: &RecordedTurn<'_>, change: Changed) -> Result<Changed, String> {
     match change.target.as_str() {
         PROGRAM => {
             let program = change.after.as_str().ok_or("a program is a text")?;

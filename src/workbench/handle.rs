@@ -1,6 +1,6 @@
 //! A run or a replay as an interface follows it.
 //!
-//! In: a started run with the desk of its questions, or a session to replay. Out: a [`RunHandle`]: updates in order, the end as the last one;
+//! In: a started run with the queue of its questions, or a session to replay. Out: a [`RunHandle`]: updates in order, the end as the last one;
 //! answers, a stop and a folder for the session go back. It must never block: what waits for a disk runs on a blocking thread.
 
 use std::collections::VecDeque;
@@ -66,7 +66,7 @@ pub struct RunHandle {
     /// What follows the events that the feed holds.
     last: Arc<LastUpdates>,
     stop: Stopper,
-    desk: Option<Arc<QuestionQueue>>,
+    queue: Option<Arc<QuestionQueue>>,
     pending: Mutex<Pending>,
     /// The user is gone: questions are not taken.
     is_unattended: AtomicBool,
@@ -107,8 +107,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl RunHandle {
-    /// Follows a run whose questions come to this desk. Must be called inside of the runtime.
-    pub fn of_run(running: Running, desk: Arc<QuestionQueue>) -> Self {
+    /// Follows a run whose questions come to this queue. Must be called inside of the runtime.
+    pub fn of_run(running: Running, queue: Arc<QuestionQueue>) -> Self {
         let last = Arc::new(LastUpdates::default());
         let (folder, mut folders) = mpsc::unbounded_channel();
         let (updates, task, saving) = (last.clone(), running.task, running.saving);
@@ -129,7 +129,7 @@ impl RunHandle {
             updates.push(RunUpdate::Ended(ending));
         });
         let stop = Stopper::Run(running.stop);
-        Self { session: running.session, desk: Some(desk), folder, ..Self::new(running.feed, last, stop) }
+        Self { session: running.session, queue: Some(queue), folder, ..Self::new(running.feed, last, stop) }
     }
 
     /// Replays a session. Must be called inside of the runtime.
@@ -174,7 +174,7 @@ impl RunHandle {
             feed,
             last,
             stop,
-            desk: None,
+            queue: None,
             pending: Mutex::default(),
             is_unattended: AtomicBool::new(false),
             folder: mpsc::unbounded_channel().0,
@@ -218,8 +218,8 @@ impl RunHandle {
 
     /// Waits for the next question, while none is pending.
     async fn next_question(&self) -> Option<Asked> {
-        match &self.desk {
-            Some(desk) if !self.is_asking() => desk.next().await,
+        match &self.queue {
+            Some(queue) if !self.is_asking() => queue.next().await,
             _ => std::future::pending().await,
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ptc_core::reasons::Reason;
 use serde::Serialize;
 
-use super::examples::demo;
+use super::source::demo;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, Place};
 use crate::config::{ConfigError, HttpModel, ModelChoice, ModelFacts, Protocol, Provider, Timeouts};

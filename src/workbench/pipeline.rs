@@ -7,7 +7,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::signature::{Signature, Type, chain};
 use ptc_core::value::Json;
 
-use super::below::LiveModels;
+use super::child_models::LiveModels;
 use super::feed::{Feed, Tee};
 use super::stages::{Stage, follow};
 use super::tools::Looks;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::fork::{inputs_at, standing};
-use super::replies::Told;
+use super::replies::RecordedTurn;
 use super::resume::unusable;
 use super::{Definitions, StartError, Workbench};
 use crate::engine::{Reader, Turn};
@@ -68,7 +68,7 @@ impl Workbench {
                 let has =
                     |stage: &Stage| Point::find(&recording, &format!("{address}:{}", stage.name()), *stage).is_ok();
                 let stages = [Stage::Request, Stage::Reply, Stage::After].into_iter().filter(has).collect();
-                let told = Told::new(&recording, &address);
+                let told = RecordedTurn::new(&recording, &address);
                 let (program, defined) = (told.program().is_some(), told.defined());
                 turns.push(TurnPoints { address, stages, calls: Vec::new(), program, defined });
             } else if line.k == "tool.call"
@@ -88,7 +88,7 @@ impl Workbench {
         let point = Point::find(&recording, at, Stage::Request).map_err(unusable)?;
         let there = inputs_at(&recording, &point.target)?;
         let text = standing(&there, &recording, target, &point);
-        let asked = Told::new(&recording, &point.address).request().map(|made| CurrentText {
+        let asked = RecordedTurn::new(&recording, &point.address).request().map(|made| CurrentText {
             want: made.want.name().to_owned(),
             schema: made.schema.clone(),
             tools: made.tools.iter().map(|tool| tool.name.clone()).collect(),

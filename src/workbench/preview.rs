@@ -104,11 +104,11 @@ impl Preview {
 }
 
 /// A part of two previews: its title with both sizes, and its lines.
-pub type Held = (String, Vec<Line>);
+pub type ComparedPart = (String, Vec<Line>);
 
 /// What would be sent in one mode, held against what would be sent in another one: the parts of both by title, in the order of the
 /// first and then those that only the other has. A line with `-` is one of the other, a line with `+` one of the first.
-pub fn compared_with(one: &[RequestPart], other: &[RequestPart]) -> Vec<Held> {
+pub fn compared_with(one: &[RequestPart], other: &[RequestPart]) -> Vec<ComparedPart> {
     let titles = distinct(one.iter().chain(other).map(|part| part.title.as_str()));
     let text = |parts: &[RequestPart], title: &str| -> String {
         parts.iter().filter(|part| part.title == title).map(|part| part.text.as_str()).collect()

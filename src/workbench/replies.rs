@@ -14,12 +14,12 @@ use crate::replay::Recording;
 pub const PROGRAM: &str = "program";
 
 /// A turn of a recording.
-pub(super) struct Told<'r> {
+pub(super) struct RecordedTurn<'r> {
     recording: &'r Recording,
     turn: Address,
 }
 
-impl<'r> Told<'r> {
+impl<'r> RecordedTurn<'r> {
     pub(super) fn new(recording: &'r Recording, turn: &Address) -> Self {
         Self { recording, turn: turn.turn_part() }
     }

@@ -9,7 +9,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::adopted::Onto;
-use super::below::LiveModels;
+use super::child_models::LiveModels;
 use super::feed::{Feed, Tee};
 use super::fork::{Changed, ForkSpec, inputs_at};
 use super::prepare::Ready;

@@ -9,12 +9,12 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::adopted::Onto;
-use super::below::LiveModels;
-use super::desk::Prepared;
+use super::child_models::LiveModels;
 use super::ending::more_turns;
 use super::feed::{Feed, ResumeSink, Tee};
 use super::fork::inputs_at;
 use super::prepare::refuse_closures;
+use super::question_queue::Prepared;
 use super::run::header_of;
 use super::stages::{follow, later_steps};
 use super::{Running, StartError, Workbench};

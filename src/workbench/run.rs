@@ -10,7 +10,7 @@ use ptc_core::value::Map;
 use tokio::task::JoinHandle;
 
 use super::Workbench;
-use super::below::LiveModels;
+use super::child_models::LiveModels;
 use super::feed::{Feed, Tee};
 use super::prepare::Ready;
 use super::saving::Saving;

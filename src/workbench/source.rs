@@ -1,13 +1,16 @@
-//! Agents and pipelines by name: a file, else an example that is part of the program.
+//! Agents and pipelines by name (a file, else an example that is part of the program), and the example sessions.
 //!
 //! In: the user's text. Out: the definition, or why there is none. It must never change a file.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use ptc_core::text::did_you_mean;
 
 use super::Pipeline;
 use crate::agent::{Agent, BUNDLED, BUNDLED_PIPELINES, Bundled};
+use crate::replay::{DemoModel, Recording};
+use crate::session::Session;
 
 /// The meaning of a name.
 #[derive(Debug, Clone)]
@@ -44,4 +47,24 @@ fn unknown(name: &str) -> String {
     let near = did_you_mean(name, names());
     let known = names().collect::<Vec<_>>().join(", ");
     format!("{name}: no such agent file{near} (examples: {known})")
+}
+
+/// File name and content of every example session.
+const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sessions.rs"));
+
+/// The example sessions, oldest first. A file that cannot be read is left out; a test reads them all.
+pub fn example_sessions() -> Vec<Session> {
+    FILES
+        .iter()
+        .filter_map(|(name, text)| {
+            Session::from_bytes(&Path::new("sessions").join(name), text.as_bytes().to_vec()).ok()
+        })
+        .collect()
+}
+
+/// The model `demo` over the example sessions.
+pub(super) fn demo() -> DemoModel {
+    let recordings =
+        example_sessions().iter().filter_map(|session| Recording::of(session).ok().map(Arc::new)).collect();
+    DemoModel::new(recordings)
 }

@@ -136,7 +136,7 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
         ),
         (
             "[modes.json]\nmode = \"json\"",
-            "a.toml:2:8: `mode` cannot stand in [modes.json]: the section is about one mode",
+            "a.toml:2:8: `mode` is not allowed in [modes.json]: the section overrides one mode",
         ),
         (
             "schema = '{\"a\": }'",

@@ -196,7 +196,7 @@ fn a_wrong_value_is_told_at_its_place_with_what_would_be_right() {
 #[test]
 fn a_wrong_part_of_an_option_is_told_at_its_place() {
     let cases = [
-        ("compaction = {}", "error options: [compaction] is empty; write `compaction = true` or say what it does"),
+        ("compaction = {}", "error options: [compaction] is empty; write `compaction = true`, or its keys"),
         (
             "compaction = { strategy = 'trm' }",
             "error options: `compaction.strategy` cannot be \"trm\"; did you mean `trim`?",

@@ -83,8 +83,8 @@ async fn a_conversation_knows_what_was_said_and_defined() {
     let (model, requests) = told([p("(def a 2) (return a)"), p("(return (* a 21))")]);
     let (run, events) = kept(run("You count").mode(Mode::PtcLisp).model(model));
     let mut chat = Chat::new(run);
-    assert_eq!(outcome(&chat.say("Keep two").await), "2");
-    assert_eq!(outcome(&chat.say("Times {{21}}").await), "42");
+    assert_eq!(outcome(&chat.send("Keep two").await), "2");
+    assert_eq!(outcome(&chat.send("Times {{21}}").await), "42");
     let events = events.lock().unwrap().clone();
     replays(&events).await;
     let requests = requests.lock().unwrap();
@@ -132,8 +132,8 @@ async fn a_conversation_keeps_its_journal() {
     ]);
     let (run, events) = kept(run(counting).model(model));
     let mut chat = Chat::new(run);
-    assert_eq!(outcome(&chat.say("Once").await), "1");
-    assert_eq!(outcome(&chat.say("Again").await), "[1,2]");
+    assert_eq!(outcome(&chat.send("Once").await), "1");
+    assert_eq!(outcome(&chat.send("Again").await), "[1,2]");
     assert_eq!(*made.lock().unwrap(), 2, "the first task was done once");
     let log = requests.lock().unwrap()[1].system.clone().unwrap();
     assert!(log.contains("- first: 1"), "{log}");

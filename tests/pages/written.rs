@@ -134,7 +134,7 @@ missing = "names of things"
 kind = "table"
 signature = "(name :string) -> :int"
 description = "How many are there"
-rows = [{ args = { name = "lamp" }, result = 7 }, { args = { name = "desk" }, error = "no such thing" }]
+rows = [{ args = { name = "lamp" }, result = 7 }, { args = { name = "queue" }, error = "no such thing" }]
 default = 0
 
 [modes.json]

@@ -18,7 +18,7 @@ use ptc_workbench::workbench::matrix::{
 use ptc_workbench::workbench::{RunEnding, RunUpdate, SessionKey};
 
 use super::pictures::screens;
-use super::story::{NOW_MS, Story, fresh, missed, recorded, tell, two_turns};
+use super::story::{NOW_MS, Story, apply_message, fresh, missed, recorded, two_turns};
 use super::{press, write};
 
 const SIZES: &[(u16, u16)] = &[(80, 24), (120, 40), (200, 60)];
@@ -52,15 +52,15 @@ fn both(size: (u16, u16)) -> Model {
     let mut model = fresh(size);
     press(&mut model, "f9");
     let sessions = NAMES.map(|name| Some(name.to_owned())).to_vec();
-    tell(&mut model, Msg::Compare(CompareResponse::Started(Ok(sessions))));
+    apply_message(&mut model, Msg::Compare(CompareResponse::Started(Ok(sessions))));
     model
 }
 
 fn happens(model: &mut Model, slot: Slot, events: Vec<Envelope>, ended: Option<RunEnding>) -> Vec<Effect> {
     let last = events.last().map_or(NOW_MS, |envelope| envelope.at_ms);
-    tell(model, Msg::Clock(last.max(model.now_ms)));
+    apply_message(model, Msg::Clock(last.max(model.now_ms)));
     let events = events.into_iter().map(|envelope| RunUpdate::Event(Box::new(envelope)));
-    tell(model, Msg::RunUpdates(slot, events.chain(ended.map(RunUpdate::Ended)).collect()))
+    apply_message(model, Msg::RunUpdates(slot, events.chain(ended.map(RunUpdate::Ended)).collect()))
 }
 
 /// One of the runs has ended, the other one goes on.
@@ -76,7 +76,7 @@ pub(super) fn aligned(size: (u16, u16)) -> Model {
     let mut model = both(size);
     happens(&mut model, Slot::Left, program(), Some(RunEnding::Run));
     happens(&mut model, Slot::Right, two_turns(), Some(RunEnding::Run));
-    tell(&mut model, Msg::Compare(compared(&NAMES, vec![program(), two_turns()])));
+    apply_message(&mut model, Msg::Compare(compared(&NAMES, vec![program(), two_turns()])));
     model
 }
 
@@ -93,7 +93,7 @@ fn one_key_runs_the_draft_in_both_modes_and_compares_what_came_out() {
     let effects = happens(&mut model, Slot::Right, two_turns(), Some(RunEnding::Run));
     let names: Vec<String> = NAMES.map(str::to_owned).to_vec();
     assert_eq!(effects, [Effect::List, Effect::Compare(CompareRequest::Sessions(names))]);
-    tell(&mut model, Msg::Compare(compared(&NAMES, vec![program(), two_turns()])));
+    apply_message(&mut model, Msg::Compare(compared(&NAMES, vec![program(), two_turns()])));
     assert!(!model.compare.shows_transcripts());
     press(&mut model, "t");
     assert!(model.compare.shows_transcripts(), "the transcripts are one key away");
@@ -102,7 +102,7 @@ fn one_key_runs_the_draft_in_both_modes_and_compares_what_came_out() {
 #[test]
 fn a_comparison_that_nobody_waits_for_is_dropped() {
     let mut model = both((120, 40));
-    tell(&mut model, Msg::Compare(compared(&["a", "b"], vec![program(), two_turns()])));
+    apply_message(&mut model, Msg::Compare(compared(&["a", "b"], vec![program(), two_turns()])));
     assert!(model.compare.compared.is_none());
 }
 
@@ -122,7 +122,7 @@ fn a_run_that_asks_a_person_is_put_down() {
     let mut model = both((120, 40));
     let question =
         Question { address: Address::from("r0/t1/q0"), text: "which?".to_owned(), gate: None, options: Vec::new() };
-    let effects = tell(&mut model, Msg::RunUpdates(Slot::Right, vec![RunUpdate::Question(question)]));
+    let effects = apply_message(&mut model, Msg::RunUpdates(Slot::Right, vec![RunUpdate::Question(question)]));
     assert_eq!(effects.first(), Some(&Effect::SuspendRun(Slot::Right)));
 }
 
@@ -151,12 +151,12 @@ fn enter_opens_the_turn_of_the_run_with_the_focus() {
     press(&mut model, "tab");
     assert_eq!(model.compare.column, 1);
     let key = SessionKey::Example("x".to_owned());
-    let opened = tell(&mut model, Msg::Compare(CompareResponse::Found(Ok((key.clone(), turn)))));
+    let opened = apply_message(&mut model, Msg::Compare(CompareResponse::Found(Ok((key.clone(), turn)))));
     assert_eq!(opened, [Effect::Open(key)]);
     assert_eq!(model.screen, Screen::Sessions);
     let session = super::services::long_session(40);
     model.compare.wanted = Some(Address::from("r0/t30"));
-    tell(&mut model, Msg::Opened(Ok(session)));
+    apply_message(&mut model, Msg::Opened(Ok(session)));
     picture(&mut model, (120, 40));
     let viewer = model.sessions.viewer.as_ref().unwrap();
     let selected = viewer.transcript.selected().unwrap();
@@ -207,7 +207,7 @@ pub(super) fn matrix(size: (u16, u16)) -> Model {
         "m-2026-11-21T20-52-07Z-00000001".to_owned(),
         MatrixState::new(plan(), []),
     )));
-    tell(&mut model, Msg::Compare(begun));
+    apply_message(&mut model, Msg::Compare(begun));
     let key = TrialKey { cell: 1, trial: 2 };
     let started = MatrixEvent::Started { key, session: "session-1-2".to_owned() };
     let told = vec![
@@ -217,7 +217,7 @@ pub(super) fn matrix(size: (u16, u16)) -> Model {
         MatrixUpdate::Event(started),
         MatrixUpdate::Event(MatrixEvent::Turn { key, turn: 2 }),
     ];
-    tell(&mut model, Msg::Compare(CompareResponse::Matrix(told)));
+    apply_message(&mut model, Msg::Compare(CompareResponse::Matrix(told)));
     model
 }
 
@@ -263,7 +263,7 @@ fn a_matrix_is_watched_stopped_and_gone_on_with() {
     assert_eq!(press(&mut model, "s"), [Effect::StopMatrix]);
     assert_eq!(press(&mut model, "s"), [], "it is being stopped");
     let stopped = MatrixUpdate::Event(MatrixEvent::Stopped(TrialKey { cell: 1, trial: 2 }));
-    tell(&mut model, Msg::Compare(CompareResponse::Matrix(vec![stopped, MatrixUpdate::Ended(None)])));
+    apply_message(&mut model, Msg::Compare(CompareResponse::Matrix(vec![stopped, MatrixUpdate::Ended(None)])));
     let view = model.compare.matrix.as_ref().unwrap();
     assert_eq!((view.running, view.state.done(), view.state.failed()), (false, 3, 1), "what is finished is kept");
     let id = view.id.clone();
@@ -293,7 +293,7 @@ pub(super) fn listed(size: (u16, u16)) -> Model {
     let error = MatrixError("the file is empty".to_owned());
     let damaged = MatrixEntry { id: "d".to_owned(), created_ms: 0, state: Err(error) };
     let all = vec![line("a", 6, 0), line("b", 6, 2), line("c", 4, 0), damaged];
-    tell(&mut model, Msg::Compare(CompareResponse::Matrices(all)));
+    apply_message(&mut model, Msg::Compare(CompareResponse::Matrices(all)));
     model
 }
 
@@ -308,7 +308,7 @@ fn an_earlier_matrix_is_opened_to_be_read() {
     press(&mut model, "down");
     assert_eq!(press(&mut model, "enter"), [Effect::Compare(CompareRequest::OpenMatrix("b".to_owned()))]);
     let state = MatrixState::new(plan(), []);
-    tell(&mut model, Msg::Compare(CompareResponse::MatrixOpened("b".to_owned(), Ok(state))));
+    apply_message(&mut model, Msg::Compare(CompareResponse::MatrixOpened("b".to_owned(), Ok(state))));
     let view = model.compare.matrix.as_ref().unwrap();
     assert!(model.compare.page == Page::Matrix && !view.running && view.id == "b");
 }

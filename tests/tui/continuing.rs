@@ -11,7 +11,7 @@ use ptc_workbench::workbench::{Changed, CurrentText, ForkPoints, RunUpdate, Sess
 
 use super::pictures::{screens, text};
 use super::sessions::fork_spec;
-use super::story::{SESSION, fresh, missed, ran, tell, two_turns};
+use super::story::{SESSION, apply_message, fresh, missed, ran, two_turns};
 use super::{press, write};
 
 const SIZE: (u16, u16) = (120, 40);
@@ -24,7 +24,7 @@ fn key() -> SessionKey {
 fn listed(model: &mut Model) {
     let summary =
         Summary { id: SESSION.to_owned(), example: true, agent: "sentiment".to_owned(), ..Summary::default() };
-    tell(model, Msg::Listed(vec![summary], Marks::default()));
+    apply_message(model, Msg::Listed(vec![summary], Marks::default()));
 }
 
 /// A run that has ended, with its transcript in focus.
@@ -62,14 +62,14 @@ fn spot(at: &str, target: &str) -> EditTarget {
 
 pub(super) fn stands(model: &mut Model, at: &str, target: &str, text: &str) {
     let standing = CurrentText { text: Some(text.to_owned()), want: "json".to_owned(), ..CurrentText::default() };
-    tell(model, Msg::Archive(ArchiveResponse::CurrentText(spot(at, target), Ok(standing))));
+    apply_message(model, Msg::Archive(ArchiveResponse::CurrentText(spot(at, target), Ok(standing))));
 }
 
 /// The dialog on the last turn, with its program.
 pub(super) fn editing(size: (u16, u16)) -> Model {
     let mut model = finished(size);
     assert_eq!(press(&mut model, "shift-e"), [Effect::Archive(ArchiveRequest::ForkPoints(key()))]);
-    let asked = tell(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key(), Ok(points()))));
+    let asked = apply_message(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key(), Ok(points()))));
     assert!(asked.contains(&Effect::Archive(ArchiveRequest::CurrentText(spot("r0/t2:reply", "program")))), "{asked:?}");
     stands(&mut model, "r0/t2:reply", "program", "(count rows)");
     model
@@ -85,10 +85,10 @@ fn a_run_that_is_not_listed_yet_is_forked_as_soon_as_it_is() {
         assert!(text(&mut model).contains("is being looked for"), "{}", text(&mut model));
         let summary = Summary { id: SESSION.to_owned(), example: true, ..Summary::default() };
         assert_eq!(
-            tell(&mut model, Msg::Listed(vec![summary], Marks::default())),
+            apply_message(&mut model, Msg::Listed(vec![summary], Marks::default())),
             [Effect::Archive(ArchiveRequest::ForkPoints(key()))]
         );
-        tell(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key(), Ok(points()))));
+        apply_message(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key(), Ok(points()))));
         let Some(Popup::Form(form, _)) = model.popups.last() else { panic!("the dialog is open") };
         assert_eq!(form.focused().unwrap().name, focus);
     }
@@ -103,9 +103,9 @@ fn another_key_ends_the_wait_for_the_list_and_a_run_without_a_file_says_so() {
     press(&mut model, "up");
     listed(&mut model);
     assert!(model.popups.is_empty());
-    tell(&mut model, Msg::Listed(Vec::new(), Marks::default()));
+    apply_message(&mut model, Msg::Listed(Vec::new(), Marks::default()));
     press(&mut model, "f");
-    tell(&mut model, Msg::Listed(Vec::new(), Marks::default()));
+    apply_message(&mut model, Msg::Listed(Vec::new(), Marks::default()));
     assert!(text(&mut model).contains("is not among the saved ones"), "{}", text(&mut model));
 }
 
@@ -115,13 +115,13 @@ fn a_run_that_waits_and_gives_way_says_how_it_goes_on() {
     ran(&mut model, super::story::asked().events(), None);
     listed(&mut model);
     let question = Question { address: "r0/t1/q0".into(), text: "what?".to_owned(), options: Vec::new(), gate: None };
-    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
     press(&mut model, "esc");
     model.workbench.focus = ptc_workbench::tui::model::Pane::Run;
     press(&mut model, "f");
-    tell(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key(), Ok(points()))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key(), Ok(points()))));
     press(&mut model, "f5");
-    tell(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
     assert!(text(&mut model).contains("waits for its answer in its session: F3, then o goes on"));
 }
 
@@ -144,7 +144,7 @@ fn the_program_of_the_selected_turn_is_read_while_it_is_changed_and_goes_on_as_a
     assert!(text(&mut model).contains("✓ reads · 1 form"));
     let fork = fork_spec("r0/t2:reply", Changed::parse("program", "(first rows)").ok());
     assert_eq!(press(&mut model, "f5"), [Effect::Archive(ArchiveRequest::Fork(key(), fork))]);
-    tell(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
     assert!(model.popups.is_empty() && model.workbench.running());
     let shown = text(&mut model);
     assert!(shown.contains(&format!("fork of {SESSION} at r0/t2:reply · program")), "{shown}");
@@ -206,7 +206,7 @@ fn a_run_that_stands_at_a_gate_is_edited_in_place() {
     let gate = Some(Gate::Apply);
     let question =
         Question { address: "r0/t1/q0".into(), text: "{\"feeling\": 1}".to_owned(), options: Vec::new(), gate };
-    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question.clone())]));
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question.clone())]));
     press(&mut model, "esc");
     assert!(model.popups.is_empty());
     press(&mut model, "alt-g");

@@ -10,21 +10,21 @@ use ptc_workbench::workbench::{RunEnding, RunUpdate};
 use super::pictures::text;
 use super::press;
 use super::sessions::{key, list, session};
-use super::story::{NOW_MS, tell, two_turns};
+use super::story::{NOW_MS, apply_message, two_turns};
 
 const SMALL: (u16, u16) = (80, 24);
 
 /// A replay of the listed session that gave something else.
 pub(super) fn differing(size: (u16, u16), key: &str) -> Model {
     let mut model = list(vec![session("long")]);
-    tell(&mut model, Msg::Resize(size.0, size.1));
+    apply_message(&mut model, Msg::Resize(size.0, size.1));
     press(&mut model, key);
-    tell(&mut model, Msg::ReplayStarted(Ok(())));
+    apply_message(&mut model, Msg::ReplayStarted(Ok(())));
     let report = "recorded: Classify the sentiment of: I love this product!\nnow:      Name the sentiment of: I love this product!";
     let parts = vec![("r0/t2 (turn 2, layer prompt, event message)".to_owned(), report.to_owned())];
     let ended = RunUpdate::Ended(RunEnding::Diverged { at: "r0/t2".into(), parts });
     let told = two_turns().into_iter().map(|event| RunUpdate::Event(Box::new(event))).chain([ended]).collect();
-    tell(&mut model, Msg::RunUpdates(Slot::Viewer, told));
+    apply_message(&mut model, Msg::RunUpdates(Slot::Viewer, told));
     model
 }
 
@@ -38,7 +38,7 @@ fn a_replay_that_differs_goes_on_leniently_is_accepted_or_leads_to_the_turn() {
     for (choice, effect) in choices {
         let mut model = differing(SMALL, "r");
         assert_eq!(press(&mut model, choice), [], "a key that was on its way is no choice");
-        tell(&mut model, Msg::Clock(NOW_MS + 1_000));
+        apply_message(&mut model, Msg::Clock(NOW_MS + 1_000));
         assert!(text(&mut model).contains("l leniently"), "{}", text(&mut model));
         assert_eq!(press(&mut model, choice), [effect]);
         assert!(model.popups.is_empty(), "{choice}");
@@ -47,14 +47,14 @@ fn a_replay_that_differs_goes_on_leniently_is_accepted_or_leads_to_the_turn() {
     }
     // What was accepted is the workbench's run; what was not is told.
     let mut model = differing(SMALL, "r");
-    tell(&mut model, Msg::Clock(NOW_MS + 1_000));
+    apply_message(&mut model, Msg::Clock(NOW_MS + 1_000));
     press(&mut model, "a");
     let mut refused = model.clone();
-    tell(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
     assert_eq!(model.screen, Screen::Workbench);
     assert_eq!(model.workbench.run.as_ref().and_then(|run| run.session.as_deref()), Some("new"));
     let error = ErrorRecord { message: "the disk is full".to_owned(), ..ErrorRecord::default() };
-    tell(&mut refused, Msg::Archive(ArchiveResponse::Started(Err(error))));
+    apply_message(&mut refused, Msg::Archive(ArchiveResponse::Started(Err(error))));
     assert!(refused.toast.as_ref().is_some_and(|toast| toast.text.contains("the disk is full")));
 }
 
@@ -64,7 +64,7 @@ fn a_turn_becomes_an_example_at_the_end_of_the_prompt() {
     press(&mut model, "enter");
     let mut opened = super::services::long_session(2);
     opened.summary.id = "long".to_owned();
-    tell(&mut model, Msg::Opened(Ok(opened)));
+    apply_message(&mut model, Msg::Opened(Ok(opened)));
     press(&mut model, "g");
     let prompt = model.workbench.texts().prompt;
     let asked = press(&mut model, "shift-x");
@@ -72,7 +72,10 @@ fn a_turn_becomes_an_example_at_the_end_of_the_prompt() {
     assert_eq!((of, given), (&key("long"), &prompt));
     assert!(turn.turn_number().is_some(), "{turn}");
     let mut refused = model.clone();
-    tell(&mut model, Msg::Archive(ArchiveResponse::Example(Ok("\n\n# Examples\n\nAnswer:\nyes\n".to_owned()))));
+    apply_message(
+        &mut model,
+        Msg::Archive(ArchiveResponse::Example(Ok("\n\n# Examples\n\nAnswer:\nyes\n".to_owned()))),
+    );
     assert_eq!(
         (model.screen, model.workbench.texts().prompt.clone()),
         (Screen::Workbench, format!("{prompt}\n\n# Examples\n\nAnswer:\nyes\n"))
@@ -81,14 +84,14 @@ fn a_turn_becomes_an_example_at_the_end_of_the_prompt() {
     press(&mut model, "alt-z");
     assert_eq!(model.workbench.texts().prompt, prompt);
     let error = ErrorRecord { message: "there is no reply at r0/t1".to_owned(), ..ErrorRecord::default() };
-    tell(&mut refused, Msg::Archive(ArchiveResponse::Example(Err(error))));
+    apply_message(&mut refused, Msg::Archive(ArchiveResponse::Example(Err(error))));
     assert_eq!((refused.screen, refused.workbench.texts().prompt), (Screen::Sessions, prompt));
 }
 
 #[test]
 fn a_lenient_replay_that_differs_has_nothing_more_to_tell() {
     let mut model = differing(SMALL, "l");
-    tell(&mut model, Msg::Clock(NOW_MS + 1_000));
+    apply_message(&mut model, Msg::Clock(NOW_MS + 1_000));
     assert!(!text(&mut model).contains("l leniently"), "{}", text(&mut model));
     assert_eq!(press(&mut model, "l"), []);
     assert_eq!(press(&mut model, "enter"), [Effect::Open(key("long"))]);

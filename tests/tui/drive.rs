@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::press;
 use super::services::{Paper, TestRun, many_turns, services_of_story, write_session};
-use super::story::{NOW_MS, SESSION, asked, tell};
+use super::story::{NOW_MS, SESSION, apply_message, asked};
 
 fn key(code: KeyCode, modifiers: KeyModifiers) -> Input {
     Input::Terminal(Event::Key(KeyEvent::new(code, modifiers)))
@@ -57,7 +57,7 @@ where
     if let Some(run) = start.run {
         press(&mut model, "f5");
         driver.follow(Slot::Workbench, Arc::new(run));
-        tell(&mut model, Msg::Started(Ok(Some(SESSION.to_owned()))));
+        apply_message(&mut model, Msg::Started(Ok(Some(SESSION.to_owned()))));
     }
     if start.session.is_some() {
         model.screen = Screen::Sessions;
@@ -125,8 +125,8 @@ async fn clocks_go_by_seconds_while_a_person_is_awaited() {
         asked().events().into_iter().for_each(|event| run.feed.push(event));
         let (address, text) = ("r0/t1/q0".into(), "which?".to_owned());
         let question = Question { address, text, gate: None, options: Vec::new() };
-        let desk = run.desk.clone();
-        let question = tokio::spawn(async move { desk.ask(&question, &CancellationToken::new()).await });
+        let queue = run.queue.clone();
+        let question = tokio::spawn(async move { queue.ask(&question, &CancellationToken::new()).await });
         tokio::time::sleep(Duration::from_mins(1)).await;
         inputs.send(key(KeyCode::Char('q'), CTRL)).unwrap();
         assert_eq!(question.await.unwrap(), None, "the user is gone");

@@ -11,7 +11,7 @@ use ptc_workbench::tui::theme::Theme;
 use ptc_workbench::workbench::OpenAgent;
 
 use super::pictures::screens;
-use super::story::{NOW_MS, checked, fresh, sentiment, tell};
+use super::story::{NOW_MS, apply_message, checked, fresh, sentiment};
 use super::{press, write};
 
 const SIZE: (u16, u16) = (120, 40);
@@ -209,7 +209,7 @@ fn two_strokes_are_one_chord_and_what_can_follow_is_shown_after_a_while() {
     let due = model.deadline_ms().unwrap();
     assert_eq!(due, model.now_ms + 300);
     model.dirty = false;
-    tell(&mut model, Msg::Clock(due));
+    apply_message(&mut model, Msg::Clock(due));
     assert!(model.dirty && shown(&mut model).contains("p  to the prompt"));
     press(&mut model, "esc");
     assert!(model.begun.is_none() && !shown(&mut model).contains("to the prompt"));
@@ -225,7 +225,7 @@ fn what_can_follow_a_stroke() {
     screens("chord", &[(80, 24)], |size| {
         let mut model = fresh(size);
         press(&mut model, "alt-g");
-        tell(&mut model, Msg::Clock(NOW_MS + 400));
+        apply_message(&mut model, Msg::Clock(NOW_MS + 400));
         model
     });
 }
@@ -293,10 +293,10 @@ fn a_double_click_selects_a_word_and_two_slow_ones_do_not() {
     let mut model = fresh(SIZE);
     picture(&mut model, SIZE);
     let area = model.workbench.editor(Place::Prompt).area;
-    let at = |model: &mut Model| _ = tell(model, mouse(DOWN, area.x + 16, area.y));
+    let at = |model: &mut Model| _ = apply_message(model, mouse(DOWN, area.x + 16, area.y));
     at(&mut model);
     let later = model.now_ms + 1_000;
-    tell(&mut model, Msg::Clock(later));
+    apply_message(&mut model, Msg::Clock(later));
     at(&mut model);
     assert_eq!(model.workbench.editor(Place::Prompt).draft.selected(), None);
     at(&mut model);
@@ -308,17 +308,17 @@ fn the_divider_is_dragged_and_keeps_its_place_when_the_screen_changes() {
     let mut model = fresh(SIZE);
     picture(&mut model, SIZE);
     let x = model.workbench.run_area.x - 1;
-    tell(&mut model, mouse(DOWN, x, 10));
-    tell(&mut model, mouse(MouseEventKind::Drag(MouseButton::Left), 72, 12));
-    tell(&mut model, mouse(MouseEventKind::Up(MouseButton::Left), 72, 12));
+    apply_message(&mut model, mouse(DOWN, x, 10));
+    apply_message(&mut model, mouse(MouseEventKind::Drag(MouseButton::Left), 72, 12));
+    apply_message(&mut model, mouse(MouseEventKind::Up(MouseButton::Left), 72, 12));
     picture(&mut model, SIZE);
     assert_eq!(model.workbench.run_area.x, 74);
-    tell(&mut model, mouse(MouseEventKind::Drag(MouseButton::Left), 40, 12));
+    apply_message(&mut model, mouse(MouseEventKind::Drag(MouseButton::Left), 40, 12));
     picture(&mut model, SIZE);
     assert_eq!(model.workbench.run_area.x, 74, "only a drag that began on the divider moves it");
-    tell(&mut model, Msg::Resize(80, 24));
+    apply_message(&mut model, Msg::Resize(80, 24));
     picture(&mut model, (80, 24));
-    tell(&mut model, Msg::Resize(200, 60));
+    apply_message(&mut model, Msg::Resize(200, 60));
     picture(&mut model, (200, 60));
     assert_eq!(model.workbench.run_area.x, 122);
 }
@@ -329,19 +329,19 @@ fn keys_of_the_footer_and_the_title_bar_are_clicked() {
     let row: Vec<String> =
         picture(&mut model, SIZE).content()[39 * 120..].iter().map(|cell| cell.symbol().to_owned()).collect();
     let find = row.concat().find("F6").expect("the footer shows the preview");
-    tell(&mut model, mouse(DOWN, u16::try_from(find).unwrap() + 3, 39));
+    apply_message(&mut model, mouse(DOWN, u16::try_from(find).unwrap() + 3, 39));
     assert!(matches!(model.popups.last(), Some(Popup::Preview { against: None, .. })));
     press(&mut model, "esc");
-    tell(&mut model, mouse(DOWN, 50, 0));
+    apply_message(&mut model, mouse(DOWN, 50, 0));
     assert!(matches!(model.popups.last(), Some(Popup::Menu(_))));
     press(&mut model, "esc");
     let actions = shown(&mut model).find("Ctrl-P actions").expect("the first line says where actions are");
-    tell(&mut model, mouse(DOWN, u16::try_from(actions).unwrap() + 2, 0));
+    apply_message(&mut model, mouse(DOWN, u16::try_from(actions).unwrap() + 2, 0));
     assert!(matches!(model.popups.last(), Some(Popup::Palette { .. })));
     write(&mut model, "help");
     let text = shown(&mut model);
     let place = text.find("▸ help").map(|byte| text[..byte].chars().count()).unwrap();
     let (column, row) = (place % 120, place / 120);
-    tell(&mut model, mouse(DOWN, u16::try_from(column).unwrap(), u16::try_from(row).unwrap()));
+    apply_message(&mut model, mouse(DOWN, u16::try_from(column).unwrap(), u16::try_from(row).unwrap()));
     assert!(matches!(model.popups.last(), Some(Popup::Help { .. })));
 }

@@ -8,7 +8,7 @@ use ptc_workbench::workbench::{ExportError, ExportPreview, ExportReport, ExportS
 
 use super::pictures::text;
 use super::sessions::{key, list, session};
-use super::story::tell;
+use super::story::apply_message;
 use super::{press, write};
 
 const LARGE: (u16, u16) = (120, 40);
@@ -17,7 +17,7 @@ const LARGE: (u16, u16) = (120, 40);
 fn a_file_that_ends_as_another_format_does_is_not_written() {
     let mut model = list(vec![session("long")]);
     press(&mut model, "e");
-    tell(
+    apply_message(
         &mut model,
         Msg::Archive(ArchiveResponse::ExportPreview(
             key("long"),
@@ -49,7 +49,7 @@ pub(super) fn exporting(size: (u16, u16)) -> Model {
         removals: vec![removal("r0/t1", "message parts.0.text", "secrets", "ghp…(40)")],
         findings: vec![removal("r0/t2", "tool.end result.token", "known_secret", "sk-…(51)")],
     };
-    tell(&mut model, Msg::Archive(ArchiveResponse::ExportPreview(key("long"), rules, Ok(removals))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::ExportPreview(key("long"), rules, Ok(removals))));
     model
 }
 
@@ -72,10 +72,10 @@ fn nothing_is_exported_while_something_looks_like_a_secret() {
         secrets: Secrets::Allowed,
     };
     assert_eq!(press(&mut model, "f5"), [Effect::Archive(ArchiveRequest::Export(key("long"), export(false)))]);
-    tell(&mut model, Msg::Archive(ArchiveResponse::Exported(Err(ExportError::Exists("long.md".into())))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Exported(Err(ExportError::Exists("long.md".into())))));
     assert!(text(&mut model).contains("long.md exists: export again to replace it"));
     assert_eq!(press(&mut model, "f5"), [Effect::Archive(ArchiveRequest::Export(key("long"), export(true)))]);
-    tell(
+    apply_message(
         &mut model,
         Msg::Archive(ArchiveResponse::Exported(Ok(ExportReport { path: "long.md".into(), bytes: 7, places: 1 }))),
     );
@@ -92,11 +92,11 @@ fn changed_rules_are_looked_at_again_one_look_at_a_time() {
     assert_eq!(press(&mut model, "right"), [], "the first look is still under way");
     let rules = |name: &str| vec![name.to_owned()];
     let told = ArchiveResponse::ExportPreview(key("long"), rules("secrets"), Ok(ExportPreview::default()));
-    let effects = tell(&mut model, Msg::Archive(told));
+    let effects = apply_message(&mut model, Msg::Archive(told));
     assert_eq!(effects, [Effect::Archive(ArchiveRequest::PreviewExport(key("long"), rules("summary")))]);
     assert_eq!(press(&mut model, "f5"), []);
     assert!(text(&mut model).contains("still being looked at"));
-    tell(
+    apply_message(
         &mut model,
         Msg::Archive(ArchiveResponse::ExportPreview(key("long"), rules("summary"), Ok(ExportPreview::default()))),
     );

@@ -22,7 +22,7 @@ fn forked(marker: impl FnOnce(Story) -> Story) -> Vec<Envelope> {
 
 #[test]
 fn no_fold_counts_the_time_between_the_recording_and_who_goes_on() {
-    let resumed = |story: Story| story.wait(DAY_MS).tell("r0", Resume { after: 2 });
+    let resumed = |story: Story| story.wait(DAY_MS).apply_message("r0", Resume { after: 2 });
     let edited = |story: Story| {
         let edit = Edit {
             target: "reply".to_owned(),
@@ -31,10 +31,13 @@ fn no_fold_counts_the_time_between_the_recording_and_who_goes_on() {
             after: text("1"),
             by: "me".into(),
         };
-        story.tell("r0/t1", edit).wait(DAY_MS).tell("r0", Resume { after: 3 })
+        story.apply_message("r0/t1", edit).wait(DAY_MS).apply_message("r0", Resume { after: 3 })
     };
     let waited = |story: Story| {
-        story.tell("r0", RunWait { question: "r0/t1/q0".to_owned() }).wait(DAY_MS).tell("r0", Resume { after: 3 })
+        story
+            .apply_message("r0", RunWait { question: "r0/t1/q0".to_owned() })
+            .wait(DAY_MS)
+            .apply_message("r0", Resume { after: 3 })
     };
     for events in [forked(resumed), forked(edited), forked(waited)] {
         let mut fold = StepFold::default();

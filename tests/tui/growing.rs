@@ -102,7 +102,7 @@ fn recorded() -> Vec<Fixture> {
 /// A turn that waits for its reply.
 fn waiting(want: &str) -> Story {
     let schema = ptc_core::value::json::parse(r#"{"type": "object", "properties": {"a": {}, "rows": {}}}"#).unwrap();
-    asked().tell(
+    asked().apply_message(
         "r0/t1",
         RequestMade {
             messages: vec![(0, 1)],
@@ -217,7 +217,8 @@ fn what_is_folded_stays_so_when_the_reply_ends_and_its_rows_do_not_move() {
     };
     let before = json(&mut transcript);
     assert!(before.iter().any(|row| row.contains("Folded") && row.contains("items")), "{before:#?}");
-    let ended = Story::new().tell("r0/t1", end(1, ReplyStatus::Ok, None)).extract("r0/t1", "whole", (0, text.len()));
+    let ended =
+        Story::new().apply_message("r0/t1", end(1, ReplyStatus::Ok, None)).extract("r0/t1", "whole", (0, text.len()));
     ended.check("r0/t1", Vec::new()).events().iter().for_each(|event| transcript.apply(event));
     assert_eq!(json(&mut transcript), before);
 }

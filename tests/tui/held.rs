@@ -9,7 +9,7 @@ use ptc_workbench::workbench::{Changed, SearchError};
 use super::pictures::text;
 use super::sessions::fork_spec;
 use super::sessions::{forking, key, list, points, session, spot, standing};
-use super::story::tell;
+use super::story::apply_message;
 use super::{press, write};
 
 const SMALL: (u16, u16) = (80, 24);
@@ -24,16 +24,19 @@ fn keys_wait_for_the_text_that_they_are_for() {
     }
     press(&mut model, "ctrl-a");
     write(&mut model, "mi");
-    tell(&mut model, Msg::Paste("n".to_owned()));
+    apply_message(&mut model, Msg::Paste("n".to_owned()));
     write(&mut model, "e");
     assert_eq!(model.active_draft().unwrap().text(), "");
     assert!(text(&mut model).contains("your keys wait for it"));
-    tell(
+    apply_message(
         &mut model,
         Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t1:reply", "reply"), Ok(standing("of another turn")))),
     );
     assert_eq!(model.active_draft().unwrap().text(), "", "it is not the text that is waited for");
-    tell(&mut model, Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t2:reply", "reply"), Ok(standing("theirs")))));
+    apply_message(
+        &mut model,
+        Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t2:reply", "reply"), Ok(standing("theirs")))),
+    );
     assert_eq!(model.active_draft().unwrap().text(), "mine", "all of it was selected, then replaced");
     assert!(text(&mut model).contains("theirs"), "what stood there is shown below");
 }
@@ -49,14 +52,14 @@ fn keys_pressed_while_a_dialog_still_reads_the_session_are_done_when_it_has() {
     press(&mut model, "ctrl-a");
     write(&mut model, "{}");
     assert_eq!(press(&mut model, "f5"), []);
-    let asked = tell(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key("long"), Ok(points()))));
+    let asked = apply_message(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key("long"), Ok(points()))));
     assert_eq!(
         asked,
         [Effect::Archive(ArchiveRequest::CurrentText(spot("r0/t2:reply", "reply")))],
         "the value was chosen"
     );
     let fork = fork_spec("r0/t2:reply", Changed::parse("reply", "{}").ok());
-    let done = tell(
+    let done = apply_message(
         &mut model,
         Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t2:reply", "reply"), Ok(standing("theirs")))),
     );
@@ -70,7 +73,7 @@ fn a_dialog_that_still_reads_is_closed_at_once_and_its_keys_with_it() {
     press(&mut model, "f5");
     press(&mut model, "esc");
     assert!(model.popups.is_empty());
-    assert_eq!(tell(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key("long"), Ok(points())))), []);
+    assert_eq!(apply_message(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key("long"), Ok(points())))), []);
 }
 
 #[test]
@@ -79,7 +82,7 @@ fn a_text_with_more_lines_than_are_seen_says_so() {
     press(&mut model, "right");
     let lines: Vec<String> = (1..=30).map(|line| format!("line {line}")).collect();
     let reply = standing(lines.join("\n"));
-    tell(&mut model, Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t2:reply", "reply"), Ok(reply))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t2:reply", "reply"), Ok(reply))));
     for _ in 0..3 {
         press(&mut model, "tab");
     }
@@ -97,6 +100,6 @@ fn what_is_wrong_with_a_query_is_told_whole() {
     let message =
         format!("{}this is the end of it", "there is much to say about this query, and all of it is said. ".repeat(3));
     let problem = SearchError::Query(QueryError { span: (0, 1), message, near: None });
-    tell(&mut model, Msg::Archive(ArchiveResponse::Found("x".to_owned(), Err(problem))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Found("x".to_owned(), Err(problem))));
     assert!(text(&mut model).contains("this is the end of it"), "{}", text(&mut model));
 }

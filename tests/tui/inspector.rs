@@ -17,7 +17,7 @@ use ptc_workbench::workbench::{SessionKey, Workbench};
 use tokio::runtime::Runtime;
 
 use super::pictures::{rows, screens};
-use super::story::{fresh, tell};
+use super::story::{apply_message, fresh};
 use super::{press, write};
 
 /// A session of sales in `ptc_lisp`: tools, definitions, two turns.
@@ -50,19 +50,19 @@ impl QuestionQueue {
 
     /// Opens the turn of this number.
     fn open(session: &str, turn: u32, size: (u16, u16)) -> Self {
-        let mut desk = Self::on(session, size);
-        desk.press("home");
+        let mut queue = Self::on(session, size);
+        queue.press("home");
         for _ in 0..20 {
-            let selected = desk.model.active_transcript().unwrap().selected_turn();
+            let selected = queue.model.active_transcript().unwrap().selected_turn();
             if selected.and_then(|at| at.turn_number()) == Some(turn) {
                 break;
             }
-            desk.press("down");
-            picture(&mut desk.model, size);
+            queue.press("down");
+            picture(&mut queue.model, size);
         }
-        desk.press("enter");
-        assert!(desk.model.inspector.is_some(), "the turn is open");
-        desk
+        queue.press("enter");
+        assert!(queue.model.inspector.is_some(), "the turn is open");
+        queue
     }
 
     fn press(&mut self, chord: &str) {
@@ -100,7 +100,7 @@ impl QuestionQueue {
         }
         drop(inside);
         for msg in told {
-            let next = tell(&mut self.model, msg);
+            let next = apply_message(&mut self.model, msg);
             self.perform(next);
         }
     }
@@ -139,59 +139,59 @@ fn every_tab_of_a_program_turn() {
 #[test]
 fn the_request_against_the_one_before() {
     screens("inspect_difference", &SIZES, |size| {
-        let mut desk = QuestionQueue::open(SALES, 2, size);
-        desk.keys(&["d"]);
-        desk.model
+        let mut queue = QuestionQueue::open(SALES, 2, size);
+        queue.keys(&["d"]);
+        queue.model
     });
 }
 
 #[test]
 fn a_repaired_reply_side_by_side_and_its_value() {
     screens("inspect_repairs", &SIZES, |size| {
-        let mut desk = QuestionQueue::open(EXTRACT, 1, size).tab(Tab::Extract);
-        desk.keys(&["down"]);
-        desk.model
+        let mut queue = QuestionQueue::open(EXTRACT, 1, size).tab(Tab::Extract);
+        queue.keys(&["down"]);
+        queue.model
     });
     screens("inspect_value", &SIZES[..2], |size| {
-        let mut desk = QuestionQueue::open(EXTRACT, 1, size).tab(Tab::Extract);
-        desk.keys(&["down", "down", "enter"]);
-        desk.model
+        let mut queue = QuestionQueue::open(EXTRACT, 1, size).tab(Tab::Extract);
+        queue.keys(&["down", "down", "enter"]);
+        queue.model
     });
 }
 
 #[test]
 fn the_frames_of_the_wire_are_gone_through() {
-    let mut desk = QuestionQueue::open(EXTRACT, 1, (120, 40)).tab(Tab::Wire);
-    desk.keys(&["down"]);
-    let first = desk.screen();
+    let mut queue = QuestionQueue::open(EXTRACT, 1, (120, 40)).tab(Tab::Wire);
+    queue.keys(&["down"]);
+    let first = queue.screen();
     assert!(first.contains("1 of "), "{first}");
-    desk.keys(&["right"]);
-    let second = desk.screen();
+    queue.keys(&["right"]);
+    let second = queue.screen();
     assert!(second.contains("2 of ") && second.contains("before it"), "{second}");
-    desk.keys(&["left"]);
-    assert_eq!(desk.screen(), first);
+    queue.keys(&["left"]);
+    assert_eq!(queue.screen(), first);
 }
 
 #[test]
 fn without_colours_nothing_is_told_by_colour_alone() {
-    let mut desk = QuestionQueue::open(EXTRACT, 1, (80, 24)).tab(Tab::Extract);
-    desk.keys(&["down"]);
-    desk.model.theme = Theme::plain();
-    let text = ptc_workbench::tui::ansi(&picture(&mut desk.model, (80, 24)));
+    let mut queue = QuestionQueue::open(EXTRACT, 1, (80, 24)).tab(Tab::Extract);
+    queue.keys(&["down"]);
+    queue.model.theme = Theme::plain();
+    let text = ptc_workbench::tui::ansi(&picture(&mut queue.model, (80, 24)));
     assert!(!text.contains(";3"), "no colour is used: {text}");
-    assert!(desk.screen().contains('~'), "lines that differ have a mark:\n{}", desk.screen());
+    assert!(queue.screen().contains('~'), "lines that differ have a mark:\n{}", queue.screen());
 }
 
 #[test]
 fn the_value_of_the_form_under_the_cursor_is_shown() {
-    let mut desk = QuestionQueue::open(SALES, 1, (120, 40)).tab(Tab::Program);
-    desk.keys(&["enter"]);
-    let screen = desk.screen();
+    let mut queue = QuestionQueue::open(SALES, 1, (120, 40)).tab(Tab::Program);
+    queue.keys(&["enter"]);
+    let screen = queue.screen();
     assert!(screen.contains("value of "), "{screen}");
     let mut seen = Vec::new();
     for _ in 0..12 {
-        desk.keys(&["right"]);
-        let inspector = desk.model.inspector.as_ref().unwrap();
+        queue.keys(&["right"]);
+        let inspector = queue.model.inspector.as_ref().unwrap();
         let (_, told) = inspector.probe.told.clone().unwrap();
         seen.extend(told.unwrap().map(|probe| probe.values.join(" ")));
     }
@@ -200,39 +200,39 @@ fn the_value_of_the_form_under_the_cursor_is_shown() {
 
 #[test]
 fn the_repl_runs_on_what_the_turn_left_in_a_copy() {
-    let mut desk = QuestionQueue::open(SALES, 1, (120, 40)).tab(Tab::Memory);
-    desk.keys(&["end", "down", "down", "down", "down", "down", "down", "enter"]);
-    assert_eq!(desk.model.inspector.as_ref().unwrap().focus, Focus::Input);
-    let say = |desk: &mut QuestionQueue, text: &str| {
-        write(&mut desk.model, text);
-        desk.keys(&["enter"]);
-        desk.screen()
+    let mut queue = QuestionQueue::open(SALES, 1, (120, 40)).tab(Tab::Memory);
+    queue.keys(&["end", "down", "down", "down", "down", "down", "down", "enter"]);
+    assert_eq!(queue.model.inspector.as_ref().unwrap().focus, Focus::Input);
+    let say = |queue: &mut QuestionQueue, text: &str| {
+        write(&mut queue.model, text);
+        queue.keys(&["enter"]);
+        queue.screen()
     };
-    assert!(say(&mut desk, "(def mine 20)").contains("> (def mine 20)"));
-    assert!(say(&mut desk, "(+ mine 22)").contains("42"));
-    let refused = say(&mut desk, "(tool/orders {:region \"nowhere\"})");
+    assert!(say(&mut queue, "(def mine 20)").contains("> (def mine 20)"));
+    assert!(say(&mut queue, "(+ mine 22)").contains("42"));
+    let refused = say(&mut queue, "(tool/orders {:region \"nowhere\"})");
     assert!(refused.contains("tools answer from the recording") || refused.contains('✗'), "{refused}");
-    desk.keys(&["up"]);
-    assert!(desk.screen().contains("> (tool/orders"));
-    desk.keys(&["esc"]);
-    assert_eq!(desk.model.inspector.as_ref().unwrap().focus, Focus::List);
-    desk.keys(&["esc"]);
-    assert!(desk.model.inspector.is_none(), "the second Escape closes the turn");
+    queue.keys(&["up"]);
+    assert!(queue.screen().contains("> (tool/orders"));
+    queue.keys(&["esc"]);
+    assert_eq!(queue.model.inspector.as_ref().unwrap().focus, Focus::List);
+    queue.keys(&["esc"]);
+    assert!(queue.model.inspector.is_none(), "the second Escape closes the turn");
 }
 
 #[test]
 fn turns_follow_each_other_and_what_cannot_be_done_says_why() {
-    let mut desk = QuestionQueue::open(SALES, 1, (80, 24));
-    desk.keys(&["p"]);
-    assert!(desk.screen().contains("it is the first turn of its run"));
-    desk.keys(&["n"]);
-    assert!(desk.screen().contains("Turn 2 of 2"), "{}", desk.screen());
-    desk.keys(&["n"]);
-    assert!(desk.screen().contains("it is the last turn of its run"));
-    desk.keys(&["y"]);
-    assert!(!desk.model.clipboard.is_empty());
-    desk.keys(&["f3"]);
-    assert!(desk.model.inspector.is_none(), "what leads elsewhere leaves the turn");
+    let mut queue = QuestionQueue::open(SALES, 1, (80, 24));
+    queue.keys(&["p"]);
+    assert!(queue.screen().contains("it is the first turn of its run"));
+    queue.keys(&["n"]);
+    assert!(queue.screen().contains("Turn 2 of 2"), "{}", queue.screen());
+    queue.keys(&["n"]);
+    assert!(queue.screen().contains("it is the last turn of its run"));
+    queue.keys(&["y"]);
+    assert!(!queue.model.clipboard.is_empty());
+    queue.keys(&["f3"]);
+    assert!(queue.model.inspector.is_none(), "what leads elsewhere leaves the turn");
 }
 
 /// The lines of the ledger of a turn of an example session.
@@ -283,19 +283,19 @@ fn the_estimate_is_held_against_what_the_provider_counted() {
 
 #[test]
 fn a_tree_folds_under_its_cursor() {
-    let mut desk = QuestionQueue::open(EXTRACT, 1, (120, 40)).tab(Tab::Extract);
-    desk.keys(&["down", "down", "enter"]);
-    let open = desk.screen();
-    desk.keys(&["left"]);
-    let folded = desk.screen();
+    let mut queue = QuestionQueue::open(EXTRACT, 1, (120, 40)).tab(Tab::Extract);
+    queue.keys(&["down", "down", "enter"]);
+    let open = queue.screen();
+    queue.keys(&["left"]);
+    let folded = queue.screen();
     assert!(open.contains('▾') && !folded.contains('▾'), "{open}\n{folded}");
-    desk.keys(&["right"]);
-    assert_eq!(desk.screen(), open);
+    queue.keys(&["right"]);
+    assert_eq!(queue.screen(), open);
 }
 
 /// A tab of a turn, in its second part.
 pub(super) fn inside(tab: Tab) -> Model {
-    let mut desk = QuestionQueue::open(if tab == Tab::Extract { EXTRACT } else { SALES }, 1, (120, 40)).tab(tab);
-    desk.keys(&["down", "enter"]);
-    desk.model
+    let mut queue = QuestionQueue::open(if tab == Tab::Extract { EXTRACT } else { SALES }, 1, (120, 40)).tab(tab);
+    queue.keys(&["down", "enter"]);
+    queue.model
 }

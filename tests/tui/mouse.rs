@@ -12,7 +12,7 @@ use ptc_workbench::workbench::{RunEnding, SessionKey};
 use super::continuing;
 use super::pictures::{listed, rows, screens};
 use super::press;
-use super::story::{fresh, ran, tell, two_turns};
+use super::story::{apply_message, fresh, ran, two_turns};
 
 const SIZE: (u16, u16) = (120, 40);
 const SMALL: (u16, u16) = (80, 24);
@@ -22,20 +22,20 @@ fn event(kind: MouseEventKind, (column, row): (u16, u16), modifiers: KeyModifier
 }
 
 fn click(model: &mut Model, at: (u16, u16)) -> Vec<Effect> {
-    let mut effects = tell(model, event(MouseEventKind::Down(MouseButton::Left), at, KeyModifiers::NONE));
-    effects.extend(tell(model, event(MouseEventKind::Up(MouseButton::Left), at, KeyModifiers::NONE)));
+    let mut effects = apply_message(model, event(MouseEventKind::Down(MouseButton::Left), at, KeyModifiers::NONE));
+    effects.extend(apply_message(model, event(MouseEventKind::Up(MouseButton::Left), at, KeyModifiers::NONE)));
     effects
 }
 
 fn right(model: &mut Model, at: (u16, u16)) {
-    tell(model, event(MouseEventKind::Down(MouseButton::Right), at, KeyModifiers::NONE));
+    apply_message(model, event(MouseEventKind::Down(MouseButton::Right), at, KeyModifiers::NONE));
 }
 
 /// Presses at one place and lets go at another.
 fn sweep(model: &mut Model, from: (u16, u16), to: (u16, u16)) -> Vec<Effect> {
-    tell(model, event(MouseEventKind::Down(MouseButton::Left), from, KeyModifiers::NONE));
-    tell(model, event(MouseEventKind::Drag(MouseButton::Left), to, KeyModifiers::NONE));
-    tell(model, event(MouseEventKind::Up(MouseButton::Left), to, KeyModifiers::NONE))
+    apply_message(model, event(MouseEventKind::Down(MouseButton::Left), from, KeyModifiers::NONE));
+    apply_message(model, event(MouseEventKind::Drag(MouseButton::Left), to, KeyModifiers::NONE));
+    apply_message(model, event(MouseEventKind::Up(MouseButton::Left), to, KeyModifiers::NONE))
 }
 
 /// Where a text stands on the screen.
@@ -188,13 +188,13 @@ fn shift_extends_a_selection_in_editors_and_transcripts() {
     let area = model.workbench.editor(Place::Prompt).area;
     click(&mut model, (area.x, area.y));
     let shift = |at| event(MouseEventKind::Down(MouseButton::Left), at, KeyModifiers::SHIFT);
-    tell(&mut model, shift((area.x + 8, area.y)));
+    apply_message(&mut model, shift((area.x + 8, area.y)));
     assert_eq!(model.workbench.editor(Place::Prompt).draft.selected(), Some("Classify"));
     let mut model = finished(SIZE);
     let (column, row) = place(&mut model, "Turn 1");
     click(&mut model, (column, row));
-    tell(&mut model, shift((column + 6, row)));
-    tell(&mut model, event(MouseEventKind::Up(MouseButton::Left), (column + 6, row), KeyModifiers::SHIFT));
+    apply_message(&mut model, shift((column + 6, row)));
+    apply_message(&mut model, event(MouseEventKind::Up(MouseButton::Left), (column + 6, row), KeyModifiers::SHIFT));
     assert_eq!(press(&mut model, "y"), [Effect::Clip("Turn 1".to_owned())]);
 }
 
@@ -210,8 +210,8 @@ fn a_session_is_opened_by_two_clicks() {
 #[test]
 fn a_clipboard_program_that_fails_is_told() {
     let mut model = fresh(SIZE);
-    tell(&mut model, Msg::Clipped(Err("xclip: it did not end in time".to_owned())));
+    apply_message(&mut model, Msg::Clipped(Err("xclip: it did not end in time".to_owned())));
     assert!(rows(&mut model).contains("not to this machine's clipboard: xclip"));
-    tell(&mut model, Msg::Archive(ArchiveResponse::Marked(Ok(()))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Marked(Ok(()))));
     assert!(model.enabled(Action::Menu).is_ok());
 }

@@ -13,7 +13,7 @@ use ptc_workbench::tui::model::{Model, Pane, Popup, Screen};
 use ptc_workbench::workbench::{AgentFile, DraftSummary, OpenAgent, RunEnding, RunUpdate, SessionKey};
 
 use super::pictures::{screens, text};
-use super::story::{SESSION, asked, fresh, ran, tell, two_turns};
+use super::story::{SESSION, apply_message, asked, fresh, ran, two_turns};
 use super::{press, write};
 
 const SMALL: (u16, u16) = (80, 24);
@@ -41,11 +41,11 @@ fn enter_opens_the_last_turn_where_none_is_selected_and_the_footer_says_so() {
 fn a_refused_start_leaves_the_run_before_on_the_screen() {
     let mut model = finished();
     press(&mut model, "f5");
-    tell(&mut model, Msg::Started(Err(vec![Diagnostic::error(Place::Options, Reason::InvalidAgent, "no")])));
+    apply_message(&mut model, Msg::Started(Err(vec![Diagnostic::error(Place::Options, Reason::InvalidAgent, "no")])));
     let shown = model.workbench.run.as_ref().and_then(|run| run.session.clone());
     assert_eq!(shown.as_deref(), Some(SESSION));
     press(&mut model, "f5");
-    tell(&mut model, Msg::Started(Ok(Some("new".to_owned()))));
+    apply_message(&mut model, Msg::Started(Ok(Some("new".to_owned()))));
     assert!(model.workbench.before.is_none(), "a run that has begun takes the place for good");
 }
 
@@ -53,7 +53,10 @@ fn a_refused_start_leaves_the_run_before_on_the_screen() {
 fn a_session_that_does_not_go_on_leaves_the_run_before_on_the_screen() {
     let mut model = finished();
     model.workbench.begin();
-    tell(&mut model, Msg::SessionResumed(Err(ErrorRecord { message: "no".to_owned(), ..ErrorRecord::default() })));
+    apply_message(
+        &mut model,
+        Msg::SessionResumed(Err(ErrorRecord { message: "no".to_owned(), ..ErrorRecord::default() })),
+    );
     assert_eq!(model.workbench.run.as_ref().and_then(|run| run.session.clone()).as_deref(), Some(SESSION));
 }
 
@@ -99,7 +102,7 @@ fn a_reply_that_was_put_aside_goes_on_where_it_was() {
         gate: None,
     };
     let ask = |model: &mut Model, at: &str| {
-        tell(model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question(at))]));
+        apply_message(model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question(at))]));
     };
     ask(&mut model, "r0/t1");
     write(&mut model, "the first half");
@@ -116,7 +119,7 @@ fn a_reply_that_was_put_aside_goes_on_where_it_was() {
 fn tab_is_offered_in_a_dialog_of_several_fields_only() {
     let mut model = fresh(SMALL);
     press(&mut model, "f3");
-    tell(
+    apply_message(
         &mut model,
         Msg::Listed(vec![Summary { id: "one".to_owned(), example: true, ..Summary::default() }], Marks::default()),
     );
@@ -140,7 +143,7 @@ fn what_stops_runs_is_told_in_the_title_as_long_as_it_holds() {
 fn sessions_that_are_not_finished_are_told_at_the_start() {
     let mut model = fresh(SMALL);
     let open = Summary { id: "one".to_owned(), path: "one.jsonl".into(), state: RunState::Open, ..Summary::default() };
-    tell(&mut model, Msg::Listed(vec![open], Marks::default()));
+    apply_message(&mut model, Msg::Listed(vec![open], Marks::default()));
     assert!(text(&mut model).contains("nothing has run yet; 1 session not finished: F3, then o goes on"));
 }
 
@@ -157,7 +160,7 @@ fn a_question_of_consent_does_not_hide_the_beginning_of_what_the_model_is_told_n
     let first = "[system]\nThe rules.\n[user]\nThe task.\n";
     let mut ask = |question: Question| {
         let told = vec![ptc_workbench::workbench::RunUpdate::Question(question)];
-        tell(&mut model, Msg::RunUpdates(ptc_workbench::tui::message::Slot::Workbench, told));
+        apply_message(&mut model, Msg::RunUpdates(ptc_workbench::tui::message::Slot::Workbench, told));
         let new = model.workbench.run.as_ref().unwrap().asked.1;
         model.popups.clear();
         new
@@ -183,7 +186,7 @@ fn models_are_chosen_from_a_list_of_those_that_can_be_used() {
     let models = vec![fix("sample"), fix("demo"), fix("human")];
     let preview = DraftSummary { models, ..model.workbench.preview.clone() };
     let version = model.workbench.version();
-    tell(&mut model, Msg::Checked(version, Vec::new(), Box::new(preview)));
+    apply_message(&mut model, Msg::Checked(version, Vec::new(), Box::new(preview)));
     press(&mut model, "f3");
     press(&mut model, "alt-m");
     press(&mut model, "m");
@@ -231,9 +234,9 @@ fn another_agent_is_opened_from_the_examples_or_a_file() {
     let source = AgentSource::Named("mine.toml".to_owned());
     assert_eq!(press(&mut model, "f5"), [Effect::Archive(ArchiveRequest::OpenAgent(source.clone()))]);
     let missing = ErrorRecord { message: "mine.toml: no such file".to_owned(), ..ErrorRecord::default() };
-    tell(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source.clone(), Err(missing))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source.clone(), Err(missing))));
     assert!(text(&mut model).contains("✗ mine.toml: no such file"), "the dialog stays, so that it can be corrected");
-    tell(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source, Ok(Box::new(taken())))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source, Ok(Box::new(taken())))));
     assert!(model.popups.is_empty() && !model.workbench.unsaved());
     assert_eq!(model.workbench.editor(Place::Prompt).draft.text(), "Another task");
 }
@@ -243,7 +246,7 @@ fn unsaved_edits_are_asked_about_before_another_agent_takes_their_place() {
     let mut model = fresh(SMALL);
     write(&mut model, "Edited: ");
     press(&mut model, "f3");
-    tell(
+    apply_message(
         &mut model,
         Msg::Listed(vec![Summary { id: "one".to_owned(), example: true, ..Summary::default() }], Marks::default()),
     );
@@ -251,13 +254,13 @@ fn unsaved_edits_are_asked_about_before_another_agent_takes_their_place() {
     let ask = [Effect::Archive(ArchiveRequest::OpenAgent(source.clone()))];
     assert_eq!(press(&mut model, "shift-a"), ask);
     let told = || Msg::Archive(ArchiveResponse::AgentOpened(source.clone(), Ok(Box::new(taken()))));
-    tell(&mut model, told());
+    apply_message(&mut model, told());
     assert!(text(&mut model).contains("unsaved edits in prompt. Open another agent?"));
     press(&mut model, "esc");
     assert!(model.workbench.editor(Place::Prompt).draft.text().starts_with("Edited: "));
 
     press(&mut model, "shift-a");
-    tell(&mut model, told());
+    apply_message(&mut model, told());
     assert!(matches!(model.popups.last(), Some(Popup::Leaving(_))), "what was answered once is asked again");
     press(&mut model, "d");
     assert!(!model.quitting);
@@ -273,16 +276,16 @@ fn edits_that_are_saved_first_make_room_for_the_other_agent_as_it_is_then() {
     let mut model = fresh(SMALL);
     write(&mut model, "Edited: ");
     let source = AgentSource::Named("mine.toml".to_owned());
-    tell(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source.clone(), Ok(Box::new(taken())))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source.clone(), Ok(Box::new(taken())))));
     press(&mut model, "s");
     let saves = press(&mut model, "enter");
     assert!(matches!(saves.as_slice(), [Effect::Save { .. }]), "{saves:?}");
     let file = AgentFile { path: "sentiment.toml".into(), sha: String::new() };
     let texts = model.workbench.texts();
-    let next = tell(&mut model, Msg::Saved("sentiment.toml".to_owned(), texts, Ok(file)));
+    let next = apply_message(&mut model, Msg::Saved("sentiment.toml".to_owned(), texts, Ok(file)));
     assert_eq!(next, [Effect::Forget, Effect::Archive(ArchiveRequest::OpenAgent(source.clone()))]);
     assert!(!model.quitting);
-    tell(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source, Ok(Box::new(taken())))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source, Ok(Box::new(taken())))));
     assert_eq!(model.workbench.editor(Place::Prompt).draft.text(), "Another task");
 }
 
@@ -321,7 +324,7 @@ fn models_listed(size: (u16, u16)) -> Model {
     ];
     let preview = DraftSummary { models, ..model.workbench.preview.clone() };
     let version = model.workbench.version();
-    tell(&mut model, Msg::Checked(version, Vec::new(), Box::new(preview)));
+    apply_message(&mut model, Msg::Checked(version, Vec::new(), Box::new(preview)));
     press(&mut model, "alt-m");
     press(&mut model, "m");
     model

@@ -10,7 +10,7 @@ use ptc_workbench::workbench::{RequestPart, RunEnding, compared_with};
 
 use super::pictures::rows;
 use super::press;
-use super::story::{NOW_MS, Story, fresh, happened, ran, tell, two_turns};
+use super::story::{NOW_MS, Story, apply_message, fresh, happened, ran, two_turns};
 
 fn part(title: &str, text: &str) -> RequestPart {
     RequestPart { title: title.to_owned(), text: text.to_owned(), is_json: false }
@@ -47,9 +47,9 @@ fn one_key_holds_it_against_each_other_mode_and_then_shows_it_whole() {
         let held = compared_with(sent, &other);
         // An answer about the mode before comes too late.
         let late = Mode::ALL.into_iter().find(|other| *other != mode).unwrap();
-        tell(&mut model, Msg::PreviewCompared(late, Err("late".to_owned())));
+        apply_message(&mut model, Msg::PreviewCompared(late, Err("late".to_owned())));
         assert!(rows(&mut model).contains("making it …"));
-        tell(&mut model, Msg::PreviewCompared(mode, Ok(held)));
+        apply_message(&mut model, Msg::PreviewCompared(mode, Ok(held)));
         let text = rows(&mut model);
         assert!(text.contains(&format!("against mode {mode}: - there, + here")), "{text}");
         for line in
@@ -61,7 +61,10 @@ fn one_key_holds_it_against_each_other_mode_and_then_shows_it_whole() {
     assert!(press(&mut model, "d").is_empty());
     assert_eq!(rows(&mut model), whole);
     press(&mut model, "d");
-    tell(&mut model, Msg::PreviewCompared(Mode::PtcLisp, Err("tools need a model that calls them".to_owned())));
+    apply_message(
+        &mut model,
+        Msg::PreviewCompared(Mode::PtcLisp, Err("tools need a model that calls them".to_owned())),
+    );
     let text = rows(&mut model);
     assert!(text.contains("do not make a request in mode ptc_lisp") && text.contains("tools need a model"), "{text}");
     press(&mut model, "esc");
@@ -115,7 +118,7 @@ fn without_sessions_the_keys_that_need_some_are_not_offered() {
     let mut model = fresh((80, 24));
     press(&mut model, "f3");
     assert_eq!(model.screen, Screen::Sessions);
-    tell(&mut model, Msg::Listed(Vec::new(), Marks::default()));
+    apply_message(&mut model, Msg::Listed(Vec::new(), Marks::default()));
     let footer = rows(&mut model).lines().last().unwrap_or_default().to_owned();
     assert!(
         footer.contains("Ctrl-R reload") && !footer.contains("failures") && !footer.contains("/ search"),
@@ -142,8 +145,8 @@ fn a_live_request_shows_the_native_calls_of_a_reply_that_it_repeats() {
         .message("r0/t1", 0, Role::User, Source::Prompt, "task", "Sum it up.")
         .request("r0/t1", 0)
         .part("r0/t1", 1, "I look.")
-        .tell("r0/t1", end)
-        .tell("r0/t1", reply)
+        .apply_message("r0/t1", end)
+        .apply_message("r0/t1", reply)
         .turn_end("r0/t1", Some("tool_calls"), (1, 1), (1, 1, 1))
         .turn("r0/t2")
         .request("r0/t2", 1)

@@ -41,12 +41,12 @@ fn memory_shows_what_a_definition_replaces_and_tasks_what_the_journal_keeps() {
         .run("r0", "sales", "ptc_lisp", "{}")
         .turn("r0/t1")
         .program("r0/t1", "(def total 1)")
-        .tell("r0/t1", change(vec![kept("total", "1"), kept("rows", "[1 2]")], &[]))
+        .apply_message("r0/t1", change(vec![kept("total", "1"), kept("rows", "[1 2]")], &[]))
         .ended("r0/t1")
         .turn("r0/t2")
         .program("r0/t2", "(def total 2)")
-        .tell("r0/t2", change(vec![kept("total", "2"), kept("new", ":x")], &["rows"]))
-        .tell("r0/t2", tasks)
+        .apply_message("r0/t2", change(vec![kept("total", "2"), kept("new", ":x")], &["rows"]))
+        .apply_message("r0/t2", tasks)
         .ended("r0/t2")
         .events();
     let shown = rows(&mut told(&events)).join("\n");

@@ -9,7 +9,7 @@ use ptc_workbench::tui::model::{Model, Pane, Picks, Popup, Screen};
 use ptc_workbench::workbench::RunEnding;
 
 use super::pictures::{screens, text};
-use super::story::{SESSION, fresh, ran, tell, two_turns};
+use super::story::{SESSION, apply_message, fresh, ran, two_turns};
 use super::{press, write};
 
 const SMALL: (u16, u16) = (80, 24);
@@ -21,7 +21,7 @@ fn finished(size: (u16, u16)) -> Model {
     ran(&mut model, two_turns(), Some(RunEnding::Run));
     let summary =
         Summary { id: SESSION.to_owned(), example: true, agent: "sentiment".to_owned(), ..Summary::default() };
-    tell(&mut model, Msg::Listed(vec![summary], Marks::default()));
+    apply_message(&mut model, Msg::Listed(vec![summary], Marks::default()));
     model.workbench.focus = Pane::Editor(Place::Prompt);
     model
 }
@@ -89,7 +89,7 @@ fn the_session_of_the_run_that_is_shown_is_exported_without_going_to_the_list() 
 #[test]
 fn what_is_done_with_a_session_waits_until_one_is_selected() {
     let mut model = fresh(LARGE);
-    tell(
+    apply_message(
         &mut model,
         Msg::Listed(vec![Summary { id: "a".to_owned(), example: true, ..Summary::default() }], Marks::default()),
     );
@@ -183,7 +183,7 @@ fn pages_and_ends_of_lists_are_reached_by_their_keys() {
     press(&mut model, "pagedown");
     assert_eq!(selected(&model), 8);
     let wheel = |kind| MouseEvent { kind, column: 5, row: 5, modifiers: KeyModifiers::NONE };
-    tell(&mut model, Msg::Mouse(wheel(MouseEventKind::ScrollUp)));
+    apply_message(&mut model, Msg::Mouse(wheel(MouseEventKind::ScrollUp)));
     assert_eq!(selected(&model), 7);
 }
 

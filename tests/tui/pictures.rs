@@ -12,7 +12,7 @@ use ptc_workbench::tui::theme::Theme;
 use ptc_workbench::tui::{ansi, picture, screenshot};
 use ptc_workbench::workbench::RunEnding;
 
-use super::story::{NOW_MS, checked, failed, fresh, ran, streaming, tell, two_turns};
+use super::story::{NOW_MS, apply_message, checked, failed, fresh, ran, streaming, two_turns};
 use super::{press, write};
 
 const SMALL: (u16, u16) = (80, 24);
@@ -198,7 +198,7 @@ pub(crate) fn listed(size: (u16, u16)) -> Model {
         ),
         damaged,
     ];
-    tell(&mut model, Msg::Listed(all, Marks::default()));
+    apply_message(&mut model, Msg::Listed(all, Marks::default()));
     model
 }
 
@@ -208,7 +208,7 @@ fn the_sessions() {
     screens("sessions_none", &[SMALL], |size| {
         let mut model = fresh(size);
         press(&mut model, "f3");
-        tell(&mut model, Msg::Listed(Vec::new(), Marks::default()));
+        apply_message(&mut model, Msg::Listed(Vec::new(), Marks::default()));
         model
     });
 }
@@ -218,10 +218,10 @@ fn a_replay_that_is_identical() {
     screens("replayed", &[LARGE], |size| {
         let mut model = listed(size);
         press(&mut model, "r");
-        tell(&mut model, Msg::ReplayStarted(Ok(())));
+        apply_message(&mut model, Msg::ReplayStarted(Ok(())));
         let told = two_turns().into_iter().map(|event| ptc_workbench::workbench::RunUpdate::Event(Box::new(event)));
         let ended = ptc_workbench::workbench::RunUpdate::Ended(RunEnding::Identical(None));
-        tell(&mut model, Msg::RunUpdates(Slot::Viewer, told.chain([ended]).collect()));
+        apply_message(&mut model, Msg::RunUpdates(Slot::Viewer, told.chain([ended]).collect()));
         model
     });
 }
@@ -263,8 +263,8 @@ fn the_offer_of_kept_drafts() {
         let mut other = fresh(size);
         write(&mut other, "Again: ");
         let recovery = other.workbench.recovery(NOW_MS - 300_000);
-        tell(&mut model, Msg::Recoveries(vec![recovery]));
-        tell(&mut model, Msg::Clock(NOW_MS + 1_000));
+        apply_message(&mut model, Msg::Recoveries(vec![recovery]));
+        apply_message(&mut model, Msg::Clock(NOW_MS + 1_000));
         model
     });
 }
@@ -281,7 +281,7 @@ fn a_question_to_the_person() {
             gate: None,
         };
         let told = vec![ptc_workbench::workbench::RunUpdate::Question(question)];
-        tell(&mut model, Msg::RunUpdates(Slot::Workbench, told));
+        apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, told));
         write(&mut model, "{\"sentiment\": \"positive\"}");
         model
     });

@@ -7,7 +7,7 @@ use ptc_workbench::tui::transcript::Transcript;
 use ptc_workbench::workbench::SessionKey;
 
 use super::services::long_session;
-use super::story::{NOW_MS, fresh, ran, tell, two_turns};
+use super::story::{NOW_MS, apply_message, fresh, ran, two_turns};
 use super::{press, write};
 
 /// The run page with a whole run.
@@ -93,13 +93,13 @@ fn a_search_in_an_opened_session_asks_for_its_unread_turns_once_per_text() {
     model.screen = Screen::Sessions;
     let session = long_session(50);
     let key = session.summary.key();
-    tell(&mut model, Msg::Opened(Ok(session)));
+    apply_message(&mut model, Msg::Opened(Ok(session)));
     press(&mut model, "/");
     let effects = write(&mut model, "z");
     let asked = |effect: &&Effect| matches!(effect, Effect::FindUnread(of, text, turns) if *of == key && text == "z" && turns.len() == 50);
     assert_eq!(effects.iter().filter(asked).count(), 1, "{effects:?}");
     let other = SessionKey::Example("another".to_owned());
-    tell(&mut model, Msg::FoundUnread(other, "z".to_owned(), vec!["r0/t1".into()]));
+    apply_message(&mut model, Msg::FoundUnread(other, "z".to_owned(), vec!["r0/t1".into()]));
     assert_eq!(found(&model).1, 0, "what another session holds is not for this one");
 }
 
@@ -115,7 +115,7 @@ fn the_selected_card_is_copied_as_it_is() {
 
 fn mouse(model: &mut Model, kind: MouseEventKind, at: (u16, u16)) {
     let event = MouseEvent { kind, column: at.0, row: at.1, modifiers: KeyModifiers::NONE };
-    tell(model, Msg::Mouse(event));
+    apply_message(model, Msg::Mouse(event));
 }
 
 /// Where a text stands on the screen.
@@ -140,7 +140,7 @@ fn dragging_selects_a_text_and_a_double_click_a_word() {
     assert_eq!(effects, [Effect::Clip("fee".to_owned())]);
     press(&mut model, "esc");
 
-    tell(&mut model, Msg::Clock(NOW_MS + 60_000));
+    apply_message(&mut model, Msg::Clock(NOW_MS + 60_000));
     mouse(&mut model, MouseEventKind::Down(MouseButton::Left), (column + 2, row));
     mouse(&mut model, MouseEventKind::Down(MouseButton::Left), (column + 2, row));
     let effects = press(&mut model, "ctrl-c");
@@ -160,7 +160,7 @@ fn a_selection_that_leaves_the_pane_moves_the_text() {
     let before = below(&model);
     assert!(before > 0 && model.deadline_ms().is_some(), "the clock is told while the mouse is held");
     for step in 1..5 {
-        tell(&mut model, Msg::Clock(NOW_MS + 10_000 + step * 100));
+        apply_message(&mut model, Msg::Clock(NOW_MS + 10_000 + step * 100));
     }
     assert!(below(&model) < before);
     mouse(&mut model, MouseEventKind::Up(MouseButton::Left), (area.x + 4, area.bottom() + 1));

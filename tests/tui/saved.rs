@@ -10,7 +10,7 @@ use ptc_workbench::tui::model::{Model, Popup, Screen};
 use ptc_workbench::tui::picture;
 use ptc_workbench::workbench::{AgentFile, MadeCase, OpenAgent, Overwrite, RunEnding, SaveError, SessionKey, TurnBody};
 
-use super::story::{NOW_MS, SESSION, fresh, ran, tell, two_turns};
+use super::story::{NOW_MS, SESSION, apply_message, fresh, ran, two_turns};
 use super::{press, write};
 
 const SIZE: (u16, u16) = (120, 40);
@@ -36,14 +36,14 @@ fn save_and_quit_leaves_only_after_the_file_was_written() {
     assert_eq!(path, "sentiment.toml");
     assert!(!model.quitting);
     let failure = ErrorRecord { message: "disk full".to_owned(), ..ErrorRecord::default() };
-    tell(&mut model, Msg::Saved(path.clone(), texts.clone(), Err(SaveError::Failed(failure))));
+    apply_message(&mut model, Msg::Saved(path.clone(), texts.clone(), Err(SaveError::Failed(failure))));
     assert!(!model.quitting && model.workbench.unsaved());
     assert!(shown(&mut model).contains("Not saved: disk full"), "the question stays, with the error and the path");
     write(&mut model, "2");
     let effects = press(&mut model, "enter");
     assert!(matches!(effects.as_slice(), [Effect::Save { path, .. }] if path == "sentiment.toml2"), "{effects:?}");
     let file = AgentFile { path: "sentiment.toml".into(), sha: String::new() };
-    tell(&mut model, Msg::Saved(path.clone(), texts.clone(), Ok(file)));
+    apply_message(&mut model, Msg::Saved(path.clone(), texts.clone(), Ok(file)));
     assert!(model.quitting);
 }
 
@@ -61,8 +61,8 @@ fn typing_replaces_the_suggested_path() {
 fn stood(model: &mut Model) {
     model.dirty = false;
     let at = model.deadline_ms().unwrap();
-    tell(model, Msg::Clock(at));
-    assert!(model.dirty && model.stands());
+    apply_message(model, Msg::Clock(at));
+    assert!(model.dirty && model.is_answerable());
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn another_file_at_the_path_is_overwritten_only_on_demand() {
     press(&mut model, "ctrl-s");
     press(&mut model, "enter");
     let texts = model.workbench.texts();
-    tell(&mut model, Msg::Saved("sentiment.toml".to_owned(), texts, Err(SaveError::Changed)));
+    apply_message(&mut model, Msg::Saved("sentiment.toml".to_owned(), texts, Err(SaveError::Changed)));
     assert!(matches!(model.popups.last(), Some(Popup::Overwrite { .. })));
     assert!(shown(&mut model).contains("sentiment.toml exists already. Replace it"));
     assert_eq!(press(&mut model, "o"), [], "a key that was on its way is no answer");
@@ -87,7 +87,7 @@ fn kept_drafts_come_back_with_their_undo() {
     write(&mut before, "Again ");
     let recovery = before.workbench.recovery(NOW_MS);
     let mut model = fresh(SIZE);
-    tell(&mut model, Msg::Recoveries(vec![recovery]));
+    apply_message(&mut model, Msg::Recoveries(vec![recovery]));
     assert!(
         (press(&mut model, "d").is_empty() && press(&mut model, "r").is_empty()),
         "nothing is thrown away by typing on"
@@ -109,9 +109,9 @@ fn a_list_that_is_read_again_keeps_the_selection() {
     let mut model = fresh(SIZE);
     press(&mut model, "f3");
     let session = |id: &str| Summary { id: id.to_owned(), example: true, ..Summary::default() };
-    tell(&mut model, Msg::Listed(vec![session("b"), session("a")], Marks::default()));
+    apply_message(&mut model, Msg::Listed(vec![session("b"), session("a")], Marks::default()));
     press(&mut model, "down");
-    tell(&mut model, Msg::Listed(vec![session("c"), session("b"), session("a")], Marks::default()));
+    apply_message(&mut model, Msg::Listed(vec![session("c"), session("b"), session("a")], Marks::default()));
     assert_eq!(model.sessions.selected, Some(SessionKey::Example("a".to_owned())));
 }
 
@@ -121,15 +121,15 @@ fn the_session_of_a_new_run_is_selected_until_the_person_moves() {
     let key = |id: &str| Some(SessionKey::Example(id.to_owned()));
     let mut model = fresh(SIZE);
     press(&mut model, "f3");
-    tell(&mut model, Msg::Listed(vec![session("b"), session("a")], Marks::default()));
+    apply_message(&mut model, Msg::Listed(vec![session("b"), session("a")], Marks::default()));
     press(&mut model, "down");
     press(&mut model, "f2");
     ran(&mut model, two_turns(), Some(RunEnding::Run));
     press(&mut model, "f3");
-    tell(&mut model, Msg::Listed(vec![session(SESSION), session("b"), session("a")], Marks::default()));
+    apply_message(&mut model, Msg::Listed(vec![session(SESSION), session("b"), session("a")], Marks::default()));
     assert_eq!(model.sessions.selected, key(SESSION));
     press(&mut model, "end");
-    tell(&mut model, Msg::Listed(vec![session(SESSION), session("b"), session("a")], Marks::default()));
+    apply_message(&mut model, Msg::Listed(vec![session(SESSION), session("b"), session("a")], Marks::default()));
     assert_eq!(model.sessions.selected, key("a"));
     press(&mut model, "f2");
     press(&mut model, "f3");
@@ -140,11 +140,11 @@ fn the_session_of_a_new_run_is_selected_until_the_person_moves() {
 fn f3_goes_from_an_opened_session_and_from_a_replay_to_the_list() {
     let mut model = fresh(SIZE);
     press(&mut model, "f3");
-    tell(&mut model, Msg::Opened(Ok(super::services::long_session(1))));
+    apply_message(&mut model, Msg::Opened(Ok(super::services::long_session(1))));
     assert!(model.sessions.viewer.is_some());
     assert_eq!(press(&mut model, "f3"), []);
     assert!(model.sessions.viewer.is_none() && model.screen == Screen::Sessions);
-    tell(&mut model, Msg::Opened(Ok(super::services::long_session(1))));
+    apply_message(&mut model, Msg::Opened(Ok(super::services::long_session(1))));
     press(&mut model, "r");
     assert_eq!(press(&mut model, "f3"), [Effect::Cancel(Slot::Viewer)]);
     assert!(model.sessions.viewer.is_none());
@@ -160,12 +160,12 @@ fn a_recording_without_an_end_is_not_live() {
     run.last_ms = NOW_MS + 2_500;
     Arc::make_mut(&mut run.turns[1]).state = TurnState::Checking;
     let turn = run.turns[1].address.clone();
-    tell(&mut model, Msg::Opened(Ok(session)));
+    apply_message(&mut model, Msg::Opened(Ok(session)));
     picture(&mut model, SIZE);
     let key = model.sessions.viewer.as_ref().unwrap().key.clone().unwrap();
     let streamed = super::story::Story::new().turn(turn.as_str()).part(turn.as_str(), 1, "{\"senti").events();
-    tell(&mut model, Msg::TurnRead(key, turn, Ok(TurnBody { events: streamed, ..TurnBody::default() })));
-    tell(&mut model, Msg::Clock(NOW_MS + 3_600_000));
+    apply_message(&mut model, Msg::TurnRead(key, turn, Ok(TurnBody { events: streamed, ..TurnBody::default() })));
+    apply_message(&mut model, Msg::Clock(NOW_MS + 3_600_000));
     let screen = shown(&mut model);
     assert!(screen.contains("! not finished · last event after 2.5 s"), "{screen}");
     assert!(["●", "streaming", "new below"].iter().all(|live| !screen.contains(live)), "{screen}");
@@ -177,7 +177,7 @@ fn damage_of_an_opened_session_stays_on_the_screen() {
     press(&mut model, "f3");
     let mut session = super::services::long_session(1);
     session.summary.damage = Some("11 events could be read; line 12: it is not whole".to_owned());
-    tell(&mut model, Msg::Opened(Ok(session)));
+    apply_message(&mut model, Msg::Opened(Ok(session)));
     assert!(shown(&mut model).contains("damaged: 11 events could be read; line 12"));
 }
 
@@ -190,17 +190,17 @@ fn a_session_that_cannot_be_written_asks_for_another_folder() {
         reason: "disk full; 9 events are only in memory.".to_owned(),
         suggested: "/spare".into(),
     };
-    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![unwritten()]));
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![unwritten()]));
     let seen = shown(&mut model);
     assert!(seen.contains("Save the session elsewhere") && seen.contains("9 events are only in memory"), "{seen}");
     assert_eq!(press(&mut model, "enter"), [Effect::SaveSession(Slot::Workbench, Some("/spare".into()))]);
     assert!(model.popups.is_empty());
     // That folder does not take it either: the question comes again, and leaving it takes the place for such cases.
-    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![unwritten()]));
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![unwritten()]));
     assert_eq!(press(&mut model, "esc"), [Effect::SaveSession(Slot::Workbench, None)]);
-    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![unwritten()]));
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![unwritten()]));
     let ended = RunUpdate::Ended(RunEnding::Elsewhere("the session is in /spare/x.jsonl".to_owned()));
-    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![ended]));
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![ended]));
     assert!(model.popups.is_empty() && shown(&mut model).contains("the session is in /spare/x.jsonl"));
 }
 
@@ -213,8 +213,8 @@ fn an_opened_session_that_waits_for_a_person_says_so_and_how_it_goes_on() {
     session.runs[0].tail.clear();
     session.summary.example = false;
     session.summary.path = "long.jsonl".into();
-    tell(&mut model, Msg::Listed(vec![session.summary.clone()], Marks::default()));
-    tell(&mut model, Msg::Opened(Ok(session)));
+    apply_message(&mut model, Msg::Listed(vec![session.summary.clone()], Marks::default()));
+    apply_message(&mut model, Msg::Opened(Ok(session)));
     let screen = shown(&mut model);
     assert!(screen.contains("● waits for an answer") && screen.contains("o go on"), "{screen}");
 }
@@ -229,7 +229,7 @@ fn a_case_that_the_program_wrote_into_the_open_file_is_kept_when_the_draft_is_sa
     texts.options.push_str("[[cases]]\nname = \"one\"\n");
     let agent = OpenAgent { texts, file: Some(file("after")), pipeline: None };
     let made = MadeCase { name: "one".to_owned(), file: "sentiment.toml".into(), is_new_file: false, cassette: None };
-    tell(&mut model, Msg::Archive(ArchiveResponse::CaseMade(Ok((made, Some(Box::new(agent)))))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::CaseMade(Ok((made, Some(Box::new(agent)))))));
     assert!(prompt(&model).contains("edited ") && model.workbench.unsaved(), "the edit is kept");
     let effects = press(&mut model, "ctrl-s");
     let [Effect::Save { texts, known: Some(known), overwrite: Overwrite::Unchanged, .. }] = effects.as_slice() else {

@@ -68,7 +68,7 @@ pub(crate) fn long_session(turns: usize) -> OpenSession {
 /// A run whose events, questions and end come from a test.
 pub(crate) struct TestRun {
     pub(crate) feed: Feed,
-    pub(crate) desk: Arc<QuestionQueue>,
+    pub(crate) queue: Arc<QuestionQueue>,
     pub(crate) stop: Stop,
     end: oneshot::Sender<()>,
 }
@@ -76,7 +76,7 @@ pub(crate) struct TestRun {
 impl TestRun {
     /// The run, and its handle for the driver. It ends when the test says so or when it is stopped.
     pub(crate) fn new() -> (Self, RunHandle) {
-        let (feed, stop, desk) = (Feed::default(), Stop::default(), Arc::new(QuestionQueue::default()));
+        let (feed, stop, queue) = (Feed::default(), Stop::default(), Arc::new(QuestionQueue::default()));
         let (end, ended) = oneshot::channel::<()>();
         let stopped = stop.clone();
         let task = tokio::spawn(async move {
@@ -89,8 +89,8 @@ impl TestRun {
         let (session, warnings) = (Some(SESSION.to_owned()), Vec::new());
         let (path, saving) = (None, None);
         let running = Running { session, path, saving, feed: feed.clone(), stop: stop.clone(), warnings, task };
-        let handle = RunHandle::of_run(running, desk.clone());
-        (Self { feed, desk, stop, end }, handle)
+        let handle = RunHandle::of_run(running, queue.clone());
+        (Self { feed, queue, stop, end }, handle)
     }
 
     /// Ends it.

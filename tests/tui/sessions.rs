@@ -17,7 +17,7 @@ use ptc_workbench::workbench::{
 };
 
 use super::pictures::{listed, screens, text};
-use super::story::{NOW_MS, fresh, tell, two_turns};
+use super::story::{NOW_MS, apply_message, fresh, two_turns};
 use super::{press, write};
 
 const SMALL: (u16, u16) = (80, 24);
@@ -63,7 +63,7 @@ fn below(id: &str, origin: &str) -> Summary {
 pub(super) fn list(sessions: Vec<Summary>) -> Model {
     let mut model = fresh(LARGE);
     press(&mut model, "f3");
-    tell(&mut model, Msg::Listed(sessions, Marks::default()));
+    apply_message(&mut model, Msg::Listed(sessions, Marks::default()));
     model
 }
 
@@ -78,7 +78,10 @@ fn hit(id: &str) -> FoundSession {
 }
 
 fn found(model: &mut Model, query: &str, ids: &[&str]) -> Vec<Effect> {
-    tell(model, Msg::Archive(ArchiveResponse::Found(query.to_owned(), Ok(ids.iter().map(|id| hit(id)).collect()))))
+    apply_message(
+        model,
+        Msg::Archive(ArchiveResponse::Found(query.to_owned(), Ok(ids.iter().map(|id| hit(id)).collect()))),
+    )
 }
 
 fn search(query: &str) -> Vec<Effect> {
@@ -122,8 +125,8 @@ fn what_is_wrong_with_a_query_is_told_and_what_was_found_stays() {
     let message = "there is no filter `modle`".to_owned();
     let problem = SearchError::Query(QueryError { span: (2, 7), message, near: Some("mode".to_owned()) });
     let query = "x ".to_owned();
-    tell(&mut model, Msg::Archive(ArchiveResponse::Found(query.trim().to_owned(), Ok(Vec::new()))));
-    tell(&mut model, Msg::Archive(ArchiveResponse::Found("x modle:y".to_owned(), Err(problem))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Found(query.trim().to_owned(), Ok(Vec::new()))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Found("x modle:y".to_owned(), Err(problem))));
     assert!(text(&mut model).contains("did you mean `mode`"));
 }
 
@@ -134,7 +137,7 @@ fn an_opened_session_begins_where_the_words_stand() {
     write(&mut model, "lamp");
     found(&mut model, "lamp", &["long"]);
     press(&mut model, "enter");
-    tell(&mut model, Msg::Opened(Ok(super::services::long_session(30))));
+    apply_message(&mut model, Msg::Opened(Ok(super::services::long_session(30))));
     let at = model.selected_address().unwrap();
     assert_eq!(at.as_str(), "r0/t2");
 }
@@ -158,7 +161,7 @@ fn tags_notes_and_marks_are_written_on_the_session_and_on_a_turn_of_it() {
     let written = Mark { tags: tags(["slow"]), note: Some("why?".to_owned()), marked: false };
     let mut model = fresh(LARGE);
     press(&mut model, "f3");
-    tell(&mut model, Msg::Listed(vec![session("long")], marks(&[("long", &written)])));
+    apply_message(&mut model, Msg::Listed(vec![session("long")], marks(&[("long", &written)])));
     let request = |at: Option<&str>, mark: Mark| {
         [Effect::Archive(ArchiveRequest::Mark { session: "long".to_owned(), at: at.map(Into::into), mark })]
     };
@@ -170,12 +173,12 @@ fn tags_notes_and_marks_are_written_on_the_session_and_on_a_turn_of_it() {
     let tagged = Mark { tags: tags(["slow", "seen"]), ..written };
     assert_eq!(press(&mut model, "enter"), request(None, tagged));
     let refused = ErrorRecord { message: "the folder is read-only".to_owned(), ..ErrorRecord::default() };
-    tell(&mut model, Msg::Archive(ArchiveResponse::Marked(Err(refused))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Marked(Err(refused))));
     assert!(text(&mut model).contains("not written: the folder is read-only"), "what was typed is still there");
-    tell(&mut model, Msg::Archive(ArchiveResponse::Marked(Ok(()))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Marked(Ok(()))));
     assert!(model.popups.is_empty());
 
-    tell(&mut model, Msg::Opened(Ok(super::services::long_session(3))));
+    apply_message(&mut model, Msg::Opened(Ok(super::services::long_session(3))));
     model.sessions.viewer.as_mut().unwrap().transcript.go_to(&"r0/t2".into());
     let marked = Mark { marked: true, ..Mark::default() };
     assert_eq!(press(&mut model, "m"), request(Some("r0/t2"), marked));
@@ -217,7 +220,7 @@ pub(super) fn points() -> ForkPoints {
 pub(super) fn forking(size: (u16, u16)) -> Model {
     let mut model = Model { size, ..list(vec![session("long")]) };
     assert_eq!(press(&mut model, "f"), [Effect::Archive(ArchiveRequest::ForkPoints(key("long")))]);
-    tell(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key("long"), Ok(points()))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key("long"), Ok(points()))));
     model
 }
 
@@ -236,7 +239,10 @@ fn a_fork_with_another_reply_is_described_and_runs_on_the_workbench() {
     let asked = press(&mut model, "right");
     assert_eq!(asked, [Effect::Archive(ArchiveRequest::CurrentText(spot("r0/t2:reply", "reply")))]);
     let reply = "{\"score\":2}".to_owned();
-    tell(&mut model, Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t2:reply", "reply"), Ok(standing(reply)))));
+    apply_message(
+        &mut model,
+        Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t2:reply", "reply"), Ok(standing(reply)))),
+    );
     assert!(text(&mut model).contains("\"score\": 2"));
     press(&mut model, "tab");
     press(&mut model, "tab");
@@ -247,7 +253,7 @@ fn a_fork_with_another_reply_is_described_and_runs_on_the_workbench() {
     assert_eq!(press(&mut model, "f5"), [Effect::Archive(ArchiveRequest::Fork(key("long"), fork))]);
     assert!(text(&mut model).contains("replaying up to the point"));
     assert_eq!(press(&mut model, "f5"), [], "it is asked for once");
-    tell(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
     assert!(model.popups.is_empty() && model.screen == Screen::Workbench && model.workbench.running());
 }
 
@@ -256,7 +262,7 @@ fn a_refused_fork_keeps_what_was_written() {
     let mut model = forking(LARGE);
     press(&mut model, "f5");
     let refused = ErrorRecord { message: "it does not replay".to_owned(), ..ErrorRecord::default() };
-    tell(&mut model, Msg::Archive(ArchiveResponse::Started(Err(refused))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Started(Err(refused))));
     assert!(text(&mut model).contains("✗ it does not replay"));
     assert!(matches!(press(&mut model, "f5").as_slice(), [Effect::Archive(ArchiveRequest::Fork(..))]));
 }
@@ -266,7 +272,7 @@ fn a_fork_that_was_given_up_is_stopped_when_it_begins() {
     let mut model = forking(LARGE);
     press(&mut model, "f5");
     press(&mut model, "esc");
-    let effects = tell(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
+    let effects = apply_message(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
     assert!(effects.contains(&Effect::Cancel(Slot::Workbench)), "{effects:?}");
     assert!(model.popups.is_empty());
     assert_eq!(model.workbench.run.as_ref().unwrap().phase, Phase::Stopping);
@@ -296,12 +302,12 @@ fn what_can_be_changed_follows_the_turn() {
 fn a_rerun_takes_another_mode_from_the_start_of_a_run_only() {
     let mut model = list(vec![session("long")]);
     press(&mut model, "shift-r");
-    tell(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key("long"), Ok(points()))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key("long"), Ok(points()))));
     press(&mut model, "tab");
     press(&mut model, "right");
     let rerun = RerunSpec { from: Some("r0".to_owned()), mode: Some(Mode::PtcLisp), ..RerunSpec::default() };
     assert_eq!(press(&mut model, "f5"), [Effect::Archive(ArchiveRequest::Rerun(key("long"), rerun))]);
-    tell(&mut model, Msg::Archive(ArchiveResponse::Started(Err(ErrorRecord::default()))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Started(Err(ErrorRecord::default()))));
     press(&mut model, "backtab");
     write(&mut model, "sample");
     press(&mut model, "backtab");
@@ -313,9 +319,9 @@ fn a_rerun_takes_another_mode_from_the_start_of_a_run_only() {
 /// An opened session that is played from its start.
 pub(super) fn playing(size: (u16, u16)) -> Model {
     let mut model = Model { size, ..list(vec![session("long")]) };
-    tell(&mut model, Msg::Opened(Ok(super::services::long_session(2))));
+    apply_message(&mut model, Msg::Opened(Ok(super::services::long_session(2))));
     assert_eq!(press(&mut model, "p"), [Effect::Archive(ArchiveRequest::Events(key("long")))]);
-    tell(&mut model, Msg::Archive(ArchiveResponse::Events(key("long"), Ok(Arc::from(two_turns())))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Events(key("long"), Ok(Arc::from(two_turns())))));
     model
 }
 
@@ -340,9 +346,9 @@ fn a_session_is_played_by_events_by_turns_and_by_time() {
     press(&mut model, "home");
     assert_eq!(at(&model), 0);
     press(&mut model, "4");
-    tell(&mut model, Msg::Clock(NOW_MS + 600_000));
+    apply_message(&mut model, Msg::Clock(NOW_MS + 600_000));
     for hour in 1..40 {
-        tell(&mut model, Msg::Clock(NOW_MS + hour * 3_600_000));
+        apply_message(&mut model, Msg::Clock(NOW_MS + hour * 3_600_000));
     }
     assert_eq!(at(&model), all, "it has come to the end");
     assert_eq!(model.sessions.scrub.as_ref().unwrap().playing, None);
@@ -360,7 +366,7 @@ fn a_lenient_replay_is_asked_for_as_such() {
 fn a_session_that_was_run_on_the_workbench_is_forked_from_its_transcript() {
     let mut model = fresh(LARGE);
     super::story::ran(&mut model, two_turns(), Some(ptc_workbench::workbench::RunEnding::Run));
-    tell(&mut model, Msg::Listed(vec![session(super::story::SESSION)], Marks::default()));
+    apply_message(&mut model, Msg::Listed(vec![session(super::story::SESSION)], Marks::default()));
     press(&mut model, "backtab");
     text(&mut model);
     press(&mut model, "home");
@@ -375,7 +381,7 @@ pub(super) fn wrong_query(size: (u16, u16)) -> Model {
     write(&mut model, "日本 x:");
     found(&mut model, "日", &[]);
     let problem = SearchError::Query(QueryError { span: (7, 9), message: "long ".repeat(80), near: None });
-    tell(&mut model, Msg::Archive(ArchiveResponse::Found("日本 x:".to_owned(), Err(problem))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Found("日本 x:".to_owned(), Err(problem))));
     model
 }
 
@@ -392,7 +398,7 @@ pub(super) fn fork_refused(size: (u16, u16)) -> Model {
     let mut model = forking(size);
     let refused = ErrorRecord { message: "long ".repeat(300), ..ErrorRecord::default() };
     press(&mut model, "f5");
-    tell(&mut model, Msg::Archive(ArchiveResponse::Started(Err(refused))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Started(Err(refused))));
     model
 }
 
@@ -402,14 +408,17 @@ fn pictures_of_the_dialogs() {
         let mut model = forking(size);
         press(&mut model, "right");
         let reply = "{\"sentiment\":\"positive\",\"score\":0.97}".to_owned();
-        tell(&mut model, Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t2:reply", "reply"), Ok(standing(reply)))));
+        apply_message(
+            &mut model,
+            Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t2:reply", "reply"), Ok(standing(reply)))),
+        );
         model
     });
     screens("export", &[SMALL, LARGE], super::exports::exporting);
     screens("rerun", &[SMALL], |size| {
         let mut model = Model { size, ..list(vec![session("long")]) };
         press(&mut model, "shift-r");
-        tell(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key("long"), Ok(points()))));
+        apply_message(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key("long"), Ok(points()))));
         model
     });
     screens("case", &[SMALL], |size| {
@@ -436,8 +445,8 @@ fn pictures_of_a_search() {
             let summary = Summary { example: false, path: format!("{id}.jsonl").into(), ..session(id) };
             FoundSession { summary, ..hit(id) }
         });
-        tell(&mut model, Msg::Archive(ArchiveResponse::Found("n".to_owned(), Ok(Vec::new()))));
-        tell(&mut model, Msg::Archive(ArchiveResponse::Found("north".to_owned(), Ok(hits.to_vec()))));
+        apply_message(&mut model, Msg::Archive(ArchiveResponse::Found("n".to_owned(), Ok(Vec::new()))));
+        apply_message(&mut model, Msg::Archive(ArchiveResponse::Found("north".to_owned(), Ok(hits.to_vec()))));
         model
     });
 }
@@ -456,11 +465,11 @@ fn what_failed_is_listed_and_opened_where_it_failed() {
         at: Address::from(at),
     };
     let failures = vec![failing("one", "r0/t1"), failing("two", "r0/t2/c0")];
-    tell(&mut model, Msg::Archive(ArchiveResponse::Failures(Ok(failures))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Failures(Ok(failures))));
     press(&mut model, "down");
     let opened = press(&mut model, "enter");
     assert_eq!(opened, [Effect::Open(key("two"))]);
     assert_eq!(model.compare.wanted, Some(Address::from("r0/t2/c0")));
-    tell(&mut model, Msg::Archive(ArchiveResponse::Failures(Ok(Vec::new()))));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Failures(Ok(Vec::new()))));
     assert!(model.popups.is_empty(), "nothing to list is said, not shown");
 }

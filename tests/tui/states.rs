@@ -10,7 +10,7 @@ use ptc_workbench::tui::message::{Msg, Slot};
 use ptc_workbench::tui::model::{Model, Tone};
 use ptc_workbench::workbench::{RunEnding, RunUpdate, SaveError};
 
-use super::story::{NOW_MS, asked, fresh, happened, missed, ran, tell, two_turns};
+use super::story::{NOW_MS, apply_message, asked, fresh, happened, missed, ran, two_turns};
 use super::{compare, continuing, differs, editing, exports, inspector, pictures, press, sessions, write};
 
 /// The size at which they are made.
@@ -55,8 +55,8 @@ pub(super) const STATES: &[State] = &[
 fn recovery() -> Model {
     let mut model = fresh(SIZE);
     let recovery = model.workbench.recovery(NOW_MS - 180_000);
-    tell(&mut model, Msg::Recoveries(vec![recovery]));
-    tell(&mut model, Msg::Clock(NOW_MS + 1_000));
+    apply_message(&mut model, Msg::Recoveries(vec![recovery]));
+    apply_message(&mut model, Msg::Clock(NOW_MS + 1_000));
     model
 }
 
@@ -65,7 +65,7 @@ fn unwritten() -> Model {
     ran(&mut model, two_turns(), None);
     let told = "the session could not be written: No space left on device. Which folder shall take the session?";
     let suggested = "/tmp/ptc-workbench-sessions".into();
-    tell(
+    apply_message(
         &mut model,
         Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Unwritten { reason: told.to_owned(), suggested }]),
     );
@@ -79,8 +79,8 @@ fn saved(error: SaveError) -> Model {
     press(&mut model, "ctrl-s");
     press(&mut model, "enter");
     let texts = model.workbench.texts();
-    tell(&mut model, Msg::Saved("sentiment.toml".to_owned(), texts, Err(error)));
-    tell(&mut model, Msg::Clock(NOW_MS + 900));
+    apply_message(&mut model, Msg::Saved("sentiment.toml".to_owned(), texts, Err(error)));
+    apply_message(&mut model, Msg::Clock(NOW_MS + 900));
     model
 }
 
@@ -93,7 +93,7 @@ fn not_saved() -> Model {
 fn waiting() -> Model {
     let mut model = fresh(SIZE);
     let wait = RunWait { question: "r0/t1/q0".to_owned() };
-    ran(&mut model, asked().tell("r0", wait).events(), Some(RunEnding::Run));
+    ran(&mut model, asked().apply_message("r0", wait).events(), Some(RunEnding::Run));
     press(&mut model, "f2");
     model
 }
@@ -116,7 +116,7 @@ fn second_turn() -> Model {
 
 fn long_message() -> Model {
     let mut model = fresh(SIZE);
-    model.say(Tone::Bad, "it could not be done, and this is why: ".repeat(8));
+    model.show_toast(Tone::Bad, "it could not be done, and this is why: ".repeat(8));
     model
 }
 
@@ -125,7 +125,7 @@ fn long_question() -> Model {
     ran(&mut model, asked().events(), None);
     let text = "which of them? ".repeat(200);
     let question = Question { address: Address::from("r0/t1/q0"), text, options: Vec::new(), gate: None };
-    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
     model
 }
 
@@ -151,7 +151,7 @@ fn damaged() -> Model {
 /// A replay that gave something else.
 fn diverged() -> Model {
     let mut model = differs::differing(SIZE, "r");
-    tell(&mut model, Msg::Clock(NOW_MS + 1_000));
+    apply_message(&mut model, Msg::Clock(NOW_MS + 1_000));
     model
 }
 
@@ -166,6 +166,6 @@ fn matrices_none() -> Model {
     let mut model = fresh(SIZE);
     press(&mut model, "f4");
     press(&mut model, "o");
-    tell(&mut model, Msg::Compare(CompareResponse::Matrices(Vec::new())));
+    apply_message(&mut model, Msg::Compare(CompareResponse::Matrices(Vec::new())));
     model
 }

@@ -46,26 +46,26 @@ pub(crate) fn checked(model: &mut Model, findings: Vec<Diagnostic>) {
         ..DraftSummary::default()
     };
     let version = model.workbench.version();
-    tell(model, Msg::Checked(version, findings, Box::new(preview)));
+    apply_message(model, Msg::Checked(version, findings, Box::new(preview)));
 }
 
-pub(crate) fn tell(model: &mut Model, msg: Msg) -> Vec<Effect> {
+pub(crate) fn apply_message(model: &mut Model, msg: Msg) -> Vec<Effect> {
     update(model, msg)
 }
 
 /// Starts a run in the model and tells it these events.
 pub(crate) fn ran(model: &mut Model, events: Vec<Envelope>, ended: Option<RunEnding>) {
     super::press(model, "f5");
-    tell(model, Msg::Started(Ok(Some(SESSION.to_owned()))));
+    apply_message(model, Msg::Started(Ok(Some(SESSION.to_owned()))));
     happened(model, events, ended);
 }
 
 pub(crate) fn happened(model: &mut Model, events: Vec<Envelope>, ended: Option<RunEnding>) {
     let last = events.last().map_or(NOW_MS, |envelope| envelope.at_ms);
-    tell(model, Msg::Clock(last));
+    apply_message(model, Msg::Clock(last));
     let events = events.into_iter().map(|envelope| RunUpdate::Event(Box::new(envelope)));
     let told = events.chain(ended.map(RunUpdate::Ended)).collect();
-    tell(model, Msg::RunUpdates(Slot::Workbench, told));
+    apply_message(model, Msg::RunUpdates(Slot::Workbench, told));
 }
 
 /// Numbers events and gives them times.
@@ -85,7 +85,7 @@ impl Story {
         self
     }
 
-    pub(crate) fn tell(mut self, address: &str, event: impl Into<Event>) -> Self {
+    pub(crate) fn apply_message(mut self, address: &str, event: impl Into<Event>) -> Self {
         let seq = self.events.len() as u64 + 1;
         self.events.push(Envelope { seq, at_ms: self.at_ms, address: Address::from(address), event: event.into() });
         self
@@ -96,7 +96,7 @@ impl Story {
     }
 
     pub(crate) fn start(self) -> Self {
-        self.tell(
+        self.apply_message(
             "r0",
             RunStart {
                 agent: recorded("json"),
@@ -119,12 +119,12 @@ impl Story {
     pub(crate) fn turn(self, turn: &str) -> Self {
         let remaining = Remaining { turns: 3, ..Remaining::default() };
         let now = self.at_ms;
-        self.tell(turn, TurnStart { now, kind: None, remaining, waited_ms: 0, stop: None })
+        self.apply_message(turn, TurnStart { now, kind: None, remaining, waited_ms: 0, stop: None })
     }
 
     pub(crate) fn message(self, at: &str, m: u32, role: Role, source: Source, section: &str, said: &str) -> Self {
         let part = MessagePart::Text { section: section.to_owned(), text: said.to_owned(), untrusted: false };
-        self.tell(at, Message { m, role, source, parts: vec![part] })
+        self.apply_message(at, Message { m, role, source, parts: vec![part] })
     }
 
     pub(crate) fn request(self, turn: &str, last: u32) -> Self {
@@ -133,7 +133,7 @@ impl Story {
 
     /// A request with these messages, from the first to the last.
     pub(crate) fn request_of(self, turn: &str, messages: (u32, u32)) -> Self {
-        self.tell(
+        self.apply_message(
             turn,
             RequestMade {
                 messages: vec![messages],
@@ -150,21 +150,21 @@ impl Story {
     pub(crate) fn part(self, turn: &str, attempt: u32, said: &str) -> Self {
         let length = u32::try_from(said.len()).unwrap();
         let part = ReplyPart { attempt, kind: PartKind::Text, text: said.to_owned(), lens: vec![length], ms: vec![0] };
-        self.tell(turn, part)
+        self.apply_message(turn, part)
     }
 
     pub(crate) fn reply(self, turn: &str, said: &str, tokens: (u64, u64)) -> Self {
-        self.part(turn, 1, said).tell(turn, end(1, ReplyStatus::Ok, Some(tokens)))
+        self.part(turn, 1, said).apply_message(turn, end(1, ReplyStatus::Ok, Some(tokens)))
     }
 
     pub(crate) fn extract(self, turn: &str, rule: &str, span: (usize, usize)) -> Self {
         let (rule, span) = (Some(rule.to_owned()), Some(span));
-        self.tell(turn, Extract { kind: ExtractKind::Json, rule, candidates: 1, span, ..Extract::default() })
+        self.apply_message(turn, Extract { kind: ExtractKind::Json, rule, candidates: 1, span, ..Extract::default() })
     }
 
     pub(crate) fn check(self, turn: &str, issues: Vec<IssueRecord>) -> Self {
         let ok = issues.iter().all(|issue| issue.severity == IssueSeverity::Warning);
-        self.tell(turn, Check { layer: CheckLayer::Return, ok, issues })
+        self.apply_message(turn, Check { layer: CheckLayer::Return, ok, issues })
     }
 
     pub(crate) fn turn_end(
@@ -177,7 +177,7 @@ impl Story {
         let count = |(input, output)| Some(Tokens { input, output, ..Tokens::default() });
         let totals = Totals { turns: totals.0, requests: totals.0, tokens: count((totals.1, totals.2)) };
         let reason = reason.map(str::to_owned);
-        self.tell(turn, TurnEnd { success: reason.is_none(), reason, usage: count(tokens), totals })
+        self.apply_message(turn, TurnEnd { success: reason.is_none(), reason, usage: count(tokens), totals })
     }
 
     pub(crate) fn run_end(self, value: Option<&str>, fail: Option<ErrorRecord>, totals: (u32, u64, u64)) -> Self {
@@ -190,7 +190,7 @@ impl Story {
             structured_output: Some(StructuredBy::JsonSchema),
             system_prompt_tokens: Some(41),
         };
-        self.tell("r0", RunEnd { value: value.map(text), fail, usage, ..RunEnd::default() })
+        self.apply_message("r0", RunEnd { value: value.map(text), fail, usage, ..RunEnd::default() })
     }
 }
 
@@ -325,13 +325,13 @@ pub(crate) fn failed() -> Vec<Envelope> {
     asked()
         .wait(120)
         .part("r0/t1", 1, "{\"senti")
-        .tell("r0/t1", discarded)
-        .tell("r0/t1", wait)
+        .apply_message("r0/t1", discarded)
+        .apply_message("r0/t1", wait)
         .wait(2_000)
         .part("r0/t1", 2, "{\"sentiment\": \"posi")
         .wait(300)
-        .tell("r0/t1", end(2, ReplyStatus::Ok, Some((59, 8))))
-        .tell(
+        .apply_message("r0/t1", end(2, ReplyStatus::Ok, Some((59, 8))))
+        .apply_message(
             "r0/t1",
             Extract {
                 kind: ExtractKind::Json,

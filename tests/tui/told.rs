@@ -10,7 +10,7 @@ use ptc_workbench::tui::model::{Model, Pane, Popup};
 use ptc_workbench::tui::picture;
 use ptc_workbench::workbench::{RunEnding, RunUpdate};
 
-use super::story::{asked, fresh, happened, ran, tell, two_turns};
+use super::story::{apply_message, asked, fresh, happened, ran, two_turns};
 use super::{press, write};
 
 const SIZE: (u16, u16) = (120, 40);
@@ -26,7 +26,7 @@ fn screen(model: &mut Model) -> Vec<String> {
 #[test]
 fn what_lies_above_and_below_is_counted() {
     let mut model = fresh((100, 16));
-    tell(&mut model, Msg::Paste("line\n".repeat(40)));
+    apply_message(&mut model, Msg::Paste("line\n".repeat(40)));
     ran(&mut model, two_turns(), Some(RunEnding::Run));
     let rows = screen(&mut model);
     assert!(rows[1].contains("▲ 38 more"), "{}", rows[1]);
@@ -41,7 +41,7 @@ fn a_broken_field_leaves_the_header_as_it_was_and_the_context_unjudged() {
     let mut model = fresh(SIZE);
     let broken = Diagnostic::error(Place::Signature, Reason::InvalidAgent, "broken");
     let version = model.workbench.version();
-    tell(&mut model, Msg::Checked(version, vec![broken], Box::default()));
+    apply_message(&mut model, Msg::Checked(version, vec![broken], Box::default()));
     let rows = screen(&mut model);
     assert!(rows[0].contains("sentiment") && rows[0].contains("json · demo"), "{}", rows[0]);
     let context = rows.iter().find(|row| row.contains(" Context ")).unwrap();
@@ -108,7 +108,7 @@ fn a_context_with_an_error_is_not_started() {
     let mut model = fresh(SIZE);
     let version = model.workbench.version();
     let finding = Diagnostic::error(Place::Context, Reason::InvalidContext, "not JSON").at(Span::new(4, 5));
-    tell(&mut model, Msg::Checked(version, vec![finding], Box::default()));
+    apply_message(&mut model, Msg::Checked(version, vec![finding], Box::default()));
     assert_eq!(press(&mut model, "f5"), []);
     assert_eq!(model.workbench.focus, Pane::Editor(Place::Context));
     assert!(model.toast.as_ref().unwrap().text.starts_with("not started: context"), "{:?}", model.toast);
@@ -121,7 +121,7 @@ fn the_message_of_the_focused_field_is_told_in_full() {
     let version = model.workbench.version();
     let finding = |place| Diagnostic::error(place, Reason::InvalidContext, text.clone());
     let findings = vec![finding(Place::Context), finding(Place::Options)];
-    tell(&mut model, Msg::Checked(version, findings, Box::default()));
+    apply_message(&mut model, Msg::Checked(version, findings, Box::default()));
     press(&mut model, "tab");
     press(&mut model, "tab");
     let rows = screen(&mut model).join("\n");
@@ -132,7 +132,7 @@ fn the_message_of_the_focused_field_is_told_in_full() {
 fn ask(model: &mut Model, turn: u32, text: &str) {
     let question =
         Question { address: Address::from("r0").turn(turn), text: text.to_owned(), options: Vec::new(), gate: None };
-    tell(model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
+    apply_message(model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
 }
 
 #[test]
@@ -185,14 +185,14 @@ fn a_question_for_consent_is_answered_by_one_key_and_not_by_one_that_was_on_its_
     let options = ["once", "run", "always", "deny"].map(str::to_owned).to_vec();
     let text = "May the tool count be called?\ncommand \"wc\" \"-w\"\nwith {\"n\":1}".to_owned();
     let question = Question { address: "r0/t1/c0/q0".into(), text, options, gate: None };
-    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question.clone())]));
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question.clone())]));
     let shown = screen(&mut model).join("\n");
     for words in ["May the tool count be called?", "\"wc\" \"-w\"", "a  always: exactly this program", "d  deny"] {
         assert!(shown.contains(words), "{words}:\n{shown}");
     }
     assert_eq!(press(&mut model, "a"), [], "it was typed before it could be read");
     let later = model.now_ms + 1_000;
-    tell(&mut model, Msg::Clock(later));
+    apply_message(&mut model, Msg::Clock(later));
     assert_eq!(press(&mut model, "x"), []);
     assert!(model.toast.as_ref().unwrap().text.contains("press one of o, r, a, d"));
     assert_eq!(press(&mut model, "a"), [Effect::Answer(question.address, "always".to_owned())]);

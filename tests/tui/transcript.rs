@@ -220,7 +220,7 @@ fn while_a_retry_is_under_way_the_attempt_before_is_discarded_and_not_the_end() 
 #[test]
 fn an_attempt_that_broke_off_with_the_program_says_so() {
     let broken = || asked().part("r0/t1", 1, "{\"senti");
-    for story in [broken(), broken().tell("r0/t1", end(1, ReplyStatus::Discarded, None))] {
+    for story in [broken(), broken().apply_message("r0/t1", end(1, ReplyStatus::Discarded, None))] {
         let story = story.part("r0/t1", 2, "{\"sentiment\"");
         let now = rows(&mut told(story.events()), 100, 40).join("\n");
         assert!(now.contains("attempt 1 broke off  the program ended before the reply did"), "{now}");
@@ -232,8 +232,12 @@ fn a_stop_is_told_once_in_its_turn_and_once_at_the_end() {
     let fail = ErrorRecord { reason: "cancelled".to_owned(), message: "the end".to_owned(), ..ErrorRecord::default() };
     let interrupt = Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::User };
     let ended = ReplyEnd { error: Some(fail.clone()), ..end(1, ReplyStatus::Cancelled, None) };
-    let story =
-        asked().tell("r0/t1", interrupt).tell("r0/t1", ended).turn_end("r0/t1", Some("cancelled"), (0, 0), (1, 0, 0));
+    let story = asked().apply_message("r0/t1", interrupt).apply_message("r0/t1", ended).turn_end(
+        "r0/t1",
+        Some("cancelled"),
+        (0, 0),
+        (1, 0, 0),
+    );
     let seen = rows(&mut told(story.run_end(None, Some(fail), (1, 0, 0)).events()), 100, 40).join("\n");
     assert_eq!(seen.matches("cancelled by user").count(), 1, "{seen}");
     assert_eq!(seen.matches("the end").count(), 1, "{seen}");

@@ -12,7 +12,7 @@ use ptc_workbench::tui::model::{Model, Pane, Phase, Popup, Screen};
 use ptc_workbench::tui::picture;
 use ptc_workbench::workbench::{RunEnding, RunUpdate};
 
-use super::story::{asked, fresh, happened, ran, tell, two_turns};
+use super::story::{apply_message, asked, fresh, happened, ran, two_turns};
 use super::{press, write};
 
 const SIZE: (u16, u16) = (120, 40);
@@ -42,9 +42,11 @@ fn a_run_that_has_asked_a_server_for_its_tools_lets_the_draft_know_them() {
         press(&mut model, "t");
         write(&mut model, tools);
         press(&mut model, "f5");
-        tell(&mut model, Msg::Started(Ok(None)));
+        apply_message(&mut model, Msg::Started(Ok(None)));
         let version = model.workbench.version();
-        tell(&mut model, start()).into_iter().any(|effect| matches!(effect, Effect::Check(of, _) if of == version))
+        apply_message(&mut model, start())
+            .into_iter()
+            .any(|effect| matches!(effect, Effect::Check(of, _) if of == version))
     };
     assert!(begun("[tools.read]\nkind = \"mcp\"\nserver = \"files\"\n"));
     assert!(!begun("[tools.read]\nkind = \"table\"\ndefault = 1\n"), "nothing else is learned by a run");
@@ -56,7 +58,7 @@ fn findings_of_older_texts_are_dropped() {
     let old = model.workbench.version();
     write(&mut model, "x");
     let finding = Diagnostic::error(Place::Prompt, Reason::TemplateError, "old");
-    tell(&mut model, Msg::Checked(old, vec![finding], Box::default()));
+    apply_message(&mut model, Msg::Checked(old, vec![finding], Box::default()));
     assert!(model.workbench.diagnostics.is_empty());
 }
 
@@ -76,7 +78,7 @@ fn tab_goes_through_the_editors_and_the_run_and_back() {
 fn f5_starts_and_then_stops() {
     let mut model = fresh(SIZE);
     assert!(matches!(press(&mut model, "f5").as_slice(), [Effect::Start(texts)] if texts.prompt == prompt(&model)));
-    tell(&mut model, Msg::Started(Ok(None)));
+    apply_message(&mut model, Msg::Started(Ok(None)));
     happened(&mut model, asked().events(), None);
     assert_eq!(press(&mut model, "f5"), [Effect::Cancel(Slot::Workbench)]);
     assert_eq!(press(&mut model, "f5"), [], "a second press does not start another run");
@@ -89,14 +91,14 @@ fn a_stop_before_the_start_was_heard_is_not_lost() {
     let mut model = fresh(SIZE);
     press(&mut model, "f5");
     press(&mut model, "f5");
-    assert_eq!(tell(&mut model, Msg::Started(Ok(None))), [Effect::Cancel(Slot::Workbench)]);
+    assert_eq!(apply_message(&mut model, Msg::Started(Ok(None))), [Effect::Cancel(Slot::Workbench)]);
 }
 
 #[test]
 fn escape_closes_the_topmost_and_stops_a_run_only_when_nothing_is_open() {
     let mut model = fresh(SIZE);
     press(&mut model, "f5");
-    tell(&mut model, Msg::Started(Ok(None)));
+    apply_message(&mut model, Msg::Started(Ok(None)));
     press(&mut model, "f1");
     press(&mut model, "ctrl-q");
     assert_eq!(press(&mut model, "esc"), []);
@@ -112,7 +114,7 @@ fn a_refused_run_leads_to_the_first_error() {
     let mut model = fresh(SIZE);
     press(&mut model, "f5");
     let finding = Diagnostic::error(Place::Context, Reason::InvalidContext, "not JSON").at(Span::new(4, 5));
-    tell(&mut model, Msg::Started(Err(vec![finding])));
+    apply_message(&mut model, Msg::Started(Err(vec![finding])));
     assert_eq!(model.workbench.focus, Pane::Editor(Place::Context));
     assert_eq!(model.workbench.editor(Place::Context).draft.cursor(), 4);
     assert!(model.workbench.run.is_none());
@@ -152,7 +154,7 @@ fn an_external_edit_is_undone_like_any_other() {
     let mut model = fresh(SIZE);
     let effects = press(&mut model, "ctrl-e");
     assert!(matches!(effects.as_slice(), [Effect::Edit(Place::Prompt, _)]));
-    tell(&mut model, Msg::Edited(Place::Prompt, Ok("Other words\n".to_owned())));
+    apply_message(&mut model, Msg::Edited(Place::Prompt, Ok("Other words\n".to_owned())));
     assert_eq!(prompt(&model), "Other words");
     press(&mut model, "ctrl-u");
     assert!(prompt(&model).starts_with("Classify"));
@@ -164,7 +166,7 @@ fn a_person_answers_as_the_model() {
     ran(&mut model, asked().events(), None);
     let question =
         Question { address: Address::from("r0/t1/q0"), text: "what?".to_owned(), options: Vec::new(), gate: None };
-    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question.clone())]));
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question.clone())]));
     write(&mut model, "{}");
     press(&mut model, "esc");
     assert!(model.popups.is_empty(), "the question can be put aside");
@@ -197,17 +199,17 @@ fn a_click_focuses_and_places_the_cursor_and_the_wheel_scrolls() {
     picture(&mut model, SIZE);
     let area = model.workbench.editor(Place::Signature).area;
     let mouse = |kind, column, row| Msg::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
-    tell(&mut model, mouse(MouseEventKind::Down(MouseButton::Left), area.x + 3, area.y));
+    apply_message(&mut model, mouse(MouseEventKind::Down(MouseButton::Left), area.x + 3, area.y));
     assert_eq!(model.workbench.focus, Pane::Editor(Place::Signature));
     assert_eq!(model.workbench.editor(Place::Signature).draft.cursor(), 3);
-    tell(&mut model, mouse(MouseEventKind::Drag(MouseButton::Left), area.x + 6, area.y));
+    apply_message(&mut model, mouse(MouseEventKind::Drag(MouseButton::Left), area.x + 6, area.y));
     assert_eq!(model.workbench.editor(Place::Signature).draft.selected(), Some("xt "));
 
     ran(&mut model, two_turns(), Some(RunEnding::Run));
     model.size = (120, 14);
     picture(&mut model, (120, 14));
     let run = model.workbench.run_area;
-    tell(&mut model, mouse(MouseEventKind::ScrollUp, run.x + 1, run.y + 1));
+    apply_message(&mut model, mouse(MouseEventKind::ScrollUp, run.x + 1, run.y + 1));
     assert!(!model.workbench.run.as_ref().unwrap().transcript.follows());
 }
 
@@ -217,9 +219,9 @@ fn toasts_go_away_and_only_then_is_a_frame_needed() {
     press(&mut model, "ctrl-c");
     model.dirty = false;
     let deadline = model.deadline_ms().unwrap();
-    tell(&mut model, Msg::Clock(deadline - 1));
+    apply_message(&mut model, Msg::Clock(deadline - 1));
     assert!(!model.dirty);
-    tell(&mut model, Msg::Clock(deadline));
+    apply_message(&mut model, Msg::Clock(deadline));
     assert!(model.dirty && model.toast.is_none());
     assert_eq!(model.deadline_ms(), None);
 }
@@ -228,7 +230,7 @@ fn toasts_go_away_and_only_then_is_a_frame_needed() {
 fn a_pasted_megabyte_lands_in_the_editor_as_one_step() {
     let mut model = fresh(SIZE);
     let before = prompt(&model).len();
-    tell(&mut model, Msg::Paste("0123456789abcde\n".repeat(65_536)));
+    apply_message(&mut model, Msg::Paste("0123456789abcde\n".repeat(65_536)));
     picture(&mut model, SIZE);
     assert_eq!(prompt(&model).len(), before + (1 << 20));
     press(&mut model, "ctrl-u");
@@ -299,14 +301,14 @@ fn downs_in_bursts_reach_the_last_card() {
 #[test]
 fn the_wheel_stops_at_the_last_row_of_an_editor() {
     let mut model = fresh(SIZE);
-    tell(&mut model, Msg::Paste("line\n".repeat(40) + "the last"));
+    apply_message(&mut model, Msg::Paste("line\n".repeat(40) + "the last"));
     press(&mut model, "ctrl-home");
     picture(&mut model, SIZE);
     let area = model.workbench.editor(Place::Prompt).area;
     for _ in 0..40 {
         let down = MouseEventKind::ScrollDown;
         let event = MouseEvent { kind: down, column: area.x, row: area.y, modifiers: KeyModifiers::NONE };
-        tell(&mut model, Msg::Mouse(event));
+        apply_message(&mut model, Msg::Mouse(event));
     }
     picture(&mut model, SIZE);
     let editor = model.workbench.editor(Place::Prompt);

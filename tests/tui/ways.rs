@@ -15,7 +15,7 @@ use ptc_workbench::workbench::matrix::{MatrixPlan, MatrixState};
 
 use super::press;
 use super::sessions::marks;
-use super::story::{fresh, tell};
+use super::story::{apply_message, fresh};
 
 const LARGE: (u16, u16) = (120, 40);
 const SMALL: (u16, u16) = (80, 24);
@@ -46,7 +46,7 @@ fn two_marked() -> Model {
     let mark = Mark { marked: true, ..Mark::default() };
     let mut model = fresh(LARGE);
     press(&mut model, "f3");
-    tell(&mut model, Msg::Listed(vec![session("a"), session("b")], marks(&[("a", &mark), ("b", &mark)])));
+    apply_message(&mut model, Msg::Listed(vec![session("a"), session("b")], marks(&[("a", &mark), ("b", &mark)])));
     model
 }
 
@@ -67,7 +67,7 @@ fn closing_what_a_matrix_put_side_by_side_leads_back_to_the_matrix_and_then_out(
     let mut model = fresh(LARGE);
     press(&mut model, "f4");
     let state = MatrixState::new(MatrixPlan { agents: Vec::new(), trials: 1, seed: 0, cells: Vec::new() }, []);
-    tell(&mut model, Msg::Compare(CompareResponse::MatrixOpened("m".to_owned(), Ok(state))));
+    apply_message(&mut model, Msg::Compare(CompareResponse::MatrixOpened("m".to_owned(), Ok(state))));
     assert_eq!(model.compare.page, Page::Matrix);
     press(&mut model, "f9");
     assert_eq!((model.compare.page, model.compare.back), (Page::Sides, WayBack::Matrix));
@@ -105,12 +105,15 @@ fn a_message_longer_than_its_line_is_told_whole() {
         let mut model = fresh(size);
         let error = ErrorRecord { message: format!("{path}: {why}"), ..ErrorRecord::default() };
         press(&mut model, "f3");
-        tell(&mut model, Msg::Opened(Err(error)));
+        apply_message(&mut model, Msg::Opened(Err(error)));
         assert!(words(&mut model, size).contains(why), "{}", shown(&mut model, size));
     }
     let mut model = fresh(SMALL);
     press(&mut model, "ctrl-p");
-    tell(&mut model, Msg::Kept(Err(ErrorRecord { message: format!("{path}: {why}"), ..ErrorRecord::default() })));
+    apply_message(
+        &mut model,
+        Msg::Kept(Err(ErrorRecord { message: format!("{path}: {why}"), ..ErrorRecord::default() })),
+    );
     assert!(words(&mut model, SMALL).contains(why), "over a popup as well: {}", shown(&mut model, SMALL));
 }
 
@@ -119,7 +122,7 @@ fn a_folder_that_cannot_be_written_is_not_a_fault_of_the_texts() {
     let mut model = fresh(SMALL);
     press(&mut model, "f5");
     let finding = Diagnostic::error(Place::Options, Reason::RecorderFailed, "could not create a session in /x");
-    tell(&mut model, Msg::Started(Err(vec![finding])));
+    apply_message(&mut model, Msg::Started(Err(vec![finding])));
     assert!(model.workbench.diagnostics.is_empty());
     assert_ne!(model.workbench.focus, Pane::Editor(Place::Options));
     assert_eq!(model.toast.as_ref().unwrap().text, "not started: could not create a session in /x");
@@ -132,7 +135,7 @@ fn the_place_of_a_fault_is_told_once() {
     let message = "the context is not JSON at line 1, column 1: expected a value";
     let span = Some(ptc_core::text::Span { start: 0, end: 1 });
     let finding = Diagnostic { span, ..Diagnostic::error(Place::Context, Reason::InvalidAgent, message) };
-    tell(&mut model, Msg::Started(Err(vec![finding])));
+    apply_message(&mut model, Msg::Started(Err(vec![finding])));
     assert_eq!(model.toast.as_ref().unwrap().text, format!("not started: {message}"));
 }
 
@@ -144,7 +147,7 @@ fn saving_looks_whether_the_file_is_still_there_although_nothing_was_edited() {
     let effects = press(&mut model, "ctrl-s");
     let [Effect::Save { path, texts, known, .. }] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!((path.as_str(), known), ("mine.toml", &Some(file.clone())));
-    tell(&mut model, Msg::Saved(path.clone(), texts.clone(), Ok(file)));
+    apply_message(&mut model, Msg::Saved(path.clone(), texts.clone(), Ok(file)));
     assert_eq!(model.toast.as_ref().unwrap().text, "everything is saved in mine.toml");
 }
 
@@ -184,6 +187,6 @@ fn what_is_sought_has_a_longest_length_and_searching_never_blocks() {
     }
     let mut model = fresh(SMALL);
     press(&mut model, "ctrl-f");
-    tell(&mut model, Msg::Paste("word ".repeat(200_000)));
+    apply_message(&mut model, Msg::Paste("word ".repeat(200_000)));
     assert!(shown(&mut model, SMALL).contains("✗ too long"));
 }

@@ -14,7 +14,7 @@ use ptc_workbench::workbench::{RunEnding, RunUpdate};
 
 use super::pictures::screens;
 use super::services::saved;
-use super::story::{NOW_MS, Story, end, fresh, happened, ran, tell, text};
+use super::story::{NOW_MS, Story, apply_message, end, fresh, happened, ran, text};
 use super::{press, write};
 
 const SIZES: &[(u16, u16)] = &[(80, 24), (140, 40)];
@@ -37,7 +37,7 @@ impl Story {
             context: text(context),
             ..RunStart::default()
         };
-        self.tell(at, start)
+        self.apply_message(at, start)
     }
 
     fn wants(self, turn: &str, want: &str, last: u32) -> Self {
@@ -50,14 +50,14 @@ impl Story {
             options: ptc_workbench::event::Options::default(),
             cache: false,
         };
-        self.tell(turn, request)
+        self.apply_message(turn, request)
     }
 
     /// A reply with a program in a fence, found.
     pub(super) fn program(self, turn: &str, program: &str) -> Self {
         let reply = format!("```clojure\n{program}\n```");
         let span = Some((11, 11 + program.len()));
-        self.reply(turn, &reply, (812, 96)).tell(
+        self.reply(turn, &reply, (812, 96)).apply_message(
             turn,
             Extract {
                 kind: ExtractKind::Program,
@@ -71,21 +71,21 @@ impl Story {
 
     fn call(self, at: &str, name: &str, kind: &str, args: &str) -> Self {
         let (name, kind, args) = (name.to_owned(), kind.to_owned(), text(args));
-        self.tell(at, ToolCall { name, kind, args, effectful: false })
+        self.apply_message(at, ToolCall { name, kind, args, effectful: false })
     }
 
     fn called(self, at: &str, result: &str, ms: u64) -> Self {
-        self.tell(at, ToolEnd { result: Some(text(result)), ms, ..ToolEnd::default() })
+        self.apply_message(at, ToolEnd { result: Some(text(result)), ms, ..ToolEnd::default() })
     }
 
     fn refused(self, at: &str, status: CallStatus, reason: &str, message: &str) -> Self {
         let (reason, message) = (reason.to_owned(), message.to_owned());
         let error = Some(ErrorRecord { reason, message, ..ErrorRecord::default() });
-        self.tell(at, ToolEnd { status, error, ..ToolEnd::default() })
+        self.apply_message(at, ToolEnd { status, error, ..ToolEnd::default() })
     }
 
     pub(super) fn ended(self, turn: &str) -> Self {
-        self.tell(turn, TurnEnd { success: true, ..TurnEnd::default() })
+        self.apply_message(turn, TurnEnd { success: true, ..TurnEnd::default() })
     }
 }
 
@@ -113,7 +113,7 @@ fn worked() -> Story {
         .call("r0/t1/c0", "orders", "table", r#"{"region":"north"}"#)
         .wait(34)
         .called("r0/t1/c0", &rows, 34)
-        .tell(
+        .apply_message(
             "r0/t1",
             ProgramEnd {
                 status: ProgramStatus::Value,
@@ -123,7 +123,7 @@ fn worked() -> Story {
                 ..ProgramEnd::default()
             },
         )
-        .tell(
+        .apply_message(
             "r0/t1",
             MemoryChange {
                 set: vec![("rows".to_owned(), Kept::Whole("[{:id 1 :total 401.75} …]".to_owned()))],
@@ -132,7 +132,7 @@ fn worked() -> Story {
                 rolled_back: false,
             },
         )
-        .tell(
+        .apply_message(
             "r0/t1",
             PlanState {
                 items: vec![
@@ -144,7 +144,7 @@ fn worked() -> Story {
         .message("r0/t1", 2, Role::User, Source::Feedback, "feedback", "Value: 48211.5\nThis was turn 1 of 5.")
         .ended("r0/t1")
         .turn("r0/t2")
-        .tell(
+        .apply_message(
             "r0/t2",
             CompactionDone {
                 strategy: CompactionStrategy::Trim,
@@ -159,7 +159,7 @@ fn worked() -> Story {
         .wants("r0/t2", "program", 2)
         .wait(700)
         .program("r0/t2", broken)
-        .tell(
+        .apply_message(
             "r0/t2",
             ProgramEnd {
                 status: ProgramStatus::Error,
@@ -174,7 +174,8 @@ fn worked() -> Story {
 fn a_turn_with_a_program() {
     screens("program", SIZES, |size| {
         let mut model = fresh(size);
-        let story = worked().tell("r0/t2", TurnEnd { reason: Some("type_error".to_owned()), ..TurnEnd::default() });
+        let story =
+            worked().apply_message("r0/t2", TurnEnd { reason: Some("type_error".to_owned()), ..TurnEnd::default() });
         ran(&mut model, story.events(), None);
         model
     });
@@ -200,7 +201,7 @@ fn a_program_that_streams_and_one_that_runs() {
             .refused("r0/t1/c1", CallStatus::Refused, "unknown_tool", "unknown tool `order`; did you mean `orders`?")
             .call("r0/t1/c2", "orders", "table", r#"{"region":"south"}"#);
         ran(&mut model, story.events(), None);
-        tell(&mut model, Msg::Clock(NOW_MS + 1_900));
+        apply_message(&mut model, Msg::Clock(NOW_MS + 1_900));
         model
     });
 }
@@ -216,8 +217,9 @@ fn nested(whole: bool) -> Vec<Envelope> {
         )
     };
     let extract = |story: Story, turn: &str| story.extract(turn, "whole", (0, 12)).check(turn, Vec::new()).ended(turn);
-    let ended =
-        |story: Story, at: &str| story.tell(at, RunEnd { value: Some(text(r#"{"words":3}"#)), ..RunEnd::default() });
+    let ended = |story: Story, at: &str| {
+        story.apply_message(at, RunEnd { value: Some(text(r#"{"words":3}"#)), ..RunEnd::default() })
+    };
     let program = "(def a (tool/counter {:text \"one\"}))\n(def b (tool/counter {:text \"two\"}))\n(return {:sum 6})";
     let mut story = Story::new()
         .run("r0", "boss", "ptc_lisp", "{}")
@@ -234,7 +236,7 @@ fn nested(whole: bool) -> Vec<Envelope> {
     }
     story = ended(extract(story, "r0/t1/c1/t1"), "r0/t1/c1").called("r0/t1/c1", r#"{"words":3}"#, 140);
     story
-        .tell(
+        .apply_message(
             "r0/t1",
             ProgramEnd {
                 status: ProgramStatus::Return,
@@ -295,7 +297,7 @@ fn an_agent_below_does_not_count_as_a_run_of_the_session() {
     assert_eq!(skeleton.roots().count(), 1);
     assert_eq!(skeleton.last().unwrap().agent, "boss");
     assert_eq!(skeleton.last().unwrap().turns.len(), 1);
-    let waiting = asking().tell("r0", RunWait { question: "r0/t1/c0/q0".to_owned() }).events();
+    let waiting = asking().apply_message("r0", RunWait { question: "r0/t1/c0/q0".to_owned() }).events();
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(saved(dir.path(), &waiting).summary.result, "waits for the answer to r0/t1/c0/q0");
     let dir = tempfile::tempdir().unwrap();
@@ -324,22 +326,22 @@ pub(super) fn beside() -> Vec<Envelope> {
         .wants("r0/t1/p1.1/c0/t1", "text", 0)
         .part("r0/t1/p1.0/c0/t1", 1, "1")
         .part("r0/t1/p1.1/c0/t1", 1, "I ask")
-        .tell("r0/t1/p1.1/c0/t1", end(1, ReplyStatus::Ok, None))
+        .apply_message("r0/t1/p1.1/c0/t1", end(1, ReplyStatus::Ok, None))
         .call(below, "g", "agent", "{}")
         .run(below, "g", "json", "{}")
-        .tell("r0/t1/p1.0/c0/t1", end(1, ReplyStatus::Ok, None))
+        .apply_message("r0/t1/p1.0/c0/t1", end(1, ReplyStatus::Ok, None))
         .extract("r0/t1/p1.0/c0/t1", "whole", (0, 1))
         .ended("r0/t1/p1.0/c0/t1")
-        .tell(one, ended())
+        .apply_message(one, ended())
         .called(one, "1", 20)
-        .tell(below, RunEnd { fail: Some(ErrorRecord::default()), ..RunEnd::default() })
+        .apply_message(below, RunEnd { fail: Some(ErrorRecord::default()), ..RunEnd::default() })
         .refused(below, CallStatus::Error, "max_turns_exceeded", "no answer")
         .ended("r0/t1/p1.1/c0/t1")
-        .tell(two, ended())
+        .apply_message(two, ended())
         .called(two, "1", 30)
-        .tell("r0/t1", ProgramEnd { status: ProgramStatus::Value, ..ProgramEnd::default() })
+        .apply_message("r0/t1", ProgramEnd { status: ProgramStatus::Value, ..ProgramEnd::default() })
         .ended("r0/t1")
-        .tell("r0", ended())
+        .apply_message("r0", ended())
         .events()
 }
 
@@ -377,19 +379,23 @@ fn control_objects_show_their_thought_and_native_calls_what_they_ask() {
         span: Some((0, object.len())),
         ..Extract::default()
     };
-    let whole = rows(&mut told(&asked().reply("r0/t1", object, (9, 9)).tell("r0/t1", control).events())).join("\n");
+    let whole =
+        rows(&mut told(&asked().reply("r0/t1", object, (9, 9)).apply_message("r0/t1", control).events())).join("\n");
     assert!(whole.contains("… I look it up") && !whole.contains("final_answer"), "{whole}");
     let call = NativeCall { id: "1".to_owned(), name: "orders".to_owned(), args: r#"{"region":"north"}"#.to_owned() };
     let part =
         ReplyPart { attempt: 1, kind: PartKind::Call, text: "orders {\"reg".to_owned(), lens: vec![12], ms: vec![0] };
-    let calling =
-        Story::new().run("r0", "helper", "text", "{}").turn("r0/t1").wants("r0/t1", "text", 1).tell("r0/t1", part);
+    let calling = Story::new()
+        .run("r0", "helper", "text", "{}")
+        .turn("r0/t1")
+        .wants("r0/t1", "text", 1)
+        .apply_message("r0/t1", part);
     let streams = calling.events();
     let growing = rows(&mut told(&streams)).join("\n");
     assert!(growing.contains("calling orders {\"reg"), "{growing}");
     let mut transcript = told(&streams);
     let ended = ReplyEnd { calls: vec![call], ..end(1, ReplyStatus::Ok, None) };
-    let event = Story::new().tell("r0/t1", ended).events().remove(0);
+    let event = Story::new().apply_message("r0/t1", ended).events().remove(0);
     transcript.apply(&event);
     let whole = rows(&mut transcript).join("\n");
     assert!(whole.contains("tools   orders {\"region\":\"north\"}"), "{whole}");
@@ -409,7 +415,7 @@ fn asking() -> Story {
         .wait(300)
         .program("r0/t1", "(tool/ask-user {:question \"Which region?\"})")
         .call("r0/t1/c0", "ask-user", "builtin", r#"{"question":"Which region?"}"#)
-        .tell("r0/t1/c0/q0", question)
+        .apply_message("r0/t1/c0/q0", question)
 }
 
 #[test]
@@ -424,7 +430,7 @@ fn a_person_answers_a_question_in_the_interface() {
             options: Vec::new(),
             gate: None,
         };
-        tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
+        apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
         model
     });
     let mut model = fresh((80, 24));
@@ -435,11 +441,11 @@ fn a_person_answers_a_question_in_the_interface() {
         options: Vec::new(),
         gate: None,
     };
-    tell(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
     write(&mut model, "north");
     assert_eq!(press(&mut model, "f5"), [Effect::Answer(at, "north".to_owned())]);
     let answer = AnswerGiven { by: Answerer::User, value: text(r#""north""#), edited: false };
-    let event = Story::new().tell("r0/t1/c0/q0", answer).events();
+    let event = Story::new().apply_message("r0/t1/c0/q0", answer).events();
     happened(&mut model, event, None);
     let transcript = &mut model.workbench.run.as_mut().unwrap().transcript;
     let seen = rows(transcript).join("\n");
@@ -454,18 +460,21 @@ fn data_from_tools_and_people_cannot_act_on_the_terminal() {
     let story = worked()
         .call("r0/t2/c0", hostile, "table", &quoted)
         .called("r0/t2/c0", &quoted, 1)
-        .tell(
+        .apply_message(
             "r0/t2/c1/q0",
             QuestionAsked { kind: QuestionKind::Ask, text: hostile.to_owned(), options: vec![hostile.to_owned()] },
         )
-        .tell(
+        .apply_message(
             "r0/t2",
             MemoryChange {
                 set: vec![(hostile.to_owned(), Kept::Whole(hostile.to_owned()))],
                 ..MemoryChange::default()
             },
         )
-        .tell("r0/t2", PlanState { items: vec![(hostile.to_owned(), hostile.to_owned(), Some(hostile.to_owned()))] });
+        .apply_message(
+            "r0/t2",
+            PlanState { items: vec![(hostile.to_owned(), hostile.to_owned(), Some(hostile.to_owned()))] },
+        );
     let all = rows(&mut told(&story.events())).join("\n");
     assert!(all.contains("Which") || all.contains("asks"), "{all}");
     assert!(!all.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{all:?}");

@@ -5,7 +5,6 @@
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::count;
 use crate::agent::Diagnostic;
 use crate::config::document::{KeyLine, KeyTable, advice};
 use crate::model::Backoff;
@@ -42,7 +41,7 @@ const STRATEGY: Kind = Kind::Word(&["trim", "coalesce"]);
 members! {
     /// `compaction`, strategy `trim`
     TRIM {
-        "strategy" STRATEGY, "trim; coalesce for `compression`", "`trim` keeps the last turns word for word, `coalesce` tells in one message what programs did.";
+        "strategy" STRATEGY, "trim; coalesce for `compression`", "`trim` keeps the last turns unchanged, `coalesce` replaces the history by one message about what programs did.";
         "trigger" Kind::Table, "", "When it begins.";
         "keep_recent_turns" Kind::Count, "3", "Turns that stay, at least one.";
         "keep_initial_user" Kind::Flag, "true", "The first message, the task, stays.";
@@ -60,7 +59,7 @@ members! {
     }
     /// `prompt_limit`
     PROMPT_LIMIT {
-        "max_chars" Kind::Count, "", "Characters of the system text in `ptc_lisp`; what is longer is cut, and the model is told so.";
+        "max_chars" Kind::Count, "", "Characters of the system text in `ptc_lisp`; longer text is cut, with a notice to the model.";
     }
     /// `format_options`
     FORMAT {
@@ -68,16 +67,16 @@ members! {
         "preview_max_chars" Kind::Count, "250", "Characters of a value that is previewed.";
         "history_max_bytes" Kind::Count, "1024", "Bytes of a value that is kept as `*1`.";
         "max_print_length" Kind::Count, "2000", "Characters kept of one println.";
-        "context_in_system" Kind::Flag, "false", "Data and tools are told in the system text.";
-        "mission_log_in" Kind::Word(&["system_prompt", "user_message"]), "system_prompt", "Where the mission log stands.";
-        "minimal_turn_info" Kind::Flag, "false", "How many turns are left is told in the last two only.";
+        "context_in_system" Kind::Flag, "false", "Data and tools are listed in the system text.";
+        "mission_log_in" Kind::Word(&["system_prompt", "user_message"]), "system_prompt", "Where the mission log appears.";
+        "minimal_turn_info" Kind::Flag, "false", "The number of remaining turns appears in the last two only.";
     }
     /// `retry`
     RETRY {
         "max_attempts" Kind::Count, "that of config.toml", "Attempts to get one reply, the first included: 1 to 20.";
         "backoff" Kind::Word(BACKOFF), "exponential", "How the waits grow.";
         "base_delay_ms" Kind::Count, "1000", "The first wait; none is longer than 30000 ms, and up to half of each is left to chance.";
-        "retryable" Kind::List, "all", "The failures that are tried again, among `rate_limit`, `timeout`, `server`, `network`, `stream`.";
+        "retryable" Kind::List, "all", "The failures to retry, among `rate_limit`, `timeout`, `server`, `network`, `stream`.";
     }
 }
 
@@ -85,7 +84,7 @@ members! {
 const BACKOFF: &[&str] = &[Backoff::ALL[0].0, Backoff::ALL[1].0, Backoff::ALL[2].0];
 
 /// The tables for the reference.
-pub(super) fn tables() -> impl Iterator<Item = KeyTable> {
+pub(in crate::agent) fn tables() -> impl Iterator<Item = KeyTable> {
     let table = |(title, members): (&str, &[Member])| KeyTable {
         title: title.to_owned(),
         lines: members.iter().map(Member::line).collect(),
@@ -118,7 +117,7 @@ impl Kind {
     /// What is wrong with a value; `None` when it fits.
     fn wrong(self, value: &Json) -> Option<String> {
         let must_be = match self {
-            Self::Count if count(value).is_some() => return None,
+            Self::Count if whole_number(value).is_some() => return None,
             Self::Flag if matches!(value.node, Node::Bool(_)) => return None,
             Self::Table if value.members().is_some() => return None,
             Self::List if value.items().is_some() => return None,
@@ -148,5 +147,13 @@ pub(super) fn check_members(table: &Json, key: &str, members: &[Member], finding
             let near = advice(&member.key, &names);
             findings.push(Diagnostic::option(&place, format!("unknown key `{}` in [{key}]{near}", member.key)));
         }
+    }
+}
+
+/// Returns a whole number that is not negative.
+pub(in crate::agent) fn whole_number(json: &Json) -> Option<u64> {
+    match json.node {
+        Node::Int(int) => u64::try_from(int).ok(),
+        _ => None,
     }
 }

@@ -5,21 +5,20 @@
 use ptc_core::limits::MODEL_ATTEMPTS;
 use ptc_core::value::Json;
 
-use super::count;
-use super::members::{RETRY, check_members};
+use super::members::{RETRY, check_members, whole_number};
 use crate::agent::{Agent, Diagnostic};
 use crate::config::document::{advice, out_of_range};
 use crate::model::{Backoff, ErrorClass, MAX_DELAY_MS, Retry};
 
-/// Reads it; what cannot be is noted and left to the configuration.
-pub(super) fn of(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Retry {
+/// Reads it; invalid members are reported and left to the configuration.
+pub(in crate::agent) fn read_retry(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Retry {
     let Some(table) = agent.option("retry") else { return Retry::default() };
     check_members(table, "retry", RETRY, findings);
-    let mut number = |key: &str, most: u64, told: &mut dyn FnMut(u64) -> Diagnostic| {
-        let number = table.get(key).and_then(count)?;
+    let mut number = |key: &str, most: u64, report: &mut dyn FnMut(u64) -> Diagnostic| {
+        let number = table.get(key).and_then(whole_number)?;
         let fits = number <= most && (key != "max_attempts" || number >= MODEL_ATTEMPTS.min);
         if !fits {
-            findings.push(told(number));
+            findings.push(report(number));
         }
         fits.then_some(number)
     };

@@ -53,7 +53,7 @@ pub struct MatrixFlags {
 
 impl MatrixFlags {
     /// The flag of the matrix that was given, for a message; `None` when none was.
-    pub fn given(&self) -> Option<&'static str> {
+    pub fn named_flag(&self) -> Option<&'static str> {
         let given = [
             ("--modes", !self.modes.is_empty()),
             ("--models", !self.models.is_empty()),

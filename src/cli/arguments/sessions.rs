@@ -1,6 +1,8 @@
-//! The arguments of `sessions search`, `failures`, `tag`, `note`, `mark` and `recover`.
+//! The arguments of `sessions search`, `failures`, `tag`, `note`, `mark`,
+//! `recover`, `case`, `example`, `export` and `import`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -118,6 +120,81 @@ pub struct RecoverFlags {
     /// Path, id, unique beginning of an id, or `last`
     pub session: String,
     /// Print what became of it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `sessions case`.
+#[derive(Debug, Args)]
+pub struct CaseFlags {
+    /// Path, id, unique beginning of an id, or `last`
+    pub session: String,
+    /// Name of the case; without it the end of the session's id
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Agent file that gets the case; one that does not exist is made from the session
+    #[arg(long, value_name = "FILE")]
+    pub agent: Option<PathBuf>,
+    /// The run, when the session holds several
+    #[arg(long, value_name = "ADDRESS")]
+    pub run: Option<String>,
+    /// Make a regression test: a copy of the session next to the agent file is replayed, no model is asked
+    #[arg(long)]
+    pub cassette: bool,
+    /// Print what was made as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `sessions example`.
+#[derive(Debug, Args)]
+pub struct ExampleFlags {
+    /// SESSION, or SESSION@TURN (r0/t2); without a turn the last one
+    #[arg(value_name = "SESSION[@TURN]")]
+    pub place: String,
+    /// Agent file whose prompt gets the example; one that does not exist is made from the session
+    #[arg(long, value_name = "FILE")]
+    pub agent: Option<PathBuf>,
+    /// Print what was added as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `sessions export`.
+#[derive(Debug, Args)]
+pub struct ExportFlags {
+    /// Path, id, unique beginning of an id, or `last`
+    pub session: String,
+    /// md, html, json, atif, otlp, svg, asciicast, bundle; by default what the file's name ends with
+    #[arg(short, long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// The file, or the folder of a bundle; without it, or with -, the export goes to stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// What to take out: none, secrets, summary, full, context, messages, arguments, results, memory, agent, field:NAME,
+    /// field:A.B (separated by commas), regex:EXPRESSION
+    #[arg(long, value_name = "RULES", allow_hyphen_values = true)]
+    pub redact: Vec<String>,
+    /// Print what would be removed and what looks like a secret, and write nothing
+    #[arg(long)]
+    pub preview: bool,
+    /// Export although something looks like a secret
+    #[arg(long)]
+    pub allow_secrets: bool,
+    /// Columns and rows of svg and asciicast (120x40)
+    #[arg(long, value_name = "COLSxROWS")]
+    pub size: Option<String>,
+    /// With --preview or -o: print the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `sessions import`.
+#[derive(Debug, Args)]
+pub struct ImportFlags {
+    /// A trace file of PtcRunner (JSON lines, schema version 2)
+    pub file: PathBuf,
+    /// Print the report as JSON
     #[arg(long)]
     pub json: bool,
 }

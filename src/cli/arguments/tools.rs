@@ -1,4 +1,4 @@
-//! The arguments of `tools`.
+//! The arguments of `tools`, `models` and `doctor`.
 
 use clap::{Args, Subcommand};
 
@@ -41,4 +41,25 @@ pub enum ToolsAction {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Flags of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorFlags {
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `models`.
+#[derive(Debug, Args)]
+pub struct ModelsFlags {
+    /// Provider whose server is asked for its models
+    pub provider: Option<String>,
+    /// Ask the servers of all providers with an API key
+    #[arg(long, conflicts_with = "provider")]
+    pub check: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
 }

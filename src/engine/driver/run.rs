@@ -71,7 +71,7 @@ impl Driver<'_> {
         }
         for consent in &input.consents {
             let level = if consent.failed.is_some() { NoticeLevel::Warning } else { NoticeLevel::Info };
-            self.emit(run, Notice { level, text: consent.told() }).await?;
+            self.emit(run, Notice { level, text: consent.summary() }).await?;
         }
         Ok(())
     }

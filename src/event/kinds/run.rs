@@ -91,7 +91,7 @@ pub struct ConsentRecord {
 
 impl ConsentRecord {
     /// The decision as the user reads it.
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         let failed = self.failed.as_ref().map(|why| format!("; it failed: {why}")).unwrap_or_default();
         format!("before the run: {} by {}: {}{failed}", self.decision, self.by, self.what)
     }

@@ -3,8 +3,8 @@
 //! In: the text of a trace file. Out: its events, as far as they have a counterpart here; all others are kept under their own
 //! names. A trace leaves out what a replay needs (whole values, what programs defined), so nothing here is made to be replayed.
 
+mod convert;
 mod read;
-mod tell;
 mod turn;
 
 use crate::event::Envelope;
@@ -37,5 +37,5 @@ impl std::error::Error for TraceError {}
 /// Reads a trace. Errors name the first line that is not a record, and how many there are.
 pub fn read(text: &str) -> Result<Trace, TraceError> {
     let records = read::records(text)?;
-    tell::tell(&records)
+    convert::convert(&records)
 }

@@ -1,7 +1,7 @@
 //! One turn of a trace: what was sent, what came back, what was run.
 
+use super::convert::{Converter, text_of};
 use super::read::Record;
-use super::tell::{Teller, said};
 use crate::event::{
     Address, ErrorRecord, Extract, ExtractKind, Kept, Message, MessagePart, Options, PartKind, ProgramEnd,
     ProgramStatus, Remaining, ReplyEnd, ReplyPart, ReplyStatus, RequestMade, Role, Source, Tokens, TurnEnd, TurnStart,
@@ -21,47 +21,47 @@ pub(super) struct OpenTurn {
 }
 
 /// Begins a turn, and ends the one before.
-pub(super) fn open(teller: &mut Teller<'_>, run: usize, number: u32, at_ms: i64, kind: &str) {
-    close(teller, run, at_ms, None);
-    let address = teller.runs[run].address.turn(number);
+pub(super) fn open(converter: &mut Converter<'_>, run: usize, number: u32, at_ms: i64, kind: &str) {
+    close(converter, run, at_ms, None);
+    let address = converter.runs[run].address.turn(number);
     let start =
         TurnStart { now: at_ms, kind: Some(kind.into()), remaining: Remaining::default(), ..TurnStart::default() };
-    teller.say(at_ms, &address, start);
-    let state = &mut teller.runs[run];
+    converter.push_event(at_ms, &address, start);
+    let state = &mut converter.runs[run];
     state.last = number;
     state.turn = Some(OpenTurn { address, number, calls: 0, attempts: 0, reply: None, tokens: None });
 }
 
 /// `turn.start`
-pub(super) fn start(teller: &mut Teller<'_>, run: usize, record: &Record) {
+pub(super) fn start(converter: &mut Converter<'_>, run: usize, record: &Record) {
     let told = record.count("turn").and_then(|turn| u32::try_from(turn).ok());
     // A number that was there already would be a second turn at the same address.
-    let number = told.filter(|told| *told > teller.runs[run].last).unwrap_or(teller.runs[run].last + 1);
-    let kind = record.data("type").map(said).unwrap_or_default();
-    open(teller, run, number, record.at_ms, &kind);
+    let number = told.filter(|told| *told > converter.runs[run].last).unwrap_or(converter.runs[run].last + 1);
+    let kind = record.data("type").map(text_of).unwrap_or_default();
+    open(converter, run, number, record.at_ms, &kind);
 }
 
 /// `llm.start`: the messages that were sent, each recorded once.
-pub(super) fn asked(teller: &mut Teller<'_>, run: usize, record: &Record) {
-    ensure(teller, run, record);
+pub(super) fn asked(converter: &mut Converter<'_>, run: usize, record: &Record) {
+    ensure(converter, run, record);
     let system = record.data("system_prompt").or_else(|| record.data("system")).and_then(Json::as_str);
     let mut sent: Vec<(String, String)> =
         system.map(|text| ("system".to_owned(), text.to_owned())).into_iter().collect();
     for message in record.data("messages").and_then(Json::items).unwrap_or_default() {
-        let role = message.get("role").map(said).unwrap_or_default();
-        let text = message.get("content").map(said).unwrap_or_default();
+        let role = message.get("role").map(text_of).unwrap_or_default();
+        let text = message.get("content").map(text_of).unwrap_or_default();
         sent.push((role, text));
     }
-    let address = teller.place(run);
-    let first = teller.runs[run].last <= 1;
+    let address = converter.place(run);
+    let first = converter.runs[run].last <= 1;
     let mut numbers: Vec<u32> = Vec::new();
     for (role, text) in sent {
-        let known = teller.runs[run].messages.iter().position(|message| message.0 == role && message.1 == text);
+        let known = converter.runs[run].messages.iter().position(|message| message.0 == role && message.1 == text);
         if let Some(known) = known {
             numbers.push(u32::try_from(known).unwrap_or_default());
             continue;
         }
-        let m = u32::try_from(teller.runs[run].messages.len()).unwrap_or(u32::MAX);
+        let m = u32::try_from(converter.runs[run].messages.len()).unwrap_or(u32::MAX);
         let (role_of, source, section) = match role.as_str() {
             "system" => (Role::System, Source::Prompt, "card"),
             "assistant" => (Role::Assistant, Source::Reply, "reply"),
@@ -70,8 +70,8 @@ pub(super) fn asked(teller: &mut Teller<'_>, run: usize, record: &Record) {
             _ => (Role::User, Source::Feedback, "feedback"),
         };
         let part = MessagePart::Text { section: section.to_owned(), text: text.clone(), untrusted: true };
-        teller.say(record.at_ms, &address, Message { m, role: role_of, source, parts: vec![part] });
-        teller.runs[run].messages.push((role, text));
+        converter.push_event(record.at_ms, &address, Message { m, role: role_of, source, parts: vec![part] });
+        converter.runs[run].messages.push((role, text));
         numbers.push(m);
     }
     let request = RequestMade {
@@ -83,7 +83,7 @@ pub(super) fn asked(teller: &mut Teller<'_>, run: usize, record: &Record) {
         options: Options::default(),
         cache: false,
     };
-    teller.say(record.at_ms, &address, request);
+    converter.push_event(record.at_ms, &address, request);
 }
 
 /// Numbers as inclusive ranges.
@@ -101,22 +101,22 @@ fn ranges(mut numbers: Vec<u32>) -> Vec<(u32, u32)> {
 }
 
 /// A turn without a start begins with its first event.
-fn ensure(teller: &mut Teller<'_>, run: usize, record: &Record) {
-    if teller.runs[run].turn.is_none() {
-        start(teller, run, record);
+fn ensure(converter: &mut Converter<'_>, run: usize, record: &Record) {
+    if converter.runs[run].turn.is_none() {
+        start(converter, run, record);
     }
 }
 
 /// `llm.stop`
-pub(super) fn replied(teller: &mut Teller<'_>, run: usize, record: &Record) {
-    ensure(teller, run, record);
-    let response = record.data("response").map(said);
-    reply(teller, run, record, response, record.tokens());
+pub(super) fn replied(converter: &mut Converter<'_>, run: usize, record: &Record) {
+    ensure(converter, run, record);
+    let response = record.data("response").map(text_of);
+    reply(converter, run, record, response, record.tokens());
 }
 
-fn reply(teller: &mut Teller<'_>, run: usize, record: &Record, text: Option<String>, tokens: Option<Tokens>) {
-    let address = teller.place(run);
-    let Some(turn) = teller.runs[run].turn.as_mut() else { return };
+fn reply(converter: &mut Converter<'_>, run: usize, record: &Record, text: Option<String>, tokens: Option<Tokens>) {
+    let address = converter.place(run);
+    let Some(turn) = converter.runs[run].turn.as_mut() else { return };
     turn.attempts += 1;
     let attempt = turn.attempts;
     turn.tokens = tokens.or(turn.tokens);
@@ -126,7 +126,7 @@ fn reply(teller: &mut Teller<'_>, run: usize, record: &Record, text: Option<Stri
     if let Some(text) = text {
         let lens = vec![u32::try_from(text.len()).unwrap_or(u32::MAX)];
         let ms = vec![record.count("duration_ms").and_then(|ms| u32::try_from(ms).ok()).unwrap_or_default()];
-        teller.say(record.at_ms, &address, ReplyPart { attempt, kind: PartKind::Text, text, lens, ms });
+        converter.push_event(record.at_ms, &address, ReplyPart { attempt, kind: PartKind::Text, text, lens, ms });
     }
     let model = record.text("model").map(str::to_owned);
     let error = (status == ReplyStatus::Error).then(|| ErrorRecord {
@@ -134,42 +134,43 @@ fn reply(teller: &mut Teller<'_>, run: usize, record: &Record, text: Option<Stri
         message: "the trace tells no reply".to_owned(),
         ..ErrorRecord::default()
     });
-    teller.say(record.at_ms, &address, ReplyEnd { usage, model, error, ..ReplyEnd::new(attempt, status) });
+    converter.push_event(record.at_ms, &address, ReplyEnd { usage, model, error, ..ReplyEnd::new(attempt, status) });
 }
 
 /// `turn.stop`
-pub(super) fn end(teller: &mut Teller<'_>, run: usize, record: &Record) {
-    ensure(teller, run, record);
-    work(teller, run, record);
-    close(teller, run, record.at_ms, Some(record));
+pub(super) fn end(converter: &mut Converter<'_>, run: usize, record: &Record) {
+    ensure(converter, run, record);
+    work(converter, run, record);
+    close(converter, run, record.at_ms, Some(record));
 }
 
 /// `turn`: repeats `turn.stop`, or, where a trace holds nothing else, all of a turn.
-pub(super) fn alone(teller: &mut Teller<'_>, run: usize, record: &Record) {
+pub(super) fn alone(converter: &mut Converter<'_>, run: usize, record: &Record) {
     let number = record.count("turn").and_then(|turn| u32::try_from(turn).ok());
-    let open = teller.runs[run].turn.as_ref().map(|turn| turn.number);
-    let told = number.is_some_and(|number| number <= teller.runs[run].last) && open != number;
+    let open = converter.runs[run].turn.as_ref().map(|turn| turn.number);
+    let told = number.is_some_and(|number| number <= converter.runs[run].last) && open != number;
     if told && record.text("driver") != Some("session") {
         return;
     }
     if open.is_none() || open != number {
-        start(teller, run, record);
+        start(converter, run, record);
     }
-    work(teller, run, record);
-    close(teller, run, record.at_ms, Some(record));
+    work(converter, run, record);
+    close(converter, run, record.at_ms, Some(record));
 }
 
 /// What was run: the program, its value and what it printed.
-fn work(teller: &mut Teller<'_>, run: usize, record: &Record) {
-    let address = teller.place(run);
-    let program = record.data("program").map(said);
-    let without_reply = teller.runs[run].turn.as_ref().is_some_and(|turn| turn.reply.is_none() && turn.attempts == 0);
-    let raw = record.data("raw_response").map(said).or_else(|| program.clone());
+fn work(converter: &mut Converter<'_>, run: usize, record: &Record) {
+    let address = converter.place(run);
+    let program = record.data("program").map(text_of);
+    let without_reply =
+        converter.runs[run].turn.as_ref().is_some_and(|turn| turn.reply.is_none() && turn.attempts == 0);
+    let raw = record.data("raw_response").map(text_of).or_else(|| program.clone());
     if let (true, Some(raw)) = (without_reply, raw) {
-        reply(teller, run, record, Some(raw), record.tokens());
+        reply(converter, run, record, Some(raw), record.tokens());
     }
     let Some(program) = program else { return };
-    let text = teller.runs[run].turn.as_ref().and_then(|turn| turn.reply.clone()).unwrap_or_default();
+    let text = converter.runs[run].turn.as_ref().and_then(|turn| turn.reply.clone()).unwrap_or_default();
     let extract = Extract {
         kind: ExtractKind::Program,
         rule: Some("imported".to_owned()),
@@ -178,10 +179,10 @@ fn work(teller: &mut Teller<'_>, run: usize, record: &Record) {
         repaired: Some(Kept::of(program)),
         ..Extract::default()
     };
-    teller.say(record.at_ms, &address, extract);
-    let prints = record.data("prints").and_then(Json::items).unwrap_or_default().iter().map(said).collect();
+    converter.push_event(record.at_ms, &address, extract);
+    let prints = record.data("prints").and_then(Json::items).unwrap_or_default().iter().map(text_of).collect();
     let error = fail(record);
-    let value = record.data("result_preview").map(|value| Kept::of(said(value)));
+    let value = record.data("result_preview").map(|value| Kept::of(text_of(value)));
     let end = ProgramEnd {
         status: if error.is_some() { ProgramStatus::Error } else { ProgramStatus::Value },
         value: value.filter(|_| error.is_none()),
@@ -189,23 +190,23 @@ fn work(teller: &mut Teller<'_>, run: usize, record: &Record) {
         error,
         ..ProgramEnd::default()
     };
-    teller.say(record.at_ms, &address, end);
+    converter.push_event(record.at_ms, &address, end);
 }
 
 fn fail(record: &Record) -> Option<ErrorRecord> {
     let fail = record.data("fail")?;
-    let text = |key: &str| fail.get(key).map(said).unwrap_or_default();
+    let text = |key: &str| fail.get(key).map(text_of).unwrap_or_default();
     Some(ErrorRecord { reason: text("reason"), message: text("message"), ..ErrorRecord::default() })
 }
 
 /// Ends the turn that is open, if one is.
-pub(super) fn close(teller: &mut Teller<'_>, run: usize, at_ms: i64, record: Option<&Record>) {
-    let Some(turn) = teller.runs[run].turn.take() else { return };
-    let key = (teller.runs[run].agent_id.clone(), u64::from(turn.number));
-    let told = teller.ends.get(&key).copied().or(record);
+pub(super) fn close(converter: &mut Converter<'_>, run: usize, at_ms: i64, record: Option<&Record>) {
+    let Some(turn) = converter.runs[run].turn.take() else { return };
+    let key = (converter.runs[run].agent_id.clone(), u64::from(turn.number));
+    let told = converter.ends.get(&key).copied().or(record);
     let status = told.and_then(|told| told.text("status"));
     let usage = turn.tokens.or_else(|| told.and_then(Record::tokens));
-    let totals = &mut teller.runs[run].totals;
+    let totals = &mut converter.runs[run].totals;
     totals.turns += 1;
     totals.requests += turn.attempts;
     if let Some(tokens) = usage {
@@ -217,5 +218,5 @@ pub(super) fn close(teller: &mut Teller<'_>, run: usize, at_ms: i64, record: Opt
         usage,
         totals: *totals,
     };
-    teller.say(at_ms, &turn.address, end);
+    converter.push_event(at_ms, &turn.address, end);
 }

@@ -88,7 +88,7 @@ impl MatrixView {
     }
 
     /// Sessions worth a look side by side: one per mode of the selected cell's model and case, a failed one before the others.
-    pub fn beside(&self) -> Vec<String> {
+    pub fn comparable_sessions(&self) -> Vec<String> {
         let Some(selected) = self.reports.get(self.cell) else { return Vec::new() };
         let same = |report: &&CellReport| {
             (&report.cell.agent, &report.cell.model, &report.cell.case)

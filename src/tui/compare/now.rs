@@ -34,9 +34,10 @@ impl Compare {
             (Page::Matrix, Step::Open) => {
                 rule(matrix.is_some_and(|matrix| matrix.session().is_some()), "this trial was not begun")
             }
-            (Page::Matrix, Step::Beside) => {
-                rule(matrix.is_some_and(|matrix| matrix.beside().len() > 1), "there is nothing to hold it against yet")
-            }
+            (Page::Matrix, Step::Beside) => rule(
+                matrix.is_some_and(|matrix| matrix.comparable_sessions().len() > 1),
+                "there is nothing to hold it against yet",
+            ),
             (Page::Matrix, Step::StopMatrix) => match matrix {
                 Some(matrix) if matrix.stopping => Err("it is being stopped"),
                 Some(matrix) if matrix.running => Ok(()),

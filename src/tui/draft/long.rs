@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Bytes from which on the rows of a line are kept.
 const LONG: usize = 4096;
 /// Lines whose rows are kept.
-const KEPT: usize = 4;
+const MAX_CACHED: usize = 4;
 
 /// Which line of which text in how many columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl LongLines {
         }
         let rows: Rows = make().into();
         kept.retain(|(known, _)| known.version == key.version);
-        if kept.len() == KEPT {
+        if kept.len() == MAX_CACHED {
             kept.remove(0);
         }
         kept.push((key, rows.clone()));

@@ -55,17 +55,17 @@ pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
             Response::CurrentText(target, text)
         }
         Request::Fork(key, spec) => {
-            return start(services, &key, |session, desk| wait(workbench.fork(session, spec, desk)));
+            return start(services, &key, |session, queue| wait(workbench.fork(session, spec, queue)));
         }
         Request::Rerun(key, spec) => {
-            return start(services, &key, |session, desk| wait(workbench.rerun(session, spec, desk)));
+            return start(services, &key, |session, queue| wait(workbench.rerun(session, spec, queue)));
         }
         Request::Continue(key, message, model) => {
             let model = model.as_deref();
-            return start(services, &key, |session, desk| wait(workbench.proceed(session, &message, model, desk)));
+            return start(services, &key, |session, queue| wait(workbench.proceed(session, &message, model, queue)));
         }
         Request::Accept(key) => {
-            return start(services, &key, |session, desk| workbench.accept(session, &Missing::Fail, desk));
+            return start(services, &key, |session, queue| workbench.accept(session, &Missing::Fail, queue));
         }
         Request::MakeCase(key, spec) => {
             let named = spec.file.as_ref().map(|file| AgentSource::Named(file.display().to_string()));
@@ -104,10 +104,10 @@ fn start(
     key: &SessionKey,
     begin: impl FnOnce(&Session, Arc<QuestionQueue>) -> Result<Running, StartError>,
 ) -> EffectResult {
-    let desk = services.desk();
+    let queue = services.queue();
     let session = services.workbench.open_found(key).map_err(ErrorRecord::from);
-    let started = session.and_then(|session| Ok(begin(&session, desk.clone())?));
-    EffectResult::started(Slot::Workbench, started.map(|running| RunHandle::of_run(running, desk)), |result| {
+    let started = session.and_then(|session| Ok(begin(&session, queue.clone())?));
+    EffectResult::started(Slot::Workbench, started.map(|running| RunHandle::of_run(running, queue)), |result| {
         Msg::Archive(Response::Started(result))
     })
 }

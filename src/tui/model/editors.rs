@@ -11,7 +11,7 @@ pub const PLACES: [Place; 6] =
     [Place::Prompt, Place::Signature, Place::Context, Place::Tools, Place::Program, Place::Options];
 
 /// The places of the drafts that a recovery file lists; the others came later and have keys of their own.
-pub const KEPT: [Place; 4] = [Place::Prompt, Place::Signature, Place::Context, Place::Options];
+pub const RECOVERED: [Place; 4] = [Place::Prompt, Place::Signature, Place::Context, Place::Options];
 
 /// The texts of the editors, in the order of [`PLACES`].
 pub fn texts_of(texts: &DraftTexts) -> [&str; 6] {
@@ -76,7 +76,7 @@ impl Workbench {
             id: String::new(),
             saved_ms: now_ms,
             file: self.file.clone(),
-            drafts: KEPT.map(|place| self.editor(place).draft.clone()),
+            drafts: RECOVERED.map(|place| self.editor(place).draft.clone()),
             tools: self.editor(Place::Tools).draft.clone(),
             program: self.editor(Place::Program).draft.clone(),
         }

@@ -31,7 +31,7 @@ impl Model {
     }
 
     /// Has the question on top been there long enough to be answered?
-    pub fn stands(&self) -> bool {
+    pub fn is_answerable(&self) -> bool {
         let by_itself = self.popups.last().is_some_and(Popup::opens_unrequested);
         !by_itself || self.now_ms.saturating_sub(self.asked_ms) >= SETTLE_MS
     }
@@ -428,9 +428,9 @@ impl Model {
         let toast = self.toast.as_ref().map(|toast| toast.until_ms);
         let held = self.pointer.outside.map(|_| self.pointer.moved_ms.max(self.now_ms - 1_000) + AUTOSCROLL_MS);
         let begun = self.begun.map(|(_, since)| since + CHORD_MS).filter(|at| *at > self.now_ms);
-        let stands = (!self.stands()).then(|| self.asked_ms + SETTLE_MS);
+        let unanswerable_until = (!self.is_answerable()).then(|| self.asked_ms + SETTLE_MS);
         let played = self.sessions.scrub.as_ref().and_then(Scrub::due_ms);
-        [beat, toast, self.workbench.keep_at_ms, held, begun, stands, played].into_iter().flatten().min()
+        [beat, toast, self.workbench.keep_at_ms, held, begun, unanswerable_until, played].into_iter().flatten().min()
     }
 
     /// How often the clocks on the screen change, in ms: by seconds while only the user is awaited. `None` when none runs.
@@ -449,7 +449,7 @@ impl Model {
     }
 
     /// Shows a message in the footer.
-    pub fn say(&mut self, tone: Tone, text: impl Into<String>) {
+    pub fn show_toast(&mut self, tone: Tone, text: impl Into<String>) {
         self.toast = Some(Toast { text: text.into(), tone, until_ms: self.now_ms + TOAST_MS });
     }
 }

@@ -11,7 +11,7 @@ use crate::tui::model::Differs;
 use crate::tui::recovery::Recovery;
 use crate::tui::sessions::Purpose;
 use crate::workbench::format::plural;
-use crate::workbench::{FailureGroup, Held, OpenAgent};
+use crate::workbench::{ComparedPart, FailureGroup, OpenAgent};
 
 /// What a path is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,7 +167,7 @@ pub struct Against {
     /// The other mode.
     pub mode: Mode,
     /// The differences, or why that mode would send nothing; `None` until it is known.
-    pub held: Option<Result<Vec<Held>, String>>,
+    pub held: Option<Result<Vec<ComparedPart>, String>>,
 }
 
 /// What happens when a save has succeeded.

@@ -113,8 +113,8 @@ impl Player {
         self.driver.settle(&mut self.model, &mut Easel).await.map_err(|error| error.to_string())
     }
 
-    async fn tell(&mut self, msg: Msg) -> Result<(), String> {
-        self.driver.tell(&mut self.model, &mut Easel, msg).await.map_err(|error| error.to_string())
+    async fn apply_message(&mut self, msg: Msg) -> Result<(), String> {
+        self.driver.apply_message(&mut self.model, &mut Easel, msg).await.map_err(|error| error.to_string())
     }
 
     async fn key(&mut self, key: KeyEvent) -> Result<(), String> {
@@ -139,7 +139,7 @@ impl Player {
             Step::Rest(ms) => {
                 self.now_ms += ms;
                 self.driver.clock = Clock::standing_at(self.now_ms);
-                self.tell(Msg::Clock(self.now_ms)).await?;
+                self.apply_message(Msg::Clock(self.now_ms)).await?;
             }
             Step::Ran => {
                 let (session, events) = self.recording()?;
@@ -174,8 +174,8 @@ impl Player {
                 let key = viewer.ok_or("no session is open")?;
                 let updates = self.events(&key)?.into_iter().map(|event| RunUpdate::Event(Box::new(event)));
                 let updates = updates.chain([RunUpdate::Ended(RunEnding::Identical(None))]).collect();
-                self.tell(Msg::ReplayStarted(Ok(()))).await?;
-                self.tell(Msg::RunUpdates(Slot::Viewer, updates)).await?;
+                self.apply_message(Msg::ReplayStarted(Ok(()))).await?;
+                self.apply_message(Msg::RunUpdates(Slot::Viewer, updates)).await?;
             }
         }
         Ok(())
@@ -225,13 +225,13 @@ impl Player {
         let intercept = Intercept::default();
         self.model.workbench.gates.iter().for_each(|gate| intercept.set(*gate, true));
         intercept.stop_at(self.model.workbench.breakpoints.clone());
-        let desk = Arc::new(QuestionQueue::behind(intercept));
+        let queue = Arc::new(QuestionQueue::with_intercept(intercept));
         let spec =
-            RunSpec { agent, model: None, context: None, person: desk.clone(), save: false, seed: 0, journal: None };
+            RunSpec { agent, model: None, context: None, person: queue.clone(), save: false, seed: 0, journal: None };
         let running = self.services.workbench.start(spec).map_err(|error| error.to_string())?;
         let mut task = running.task;
         let asked = tokio::select! {
-            asked = desk.next() => asked,
+            asked = queue.next() => asked,
             _ = &mut task => None,
         };
         // The way of the answer is held until the events are taken: without it the run would continue.
@@ -255,7 +255,7 @@ impl Player {
         // As if a key had started it.
         self.model.toast = None;
         self.model.workbench.run = Some(RunView { phase: Phase::Running, ..RunView::default() });
-        self.tell(Msg::RunUpdates(Slot::Workbench, updates)).await
+        self.apply_message(Msg::RunUpdates(Slot::Workbench, updates)).await
     }
 }
 

@@ -10,8 +10,9 @@ use ptc_core::text::estimate_tokens;
 use super::partial::Reading;
 use crate::engine::Reader;
 use crate::event::{
-    Address, CallStatus, ErrorRecord, ExtractKind, JsonText, NativeCall, Notice, Options, ReplyStatus, Role, RunEnd,
-    RunStart, Said, SentMessage, StructuredBy, Tokens, ToolCall, ToolEnd, ToolSchema, Unknown,
+    Address, CallStatus, Envelope, ErrorRecord, Event, ExtractKind, JsonText, NativeCall, Notice, Options, PartKind,
+    ReplyPart, ReplyStatus, Role, RunEnd, RunStart, Said, SentMessage, StructuredBy, Tokens, ToolCall, ToolEnd,
+    ToolSchema, Unknown,
 };
 use crate::record::{Attempt, TurnRecord};
 use crate::session::TurnEntry;
@@ -351,4 +352,41 @@ impl TurnCard {
 /// The parts of a turn are shown side by side, in this order.
 pub fn turn_cards(turn: Card) -> [Card; 4] {
     [Card::Request(None), Card::Reasoning(String::new()), turn, Card::Feedback(String::new())]
+}
+
+impl TurnCard {
+    /// Takes an event of this turn, of one of its calls or of one of its questions.
+    pub(super) fn apply(&mut self, envelope: &Envelope) {
+        self.record.last_ms = self.record.last_ms.max(envelope.at_ms);
+        match &envelope.event {
+            Event::ToolCall(call) => {
+                return self.calls.push(CallLine::begun(&envelope.address, envelope.at_ms, call));
+            }
+            Event::ToolEnd(end) => {
+                let of_end = |call: &&mut CallLine| call.address.as_ref() == Some(&envelope.address);
+                return self.calls.iter_mut().rfind(of_end).into_iter().for_each(|call| call.end(end));
+            }
+            Event::ReplyPart(part) => {
+                self.asked = false;
+                self.read(part);
+            }
+            Event::AnswerGiven(_) | Event::ReplyEnd(_) | Event::TurnEnd(_) => self.asked = false,
+            _ => {}
+        }
+        self.record.apply(envelope);
+    }
+
+    /// Reads a part of the reply as the request wants it.
+    fn read(&mut self, part: &ReplyPart) {
+        if part.kind == PartKind::Text {
+            let Self { record, reader, readings, .. } = self;
+            let schema = record.request.as_ref().and_then(|request| request.schema.as_ref());
+            readings.entry(part.attempt).or_insert_with(|| Reading::new(schema, reader.clone())).take(&part.text);
+        }
+    }
+
+    /// An attempt's reply as far as it can be read; `None` before its first piece.
+    pub fn reading(&self, attempt: u32) -> Option<&Reading> {
+        self.readings.get(&attempt)
+    }
 }

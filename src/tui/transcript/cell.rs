@@ -66,7 +66,7 @@ impl Cell {
 
     /// A cell of another part of the same turn.
     #[must_use]
-    pub fn beside(&self, card: Card, open: bool) -> Self {
+    pub fn sibling(&self, card: Card, open: bool) -> Self {
         Self { over: self.over, hidden: self.hidden, ..Self::new(self.at.clone(), card, open) }
     }
 

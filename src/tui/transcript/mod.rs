@@ -17,10 +17,8 @@ mod pieces;
 mod places;
 mod readers;
 mod search;
-mod seek;
 mod select;
 mod texts;
-mod turn;
 pub mod typed;
 mod unread;
 mod viewport;
@@ -29,6 +27,14 @@ pub mod wrapped;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use card::MessageStore;
+use fenwick::Heights;
+use viewport::Viewport;
+
+use crate::event::{Address, Bill, ErrorRecord, Gaps, Notice, NoticeLevel, RunStart, Tokens};
+use crate::session::TurnEntry;
+use crate::workbench::{Budget, Definitions};
+
 pub use branches::Fold;
 pub use cell::Cell;
 pub use select::Spot;
@@ -36,13 +42,6 @@ pub use viewport::{Scroll, Visible, VisibleRow};
 pub use wrapped::View;
 
 pub use crate::workbench::format;
-
-use crate::event::{Address, Bill, ErrorRecord, Gaps, Notice, NoticeLevel, RunStart, Tokens};
-use crate::session::TurnEntry;
-use crate::workbench::{Budget, Definitions};
-use card::MessageStore;
-use fenwick::Heights;
-use viewport::Viewport;
 
 /// A run or a session as cards.
 #[derive(Debug, Clone, Default)]
@@ -189,5 +188,19 @@ impl Transcript {
         for card in self.cards_of(turn) {
             card.asked = asked;
         }
+    }
+}
+
+impl Transcript {
+    /// Where the selected card belongs: a run, turn or call.
+    pub fn selected_address(&self) -> Option<Address> {
+        self.cells.get(self.selected()?).map(|cell| cell.at.clone())
+    }
+
+    /// Selects the card of the turn that an address lies in, and brings it into view. Returns whether there is one.
+    pub fn go_to(&mut self, at: &Address) -> bool {
+        let Some(cell) = self.turn_index(&at.turn_part()) else { return false };
+        self.select(cell);
+        true
     }
 }

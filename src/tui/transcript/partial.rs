@@ -189,25 +189,25 @@ mod tests {
     #[test]
     fn a_growing_reply_is_described_in_words() {
         let schema = json::parse(r#"{"type":"object","properties":{"a":{},"b":{}}}"#).unwrap();
-        let told = |reply: &str| {
+        let progress = |reply: &str| {
             let mut reading = Reading::new(Some(&JsonText::of(&schema)), None);
             reading.take(reply);
             reading.describe(reply)
         };
-        assert_eq!(told("Here it is: "), "no JSON yet");
-        assert_eq!(told("Take {name} and {"), "object open, 0 of 2 fields");
-        assert_eq!(told("Take {name} and {b"), "no JSON yet", "it may be prose");
-        assert_eq!(told("Here it is: {\"a\": 1, \"b\": \"x"), "object open, 1 of 2 fields, string unfinished");
-        let whole = told("{\"a\": 1, \"b\": \"x\", \"other\": 1}");
+        assert_eq!(progress("Here it is: "), "no JSON yet");
+        assert_eq!(progress("Take {name} and {"), "object open, 0 of 2 fields");
+        assert_eq!(progress("Take {name} and {b"), "no JSON yet", "it may be prose");
+        assert_eq!(progress("Here it is: {\"a\": 1, \"b\": \"x"), "object open, 1 of 2 fields, string unfinished");
+        let whole = progress("{\"a\": 1, \"b\": \"x\", \"other\": 1}");
         assert_eq!(whole, "object complete, 2 of 2 fields", "what is not in the schema is no field of it");
-        let broken = told("{\"a\": 1,\n \"b\": oops, \"c\": {\"a\": 1}}");
+        let broken = progress("{\"a\": 1,\n \"b\": oops, \"c\": {\"a\": 1}}");
         assert_eq!(broken, "object broken, 1 of 2 fields: expected a JSON value, found 'o' at line 2, column 7");
-        let from_the_start = told("{\"a\": oops, \"b\": {\"a\": 1}}");
+        let from_the_start = progress("{\"a\": oops, \"b\": {\"a\": 1}}");
         assert_eq!(
             from_the_start,
             "object broken, 0 of 2 fields: expected a JSON value, found 'o' at line 1, column 7"
         );
-        let unquoted = told("Here: {a: {\"b\": 1}}");
+        let unquoted = progress("Here: {a: {\"b\": 1}}");
         assert_eq!(
             unquoted,
             "object broken, 0 of 2 fields: expected a key in double quotes, found 'a' at line 1, column 8"

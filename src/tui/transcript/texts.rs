@@ -5,69 +5,69 @@ use crate::event::{Address, JsonText, SentMessage};
 use crate::record::{Attempt, QuestionRecord};
 
 /// Visits each text of a card, in the order in which the card shows them.
-pub(super) fn visit(card: &Card, at: &Address, store: &MessageStore, told: &mut dyn FnMut(&str)) {
+pub(super) fn visit(card: &Card, at: &Address, store: &MessageStore, add: &mut dyn FnMut(&str)) {
     match card {
         Card::Start(start) => {
-            told(&start.agent.name);
-            told(start.context.as_str());
+            add(&start.agent.name);
+            add(start.context.as_str());
         }
         Card::Request(Some(card)) => messages(card, at, store, &mut |message| {
-            message.parts.iter().for_each(|(_, text)| told(text));
+            message.parts.iter().for_each(|(_, text)| add(text));
         }),
-        Card::Reasoning(text) | Card::Feedback(text) => told(text),
-        Card::Notice(notice) => told(&notice.text),
-        Card::Turn(card) => turn(card, told),
+        Card::Reasoning(text) | Card::Feedback(text) => add(text),
+        Card::Notice(notice) => add(&notice.text),
+        Card::Turn(card) => turn(card, add),
         Card::End(card) => {
-            card.end.value.iter().for_each(|value| told(value.as_str()));
+            card.end.value.iter().for_each(|value| add(value.as_str()));
             if let Some(fail) = &card.end.fail {
-                told(&fail.reason);
-                told(&fail.message);
+                add(&fail.reason);
+                add(&fail.message);
             }
         }
         Card::Request(None) | Card::Unread(..) => {}
-        Card::Unknown(unknown) => told(unknown.data.get()),
+        Card::Unknown(unknown) => add(unknown.data.get()),
     }
 }
 
 /// The messages of a request that are known.
-fn messages(card: &RequestCard, at: &Address, store: &MessageStore, told: &mut dyn FnMut(&SentMessage)) {
+fn messages(card: &RequestCard, at: &Address, store: &MessageStore, add: &mut dyn FnMut(&SentMessage)) {
     match &card.messages {
-        Messages::Ranges(ranges) => store.ranges(&at.run_part(), ranges).for_each(told),
-        Messages::Read(messages) => messages.iter().for_each(told),
+        Messages::Ranges(ranges) => store.ranges(&at.run_part(), ranges).for_each(add),
+        Messages::Read(messages) => messages.iter().for_each(add),
     }
 }
 
-fn turn(card: &TurnCard, told: &mut dyn FnMut(&str)) {
-    card.record.attempts.iter().for_each(|attempt| told(&attempt.text));
+fn turn(card: &TurnCard, add: &mut dyn FnMut(&str)) {
+    card.record.attempts.iter().for_each(|attempt| add(&attempt.text));
     for call in &card.calls {
-        told(&call.name);
-        told(&call.args);
-        told(&call.outcome);
+        add(&call.name);
+        add(&call.args);
+        add(&call.outcome);
     }
     for call in card.asked_calls() {
-        told(&call.args);
+        add(&call.args);
     }
     for QuestionRecord { asked, answer, .. } in &card.record.questions {
-        told(&asked.text);
+        add(&asked.text);
         if let Some(answer) = answer {
-            told(answer.value.as_str());
+            add(answer.value.as_str());
         }
     }
     if let Some(end) = &card.record.program_end {
-        end.prints.iter().for_each(|print| told(print));
-        end.value.iter().for_each(|value| told(value.text()));
-        end.error.iter().for_each(|error| told(&error.message));
+        end.prints.iter().for_each(|print| add(print));
+        end.value.iter().for_each(|value| add(value.text()));
+        end.error.iter().for_each(|error| add(&error.message));
     }
     for (name, value) in card.record.memory.iter().flat_map(|change| &change.set) {
-        told(name);
-        told(value.text());
+        add(name);
+        add(value.text());
     }
     for issue in card.record.checks.iter().flat_map(|check| &check.issues) {
-        told(&issue.path);
-        told(&issue.message);
+        add(&issue.path);
+        add(&issue.message);
     }
-    card.record.notices.iter().for_each(|notice| told(&notice.text));
-    card.record.extract.iter().filter_map(|extract| extract.error.as_ref()).for_each(|error| told(&error.message));
+    card.record.notices.iter().for_each(|notice| add(&notice.text));
+    card.record.extract.iter().filter_map(|extract| extract.error.as_ref()).for_each(|error| add(&error.message));
 }
 
 /// What copying a card gives: the exact text of what it is about.

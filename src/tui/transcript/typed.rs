@@ -107,7 +107,7 @@ pub(in crate::tui) mod tests {
         Arc::new(Reader::of(&start, [].iter(), usize::MAX).expect("a whole agent").for_turn(turn))
     }
 
-    fn told(agent: &str, want: &str, text: &str) -> (Standing, String) {
+    fn judgement(agent: &str, want: &str, text: &str) -> (Standing, String) {
         let reader = reader(agent, Turn { want: want.to_owned(), ..Turn::default() });
         let typed = Typed::of(Some(&reader), want, None, text);
         let remarks: Vec<String> =
@@ -119,35 +119,35 @@ pub(in crate::tui) mod tests {
 
     #[test]
     fn an_answer_is_judged_as_the_engine_does() {
-        assert_eq!(told(JSON, "json", "").1, "nothing yet | ");
-        assert_eq!(told(JSON, "json", r#"{"a": 1, "b": "x"}"#).0, Standing::Fits);
+        assert_eq!(judgement(JSON, "json", "").1, "nothing yet | ");
+        assert_eq!(judgement(JSON, "json", r#"{"a": 1, "b": "x"}"#).0, Standing::Fits);
         assert_eq!(
-            told(JSON, "json", r#"{"a": 1, "b": "x", "more": 1}"#).0,
+            judgement(JSON, "json", r#"{"a": 1, "b": "x", "more": 1}"#).0,
             Standing::Fits,
             "extra fields are allowed"
         );
-        let (standing, words) = told(JSON, "json", r#"{"a": "one", "b": "x"}"#);
+        let (standing, words) = judgement(JSON, "json", r#"{"a": "one", "b": "x"}"#);
         assert!(standing == Standing::Wrong && words.contains("a: expected int"), "{words}");
-        let (standing, words) = told(JSON, "json", "[1]");
+        let (standing, words) = judgement(JSON, "json", "[1]");
         assert!(standing == Standing::Wrong && words.contains("json_parse_error"), "{words}");
         let strict = format!("{JSON}recovery = 'strict'\n");
-        assert_eq!(told(&strict, "json", "Here: {\"a\": 1, \"b\": \"x\"}").0, Standing::Wrong);
-        assert_eq!(told(JSON, "json", "Here: {\"a\": 1, \"b\": \"x\"}").0, Standing::Fits);
+        assert_eq!(judgement(&strict, "json", "Here: {\"a\": 1, \"b\": \"x\"}").0, Standing::Wrong);
+        assert_eq!(judgement(JSON, "json", "Here: {\"a\": 1, \"b\": \"x\"}").0, Standing::Fits);
     }
 
     #[test]
     fn what_is_not_whole_yet_is_open_and_its_whole_fields_are_judged() {
-        let (standing, words) = told(JSON, "json", r#"{"a": "one", "b": "x"#);
+        let (standing, words) = judgement(JSON, "json", r#"{"a": "one", "b": "x"#);
         assert_eq!(standing, Standing::Open);
         assert!(words.contains("object open") && words.contains("a: expected int"), "{words}");
-        assert_eq!(told(JSON, "json", "I think").0, Standing::Open);
+        assert_eq!(judgement(JSON, "json", "I think").0, Standing::Open);
         assert_eq!(Typed::of(None, "json", None, r#"{"a": 1}"#).standing, Standing::Open, "nobody can judge it");
     }
 
     #[test]
     fn control_objects_are_judged_by_their_own_rules() {
         let agent = "mode = 'json_loop'\nprompt = 'go'\nsignature = '() -> {n :int}'\n[tools.find]\nkind = 'table'\nsignature = '(q :string) -> :any'\ndescription = 'finds'\ndefault = 1\n";
-        let told = |text: &str| told(agent, "control_json", text);
+        let judgement = |text: &str| judgement(agent, "control_json", text);
         for (text, words) in [
             (r#"{"thought": "t", "tool_call": {"name": "nope", "arguments": {}}}"#, "unknown tool `nope`"),
             (r#"{"thought": "t", "tool_call": {"name": "find", "arguments": {"q": 7}}}"#, "invalid_tool_args"),
@@ -157,29 +157,29 @@ pub(in crate::tui) mod tests {
                 "exactly one",
             ),
         ] {
-            let (standing, said) = told(text);
+            let (standing, said) = judgement(text);
             assert!(standing == Standing::Wrong && said.contains(words), "{text}: {said}");
         }
-        let (standing, said) = told(r#"{"thought": "t", "tool_call": {"name": "find", "arguments": {"q": "a"}}}"#);
+        let (standing, said) = judgement(r#"{"thought": "t", "tool_call": {"name": "find", "arguments": {"q": "a"}}}"#);
         assert!(standing == Standing::Fits && said.contains("· calls find"), "{said}");
-        assert!(told(r#"{"thought": "t", "final_answer": {"n": 1}}"#).1.contains("· answers"));
-        let (standing, said) = told(r#"{"thought": "t", "final_answer": {"n": "x", "#);
+        assert!(judgement(r#"{"thought": "t", "final_answer": {"n": 1}}"#).1.contains("· answers"));
+        let (standing, said) = judgement(r#"{"thought": "t", "final_answer": {"n": "x", "#);
         assert!(standing == Standing::Open && said.contains("final_answer.n: expected int"), "{said}");
-        let (standing, said) = told(r#"{"thought": "t", "tool_call": {"name": "nope", "arguments": {"q": 1}}, "#);
+        let (standing, said) = judgement(r#"{"thought": "t", "tool_call": {"name": "nope", "arguments": {"q": 1}}, "#);
         assert!(standing == Standing::Open && said.contains("tool_call.name: "), "{said}");
     }
 
     #[test]
     fn a_program_is_judged_at_its_position_in_the_reply() {
         let agent = "mode = 'ptc_lisp'\nprompt = 'go'\nsignature = '() -> :int'\n";
-        let told = |text: &str| told(agent, "program", text);
-        assert_eq!(told("I count."), (Standing::Open, "no program yet | ".to_owned()));
-        assert_eq!(told("(count [1"), (Standing::Open, "2 brackets open | ".to_owned()));
-        assert_eq!(told("(count [1])"), (Standing::Reads, "a whole program | ".to_owned()));
-        assert_eq!(told("(count [1)").0, Standing::Wrong);
-        let (standing, said) = told("I count:\n```clojure\n(return (cuont [1]))\n```\n");
+        let judgement = |text: &str| judgement(agent, "program", text);
+        assert_eq!(judgement("I count."), (Standing::Open, "no program yet | ".to_owned()));
+        assert_eq!(judgement("(count [1"), (Standing::Open, "2 brackets open | ".to_owned()));
+        assert_eq!(judgement("(count [1])"), (Standing::Reads, "a whole program | ".to_owned()));
+        assert_eq!(judgement("(count [1)").0, Standing::Wrong);
+        let (standing, said) = judgement("I count:\n```clojure\n(return (cuont [1]))\n```\n");
         assert!(standing == Standing::Wrong && said.contains("3:10: unbound_var: unknown name `cuont`"), "{said}");
-        let (standing, said) = told("```clojure\n1\n```\n```clojure\n2\n```\n");
+        let (standing, said) = judgement("```clojure\n1\n```\n```clojure\n2\n```\n");
         assert!(standing == Standing::Wrong && said.contains("multiple_code_blocks"), "{said}");
     }
 }

@@ -85,7 +85,7 @@ impl Transcript {
         let own = self.cells.get(cells.own())?;
         let height = usize::from(!own.hidden);
         let [request, reasoning, _, feedback] =
-            turn_cards(own.card.clone()).map(|card| own.beside(card, self.unfolded));
+            turn_cards(own.card.clone()).map(|card| own.sibling(card, self.unfolded));
         self.insert(cells.own() + 1, [(feedback, 0)]);
         self.insert(cells.own(), [(request, height), (reasoning, 0)]);
         let cells = self.turns.get(turn)?.opened();

@@ -68,7 +68,7 @@ pub(super) fn open(model: &mut Model, keys: &[SessionKey]) -> Vec<Effect> {
 /// Shows sessions side by side, by their names.
 pub(super) fn sessions(model: &mut Model, names: Vec<String>) -> Vec<Effect> {
     if let Err(reason) = refused(&model.compare, names.len()) {
-        model.say(Tone::Info, reason);
+        model.show_toast(Tone::Info, reason);
         return Vec::new();
     }
     show(model, names.iter().map(|name| Side { name: name.clone(), run: None }).collect());
@@ -175,7 +175,7 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
             RunUpdate::Question(_) => {
                 run.waits = true;
                 let how = model.how_to_go_on();
-                model.say(Tone::Info, format!("a run asks a person: it waits in its session: {how}"));
+                model.show_toast(Tone::Info, format!("a run asks a person: it waits in its session: {how}"));
                 effects.push(Effect::SuspendRun(slot));
             }
             RunUpdate::Unwritten { .. } => effects.push(Effect::SaveSession(slot, None)),
@@ -184,8 +184,10 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 run.transcript.close();
                 run.ended = Some(ended.clone());
                 match ended {
-                    RunEnding::Elsewhere(place) => model.say(Tone::Bad, place),
-                    RunEnding::Broken(error) => model.say(Tone::Bad, format!("a run broke off: {}", error.message)),
+                    RunEnding::Elsewhere(place) => model.show_toast(Tone::Bad, place),
+                    RunEnding::Broken(error) => {
+                        model.show_toast(Tone::Bad, format!("a run broke off: {}", error.message))
+                    }
                     _ => {}
                 }
                 effects.push(Effect::List);
@@ -209,7 +211,7 @@ fn found(model: &mut Model, result: Result<(SessionKey, Option<crate::event::Add
             vec![Effect::Open(key)]
         }
         Err(error) => {
-            model.say(Tone::Bad, format!("not opened: {}", error.message));
+            model.show_toast(Tone::Bad, format!("not opened: {}", error.message));
             Vec::new()
         }
     }

@@ -8,7 +8,7 @@ use crate::event::ErrorRecord;
 use crate::tui::actions::{Action, Context};
 use crate::tui::archive::{ArchiveRequest, EditTarget};
 use crate::tui::draft::Reach;
-use crate::tui::form::{Form, Held, Input};
+use crate::tui::form::{Form, Input, TypedInput};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Popup, RunView, Screen, Tone};
 use crate::tui::sessions::rerun::Message;
@@ -42,7 +42,7 @@ pub(super) fn act(model: &mut Model, action: SessionAction) -> Vec<Effect> {
             }
         }
         SessionAction::AcceptReplay => _ = model.popups.pop(),
-        SessionAction::Play => model.say(Tone::Info, "reading the events …"),
+        SessionAction::Play => model.show_toast(Tone::Info, "reading the events …"),
         _ => {}
     }
     if action.awaits_listing() && model.saved_subject().is_none() {
@@ -59,7 +59,7 @@ pub(super) fn act(model: &mut Model, action: SessionAction) -> Vec<Effect> {
 fn once_listed(model: &mut Model, action: Action) -> Vec<Effect> {
     model.sessions.awaited = Some(action);
     let title = action.row().map_or("", |row| row.title);
-    model.say(Tone::Info, format!("{title}: the run's session is being looked for …"));
+    model.show_toast(Tone::Info, format!("{title}: the run's session is being looked for …"));
     vec![Effect::List]
 }
 
@@ -129,14 +129,14 @@ pub(super) fn hold(model: &mut Model, key: KeyEvent) -> bool {
     let Some(held) = form.held.as_mut().filter(|held| !(everywhere || moves && is_read && held.is_empty())) else {
         return false;
     };
-    held.push(Held::Key(key));
+    held.push(TypedInput::Key(key));
     true
 }
 
 /// The same for a text that is pasted.
 pub(super) fn hold_paste(model: &mut Model, text: &str) -> bool {
     let Some(held) = top(model).and_then(|(form, _)| form.held.as_mut()) else { return false };
-    held.push(Held::Paste(text.to_owned()));
+    held.push(TypedInput::Paste(text.to_owned()));
     true
 }
 
@@ -144,8 +144,8 @@ pub(super) fn hold_paste(model: &mut Model, text: &str) -> bool {
 fn release(model: &mut Model) -> Vec<Effect> {
     let held = top(model).and_then(|(form, _)| form.held.take());
     let take = |held| match held {
-        Held::Key(key) => super::keys::key(model, key),
-        Held::Paste(text) => super::edit::pasted(model, &text),
+        TypedInput::Key(key) => super::keys::key(model, key),
+        TypedInput::Paste(text) => super::edit::pasted(model, &text),
     };
     held.into_iter().flatten().flat_map(take).collect()
 }
@@ -190,7 +190,7 @@ pub(super) fn submit(model: &mut Model) -> Vec<Effect> {
             model.popups.pop();
             let set: Vec<String> = breakpoints.iter().map(ToString::to_string).collect();
             let set = if set.is_empty() { "no breakpoint".to_owned() } else { set.join(", ") };
-            model.say(Tone::Info, format!("runs stop at {set}"));
+            model.show_toast(Tone::Info, format!("runs stop at {set}"));
             model.workbench.breakpoints.clone_from(&breakpoints);
             vec![Effect::StopAt(breakpoints)]
         }
@@ -284,7 +284,7 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRec
             match at.map(|at| &mut model.popups[at]) {
                 Some(Popup::Form(form, _)) if form.discarded_attempt => model.popups.retain(|popup| !starting(popup)),
                 Some(Popup::Form(form, _)) => form.fail(error.with_hint()),
-                _ => model.say(Tone::Bad, format!("not begun: {}", error.with_hint())),
+                _ => model.show_toast(Tone::Bad, format!("not begun: {}", error.with_hint())),
             }
             Vec::new()
         }
@@ -306,7 +306,7 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRec
             model.workbench.run = Some(run);
             if waits {
                 let how = model.how_to_go_on();
-                model.say(Tone::Info, format!("the run before waits for its answer in its session: {how}"));
+                model.show_toast(Tone::Info, format!("the run before waits for its answer in its session: {how}"));
             }
             let mut effects = super::run::started(model, Ok(session));
             if discarded_attempt {
@@ -325,11 +325,11 @@ fn done(model: &mut Model, is_it: fn(&Purpose) -> bool, result: Result<String, S
         (Ok(report), _) => {
             at.map(|at| model.popups.remove(at));
             if !report.is_empty() {
-                model.say(Tone::Good, report);
+                model.show_toast(Tone::Good, report);
             }
         }
         (Err(message), Some(Popup::Form(form, _))) => form.fail(message),
-        (Err(message), _) => model.say(Tone::Bad, message),
+        (Err(message), _) => model.show_toast(Tone::Bad, message),
     }
 }
 

@@ -96,7 +96,7 @@ pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
         }
         None => {
             let helps = super::keys::what_helps(model, &contexts);
-            model.say(Tone::Info, format!("nothing here takes text; {helps}"));
+            model.show_toast(Tone::Info, format!("nothing here takes text; {helps}"));
         }
     }
     let mut effects = super::dialog::changed(model);
@@ -114,7 +114,7 @@ pub(super) fn clip(model: &mut Model, text: String) -> Vec<Effect> {
     let long = text.len() > crate::tui::terminal::LONGEST_CLIP;
     let more = if long { "; it is too long for the terminal's own clipboard" } else { "" };
     let characters = crate::tui::transcript::format::plural(text.chars().count() as u64, "character");
-    model.say(Tone::Good, format!("copied {characters}{more}"));
+    model.show_toast(Tone::Good, format!("copied {characters}{more}"));
     model.clipboard.clone_from(&text);
     vec![Effect::Clip(text)]
 }
@@ -143,7 +143,7 @@ pub(super) fn edited(model: &mut Model, place: Place, result: Result<String, Str
             editor.draft.replace_all(text);
             editor.free = false;
         }
-        Err(error) => model.say(Tone::Bad, format!("{} was not edited: {error}", place_name(place))),
+        Err(error) => model.show_toast(Tone::Bad, format!("{} was not edited: {error}", place_name(place))),
     }
     Vec::new()
 }
@@ -152,10 +152,10 @@ pub(super) fn edited(model: &mut Model, place: Place, result: Result<String, Str
 pub(super) fn choose_mode(model: &mut Model, mode: Mode) -> Vec<Effect> {
     let draft = &mut model.workbench.editor_mut(Place::Options).draft;
     let Some(change) = set_option(draft.text(), "mode", mode.name(), String::new()) else {
-        model.say(Tone::Bad, "the options are not TOML: correct them first");
+        model.show_toast(Tone::Bad, "the options are not TOML: correct them first");
         return Vec::new();
     };
     draft.splice(change.span.start..change.span.end, &change.text);
-    model.say(Tone::Good, format!("the draft is in mode {mode} now"));
+    model.show_toast(Tone::Good, format!("the draft is in mode {mode} now"));
     Vec::new()
 }

@@ -124,9 +124,9 @@ pub(super) fn replace_every(model: &mut Model) -> Vec<Effect> {
     refresh(model);
     let undo = model.keymap.first_name(crate::tui::actions::Action::Undo);
     match count {
-        0 => model.say(Tone::Info, "nothing was found"),
-        1 => model.say(Tone::Good, format!("replaced 1 place; {undo} in the text takes it back")),
-        _ => model.say(Tone::Good, format!("replaced {count} places; {undo} in the text takes them back")),
+        0 => model.show_toast(Tone::Info, "nothing was found"),
+        1 => model.show_toast(Tone::Good, format!("replaced 1 place; {undo} in the text takes it back")),
+        _ => model.show_toast(Tone::Good, format!("replaced {count} places; {undo} in the text takes them back")),
     }
     Vec::new()
 }

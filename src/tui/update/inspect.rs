@@ -22,7 +22,7 @@ pub(super) fn open(model: &mut Model) -> Vec<Effect> {
         Screen::Compare => None,
     };
     let Some(subject) = view.and_then(subject) else {
-        model.say(Tone::Info, "this run is not saved, so its turns cannot be taken apart");
+        model.show_toast(Tone::Info, "this run is not saved, so its turns cannot be taken apart");
         return Vec::new();
     };
     model.inspector = Some(Box::new(Inspector::new(subject.clone(), turn.clone())));
@@ -172,7 +172,7 @@ fn turn(model: &mut Model, by: i32) -> Vec<Effect> {
 fn copy(model: &mut Model) -> Vec<Effect> {
     let Some(text) = model.inspector.as_ref().and_then(|open| open.copied()) else { return Vec::new() };
     model.clipboard.clone_from(&text);
-    model.say(Tone::Good, "copied");
+    model.show_toast(Tone::Good, "copied");
     vec![Effect::Clip(text)]
 }
 

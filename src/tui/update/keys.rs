@@ -24,7 +24,7 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         let action = model.keymap.action(key, &[Context::Always]);
         return action.filter(|action| *action == Action::Quit).map_or_else(Vec::new, |action| act(model, action));
     }
-    let early = !model.stands() && model.keymap.action(key, &[Context::Always]).is_none();
+    let early = !model.is_answerable() && model.keymap.action(key, &[Context::Always]).is_none();
     if early || dialog::hold(model, key) {
         return Vec::new();
     }
@@ -45,7 +45,7 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         }
         KeyCode::Char(_) | KeyCode::Backspace | KeyCode::Delete | KeyCode::Enter if plain => {
             let text = format!("{} means nothing here; {}", keys::name(keys::chord(key)), what_helps(model, &contexts));
-            model.say(Tone::Info, text);
+            model.show_toast(Tone::Info, text);
             Vec::new()
         }
         _ => Vec::new(),
@@ -81,7 +81,7 @@ fn chord(model: &mut Model, key: KeyEvent, contexts: &[Context]) -> Stroke {
             return Stroke::Action(action);
         }
         if key.code != KeyCode::Esc {
-            model.say(Tone::Info, format!("{} means nothing here", chord.name()));
+            model.show_toast(Tone::Info, format!("{} means nothing here", chord.name()));
         }
         return Stroke::Waits;
     }
@@ -108,7 +108,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             return save::save(model, AfterSave::Stay);
         }
         let title = action.row().map_or("", |row| row.title);
-        model.say(Tone::Info, format!("{title}: {reason}"));
+        model.show_toast(Tone::Info, format!("{title}: {reason}"));
         return Vec::new();
     }
     // What leads elsewhere leaves the turn that is open.
@@ -282,7 +282,10 @@ fn next_theme(model: &mut Model) -> Vec<Effect> {
     let next = now.map_or(0, |now| (now + 1) % model.themes.len());
     if let Some((name, theme)) = model.themes.get(next).cloned() {
         model.theme = theme;
-        model.say(Tone::Good, format!("theme {name}; `theme = \"{name}\"` in [interface] of config.toml keeps it"));
+        model.show_toast(
+            Tone::Good,
+            format!("theme {name}; `theme = \"{name}\"` in [interface] of config.toml keeps it"),
+        );
     }
     Vec::new()
 }
@@ -396,7 +399,7 @@ fn announce_stop(model: &mut Model) {
     let key = |action| model.keymap.first_name(action);
     let text = format!("the run waits: {} opens the question, {} again stops it", key(Action::Run), key(Action::Close));
     model.workbench.stop_told = true;
-    model.say(Tone::Info, text);
+    model.show_toast(Tone::Info, text);
 }
 
 /// Moves in the transcript on screen.

@@ -14,7 +14,7 @@ const JOBS: usize = 4;
 /// Opens the dialog.
 pub(super) fn form(model: &mut Model) -> Vec<Effect> {
     if model.workbench.pipeline.is_some() {
-        model.say(Tone::Info, "a matrix tries one agent: open its file in the place of the pipeline");
+        model.show_toast(Tone::Info, "a matrix tries one agent: open its file in the place of the pipeline");
         return Vec::new();
     }
     model.screen = Screen::Compare;
@@ -47,7 +47,7 @@ pub(super) fn opened(model: &mut Model, id: String, result: Result<MatrixState, 
             model.compare.matrix = Some(MatrixView::new(id, state, false));
             model.compare.page = Page::Matrix;
         }
-        Err(error) => model.say(Tone::Bad, format!("not opened: {}", error.message)),
+        Err(error) => model.show_toast(Tone::Bad, format!("not opened: {}", error.message)),
     }
     Vec::new()
 }
@@ -63,7 +63,7 @@ pub(super) fn started(model: &mut Model, result: Result<(String, MatrixState), E
             model.compare.page = Page::Matrix;
         }
         Err(error) if model.compare.page == Page::Form => model.compare.form.error = Some(error.message),
-        Err(error) => model.say(Tone::Bad, format!("not begun: {}", error.message)),
+        Err(error) => model.show_toast(Tone::Bad, format!("not begun: {}", error.message)),
     }
     Vec::new()
 }
@@ -82,7 +82,7 @@ pub(super) fn updates(model: &mut Model, updates: &[MatrixUpdate]) -> Vec<Effect
         None if state.is_complete() => (Tone::Good, format!("the matrix is complete: {done}")),
         None => (Tone::Info, format!("{done}; what is finished is kept")),
     };
-    model.say(tone, text);
+    model.show_toast(tone, text);
     vec![Effect::List]
 }
 
@@ -149,8 +149,8 @@ fn in_list(model: &mut Model, step: Step) -> Vec<Effect> {
     let running = compare.matrix.as_ref().filter(|matrix| matrix.running).map(|matrix| matrix.id.clone());
     match (running, damage) {
         (Some(running), _) if running == id => compare.page = Page::Matrix,
-        (Some(_), _) => model.say(Tone::Info, "a matrix is running: stop it before you open another"),
-        (None, Some(damage)) => model.say(Tone::Bad, damage),
+        (Some(_), _) => model.show_toast(Tone::Info, "a matrix is running: stop it before you open another"),
+        (None, Some(damage)) => model.show_toast(Tone::Bad, damage),
         (None, None) => return vec![Effect::Compare(CompareRequest::OpenMatrix(id))],
     }
     Vec::new()
@@ -171,7 +171,7 @@ fn in_matrix(model: &mut Model, step: Step) -> Vec<Effect> {
             return session.map(|name| Effect::Compare(CompareRequest::Find(name, None))).into_iter().collect();
         }
         Step::Beside => {
-            let names = matrix.beside();
+            let names = matrix.comparable_sessions();
             return compare::sessions(model, names);
         }
         Step::StopMatrix => {

@@ -73,15 +73,15 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Saved(path, texts, result) => save::saved(model, path, texts, result),
         Msg::Kept(Ok(())) | Msg::Clipped(Ok(())) | Msg::TourNoted(Ok(())) | Msg::Resumed => Vec::new(),
         Msg::Clipped(Err(error)) => {
-            model.say(Tone::Bad, format!("copied here, but not to this machine's clipboard: {error}"));
+            model.show_toast(Tone::Bad, format!("copied here, but not to this machine's clipboard: {error}"));
             Vec::new()
         }
         Msg::Kept(Err(error)) => {
-            model.say(Tone::Bad, format!("unsaved edits could not be kept: {}", error.message));
+            model.show_toast(Tone::Bad, format!("unsaved edits could not be kept: {}", error.message));
             Vec::new()
         }
         Msg::TourNoted(Err(error)) => {
-            model.say(Tone::Bad, format!("the tour will be shown again: {}", error.message));
+            model.show_toast(Tone::Bad, format!("the tour will be shown again: {}", error.message));
             Vec::new()
         }
         Msg::Recoveries(found) => save::recoveries(model, found),
@@ -139,9 +139,9 @@ pub fn start(model: &Model) -> Vec<Effect> {
 }
 
 fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
-    let stood = model.stands();
+    let stood = model.is_answerable();
     let before = std::mem::replace(&mut model.now_ms, now_ms);
-    model.dirty |= model.stands() != stood;
+    model.dirty |= model.is_answerable() != stood;
     if model.toast.as_ref().is_some_and(|toast| toast.until_ms <= now_ms) {
         model.toast = None;
         model.dirty = true;

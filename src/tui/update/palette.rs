@@ -51,7 +51,7 @@ fn on_screen(model: &mut Model, row: &ActionRow, screen: Action) -> Vec<Effect> 
         None => explain_where(model, row),
         Some(named) if is_about_one(row.action) => {
             let text = format!("select a session, then {} {}", model.keymap.first_name_of(named), row.title);
-            model.say(Tone::Info, text);
+            model.show_toast(Tone::Info, text);
         }
         Some(_) => effects.extend(act(model, row.action)),
     }
@@ -75,5 +75,5 @@ fn explain_where(model: &mut Model, row: &ActionRow) {
         },
     });
     let text = format!("{} means something in: {}{}", row.title, row.context.heading(), leads.unwrap_or_default());
-    model.say(Tone::Info, text);
+    model.show_toast(Tone::Info, text);
 }

@@ -24,7 +24,7 @@ pub(super) fn events(model: &mut Model, key: &SessionKey, result: Result<Arc<[En
             model.sessions.scrub = Some(scrub);
             tick(model);
         }
-        Err(error) => model.say(Tone::Bad, format!("not played: {}", error.message)),
+        Err(error) => model.show_toast(Tone::Bad, format!("not played: {}", error.message)),
     }
     Vec::new()
 }

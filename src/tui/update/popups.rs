@@ -7,7 +7,7 @@ use crate::tui::actions::{Action, Context};
 use crate::tui::menu::{Line, lines, step};
 use crate::tui::message::Effect;
 use crate::tui::model::{Against, Menu, Model, Pane, Picks, Popup, Screen, Tone};
-use crate::workbench::Held;
+use crate::workbench::ComparedPart;
 
 /// Opens the menu of everything that means something now; at a place, only of what is special there.
 pub(super) fn open_menu(model: &mut Model, at: Option<Position>) -> Vec<Effect> {
@@ -65,7 +65,11 @@ pub(super) fn compare_preview(model: &mut Model) -> Vec<Effect> {
 }
 
 /// The preview was compared with that mode, or that mode would send nothing.
-pub(super) fn preview_compared(model: &mut Model, mode: Mode, result: Result<Vec<Held>, String>) -> Vec<Effect> {
+pub(super) fn preview_compared(
+    model: &mut Model,
+    mode: Mode,
+    result: Result<Vec<ComparedPart>, String>,
+) -> Vec<Effect> {
     // The help may have been opened over it meanwhile.
     let asked = model.popups.iter_mut().find_map(|popup| match popup {
         Popup::Preview { against: Some(against), .. } => Some(against).filter(|against| against.mode == mode),
@@ -129,7 +133,7 @@ pub(super) fn move_choice(model: &mut Model, by: isize) -> Vec<Effect> {
 /// Changes the text, where undo takes it back; the focus goes there.
 fn apply(model: &mut Model, fix: &Fix) -> Vec<Effect> {
     if model.workbench.checked != Some(model.workbench.version()) {
-        model.say(Tone::Info, "the texts are being checked; try again");
+        model.show_toast(Tone::Info, "the texts are being checked; try again");
         return Vec::new();
     }
     model.workbench.focus = Pane::Editor(fix.place);
@@ -137,6 +141,6 @@ fn apply(model: &mut Model, fix: &Fix) -> Vec<Effect> {
     editor.free = false;
     editor.draft.splice(fix.span.start..fix.span.end, &fix.text);
     let undo = model.keymap.first_name(Action::Undo);
-    model.say(Tone::Good, format!("done: {}; {undo} takes it back", fix.title));
+    model.show_toast(Tone::Good, format!("done: {}; {undo} takes it back", fix.title));
     Vec::new()
 }

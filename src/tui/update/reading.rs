@@ -103,7 +103,7 @@ fn next(model: &mut Model, direction: Direction) -> Vec<Effect> {
     view.transcript.next_match(direction, now_ms);
     if view.transcript.found().1 == 0 {
         let text = format!("nothing here holds `{}`", view.transcript.needle());
-        model.say(Tone::Info, text);
+        model.show_toast(Tone::Info, text);
     }
     Vec::new()
 }
@@ -112,7 +112,7 @@ fn next(model: &mut Model, direction: Direction) -> Vec<Effect> {
 fn copy(model: &mut Model) -> Vec<Effect> {
     let now_ms = model.now_ms;
     let Some(text) = on_screen(model).and_then(|(view, _)| view.transcript.copied(now_ms)) else {
-        model.say(Tone::Info, "nothing is selected: choose a card with the arrows, or drag over text");
+        model.show_toast(Tone::Info, "nothing is selected: choose a card with the arrows, or drag over text");
         return Vec::new();
     };
     super::edit::clip(model, text)
@@ -184,7 +184,7 @@ pub(super) fn release(model: &mut Model, _: MouseEvent) {
     let dragged = std::mem::take(&mut model.pointer.drags);
     let key = model.keymap.first_name(Action::CopyPart);
     if dragged && on_screen(model).is_some_and(|(view, _)| view.transcript.has_selection()) {
-        model.say(Tone::Info, format!("{key} copies what is selected"));
+        model.show_toast(Tone::Info, format!("{key} copies what is selected"));
     }
 }
 

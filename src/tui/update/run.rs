@@ -32,7 +32,7 @@ pub(super) fn run_or_stop(model: &mut Model) -> Vec<Effect> {
     }
     if let Some(error) = workbench.pipeline.as_ref().and_then(|(pipeline, _)| pipeline.errors.first()) {
         let text = format!("not started: {error}");
-        model.say(Tone::Bad, text);
+        model.show_toast(Tone::Bad, text);
         return Vec::new();
     }
     model.workbench.begin();
@@ -97,7 +97,7 @@ pub(super) fn refused(model: &mut Model, findings: Vec<Diagnostic>) {
     };
     if first.is_some_and(|finding| finding.reason == Reason::RecorderFailed) {
         // Nothing is wrong with the texts.
-        model.say(Tone::Bad, text);
+        model.show_toast(Tone::Bad, text);
         return;
     }
     if let (Some(finding), None) = (first, &model.workbench.pipeline) {
@@ -109,7 +109,7 @@ pub(super) fn refused(model: &mut Model, findings: Vec<Diagnostic>) {
             editor.draft.place(at, crate::tui::draft::Reach::Move);
         }
     }
-    model.say(Tone::Bad, text);
+    model.show_toast(Tone::Bad, text);
     model.workbench.diagnostics = findings;
 }
 
@@ -122,7 +122,7 @@ pub(super) fn intercept(model: &mut Model, gate: Gate) -> Vec<Effect> {
         gates.push(gate);
     }
     let how = if closed { "stop" } else { "do not stop" };
-    model.say(Tone::Info, format!("runs {how} {}", gate.moment()));
+    model.show_toast(Tone::Info, format!("runs {how} {}", gate.moment()));
     vec![Effect::Intercept(gate, closed)]
 }
 
@@ -208,10 +208,10 @@ fn turn_of(question: &Question) -> crate::event::Address {
 fn report_end(model: &mut Model, slot: Slot, ended: &RunEnding) {
     match ended {
         RunEnding::Run => {}
-        RunEnding::Elsewhere(place) => model.say(Tone::Bad, place.clone()),
-        RunEnding::Identical(None) => model.say(Tone::Good, "replayed: identical"),
+        RunEnding::Elsewhere(place) => model.show_toast(Tone::Bad, place.clone()),
+        RunEnding::Identical(None) => model.show_toast(Tone::Good, "replayed: identical"),
         RunEnding::Identical(Some(at)) => {
-            model.say(Tone::Good, format!("replayed: identical up to {at}, where the recording ends"));
+            model.show_toast(Tone::Good, format!("replayed: identical up to {at}, where the recording ends"));
         }
         RunEnding::Diverged { at, parts } => {
             let title = match parts.len() {
@@ -227,7 +227,7 @@ fn report_end(model: &mut Model, slot: Slot, ended: &RunEnding) {
 
 fn broken(model: &mut Model, slot: Slot, error: &ErrorRecord) {
     let what = if slot == Slot::Workbench { "the run broke off" } else { "the replay broke off" };
-    model.say(Tone::Bad, format!("{what}: {}", error.message));
+    model.show_toast(Tone::Bad, format!("{what}: {}", error.message));
 }
 
 /// The byte from which a question is new to who read the one before: the message after the user's own reply.
@@ -268,7 +268,7 @@ fn drop_question(model: &mut Model) {
 pub(super) fn send_answer(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Answer { editor, .. }) = model.popups.last() else { return Vec::new() };
     if editor.draft.text().trim().is_empty() {
-        model.say(Tone::Bad, "an empty reply is not sent: write one, or press Esc to put the question aside");
+        model.show_toast(Tone::Bad, "an empty reply is not sent: write one, or press Esc to put the question aside");
         return Vec::new();
     }
     let text = editor.draft.text().to_owned();
@@ -299,7 +299,7 @@ pub(super) fn choose_answer(model: &mut Model, c: char) -> Option<Vec<Effect>> {
     let Some(option) = chosen else {
         let keys: Vec<&str> = question.options.iter().filter_map(|option| option.get(..1)).collect();
         let text = format!("press one of {}, or Esc to put the question aside", keys.join(", "));
-        model.say(Tone::Info, text);
+        model.show_toast(Tone::Info, text);
         return Some(Vec::new());
     };
     Some(answer_with(model, option))

@@ -6,7 +6,7 @@ use crate::agent::{DraftTexts, Place};
 use crate::tui::archive::ArchiveRequest;
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{AfterSave, KEPT, Leaving, Model, Popup, SaveWhat, Tone};
+use crate::tui::model::{AfterSave, Leaving, Model, Popup, RECOVERED, SaveWhat, Tone};
 use crate::tui::recovery::Recovery;
 use crate::workbench::{AgentFile, Overwrite, SECRET, SaveError};
 
@@ -96,12 +96,12 @@ pub(super) fn saved(
                 return leave(model);
             }
             if known {
-                model.say(Tone::Info, format!("everything is saved in {path}"));
+                model.show_toast(Tone::Info, format!("everything is saved in {path}"));
             } else {
                 let saved = format!("saved {path}");
                 match model.workbench.diagnostics.iter().find(|finding| finding.key == SECRET) {
-                    Some(finding) => model.say(Tone::Bad, format!("{saved}, but {}", finding.message)),
-                    None => model.say(Tone::Good, saved),
+                    Some(finding) => model.show_toast(Tone::Bad, format!("{saved}, but {}", finding.message)),
+                    None => model.show_toast(Tone::Good, saved),
                 }
             }
             let forget = (!model.workbench.unsaved()).then_some(Effect::Forget);
@@ -188,7 +188,7 @@ pub(super) fn recoveries(model: &mut Model, found: Vec<Recovery>) -> Vec<Effect>
 /// Puts the kept texts with their undo into the editors; they are this process's own from now on.
 pub(super) fn restore(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Recovery(recovery)) = model.popups.pop() else { return Vec::new() };
-    let kept = KEPT
+    let kept = RECOVERED
         .into_iter()
         .zip(recovery.drafts)
         .chain([(Place::Tools, recovery.tools), (Place::Program, recovery.program)]);
@@ -199,7 +199,7 @@ pub(super) fn restore(model: &mut Model) -> Vec<Effect> {
         editor.free = false;
     }
     model.workbench.file = recovery.file;
-    model.say(Tone::Good, "restored; nothing of it is saved yet");
+    model.show_toast(Tone::Good, "restored; nothing of it is saved yet");
     vec![Effect::TakeOver(Box::new(model.workbench.recovery(model.now_ms)), recovery.id)]
 }
 

@@ -32,7 +32,7 @@ pub(super) fn listed(model: &mut Model, all: Vec<Summary>, marks: Marks) -> Vec<
         if query.is_empty() || model.sessions.search.running.is_some() { Vec::new() } else { search(model, query) };
     match model.sessions.awaited.take() {
         Some(_) if model.awaits_listing() => {
-            model.say(Tone::Bad, "the session of this run is not among the saved ones");
+            model.show_toast(Tone::Bad, "the session of this run is not among the saved ones");
         }
         Some(action) => effects.extend(super::keys::act(model, action)),
         None => {}
@@ -148,13 +148,13 @@ pub(super) fn failures(model: &mut Model) -> Vec<Effect> {
 /// Shows what fails.
 pub(super) fn show_failures(model: &mut Model, result: Result<Vec<FailureGroup>, ErrorRecord>) -> Vec<Effect> {
     match result {
-        Ok(failures) if failures.is_empty() => model.say(Tone::Info, "nothing has failed in these sessions"),
+        Ok(failures) if failures.is_empty() => model.show_toast(Tone::Info, "nothing has failed in these sessions"),
         Ok(failures) => {
             let message = "What failed, the most frequent first. Enter opens the newest session of a kind at its turn.";
             let (title, message, fixes) = ("Failures", message.to_owned(), Picks::Failures(failures));
             model.popups.push(Popup::Fixes { title, message, fixes, selected: 0 });
         }
-        Err(error) => model.say(Tone::Bad, error.message),
+        Err(error) => model.show_toast(Tone::Bad, error.message),
     }
     Vec::new()
 }
@@ -190,7 +190,7 @@ pub(super) fn opened(model: &mut Model, result: Result<OpenSession, ErrorRecord>
             reselect(model);
         }
         Err(error) => {
-            model.say(Tone::Bad, format!("not opened: {}", error.with_hint()));
+            model.show_toast(Tone::Bad, format!("not opened: {}", error.with_hint()));
         }
     }
     Vec::new()
@@ -245,7 +245,7 @@ pub(super) fn resumed(model: &mut Model, result: Result<Option<String>, ErrorRec
         Ok(session) => super::run::started(model, Ok(session)),
         Err(error) => {
             model.workbench.not_begun();
-            model.say(Tone::Bad, format!("could not resume: {}", error.message));
+            model.show_toast(Tone::Bad, format!("could not resume: {}", error.message));
             Vec::new()
         }
     }
@@ -260,7 +260,7 @@ pub(super) fn replay_started(model: &mut Model, result: Result<(), String>) -> V
         }
         Err(error) => {
             model.sessions.viewer = None;
-            model.say(Tone::Bad, format!("not replayed: {error}"));
+            model.show_toast(Tone::Bad, format!("not replayed: {error}"));
         }
     }
     Vec::new()

@@ -34,7 +34,7 @@ pub(super) fn opened(
     match result {
         Err(error) => match model.popups.iter_mut().find(|popup| dialog(popup)) {
             Some(Popup::Form(form, _)) => form.fail(error.message),
-            _ => model.say(Tone::Bad, format!("not opened: {}", error.message)),
+            _ => model.show_toast(Tone::Bad, format!("not opened: {}", error.message)),
         },
         Ok(agent) => {
             model.popups.retain(|popup| !dialog(popup));
@@ -67,7 +67,7 @@ pub(super) fn show(model: &mut Model, agent: OpenAgent) {
     workbench.focus = workbench.home();
     model.screen = Screen::Workbench;
     model.sessions.viewer = None;
-    model.say(Tone::Good, told);
+    model.show_toast(Tone::Good, told);
 }
 
 /// The program changed the file of the agent in the editors: takes its texts over, below the user's edits.
@@ -115,7 +115,7 @@ fn inserted<'t>(before: &str, now: &'t str) -> Option<&'t str> {
 /// Puts an example at the end of the prompt, where the user sees it before it is saved; undo takes it back.
 pub(super) fn example(model: &mut Model, result: Result<String, ErrorRecord>) -> Vec<Effect> {
     match result {
-        Err(error) => model.say(Tone::Bad, format!("no example: {}", error.message)),
+        Err(error) => model.show_toast(Tone::Bad, format!("no example: {}", error.message)),
         Ok(example) => {
             super::keys::go_to(model, Pane::Editor(Place::Prompt));
             let editor = model.workbench.editor_mut(Place::Prompt);
@@ -129,7 +129,7 @@ pub(super) fn example(model: &mut Model, result: Result<String, ErrorRecord>) ->
                 key(Action::Save),
                 key(Action::Undo)
             );
-            model.say(Tone::Good, text);
+            model.show_toast(Tone::Good, text);
         }
     }
     Vec::new()

@@ -5,7 +5,7 @@ use ptc_core::text::width::truncate;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::lines::{line_of, scroll_limit};
+use super::areas::{line_of, scroll_limit};
 use super::{bars, editor};
 use crate::engine::{Remark, Standing};
 use crate::event::Address;

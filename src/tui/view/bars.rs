@@ -1,21 +1,22 @@
-//! Title bar, rules, status line and footer.
+//! Title bar, rules, status line, footer, and the box with the keys that continue a chord.
 
+use ptc_core::text::SafeText;
+use ptc_core::text::width::{truncate, width, wrap};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::widgets::{Block, Clear, Widget as _};
 
-use super::lines::line_of;
+use super::areas::line_of;
 use super::{budget, editor};
-use crate::session::RunState;
-use crate::session::Summary;
+use crate::session::{RunState, Summary};
 use crate::tui::actions::{ACTIONS, Action, ActionRow};
 use crate::tui::draft::Draft;
-use crate::tui::model::{Model, Phase, SMALLEST, Screen, Tone};
+use crate::tui::keys;
+use crate::tui::model::{CHORD_MS, Model, Phase, SMALLEST, Screen, Tone};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::transcript::Transcript;
 use crate::tui::transcript::format::{count, plural};
-use ptc_core::text::SafeText;
-use ptc_core::text::width::{truncate, width, wrap};
 
 /// Columns that mode, model and turn need next to the hint where help is.
 const SHORTEST_FACTS: usize = 24;
@@ -261,7 +262,7 @@ pub(super) fn footer_action(model: &Model, area: Rect, column: u16) -> Option<Ac
 
 /// What the footer shows, from the left; the last place is help's.
 fn labels(model: &Model, columns: u16) -> Vec<(Action, Label)> {
-    if !model.stands() {
+    if !model.is_answerable() {
         return Vec::new();
     }
     let contexts = model.contexts();
@@ -319,4 +320,36 @@ fn push_label(pieces: &mut Vec<Piece>, (key, title): &(String, &str)) {
 /// The chord of exactly this row.
 pub(super) fn key_of(model: &Model, row: &'static ActionRow) -> String {
     model.keymap.first_name_of(row)
+}
+
+/// Columns of the widest box.
+const WIDEST: usize = 46;
+
+/// Draws what can follow the first stroke of a chord, when the second does not come at once.
+pub(super) fn draw_chords(model: &Model, screen: Rect, buffer: &mut Buffer) {
+    let Some((first, _)) = model.begun.filter(|(_, since)| model.now_ms >= since + CHORD_MS) else { return };
+    let rows = model.keymap.following(first, &model.contexts());
+    let wide = rows.iter().map(|(key, row)| width(key) + width(model.title(row)) + 3).max().unwrap_or(0).min(WIDEST);
+    let columns = u16::try_from(wide + 4).unwrap_or(u16::MAX).max(20).min(screen.width);
+    let height = u16::try_from(rows.len() + 2).unwrap_or(u16::MAX).min(screen.height.saturating_sub(1));
+    let x = screen.right() - columns;
+    let area = Rect::new(x, screen.bottom().saturating_sub(height + 1), columns, height).intersection(buffer.area);
+    Clear.render(area, buffer);
+    buffer.set_style(area, model.theme.style(Role::Text));
+    let block = Block::bordered()
+        .border_style(model.theme.style(Role::Accent))
+        .title(format!(" {} … ", keys::name(first)))
+        .title_style(model.theme.style(Role::Title));
+    block.render(area, buffer);
+    let inner = Rect {
+        x: area.x + 2,
+        y: area.y + 1,
+        width: area.width.saturating_sub(4),
+        height: area.height.saturating_sub(2),
+    };
+    for (line, (key, row)) in rows.iter().enumerate() {
+        let role = if model.enabled(row.action).is_ok() { Role::Text } else { Role::Dim };
+        let pieces = [Piece::new(Role::Key, key), Piece::new(role, &format!("  {}", model.title(row)))];
+        Row::new(pieces).draw(line_of(inner, line), buffer, model.theme);
+    }
 }

@@ -3,8 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use super::areas::line_of;
 use super::editor;
-use super::lines::line_of;
 use crate::tui::draft::find::{MOST_PLACES, Reading};
 use crate::tui::model::{Find, FindField, Model, Picks, TOUR, place_name};
 use crate::tui::row::{Piece, Row};

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::lines::{line_of, scroll_limit};
+use super::areas::{line_of, scroll_limit};
 use super::{answer, bars, editor};
 use crate::tui::colours::Language;
 use crate::tui::form::{Field, Form, Input};
@@ -34,7 +34,7 @@ fn is_text(field: &Field) -> bool {
 }
 
 /// The text under the fields: an error, a wait, or the purpose of the focused field.
-fn told(form: &Form, columns: u16) -> (Role, String) {
+fn hint(form: &Form, columns: u16) -> (Role, String) {
     if let (None, None, Some(meaning)) =
         (&form.error, form.waiting, form.focused().and_then(|field| cut_meaning(field, columns)))
     {
@@ -60,7 +60,7 @@ fn cut_meaning(field: &Field, columns: u16) -> Option<String> {
 }
 
 fn message_height(form: &Form, columns: u16) -> u16 {
-    let text = SafeText::single_line(&told(form, columns).1);
+    let text = SafeText::single_line(&hint(form, columns).1);
     u16::try_from(wrap(&text, usize::from(columns).max(1)).len()).unwrap_or(u16::MAX).clamp(1, 4)
 }
 
@@ -164,7 +164,7 @@ pub(super) fn draw(model: &Model, form: &Form, inner: Rect, buffer: &mut Buffer)
         let at = draw_field(model, form, place, *area, buffer);
         cursor = cursor.or(at.filter(|_| place == form.focus && form.waiting.is_none()));
     }
-    let (role, text) = told(form, inner.width);
+    let (role, text) = hint(form, inner.width);
     let text = SafeText::single_line(&text);
     for (line, range) in
         wrap(&text, usize::from(inner.width).max(1)).into_iter().take(usize::from(areas.hint.height)).enumerate()

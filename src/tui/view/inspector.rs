@@ -6,7 +6,7 @@ use ptc_core::text::width::{truncate, width, wrap};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::lines::line_of;
+use super::areas::line_of;
 use super::{bars, editor};
 use crate::tui::inspector::{Focus, Inspector, Tab, Taken, role};
 use crate::tui::model::Model;

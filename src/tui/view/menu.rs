@@ -3,8 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use super::areas::line_of;
 use super::bars;
-use super::lines::line_of;
 use crate::tui::actions::ActionRow;
 use crate::tui::menu::{Line, lines};
 use crate::tui::model::{Menu, Model};

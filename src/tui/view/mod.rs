@@ -5,15 +5,12 @@ mod areas;
 mod bars;
 mod budget;
 mod choices;
-mod chords;
 mod compare;
 mod editor;
 mod form;
 mod help;
 mod inspector;
-mod lines;
 mod menu;
-mod opening;
 mod popups;
 mod preview;
 mod run;
@@ -30,7 +27,7 @@ use super::compare::Field as MatrixField;
 use super::model::{Model, Popup, SMALLEST, Screen};
 use super::row::{Piece, Row};
 use super::theme::Role;
-use lines::line_of;
+use areas::line_of;
 use ptc_core::text::width::{width, wrap};
 
 /// Measures the screen for a frame of this size: areas, scroll positions, visible rows. Call it before [`draw`].
@@ -75,7 +72,7 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
         Some(popup) => popups::draw(model, popup, area, buffer),
         None => below,
     };
-    chords::draw(model, area, buffer);
+    bars::draw_chords(model, area, buffer);
     draw_sweep(model, buffer);
     cursor
 }

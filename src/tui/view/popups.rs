@@ -6,8 +6,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
 
-use super::lines::{line_of, scroll_limit};
-use super::{answer, bars, choices, editor, form, help, menu, opening};
+use super::areas::{line_of, scroll_limit};
+use super::{answer, bars, choices, editor, form, help, menu, preview};
 use crate::port::Gate;
 use crate::tui::actions::ActionRow;
 use crate::tui::colours::Language;
@@ -224,7 +224,7 @@ fn title(model: &Model, popup: &Popup) -> String {
             };
             return format!("{who}{}", turn.map(|turn| format!(" · turn {turn}")).unwrap_or_default());
         }
-        Popup::Preview { against, .. } => return opening::title(model, against.as_ref()),
+        Popup::Preview { against, .. } => return preview::opening_title(model, against.as_ref()),
         Popup::Differs(differs) => &differs.title,
         Popup::Form(form, _) => &form.title,
     };
@@ -302,7 +302,7 @@ fn reading_rows(model: &Model, popup: &Popup, columns: usize) -> Vec<Row> {
             }
             rows
         }
-        Popup::Preview { against, .. } => opening::rows(model, against.as_ref(), columns),
+        Popup::Preview { against, .. } => preview::opening_rows(model, against.as_ref(), columns),
         _ => help::rows(model, columns),
     }
 }

@@ -1,16 +1,20 @@
-//! The preview of a session in the list: what was asked, what a search found in it, what is written on it.
+//! Previews: a session in the list (its task, search hits, notes), and what the draft would send first.
 
+use ptc_core::text::width::wrap;
+use ptc_core::text::{SafeText, estimate_tokens};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::line_of;
 use crate::session::Summary;
 use crate::session::index::SearchMatch;
-use crate::tui::model::Model;
+use crate::tui::colours::Language;
+use crate::tui::inspector::lines;
+use crate::tui::model::{Against, Model};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use ptc_core::text::SafeText;
-use ptc_core::text::width::wrap;
+use crate::tui::transcript::format::count;
+use crate::tui::transcript::wrapped::{Look, Wrapped};
 
 pub(super) fn draw(model: &Model, session: &Summary, area: Rect, buffer: &mut Buffer) {
     for (line, row) in rows(model, session, area).iter().take(usize::from(area.height)).enumerate() {
@@ -83,4 +87,48 @@ pub(super) fn marks(model: &Model, session: &Summary) -> Vec<Piece> {
         parts.push(crate::tui::transcript::format::plural(below as u64, "turn") + " with notes");
     }
     if parts.is_empty() { Vec::new() } else { vec![Piece::new(Role::Accent, &parts.join("  "))] }
+}
+
+/// The title of the box.
+pub(super) fn opening_title(model: &Model, against: Option<&Against>) -> String {
+    let sent: u64 = model.workbench.preview.sent.iter().map(|piece| estimate_tokens(&piece.text)).sum();
+    let more = match against {
+        Some(against) => format!(" · against mode {}: - there, + here", against.mode),
+        None if sent == 0 => String::new(),
+        None => format!(" · about {} tokens", count(sent)),
+    };
+    format!("What would be sent{more}")
+}
+
+/// The rows of what the draft would send first, or of its difference to what another mode would send.
+pub(super) fn opening_rows(model: &Model, against: Option<&Against>, columns: usize) -> Vec<Row> {
+    let preview = &model.workbench.preview;
+    let text = |text: &str| Wrapped::of(text, columns, Look::Rich(Language::Plain));
+    let Some(against) = against else {
+        if preview.sent.is_empty() {
+            let findings = model.workbench.diagnostics.iter().map(|finding| format!("✗ {}", finding.message));
+            let findings = findings.collect::<Vec<_>>().join("\n");
+            return part("the texts do not make a request yet", text(&findings)).collect();
+        }
+        let limits = preview.limits.iter().flat_map(|limit| part("! worth knowing", text(limit)));
+        let sent = preview.sent.iter().flat_map(|piece| {
+            let language = if piece.is_json { Language::Json } else { Language::Plain };
+            let heading = format!("{} · about {} tok", piece.title, count(estimate_tokens(&piece.text)));
+            part(&heading, Wrapped::of(&piece.text, columns, Look::Rich(language)))
+        });
+        return limits.chain(sent).skip(1).collect();
+    };
+    match &against.held {
+        None => vec![Row::new([Piece::literal(Role::Dim, "making it …")])],
+        Some(Err(why)) => {
+            let heading = format!("the texts do not make a request in mode {}", against.mode);
+            part(&heading, text(why)).skip(1).collect()
+        }
+        Some(Ok(held)) => held.iter().flat_map(|(heading, all)| part(heading, lines(all, columns))).skip(1).collect(),
+    }
+}
+
+/// A heading and its text, after an empty row.
+fn part(heading: &str, rows: Vec<Row>) -> impl Iterator<Item = Row> + use<> {
+    [Row::default(), Row::new([Piece::new(Role::Accent, heading)])].into_iter().chain(rows)
 }

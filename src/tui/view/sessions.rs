@@ -5,7 +5,7 @@ use jiff::tz::{Offset, TimeZone};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::lines::line_of;
+use super::areas::line_of;
 use super::{bars, editor, preview, run};
 use crate::session::{Parent, RunState, Summary};
 use crate::tui::actions::Action;

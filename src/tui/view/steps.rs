@@ -3,8 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::areas::line_of;
 use super::bars;
-use super::lines::line_of;
 use crate::tui::model::{Model, Pane, Phase};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -19,7 +19,7 @@ const TASK_ROWS: usize = 3;
 /// Keeps the first visible row so that the last page is full.
 pub(super) fn clamp(pipeline: &PipelineOutline, top: &mut usize, column: Rect) {
     let rows = rows(pipeline, &[], usize::from(column.width)).len();
-    *top = (*top).min(super::lines::scroll_limit(rows, column.height.saturating_sub(1)));
+    *top = (*top).min(super::areas::scroll_limit(rows, column.height.saturating_sub(1)));
 }
 
 /// Draws the rule and the visible rows.

@@ -3,8 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use super::areas::line_of;
 use super::areas::{Areas, areas, place};
-use super::lines::line_of;
 use super::{bars, editor, run, steps};
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::tui::actions::Action;

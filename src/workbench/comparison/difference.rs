@@ -20,7 +20,7 @@ const CHARS: usize = 100;
 
 /// How a column differs from the first one.
 pub fn against(comparison: &Comparison, pair: &Pair, frame: Frame) -> Vec<Line> {
-    let mut told = Told { comparison, pair, frame, lines: Vec::new() };
+    let mut told = DifferenceText { comparison, pair, frame, lines: Vec::new() };
     told.head();
     told.definition();
     for turn in pair.turns.iter().filter(|turn| !turn.is_same()) {
@@ -32,7 +32,7 @@ pub fn against(comparison: &Comparison, pair: &Pair, frame: Frame) -> Vec<Line> 
 
 /// How the definitions and the inputs of all columns differ from those of the first.
 pub fn of_definitions(comparison: &Comparison, frame: Frame) -> Vec<Line> {
-    let tell = |told: &mut Told<'_>| {
+    let tell = |told: &mut DifferenceText<'_>| {
         told.definition();
     };
     each(comparison, frame, tell)
@@ -40,7 +40,7 @@ pub fn of_definitions(comparison: &Comparison, frame: Frame) -> Vec<Line> {
 
 /// How the ends and the answers of all columns differ from those of the first.
 pub fn of_ends(comparison: &Comparison, frame: Frame) -> Vec<Line> {
-    let tell = |told: &mut Told<'_>| {
+    let tell = |told: &mut DifferenceText<'_>| {
         told.end();
     };
     each(comparison, frame, tell)
@@ -67,10 +67,10 @@ pub fn of_turns(comparison: &Comparison, row: &Row, frame: Frame) -> Vec<Line> {
 }
 
 /// The differences of each column to the first, with the column's name where there are several.
-fn each(comparison: &Comparison, frame: Frame, tell: impl Fn(&mut Told<'_>)) -> Vec<Line> {
+fn each(comparison: &Comparison, frame: Frame, tell: impl Fn(&mut DifferenceText<'_>)) -> Vec<Line> {
     let mut lines = Vec::new();
     for pair in &comparison.pairs {
-        let mut told = Told { comparison, pair, frame, lines: Vec::new() };
+        let mut told = DifferenceText { comparison, pair, frame, lines: Vec::new() };
         tell(&mut told);
         if comparison.pairs.len() > 1 && !told.lines.is_empty() {
             lines.push(frame.line(Tone::Head, &format!("{} against 1", pair.column + 1)));
@@ -92,14 +92,14 @@ pub fn first_difference(pair: &Pair) -> String {
     }
 }
 
-struct Told<'a> {
+struct DifferenceText<'a> {
     comparison: &'a Comparison,
     pair: &'a Pair,
     frame: Frame,
     lines: Vec<Line>,
 }
 
-impl Told<'_> {
+impl DifferenceText<'_> {
     fn line(&mut self, tone: Tone, text: &str) {
         self.lines.push(self.frame.line(tone, text));
     }

@@ -13,7 +13,7 @@ use crate::event::Address;
 use crate::session::diff::{Comparison, Side, compare};
 
 pub use difference::{against, first_difference, of_definitions, of_ends, of_turns};
-pub use table::{cell_columns, ends, metrics, told, totals, turns};
+pub use table::{cell_columns, ends, metrics, summarize_turn, totals, turns};
 
 /// A line of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -252,7 +252,7 @@ pub fn turns(comparison: &Comparison, frame: Frame) -> Vec<Line> {
                 continue;
             }
             let texts = block.iter().map(|column| {
-                let told = row.cells[*column].and_then(|place| told(comparison, *column, place, frame));
+                let told = row.cells[*column].and_then(|place| summarize_turn(comparison, *column, place, frame));
                 cell(&told.unwrap_or_else(|| "–".to_owned()), cells)
             });
             let mark = width::pad(if row.differs { frame.differs() } else { "" }, MARK);
@@ -264,7 +264,7 @@ pub fn turns(comparison: &Comparison, frame: Frame) -> Vec<Line> {
 }
 
 /// A turn in short: which, how it went, how long it took, the model's reply.
-pub fn told(comparison: &Comparison, column: usize, place: TurnPosition, frame: Frame) -> Option<String> {
+pub fn summarize_turn(comparison: &Comparison, column: usize, place: TurnPosition, frame: Frame) -> Option<String> {
     let turn = comparison.turn(column, place)?;
     let mark = if turn.turn.success { frame.good() } else { frame.bad() };
     let several = comparison.columns.iter().any(|column| column.side.runs.len() > 1);

@@ -9,8 +9,8 @@ use crate::tui::compare::{Field, Form};
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
+use crate::tui::view::areas::line_of;
 use crate::tui::view::editor;
-use crate::tui::view::lines::line_of;
 use ptc_core::text::width::{pad, width};
 
 /// Columns of the labels.

@@ -9,7 +9,7 @@ use crate::tui::compare::Step;
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::view::lines::line_of;
+use crate::tui::view::areas::line_of;
 use crate::tui::view::sessions;
 use crate::workbench::format::distinct;
 use crate::workbench::matrix::{Cell, MatrixEntry, MatrixState};

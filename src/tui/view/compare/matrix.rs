@@ -9,8 +9,8 @@ use crate::tui::compare::{Compare, MatrixView, Step, TrialMark};
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
+use crate::tui::view::areas::line_of;
 use crate::tui::view::bars;
-use crate::tui::view::lines::line_of;
 use crate::workbench::format::{cost, count, duration, plural, size};
 use crate::workbench::matrix::CellReport;
 use ptc_core::text::SafeText;
@@ -43,7 +43,7 @@ pub(super) fn layout(compare: &mut Compare, body: Rect) {
 }
 
 /// How far it is.
-pub(super) fn said(matrix: &MatrixView) -> Row {
+pub(super) fn progress_row(matrix: &MatrixView) -> Row {
     let state = &matrix.state;
     let mut parts = vec![format!(" {} of {}", state.done(), plural(state.total() as u64, "trial"))];
     parts.extend((state.failed() > 0).then(|| format!("{} failed", state.failed())));

@@ -8,8 +8,8 @@ mod sides;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use super::areas::line_of;
 use super::bars;
-use super::lines::line_of;
 use crate::tui::compare::{Field, Page};
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
@@ -89,8 +89,8 @@ fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
 fn status_row(model: &Model) -> Row {
     let compare = &model.compare;
     match (compare.page, &compare.matrix) {
-        (Page::Sides, _) => sides::said(model),
-        (Page::Matrix, Some(matrix)) => matrix::said(matrix),
+        (Page::Sides, _) => sides::progress_row(model),
+        (Page::Matrix, Some(matrix)) => matrix::progress_row(matrix),
         _ => Row::default(),
     }
 }

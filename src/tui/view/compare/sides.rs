@@ -11,10 +11,10 @@ use crate::tui::model::{Model, Phase};
 use crate::tui::row::{Piece, Row};
 use crate::tui::sessions::SessionAction;
 use crate::tui::theme::Role;
-use crate::tui::view::lines::line_of;
+use crate::tui::view::areas::line_of;
 use crate::tui::view::{bars, run};
 use crate::workbench::comparison::{
-    Frame, Line, cell_columns, ends, first_difference, metrics, of_definitions, of_ends, of_turns, told as turn_told,
+    Frame, Line, cell_columns, ends, first_difference, metrics, of_definitions, of_ends, of_turns, summarize_turn,
 };
 use crate::workbench::format::plural;
 use ptc_core::text::SafeText;
@@ -144,7 +144,7 @@ pub(super) fn title(compare: &Compare) -> String {
 }
 
 /// The progress.
-pub(super) fn said(model: &Model) -> Row {
+pub(super) fn progress_row(model: &Model) -> Row {
     let compare = &model.compare;
     if let Some(warning) = compare.warnings.first() {
         return Row::new([Piece::literal(Role::Warn, " ! "), Piece::new(Role::Text, warning)]);
@@ -341,7 +341,7 @@ fn text(comparison: &Comparison, target: Target, column: usize, frame: Frame) ->
     match target {
         Target::Turns(row) => {
             let place = comparison.rows.get(row)?.cells.get(column).copied().flatten()?;
-            turn_told(comparison, column, place, frame)
+            summarize_turn(comparison, column, place, frame)
         }
         Target::Definition => shown.side.runs.first().map(|run| {
             let signature = run.step.signature.as_deref().unwrap_or_default();

@@ -65,13 +65,13 @@ pub struct QuestionQueue {
 
 impl Default for QuestionQueue {
     fn default() -> Self {
-        Self::behind(Intercept::default())
+        Self::with_intercept(Intercept::default())
     }
 }
 
 impl QuestionQueue {
-    /// A desk whose runs stop at these gates.
-    pub fn behind(intercept: Intercept) -> Self {
+    /// Creates a queue whose runs stop at these gates.
+    pub fn with_intercept(intercept: Intercept) -> Self {
         let (sender, questions) = mpsc::unbounded_channel();
         Self { intercept, sender, questions: Mutex::new(questions) }
     }

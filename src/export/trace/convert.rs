@@ -17,7 +17,7 @@ const FOREIGN: &str = "ptc_runner.";
 
 /// The events so far, and the position in the trace.
 #[derive(Default)]
-pub(super) struct Teller<'a> {
+pub(super) struct Converter<'a> {
     events: Vec<Envelope>,
     kept: usize,
     roots: usize,
@@ -50,28 +50,28 @@ pub(super) struct Run {
     pub(super) messages: Vec<(String, String)>,
 }
 
-pub(super) fn tell(records: &[Record]) -> Result<Trace, TraceError> {
-    let mut teller = Teller::default();
+pub(super) fn convert(records: &[Record]) -> Result<Trace, TraceError> {
+    let mut converter = Converter::default();
     for record in records.iter().filter(|record| record.event == "turn") {
         if let Some(number) = record.count("turn") {
-            teller.ends.insert((owner(record), number), record);
+            converter.ends.insert((owner(record), number), record);
         }
     }
     for record in records {
         if let Some(model) = record.text("model") {
-            teller.models.entry(owner(record)).or_insert_with(|| model.to_owned());
+            converter.models.entry(owner(record)).or_insert_with(|| model.to_owned());
         }
     }
     let first = records.first().map_or(0, |record| record.at_ms);
     let named = records.iter().find_map(|record| record.text("trace_id"));
-    teller.trace_id = named.map_or_else(|| "unknown".to_owned(), str::to_owned);
+    converter.trace_id = named.map_or_else(|| "unknown".to_owned(), str::to_owned);
     for record in records {
-        teller.take(record);
+        converter.take(record);
     }
-    if teller.runs.is_empty() {
+    if converter.runs.is_empty() {
         return Err(TraceError("the trace tells of no run (no run.start, no turn); nothing was imported".to_owned()));
     }
-    Ok(Trace { id: teller.trace_id, started_ms: first, events: teller.events, kept: teller.kept })
+    Ok(Trace { id: converter.trace_id, started_ms: first, events: converter.events, kept: converter.kept })
 }
 
 /// The turn of a record.
@@ -79,8 +79,8 @@ fn owner(record: &Record) -> String {
     record.text("agent_id").or_else(|| record.text("session_id")).unwrap_or_default().to_owned()
 }
 
-impl<'a> Teller<'a> {
-    pub(super) fn say(&mut self, at_ms: i64, address: &Address, event: impl Into<Event>) {
+impl<'a> Converter<'a> {
+    pub(super) fn push_event(&mut self, at_ms: i64, address: &Address, event: impl Into<Event>) {
         let seq = self.events.len() as u64 + 1;
         self.events.push(Envelope { seq, at_ms, address: address.clone(), event: event.into() });
     }
@@ -141,7 +141,11 @@ impl<'a> Teller<'a> {
         let address = self.place(run);
         let Ok(data) = serde_json::value::to_raw_value(&record.whole()) else { return };
         self.kept += 1;
-        self.say(record.at_ms, &address, Event::Unknown(Unknown { kind: format!("{FOREIGN}{}", record.event), data }));
+        self.push_event(
+            record.at_ms,
+            &address,
+            Event::Unknown(Unknown { kind: format!("{FOREIGN}{}", record.event), data }),
+        );
     }
 
     fn run_start(&mut self, record: &'a Record) {
@@ -203,10 +207,10 @@ impl<'a> Teller<'a> {
             depth: u32::try_from(address.depth()).unwrap_or_default(),
             ..RunStart::default()
         };
-        self.say(record.at_ms, &address, start);
+        self.push_event(record.at_ms, &address, start);
         if self.runs.is_empty() {
             let text = format!("imported from the PtcRunner trace {}: to look at, not to replay", self.trace_id);
-            self.say(record.at_ms, &address, Notice { level: NoticeLevel::Info, text });
+            self.push_event(record.at_ms, &address, Notice { level: NoticeLevel::Info, text });
         }
         self.runs.push(Run {
             address,
@@ -225,7 +229,7 @@ impl<'a> Teller<'a> {
         let address = self.next_call(above, record.at_ms);
         let name = record.text("agent_name").unwrap_or("agent").to_owned();
         let args = record.data("context").map(JsonText::of).unwrap_or_default();
-        self.say(record.at_ms, &address, ToolCall { name, kind: "agent".to_owned(), args, effectful: false });
+        self.push_event(record.at_ms, &address, ToolCall { name, kind: "agent".to_owned(), args, effectful: false });
         address
     }
 
@@ -253,7 +257,7 @@ impl<'a> Teller<'a> {
             self.calls.insert(span.to_owned(), address.clone());
             self.spans.insert(span.to_owned(), run);
         }
-        self.say(record.at_ms, &address, ToolCall { name, kind: String::new(), args, effectful: false });
+        self.push_event(record.at_ms, &address, ToolCall { name, kind: String::new(), args, effectful: false });
     }
 
     fn tool_end(&mut self, record: &'a Record) {
@@ -264,7 +268,7 @@ impl<'a> Teller<'a> {
         let failed = record.event == "tool.exception" || record.text("status") == Some("error");
         let error = failed.then(|| ErrorRecord {
             reason: "tool_error".to_owned(),
-            message: record.data("reason").map(said).unwrap_or_default(),
+            message: record.data("reason").map(text_of).unwrap_or_default(),
             ..ErrorRecord::default()
         });
         let end = ToolEnd {
@@ -274,7 +278,7 @@ impl<'a> Teller<'a> {
             cached: false,
             ms,
         };
-        self.say(record.at_ms, &address, end);
+        self.push_event(record.at_ms, &address, end);
     }
 
     fn run_end(&mut self, run: usize, record: &'a Record) {
@@ -284,17 +288,17 @@ impl<'a> Teller<'a> {
         let member = |key: &str| record.data(key).or_else(|| step.and_then(|step| step.get(key)));
         let fail = failed.then(|| {
             let fail = member("fail");
-            let text = |key: &str| fail.and_then(|fail| fail.get(key)).map(said);
+            let text = |key: &str| fail.and_then(|fail| fail.get(key)).map(text_of);
             ErrorRecord {
                 reason: text("reason").unwrap_or_else(|| "exception".to_owned()),
-                message: text("message").or_else(|| record.data("reason").map(said)).unwrap_or_default(),
+                message: text("message").or_else(|| record.data("reason").map(text_of)).unwrap_or_default(),
                 ..ErrorRecord::default()
             }
         });
         let value = if failed { None } else { Some(member("return").map(JsonText::of).unwrap_or_default()) };
         let usage = UsageRecord { totals: self.runs[run].totals, ..UsageRecord::default() };
         let address = self.runs[run].address.clone();
-        self.say(
+        self.push_event(
             record.at_ms,
             &address,
             RunEnd { value: value.clone(), fail: fail.clone(), usage, ..RunEnd::default() },
@@ -302,7 +306,7 @@ impl<'a> Teller<'a> {
         if self.runs[run].call {
             let status = if failed { CallStatus::Error } else { CallStatus::Ok };
             let ms = record.count("duration_ms").unwrap_or_default();
-            self.say(record.at_ms, &address, ToolEnd { status, result: value, error: fail, cached: false, ms });
+            self.push_event(record.at_ms, &address, ToolEnd { status, result: value, error: fail, cached: false, ms });
         }
         self.runs[run].ended = true;
     }
@@ -310,7 +314,7 @@ impl<'a> Teller<'a> {
     fn compaction(&mut self, run: usize, record: &Record) {
         let number = |key: &str| record.data(key).and_then(super::read::count).unwrap_or_default();
         let small = |key: &str| u32::try_from(number(key)).unwrap_or(u32::MAX);
-        let text = |key: &str| record.data(key).map(said).unwrap_or_default();
+        let text = |key: &str| record.data(key).map(text_of).unwrap_or_default();
         let address = self.place(run);
         let done = CompactionDone {
             strategy: text("strategy").as_str().into(),
@@ -321,12 +325,12 @@ impl<'a> Teller<'a> {
             tokens_after: number("estimated_tokens_after"),
             counts: Vec::new(),
         };
-        self.say(record.at_ms, &address, done);
+        self.push_event(record.at_ms, &address, done);
     }
 }
 
 /// A text as it is, anything else as JSON.
-pub(super) fn said(json: &Json) -> String {
+pub(super) fn text_of(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_text(), str::to_owned)
 }
 
