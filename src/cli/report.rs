@@ -1,6 +1,6 @@
 //! What the program writes about itself: the log file, and the report of a panic. Neither holds a known secret.
 //!
-//! In: lines of the log, panics. Out: the same without secrets. Before the configuration was read, those of the environment are known.
+//! In: lines of the log, panics. Out: the same without secrets, in the log as visible text. Before the configuration was read, those of the environment are known.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fs::File;
@@ -8,6 +8,8 @@ use std::io::{self, Write};
 use std::panic::PanicHookInfo;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
+
+use ptc_core::text::SafeText;
 
 use crate::config::{Provider, private_options};
 use crate::model::{Scrub, known_secrets};
@@ -37,7 +39,8 @@ struct Clean(File);
 
 impl Write for Clean {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.0.write_all(clean(&String::from_utf8_lossy(line)).as_bytes())?;
+        let text = SafeText::escape_controls(&clean(&String::from_utf8_lossy(line)));
+        self.0.write_all(text.as_bytes())?;
         Ok(line.len())
     }
 

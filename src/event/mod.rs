@@ -6,6 +6,7 @@
 mod address;
 mod classes;
 mod digest;
+mod escapes;
 mod gaps;
 mod kinds;
 mod ledger;
@@ -28,6 +29,7 @@ pub use address::Address;
 pub use classes::{FIELDS, FieldClass, class_of_field};
 #[doc(hidden)]
 pub use digest::InputDigest;
+pub(crate) use escapes::escape_json;
 #[doc(hidden)]
 pub use gaps::Gaps;
 pub use kinds::*;
@@ -216,16 +218,20 @@ impl Envelope {
         if self.address.is_call() && !of_caller { self.address.clone() } else { self.address.run_part() }
     }
 
-    /// The line of this envelope, without its line end.
+    /// The line of this envelope, without its line end. Characters that a terminal could act on are escaped.
     pub fn to_line(&self, back: Option<u64>) -> Result<String, serde_json::Error> {
         let data = self.event.data()?;
-        serde_json::to_string(&Line {
+        let line = serde_json::to_string(&Line {
             s: self.seq,
             t: self.at_ms,
             r: Cow::Borrowed(self.address.as_str()),
             k: Cow::Borrowed(self.event.kind()),
             d: &data,
             b: back,
+        })?;
+        Ok(match escape_json(&line) {
+            Cow::Borrowed(_) => line,
+            Cow::Owned(escaped) => escaped,
         })
     }
 

@@ -1,8 +1,11 @@
-//! JSON data inside events: kept as text so that key order and every digit survive.
+//! JSON data inside events: kept as text so that key order and every digit survive. Escapes that files need for characters that a terminal
+//! could act on are undone, so that equal data has equal text.
 
 use ptc_core::value::{Json, Value, json};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
+
+use super::escapes::unescape_json;
 
 /// A JSON value as text. Equality is equality of the text.
 #[derive(Clone, PartialEq, Eq)]
@@ -55,7 +58,7 @@ impl Serialize for JsonText {
 
 impl<'de> Deserialize<'de> for JsonText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(|raw| Self(raw.get().into()))
+        Box::<RawValue>::deserialize(deserializer).map(|raw| Self(unescape_json(raw.get()).into()))
     }
 }
 

@@ -19,7 +19,7 @@ mod text;
 pub mod trace;
 
 pub use asciicast::{Piece, asciicast};
-pub use redact::{REDACTIONS, Redacted, Redaction, Removal, Rules, redact, remaining_secrets};
+pub use redact::{REDACTIONS, Redacted, Redaction, Removal, Rules, redact, redact_text, remaining_secrets};
 pub(crate) use scan::scan;
 pub use scan::{SCAN_RULES, ScanRule};
 pub use step::{StepJson, step};

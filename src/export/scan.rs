@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::model::{entropy, search_decoded};
+
 /// A shape that secrets have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanRule {
@@ -79,8 +81,13 @@ static NAMES: LazyLock<Option<Regex>> =
 static COMPILED: LazyLock<Vec<(Regex, ScanRule)>> =
     LazyLock::new(|| SCAN_RULES.iter().filter_map(|rule| Some((Regex::new(rule.pattern).ok()?, *rule))).collect());
 
-/// The positions in a text that look like a secret, and by which rule. `name` is the name of the text, if any.
+/// The positions in a text that look like a secret, and by which rule; also what its readers see when they decode it. `name` is the name
+/// of the text, if any.
 pub(crate) fn scan(text: &str, name: Option<&str>) -> Vec<(Range<usize>, &'static str)> {
+    search_decoded(text, |text| scan_spelled(text, name))
+}
+
+fn scan_spelled(text: &str, name: Option<&str>) -> Vec<(Range<usize>, &'static str)> {
     let mut found = Vec::new();
     for (pattern, rule) in COMPILED.iter() {
         for captures in pattern.captures_iter(text) {
@@ -106,15 +113,7 @@ const RANDOM_BITS: f64 = 3.2;
 fn looks_random(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let letters = text.bytes().filter(u8::is_ascii_alphabetic).count();
-    text.len() >= RANDOM_MIN_BYTES && digits >= 2 && letters >= 2 && entropy(text) >= RANDOM_BITS
-}
-
-/// Shannon entropy of the bytes, in bits per byte.
-fn entropy(text: &str) -> f64 {
-    let mut counts = [0_u32; 256];
-    text.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
-    let all = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX)).max(1.0);
-    counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all).map(|part| -part * part.log2()).sum()
+    text.len() >= RANDOM_MIN_BYTES && digits >= 2 && letters >= 2 && entropy(text.as_bytes()) >= RANDOM_BITS
 }
 
 #[cfg(test)]

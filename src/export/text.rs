@@ -2,13 +2,12 @@
 //!
 //! In: any text. Out: the same with each such character as a visible picture; JSON text with each one escaped.
 
-use std::fmt::Write as _;
-
 use ptc_core::text::SafeText;
-use ptc_core::text::safe::hides;
 use ptc_core::value::Json;
 use ptc_core::value::json::{Member, Node, to_json};
 use serde::Serialize;
+
+use crate::event::escape_json;
 
 /// The text with control characters and characters that hide or reorder others as pictures. Line feeds and tabs stay; CRLF is a
 /// line feed.
@@ -49,23 +48,9 @@ pub fn printable(data: &impl Serialize) -> String {
     escaped(&to_json(data).to_pretty())
 }
 
-/// JSON text in which every character that a terminal could act on is escaped. Such characters occur only inside its strings.
+/// JSON text in which every character that a terminal could act on is escaped.
 pub(super) fn escaped(json: &str) -> String {
-    // Selectors of the look of an emoji occur in many texts and hide nothing.
-    let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}') || hides(c) && !matches!(c, '\u{fe0e}' | '\u{fe0f}');
-    if !json.contains(acts) {
-        return json.to_owned();
-    }
-    json.chars().fold(String::new(), |mut text, c| {
-        if acts(c) {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                _ = write!(text, "\\u{unit:04x}");
-            }
-        } else {
-            text.push(c);
-        }
-        text
-    })
+    escape_json(json).into_owned()
 }
 
 #[cfg(test)]

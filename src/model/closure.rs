@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use super::gate::Gate;
 use super::outlet::{Failure, Outlet};
 use super::retry::{Attempts, Round};
-use super::secret::Scrub;
+use super::scrub::Scrub;
 use super::tape::Tape;
 use super::{Call, Model, ModelError, Reply, Request, RetryPolicy};
 use crate::event::ModelRecord;

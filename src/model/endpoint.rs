@@ -9,7 +9,8 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::retry::RetryPolicy;
-use super::secret::{Scrub, Secret};
+use super::scrub::Scrub;
+use super::secret::Secret;
 use super::variables::{self, filled};
 use super::{ErrorClass, ModelError, proxy};
 use crate::config::{HttpModel, KeySource, Protocol, Timeouts, is_secret_name};

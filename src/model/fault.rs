@@ -11,7 +11,7 @@ use super::endpoint::shown;
 use super::http::Target;
 use super::outlet::{Failure, Refused};
 use super::retry_after::retry_after_ms;
-use super::secret::Scrub;
+use super::scrub::Scrub;
 use super::{ErrorClass, ModelError};
 
 /// Characters of the service's own message that are kept.

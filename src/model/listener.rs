@@ -9,7 +9,7 @@ use super::history::calls_before;
 use super::http::{Response, Target};
 use super::language::{Language, Reader};
 use super::outlet::{Failure, Outlet, StreamFilter};
-use super::secret::Scrub;
+use super::scrub::Scrub;
 use super::stream::{LineReader, SseEvent, SseReader, TooLong};
 use super::tape::Tape;
 use super::{ErrorClass, Finish, ModelError, Reply, Request, fault};
@@ -182,7 +182,7 @@ impl<'a> Listener<'a> {
         let clean = |call: NativeCall| NativeCall {
             id: scrub.text(&call.id),
             name: scrub.text(&call.name),
-            args: scrub.text(&call.args),
+            args: scrub.json_text(&call.args),
         };
         let calls: Vec<_> = assembly.calls.finish(calls_before + 1).into_iter().map(clean).collect();
         match assembly.finish {
@@ -215,6 +215,7 @@ fn opaque(parts: &[serde_json::Value], provider: &str, scrub: &Scrub) -> Option<
     if parts.is_empty() {
         return None;
     }
-    let text = scrub.text(&serde_json::to_string(parts).ok()?);
-    Some(Opaque { provider: provider.to_owned(), parts: JsonText::of(&ptc_core::value::json::parse(&text).ok()?) })
+    let data = ptc_core::value::json::parse(&serde_json::to_string(parts).ok()?).ok()?;
+    let clean = scrub.json(&data).unwrap_or(data);
+    Some(Opaque { provider: provider.to_owned(), parts: JsonText::of(&clean) })
 }

@@ -10,7 +10,7 @@ use super::http::{Response, Target, get};
 use super::language::Listing;
 use super::outlet::Failure;
 use super::protocols::{self, list_url};
-use super::secret::Scrub;
+use super::scrub::Scrub;
 use super::tape::Tape;
 use super::{ErrorClass, ModelError, fault};
 use crate::config::Timeouts;

@@ -10,8 +10,8 @@ mod assembly;
 mod body;
 mod calls;
 mod closure;
+mod decoded_text;
 mod dialect;
-mod disguise;
 mod endpoint;
 mod error;
 mod fallback;
@@ -39,7 +39,9 @@ mod retry;
 mod retry_after;
 mod sample;
 mod schema;
+mod scrub;
 mod secret;
+mod secret_index;
 mod stream;
 mod surrogate;
 mod tape;
@@ -53,10 +55,12 @@ use tokio_util::sync::CancellationToken;
 
 pub use crate::event::{ModelRecord, Options, Want};
 pub use closure::{ClosureModel, IntoReply, script};
+pub(crate) use decoded_text::search_decoded;
 pub use error::{ErrorClass, ModelError};
 pub use fallback::WithFallback;
 pub use request::{Content, Finish, Message, Reply, Request};
 pub use retry::Retry;
+pub(crate) use secret_index::entropy;
 
 pub(crate) use body::rebuild_body;
 pub(crate) use history::{accepted, arguments, request_lines};
@@ -77,7 +81,8 @@ pub use {
     probe::{is_loopback, listens},
     retry::{BASE_DELAY_MS, Backoff, MAX_DELAY_MS, RETRY_AFTER_MAX_MS, RetryPolicy},
     sample::{FAULTS, Fault, Sample},
-    secret::{MASK, SECRET_MIN_BYTES, Scrub, Secret, known_secrets},
+    scrub::Scrub,
+    secret::{MASK, SECRET_MIN_BYTES, Secret, known_secrets},
     tape::unpack,
     written::{CALL, Written, typed},
 };

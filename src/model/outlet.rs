@@ -3,10 +3,10 @@
 //! In: pieces of text, events and errors. Out: the same through the call, cleaned.
 //! It must never wait for a reader after a cancel.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::secret::{Scrub, Stream};
+use super::scrub::{CleanPiece, Scrub, Stream};
 use super::surrogate::{Joiner, Utf16Text};
 use super::tape::Tape;
 use super::{Call, ErrorClass, ModelError, ModelEvent};
@@ -20,15 +20,25 @@ pub(super) struct Outlet<'a> {
     pub(super) scrub: &'a Scrub,
     /// Attempt, from 1.
     pub(super) attempt: u32,
+    /// Secrets that the reply contained.
     echoes: AtomicUsize,
     /// Tokens that the provider has counted so far: they are paid for however the attempt ends.
     counted: Mutex<Option<Tokens>>,
+    /// One of them arrived in several deltas: the raw frames do not show it as a whole.
+    is_joined: AtomicBool,
 }
 
 impl<'a> Outlet<'a> {
     /// The outlet of an attempt.
     pub(super) fn new(call: &'a Call, scrub: &'a Scrub, attempt: u32) -> Self {
-        Self { call, scrub, attempt, echoes: AtomicUsize::new(0), counted: Mutex::default() }
+        Self {
+            call,
+            scrub,
+            attempt,
+            echoes: AtomicUsize::new(0),
+            counted: Mutex::default(),
+            is_joined: AtomicBool::new(false),
+        }
     }
 
     /// Takes the provider's count of this attempt, when there is one.
@@ -57,6 +67,12 @@ impl<'a> Outlet<'a> {
         self.tell(ModelEvent::Sent(Sent { attempt: self.attempt, ..sent })).await;
     }
 
+    /// Counts the secrets that a piece of the reply contained.
+    fn count_echoes(&self, clean: &CleanPiece) {
+        self.echoes.fetch_add(clean.found, Ordering::Relaxed);
+        self.is_joined.fetch_or(clean.is_joined, Ordering::Relaxed);
+    }
+
     /// A notice.
     pub(super) async fn notice(&self, text: &str) {
         self.tell(ModelEvent::Notice(self.scrub.text(text))).await;
@@ -64,7 +80,9 @@ impl<'a> Outlet<'a> {
 
     /// The raw bytes of the attempt, if any came.
     pub(super) async fn wire(&self, tape: Tape) {
-        let Some(wire) = tape.wire(self.attempt, self.scrub, self.echoes.load(Ordering::Relaxed)) else { return };
+        let is_joined = self.is_joined.load(Ordering::Relaxed);
+        let echoes = if is_joined { usize::MAX } else { self.echoes.load(Ordering::Relaxed) };
+        let Some(wire) = tape.wire(self.attempt, self.scrub, echoes) else { return };
         if wire.frames.is_empty() && wire.bytes > 0 {
             self.notice("the raw frames of this reply are not kept: it echoed a secret in pieces").await;
         }
@@ -135,9 +153,9 @@ impl<'a> StreamFilter<'a> {
             return;
         };
         let joined = voice.joiner.push(piece);
-        let (clean, found) = voice.stream.push(self.outlet.scrub, &joined);
-        self.outlet.echoes.fetch_add(found, Ordering::Relaxed);
-        self.emit(kind, clean).await;
+        let clean = voice.stream.push(self.outlet.scrub, &joined);
+        self.outlet.count_echoes(&clean);
+        self.emit(kind, clean.text).await;
     }
 
     /// Nothing follows: emits the held text and returns the whole answer.
@@ -145,10 +163,9 @@ impl<'a> StreamFilter<'a> {
         for (place, kind) in KINDS.into_iter().enumerate() {
             let Some(voice) = self.voices.get_mut(place) else { continue };
             let half = voice.joiner.finish().map(String::from).unwrap_or_default();
-            let (mut rest, found) = voice.stream.push(self.outlet.scrub, &half);
-            self.outlet.echoes.fetch_add(found, Ordering::Relaxed);
-            rest.push_str(&voice.stream.finish());
-            self.emit(kind, rest).await;
+            let rest = [voice.stream.push(self.outlet.scrub, &half), voice.stream.finish(self.outlet.scrub)];
+            rest.iter().for_each(|clean| self.outlet.count_echoes(clean));
+            self.emit(kind, rest.map(|clean| clean.text).concat()).await;
         }
         self.text
     }

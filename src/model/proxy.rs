@@ -51,7 +51,7 @@ fn unescaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::secret::Scrub;
+    use crate::model::scrub::Scrub;
 
     #[test]
     fn a_password_is_known_in_every_form() {

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use super::gate::Gate;
 use super::outlet::{Failure, Outlet};
-use super::secret::Scrub;
+use super::scrub::Scrub;
 use super::tape::Tape;
 use super::{Call, ErrorClass, ModelError, Reply, Request};
 

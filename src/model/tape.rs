@@ -12,7 +12,7 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use tokio::time::Instant;
 
-use super::secret::Scrub;
+use super::scrub::Scrub;
 use crate::event::Wire;
 
 /// The bytes of one attempt as they came.

@@ -21,6 +21,7 @@ mod point;
 mod ports;
 mod program_context;
 mod recording;
+mod redacted;
 mod resume;
 mod verify;
 
@@ -38,6 +39,7 @@ pub use compare::{Divergence, Watch};
 pub use difference::{EventChange, EventDifference};
 pub use layer::{IgnoreRule, Layer, Policy, Rules};
 pub use recording::Recording;
+pub use redacted::replay_redacted;
 
 #[doc(hidden)]
 pub use {
@@ -57,9 +59,10 @@ pub use {
 use compare::Comparer;
 
 /// Outcome of a replay.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub enum ReplayOutcome {
     /// All derived events are as recorded.
+    #[default]
     Identical,
     /// All derived events up to the end of an unfinished recording are as recorded.
     Unfinished {
@@ -71,7 +74,7 @@ pub enum ReplayOutcome {
 }
 
 /// The report of a replay.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Report {
     /// The outcome; with lenient rules, the first difference.
     pub outcome: ReplayOutcome,
@@ -81,6 +84,8 @@ pub struct Report {
     pub differences: Vec<Divergence>,
     /// Number of events with ignored differences.
     pub ignored: usize,
+    /// Number of events that differ because content was removed from the session ([`replay_redacted`]).
+    pub redacted: usize,
     /// Replies and results that were needed and are not recorded.
     pub missing: Vec<Address>,
     /// The result of each replayed run.
@@ -113,14 +118,7 @@ pub async fn replay_by(
     recording: &Arc<Recording>,
     watch: Option<Watch<'_>>,
 ) -> Result<(Report, HashMap<Address, Carry>), ReplayError> {
-    let mut report = Report {
-        outcome: ReplayOutcome::Identical,
-        compared: 0,
-        differences: Vec::new(),
-        ignored: 0,
-        missing: Vec::new(),
-        steps: Vec::new(),
-    };
+    let mut report = Report::default();
     let mut carries: HashMap<Address, Carry> = HashMap::new();
     let edits = RecordedEdits::of(recording).map_err(|message| ReplayError { message })?;
     if let Some(run) = recording.run_without_start() {

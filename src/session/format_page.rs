@@ -51,6 +51,7 @@ const UNITS: &[(&str, &[&str])] = &[
             "of",
             "depth",
             "counts",
+            "redacted",
         ],
     ),
     ("number", &["s", "seq", "m", "attempt", "from_turn", "messages", "version", "min_reader", "seed", "after"]),

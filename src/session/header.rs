@@ -37,6 +37,10 @@ pub struct Header {
     /// resumed or continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// Number of places from which content was removed, where values that are computed from it are as they were recorded. Replay counts
+    /// the differences that this explains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redacted: Option<u64>,
 }
 
 /// The matrix cell of a trial.
@@ -135,6 +139,7 @@ impl Header {
             parent: None,
             group: None,
             imported: None,
+            redacted: None,
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Header, RecorderError, SessionId};
 use crate::config::{create_private_dir, create_private_file};
-use crate::event::{Envelope, Event};
+use crate::event::{Envelope, Event, escape_json};
 
 /// Writes `<dir>/<id>.jsonl` with these events. Creates the folder if necessary; never replaces an existing session.
 pub fn write_session(dir: &Path, header: &Header, events: &[Envelope]) -> Result<PathBuf, RecorderError> {
@@ -52,7 +52,7 @@ fn rename_new(draft: &Path, path: &Path) -> io::Result<()> {
 }
 
 fn text(header: &Header, events: &[Envelope]) -> io::Result<String> {
-    let mut text = serde_json::to_string(header)?;
+    let mut text = escape_json(&serde_json::to_string(header)?).into_owned();
     text.push('\n');
     let mut last_turn_end: Option<usize> = None;
     for envelope in events {

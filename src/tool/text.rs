@@ -3,7 +3,7 @@
 //! In: the text and the tool. Out: a value, or the reason why the text is invalid. Removes known secrets from values.
 
 use ptc_core::signature::Type;
-use ptc_core::value::json::{Member, Node};
+use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value, json};
 
 use super::Tool;
@@ -29,26 +29,5 @@ pub(super) fn parse_result(text: &str, tool: &Tool) -> Result<Value, String> {
 
 /// Removes known secrets from the keys and texts of a value.
 pub(super) fn scrub_value(value: Value, scrub: &Scrub) -> Value {
-    let json = Json::from(&value);
-    if has_secret(&json, scrub) { clean(&json, scrub).to_value() } else { value }
-}
-
-fn has_secret(json: &Json, scrub: &Scrub) -> bool {
-    match &json.node {
-        Node::Str(text) => !scrub.find(text).is_empty(),
-        Node::List(items) => items.iter().any(|item| has_secret(item, scrub)),
-        Node::Object(members) => {
-            members.iter().any(|Member { key, value, .. }| !scrub.find(key).is_empty() || has_secret(value, scrub))
-        }
-        _ => false,
-    }
-}
-
-fn clean(json: &Json, scrub: &Scrub) -> Json {
-    match &json.node {
-        Node::Str(text) => Json::str(scrub.text(text)),
-        Node::List(items) => Json::list(items.iter().map(|item| clean(item, scrub))),
-        Node::Object(members) => Json::object(members.iter().map(|m| (scrub.text(&m.key), clean(&m.value, scrub)))),
-        _ => json.clone(),
-    }
+    scrub.json(&Json::from(&value)).map_or(value, |clean| clean.to_value())
 }

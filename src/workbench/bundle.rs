@@ -15,7 +15,7 @@ use super::format::plural;
 use crate::event::{Envelope, Event, JsonText};
 use crate::export::{Removal, printable};
 use crate::replay::{Recording, ReplayOutcome, Report, adopt, regenerate};
-use crate::session::{Header, Session, shell_word, write_session};
+use crate::session::{Header, Session, SessionId, shell_word, write_session};
 
 const AGENT: &str = "agent.toml";
 const DOCTOR: &str = "doctor.json";
@@ -25,8 +25,8 @@ impl Workbench {
     /// Writes a bundle: the session, its agent with the inputs of its first run, findings about the machine, and a page that explains how
     /// to look at them. Gives its size in bytes.
     ///
-    /// Errors: something looks like a secret, unless that is allowed; without what was removed the session does not replay; the folder is
-    /// there already or cannot be written.
+    /// Errors: something looks like a secret, unless that is allowed; the id of the session is no file name; the folder is there already or
+    /// cannot be written.
     pub async fn write_bundle(
         &self,
         session: &Session,
@@ -40,9 +40,12 @@ impl Workbench {
         if folder.exists() {
             return Err(failed("is there already; choose another name for the folder".to_owned()));
         }
-        let events = shared(session, prepared).await?;
+        if SessionId::from_file_name(&prepared.header.id.file_name()).is_none() {
+            return Err(failed("the id of the session is not one of this program".to_owned()));
+        }
+        let shared = SharedSession::of(session, prepared).await;
         let draft = draft_folder(folder).ok_or_else(|| failed("this is not the name of a folder".to_owned()))?;
-        let written = self.fill(&draft, &session.header, &events, prepared, findings).await;
+        let written = self.fill(&draft, &shared, prepared, findings).await;
         let named = written.and_then(|bytes| {
             std::fs::rename(&draft, folder).map_err(|error| format!("cannot be written: {error}"))?;
             Ok(bytes)
@@ -57,19 +60,19 @@ impl Workbench {
     async fn fill(
         &self,
         folder: &Path,
-        header: &Header,
-        events: &[Envelope],
+        SharedSession { header, events }: &SharedSession,
         prepared: &Prepared,
         findings: &[Finding],
     ) -> Result<u64, String> {
         let path =
             write_session(folder, header, events).map_err(|error| format!("cannot be written: {}", error.error))?;
         let written = Session::open(&path).map_err(|error| error.to_string())?;
-        let agent = self.agent_of(&written).map_err(|error| error.to_string())?;
+        // What is left of a definition may be no agent any more: then it is as it is in the session.
+        let agent = self.agent_of(&written).map_or_else(|_| first_definition(events), |agent| agent.to_toml());
         let report = self.replay(&written).await.map_err(|error| error.to_string())?;
         let page = page(header, &report, &prepared.removals);
         let doctor = printable(&FindingsJson::new(findings)) + "\n";
-        for (name, text) in [(AGENT, agent.to_toml()), (DOCTOR, doctor), (README, page)] {
+        for (name, text) in [(AGENT, agent), (DOCTOR, doctor), (README, page)] {
             std::fs::write(folder.join(name), text).map_err(|error| format!("{name} cannot be written: {error}"))?;
         }
         let sizes = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
@@ -77,23 +80,49 @@ impl Workbench {
     }
 }
 
-/// The events that are shared, numbered without gaps. Where something was removed, what is computed from it is recomputed, so that it
-/// replays.
-async fn shared(session: &Session, prepared: &Prepared) -> Result<Vec<Envelope>, ExportError> {
-    if prepared.removals.is_empty() {
-        return Ok(without_frames(session.events().collect()));
+/// The session in a bundle.
+struct SharedSession {
+    header: Header,
+    events: Vec<Envelope>,
+}
+
+impl SharedSession {
+    /// The session without raw frames, numbered without gaps. Where something was removed, what is computed from it is computed again, so
+    /// that the session replays like any other; where the course of the run depends on removed content, the events stay as they were
+    /// recorded, and the header says so.
+    async fn of(session: &Session, prepared: &Prepared) -> Self {
+        let header = prepared.header.clone();
+        if prepared.removals.is_empty() {
+            return Self { header, events: without_frames(session.events().collect()) };
+        }
+        let events = without_frames(prepared.content.events.clone());
+        match recomputed(&events).await {
+            Some(events) => Self { header, events },
+            None => {
+                let places = prepared.removals.iter().map(|removal| removal.count as u64).sum();
+                Self { header: Header { redacted: Some(places), ..header }, events }
+            }
+        }
     }
-    let refused = |why: String| {
-        ExportError::Rules(format!(
-            "what is left would not replay: {why}. Take out less (`--redact secrets`), or export the session in another format"
-        ))
-    };
-    let recording = Arc::new(Recording::of_events(without_frames(prepared.content.events.clone())));
-    if let Some(open) = recording.runs().into_iter().find(|run| !recording.is_complete(run)) {
-        return Err(refused(format!("the run {open} has not ended")));
+}
+
+/// The events with what is computed from removed content computed again; `None` when the run would take another course.
+async fn recomputed(events: &[Envelope]) -> Option<Vec<Envelope>> {
+    let recording = Arc::new(Recording::of_events(events.to_vec()));
+    if recording.runs().iter().any(|run| !recording.is_complete(run)) {
+        return None;
     }
-    adopt(&recording).await.map_err(|error| refused(error.to_string()))?;
-    regenerate(&recording).await.map_err(|error| refused(error.to_string()))
+    adopt(&recording).await.ok()?;
+    regenerate(&recording).await.ok()
+}
+
+/// The definition of the first run.
+fn first_definition(events: &[Envelope]) -> String {
+    let toml = events.iter().find_map(|envelope| match &envelope.event {
+        Event::RunStart(start) => Some(start.agent.toml.clone()),
+        _ => None,
+    });
+    toml.unwrap_or_default()
 }
 
 fn without_frames(events: Vec<Envelope>) -> Vec<Envelope> {
@@ -118,6 +147,10 @@ fn draft_folder(folder: &Path) -> Option<PathBuf> {
 fn page(header: &Header, report: &Report, removals: &[Removal]) -> String {
     let (id, file) = (&header.id, header.id.file_name());
     let replayed = match &report.outcome {
+        ReplayOutcome::Identical if report.redacted > 0 => format!(
+            "identical, {} derived events compared; {} depend on removed content and are as recorded",
+            report.compared, report.redacted
+        ),
         ReplayOutcome::Identical => format!("identical, {} derived events compared", report.compared),
         ReplayOutcome::Unfinished { at } => format!("identical up to {at}, where the recording ends"),
         ReplayOutcome::Diverged(first) => format!("first difference at {}", first.describe_location()),
@@ -133,7 +166,12 @@ fn page(header: &Header, report: &Report, removals: &[Removal]) -> String {
     if by_rule.is_empty() {
         removed.push_str("Nothing but the raw network frames.\n");
     } else {
-        removed.push_str("* the raw network frames\n\nWhat is computed from these places was computed anew.\n");
+        let rest = if header.redacted.is_some() {
+            "Values that are computed from these places are as they were recorded."
+        } else {
+            "Values that are computed from these places were computed again."
+        };
+        _ = writeln!(removed, "* the raw network frames\n\n{rest}");
     }
     let file_word = shell_word(&file);
     format!(

@@ -7,9 +7,9 @@ use ptc_core::reasons::Reason;
 use super::Workbench;
 use super::files::write_whole;
 use crate::event::ErrorRecord;
-use crate::export::{Content, Format, Removal, Rules, redact, remaining_secrets, render};
+use crate::export::{Content, Format, Removal, Rules, redact, redact_text, remaining_secrets, render};
 use crate::model::known_secrets;
-use crate::session::Session;
+use crate::session::{Header, Session};
 
 /// Why nothing is exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +77,8 @@ pub struct ExportSpec {
 pub struct Prepared {
     /// What is exported, after redaction.
     pub content: Content,
+    /// The header of the session, after redaction.
+    pub header: Header,
     /// What was removed, where and by which rule.
     pub removals: Vec<Removal>,
     /// What is left and looks like a secret.
@@ -144,17 +146,40 @@ impl Workbench {
         let events: Vec<_> = session.events().collect();
         let unread = session.len() - events.len();
         let redacted = redact(events.clone(), &rules).map_err(ExportError::Rules)?;
-        let findings = remaining_secrets(&events, &redacted.events, known).map_err(ExportError::Rules)?;
+        let findings = remaining_secrets(&events, &redacted.events, known.clone()).map_err(ExportError::Rules)?;
+        let header = redact_header(&session.header, &rules).map_err(ExportError::Rules)?;
+        let mut findings = findings;
+        let scanned = redact_header(&header, &Rules::scan(known)).map_err(ExportError::Rules)?;
+        if scanned != header {
+            findings.push(Removal::of_header());
+        }
         let unread = (unread > 0).then(|| format!("the data of {unread} events cannot be read by this program"));
         let content = Content {
-            session: session.header.id.to_string(),
-            created_ms: session.header.created_ms,
-            program: session.header.program.clone(),
-            imported: session.header.imported.as_ref().map(ToString::to_string),
-            damage: session.damage_summary().or(unread),
+            session: header.id.to_string(),
+            created_ms: header.created_ms,
+            program: header.program.clone(),
+            imported: header.imported.as_ref().map(ToString::to_string),
+            damage: session.damage_summary().or(unread).map(|damage| redact_text(&damage, &rules)),
             events: redacted.events,
         };
-        Ok(Prepared { content, removals: redacted.removals, findings })
+        Ok(Prepared { content, header, removals: redacted.removals, findings })
+    }
+}
+
+/// The header without what the rules name in its texts.
+fn redact_header(header: &Header, rules: &Rules) -> Result<Header, String> {
+    let failed = |error: serde_json::Error| format!("the header of the session cannot be redacted: {error}");
+    let mut data = serde_json::to_value(header).map_err(failed)?;
+    clean(&mut data, rules);
+    serde_json::from_value(data).map_err(failed)
+}
+
+fn clean(data: &mut serde_json::Value, rules: &Rules) {
+    match data {
+        serde_json::Value::String(text) => *text = redact_text(text, rules),
+        serde_json::Value::Array(items) => items.iter_mut().for_each(|item| clean(item, rules)),
+        serde_json::Value::Object(members) => members.values_mut().for_each(|value| clean(value, rules)),
+        _ => {}
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::task::AbortHandle;
 use super::{Asked, Feed, QuestionQueue, Running, Saving, Settled};
 use crate::event::{Address, Envelope, ErrorRecord};
 use crate::port::{Question, Stop, SystemClock};
-use crate::replay::{Divergence, Layer, Policy, Recording, ReplayOutcome, Report, Rules, replay_by};
+use crate::replay::{Divergence, Layer, Policy, Recording, ReplayOutcome, Report, Rules, replay_by, replay_redacted};
 use crate::session::Session;
 
 /// Something that happened in a run or a replay.
@@ -139,6 +139,7 @@ impl RunHandle {
     /// Errors: why the session cannot be replayed.
     pub fn of_replay(session: &Session, policy: Policy) -> Result<Self, String> {
         let recording = Arc::new(Recording::of(session)?);
+        let is_redacted = session.header.redacted.is_some();
         let (feed, last) = (Feed::default(), Arc::new(LastUpdates::default()));
         let (watched, updates) = (feed.clone(), last.clone());
         let task = tokio::spawn(async move {
@@ -149,8 +150,13 @@ impl RunHandle {
                 watched.push(Envelope { seq, at_ms: SystemClock.now(), ..envelope.clone() });
             };
             let rules = Rules { policy, ..Rules::strict() };
-            let ending = match replay_by(&rules, &recording, Some(&watch)).await {
-                Ok((report, _)) => match &report.outcome {
+            let replayed = if is_redacted {
+                Ok(replay_redacted(&rules, &recording, Some(&watch)).await)
+            } else {
+                replay_by(&rules, &recording, Some(&watch)).await.map(|(report, _)| report)
+            };
+            let ending = match replayed {
+                Ok(report) => match &report.outcome {
                     ReplayOutcome::Identical => RunEnding::Identical(None),
                     ReplayOutcome::Unfinished { at } => RunEnding::Identical(Some(at.clone())),
                     ReplayOutcome::Diverged(first) => {

@@ -7,7 +7,7 @@ use ptc_core::reasons::Reason;
 
 use super::{Workbench, example_sessions};
 use crate::event::ErrorRecord;
-use crate::replay::{Recording, Report, Rules, replay_by};
+use crate::replay::{Recording, Report, Rules, replay_by, replay_redacted};
 use crate::session::{FindError, Session, SessionId, SessionKey, find, shell_word};
 
 /// Why a session cannot be opened or replayed; the text contains what could be read and the next step.
@@ -77,6 +77,9 @@ impl Workbench {
     /// The same by these rules.
     pub async fn replay_by(&self, session: &Session, rules: &Rules) -> Result<Report, OpenError> {
         let recording = Arc::new(Recording::of(session).map_err(OpenError)?);
+        if session.header.redacted.is_some() {
+            return Ok(replay_redacted(rules, &recording, None).await);
+        }
         let replayed = replay_by(rules, &recording, None).await;
         replayed.map(|(report, _)| report).map_err(|error| OpenError(error.to_string()))
     }

@@ -197,7 +197,8 @@ fn a_pipeline_names_what_its_next_step_does_not_show() {
         )
     };
     let warnings = |next: &str| {
-        let pipeline = Pipeline::from_toml(&steps(next), "p.toml").unwrap().unwrap();
+        let pipeline =
+            Pipeline::from_toml(&steps(next), "p.toml", &ptc_workbench::tool::FileAccess::default()).unwrap().unwrap();
         let plans = pipeline.plans().unwrap();
         plans[1].warnings.iter().map(|warning| warning.message.clone()).collect::<Vec<_>>()
     };

@@ -199,7 +199,7 @@ fn full_leaves_no_text_and_summary_only_starts() {
     let (address, notice) = event("r0/t1", "notice", &json!({"level": "info", "text": long}));
     session.events.push(ptc_workbench::event::Envelope { seq: 99, at_ms: 0, address, event: notice });
     let (full, _) = redacted(&session, &["full"], &[]);
-    for gone in [EMAIL, &key(), "Ada", "a plain note", "telling", "message-1234", "Write to", "prompt ="] {
+    for gone in [EMAIL, &key(), "Ada", "a plain note", "telling", "message-1234", "Write to", r#"prompt = \"p"#] {
         assert!(!text(&full).contains(gone), "{gone}");
     }
     assert!(text(&full).contains("bytes]") && text(&full).contains(r#""name":"mail""#), "names stay");

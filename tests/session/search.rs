@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use proptest::prelude::*;
 use ptc_workbench::config::{Config, Folders};
+use ptc_workbench::event::{Address, Envelope, Event};
 use ptc_workbench::model::script;
-use ptc_workbench::session::index::{Catalogue, INDEX_FOLDER, Query, TermSyntax};
-use ptc_workbench::session::{Marks, list};
+use ptc_workbench::session::index::{Catalogue, Field, INDEX_FOLDER, Query, Term, TermSyntax};
+use ptc_workbench::session::{Header, Marks, SessionId, list, write_session};
 use ptc_workbench::workbench::Workbench;
+use serde_json::{Value, json};
 
 use super::{recorder, run_into};
 use crate::cli::program::Program;
@@ -216,4 +219,122 @@ fn the_command_line_finds_sessions_and_tells_mistakes() {
     let example = search(&["is:example", "--json", "--limit", "1"]).exits(0).json();
     assert_eq!(example["sessions"][0]["path"], serde_json::Value::Null, "it is part of the program");
     assert!(search(&["--help"]).stdout.contains("turns>3"));
+}
+
+/// A session file whose only call has these arguments and this result.
+fn with_call(dir: &Path, number: u32, args: &Value, result: &Value) {
+    let id = SessionId::new(1_000 + i64::from(number) * 1_000, number);
+    let mut events = Vec::new();
+    let mut add = |address: &str, kind: &str, data: Value| {
+        let data = serde_json::value::to_raw_value(&data).unwrap();
+        let event = Event::read(kind, &data).unwrap();
+        events.push(Envelope { seq: events.len() as u64 + 1, at_ms: 0, address: Address::from(address), event });
+    };
+    let agent = json!({"name": "a", "toml": "prompt = \"p\"", "sha": ""});
+    let model = json!({"alias": "m", "provider": "p", "id": "m"});
+    add(
+        "r0",
+        "run.start",
+        json!({"agent": agent, "mode": "json", "model": model, "limits": [], "context": {}, "seed": 0}),
+    );
+    add("r0/t1", "turn.start", json!({"now": 0, "remaining": {"turns": 1}}));
+    add("r0/t1/c0", "tool.call", json!({"name": "t", "kind": "table", "args": args}));
+    add("r0/t1/c0", "tool.end", json!({"status": "ok", "result": result, "ms": 1}));
+    write_session(dir, &Header::new(id, 0), &events).unwrap();
+}
+
+/// Every text of data as its reader sees it: names, texts and numbers.
+fn texts(data: &Value, out: &mut Vec<String>) {
+    match data {
+        Value::String(text) => out.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, out)),
+        Value::Object(members) => members.iter().for_each(|(name, value)| {
+            out.push(name.clone());
+            texts(value, out);
+        }),
+        other => out.push(other.to_string()),
+    }
+}
+
+/// Words in which JSON, patterns and shells would escape something.
+const WORDS: [&str; 14] = [
+    r"C:\path\new",
+    "say \"hi\"",
+    "two\nlines",
+    "tab\there",
+    "a/b",
+    "ÄÖ ß",
+    "\u{202e}bidi",
+    "/e n/",
+    "lamp",
+    "0.75",
+    "é",
+    r"\d+",
+    "'quoted'",
+    "x{y}",
+];
+
+fn data() -> impl Strategy<Value = Value> {
+    let word = (0..WORDS.len(), "[a-z ]{0,4}").prop_map(|(place, more)| format!("{more}{}{more}", WORDS[place]));
+    let leaf = prop_oneof![word.clone().prop_map(Value::from), any::<i32>().prop_map(Value::from), Just(Value::Null)];
+    leaf.prop_recursive(3, 12, 3, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::vec((word.clone(), inner), 0..3)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// What a query finds is what reading every session finds.
+    #[test]
+    fn a_search_finds_what_reading_every_session_finds(
+        calls in prop::collection::vec((data(), data()), 1..6),
+        words in prop::collection::vec((0..WORDS.len(), 0..4_usize, 1..9_usize), 12),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        for ((args, result), number) in calls.iter().zip(0..) {
+            with_call(dir.path(), number, &json!({"in": args}), result);
+        }
+        let mut catalogue = Catalogue::open(dir.path());
+        for (place, skip, length) in words {
+            let word: String = WORDS[place].chars().skip(skip).take(length).collect();
+            // Quotes, brackets and commas are also between the texts.
+            if word.trim().is_empty() || word.contains(['"', '{', '}', '[', ']', ',', ':']) {
+                continue;
+            }
+            for (field, name) in [(Field::Args, "args"), (Field::Result, "result")] {
+                let pattern = regex::RegexBuilder::new(&regex::escape(&word)).case_insensitive(true).build().unwrap();
+                let read = |data: &Value| {
+                    let mut all = Vec::new();
+                    texts(data, &mut all);
+                    all.iter().any(|text| pattern.is_match(text))
+                };
+                let expected: Vec<usize> = calls.iter().enumerate().rev()
+                    .filter(|(_, (args, result))| if field == Field::Args { read(&json!({"in": args})) } else { read(result) })
+                    .map(|(number, _)| number)
+                    .collect();
+                let query = Query { terms: vec![Term { pattern, absent: false }], fields: vec![field], ..Query::default() };
+                let found = catalogue.find(&query, &Marks::default());
+                let found: Vec<usize> = found.iter().map(|found| usize::from_str_radix(&found.summary.id[21..], 16).unwrap()).collect();
+                prop_assert_eq!(found, expected, "in:{} {:?}", name, word);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_text_in_arguments_and_results_is_found_as_its_reader_sees_it() {
+    let dir = tempfile::tempdir().unwrap();
+    with_call(dir.path(), 0, &json!({"path": "C:\\path"}), &json!("C:\\path\\new and \"quotes\""));
+    with_call(dir.path(), 1, &json!({"path": "elsewhere"}), &json!({"text": ["two\nlines"]}));
+    let ids = |query: &str| found(dir.path(), query).0.iter().map(|line| line[..8].to_owned()).collect::<Vec<_>>();
+    assert_eq!(ids(r"in:result C:\path"), ["00000000"]);
+    assert_eq!(ids(r"in:args C:\path"), ["00000000"]);
+    assert_eq!(ids(r"in:result C:\\path"), [""; 0]);
+    assert_eq!(ids(r#"in:result /and "quotes"/"#), ["00000000"]);
+    assert_eq!(ids("in:result /^lines/"), ["00000001"], "a line of a text begins a line");
 }

@@ -4,7 +4,10 @@
 //! event, nor show what it removed.
 
 mod content;
+mod definition;
 mod rules;
+#[cfg(test)]
+mod samples;
 mod walk;
 
 use std::collections::{HashMap, HashSet};
@@ -14,12 +17,14 @@ use ptc_core::value::json::{self, Node};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::event::{Address, Envelope, Event, JsonText, Kept, PartKind, ReplyPart};
+use crate::event::{
+    Address, AgentRecord, Envelope, Event, JsonText, Kept, PartKind, ReplyPart, RunStart, Sent, Unknown, hex_sha,
+};
 use crate::model::Scrub;
 use crate::record::{Attempts, TurnAttempts};
 
 pub use rules::{REDACTIONS, Redaction, Rules};
-use walk::{Echoes, Hit, Walk};
+use walk::{Echoes, Hit, Scope, Walk};
 
 /// Something that was (or would be) removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,6 +39,14 @@ pub struct Removal {
     pub count: usize,
     /// The start of the first and its length; never more than three characters of it.
     pub excerpt: String,
+}
+
+impl Removal {
+    /// A text of the header of a session that looks like a secret.
+    pub fn of_header() -> Self {
+        let (field, rule) = ("header".to_owned(), "secrets".to_owned());
+        Self { address: Address::from(""), field, rule, count: 1, excerpt: String::new() }
+    }
 }
 
 impl std::fmt::Display for Removal {
@@ -72,12 +85,13 @@ fn applied(mut events: Vec<Envelope>, walk: &Walk<'_>) -> Result<Redacted, Strin
     let mut out = Vec::with_capacity(events.len());
     for envelope in events {
         found.at = envelope.seq;
+        let address = redact_address(&envelope.address, walk, &mut found);
         let event = match envelope.event {
             Event::Wire(_) => continue,
             part @ Event::ReplyPart(_) => part,
-            event => redact_event(&envelope.address, event, walk, &mut found)?,
+            event => redact_event(&address, event, walk, &mut found)?,
         };
-        out.push(Envelope { event, ..envelope });
+        out.push(Envelope { address, event, ..envelope });
     }
     for envelope in &mut out {
         if let Event::ProgramEnd(end) = &mut envelope.event
@@ -175,7 +189,7 @@ fn replies(events: &mut [Envelope], walk: &Walk<'_>, found: &mut Found) {
     for (key, places) in whole {
         let parts: Vec<String> =
             places.iter().map(|place| reply_text(&events[*place]).unwrap_or_default().to_owned()).collect();
-        let cut = walk.text(&parts.concat(), Some(content::Group::Replies), None);
+        let cut = walk.text(&parts.concat(), content::Group::Replies, None);
         if cut.is_empty() {
             continue;
         }
@@ -186,11 +200,12 @@ fn replies(events: &mut [Envelope], walk: &Walk<'_>, found: &mut Found) {
                 part.text = text;
             }
         }
-        found.changed.insert(key.0.clone());
+        let address = Address::from(walk.name_without(key.0.as_str()).as_str());
+        found.changed.insert(address.clone());
         let joined = parts.concat();
         let hits = cut.iter().map(|cut| Hit::of(&["text".to_owned()], cut, &joined)).collect();
         found.at = places.first().map_or(0, |place| events[*place].seq);
-        found.add(&key.0, "reply.part", hits);
+        found.add(&address, "reply.part", hits);
     }
 }
 
@@ -224,34 +239,81 @@ fn with_after(tree: Json, after: &Json) -> Json {
     Node::Object(members).into()
 }
 
+/// An address without secrets. Files may hold any text as one.
+fn redact_address(address: &Address, walk: &Walk<'_>, found: &mut Found) -> Address {
+    let cuts = walk.found(address.as_str(), None, content::Group::Shape);
+    if cuts.is_empty() {
+        return address.clone();
+    }
+    let clean = Address::from(walk::without(address.as_str(), &cuts).as_str());
+    found.add(&clean, "address", cuts.iter().map(|cut| Hit::of(&[], cut, address.as_str())).collect());
+    clean
+}
+
 fn redact_event(address: &Address, event: Event, walk: &Walk<'_>, found: &mut Found) -> Result<Event, String> {
-    let kind = event.kind().to_owned();
+    let kind = walk.name_without(event.kind());
     let failed = |why: String| format!("{kind} at {address} cannot be redacted: {why}");
-    let mut tree = self::tree(&event).map_err(failed)?;
-    let hits = walk.tree(content::Fields::of(&event), &mut tree);
-    let name = edited_name(&event).map(str::to_owned);
     let event = match event {
         // The frame repeats tools and options in the provider's words.
-        Event::Sent(mut sent) => {
-            sent.frame = JsonText::default();
-            Event::Sent(sent)
+        Event::Sent(sent) if !walk.rules.is_scan() => Event::Sent(Sent { frame: JsonText::default(), ..sent }),
+        Event::Unknown(unknown) if unknown.kind != kind => {
+            let cuts = walk.found(&unknown.kind, None, content::Group::Shape);
+            found.add(address, "kind", cuts.iter().map(|cut| Hit::of(&[], cut, &unknown.kind)).collect());
+            Event::Unknown(Unknown { kind: kind.clone(), ..unknown })
         }
         event => event,
     };
-    if hits.is_empty() {
-        return Ok(event);
-    }
+    let whole = tree(&event).map_err(failed)?;
+    let (hits, changed) = match redacted_tree(&event, Scope::Every, whole.clone(), walk) {
+        // A stored word happens to be spelled like a secret.
+        Err(_) => redacted_tree(&event, Scope::WithoutShape, whole, walk).map_err(failed)?,
+        Ok(redacted) => redacted,
+    };
     found.add(address, &kind, hits);
-    if name.is_some() {
+    Ok(changed.unwrap_or(event))
+}
+
+/// The event without what must go, if that changes it, and what that is.
+fn redacted_tree(
+    event: &Event,
+    scope: Scope,
+    mut tree: Json,
+    walk: &Walk<'_>,
+) -> Result<(Vec<Hit>, Option<Event>), String> {
+    let hits = walk.tree(content::Fields::of(event), scope, &mut tree);
+    if hits.is_empty() {
+        return Ok((hits, None));
+    }
+    if edited_name(event).is_some() {
         // The whole of it may be removed: then the name has no value any more.
         let after = tree.get("after").cloned().unwrap_or_default();
         let inner = after.members().and_then(<[_]>::first).map(|member| member.value.clone());
         tree = with_after(tree, &inner.unwrap_or(after));
     }
-    let text = RawValue::from_string(tree.to_text()).map_err(|error| failed(error.to_string()))?;
-    let mut event = Event::read(&kind, &text).map_err(|error| failed(error.to_string()))?;
-    if let Event::Sent(sent) = &mut event {
-        sent.frame = JsonText::default();
+    let text = RawValue::from_string(tree.to_text()).map_err(|error| error.to_string())?;
+    let mut changed = Event::read(event.kind(), &text).map_err(|error| error.to_string())?;
+    if let (Event::RunStart(before), Event::RunStart(start)) = (event, &mut changed) {
+        let old: Vec<&AgentRecord> = agents(before).collect();
+        let later = start.pipeline.iter_mut().flat_map(|pipeline| &mut pipeline.then).map(|step| &mut step.agent);
+        let new = [&mut start.agent].into_iter().chain(later);
+        new.zip(old)
+            .filter(|(new, old)| new.toml != old.toml)
+            .for_each(|(new, _)| new.sha = hex_sha(new.toml.as_bytes()));
     }
-    Ok(event)
+    Ok((hits, Some(changed)))
 }
+
+/// The agents that a run names: its own and those of later steps.
+fn agents(start: &RunStart) -> impl Iterator<Item = &AgentRecord> {
+    let later = start.pipeline.iter().flat_map(|pipeline| &pipeline.then).map(|step| &step.agent);
+    [&start.agent].into_iter().chain(later)
+}
+
+/// A text of the header of a session without secrets, if secrets are removed.
+pub fn redact_text(text: &str, rules: &Rules) -> String {
+    let walk = Walk { rules, echoes: &Echoes::default() };
+    walk::without(text, &walk.found(text, None, content::Group::Shape))
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::content::{BODIES, Group};
 use crate::export::scan::scan;
-use crate::model::Scrub;
+use crate::model::{Scrub, search_decoded};
 
 /// A word that `--redact` accepts.
 #[derive(Debug, Clone, Copy)]
@@ -153,6 +153,11 @@ impl Rules {
         Self { known, secrets: true, ..Self::default() }
     }
 
+    /// Are these the rules of the scan, which looks at what an export holds?
+    pub(super) fn is_scan(&self) -> bool {
+        self.secrets && self.fields.is_empty() && self.patterns.is_empty() && self.groups.is_empty()
+    }
+
     /// Nothing is taken out.
     pub fn is_empty(&self) -> bool {
         !self.secrets && self.fields.is_empty() && self.patterns.is_empty() && self.groups.is_empty()
@@ -189,23 +194,35 @@ impl Rules {
         scan(text, name).into_iter().filter_map(|(range, _)| text.get(range)).collect()
     }
 
+    /// The positions of known secrets that adjacent texts make together, by text.
+    pub(super) fn known_across(&self, texts: &[&str]) -> Vec<Vec<Range<usize>>> {
+        if self.secrets { self.known.find_across(texts) } else { vec![Vec::new(); texts.len()] }
+    }
+
     /// The positions in a text that must be removed, and by which rule. `name` is the name of the text.
-    pub(super) fn find(&self, text: &str, name: Option<&str>) -> Vec<(Range<usize>, String)> {
+    pub(super) fn find(&self, text: &str, name: Option<&str>, group: Group) -> Vec<(Range<usize>, String)> {
         let mut found = Vec::new();
         if self.secrets {
             found.extend(self.known.find(text).into_iter().map(|range| (range, "known_secret".to_owned())));
             found.extend(scan(text, name).into_iter().map(|(range, rule)| (range, rule.to_owned())));
+        }
+        if group == Group::Shape {
+            return found;
+        }
+        for (name, pattern) in &self.patterns {
+            found.extend(search_decoded(text, |text| {
+                let places = pattern.find_iter(text).filter(|place| !place.is_empty());
+                places.map(|place| (place.range(), name.clone())).collect()
+            }));
+        }
+        if group == Group::Identifiers {
+            return found;
         }
         for field in &self.fields {
             let places = field.in_text.captures_iter(text);
             let places =
                 places.filter_map(|captures| captures.iter().skip(1).flatten().next().map(|place| place.range()));
             found.extend(places.map(|range| (range, format!("field:{}", field.name))));
-        }
-        for (name, pattern) in &self.patterns {
-            found.extend(
-                pattern.find_iter(text).filter(|place| !place.is_empty()).map(|place| (place.range(), name.clone())),
-            );
         }
         found
     }

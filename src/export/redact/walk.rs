@@ -7,9 +7,10 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 use regex::Regex;
 
-use super::content::{Fields, Group};
+use super::content::{Fields, Group, Place};
 use super::rules::{Body, Rules, SUMMARY_CHARS};
 use crate::event::Envelope;
+use crate::model::search_decoded;
 
 /// Characters that a text needs so that its repetitions are not chance.
 const ECHO_CHARS: usize = 6;
@@ -43,7 +44,7 @@ impl Hit {
 }
 
 /// The start of what goes and its length.
-fn excerpt(text: &str) -> String {
+pub(super) fn excerpt(text: &str) -> String {
     let chars = text.chars().count();
     let shown: String = if chars >= 12 { text.chars().take(3).collect() } else { String::new() };
     format!("{shown}… ({chars} characters)")
@@ -51,62 +52,86 @@ fn excerpt(text: &str) -> String {
 
 /// Texts that were taken out somewhere and are looked for everywhere.
 #[derive(Default)]
-pub(super) struct Echoes(Option<Regex>);
+pub(super) struct Echoes {
+    /// Secrets: they are looked for in names and words too.
+    secrets: Option<Regex>,
+    /// Content, and values of named fields.
+    texts: Option<Regex>,
+}
 
 impl Echoes {
     pub(super) fn of(events: &[Envelope], rules: &Rules) -> Result<Self, String> {
-        let mut texts = HashSet::new();
+        let mut found = EchoTexts::default();
         for reply in super::whole_replies(events).values() {
             let text: String = reply.iter().filter_map(|place| super::reply_text(&events[*place])).collect();
-            rules.secrets_in(&text, None).iter().for_each(|secret| keep(secret, &mut texts));
+            found.keep_secrets(&text, None, rules);
         }
         for envelope in events {
             let tree = super::tree(&envelope.event)?;
-            collect(Fields::of(&envelope.event), &tree, &mut Vec::new(), false, rules, &mut texts);
+            collect(Fields::of(&envelope.event), &tree, &mut Vec::new(), false, rules, &mut found);
         }
-        if texts.is_empty() {
-            return Ok(Self::default());
-        }
-        let mut texts: Vec<String> = texts.into_iter().collect();
-        texts.sort_by_key(|text| (std::cmp::Reverse(text.len()), text.clone()));
-        if texts.len() > ECHOES {
-            return Err(format!(
-                "{} texts would have to be looked for wherever they are repeated, which is too many: take out whole kinds of content with `--redact full`",
-                texts.len()
-            ));
-        }
-        let any: Vec<String> = texts.iter().map(|text| regex::escape(text)).collect();
-        let built = regex::RegexBuilder::new(&any.join("|")).size_limit(1 << 28).build();
-        built.map(|found| Self(Some(found))).map_err(|error| {
-            format!("the repeated texts cannot be looked for ({error}): take out whole kinds of content with `--redact full`")
-        })
+        Ok(Self { secrets: any_of(found.secrets)?, texts: any_of(found.texts)? })
+    }
+
+    fn find(&self, text: &str, group: Group) -> Vec<(Range<usize>, String)> {
+        let is_content = !matches!(group, Group::Shape | Group::Identifiers);
+        let all = [self.secrets.as_ref(), self.texts.as_ref().filter(|_| is_content)];
+        let found = all.into_iter().flatten().flat_map(|echoes| echoes.find_iter(text));
+        found.map(|place| (place.range(), "repeated".to_owned())).collect()
     }
 }
 
-fn collect(
-    fields: Fields,
-    json: &Json,
-    path: &mut Vec<String>,
-    inside: bool,
-    rules: &Rules,
-    out: &mut HashSet<String>,
-) {
+/// An expression that finds any of these texts; `None` when there are none.
+fn any_of(texts: HashSet<String>) -> Result<Option<Regex>, String> {
+    if texts.is_empty() {
+        return Ok(None);
+    }
+    let mut texts: Vec<String> = texts.into_iter().collect();
+    texts.sort_by_key(|text| (std::cmp::Reverse(text.len()), text.clone()));
+    if texts.len() > ECHOES {
+        return Err(format!(
+            "{} texts would have to be looked for wherever they are repeated, which is too many: take out whole kinds of content with `--redact full`",
+            texts.len()
+        ));
+    }
+    let any: Vec<String> = texts.iter().map(|text| regex::escape(text)).collect();
+    let built = regex::RegexBuilder::new(&any.join("|")).size_limit(1 << 28).build();
+    built.map(Some).map_err(|error| {
+        format!(
+            "the repeated texts cannot be looked for ({error}): take out whole kinds of content with `--redact full`"
+        )
+    })
+}
+
+/// Texts to be looked for.
+#[derive(Default)]
+struct EchoTexts {
+    secrets: HashSet<String>,
+    texts: HashSet<String>,
+}
+
+impl EchoTexts {
+    /// A secret that was found once is known from then on.
+    fn keep_secrets(&mut self, text: &str, name: Option<&str>, rules: &Rules) {
+        rules.secrets_in(text, name).iter().for_each(|secret| keep(secret, &mut self.secrets));
+    }
+}
+
+fn collect(fields: Fields, json: &Json, path: &mut Vec<String>, inside: bool, rules: &Rules, out: &mut EchoTexts) {
     let inside = inside
         || fields.place(path).is_some_and(|place| rules.spreads(place.group) || rules.field(path, place.own).is_some());
-    // A secret that was found once is known from then on. A reply is looked at as a whole, not in its parts.
-    let is_content = !fields.is_piece() && fields.place(path).is_some();
-    let secrets = |text: &str, name: Option<&str>, out: &mut HashSet<String>| {
-        if is_content {
-            rules.secrets_in(text, name).iter().for_each(|secret| keep(secret, out));
-        }
-    };
     match &json.node {
-        Node::Str(text) if inside => keep(text, out),
-        Node::Str(text) => secrets(text, path.last().map(String::as_str), out),
+        Node::Str(text) if inside => keep(text, &mut out.texts),
+        // A reply is looked at as a whole, not in its parts.
+        Node::Str(_) if fields.is_piece() => {}
+        Node::Str(text) => {
+            let is_content = fields.place_of_text(path).is_content();
+            out.keep_secrets(text, path.last().map(String::as_str).filter(|_| is_content), rules);
+        }
         Node::Int(_) | Node::Big(_) | Node::Float(_) if inside => {
             let text = json.to_text();
             if text.len() >= ECHO_CHARS {
-                out.insert(text);
+                out.texts.insert(text);
             }
         }
         Node::List(items) => {
@@ -118,7 +143,7 @@ fn collect(
         }
         Node::Object(members) => {
             for member in members {
-                secrets(&member.key, None, out);
+                out.keep_secrets(&member.key, None, rules);
                 path.push(member.key.clone());
                 collect(fields, &member.value, path, inside, rules, out);
                 path.pop();
@@ -144,17 +169,34 @@ pub(super) struct Walk<'a> {
     pub(super) echoes: &'a Echoes,
 }
 
+/// The texts of an event that are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// All.
+    Every,
+    /// All but stored words and addresses.
+    WithoutShape,
+}
+
 impl Walk<'_> {
     /// Takes out of the data of an event what must go.
-    pub(super) fn tree(&self, fields: Fields, tree: &mut Json) -> Vec<Hit> {
+    pub(super) fn tree(&self, fields: Fields, scope: Scope, tree: &mut Json) -> Vec<Hit> {
         let mut hits = Vec::new();
-        self.node(fields, tree, &mut Vec::new(), &mut hits);
+        self.node(fields, scope, tree, &mut Vec::new(), &mut hits);
+        self.across(fields, tree, &mut hits);
+        for hit in &mut hits {
+            hit.path = hit.path.iter().map(|step| self.name_without(step)).collect();
+        }
         hits
     }
 
-    fn node(&self, fields: Fields, json: &mut Json, path: &mut Vec<String>, hits: &mut Vec<Hit>) {
+    /// A name without what must go.
+    pub(super) fn name_without(&self, name: &str) -> String {
+        without(name, &self.found(name, None, Group::Shape))
+    }
+
+    fn node(&self, fields: Fields, scope: Scope, json: &mut Json, path: &mut Vec<String>, hits: &mut Vec<Hit>) {
         let place = fields.place(path);
-        let group = place.map(|place| place.group);
         if let Some(rule) = place.and_then(|place| self.rules.field(path, place.own))
             && !matches!(json.node, Node::Null)
         {
@@ -163,36 +205,56 @@ impl Walk<'_> {
             *json = Json::str(format!("[removed: {rule}]"));
             return;
         }
-        // Data is removed as a whole: the names of its members may be content as well.
-        let whole = place.is_some_and(|place| place.own == path.len() && self.rules.body(place.group) == Body::Nothing);
-        if whole && matches!(json.node, Node::List(_) | Node::Object(_)) {
-            let text = json.to_text();
-            hits.push(Hit { path: path.clone(), rule: CONTENT.to_owned(), excerpt: excerpt(&text) });
-            *json = Json::str(removed_bytes(text.len()));
+        // Data is removed as a whole: the names of its members may be content as well. Those of a context are the agent's inputs.
+        let whole = place.filter(|place| place.own == path.len() && self.rules.body(place.group) == Body::Nothing);
+        if let (Some(place), Node::List(_) | Node::Object(_)) = (whole, &json.node) {
+            match &mut json.node {
+                Node::Object(members) if place.group == Group::Context && !members.is_empty() => {
+                    for member in members {
+                        path.push(member.key.clone());
+                        hits.push(removed_whole(&mut member.value, path));
+                        path.pop();
+                    }
+                }
+                _ => hits.push(removed_whole(json, path)),
+            }
             return;
         }
         match &mut json.node {
             Node::Str(text) => {
-                let Some(group) = group else { return };
-                let cuts = self.text(text, Some(group), path.last().map(String::as_str));
+                let place = fields.place_of_text(path);
+                if place.group == Group::Shape && scope == Scope::WithoutShape {
+                    return;
+                }
+                if place.is_definition
+                    && let Some(changed) = super::definition::redact(text, self, path, hits)
+                {
+                    *text = changed;
+                    return;
+                }
+                let name = path.last().map(String::as_str).filter(|_| place.is_content());
+                let cuts = self.text(text, place.group, name);
                 hits.extend(cuts.iter().map(|cut| Hit::of(path, cut, text)));
                 *text = without(text, &cuts);
             }
             Node::List(items) => {
                 for (place, item) in items.iter_mut().enumerate() {
                     path.push(place.to_string());
-                    self.node(fields, item, path, hits);
+                    self.node(fields, scope, item, path, hits);
                     path.pop();
                 }
             }
             Node::Object(members) => {
+                // The names of members are content when they are inside content: an address book has people as keys.
+                // Those of a value that is kept as its head are not.
+                let is_data = |place: &Place| place.is_content() && !(place.is_kept && place.own == path.len());
+                let names = fields.place(path).filter(is_data).map(|place| place.group);
                 for member in members {
                     let key = member.key.clone();
                     path.push(key.clone());
-                    self.node(fields, &mut member.value, path, hits);
-                    // The names of members are content when they are inside content: an address book has people as keys.
-                    if fields.place(&path[..path.len() - 1]).is_some() {
-                        let cuts = self.found(&key, None);
+                    self.node(fields, scope, &mut member.value, path, hits);
+                    if let Some(group) = names {
+                        let cuts = self.found(&key, None, group);
                         hits.extend(cuts.iter().map(|cut| Hit::of(path, cut, &key)));
                         member.key = without(&key, &cuts);
                     }
@@ -200,9 +262,9 @@ impl Walk<'_> {
                 }
             }
             Node::Int(_) | Node::Big(_) | Node::Float(_) => {
-                let Some(group) = group else { return };
+                let Some(group) = place.map(|place| place.group) else { return };
                 let text = json.to_text();
-                let cuts = self.text(&text, Some(group), None);
+                let cuts = self.text(&text, group, None);
                 if !cuts.is_empty() {
                     hits.extend(cuts.iter().map(|cut| Hit::of(path, cut, &text)));
                     *json = Json::str(without(&text, &cuts));
@@ -212,18 +274,33 @@ impl Walk<'_> {
         }
     }
 
+    /// Takes out known secrets that adjacent texts of data make together.
+    fn across(&self, fields: Fields, tree: &mut Json, hits: &mut Vec<Hit>) {
+        let mut texts = Vec::new();
+        content_texts(fields, tree, &mut Vec::new(), &mut texts);
+        let known: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
+        for ((path, text), places) in texts.iter().zip(self.rules.known_across(&known)) {
+            let rule = "known_secret".to_owned();
+            let cut = |range| Cut { range, rule: rule.clone(), mask: format!("[removed: {rule}]") };
+            let cuts: Vec<Cut> = places.into_iter().map(cut).collect();
+            if let (false, Some(at)) = (cuts.is_empty(), at_path(tree, path)) {
+                hits.extend(cuts.iter().map(|cut| Hit::of(path, cut, text)));
+                *at = Json::str(without(text, &cuts));
+            }
+        }
+    }
+
     /// What of a text must go: in order, without overlaps.
-    pub(super) fn text(&self, text: &str, group: Option<Group>, name: Option<&str>) -> Vec<Cut> {
-        let body = group.map_or(Body::Whole, |group| self.rules.body(group));
+    pub(super) fn text(&self, text: &str, group: Group, name: Option<&str>) -> Vec<Cut> {
         let removed = |from: usize, bytes: usize| Cut {
             range: from..text.len(),
             rule: CONTENT.to_owned(),
             mask: removed_bytes(bytes),
         };
-        match body {
+        match self.rules.body(group) {
             Body::Nothing if !text.is_empty() => vec![removed(0, text.len())],
             Body::Start => {
-                let mut cuts = self.found(text, name);
+                let mut cuts = self.found(text, name, group);
                 if let Some((end, _)) = text.char_indices().nth(SUMMARY_CHARS) {
                     cuts.retain(|cut| cut.range.start < end);
                     let from = cuts.last().map_or(end, |last| last.range.end.max(end));
@@ -233,15 +310,14 @@ impl Walk<'_> {
                 }
                 cuts
             }
-            _ => self.found(text, name),
+            _ => self.found(text, name, group),
         }
     }
 
-    fn found(&self, text: &str, name: Option<&str>) -> Vec<Cut> {
-        let mut found = self.rules.find(text, name);
-        if let Some(echoes) = &self.echoes.0 {
-            found.extend(echoes.find_iter(text).map(|place| (place.range(), "repeated".to_owned())));
-        }
+    /// What of a text the rules and repetitions name, as it is spelled and as its readers decode it.
+    pub(super) fn found(&self, text: &str, name: Option<&str>, group: Group) -> Vec<Cut> {
+        let mut found = self.rules.find(text, name, group);
+        found.extend(search_decoded(text, |text| self.echoes.find(text, group)));
         found.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
         let mut cuts: Vec<Cut> = Vec::new();
         for (range, rule) in found {
@@ -254,15 +330,55 @@ impl Walk<'_> {
     }
 }
 
-/// The rule of bodies that go as a whole.
-const CONTENT: &str = "content";
+/// Removes data as a whole.
+fn removed_whole(json: &mut Json, path: &[String]) -> Hit {
+    let text = json.as_str().map_or_else(|| json.to_text(), str::to_owned);
+    *json = Json::str(removed_bytes(text.len()));
+    Hit { path: path.to_vec(), rule: CONTENT.to_owned(), excerpt: excerpt(&text) }
+}
 
-fn removed_bytes(bytes: usize) -> String {
+/// The texts inside the data of an event with their paths, in order.
+fn content_texts(fields: Fields, json: &Json, path: &mut Vec<String>, out: &mut Vec<(Vec<String>, String)>) {
+    match &json.node {
+        Node::Str(text) if fields.place(path).is_some_and(Place::is_content) && !fields.is_piece() => {
+            out.push((path.clone(), text.clone()));
+        }
+        Node::List(items) => {
+            for (place, item) in items.iter().enumerate() {
+                path.push(place.to_string());
+                content_texts(fields, item, path, out);
+                path.pop();
+            }
+        }
+        Node::Object(members) => {
+            for member in members {
+                path.push(member.key.clone());
+                content_texts(fields, &member.value, path, out);
+                path.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The node at a path.
+fn at_path<'j>(json: &'j mut Json, path: &[String]) -> Option<&'j mut Json> {
+    path.iter().try_fold(json, |json, step| match &mut json.node {
+        Node::List(items) => items.get_mut(step.parse::<usize>().ok()?),
+        Node::Object(members) => members.iter_mut().find(|member| member.key == *step).map(|member| &mut member.value),
+        _ => None,
+    })
+}
+
+/// The rule of bodies that go as a whole.
+pub(super) const CONTENT: &str = "content";
+
+pub(super) fn removed_bytes(bytes: usize) -> String {
     format!("[removed: {bytes} bytes]")
 }
 
 /// The text with masks where the cuts are.
-fn without(text: &str, cuts: &[Cut]) -> String {
+pub(super) fn without(text: &str, cuts: &[Cut]) -> String {
     parts_without(&[text.to_owned()], cuts).concat()
 }
 

@@ -6,10 +6,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use ptc_core::value::Json;
+use ptc_core::value::json::{self, Node};
 use serde::{Deserialize, Serialize};
 
 use crate::event::{
-    Address, Envelope, ErrorRecord, Event, ExtractKind, IssueSeverity, Line, MessagePart, ReplyEnd, Source,
+    Address, Envelope, ErrorRecord, Event, ExtractKind, IssueSeverity, JsonText, Line, MessagePart, ReplyEnd, Source,
 };
 use crate::record::Attempts;
 use crate::session::{ReadError, Session, Summary, summarize};
@@ -281,10 +283,10 @@ impl Digester {
             Event::ToolCall(call) => {
                 self.called.insert(at.clone(), call.name.clone());
                 self.facts.tools.push(call.name);
-                self.add_text(Field::Args, at, call.args.as_str());
+                self.add_text(Field::Args, at, readable(&call.args));
             }
             Event::ToolEnd(end) => {
-                end.result.iter().for_each(|result| self.add_text(Field::Result, at, result.as_str()));
+                end.result.iter().for_each(|result| self.add_text(Field::Result, at, readable(result)));
                 let tool = self.called.remove(at).unwrap_or_default();
                 if let Some(error) = &end.error {
                     self.add_error(at, error);
@@ -308,6 +310,54 @@ impl Digester {
             _ => {}
         }
     }
+}
+
+/// Data as its reader sees it: a text as it is, other data as JSON in which the texts are not escaped.
+fn readable(data: &JsonText) -> String {
+    // Data that is nested too deep to be read is searched as it is stored.
+    let Ok(tree) = json::parse(data.as_str()) else { return data.as_str().to_owned() };
+    let mut out = String::with_capacity(data.as_str().len());
+    match &tree.node {
+        Node::Str(text) => out.push_str(text),
+        _ => push_readable(&tree, &mut out),
+    }
+    out
+}
+
+fn push_readable(tree: &Json, out: &mut String) {
+    let separate = |place: usize, out: &mut String| {
+        if place > 0 {
+            out.push(',');
+        }
+    };
+    match &tree.node {
+        Node::Str(text) => push_quoted(text, out),
+        Node::List(items) => {
+            out.push('[');
+            for (place, item) in items.iter().enumerate() {
+                separate(place, out);
+                push_readable(item, out);
+            }
+            out.push(']');
+        }
+        Node::Object(members) => {
+            out.push('{');
+            for (place, member) in members.iter().enumerate() {
+                separate(place, out);
+                push_quoted(&member.key, out);
+                out.push(':');
+                push_readable(&member.value, out);
+            }
+            out.push('}');
+        }
+        _ => out.push_str(&tree.to_text()),
+    }
+}
+
+fn push_quoted(text: &str, out: &mut String) {
+    out.push('"');
+    out.push_str(text);
+    out.push('"');
 }
 
 /// Replaces item numbers in a path by `*`, so that the same error in several items counts as one failure.

@@ -1,0 +1,235 @@
+//! The removal of known secrets from everything that is shown or stored.
+//!
+//! In: texts, bytes and data from services and tools. Out: the same with a mask in place of each secret. Texts are decoded first
+//! ([`DecodedText`](super::decoded_text::DecodedText)); `docs/security.md` lists the forms that are recognised. It must never let a secret
+//! through because it arrived in pieces.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use ptc_core::value::Json;
+use ptc_core::value::json::{self, Member, Node};
+
+use super::ModelError;
+use super::secret::{MASK, SECRET_MIN_BYTES, Secret};
+use super::secret_index::SecretIndex;
+
+/// Most bytes that a stream holds back; longer separators within a secret are not looked through.
+const HELD_MAX: usize = 4 << 10;
+
+/// Bytes at the end of what a stream has shown that are searched together with what follows.
+const SHOWN_BYTES: usize = 32;
+
+/// Removes known secrets from texts.
+#[derive(Clone, Default)]
+pub struct Scrub {
+    secrets: Vec<Secret>,
+    index: Arc<SecretIndex>,
+}
+
+impl fmt::Debug for Scrub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Scrub({} secrets)", self.secrets.len())
+    }
+}
+
+impl Scrub {
+    /// Knows these secrets; those shorter than [`SECRET_MIN_BYTES`] are omitted.
+    pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
+        let is_long = |secret: &Secret| secret.expose().len() >= SECRET_MIN_BYTES;
+        let mut secrets: Vec<_> = secrets.into_iter().filter(is_long).collect();
+        secrets.sort_by(|one, other| one.expose().cmp(other.expose()));
+        secrets.dedup();
+        let index = Arc::new(SecretIndex::of(secrets.iter().map(Secret::expose)));
+        Self { secrets, index }
+    }
+
+    /// The same with these secrets as well.
+    #[must_use]
+    pub fn knowing(self, more: impl IntoIterator<Item = Secret>) -> Self {
+        Self::new(self.secrets.into_iter().chain(more))
+    }
+
+    /// The text with [`MASK`] in place of each secret, in whatever form, and how many there were.
+    pub fn clean(&self, text: &str) -> (String, usize) {
+        let found = self.find(text);
+        (masked(text, &found), found.len())
+    }
+
+    /// The positions of the secrets in a text: in order, without overlaps.
+    pub fn find(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found = self.index.find(text.as_bytes());
+        for place in &mut found {
+            place.start = text.floor_char_boundary(place.start);
+            place.end = text.ceil_char_boundary(place.end);
+        }
+        found
+    }
+
+    /// The positions of secrets that adjacent texts make together, by text.
+    pub fn find_across(&self, texts: &[&str]) -> Vec<Vec<Range<usize>>> {
+        self.index.find_across(texts)
+    }
+
+    /// [`Scrub::clean`] without the count.
+    pub fn text(&self, text: &str) -> String {
+        self.clean(text).0
+    }
+
+    /// Data without secrets in its texts and names, also those that adjacent texts make together; `None` when there are none.
+    pub fn json(&self, data: &Json) -> Option<Json> {
+        if self.index.is_empty() {
+            return None;
+        }
+        let mut texts = Vec::new();
+        collect_texts(data, &mut texts);
+        let across = self.find_across(&texts);
+        let found = texts.iter().zip(across).map(|(text, mut places)| {
+            places.extend(self.find(text));
+            super::secret_index::apart(places)
+        });
+        let found: Vec<Vec<Range<usize>>> = found.collect();
+        let mut count = found.iter().map(Vec::len).sum::<usize>();
+        let clean = self.with_masks(data, &mut found.into_iter(), &mut count);
+        (count > 0).then_some(clean)
+    }
+
+    /// JSON text without secrets; text that is no JSON too.
+    pub fn json_text(&self, text: &str) -> String {
+        let Ok(data) = json::parse(text) else { return self.text(text) };
+        self.json(&data).map_or_else(|| text.to_owned(), |clean| clean.to_text())
+    }
+
+    fn with_masks(&self, data: &Json, found: &mut impl Iterator<Item = Vec<Range<usize>>>, count: &mut usize) -> Json {
+        match &data.node {
+            Node::Str(text) => Json::str(masked(text, &found.next().unwrap_or_default())),
+            Node::List(items) => {
+                let items: Vec<Json> = items.iter().map(|item| self.with_masks(item, found, count)).collect();
+                Json::list(items)
+            }
+            Node::Object(members) => {
+                let mut clean = Vec::with_capacity(members.len());
+                for Member { key, value, .. } in members {
+                    let (key, keys) = self.clean(key);
+                    *count += keys;
+                    clean.push((key, self.with_masks(value, found, count)));
+                }
+                Json::object(clean)
+            }
+            _ => data.clone(),
+        }
+    }
+
+    /// The error with every text cleaned.
+    #[must_use]
+    pub fn error(&self, mut error: ModelError) -> ModelError {
+        error.message = self.text(&error.message);
+        error.hint = error.hint.map(|hint| self.text(&hint));
+        error
+    }
+
+    /// Overwrites each secret with `*`, byte for byte, so that places do not move. Returns how many there were.
+    pub fn blot(&self, bytes: &mut [u8]) -> usize {
+        let found = self.index.find(bytes);
+        for place in &found {
+            if let Some(place) = bytes.get_mut(place.clone()) {
+                place.fill(b'*');
+            }
+        }
+        found.len()
+    }
+}
+
+/// The texts of data in order, names of members not included.
+fn collect_texts<'j>(data: &'j Json, out: &mut Vec<&'j str>) {
+    match &data.node {
+        Node::Str(text) => out.push(text),
+        Node::List(items) => items.iter().for_each(|item| collect_texts(item, out)),
+        Node::Object(members) => members.iter().for_each(|member| collect_texts(&member.value, out)),
+        _ => {}
+    }
+}
+
+/// The text with [`MASK`] at these places.
+fn masked(text: &str, places: &[Range<usize>]) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut at = 0;
+    for place in places {
+        clean.push_str(text.get(at..place.start).unwrap_or_default());
+        clean.push_str(MASK);
+        at = place.end;
+    }
+    clean.push_str(text.get(at..).unwrap_or_default());
+    clean
+}
+
+/// A cleaned piece of a text.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct CleanPiece {
+    /// What may be shown now.
+    pub(super) text: String,
+    /// Secrets that were masked in it.
+    pub(super) found: usize,
+    /// One of them arrived in several pieces.
+    pub(super) is_joined: bool,
+}
+
+/// A text that arrives in pieces, cleaned: what could become a secret waits for the next piece.
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    /// The end of what was shown: letters that occur in a secret are held back from the third one on.
+    shown: String,
+    pending: String,
+}
+
+impl Stream {
+    /// Takes a piece; returns what may be shown now.
+    pub(super) fn push(&mut self, scrub: &Scrub, piece: &str) -> CleanPiece {
+        let carried = self.pending.len();
+        self.pending.push_str(piece);
+        if scrub.index.is_empty() {
+            return CleanPiece { text: std::mem::take(&mut self.pending), ..CleanPiece::default() };
+        }
+        let (text, before) = (format!("{}{}", self.shown, self.pending), self.shown.len());
+        let found = pending_places(scrub.find(&text), before);
+        let mut ready = text.floor_char_boundary(scrub.index.growing_from(&text)).saturating_sub(before);
+        if self.pending.len() - ready > HELD_MAX {
+            ready = self.pending.len();
+        }
+        // A secret that more text could make longer waits as well.
+        for place in found.iter().rev() {
+            if place.start < ready && place.end > ready {
+                ready = place.start;
+            }
+        }
+        self.release(ready, carried, &found)
+    }
+
+    /// What was held back to the end.
+    pub(super) fn finish(&mut self, scrub: &Scrub) -> CleanPiece {
+        let (text, before) = (format!("{}{}", self.shown, self.pending), self.shown.len());
+        let found = pending_places(scrub.find(&text), before);
+        self.release(self.pending.len(), 0, &found)
+    }
+
+    fn release(&mut self, ready: usize, carried: usize, found: &[Range<usize>]) -> CleanPiece {
+        let rest = self.pending.split_off(ready);
+        let text = std::mem::replace(&mut self.pending, rest);
+        let found: Vec<Range<usize>> = found.iter().filter(|place| place.end <= ready).cloned().collect();
+        let is_joined = found.iter().any(|place| place.start < carried && place.end > carried);
+        let text = masked(&text, &found);
+        self.shown.push_str(&text);
+        self.shown = self.shown.split_off(self.shown.ceil_char_boundary(self.shown.len().saturating_sub(SHOWN_BYTES)));
+        CleanPiece { text, found: found.len(), is_joined }
+    }
+}
+
+/// The places of secrets in the text that is pending, which follows so many bytes that were shown.
+fn pending_places(found: Vec<Range<usize>>, before: usize) -> Vec<Range<usize>> {
+    let found = found.into_iter().filter(|place| place.end > before);
+    found.map(|place| place.start.saturating_sub(before)..place.end - before).collect()
+}
+
+#[cfg(test)]
+mod tests;
