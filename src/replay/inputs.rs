@@ -6,6 +6,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use ptc_core::reasons::Reason;
+
 use super::Recording;
 use super::difference::{EventDifference, differences};
 use crate::event::{
@@ -126,8 +128,19 @@ fn is_unused_by_right(recording: &Recording, unused: &Envelope) -> bool {
         recording.at(at).iter().any(|known| known.seq > unused.seq && is_one(&known.event))
     };
     match &unused.event {
-        // A stop that ended nothing: the process was killed, and the run was resumed.
-        Event::Interrupt(_) => later(&|event| matches!(event, Event::Resume(_)), &unused.address.root()),
+        // A stop that ended nothing: the process was killed, and the run was resumed; or the run reached a limit first.
+        Event::Interrupt(_) => {
+            let is_last = unused.address.turn_number().is_some_and(|number| {
+                let next = recording.at(&unused.address.run_part().turn(number + 1));
+                !next.iter().any(|known| matches!(known.event, Event::RequestMade(_)))
+            });
+            let reached_limit = |event: &Event| match event {
+                Event::RunEnd(end) => end.fail.as_ref().is_some_and(|fail| fail.reason != Reason::Cancelled.name()),
+                _ => false,
+            };
+            later(&|event| matches!(event, Event::Resume(_)), &unused.address.root())
+                || (is_last && later(&reached_limit, &unused.address.run_part()))
+        }
         Event::Edit(edit) => {
             edit.target == Edit::MODEL
                 || is_last_failed_turn(recording, &unused.address)

@@ -75,7 +75,7 @@ fn signatures_are_checked_turned_into_schemas_and_sampled() {
 fn the_prompt_command_shows_what_a_run_sends_and_needs_no_key() {
     let program = Program::new();
     let sent = program.run(["prompt", "sentiment", "--model", "openai:m", "--set", "text=abc"]).exits(0).json();
-    assert_eq!(keys(&sent), ["request", "body"]);
+    assert_eq!(keys(&sent), ["request", "inputs", "body"]);
     assert_eq!(sent["body"]["model"], "m");
     assert_eq!(sent["body"]["messages"], sent["request"]["messages"]);
     assert!(program.session_files().is_empty());

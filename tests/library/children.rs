@@ -47,7 +47,8 @@ async fn the_levels_of_the_root_reach_its_children() {
     let step = ran(&nested(""), replies()).await;
     assert_eq!(outcome(&step), "7", "{:?}", step.fail);
     let step = ran(&nested("max_depth = 2\n"), replies()).await;
-    assert!(step.fail.is_some(), "a child that allows less has less");
+    let refused = step.calls[0].error.as_ref();
+    assert!(refused.is_some(), "a child that allows less has less: {:?}", step.calls[0]);
 }
 
 const DELEGATE: &str = "mode = 'ptc_lisp'\nprompt = 'Go'\n[tools.find]\nkind = 'agent'\nreturns = 'delegate'\ndescription = 'Finds'\n\

@@ -109,7 +109,7 @@ const RUN_START: &[Field] = &[
     field(&["model", "alias"], Group::Names), field(&["model", "provider"], Group::Names), field(&["model", "id"], Group::Names),
     shape(&["limits", "*", "0"]),
     field(&["context"], Group::Context),
-    id(&["context_descriptions", "*", "0"]), field(&["context_descriptions", "*", "1"], Group::Context),
+    id(&["context_descriptions", "*", "0"]), field(&["context_descriptions", "*", "1"], Group::Agent),
     shape(&["continues"]),
     field(&["journal"], Group::Memory),
     field(&["pipeline", "name"], Group::Names),
@@ -158,6 +158,7 @@ const PROGRAM_END: &[Field] = &[
 
 #[rustfmt::skip]
 const RUN_END: &[Field] = &[
+    shape(&["inputs"]),
     field(&["return"], Group::Values), field(&["summary"], Group::Values), field(&["refs"], Group::Values),
     field(&["journal"], Group::Memory),
     shape(&["fail", "reason"]), shape(&["fail", "class"]),
@@ -213,7 +214,7 @@ impl Fields {
             ] }),
             Event::Edit(edit) => Self::Of(of_edit(edit)),
             Event::Interrupt(_) => Self::Of(const { &[shape(&["reason"]), shape(&["by"])] }),
-            Event::TurnEnd(_) => Self::Of(const { &[shape(&["reason"])] }),
+            Event::TurnEnd(_) => Self::Of(const { &[shape(&["reason"]), shape(&["inputs"])] }),
             Event::RunEnd(_) => Self::Of(RUN_END),
             Event::RunWait(_) => Self::Of(const { &[shape(&["question"])] }),
             Event::Resume(_) => Self::Of(&[]),

@@ -298,7 +298,7 @@ rows = [{ args = { name = "Ada's lamp" }, result = 24.5 }]
             let plan = Plan::new(&agent);
             assert!(plan.is_ok(), "{rule}: {plan:?}\n{text}");
             if ["full", "agent", "regex:Ada"].contains(&rule) {
-                assert!(!text.contains("Ada") || rule == "agent", "{rule}: {text}");
+                assert!(!text.replace(rule, "").contains("Ada") || rule == "agent", "{rule}: {text}");
             }
             assert!(!text.contains("ada@example.test"), "{rule}: {text}");
         }

@@ -66,7 +66,7 @@ fn parse_string(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match args.get(1) {
         None | Some(Value::Nil | Value::Bool(false)) => Ok(value),
         Some(Value::Bool(true)) => {
-            let keyword = super::find("keyword").map(super::value).unwrap_or_default();
+            let keyword = Callable::named(super::texts::ROWS, "keyword");
             with_keys(machine, &keyword, value)
         }
         Some(function) => with_keys(machine, function, value),
@@ -97,7 +97,7 @@ fn with_keys(machine: &mut Machine<'_>, function: &Value, value: Value) -> EvalR
         }
         Ok(changed.into())
     });
-    let walk = super::find("postwalk").map(super::value).unwrap_or_default();
+    let walk = Callable::named(super::walk::ROWS, "postwalk");
     machine.call(&walk, &mut [change, value])
 }
 

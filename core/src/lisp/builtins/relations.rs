@@ -289,7 +289,7 @@ fn map_invert(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 /// Walks a value with a function that a builtin made.
 fn walked(machine: &mut Machine<'_>, walk: &str, function: Value, form: Value) -> EvalResult {
-    let walk = super::find(walk).map(super::value).unwrap_or_default();
+    let walk = Callable::named(super::walk::ROWS, walk);
     machine.call(&walk, &mut [function, form])
 }
 

@@ -67,6 +67,11 @@ impl Closure {
 }
 
 impl Callable {
+    /// The builtin of this name among these rows, as a value; nil when there is none.
+    pub(crate) fn named(rows: &'static [Builtin], name: &str) -> Value {
+        rows.iter().find(|row| row.name == name).map(|row| Self::Builtin(row).into_value()).unwrap_or_default()
+    }
+
     /// The body of a function of the language.
     #[inline]
     pub(crate) fn of(function: &Function) -> Option<&Self> {

@@ -32,7 +32,9 @@ pub(super) fn candidates(line: &str, at: usize, known: &Known) -> (usize, Vec<St
     if let Some((namespace, _)) = word.split_once('/').filter(|(namespace, _)| !namespace.is_empty()) {
         words.extend(members(namespace, known));
     }
-    words.retain(|name| !word.is_empty() && name.starts_with(word));
+    // Before the slash, a namespace stands for its members.
+    let is_member = |name: &str| !word.contains('/') && name.trim_end_matches('/').contains('/');
+    words.retain(|name| !word.is_empty() && name.starts_with(word) && !is_member(name));
     words.sort_unstable();
     words.dedup();
     (start, words)
