@@ -33,7 +33,7 @@ pub(super) const FIELDS: &[AgentKey] = &[
         about: KeyDoc::Text("text", "", "Its purpose, also shown to an agent that calls it as a tool."),
         value: KeyValue::Field {
             read: |entry, target, problems| {
-                set(&mut target.agent.description, entry.non_blank_text().map(Some), problems)
+                set(&mut target.agent.description, entry.non_blank_text().map(Some), problems);
             },
             write: |agent| agent.description.as_ref().map(Json::str),
         },

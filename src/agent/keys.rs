@@ -86,7 +86,7 @@ impl AgentKey {
         let line = self.about.line(self.name);
         match &self.value {
             KeyValue::Field { .. } => line,
-            KeyValue::Option(kind) => kind.document(line),
+            KeyValue::Option(kind) => kind.document(&line),
         }
     }
 }

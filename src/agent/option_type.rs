@@ -13,6 +13,9 @@ use crate::config::document::{Entry, KeyDoc, KeyLine, Names, Problem};
 /// Reads an option that has parts into the settings, with findings about its parts.
 pub(super) type ReadParts = fn(&Agent, &mut Settings, &mut Vec<Diagnostic>);
 
+/// Stores one of the words of an option.
+pub(super) type Choose = fn(&mut Settings);
+
 /// The type of an option, with what stores its value.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum OptionType {
@@ -27,7 +30,7 @@ pub(super) enum OptionType {
     /// Text.
     Text(fn(&mut Settings, &str)),
     /// One of these words; the first is the default.
-    Word(&'static [(&'static str, fn(&mut Settings))]),
+    Word(&'static [(&'static str, Choose)]),
     /// A table.
     Table(ReadParts),
     /// A list.
@@ -62,7 +65,7 @@ impl OptionType {
     }
 
     /// Adds type and default to the line of an option. Limits document themselves.
-    pub(super) fn document(&self, line: KeyLine) -> KeyLine {
+    pub(super) fn document(&self, line: &KeyLine) -> KeyLine {
         let typed =
             |takes: &str, usual: &str| KeyLine { takes: takes.to_owned(), usual: usual.to_owned(), ..line.clone() };
         match self {

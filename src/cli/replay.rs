@@ -43,7 +43,9 @@ pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workben
         print_json(&replay_json(&session, &report, &findings));
     } else {
         print_line(&safe(&report_text(&report, policy)));
-        findings.iter().for_each(|finding| print_line(&safe(&finding.to_string())));
+        for finding in &findings {
+            print_line(&safe(&finding.to_string()));
+        }
     }
     let differs = matches!(report.outcome, ReplayOutcome::Diverged(_)) || !findings.is_empty();
     Ok(if differs && policy == Policy::Strict { exit::DIVERGED } else { exit::OK })

@@ -202,7 +202,7 @@ fn terminated_step(session: Option<String>) -> Step {
     let message = "SIGTERM ended the program; the run has not ended and can be resumed";
     let hint = Some("Resume it with `ptc-workbench resume SESSION`.".to_owned());
     let fail = Some(ErrorRecord { hint, ..ErrorRecord::new(Reason::Suspended, message) });
-    Step { session, fail, ..Step::default() }
+    Step { fail, session, ..Step::default() }
 }
 
 /// Stops with Ctrl-C.
@@ -222,7 +222,7 @@ async fn terminated() {
             return;
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// Stops with Ctrl-C and SIGTERM.

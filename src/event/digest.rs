@@ -164,7 +164,7 @@ mod tests {
         };
         assert_eq!(sha(&[start(1, "json")]), sha(&[start(1, "text")]));
         assert_ne!(sha(&[start(1, "json")]), sha(&[start(2, "json")]));
-        let call = |ms: u64, cached: bool| ("r0/t1/c0", Event::from(ToolEnd { ms, cached, ..ToolEnd::default() }));
+        let call = |ms: u64, cached: bool| ("r0/t1/c0", Event::from(ToolEnd { cached, ms, ..ToolEnd::default() }));
         assert_eq!(sha(&[call(1, false)]), sha(&[call(2, false)]));
         assert_ne!(sha(&[call(1, false)]), sha(&[call(1, true)]));
     }

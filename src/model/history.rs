@@ -181,7 +181,7 @@ fn rename(message: &mut Message, changes: &[(String, String)], is_calling: bool)
     for part in &mut message.parts {
         match part {
             Content::Call(call) if is_calling => {
-                call.id = new(&call.id).unwrap_or_else(|| std::mem::take(&mut call.id))
+                call.id = new(&call.id).unwrap_or_else(|| std::mem::take(&mut call.id));
             }
             Content::Result { call, .. } if !is_calling => *call = new(call).unwrap_or_else(|| std::mem::take(call)),
             _ => {}

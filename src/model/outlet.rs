@@ -164,7 +164,9 @@ impl<'a> StreamFilter<'a> {
             let Some(voice) = self.voices.get_mut(place) else { continue };
             let half = voice.joiner.finish().map(String::from).unwrap_or_default();
             let rest = [voice.stream.push(self.outlet.scrub, &half), voice.stream.finish(self.outlet.scrub)];
-            rest.iter().for_each(|clean| self.outlet.count_echoes(clean));
+            for clean in &rest {
+                self.outlet.count_echoes(clean);
+            }
             self.emit(kind, rest.map(|clean| clean.text).concat()).await;
         }
         self.text

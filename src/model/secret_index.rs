@@ -330,7 +330,9 @@ fn looks_random(bytes: &[u8], bits: f64) -> bool {
 /// Shannon entropy of the bytes, in bits per byte.
 pub(crate) fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
-    bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+    for byte in bytes {
+        counts[usize::from(*byte)] += 1;
+    }
     let all = f64::from(u32::try_from(bytes.len()).unwrap_or(u32::MAX)).max(1.0);
     counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all).map(|part| -part * part.log2()).sum()
 }

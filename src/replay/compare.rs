@@ -136,10 +136,10 @@ impl<'a> Comparer<'a> {
             if let (Verdict::Same, Some(recorded)) = (&verdict, &recorded) {
                 verdict = self.check_order(recorded, &mut state);
             }
-            event = self.effective_event(verdict, recorded, event, &mut state)?;
+            event = Self::effective_event(verdict, recorded, event, &mut state)?;
         } else if let Some(used) = state.inputs.take(address, &event, &|path| !self.rules.ignores(Layer::Input, path)) {
             let verdict = self.verdict_of_input(&used, &mut state);
-            event = self.effective_event(verdict, Some(used.recorded), event, &mut state)?;
+            event = Self::effective_event(verdict, Some(used.recorded), event, &mut state)?;
         } else if self.is_missing(address, &event) {
             state.found.missing.push(address.clone());
             state.unrecorded.get_or_insert_with(|| lost_event(address, &event));
@@ -158,7 +158,6 @@ impl<'a> Comparer<'a> {
 
     /// Returns the event that counts. Fails when the replay ends here.
     fn effective_event(
-        &self,
         verdict: Verdict,
         recorded: Option<Envelope>,
         now: Event,

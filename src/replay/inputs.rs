@@ -90,7 +90,7 @@ impl UnusedInputs {
     pub(super) fn into_unused(self, recording: &Recording) -> Vec<Envelope> {
         let mut unused: Vec<Envelope> = self.by_address.into_values().flatten().collect();
         unused.retain(|envelope| !is_unused_by_right(recording, envelope));
-        unused.sort_by(|one, other| one.seq.cmp(&other.seq));
+        unused.sort_by_key(|envelope| envelope.seq);
         unused
     }
 }
@@ -107,7 +107,7 @@ fn take_part(left: &mut VecDeque<Envelope>, now: &ReplyPart) -> Option<UsedInput
         if !is_same || part.text.as_bytes().get(..common) != rest.as_bytes().get(..common) {
             return None;
         }
-        let Some((_, after)) = rest.split_at_checked(common) else { return None };
+        let (_, after) = rest.split_at_checked(common)?;
         rest = after;
         let recorded = left.get(index)?.clone();
         if common == part.text.len() {

@@ -54,7 +54,7 @@ impl LineCopy {
             self.header.extend_from_slice(&bytes[..end]);
         }
         self.bytes += bytes.len() as u64;
-        self.lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.lines += bytes.split(|byte| *byte == b'\n').skip(1).count() as u64;
         self.encoder.write_all(bytes)
     }
 

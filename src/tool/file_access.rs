@@ -111,7 +111,7 @@ impl fmt::Display for FileRefusal {
 /// The path as a word of a shell.
 fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
-    shlex::try_quote(&text).map_or_else(|_| text.to_string(), |word| word.into_owned())
+    shlex::try_quote(&text).map_or_else(|_| text.to_string(), std::borrow::Cow::into_owned)
 }
 
 /// Asks the user about a file.

@@ -96,13 +96,11 @@ impl SharedSession {
             return Self { header, events: without_frames(session.events().collect()) };
         }
         let events = without_frames(prepared.content.events.clone());
-        match recomputed(&events).await {
-            Some(events) => Self { header, events },
-            None => {
-                let places = prepared.removals.iter().map(|removal| removal.count as u64).sum();
-                Self { header: Header { redacted: Some(places), ..header }, events }
-            }
+        if let Some(events) = recomputed(&events).await {
+            return Self { header, events };
         }
+        let places = prepared.removals.iter().map(|removal| removal.count as u64).sum();
+        Self { header: Header { redacted: Some(places), ..header }, events }
     }
 }
 

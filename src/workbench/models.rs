@@ -85,7 +85,9 @@ impl Workbench {
 
     /// The model that the user names, else the one of a recording.
     pub(super) fn chosen(&self, named: Option<&str>, recorded: &str) -> Result<ModelChoice, StartError> {
-        named.into_iter().for_each(|name| self.trust_recording(name));
+        if let Some(name) = named {
+            self.trust_recording(name);
+        }
         self.choose(named.unwrap_or(recorded)).map_err(|error| match (error, named) {
             (StartError::Model { reason, .. }, None) => {
                 let message = format!(

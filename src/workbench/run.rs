@@ -113,7 +113,9 @@ impl From<StartError> for ErrorRecord {
 impl Workbench {
     /// The name of the model that a run of this agent would use.
     pub fn model_name(&self, said: Option<&str>, agent: &Agent) -> String {
-        said.into_iter().for_each(|name| self.trust_recording(name));
+        if let Some(name) = said {
+            self.trust_recording(name);
+        }
         said.or(agent.model.as_deref()).unwrap_or(&self.config.default_model).to_owned()
     }
 

@@ -260,9 +260,9 @@ async fn every_change_of_a_recording_is_noticed_unless_it_is_a_note() {
         }
     }
     if is_long {
-        println!("{count} mutations");
+        eprintln!("{count} mutations");
         for (what, (made, missed)) in counts.iter().filter(|(_, (_, missed))| *missed > 0) {
-            println!("{missed:6} of {made:6} unnoticed: {what}");
+            eprintln!("{missed:6} of {made:6} unnoticed: {what}");
         }
     }
     unnoticed.sort();

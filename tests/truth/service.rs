@@ -72,7 +72,8 @@ fn reply(text: &str, calls: &[(&str, Value)], (input, output): (u64, u64)) -> [S
     let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
     let mut words = delta(text);
     if !calls.is_empty() {
-        words += &format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"tool_calls": calls}}]}));
+        let delta = json!({"choices": [{"index": 0, "delta": {"tool_calls": calls}}]});
+        words = format!("{words}data: {delta}\n\n");
     }
     let last = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]});
     let usage = json!({"choices": [], "usage": {"prompt_tokens": input, "completion_tokens": output}});

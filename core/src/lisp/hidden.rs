@@ -101,7 +101,9 @@ impl HiddenTexts {
                 for (key, item) in map.iter() {
                     // Names of fields are no secrets; other keys are data.
                     let name = key.as_str().filter(|name| !name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_'));
-                    name.into_iter().for_each(|name| self.add_text(name));
+                    if let Some(name) = name {
+                        self.add_text(name);
+                    }
                     self.add_within(item, levels);
                 }
                 self.add_printed(value);

@@ -162,7 +162,9 @@ impl Driver<'_> {
                 }
                 Next::Evaluate(jobs) => {
                     let outcomes = evaluated(jobs).await?;
-                    outcomes.iter().for_each(|outcome| self.hide_outcome(at, outcome));
+                    for outcome in &outcomes {
+                        self.hide_outcome(at, outcome);
+                    }
                     machine.on_evaluated(&self.view(), outcomes)
                 }
                 Next::Ask(text) => {

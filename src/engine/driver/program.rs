@@ -184,7 +184,7 @@ impl Driver<'_> {
         for envelope in &inside {
             match &envelope.event {
                 Event::ToolEnd(end) => {
-                    end.result.iter().for_each(|result| self.hide(&envelope.address, &result.value()))
+                    end.result.iter().for_each(|result| self.hide(&envelope.address, &result.value()));
                 }
                 Event::RunStart(start) => self.hide(&envelope.address, &start.context.value()),
                 _ => {}

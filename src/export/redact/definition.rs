@@ -173,9 +173,8 @@ impl Redactor<'_> {
     fn group(&self) -> Group {
         match self.data_step() {
             Some("context") => Group::Context,
-            Some(_) => Group::Agent,
             None if self.names().any(|name| STRUCTURE.contains(&name)) => Group::Identifiers,
-            None => Group::Agent,
+            Some(_) | None => Group::Agent,
         }
     }
 }
@@ -259,7 +258,7 @@ mod tests {
     use crate::agent::{Agent, Plan};
     use crate::model::Scrub;
 
-    const FILE: &str = r##"# made by hand: ada@example.test
+    const FILE: &str = r#"# made by hand: ada@example.test
 name = "orders"
 mode = "ptc_lisp"
 prompt = """
@@ -281,7 +280,7 @@ who = '"Ada"'
 kind = "table"
 signature = "(name :string) -> :float"
 rows = [{ args = { name = "Ada's lamp" }, result = 24.5 }]
-"##;
+"#;
 
     fn redacted(rule: &str) -> (String, Vec<Hit>) {
         let rules = Rules::parse(&[rule.to_owned()], Scrub::default()).unwrap();

@@ -78,7 +78,9 @@ fn the_scan_finds_a_secret_in_each_text_of_each_event() {
         for (data, event) in samples(kind, &token()) {
             let places = data.to_string().matches(&token()).count();
             let envelope = Envelope { seq: 1, at_ms: 0, address: Address::from("r0/t1"), event };
-            let found = remaining_secrets(&[envelope.clone()], &[envelope.clone()], Scrub::default()).unwrap();
+            let found =
+                remaining_secrets(std::slice::from_ref(&envelope), std::slice::from_ref(&envelope), Scrub::default())
+                    .unwrap();
             let found: usize = found.iter().map(|removal| removal.count).sum();
             let kept = envelope.to_line(None).unwrap().matches(&token()).count();
             assert!(found >= kept && places >= kept, "{kind}: {found} of {kept}: {data}");

@@ -186,7 +186,7 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 match ended {
                     RunEnding::Elsewhere(place) | RunEnding::Unsaved(place) => model.show_toast(Tone::Bad, place),
                     RunEnding::Broken(error) => {
-                        model.show_toast(Tone::Bad, format!("a run broke off: {}", error.message))
+                        model.show_toast(Tone::Bad, format!("a run broke off: {}", error.message));
                     }
                     _ => {}
                 }

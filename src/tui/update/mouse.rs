@@ -151,7 +151,7 @@ fn choose(model: &mut Model, row: usize) -> Vec<Effect> {
         }
         Some(Popup::Answer { question, .. }) => {
             let chosen = question.options.get(row).cloned();
-            return chosen.map(|option| super::run::choose_option(model, option)).unwrap_or_default();
+            return chosen.map(|option| super::run::choose_option(model, &option)).unwrap_or_default();
         }
         _ => return Vec::new(),
     };

@@ -286,16 +286,16 @@ pub(super) fn send_answer(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     let text = editor.draft.text().to_owned();
-    answer_with(model, text)
+    answer_with(model, &text)
 }
 
 /// Answers the question that is open.
-pub(super) fn answer_with(model: &mut Model, text: String) -> Vec<Effect> {
+pub(super) fn answer_with(model: &mut Model, text: &str) -> Vec<Effect> {
     let Some(Popup::Answer { question, asker, .. }) = model.popups.last() else { return Vec::new() };
-    let effect = Effect::Answer(question.address.clone(), text.clone());
+    let effect = Effect::Answer(question.address.clone(), text.to_owned());
     if let Asker::Agent(source, named) = asker.clone() {
         model.popups.pop();
-        let decision = Decision::read(&text).unwrap_or(Decision::Deny);
+        let decision = Decision::read(text).unwrap_or(Decision::Deny);
         if decision == Decision::Deny {
             let file = named.resolved.as_ref().unwrap_or(&named.path).display().to_string();
             model.show_toast(Tone::Info, format!("not opened: {file} was not allowed"));
@@ -309,9 +309,9 @@ pub(super) fn answer_with(model: &mut Model, text: String) -> Vec<Effect> {
 }
 
 /// Answers the open question with an option. Consent needs the end of the question to have been visible.
-pub(super) fn choose_option(model: &mut Model, option: String) -> Vec<Effect> {
+pub(super) fn choose_option(model: &mut Model, option: &str) -> Vec<Effect> {
     let Some(Popup::Answer { end_seen, .. }) = model.popups.last() else { return Vec::new() };
-    if *end_seen || REFUSALS.contains(&option.as_str()) {
+    if *end_seen || REFUSALS.contains(&option) {
         return answer_with(model, option);
     }
     model.show_toast(Tone::Info, format!("read it to the end first: Down or PageDown scrolls; `{option}` works then"));
@@ -339,5 +339,5 @@ pub(super) fn choose_answer(model: &mut Model, c: char) -> Option<Vec<Effect>> {
         model.show_toast(Tone::Info, text);
         return Some(Vec::new());
     };
-    Some(choose_option(model, option))
+    Some(choose_option(model, &option))
 }

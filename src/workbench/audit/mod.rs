@@ -239,7 +239,9 @@ impl Workbench {
                 let (agent, problems) = Agent::read_partially(text, &file, &access);
                 definition::cassettes(&document, path, &access);
                 auditor.files(&access);
-                problems.iter().for_each(|problem| refused(&problem.to_string(), auditor));
+                for problem in &problems {
+                    refused(&problem.to_string(), auditor);
+                }
                 definition::agent(&agent, "", auditor);
             }
         }

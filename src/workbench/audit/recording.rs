@@ -44,7 +44,7 @@ pub(super) async fn bundle(folder: &Path, auditor: &mut Auditor<'_>) -> Result<(
         let is_link = path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file());
         if is_link {
             auditor.odd(name, "is no regular file: it is not opened");
-        } else if name.ends_with(".jsonl") {
+        } else if Path::new(&name).extension().is_some_and(|end| end == "jsonl") {
             sessions += 1;
             session_file(&path, auditor).await?;
         } else if name == BUNDLE[0] {
