@@ -15,7 +15,7 @@ fn odd(report: &Value) -> String {
 const AGENT: &str = r#"
 name = "deploy"
 mode = "ptc_lisp"
-prompt = "Deploy {{what}} now\u{200B}"
+prompt = "Deploy {{what}} now\u200B"
 signature = "(what :string) -> :string"
 model = "openai:gpt-5"
 schema = "@../outside.json"
