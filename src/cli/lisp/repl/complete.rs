@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(one("[#'othe"), "[#'other");
         assert_eq!(one("(clojure.str"), "(clojure.string/");
         assert_eq!(one("(str/upper-"), "(str/upper-case");
-        assert_eq!(one("(Integer/p"), "(Integer/parseInt");
+        assert_eq!(one("(Integer/parseI"), "(Integer/parseInt");
         assert_eq!(one("(count data/r"), "(count data/rows");
         assert!(words("(str/").1.contains(&"str/join".to_owned()));
     }
