@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use ptc_workbench::event::{Address, Event, Notice, NoticeLevel};
 use ptc_workbench::port::Sink as _;
-use ptc_workbench::session::Session;
+use ptc_workbench::session::{RecorderStatus, Session};
 
 use super::recorder;
 use crate::cli::program::{Program, read_until, signal};
 
-/// What happens to a file, and how it is described.
+/// What happens to a file in one step, so that the check each second sees no other accident half-way, and how it is described.
 type Accident = (&'static str, fn(&Path), &'static str);
 
 const ACCIDENTS: [Accident; 7] = [
@@ -26,16 +26,19 @@ const ACCIDENTS: [Accident; 7] = [
     (
         "replaced",
         |path| {
-            let text = fs::read(path).unwrap();
-            fs::remove_file(path).unwrap();
-            fs::write(path, text).unwrap();
+            let other = path.with_extension("other");
+            fs::copy(path, &other).unwrap();
+            fs::rename(&other, path).unwrap();
         },
         "another file is in its place",
     ),
     ("header overwritten", |path| overwrite(path, 3), "it was overwritten"),
     (
         "appended to",
-        |path| fs::write(path, [fs::read(path).unwrap(), b"{}\n".to_vec()].concat()).unwrap(),
+        |path| {
+            let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
+            std::io::Write::write_all(&mut file, b"{}\n").unwrap();
+        },
         "another program has written to it",
     ),
 ];
@@ -48,6 +51,14 @@ fn overwrite(path: &Path, at: u64) {
 
 fn notice(text: &str) -> Event {
     Notice { level: NoticeLevel::Info, text: text.to_owned() }.into()
+}
+
+/// Waits until the file has an event: `emit` does not wait for a notice, another thread writes it.
+fn wait_until_written(path: &Path, status: &RecorderStatus) {
+    while fs::read_to_string(path).unwrap().lines().count() < 2 {
+        status.retry();
+        std::thread::yield_now();
+    }
 }
 
 fn texts(path: &Path) -> Vec<Event> {
@@ -65,7 +76,7 @@ async fn the_spare_folder_takes_a_session_whose_file_is_lost_and_the_run_continu
         let (path, status) = (recorder.path().to_owned(), recorder.status());
         status.set_spare_dir(&spare);
         recorder.emit(Address::run(0), notice("one")).await.unwrap();
-        status.retry();
+        wait_until_written(&path, &status);
         cause(&path);
         status.check_place();
         let moved = spare.join(path.file_name().unwrap());
@@ -89,7 +100,7 @@ async fn without_a_folder_that_takes_it_a_lost_session_stays_in_memory() {
     fs::write(dir.path().join("file"), "").unwrap();
     status.set_spare_dir(&dir.path().join("file/spare"));
     recorder.emit(Address::run(0), notice("one")).await.unwrap();
-    status.retry();
+    wait_until_written(&path, &status);
     fs::remove_file(&path).unwrap();
     status.check_place();
     recorder.emit(Address::run(0), notice("two")).await.unwrap();

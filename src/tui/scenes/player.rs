@@ -12,6 +12,7 @@ use super::{Opens, Scene, Step};
 use crate::agent::{Agent, Bundled, Place};
 use crate::config::Config;
 use crate::event::{Envelope, Event};
+use crate::port::Question;
 use crate::session::{RunState, Summary};
 use crate::tool::ConsentPolicy;
 use crate::tui::drive::{Clock, Driver};
@@ -251,7 +252,8 @@ impl Player {
             .into_iter()
             .zip(beats)
             .map(|(event, beat)| RunUpdate::Event(Box::new(Envelope { at_ms: began_ms + BEAT_MS * beat, ..event })));
-        let updates = updates.chain([RunUpdate::Question(asked.question.clone())]).collect();
+        let question = Question { text: without_own_folder(&asked.question.text), ..asked.question.clone() };
+        let updates = updates.chain([RunUpdate::Question(question)]).collect();
         // As if a key had started it.
         self.model.toast = None;
         self.model.workbench.run = Some(RunView { phase: Phase::Running, ..RunView::default() });
@@ -274,4 +276,14 @@ fn agent(opens: &Opens) -> Result<Agent, String> {
     let mode = opens.mode.unwrap_or(agent.mode);
     let model = opens.model.map(str::to_owned).or(agent.model.clone());
     Ok(Agent { mode, model, ..agent })
+}
+
+/// The folder that a question of a scene names in place of the one that the program was started in.
+const FOLDER: &str = "/home/you/agents";
+
+/// Replaces the current folder in a question: a picture must be the same wherever it is drawn.
+fn without_own_folder(text: &str) -> String {
+    let own = std::env::current_dir().and_then(|own| own.canonicalize());
+    let line = |folder: &str| format!("\nfolder     {folder}\n");
+    own.map_or_else(|_| text.to_owned(), |own| text.replace(&line(&own.display().to_string()), &line(FOLDER)))
 }
