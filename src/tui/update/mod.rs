@@ -16,14 +16,17 @@ mod reading;
 mod run;
 mod save;
 mod sessions;
+mod stop;
 mod take;
+mod tour;
 
 pub(super) use reading::AUTOSCROLL_MS;
 pub(super) use run::ask_about_file;
 
-use super::archive::ArchiveResponse;
+use super::archive::{ArchiveRequest, ArchiveResponse};
 use super::message::{Effect, Msg, Slot};
 use super::model::{CHORD_MS, KEEP_AFTER_MS, Model, Pane, Popup, Tone};
+use crate::agent::Agent;
 use crate::workbench::DraftSummary;
 
 /// Takes one message.
@@ -49,6 +52,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 model.workbench.diagnostics = diagnostics;
                 let old = std::mem::replace(&mut model.workbench.preview, *preview);
                 keep_known(&mut model.workbench.preview, old);
+                take::split_whole_file(model);
             }
             Vec::new()
         }
@@ -95,6 +99,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     if !by_hand && !asked && model.popups.last().is_some_and(Popup::opens_unrequested) {
         model.asked_ms = model.now_ms;
     }
+    model.workbench.sync_inputs();
     find::refresh(model);
     if model.sessions.filter.version() != query {
         effects.extend(sessions::query_changed(model));
@@ -122,6 +127,9 @@ fn respond(model: &mut Model, response: ArchiveResponse) -> Vec<Effect> {
         Response::Exported(result) => dialog::exported(model, result),
         Response::Events(key, result) => play::events(model, &key, result),
         Response::AgentOpened(source, result) => take::opened(model, source, result),
+        Response::ChangedFile(taking, result) => save::file_taken(model, taking, result),
+        Response::ExampleRun(found) => run::show_example(model, found),
+        Response::FileRead(result) => edit::file_read(model, result),
         Response::FileQuestion(source, named) => {
             take::file_question(model, source, *named);
             Vec::new()
@@ -143,12 +151,24 @@ pub fn start(model: &Model) -> Vec<Effect> {
     vec![Effect::Check(model.workbench.version(), model.workbench.texts()), Effect::List]
 }
 
+/// Requests a recorded run of the example that is open, to look at before the first run; `None` for an agent of the user.
+pub(super) fn example_run(model: &Model) -> Option<Effect> {
+    let workbench = &model.workbench;
+    if workbench.file.is_some() || workbench.pipeline.is_some() {
+        return None;
+    }
+    let agent = workbench.texts().to_agent(&Agent::default()).ok()?;
+    let request = ArchiveRequest::ExampleRun(agent.name, agent.mode.name().to_owned());
+    Some(Effect::Archive(request))
+}
+
 fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
     let stood = model.is_answerable();
     let before = std::mem::replace(&mut model.now_ms, now_ms);
     model.dirty |= model.is_answerable() != stood;
     if model.toast.as_ref().is_some_and(|toast| toast.until_ms <= now_ms) {
         model.toast = None;
+        model.workbench.stop_told = false;
         model.dirty = true;
     }
     reading::autoscroll(model);

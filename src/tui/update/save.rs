@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use crate::agent::{DraftTexts, Place};
-use crate::tui::archive::ArchiveRequest;
+use crate::event::ErrorRecord;
+use crate::tui::actions::Action;
+use crate::tui::archive::{ArchiveRequest, Taking};
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{AfterSave, Leaving, Model, Popup, RECOVERED, SaveWhat, Tone};
+use crate::tui::model::{AfterSave, Leaving, Model, Popup, RECOVERED, SaveWhat, Tone, place_name};
 use crate::tui::recovery::Recovery;
-use crate::workbench::{AgentFile, Overwrite, SECRET, SaveError};
+use crate::workbench::{AgentFile, OpenAgent, Overwrite, SECRET, SaveError};
 
 /// Saves to the agent's file, or asks where.
 pub(super) fn save(model: &mut Model, after: AfterSave) -> Vec<Effect> {
@@ -80,6 +82,43 @@ pub(super) fn confirm_overwrite(model: &mut Model) -> Vec<Effect> {
     write(model, path, Overwrite::Always)
 }
 
+/// Reads the file that another program changed, to reload it or to merge it.
+pub(super) fn take_file(model: &mut Model, taking: Taking) -> Vec<Effect> {
+    let Some(Popup::Overwrite { path }) = model.popups.pop() else { return Vec::new() };
+    vec![Effect::Archive(ArchiveRequest::ChangedFile(path, taking))]
+}
+
+/// The file was read, or not. After a merge the save continues.
+pub(super) fn file_taken(
+    model: &mut Model,
+    taking: Taking,
+    result: Result<Box<OpenAgent>, ErrorRecord>,
+) -> Vec<Effect> {
+    let after = model.workbench.saving.take();
+    match (taking, result) {
+        (_, Err(error)) => {
+            model.show_toast(Tone::Bad, format!("the file was not read: {}", error.message));
+            Vec::new()
+        }
+        (Taking::Reload, Ok(agent)) => {
+            super::take::show(model, *agent);
+            let undo = model.keymap.first_name(Action::Undo);
+            model.show_toast(Tone::Good, format!("reloaded; {undo} brings the edits of a text back"));
+            Vec::new()
+        }
+        (Taking::Merge, Ok(agent)) => {
+            let conflicts = super::take::merge(model, *agent);
+            if conflicts.is_empty() {
+                return save(model, after.unwrap_or(AfterSave::Stay));
+            }
+            let names: Vec<String> = conflicts.into_iter().map(|place| place_name(place).to_lowercase()).collect();
+            let text = format!("not merged: {} changed here and in the file; reload or overwrite", names.join(", "));
+            model.show_toast(Tone::Bad, text);
+            Vec::new()
+        }
+    }
+}
+
 pub(super) fn saved(
     model: &mut Model,
     path: String,
@@ -125,12 +164,13 @@ pub(super) fn saved(
     }
 }
 
-/// Leaves, after asking when there are unsaved edits.
+/// Leaves, after asking when there are unsaved edits or a run would be stopped.
 pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
+    let unsaved = model.workbench.unsaved();
     if matches!(model.popups.last(), Some(Popup::Leaving(_))) {
-        return Vec::new();
+        return if unsaved { Vec::new() } else { leave(model) };
     }
-    if model.workbench.unsaved() {
+    if unsaved || model.stops_by_leaving() {
         model.popups.push(Popup::Leaving(Leaving::Program));
         return Vec::new();
     }

@@ -57,6 +57,9 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
         }
         facts.extend(workbench.other_agent().map(|agent| format!("run of {agent}")));
     }
+    if workbench.zoomed {
+        facts.push("zoom".to_owned());
+    }
     if !workbench.gates.is_empty() {
         facts.push("intercepts".to_owned());
     }
@@ -139,6 +142,10 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
         }
         (Some(_), _) => toast(model),
         (None, None) => Row::new([Piece::new(Role::Dim, &nothing_yet(model))]),
+        (None, Some(run)) if run.is_example => {
+            let key = model.keymap.first_name(Action::Run);
+            Row::new([Piece::new(Role::Dim, &format!(" a recorded run of this example; {key} runs the draft"))])
+        }
         (None, Some(run)) => Row::new([Piece::new(Role::Dim, &format!(" {}", budget::used(model, run, columns)))]),
     };
     row.draw(area, buffer, model.theme);
