@@ -93,10 +93,10 @@ impl Setup {
             Colours::Off => Level::None,
         };
         // A configuration of its own has its themes next to it.
-        let beside = config.file.as_deref().and_then(Path::parent).filter(|dir| *dir != config_dir);
-        let own = beside.map(|dir| theme::named(&config.interface.theme, dir)).and_then(Result::ok);
+        let nearby = config.file.as_deref().and_then(Path::parent).filter(|dir| *dir != config_dir);
+        let own = nearby.map(|dir| theme::named(&config.interface.theme, dir)).and_then(Result::ok);
         let chosen = own.map_or_else(|| theme::named(&config.interface.theme, config_dir), Ok)?;
-        let mut themes = beside.map(theme::all).unwrap_or_default();
+        let mut themes = nearby.map(theme::all).unwrap_or_default();
         for (name, theme) in theme::all(config_dir) {
             if !themes.iter().any(|(known, _)| *known == name) {
                 themes.push((name, theme));

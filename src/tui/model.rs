@@ -102,6 +102,8 @@ pub struct Mouse {
     pub pressed: Option<(i64, Position)>,
     /// The divider is being dragged.
     pub divider: bool,
+    /// The button is down.
+    pub held: bool,
 }
 
 /// The screens.
@@ -137,6 +139,8 @@ pub struct Workbench {
     pub focus: Pane,
     /// The editor that has or last had it.
     pub last_editor: Place,
+    /// The editor that has the room: the focused one, but never another while the mouse button is down.
+    pub room: Place,
     /// Findings about the texts.
     pub diagnostics: Vec<Diagnostic>,
     /// What the texts mean.
@@ -216,6 +220,7 @@ impl Model {
                 inputs: Inputs::default(),
                 focus,
                 last_editor: Place::Prompt,
+                room: Place::Prompt,
                 diagnostics: Vec::new(),
                 preview: DraftSummary::default(),
                 checked: None,

@@ -32,6 +32,7 @@ pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
             model.toast = None;
             model.pointer.sweep = None;
             model.sessions.awaited = None;
+            model.mouse.held = true;
             return press(model, at, reach);
         }
         MouseEventKind::Down(MouseButton::Right) => {
@@ -41,6 +42,7 @@ pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         MouseEventKind::Drag(MouseButton::Left) if model.pointer.drags => super::reading::drag(model, at),
         MouseEventKind::Up(MouseButton::Left) => {
             model.mouse.divider = false;
+            model.mouse.held = false;
             super::reading::release(model, event);
             return swept(model);
         }

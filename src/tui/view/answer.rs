@@ -53,7 +53,13 @@ pub(super) fn draw(
         row.draw(line_of(above, line), buffer, model.theme);
     }
     let below = scroll_limit(rows.len(), above.height).saturating_sub(top);
-    let more = (below > 0).then(|| Piece::new(Role::Accent, &format!("▼ {below} more")));
+    let more = match (top, below) {
+        (0, 0) => None,
+        (0, below) => Some(format!("▼ {below} more")),
+        (above, 0) => Some(format!("▲ {above} more")),
+        (above, below) => Some(format!("▲ {above} ▼ {below} more")),
+    };
+    let more = more.map(|more| Piece::new(Role::Accent, &more));
     if !question.options.is_empty() {
         bars::rule(rule, "Your decision", true, more.into_iter().collect(), buffer, model.theme);
         draw_choices(model, (&question.options, looks), reply, buffer);

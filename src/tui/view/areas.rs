@@ -74,11 +74,7 @@ fn split_rule(area: Rect) -> (Rect, Rect) {
 }
 
 fn editors(column: Rect, workbench: &Workbench) -> [(Rect, Rect); PLACES.len()] {
-    let is_current = |place: &Place| match workbench.focus {
-        Pane::Editor(focus) => focus == *place,
-        Pane::Run | Pane::Steps => workbench.last_editor == *place,
-    };
-    let focused = PLACES.iter().position(is_current).unwrap_or(0);
+    let focused = PLACES.iter().position(|place| workbench.room == *place).unwrap_or(0);
     if workbench.zoomed {
         let mut heights = [0; PLACES.len()];
         heights[focused] = column.height;
@@ -120,7 +116,7 @@ fn stacked(column: Rect, heights: [u16; PLACES.len()]) -> [(Rect, Rect); PLACES.
 fn heights_of(workbench: &Workbench) -> impl Iterator<Item = (usize, u16)> {
     let open = PLACES.into_iter().enumerate().zip(SHARES).filter(|((_, place), _)| !workbench.folded(*place));
     open.map(|((index, place), share)| {
-        let weight = if workbench.focus == Pane::Editor(place) { FOCUSED } else { 1 };
+        let weight = if workbench.room == place { FOCUSED } else { 1 };
         (index, share * weight)
     })
 }

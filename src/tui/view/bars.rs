@@ -267,6 +267,9 @@ pub(super) fn footer_action(model: &Model, area: Rect, column: u16) -> Option<Ac
     None
 }
 
+/// Keys that the footer shows next to that of the help.
+const MOST_LABELS: usize = 5;
+
 /// What the footer shows, from the left; the last place is help's.
 fn labels(model: &Model, columns: u16) -> Vec<(Action, Label)> {
     if !model.is_answerable() {
@@ -293,7 +296,7 @@ fn labels(model: &Model, columns: u16) -> Vec<(Action, Label)> {
     let mut shown = Vec::new();
     for row in rows.iter().filter(|row| row.action != Action::Help) {
         let label = label(row);
-        if used + label_columns(&label) + reserved <= columns + 2 {
+        if shown.len() < MOST_LABELS && used + label_columns(&label) + reserved <= columns + 2 {
             used += label_columns(&label);
             shown.push((row.action, label));
         }

@@ -10,6 +10,8 @@ use crate::tui::sessions::Purpose;
 
 /// Rows from which on a narrow screen has room for both.
 const ROWS: u16 = 20;
+/// Rows that a panel below leaves: title, rule and the end of the run, status.
+const RUN_ROWS: u16 = 7;
 /// Columns that a panel next to the run needs.
 const COLUMNS: u16 = 46;
 
@@ -36,7 +38,7 @@ pub(super) fn panel(popup: &Popup, model: &Model, screen: Rect) -> Option<Rect> 
         Popup::Form(form, _) => usize::from(form::rows(form, screen.width)),
         _ => 0,
     };
-    let height = u16::try_from(wanted + 3).unwrap_or(u16::MAX).min(screen.height * 3 / 5);
+    let height = u16::try_from(wanted + 3).unwrap_or(u16::MAX).min(screen.height - RUN_ROWS);
     Some(Rect { y: screen.bottom() - height, height, ..screen })
 }
 

@@ -330,7 +330,8 @@ fn draw_reading(model: &Model, popup: &Popup, top: usize, area: Rect, buffer: &m
     }
     let below = scroll_limit(rows.len(), area.height).saturating_sub(top);
     if below > 0 {
-        let more = format!(" ▼ {below} more ");
+        // In the help, a number of lines is of no use.
+        let more = if matches!(popup, Popup::Help { .. }) { " ▼ ".to_owned() } else { format!(" ▼ {below} more ") };
         let x = area.right().saturating_sub(u16::try_from(width(&more)).unwrap_or(0));
         let y = area.bottom().saturating_add(1);
         if y < buffer.area.bottom() {

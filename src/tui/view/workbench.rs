@@ -18,6 +18,9 @@ use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, wrap};
 
 pub(super) fn layout(model: &mut Model) {
+    if let (Pane::Editor(place), false) = (model.workbench.focus, model.mouse.held) {
+        model.workbench.room = place;
+    }
     let areas = screen_areas(model);
     let now_ms = model.now_ms;
     let fix_key = model.keymap.first_name(Action::Fix);
