@@ -171,8 +171,8 @@ pub async fn run(services: Arc<Services>, setup: Setup) -> Result<TuiExit, TakeE
     let result = AssertUnwindSafe(driver.run(&mut model, &mut screen, first)).catch_unwind().await;
     drop(screen);
     if !matches!(result, Ok(Ok(Exit::Quit)))
-        && model.workbench.unsaved()
-        && let Err(error) = services.recovery().keep(&model.workbench.recovery(model.now_ms))
+        && let Some(recovery) = model.recovery()
+        && let Err(error) = services.recovery().keep(&recovery)
     {
         tracing::error!(message = error.message, "unsaved texts could not be kept");
     }

@@ -8,6 +8,7 @@ use super::compare::Compare;
 use super::draft::Draft;
 use super::inspector::Inspector;
 use super::keys::Keymap;
+use super::recovery::{KeptReply, Recovery};
 use super::theme::Theme;
 use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::port::{Breakpoint, Gate};
@@ -157,6 +158,8 @@ pub struct Workbench {
     pub keep_at_ms: Option<i64>,
     /// The last run.
     pub run: Option<RunView>,
+    /// A reply of an earlier start, for the question that it belongs to.
+    pub kept_reply: Option<KeptReply>,
     /// The previous run, until the one that is starting has started: a refused start restores it.
     pub before: Option<RunView>,
     /// Where the transcript was drawn.
@@ -229,6 +232,7 @@ impl Model {
                 saved: opened.texts,
                 keep_at_ms: None,
                 run: None,
+                kept_reply: None,
                 before: None,
                 run_area: Rect::default(),
                 split: 40,
@@ -263,6 +267,45 @@ impl Model {
     /// Does the workbench's run wait for an answer of the user?
     pub fn waits_for_user(&self) -> bool {
         self.workbench.run.as_ref().is_some_and(|run| run.question.is_some())
+    }
+
+    /// The reply that is being written, was put aside, or was kept by an earlier start.
+    pub fn unsent_reply(&self) -> Option<KeptReply> {
+        let run = self.workbench.run.as_ref();
+        let asked = self.popups.iter().rev().find_map(|popup| match popup {
+            Popup::Answer { question, asker: Asker::Run, editor, .. } => Some((question, &editor.draft)),
+            _ => None,
+        });
+        let aside = || {
+            let run = run?;
+            Some((run.question.as_ref()?, &run.begun_reply.as_ref()?.draft))
+        };
+        let written = asked.or_else(aside).filter(|(question, draft)| {
+            let text = draft.text();
+            !text.trim().is_empty() && (question.gate.is_none() || text != question.text)
+        });
+        let session = run.and_then(|run| run.session.clone());
+        match (written, session) {
+            (Some((question, draft)), Some(session)) => {
+                Some(KeptReply { session, question: question.address.to_string(), draft: draft.clone() })
+            }
+            _ => self.workbench.kept_reply.clone(),
+        }
+    }
+
+    /// Grows with every change of the reply that is being written.
+    pub(super) fn reply_version(&self) -> u64 {
+        match self.popups.last() {
+            Some(Popup::Answer { editor, .. }) => editor.draft.version(),
+            _ => 0,
+        }
+    }
+
+    /// What is kept for the next start; `None` where nothing would be lost.
+    pub(super) fn recovery(&self) -> Option<Recovery> {
+        let reply = self.unsent_reply();
+        let is_lost = self.workbench.unsaved() || reply.is_some();
+        is_lost.then(|| Recovery { reply, ..self.workbench.recovery(self.now_ms) })
     }
 
     /// Is the file about to be overwritten the one that was opened?

@@ -43,8 +43,8 @@ fn a_session_that_cannot_be_opened_is_told_as_one() {
 #[test]
 fn a_new_agent_is_created_and_never_replaces_a_file() {
     let program = Program::new();
-    let done = program.run(["new", "invoice", "--mode", "json"]).exits(0);
-    assert_eq!(done.stdout.trim(), "invoice.toml");
+    let done = program.run(["new", "invoice", "--mode", "json"]);
+    assert_eq!(done.exits(0).stdout.trim(), "invoice.toml");
     program.run(["new", "invoice"]).exits(2).tells("invoice.toml exists already");
     program.run(["new", "copy.toml", "--from", "sentiment"]).exits(0).tells("ptc-workbench run copy.toml");
     program.run(["run", "copy.toml", "--no-save"]).exits(0);

@@ -363,3 +363,35 @@ fn a_theme_lies_next_to_the_configuration_that_names_it_or_in_the_usual_folder()
     assert_eq!((setup("near"), setup("far")), (Ok(()), Ok(())));
     assert!(setup("nowhere").is_err_and(|error| error.contains("there is no theme")));
 }
+
+#[test]
+fn a_half_written_reply_survives_the_program_and_comes_back_with_its_question() {
+    let ask = |model: &mut Model| {
+        let question =
+            Question { address: "r0/t1".into(), text: "[user]\nDo it.".to_owned(), options: Vec::new(), gate: None };
+        apply_message(model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
+    };
+    let mut model = running(WIDE);
+    ask(&mut model);
+    write(&mut model, "half a reply");
+    let due = model.workbench.keep_at_ms.unwrap();
+    let effects = apply_message(&mut model, Msg::Clock(due));
+    let [Effect::Keep(kept)] = effects.as_slice() else { panic!("{effects:?}") };
+    let mut read: ptc_workbench::tui::recovery::Recovery =
+        serde_json::from_str(&serde_json::to_string(kept).unwrap()).unwrap();
+    read.id = "old".to_owned();
+
+    let mut next = fresh(WIDE);
+    let effects = apply_message(&mut next, Msg::Recoveries(vec![read]));
+    assert!(
+        matches!(effects.as_slice(), [Effect::TakeOver(own, id)] if own.reply.is_some() && id == "old"),
+        "{effects:?}"
+    );
+    assert!(next.popups.is_empty(), "nothing is to be restored: the texts are saved");
+    ran(&mut next, asked().events(), None);
+    ask(&mut next);
+    assert!(text(&mut next).contains("half a reply"));
+    press(&mut next, "f5");
+    let due = next.workbench.keep_at_ms.unwrap();
+    assert_eq!(apply_message(&mut next, Msg::Clock(due)), [Effect::Forget]);
+}

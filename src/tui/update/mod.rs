@@ -33,6 +33,7 @@ use crate::workbench::DraftSummary;
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let version = model.workbench.version();
     let query = model.sessions.filter.version();
+    let reply = model.reply_version();
     let quiet = matches!(msg, Msg::Clock(_) | Msg::Kept(Ok(())) | Msg::TourNoted(Ok(())) | Msg::Clipped(Ok(())));
     model.dirty |= !quiet;
     let by_hand = matches!(msg, Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_));
@@ -103,6 +104,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     find::refresh(model);
     if model.sessions.filter.version() != query {
         effects.extend(sessions::query_changed(model));
+    }
+    if by_hand && model.reply_version() != reply {
+        model.workbench.keep_at_ms = Some(model.now_ms + KEEP_AFTER_MS);
     }
     if model.workbench.version() != version {
         model.workbench.keep_at_ms = Some(model.now_ms + KEEP_AFTER_MS);
@@ -181,9 +185,7 @@ fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
     }
     if model.workbench.keep_at_ms.is_some_and(|at| at <= now_ms) {
         model.workbench.keep_at_ms = None;
-        let workbench = &model.workbench;
-        let keep = workbench.unsaved().then(|| Effect::Keep(Box::new(workbench.recovery(now_ms))));
-        return vec![keep.unwrap_or(Effect::Forget)];
+        return vec![model.recovery().map_or(Effect::Forget, |recovery| Effect::Keep(Box::new(recovery)))];
     }
     Vec::new()
 }

@@ -15,6 +15,7 @@ use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{
     Asker, Differs, Editor, Model, Pane, Phase, Popup, REFUSALS, RunView, SETTLE_MS, SaveWhat, Screen, Tone, place_name,
 };
+use crate::tui::recovery::KeptReply;
 use crate::workbench::{RunEnding, RunUpdate};
 
 use super::save;
@@ -294,12 +295,21 @@ pub(super) fn ask(model: &mut Model, question: Question) {
             // The run that it is about is above the question.
             model.workbench.focus = Pane::Run;
         }
-        let begun = model.workbench.run.as_mut().and_then(|run| run.begun_reply.take());
+        let begun =
+            model.workbench.run.as_mut().and_then(|run| run.begun_reply.take()).or_else(|| kept(model, &question));
         let editor = begun.unwrap_or_else(|| Box::new(Editor { draft, ..Editor::default() }));
         let new = model.workbench.run.as_ref().map_or(0, |run| run.asked.1);
         let top = crate::tui::view::asked_rows(model, question.text.get(..new).unwrap_or_default());
         model.popups.push(Popup::Answer { question, asker: Asker::Run, top, read: 0, end_seen: false, editor });
     }
+}
+
+/// The reply of an earlier start to this question.
+fn kept(model: &mut Model, question: &Question) -> Option<Box<Editor>> {
+    let session = model.workbench.run.as_ref()?.session.clone()?;
+    let is_of = |reply: &KeptReply| reply.session == session && question.address.as_str() == reply.question;
+    let reply = model.workbench.kept_reply.take_if(|reply| is_of(reply))?;
+    Some(Box::new(Editor { draft: reply.draft, ..Editor::default() }))
 }
 
 /// Asks whether the agent that is opened may name a file outside of its folder.
@@ -349,6 +359,8 @@ pub(super) fn answer_with(model: &mut Model, text: &str) -> Vec<Effect> {
     }
     drop_question(model);
     model.popups.retain(|popup| !popup.is_of_run());
+    // What was kept of the reply is no longer needed.
+    model.workbench.keep_at_ms = Some(model.now_ms);
     vec![effect]
 }
 

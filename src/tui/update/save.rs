@@ -9,7 +9,7 @@ use crate::tui::archive::{ArchiveRequest, Taking};
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{AfterSave, Leaving, Model, Popup, RECOVERED, SaveWhat, Tone, place_name};
-use crate::tui::recovery::Recovery;
+use crate::tui::recovery::{KeptReply, Recovery};
 use crate::workbench::{AgentFile, OpenAgent, Overwrite, SECRET, SaveError};
 
 /// Saves to the agent's file, or asks where.
@@ -205,7 +205,10 @@ pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
     let asks = model.workbench.run.as_ref().is_some_and(|run| run.question.is_some());
     let run = if asks { Effect::SuspendRun(Slot::Workbench) } else { Effect::Cancel(Slot::Workbench) };
     let sides = [Slot::Viewer, Slot::Left, Slot::Right].map(Effect::Cancel);
-    [run, Effect::StopMatrix, Effect::Forget].into_iter().chain(sides).collect()
+    // A reply to a run that waits in its session is kept for it.
+    let unsent = model.recovery().filter(|recovery| asks && recovery.is_saved);
+    let kept = unsent.map_or(Effect::Forget, |recovery| Effect::Keep(Box::new(recovery)));
+    [run, Effect::StopMatrix, kept].into_iter().chain(sides).collect()
 }
 
 /// Offers the newest texts of an earlier start.
@@ -216,8 +219,17 @@ pub(super) fn recoveries(model: &mut Model, found: Vec<Recovery>) -> Vec<Effect>
         let [Some(prompt), Some(signature), Some(context), Some(options)] = restored else { return None };
         let drafts = [prompt, signature, context, options];
         let (tools, program) = (recovery.tools.restored()?, recovery.program.restored()?);
-        Some(Recovery { id: recovery.id, saved_ms: recovery.saved_ms, file: recovery.file, drafts, tools, program })
+        let reply = recovery.reply.and_then(|reply| Some(KeptReply { draft: reply.draft.restored()?, ..reply }));
+        let (id, saved_ms, file, is_saved) = (recovery.id, recovery.saved_ms, recovery.file, recovery.is_saved);
+        Some(Recovery { id, saved_ms, file, drafts, tools, program, reply, is_saved })
     });
+    if let Some(Recovery { reply: Some(reply), id, is_saved, .. }) = &usable {
+        model.workbench.kept_reply = Some(reply.clone());
+        if *is_saved {
+            let own = Recovery { reply: Some(reply.clone()), ..model.workbench.recovery(model.now_ms) };
+            return vec![Effect::TakeOver(Box::new(own), id.clone())];
+        }
+    }
     // Texts of an agent have no place where a pipeline is open: they wait for the next start.
     if let (Some(recovery), None) = (usable, &model.workbench.pipeline) {
         model.popups.push(Popup::Recovery(Box::new(recovery)));
