@@ -97,8 +97,8 @@ pub const ACTIONS: &[ActionRow] = &[
 
     row(A::StepUp, "transcript.up", "up", "To the card above, through a long one line by line.", &["up", "k"], C::Transcript, 0),
     row(A::StepDown, "transcript.down", "down", "To the card below, through a long one line by line.", &["down", "j"], C::Transcript, 0),
-    row(A::StepIn, "transcript.in", "in", "Unfolds the selected card or branch of JSON, else goes to the first branch in it.", &["right", "l"], C::Transcript, 0),
-    row(A::StepOut, "transcript.out", "out", "Folds the branch, else goes to the one around it; folds the selected card.", &["left", "h"], C::Transcript, 0),
+    row(A::StepIn, "transcript.in", "in", "Unfolds the selected card or branch of JSON, else goes to the first branch in it.", &["right"], C::Transcript, 0),
+    row(A::StepOut, "transcript.out", "out", "Folds the branch, else goes to the one around it; folds the selected card.", &["left"], C::Transcript, 0),
     row(A::PageUp, "transcript.page_up", "page up", "One page up.", &["pageup"], C::Transcript, 0),
     row(A::PageDown, "transcript.page_down", "page down", "One page down; at the end it follows what comes.", &["pagedown"], C::Transcript, 0),
     row(A::Top, "transcript.top", "top", "To the start.", &["home", "g"], C::Transcript, 0),

@@ -81,13 +81,15 @@ pub(super) fn typed(model: &mut Model, c: char) -> Vec<Effect> {
 }
 
 pub(super) fn go(model: &mut Model, motion: Motion, reach: Reach) -> Vec<Effect> {
+    // A page shows every row: none is passed over.
+    let page = crate::tui::view::question_rows(model).map_or(1, |rows| usize::from(rows).saturating_sub(1).max(1));
     if let Some(Popup::Answer { question, top, .. }) = model.popups.last_mut()
         && !question.options.is_empty()
     {
         // No text is typed here: the keys move what is asked. The view clamps it.
         *top = match motion {
-            Motion::Up(rows) => top.saturating_sub(rows),
-            Motion::Down(rows) => top.saturating_add(rows),
+            Motion::Up(rows) => top.saturating_sub(rows.min(page)),
+            Motion::Down(rows) => top.saturating_add(rows.min(page)),
             Motion::Start | Motion::LineStart => 0,
             Motion::End | Motion::LineEnd => usize::MAX,
             _ => *top,
