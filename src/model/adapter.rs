@@ -225,7 +225,7 @@ impl Answer<'_> {
         };
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
         if let Some(key) = &self.key {
-            let (name, scheme) = self.model.language.key_header();
+            let (name, scheme) = self.model.language.key_header(&self.model.endpoint);
             let mut value = HeaderValue::try_from(format!("{scheme}{}", key.expose()))
                 .map_err(|_| ModelError::new(ErrorClass::Auth, "the API key holds characters that cannot be sent"))?;
             value.set_sensitive(true);
@@ -280,7 +280,8 @@ fn keeps_to_json(reply: &Reply) -> bool {
     let is_thinking = thought.is_empty() && said.starts_with("<think>");
     match reply.finish {
         _ if !reply.calls.is_empty() => true,
-        Some(Finish::Stop) => json::parse(said.trim_end()).is_ok(),
+        // Nothing was answered: that is no other format.
+        Some(Finish::Stop) => said.is_empty() || json::parse(said.trim_end()).is_ok(),
         Some(Finish::Length) => is_thinking || said.is_empty() || said.starts_with(begins_json),
         _ => true,
     }

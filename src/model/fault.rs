@@ -188,7 +188,8 @@ fn class_of(status: Option<u16>, said: &Said) -> ErrorClass {
         Some(404) => ErrorClass::NotFound,
         Some(408) => ErrorClass::Timeout,
         Some(429) => ErrorClass::RateLimit,
-        Some(500..) => ErrorClass::Server,
+        // A conflict with another request passes, as an overload does.
+        Some(409 | 500..) => ErrorClass::Server,
         Some(_) => ErrorClass::Client,
         None if said.names(&["overloaded", "unavailable"]) => ErrorClass::Server,
         None if said.names(&["rate_limit", "too_many", "resource_exhausted"]) => ErrorClass::RateLimit,

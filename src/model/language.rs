@@ -75,20 +75,20 @@ pub(super) enum Framing {
 
 /// A wire protocol.
 pub(super) trait Language: Send + Sync + fmt::Debug {
-    /// What to do with an address that ends in this segment.
-    fn root(&self, last: &str) -> Root {
-        let _ = last;
+    /// What to do with an address whose path has these segments.
+    fn root(&self, segments: &[&str]) -> Root {
+        let _ = segments;
         Root::AsIs
     }
 
-    /// Path of a question to this model, and its query.
-    fn question(&self, id: &str, stream: bool) -> (Vec<String>, Option<(&'static str, &'static str)>);
+    /// Path of a question to a model, below the root, and its query.
+    fn question(&self, endpoint: &Endpoint) -> (Vec<String>, Option<(&'static str, &'static str)>);
 
     /// Path of the list of models, and where in its answer the list and each name are.
     fn list(&self) -> Listing;
 
     /// Name and scheme of the header that carries the key.
-    fn key_header(&self) -> (&'static str, &'static str);
+    fn key_header(&self, endpoint: &Endpoint) -> (&'static str, &'static str);
 
     /// Further headers of the protocol itself.
     fn headers(&self, endpoint: &Endpoint, headers: &mut HeaderMap) {

@@ -18,7 +18,7 @@ pub(super) fn language(protocol: Protocol) -> &'static dyn Language {
 
 /// The address that requests are sent to. Errors are of class `Configuration`.
 pub(super) fn request_url(endpoint: &Endpoint) -> Result<Url, ModelError> {
-    let (path, query) = language(endpoint.protocol).question(&endpoint.id, endpoint.stream);
+    let (path, query) = language(endpoint.protocol).question(endpoint);
     let mut url = resource(endpoint, &path.iter().map(String::as_str).collect::<Vec<_>>())?;
     if let Some((name, value)) = query {
         url.query_pairs_mut().append_pair(name, value);
@@ -39,8 +39,8 @@ pub(super) fn list_url(endpoint: &Endpoint) -> Result<Url, ModelError> {
 /// The address of a resource below the root of the protocol, which may be above or below `base_url`.
 fn resource(endpoint: &Endpoint, path: &[&str]) -> Result<Url, ModelError> {
     let base = endpoint.url(&[])?;
-    let last = base.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
-    match language(endpoint.protocol).root(last) {
+    let segments: Vec<&str> = base.path_segments().into_iter().flatten().collect();
+    match language(endpoint.protocol).root(&segments) {
         Root::AsIs => endpoint.url(path),
         Root::Add(segment) => endpoint.url(&[&[segment], path].concat()),
         Root::Parent => {

@@ -224,6 +224,13 @@ async fn keys_travel_in_the_header_of_their_protocol_and_roots_are_found() {
         (1, "", "POST /v1/messages", "x-api-key", "sk-12345678"),
         (1, "/proxy/v1", "POST /proxy/v1/messages", "x-api-key", "sk-12345678"),
         (2, "", "POST /v1beta/models/m:streamGenerateContent?alt=sse", "x-goog-api-key", "sk-12345678"),
+        (
+            2,
+            "/v1/projects/p/locations/l/publishers/google",
+            "POST /v1/projects/p/locations/l/publishers/google/models/m:streamGenerateContent?alt=sse",
+            "authorization",
+            "Bearer sk-12345678",
+        ),
         (3, "/v1", "POST /api/chat", "authorization", "Bearer sk-12345678"),
         (3, "", "POST /api/chat", "authorization", "Bearer sk-12345678"),
     ];

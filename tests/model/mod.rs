@@ -14,6 +14,7 @@ mod proxies;
 mod recorded;
 mod replies;
 mod secrets;
+mod services;
 mod structure;
 
 use std::sync::{Arc, OnceLock};

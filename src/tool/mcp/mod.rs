@@ -5,6 +5,7 @@
 //! run.
 
 mod connect;
+mod http_error;
 mod listing;
 mod log;
 mod log_file;

@@ -1,4 +1,5 @@
-//! Converts the result of a server's tool to a value: structured content if its schema promised it, else the texts.
+//! Converts the result of a server's tool to a value: structured content if its schema promised it, else the texts, with
+//! structured content that differs from them.
 //!
 //! In: the result of a call. Out: a value, or the tool's error text. Images, audio and links are named, not
 //! transferred.
@@ -20,8 +21,17 @@ pub(super) fn value(result: &CallToolResult, structured: bool) -> Result<Value, 
             json::parse(&content.to_string()).map(|json| json.to_value()).map_err(|error| error.message)
         }
         _ if structured => Ok(json::parse(&text).map_or_else(|_| Value::str(text.as_str()), |json| json.to_value())),
-        _ => Ok(Value::str(text)),
+        Some(content) => Ok(Value::str(with_structured(text, content))),
+        None => Ok(Value::str(text)),
     }
+}
+
+/// Returns the text with structured content that no schema promised, unless the text is that content.
+fn with_structured(text: String, content: &serde_json::Value) -> String {
+    if serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|same| same == *content) {
+        return text;
+    }
+    format!("{text}\n{content}")
 }
 
 fn block(block: &ContentBlock) -> String {
