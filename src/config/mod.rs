@@ -29,7 +29,7 @@ pub use folders::Folders;
 pub use model::ModelEntry;
 pub use options::{OPTIONS, options_over};
 pub use private::{create_private_dir, create_private_file, private_options, write_private_file};
-pub use provider::{KeySource, Protocol, Provider, Timeouts};
+pub use provider::{Api, KeySource, Protocol, Provider, Timeouts};
 pub use read::{read_named_file, read_regular_file, read_resolved_file};
 pub(crate) use secret::is_plain_secret;
 pub use secret::is_secret_name;

@@ -27,6 +27,7 @@ use super::retry::{Attempts, Round};
 use super::secret::Secret;
 use super::tape::Tape;
 use super::{Call, ErrorClass, Finish, Model, ModelError, Reply, Request, Want, fault};
+use crate::config::Protocol;
 use crate::event::{JsonText, ModelRecord, Sent, StructuredBy, hex_sha};
 
 /// A provider's model.
@@ -203,6 +204,7 @@ impl Answer<'_> {
             tools: !self.request.tools.is_empty(),
             tokens: options.max_tokens.is_some(),
             effort: options.reasoning.is_some(),
+            reasoning_items: self.model.endpoint.protocol == Protocol::Responses,
             sampling: options.temperature.is_some() || options.top_p.is_some(),
             stream: *stream,
         }

@@ -92,7 +92,8 @@ impl Said {
             return Self { message: plain(body), ..Self::default() };
         };
         let value = value.get(0).unwrap_or(&value);
-        let inner = value.get("error").filter(|inner| !inner.is_null()).unwrap_or(value);
+        let inner = ["/error", "/response/error"].iter().filter_map(|path| value.pointer(path));
+        let inner = inner.into_iter().find(|inner| !inner.is_null()).unwrap_or(value);
         let text = |key: &str| inner.get(key).and_then(word).or_else(|| value.get(key).and_then(word));
         let detail = value.get("detail");
         let issue = detail.and_then(|detail| detail.get(0));

@@ -5,11 +5,11 @@ use ptc_core::value::Json;
 /// What each option is called in the bodies of the protocols.
 const CALLED: [(&str, &[&str]); 6] = [
     ("temperature", &["temperature"]),
-    ("max_tokens", &["max_tokens", "max_completion_tokens", "maxOutputTokens", "num_predict"]),
+    ("max_tokens", &["max_tokens", "max_completion_tokens", "maxOutputTokens", "max_output_tokens", "num_predict"]),
     ("top_p", &["top_p", "topP"]),
     ("stop", &["stop", "stop_sequences", "stopSequences"]),
     ("seed", &["seed"]),
-    ("reasoning", &["reasoning_effort", "thinking", "thinkingConfig", "think"]),
+    ("reasoning", &["reasoning_effort", "thinking", "thinkingConfig", "think", "reasoning"]),
 ];
 
 /// Does a body carry the option of this name (those of [`Options`](crate::event::Options))?

@@ -43,7 +43,7 @@ impl<'a> Draft<'a> {
 
     /// The same for a control object. It may be requested together with native tools only where that leaves the model free to call them.
     fn asks_for_control(&self) -> bool {
-        let beside_tools = self.endpoint.protocol == Protocol::OpenAi;
+        let beside_tools = matches!(self.endpoint.protocol, Protocol::OpenAi | Protocol::Responses);
         self.dialect.object && (beside_tools || self.request.tools.is_empty())
     }
 

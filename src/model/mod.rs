@@ -35,6 +35,7 @@ mod probe;
 mod protocols;
 mod proxy;
 mod request;
+mod responses;
 mod retry;
 mod retry_after;
 mod sample;

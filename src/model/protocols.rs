@@ -3,13 +3,14 @@
 use reqwest::Url;
 
 use super::language::{Language, Root};
-use super::{Endpoint, ModelError, anthropic, gemini, ollama, openai};
+use super::{Endpoint, ModelError, anthropic, gemini, ollama, openai, responses};
 use crate::config::Protocol;
 
 /// Returns the implementation of a protocol.
 pub(super) fn language(protocol: Protocol) -> &'static dyn Language {
     match protocol {
         Protocol::OpenAi => &openai::Completions,
+        Protocol::Responses => &responses::Responses,
         Protocol::Anthropic => &anthropic::Messages,
         Protocol::Gemini => &gemini::Generate,
         Protocol::Ollama => &ollama::Chat,

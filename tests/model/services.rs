@@ -5,12 +5,12 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use ptc_workbench::config::Protocol;
-use ptc_workbench::event::PartKind;
-use ptc_workbench::model::{Adapter, ErrorClass, Finish, Request};
+use ptc_workbench::event::{PartKind, Role};
+use ptc_workbench::model::{Adapter, Content, ErrorClass, Finish, Message, Request};
 use serde_json::json;
 
 use super::kit::{ALL, Kit};
-use super::{ask, tool};
+use super::{ask, result, tool};
 use crate::openai::request;
 use crate::openai::server::{Play, Server, delta, ending};
 
@@ -202,4 +202,98 @@ async fn a_number_of_tokens_for_reasoning_is_left_out_where_only_words_are_known
     let asked = ask(OPENAI, &server, &OPENAI.model(&server), &asked_for).await;
     assert_eq!(server.received()[0].json().get("reasoning_effort"), None);
     assert!(asked.notices()[0].contains("takes no number of tokens for reasoning"), "{:?}", asked.notices());
+}
+
+const RESPONSES: Kit = Kit(Protocol::Responses);
+
+#[tokio::test]
+async fn reasoning_of_the_responses_api_goes_back_encrypted_where_it_was() {
+    let pieces = [
+        RESPONSES.begin(),
+        RESPONSES.thought("Which city?"),
+        RESPONSES.call(0, "call_1", "get_weather", &json!({"city": "Oslo"})),
+        RESPONSES.end("calls"),
+    ];
+    let server = Server::play([RESPONSES.play(pieces), RESPONSES.answer("It rains.")]).await;
+    let model = RESPONSES.model(&server);
+    let mut asked_for = Request { tools: vec![tool("get_weather")], ..request("Weather?") };
+    asked_for.options.reasoning = Some("low".into());
+    let asked = ask(RESPONSES, &server, &model, &asked_for).await;
+    assert_eq!(asked.said(1, PartKind::Reasoning), "Which city?");
+    let reply = asked.reply().clone();
+    assert_eq!(reply.finish, Some(Finish::ToolCalls));
+    let mut parts: Vec<Content> = reply.calls.iter().cloned().map(Content::Call).collect();
+    parts.extend(reply.opaque.map(Content::Reasoning));
+    asked_for.messages.push(Message { role: Role::Assistant, parts }.into());
+    asked_for.messages.push(result("call_1", "\"rain\""));
+    ask(RESPONSES, &server, &model, &asked_for).await.reply();
+    let received = server.received();
+    let (first, second) = (received[0].json(), received[1].json());
+    assert_eq!((&first["store"], &first["include"]), (&json!(false), &json!(["reasoning.encrypted_content"])));
+    assert_eq!(first["reasoning"], json!({"effort": "low", "summary": "auto"}));
+    assert_eq!(first["tools"][0]["strict"], json!(true));
+    let expected = json!([
+        {"role": "user", "content": "Weather?"},
+        {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Which city?"}],
+            "encrypted_content": "sig-1"},
+        {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": "{\"city\":\"Oslo\"}"},
+        {"type": "function_call_output", "call_id": "call_1", "output": "\"rain\""},
+    ]);
+    assert_eq!(second["input"], expected);
+}
+
+#[tokio::test]
+async fn what_a_model_of_the_responses_api_refuses_is_asked_for_no_more() {
+    let refusal =
+        |message: &str| Play::json("400 Bad Request", RESPONSES.error("invalid_request_error", message).to_string());
+    let server = Server::play([
+        refusal("Encrypted content is not supported with this model."),
+        refusal("Your organization must be verified to generate reasoning summaries."),
+        RESPONSES.answer("fine"),
+    ])
+    .await;
+    let mut asked_for = request("hi");
+    asked_for.options.reasoning = Some("low".into());
+    let asked = ask(RESPONSES, &server, &RESPONSES.model(&server), &asked_for).await;
+    assert_eq!(asked.reply().text, "fine");
+    let bodies: Vec<_> = server.received().iter().map(|received| received.json()).collect();
+    let has = |body: &serde_json::Value| (body.get("include").is_some(), body.get("reasoning").is_some());
+    assert_eq!(bodies.iter().map(has).collect::<Vec<_>>(), [(true, true), (false, true), (false, false)]);
+}
+
+#[tokio::test]
+async fn refusals_and_failures_inside_a_response_are_errors_of_their_kind() {
+    let refusal = json!({"type": "response.refusal.delta", "output_index": 0, "delta": "I will not."});
+    let refused = [RESPONSES.begin(), format!("event: r\ndata: {refusal}\n\n"), RESPONSES.end("stop")];
+    let failed = json!({"type": "response.failed", "response": {"status": "failed",
+        "error": {"code": "rate_limit_exceeded", "message": "Slow down."}}});
+    let failed = [RESPONSES.begin(), format!("event: response.failed\ndata: {failed}\n\n")];
+    let error = json!({"type": "error", "code": "server_error", "message": "Sorry.", "param": null});
+    let error = [RESPONSES.begin(), format!("event: error\ndata: {error}\n\n")];
+    for (play, class, words) in [
+        (RESPONSES.play(refused), ErrorClass::Refusal, "the model refused: I will not."),
+        (RESPONSES.play(failed), ErrorClass::RateLimit, "Slow down. (rate_limit_exceeded)"),
+        (RESPONSES.play(error), ErrorClass::Server, "Sorry. (server_error)"),
+    ] {
+        let server = Server::play([play]).await;
+        let mut endpoint = RESPONSES.endpoint(&server);
+        endpoint.retry.max_attempts = 1;
+        let asked = ask(RESPONSES, &server, &Adapter::new(endpoint).unwrap(), &request("hi")).await;
+        assert_eq!(asked.error().class, class, "{}", asked.error().message);
+        assert!(asked.error().message.contains(words), "{}", asked.error().message);
+    }
+}
+
+#[tokio::test]
+async fn parts_of_a_summary_and_tools_of_the_service_are_shown() {
+    let part = json!({"type": "response.reasoning_summary_part.added", "output_index": 0});
+    let delta = |text: &str| json!({"type": "response.reasoning_summary_text.delta", "output_index": 0, "delta": text});
+    let search = json!({"type": "response.output_item.added", "output_index": 1, "item": {"type": "web_search_call"}});
+    let frames = [&part, &delta("One."), &part, &delta("Two."), &search];
+    let frames: String = frames.into_iter().map(|frame| format!("data: {frame}\n\n")).collect();
+    let server =
+        Server::play([RESPONSES.play([RESPONSES.begin(), frames, RESPONSES.text("a"), RESPONSES.end("stop")])]).await;
+    let asked = ask(RESPONSES, &server, &RESPONSES.model(&server), &request("hi")).await;
+    assert_eq!((asked.reply().text.as_str(), asked.said(1, PartKind::Reasoning).as_str()), ("a", "One.\n\nTwo."));
+    assert!(asked.notices()[0].contains("its own tool web_search"), "{:?}", asked.notices());
 }
