@@ -7,7 +7,7 @@ use ptc_core::reasons::Reason;
 
 use super::document::advice;
 use super::model::RESERVED;
-use super::{Api, Config, ConfigError, KeySource, ModelEntry, ModelFacts, Protocol, Provider, Timeouts};
+use super::{Api, Config, ConfigError, KeySource, ModelEntry, ModelFacts, Protocol, Provider, Timeouts, options_over};
 use crate::event::{Options, Price, StructuredBy};
 
 /// Address of the service whose models the shipped table describes.
@@ -139,7 +139,10 @@ impl Config {
             price: model.price.or(known.price),
             known,
             stream: model.stream,
-            options: model.options,
+            options: options_over(
+                &model.options,
+                &Options { extra_body: provider.extra_body.clone(), ..Options::default() },
+            ),
             fallback: model.fallback,
             max_attempts: self.max_attempts,
             timeouts: provider.timeouts,

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::document::{Entry, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
 use super::is_plain_secret;
+use super::options::{EXTRA_BODY, extra_body};
+use crate::event::JsonText;
 
 /// A wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,6 +82,8 @@ pub struct Provider {
     pub key: Option<KeySource>,
     /// Headers of every request.
     pub headers: Vec<(String, String)>,
+    /// Further members of every request's body, an object.
+    pub extra_body: Option<JsonText>,
     /// Limit `concurrent_requests`.
     pub concurrent_requests: u32,
     /// Its timeouts.
@@ -190,6 +194,11 @@ const KEYS: &[Key<Target>] = &[
         read: |entry, target, problems| set(&mut target.provider.headers, headers(entry), problems),
     },
     Key {
+        name: EXTRA_BODY.0,
+        about: EXTRA_BODY.1,
+        read: |entry, target, problems| set(&mut target.provider.extra_body, extra_body(entry).map(Some), problems),
+    },
+    Key {
         name: CONCURRENT_REQUESTS.name,
         about: KeyDoc::Limit(&CONCURRENT_REQUESTS),
         read: |entry, target, problems| {
@@ -247,6 +256,7 @@ pub(super) fn read(
         base_url: String::new(),
         key: None,
         headers: Vec::new(),
+        extra_body: None,
         concurrent_requests: CONCURRENT_REQUESTS.usual(),
         timeouts: Timeouts::default(),
     });

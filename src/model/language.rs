@@ -53,6 +53,41 @@ impl<'a> Draft<'a> {
     }
 }
 
+impl Draft<'_> {
+    /// Returns the body of the question with the further members that the options name. Error: the path of a member that
+    /// this program sets itself.
+    pub(super) fn body(&self, language: &dyn Language) -> Result<Json, String> {
+        let body = language.body(self);
+        match &self.request.options.extra_body {
+            None => Ok(body),
+            Some(extra) => {
+                let extra = extra.json();
+                let reserved = [language.messages_key(), "model", "stream"];
+                let is_reserved = |name: &&str| extra.get(name).is_some();
+                match reserved.iter().find(|name| is_reserved(name)) {
+                    Some(name) => Err((*name).to_owned()),
+                    None => with_members(&body, &extra, ""),
+                }
+            }
+        }
+    }
+}
+
+/// Adds the members of one object to another; objects inside are merged. Error: the path of a member that both have.
+fn with_members(body: &Json, extra: &Json, path: &str) -> Result<Json, String> {
+    extra.members().unwrap_or_default().iter().try_fold(body.clone(), |all, member| {
+        let path = format!("{path}{}", member.key);
+        let value = match body.get(&member.key) {
+            None => member.value.clone(),
+            Some(own) if own.members().is_some() && member.value.members().is_some() => {
+                with_members(own, &member.value, &format!("{path}."))?
+            }
+            Some(_) => return Err(path),
+        };
+        Ok(all.with(member.key.as_str(), value))
+    })
+}
+
 /// The protocol's path after the configured address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Root {

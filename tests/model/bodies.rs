@@ -141,6 +141,7 @@ async fn options_go_where_each_protocol_has_them() {
         stop: vec!["END".into()],
         seed: Some(42),
         reasoning: Some("high".into()),
+        ..Options::default()
     };
     let asked = Request { options, ..request("hi") };
     let gemini = sent(ALL[2], &asked).await.json()["generationConfig"].clone();
@@ -168,6 +169,7 @@ async fn every_option_is_found_in_the_body_or_told_to_be_left_out() {
         stop: vec!["END".into()],
         seed: Some(42),
         reasoning: Some("high".into()),
+        ..Options::default()
     };
     let names = ["temperature", "max_tokens", "top_p", "stop", "seed", "reasoning"];
     let asked = Request { options, ..request("hi") };
@@ -279,9 +281,9 @@ async fn no_call_id_is_sent_twice_and_the_roles_alternate() {
         // Results of Gemini's calls are messages of the user.
         let is_result = |message: &&Value| message.to_string().contains("functionResponse");
         // Calls and results of the Responses API have no role.
-        let is_repeated = messages.windows(2).any(|pair| {
-            pair[0]["role"].is_string() && pair[0]["role"] == pair[1]["role"] && !is_result(&&pair[0])
-        });
+        let is_repeated = messages
+            .windows(2)
+            .any(|pair| pair[0]["role"].is_string() && pair[0]["role"] == pair[1]["role"] && !is_result(&&pair[0]));
         assert!(!is_repeated, "{kit:?}: {text}");
         assert!(text.contains("And now?\\n\\nYour reply was empty."), "{kit:?}: {text}");
     }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use ptc_workbench::config::Protocol;
-use ptc_workbench::event::{PartKind, Role};
+use ptc_workbench::event::{JsonText, PartKind, Role};
 use ptc_workbench::model::{Adapter, Content, ErrorClass, Finish, Message, Request};
 use serde_json::json;
 
@@ -296,4 +296,57 @@ async fn parts_of_a_summary_and_tools_of_the_service_are_shown() {
     let asked = ask(RESPONSES, &server, &RESPONSES.model(&server), &request("hi")).await;
     assert_eq!((asked.reply().text.as_str(), asked.said(1, PartKind::Reasoning).as_str()), ("a", "One.\n\nTwo."));
     assert!(asked.notices()[0].contains("its own tool web_search"), "{:?}", asked.notices());
+}
+
+fn extra(json: &str) -> Request {
+    let mut asked = request("hi");
+    asked.options.extra_body = Some(JsonText::of(&ptc_core::value::json::parse(json).unwrap()));
+    asked
+}
+
+#[tokio::test]
+async fn further_members_of_a_body_are_sent_at_their_place() {
+    let cases = [
+        (OPENAI, r#"{"top_k":5,"provider":{"order":["a"]}}"#, "/provider/order/0", json!("a")),
+        (ANTHROPIC, r#"{"service_tier":"auto"}"#, "/service_tier", json!("auto")),
+        (Kit(Protocol::Gemini), r#"{"generationConfig":{"topK":5}}"#, "/generationConfig/topK", json!(5)),
+        (Kit(Protocol::Ollama), r#"{"options":{"min_p":0.1},"keep_alive":"5m"}"#, "/options/min_p", json!(0.1)),
+        (RESPONSES, r#"{"parallel_tool_calls":false}"#, "/parallel_tool_calls", json!(false)),
+    ];
+    for (kit, members, path, expected) in cases {
+        let server = Server::play([kit.answer("fine")]).await;
+        let mut asked_for = extra(members);
+        asked_for.options.temperature = Some(0.5);
+        let model = kit.model(&server);
+        crate::openai::hear(&model, &asked_for, tokio_util::sync::CancellationToken::new()).await.reply();
+        let body = server.received()[0].json();
+        assert_eq!(body.pointer(path), Some(&expected), "{kit:?}: {body}");
+        // The preview shows the same.
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&model.body(&asked_for).to_text()).unwrap(), body);
+    }
+}
+
+#[tokio::test]
+async fn further_members_never_replace_what_the_program_sets() {
+    for kit in ALL {
+        for (members, path) in [
+            (r#"{"messages":[],"contents":[],"input":[]}"#, ["messages", "contents", "input"].as_slice()),
+            (r#"{"model":"other"}"#, &["model"]),
+            (r#"{"stream":false}"#, &["stream"]),
+            (
+                r#"{"max_tokens":1,"max_output_tokens":1,"options":{"num_predict":1},"generationConfig":{"maxOutputTokens":1}}"#,
+                &["max_tokens", "max_output_tokens", "options.num_predict", "generationConfig.maxOutputTokens"],
+            ),
+        ] {
+            let server = Server::play([kit.answer("fine")]).await;
+            let mut asked_for = extra(members);
+            asked_for.options.max_tokens = Some(9);
+            let model = kit.model(&server);
+            let asked = crate::openai::hear(&model, &asked_for, tokio_util::sync::CancellationToken::new()).await;
+            let error = asked.error();
+            assert_eq!((error.class, server.received().len()), (ErrorClass::Configuration, 0), "{kit:?} {members}");
+            assert!(path.iter().any(|path| error.message.contains(&format!("`{path}`"))), "{kit:?}: {}", error.message);
+            assert!(model.limits(&asked_for).contains(&error.message), "{kit:?}: {}", error.message);
+        }
+    }
 }
