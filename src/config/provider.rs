@@ -148,7 +148,7 @@ const KEYS: &[Key<Target>] = &[
         about: KeyDoc::Text(
             "openai, anthropic, gemini, ollama",
             "",
-            "Required: the protocol. `openai` is chat completions, which many servers implement.",
+            "Required: the protocol. `openai` is chat completions, which many servers implement, or the Responses API (`api`).",
         ),
         read: |entry, target, problems| set(&mut target.provider.kind, kind(entry), problems),
     },

@@ -33,8 +33,7 @@ pub(super) fn of_status(
         return redirected(target, status, header(LOCATION.as_str())).into();
     }
     let class = class_of(Some(status), &said);
-    let title = StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or_default();
-    let title = format!("{status} {title}");
+    let title = format!("{status} {}", status_title(status));
     let message = format!("{} answered {}{}", target.provider, title.trim_end(), said.after_colon(scrub));
     let mut error = ModelError::new(class, message);
     error.status = Some(status);
@@ -61,6 +60,11 @@ pub(super) fn of_event(target: &Target, body: &str, scrub: &Scrub) -> Failure {
         retry_after_ms: None,
         refused: Some(Box::new(Refused { param: said.param, body: body.to_lowercase() })),
     }
+}
+
+/// Returns the standard words of an HTTP status; empty for an unknown one.
+pub(crate) fn status_title(status: u16) -> &'static str {
+    StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or_default()
 }
 
 fn redirected(target: &Target, status: u16, location: Option<&str>) -> ModelError {

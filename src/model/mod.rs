@@ -64,6 +64,8 @@ pub use retry::Retry;
 pub(crate) use secret_index::entropy;
 
 pub(crate) use body::rebuild_body;
+pub(crate) use outside::HttpClientError;
+pub(crate) use fault::status_title;
 pub(crate) use history::{accepted, arguments, request_lines};
 
 #[doc(hidden)]

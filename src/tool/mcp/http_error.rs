@@ -5,12 +5,13 @@
 
 use std::error::Error;
 
-use reqwest::StatusCode;
 use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use rmcp::transport::worker::WorkerQuitReason;
 
-type HttpError = StreamableHttpError<reqwest::Error>;
+use crate::model::{HttpClientError, status_title};
+
+type HttpError = StreamableHttpError<HttpClientError>;
 
 /// Maximum characters of a server's own text.
 const QUOTE_CHARS: usize = 300;
@@ -65,8 +66,7 @@ fn status_and_body(text: &str) -> Option<(u16, &str)> {
 }
 
 fn with_advice(status: u16, detail: &str, server: &str) -> String {
-    let title = StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or_default();
-    let answered = format!("answered {status} {title}");
+    let answered = format!("answered {status} {}", status_title(status));
     let advice = match status {
         300..=399 => {
             format!("; redirects are not followed, because headers would go along: correct url under [mcp.{server}]")
@@ -95,7 +95,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Returns the innermost cause.
-fn cause(error: &reqwest::Error) -> String {
+fn cause(error: &HttpClientError) -> String {
     let mut inner: &dyn Error = error;
     while let Some(next) = inner.source() {
         inner = next;
