@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
 
-use super::{Workbench, example_sessions};
+use super::Workbench;
+use super::source::{example_ids, example_session};
 use crate::event::ErrorRecord;
 use crate::replay::{Recording, Report, Rules, replay_by, replay_redacted};
 use crate::session::{FindError, Session, SessionId, SessionKey, find, shell_word};
@@ -38,10 +39,9 @@ impl Workbench {
     pub fn open_found(&self, key: &SessionKey) -> Result<Session, OpenError> {
         match key {
             SessionKey::File(path) => Session::open(path).map_err(|error| OpenError(error.to_string())),
-            SessionKey::Example(id) => example_sessions()
-                .into_iter()
-                .find(|session| session.header.id.as_str() == id)
-                .ok_or_else(|| OpenError(format!("there is no example session {id}"))),
+            SessionKey::Example(id) => {
+                example_session(id).ok_or_else(|| OpenError(format!("there is no example session {id}")))
+            }
         }
     }
 
@@ -51,10 +51,9 @@ impl Workbench {
             Ok(path) => Ok(SessionKey::File(path)),
             Err(error @ FindError::Several { .. }) => Err(OpenError(error.to_string())),
             Err(error) => {
-                let fits = |session: &Session| !name.is_empty() && session.header.id.as_str().starts_with(name);
-                let mut examples = example_sessions().into_iter().filter(fits);
+                let mut examples = example_ids().filter(|id| !name.is_empty() && id.starts_with(name));
                 match (examples.next(), examples.next()) {
-                    (Some(session), None) => Ok(SessionKey::Example(session.header.id.to_string())),
+                    (Some(id), None) => Ok(SessionKey::Example(id.to_owned())),
                     _ => Err(OpenError(error.to_string())),
                 }
             }
