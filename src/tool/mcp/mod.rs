@@ -8,7 +8,6 @@ mod connect;
 mod listing;
 mod log;
 mod log_file;
-mod messages;
 mod notifications;
 mod reduce;
 mod result;
@@ -19,7 +18,7 @@ use super::{Grant, Program};
 
 pub use listing::Listing;
 pub use log_file::log_file;
-pub use messages::{read_listing, read_result};
+pub use result::{read_listing, read_result};
 pub use servers::{ServerState, Servers};
 
 /// A tool of a server.
