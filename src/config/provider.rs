@@ -9,7 +9,6 @@ use ptc_core::limits::{CONCURRENT_REQUESTS, CONNECT_TIME, FIRST_BYTE_TIME, Limit
 use serde::{Deserialize, Serialize};
 
 use super::document::{Entry, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
-use super::is_plain_secret;
 use super::options::{EXTRA_BODY, extra_body};
 use crate::event::JsonText;
 
@@ -337,4 +336,17 @@ fn headers(entry: &Entry<'_>) -> Result<Vec<(String, String)>, Problem> {
         return Err(Problem { key: entry.path.clone(), span: entry.key_span, message });
     }
     entry.text_table()
+}
+
+/// Returns whether the name of a header, parameter or variable indicates a secret.
+pub fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["authorization", "key", "token", "secret", "cookie", "password", "passwd", "credential", "signature"]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
+/// Returns whether a header contains a literal secret instead of `${NAME}`, an environment variable.
+pub(crate) fn is_plain_secret(name: &str, value: &str) -> bool {
+    is_secret_name(name) && !value.contains("${")
 }

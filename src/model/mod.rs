@@ -16,8 +16,6 @@ mod endpoint;
 mod error;
 mod fallback;
 mod fault;
-mod fields;
-mod frames;
 mod gate;
 mod gemini;
 mod history;
@@ -73,15 +71,15 @@ pub use {
     crate::config::{Timeouts, is_secret_name},
     adapter::Adapter,
     answered::{OtherModel, asked},
+    body::carries,
     endpoint::{Endpoint, Known, StructuredOutput, shown_address},
-    fields::carries,
-    frames::read_frames,
     gate::Gate,
     human::{HumanModel, everything},
     listing::{LIST_MS, listed},
     outside::{Incoming, Outgoing, exchange, speaker},
     pinned::Pinned,
     probe::{is_loopback, listens},
+    protocols::read_frames,
     retry::{BASE_DELAY_MS, Backoff, MAX_DELAY_MS, RETRY_AFTER_MAX_MS, RetryPolicy},
     sample::{FAULTS, Fault, Sample},
     scrub::Scrub,

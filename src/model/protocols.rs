@@ -1,8 +1,11 @@
-//! The implementations of the wire protocols, and the addresses at which an endpoint speaks its protocol.
+//! The implementations of the wire protocols, the addresses at which an endpoint speaks its protocol, and replies read from bytes alone.
 
 use reqwest::Url;
 
-use super::language::{Language, Root};
+use super::assembly::Assembly;
+use super::calls::Respond;
+use super::language::{Framing, Language, Root};
+use super::stream::{LineReader, SseReader};
 use super::{Endpoint, ModelError, anthropic, gemini, ollama, openai, responses};
 use crate::config::Protocol;
 
@@ -52,4 +55,35 @@ fn resource(endpoint: &Endpoint, path: &[&str]) -> Result<Url, ModelError> {
             Ok(url)
         }
     }
+}
+
+/// Reads a streamed reply from bytes alone, as a connection delivers them in pieces: for fuzzing, with the readers of a live reply. Returns how many pieces of text, reasoning or calls it contained.
+#[must_use]
+pub fn read_frames(protocol: Protocol, bytes: &[u8], piece_bytes: usize) -> usize {
+    let language = language(protocol);
+    let (mut reader, mut assembly) = (language.reader(), Assembly::new(Respond::Absent));
+    let mut frames: Vec<String> = Vec::new();
+    match language.framing() {
+        Framing::Events => {
+            let mut events = SseReader::default();
+            for piece in bytes.chunks(piece_bytes.max(1)) {
+                match events.push(piece) {
+                    Ok(read) => frames.extend(read.into_iter().map(|event| event.data)),
+                    Err(_) => break,
+                }
+            }
+            frames.extend(events.finish().ok().flatten().map(|event| event.data));
+        }
+        Framing::Lines => {
+            let mut lines = LineReader::default();
+            for piece in bytes.chunks(piece_bytes.max(1)) {
+                match lines.push(piece) {
+                    Ok(read) => frames.extend(read),
+                    Err(_) => break,
+                }
+            }
+            frames.extend(lines.finish());
+        }
+    }
+    frames.iter().filter_map(|frame| reader.take(frame, &mut assembly).ok()).map(|pieces| pieces.len()).sum()
 }

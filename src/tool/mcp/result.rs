@@ -5,7 +5,9 @@
 //! transferred.
 
 use ptc_core::value::{Value, json};
-use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents, Tool};
+
+use super::Listing;
 
 /// Placeholder for content of an unknown kind.
 const UNKNOWN: &str = "[content of an unknown kind]";
@@ -52,4 +54,16 @@ fn block(block: &ContentBlock) -> String {
 /// Returns the placeholder for binary data.
 fn named(what: &str, about: &str, base64: &str) -> String {
     format!("[{what} {about}, about {} bytes, not shown to models]", base64.len() / 4 * 3)
+}
+
+/// Converts a listed tool, for fuzzing without a server; `None` if the text is not one.
+#[must_use]
+pub fn read_listing(json: &str) -> Option<Listing> {
+    serde_json::from_str::<Tool>(json).ok().map(|tool| Listing::of(&tool))
+}
+
+/// Converts the result of a call, for fuzzing without a server; `None` if the text is not one.
+#[must_use]
+pub fn read_result(json: &str) -> Option<Result<Value, String>> {
+    serde_json::from_str::<CallToolResult>(json).ok().map(|result| value(&result, true))
 }
