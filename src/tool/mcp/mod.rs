@@ -5,6 +5,7 @@
 //! run.
 
 mod connect;
+mod lines;
 mod listing;
 mod log;
 mod log_file;
