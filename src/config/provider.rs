@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use ptc_core::limits::{CONCURRENT_REQUESTS, CONNECT_TIME, FIRST_BYTE_TIME, Limit, SILENCE_TIME};
+use ptc_core::limits::{CONCURRENT_REQUESTS, CONNECT_TIME, FIRST_BYTE_TIME, KEEP_ALIVE_TIME, Limit, SILENCE_TIME};
 use serde::{Deserialize, Serialize};
 
 use super::document::{Entry, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
@@ -98,12 +98,19 @@ pub struct Timeouts {
     pub first_byte_ms: u64,
     /// Limit `silence_ms`.
     pub silence_ms: u64,
+    /// Limit `keep_alive_ms`.
+    pub keep_alive_ms: u64,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
         let usual = |limit: Limit| u64::from(limit.usual());
-        Self { connect_ms: usual(CONNECT_TIME), first_byte_ms: usual(FIRST_BYTE_TIME), silence_ms: usual(SILENCE_TIME) }
+        Self {
+            connect_ms: usual(CONNECT_TIME),
+            first_byte_ms: usual(FIRST_BYTE_TIME),
+            silence_ms: usual(SILENCE_TIME),
+            keep_alive_ms: usual(KEEP_ALIVE_TIME),
+        }
     }
 }
 
@@ -224,6 +231,13 @@ const KEYS: &[Key<Target>] = &[
         about: KeyDoc::Limit(&SILENCE_TIME),
         read: |entry, target, problems| {
             set(&mut target.provider.timeouts.silence_ms, entry.limit(&SILENCE_TIME), problems);
+        },
+    },
+    Key {
+        name: KEEP_ALIVE_TIME.name,
+        about: KeyDoc::Limit(&KEEP_ALIVE_TIME),
+        read: |entry, target, problems| {
+            set(&mut target.provider.timeouts.keep_alive_ms, entry.limit(&KEEP_ALIVE_TIME), problems);
         },
     },
 ];

@@ -30,6 +30,8 @@ pub(super) struct Listener<'a> {
     assembly: Assembly,
     calls_before: usize,
     first_ms: Option<u64>,
+    /// A part of the reply arrived since the last read.
+    is_extended: bool,
 }
 
 impl<'a> Listener<'a> {
@@ -50,6 +52,7 @@ impl<'a> Listener<'a> {
             assembly: Assembly::new(respond),
             calls_before: calls_before(request),
             first_ms: None,
+            is_extended: false,
         }
     }
 
@@ -116,8 +119,11 @@ impl<'a> Listener<'a> {
         if self.assembly.done {
             return Ok(None);
         }
+        let is_extended = std::mem::take(&mut self.is_extended);
         if self.assembly.is_whole() {
-            response.hurry(AFTER_FINISH_MS);
+            response.end_within(AFTER_FINISH_MS);
+        } else if is_extended {
+            response.extend();
         }
         match response.next(tape).await {
             // The model had stopped: only the token counts or the end mark are missing.
@@ -162,6 +168,7 @@ impl<'a> Listener<'a> {
         };
         for (kind, piece) in pieces {
             self.first_ms.get_or_insert_with(|| tape.elapsed_ms());
+            self.is_extended = true;
             self.speech.say(kind, &piece).await;
         }
         Ok(())

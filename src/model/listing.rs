@@ -20,11 +20,12 @@ pub const LIST_MS: u64 = 10_000;
 
 /// None of them longer than this.
 fn within(timeouts: Timeouts, most_ms: u64) -> Timeouts {
-    let Timeouts { connect_ms, first_byte_ms, silence_ms } = timeouts;
+    let Timeouts { connect_ms, first_byte_ms, silence_ms, keep_alive_ms } = timeouts;
     Timeouts {
         connect_ms: connect_ms.min(most_ms),
         first_byte_ms: first_byte_ms.min(most_ms),
         silence_ms: silence_ms.min(most_ms),
+        keep_alive_ms: keep_alive_ms.min(most_ms),
     }
 }
 

@@ -62,9 +62,9 @@ pub use retry::Retry;
 pub(crate) use secret_index::entropy;
 
 pub(crate) use body::rebuild_body;
-pub(crate) use outside::HttpClientError;
 pub(crate) use fault::status_title;
 pub(crate) use history::{accepted, arguments, request_lines};
+pub(crate) use outside::HttpClientError;
 
 #[doc(hidden)]
 pub use {

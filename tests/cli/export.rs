@@ -311,6 +311,8 @@ fn every_example_is_exported_by_every_redaction_and_its_bundle_replays() {
             let session = session_in(&program.dir().join(&folder));
             let replayed = program.run(["replay", &session, "--check"]);
             assert!(replayed.exits(0).stdout.starts_with("identical"), "{id} {rule}: {}", replayed.stdout);
+            let verified = program.run(["sessions", "verify", &session]);
+            assert!(verified.exits(0).stdout.contains("no findings"), "{id} {rule}: {}", verified.stdout);
             fs::remove_dir_all(program.dir().join(&folder)).unwrap();
         }
     }

@@ -98,10 +98,13 @@ fn a_provider_says_how_many_requests_it_takes_at_a_time() {
 
 #[test]
 fn a_provider_says_how_long_it_may_take() {
-    let text = "[providers.openai]\nconnect_ms = 5\nfirst_byte_ms = 6\nsilence_ms = 7";
+    let text = "[providers.openai]\nconnect_ms = 5\nfirst_byte_ms = 6\nsilence_ms = 7\nkeep_alive_ms = 8";
     let waits = |toml: &str| Endpoint::from(http(&config(toml), "gpt")).timeouts;
-    assert_eq!(waits(text), Timeouts { connect_ms: 5, first_byte_ms: 6, silence_ms: 7 });
-    assert_eq!(waits(""), Timeouts { connect_ms: 10_000, first_byte_ms: 300_000, silence_ms: 120_000 });
+    assert_eq!(waits(text), Timeouts { connect_ms: 5, first_byte_ms: 6, silence_ms: 7, keep_alive_ms: 8 });
+    assert_eq!(
+        waits(""),
+        Timeouts { connect_ms: 10_000, first_byte_ms: 300_000, silence_ms: 120_000, keep_alive_ms: 600_000 }
+    );
     let refused = error("[providers.openai]\nsilence_ms = 0");
     assert!(refused.starts_with("config.toml:2:14: `providers.openai.silence_ms` must be between 1 and "), "{refused}");
 }

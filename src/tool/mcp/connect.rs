@@ -12,11 +12,15 @@ use tokio::process::Child;
 
 use super::Connection;
 use super::http_error::describe_http_error;
+use super::lines::copy_lines;
 use super::log::Log;
 use super::notifications::RecordedTransport;
 use crate::model::speaker;
 use crate::model::variables;
 use crate::tool::process::Group;
+
+/// Bytes of the server's output that are waiting to be parsed.
+const PIPE_BYTES: usize = 64 * 1024;
 
 /// Returns how this program introduces itself. It offers nothing to servers: no sampling, roots or elicitation.
 fn client_config() -> ClientConfig {
@@ -41,17 +45,19 @@ pub(super) async fn open(server: &str, connection: &Connection, log: &Arc<Log>) 
                 return Err(format!("the server {server} has no stdin or stdout"));
             };
             if let Some(errors) = child.stderr.take() {
-                let log = Arc::clone(log);
-                tokio::spawn(async move { log.follow(errors).await });
+                log.follow_in_background(errors);
             }
+            let (reader, writer) = tokio::io::duplex(PIPE_BYTES);
+            let lines = Arc::clone(log);
+            tokio::spawn(async move { copy_lines(output, writer, &lines).await });
             // From here on dropping this call kills the process group.
-            let transport = AsyncRwTransport::new_client(output, input);
+            let transport = AsyncRwTransport::new_client(reader, input);
             match client_config()
                 .serve(RecordedTransport { transport, server: server.to_owned(), log: Arc::clone(log) })
                 .await
             {
                 Ok(service) => Ok(Open { service, process: Some((child, group)) }),
-                Err(error) => Err(format!("the server {server} did not start: {error}{}", log.last())),
+                Err(error) => Err(format!("the server {server} did not start: {error}{}", log.last_of_ended().await)),
             }
         }
         Connection::Http { url, headers } => {

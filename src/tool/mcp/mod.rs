@@ -6,6 +6,7 @@
 
 mod connect;
 mod http_error;
+mod lines;
 mod listing;
 mod log;
 mod log_file;
