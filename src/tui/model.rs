@@ -2,6 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
+use super::cases::TestBoard;
 use super::compare::Compare;
 use super::draft::Draft;
 use super::inspector::Inspector;
@@ -73,6 +74,8 @@ pub struct Model {
     pub sessions: Sessions,
     /// Runs side by side, and the matrix.
     pub compare: Compare,
+    /// The cases of the draft.
+    pub tests: TestBoard,
     /// A turn taken apart, on top of the screen and below the popups.
     pub inspector: Option<Box<Inspector>>,
     /// What lies on top, the topmost last.
@@ -109,6 +112,8 @@ pub enum Screen {
     Sessions,
     /// Runs side by side, and the matrix.
     Compare,
+    /// The cases of the draft.
+    Tests,
 }
 
 /// What has the focus in the workbench.
@@ -225,6 +230,7 @@ impl Model {
             },
             sessions: Sessions::default(),
             compare: Compare::default(),
+            tests: TestBoard::default(),
             inspector: None,
             popups: Vec::new(),
             toast: None,

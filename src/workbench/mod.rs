@@ -32,6 +32,7 @@ mod marks;
 pub mod matrix;
 mod models;
 mod open;
+pub mod overview;
 mod pin;
 mod pipeline;
 mod points;

@@ -1,6 +1,7 @@
 //! The interface without a terminal: updates, pictures of screens, the loop on a paused clock.
 
 mod actions;
+mod cases;
 mod compare;
 mod consent;
 mod continuing;
@@ -18,6 +19,7 @@ mod mouse;
 mod newcomer;
 mod opening;
 mod order;
+mod overview;
 mod palette;
 mod pictures;
 mod reading;
