@@ -12,7 +12,7 @@ mod turn;
 use std::collections::HashMap;
 
 pub use attempt::{Attempt, Attempts, TurnAttempts};
-pub use call::{CallRecord, QuestionRecord};
+pub use call::{CallRecord, QuestionRecord, count_failed};
 pub(crate) use run::MessageLog;
 pub use run::RunRecord;
 pub use turn::{Retry, TurnRecord, TurnState};

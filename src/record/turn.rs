@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ptc_core::value::{Json, json};
 
-use super::{Attempt, Attempts, CallRecord, QuestionRecord};
+use super::{Attempt, Attempts, CallRecord, QuestionRecord, count_failed};
 use crate::event::{
     Address, AnswerGiven, Check, CompactionDone, Edit, Envelope, ErrorRecord, Event, Extract, ExtractKind, Interrupt,
     IssueRecord, Kept, MemoryChange, Message, ModelRecord, NativeCall, Notice, PlanState, ProgramEnd, ReplyEnd,
@@ -320,6 +320,16 @@ impl TurnRecord {
             (None, Some(extract)) => extract.error.as_ref(),
             (None, None) => self.last_end()?.error.as_ref(),
         }
+    }
+
+    /// How often something failed in it: reading the reply, checks, the program, tool calls.
+    pub fn failures(&self) -> usize {
+        let extract = self.extract.as_ref().is_some_and(|extract| extract.error.is_some());
+        let program = self.program_end.as_ref().is_some_and(|end| end.error.is_some());
+        let checks = self.checks.iter().filter(|check| !check.ok).count();
+        let calls = count_failed(self.calls.iter().map(|call| call.status));
+        // The error of a program names the call that failed in it.
+        usize::from(extract) + checks + calls.max(usize::from(program))
     }
 
     /// Did something fail that was reported where it happened?

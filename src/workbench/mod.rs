@@ -33,6 +33,7 @@ pub mod matrix;
 mod models;
 mod new_agent;
 mod open;
+pub mod overview;
 mod pin;
 mod pipeline;
 mod points;
