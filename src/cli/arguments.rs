@@ -1,7 +1,6 @@
 //! The arguments of the program.
 
 mod compare;
-mod inspect;
 pub(super) mod lisp;
 mod refused;
 mod replay;
@@ -17,15 +16,14 @@ use lisp::LispCommand;
 use crate::port::{Breakpoint, Gate};
 
 pub(super) use compare::{CompareFlags, MatrixFlags};
-pub(super) use inspect::InspectFlags;
 pub use refused::meant_command;
 pub(super) use replay::TestFlags;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
 pub(super) use sessions::{CaseFlags, ExampleFlags};
 pub(super) use sessions::{ExportFlags, ImportFlags};
 pub(super) use sessions::{FailuresFlags, MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags, VerifyFlags};
-pub(super) use tools::DoctorFlags;
 pub(super) use tools::ModelsFlags;
+pub(super) use tools::{DoctorFlags, InspectFlags};
 pub(super) use tools::{ToolsAction, ToolsFlags};
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.

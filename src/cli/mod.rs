@@ -8,7 +8,6 @@ mod compare;
 mod context;
 mod doctor;
 mod export;
-mod findings;
 mod fork;
 mod inspect;
 mod journal;

@@ -5,6 +5,7 @@
 
 pub mod actions;
 pub mod archive;
+pub mod cases;
 pub mod checks;
 pub mod colours;
 pub mod compare;
@@ -21,6 +22,7 @@ pub mod limiter;
 pub mod menu;
 pub mod message;
 pub mod model;
+pub mod overview;
 mod palette;
 pub mod recovery;
 pub mod row;

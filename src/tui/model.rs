@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ratatui::layout::{Position, Rect};
 
+use super::cases::TestBoard;
 use super::compare::Compare;
 use super::draft::Draft;
 use super::inspector::Inspector;
@@ -78,6 +79,8 @@ pub struct Model {
     pub sessions: Sessions,
     /// Runs side by side, and the matrix.
     pub compare: Compare,
+    /// The cases of the draft.
+    pub tests: TestBoard,
     /// A turn taken apart, on top of the screen and below the popups.
     pub inspector: Option<Box<Inspector>>,
     /// What lies on top, the topmost last.
@@ -116,6 +119,8 @@ pub enum Screen {
     Sessions,
     /// Runs side by side, and the matrix.
     Compare,
+    /// The cases of the draft.
+    Tests,
 }
 
 /// What has the focus in the workbench.
@@ -244,6 +249,7 @@ impl Model {
             },
             sessions: Sessions::default(),
             compare: Compare::default(),
+            tests: TestBoard::default(),
             inspector: None,
             popups: Vec::new(),
             toast: None,

@@ -1,6 +1,7 @@
 //! A run, or an opened session, as the screens show it: its cards, how far it is, what it asks. Plain data.
 
 use super::editor::Editor;
+use super::overview::OverviewPane;
 use super::transcript::Transcript;
 use crate::port::Question;
 use crate::replay::Policy;
@@ -11,6 +12,8 @@ use crate::workbench::{OpenSession, RunEnding, SessionKey};
 pub struct RunView {
     /// Its cards.
     pub transcript: Transcript,
+    /// Its turns, one line each.
+    pub overview: OverviewPane,
     /// How far it is.
     pub phase: Phase,
     /// The name of the session it lies in.

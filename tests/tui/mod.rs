@@ -1,6 +1,7 @@
 //! The interface without a terminal: updates, pictures of screens, the loop on a paused clock.
 
 mod actions;
+mod cases;
 mod compare;
 mod consent;
 mod continuing;
@@ -20,6 +21,7 @@ mod mouse;
 mod newcomer;
 mod opening;
 mod order;
+mod overview;
 mod palette;
 mod pictures;
 mod reading;

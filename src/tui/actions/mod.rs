@@ -9,9 +9,12 @@ pub use context::Context;
 pub use table::ACTIONS;
 
 use super::archive::Taking;
+use super::cases::Step as TestStep;
 use super::compare::Step as Comparison;
+use super::direction::Direction;
 use super::draft::{Motion, Reach};
 use super::inspector::Step;
+use super::overview::{Step as TurnStep, TurnPrompt};
 use super::sessions::SessionAction;
 use crate::agent::{Mode, Place};
 use crate::port::Gate;
@@ -30,6 +33,8 @@ pub enum Action {
     Compare,
     BothModes,
     Comparing(Comparison),
+    Tests,
+    Testing(TestStep),
     Run,
     Intercept(Gate),
     Breakpoints,
@@ -85,7 +90,13 @@ pub enum Action {
     Seek,
     SeekNext,
     SeekPrevious,
+    SeekRepeats,
     CopyPart,
+    Overview,
+    Turns(TurnStep),
+    Failing(Direction),
+    AskTurn(TurnPrompt),
+    ConfirmTurns,
     Inspect,
     Repl,
     ChooseModel,

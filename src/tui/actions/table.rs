@@ -4,9 +4,12 @@ use super::{Action, ActionRow, Context, Leap, row};
 use crate::agent::{Mode, Place};
 use crate::port::Gate;
 use crate::tui::archive::Taking;
+use crate::tui::cases::Step as Q;
 use crate::tui::compare::Step;
+use crate::tui::direction::Direction;
 use crate::tui::draft::{Motion, Reach};
 use crate::tui::inspector::Step as S;
+use crate::tui::overview::{Step as T, TurnPrompt};
 use crate::tui::sessions::SessionAction as On;
 
 use Action as A;
@@ -51,6 +54,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::FocusOn(Place::Options), "focus.options", "to the options", "Moves to the options.", &["alt-g o"], C::Global, 0),
     row(A::FocusRun, "focus.run", "to the run", "Moves to the run.", &["alt-g r"], C::Global, 0),
     row(A::Zoom, "focus.zoom", "zoom", "Gives the focused pane the whole screen; again shows the others.", &["alt-g z"], C::Global, 0),
+    row(A::Tests, "screen.tests", "tests", "Goes to the cases of the draft: runs one or all, shows what was expected and what came.", &["f11", "alt-g e"], C::Global, 43),
     row(A::NextTheme, "theme.next", "next theme", "Takes the next theme; `theme` in config.toml chooses the first one.", &["alt-g k"], C::Global, 0),
     row(A::Tour, "tour", "tour", "Shows the six steps of the tour.", &[], C::Global, 0),
     row(A::Suspend, "suspend", "suspend", "Hands the terminal back to the shell; `fg` comes back.", &["ctrl-z"], C::Always, 0),
@@ -114,7 +118,43 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::SeekPrevious, "transcript.seek_previous", "previous match", "To the place before with the text that was searched.", &["shift-n"], C::Transcript, 0),
     row(A::CopyPart, "transcript.copy", "copy", "Copies the text selected by dragging, else the whole selected card.", &["y", "ctrl-c"], C::Transcript, 16),
     row(A::SeekNext, "seek.next", "next match", "To the next place with the text.", &["enter", "down"], C::Seek, 1),
+    row(A::SeekRepeats, "seek.repeats", "repeats", "Searches requests whole, with what earlier requests contained, or only for what is new.", &["tab"], C::Seek, 3),
     row(A::SeekPrevious, "seek.previous", "previous match", "To the place before with the text.", &["up"], C::Seek, 2),
+
+    row(A::Testing(Q::RunAll), "tests.run_all", "run all", "Runs every case of the draft as it is in the editors.", &["a"], C::Tests, 1),
+    row(A::Testing(Q::RunOne), "tests.run", "run case", "Runs the selected case.", &["space", "r"], C::Tests, 2),
+    row(A::Testing(Q::Open), "tests.open", "open run", "Opens the session of the selected case at its end.", &["enter"], C::Tests, 3),
+    row(A::Testing(Q::OpenFailure), "tests.open_failure", "open failure", "Opens the session of the next case that did not pass.", &["x"], C::Tests, 4),
+    row(A::Testing(Q::Watch), "tests.watch", "watch", "Runs all cases whenever the draft is saved, or no longer.", &["w"], C::Tests, 5),
+    row(A::Testing(Q::Stop), "tests.stop", "stop", "Stops the cases that run.", &["s"], C::Tests, 6),
+    row(A::Session(On::MakeCase), "tests.case", "case of the run", "Makes a case of the run that is shown: its inputs and its answer.", &["shift-t", "n"], C::Tests, 7),
+    row(A::Testing(Q::Edit), "tests.edit", "edit case", "Goes to the case in the options.", &["e"], C::Tests, 8),
+    row(A::Testing(Q::Up), "tests.up", "up", "To the case above.", &["up", "k"], C::Tests, 0),
+    row(A::Testing(Q::Down), "tests.down", "down", "To the case below.", &["down", "j"], C::Tests, 0),
+    row(A::Testing(Q::PageUp), "tests.page_up", "page up", "One page of cases up.", &["pageup"], C::Tests, 0),
+    row(A::Testing(Q::PageDown), "tests.page_down", "page down", "One page of cases down.", &["pagedown"], C::Tests, 0),
+    row(A::Testing(Q::Top), "tests.top", "top", "To the first case.", &["home", "g"], C::Tests, 0),
+    row(A::Testing(Q::Bottom), "tests.bottom", "end", "To the last case.", &["end", "shift-g"], C::Tests, 0),
+
+    row(A::Overview, "transcript.overview", "overview", "Shows one line for each turn: what it did, tools, errors, tokens, where the time went.", &["u"], C::Transcript, 7),
+    row(A::Failing(Direction::Forward), "transcript.next_failure", "next failure", "To the next turn in which something failed.", &["}", "!"], C::Transcript, 8),
+    row(A::Failing(Direction::Back), "transcript.previous_failure", "failure before", "To the turn before in which something failed.", &["{"], C::Transcript, 0),
+    row(A::AskTurn(TurnPrompt::Number), "transcript.turn", "turn by number", "Goes to the turn of a number.", &[":"], C::Transcript, 0),
+    row(A::Overview, "overview.close", "transcript", "Goes back to the transcript.", &["u"], C::Overview, 3),
+    row(A::Turns(T::Open), "overview.open", "open turn", "Shows the selected turn in the transcript.", &["enter", "right"], C::Overview, 1),
+    row(A::Turns(T::Up), "overview.up", "up", "To the turn above.", &["up", "k"], C::Overview, 0),
+    row(A::Turns(T::Down), "overview.down", "down", "To the turn below.", &["down", "j"], C::Overview, 0),
+    row(A::Turns(T::PageUp), "overview.page_up", "page up", "One page of turns up.", &["pageup"], C::Overview, 0),
+    row(A::Turns(T::PageDown), "overview.page_down", "page down", "One page of turns down.", &["pagedown"], C::Overview, 0),
+    row(A::Turns(T::Top), "overview.top", "top", "To the first turn.", &["home", "g"], C::Overview, 0),
+    row(A::Turns(T::Bottom), "overview.bottom", "end", "To the last turn.", &["end", "shift-g"], C::Overview, 0),
+    row(A::Turns(T::Filter), "overview.filter", "filter", "Shows some of the turns: tool:name, failed, slow, cost>0.01, time>5s, words.", &["/"], C::Overview, 4),
+    row(A::Turns(T::Order), "overview.order", "order", "Sorts by time, prompt, failures or cost, or as the turns ran.", &["s"], C::Overview, 5),
+    row(A::Turns(T::Fold), "overview.fold", "fold child runs", "Hides or shows the turns of child runs.", &["space"], C::Overview, 9),
+    row(A::Failing(Direction::Forward), "overview.next_failure", "next failure", "To the next turn in which something failed.", &["}", "!"], C::Overview, 2),
+    row(A::Failing(Direction::Back), "overview.previous_failure", "failure before", "To the turn before in which something failed.", &["{"], C::Overview, 0),
+    row(A::AskTurn(TurnPrompt::Number), "overview.turn", "turn by number", "Goes to the turn of a number.", &[":"], C::Overview, 6),
+    row(A::ConfirmTurns, "turns.confirm", "do it", "Goes to the turn of the number, or keeps the filter.", &["enter"], C::TurnPrompt, 1),
 
     row(A::ListUp, "sessions.up", "up", "To the session above.", &["up", "k"], C::Sessions, 0),
     row(A::ListDown, "sessions.down", "down", "To the session below.", &["down", "j"], C::Sessions, 0),

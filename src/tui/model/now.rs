@@ -50,6 +50,7 @@ impl Model {
         match popup.map(Popup::context) {
             Some(C::Palette) => vec![C::Palette, C::Text, C::Always],
             Some(C::Seek) => vec![C::Seek, C::Text, C::Always],
+            Some(C::TurnPrompt) => vec![C::TurnPrompt, C::Text, C::Always],
             Some(C::Find) => vec![C::Find, C::Text, C::Always],
             Some(C::SavePath) => vec![C::SavePath, C::Text, C::Always],
             Some(C::Preview) => vec![C::Preview, C::Reading, C::Always],
@@ -75,14 +76,19 @@ impl Model {
         use Context as C;
         match (self.screen, self.workbench.focus) {
             (Screen::Sessions, _) if self.sessions.scrub.is_some() => vec![C::Playing, C::Global, C::Always],
+            (Screen::Sessions, _) if self.sessions.viewer.as_ref().is_some_and(|view| view.overview.is_open) => {
+                vec![C::Overview, C::Viewer, C::Global, C::Always]
+            }
             (Screen::Sessions, _) if self.sessions.viewer.is_some() => {
                 vec![C::Viewer, C::Transcript, C::Global, C::Always]
             }
             (Screen::Sessions, _) if self.sessions.filtering => vec![C::Filter, C::Text, C::Global, C::Always],
             (Screen::Sessions, _) => vec![C::Sessions, C::Global, C::Always],
             (Screen::Compare, _) => self.compare.contexts(),
+            (Screen::Tests, _) => vec![C::Tests, C::Global, C::Always],
             (Screen::Workbench, Pane::Editor(_)) => vec![C::Editor, C::Lines, C::Text, C::Global, C::Always],
             (Screen::Workbench, Pane::Steps) => vec![C::Steps, C::Global, C::Always],
+            (Screen::Workbench, Pane::Run) if self.shows_overview() => vec![C::Overview, C::Global, C::Always],
             (Screen::Workbench, Pane::Run) => vec![C::Transcript, C::Global, C::Always],
         }
     }
@@ -195,6 +201,7 @@ impl Model {
                 self.active_transcript().is_some_and(|transcript| !transcript.is_empty()),
                 "there is nothing here yet",
             ),
+            Action::Overview | Action::Turns(_) | Action::Failing(_) | Action::AskTurn(_) => self.enabled_for_turns(),
             Action::Repl if self.inspector.is_some() => Ok(()),
             Action::Inspect | Action::Repl => {
                 rule(self.active_transcript().and_then(Transcript::turn_in_hand).is_some(), "no turn has begun here")
@@ -218,6 +225,8 @@ impl Model {
                 "there is one field here",
             ),
             Action::Comparing(step) => self.compare.enabled(step),
+            Action::Tests => rule(self.workbench.pipeline.is_none(), "a pipeline has no cases; open one of its agents"),
+            Action::Testing(step) => self.tests.enabled(step),
             Action::Close => rule(
                 !popups.is_empty()
                     || self.inspector.is_some()
@@ -362,7 +371,7 @@ impl Model {
             Action::Close if popup.is_none() && self.screen == Screen::Sessions && self.sessions.filters() => {
                 "clear search"
             }
-            Action::Close if popup.is_none() && self.screen == Screen::Sessions => "back",
+            Action::Close if popup.is_none() && matches!(self.screen, Screen::Sessions | Screen::Tests) => "back",
             Action::Close if popup.is_none() && self.screen == Screen::Compare => {
                 if self.compare.page == Page::Sides && self.compare.runs() { "stop both" } else { "back" }
             }
@@ -416,7 +425,12 @@ impl Model {
 
     fn draft_under<'a>(&'a self, popups: &'a [Popup]) -> Option<&'a Draft> {
         match popups.last() {
-            Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. } | Popup::Seek { input }) => Some(input),
+            Some(
+                Popup::Palette { input, .. }
+                | Popup::SavePath { input, .. }
+                | Popup::Turns { input, .. }
+                | Popup::Seek { input },
+            ) => Some(input),
             Some(Popup::Answer { editor, .. }) => Some(&editor.draft),
             Some(Popup::Find(find)) => Some(find.input()),
             Some(Popup::Form(form, _)) => form.draft(),
@@ -427,6 +441,7 @@ impl Model {
             None if self.screen == Screen::Compare => {
                 self.compare.form.draft().filter(|_| self.compare.page == Page::Form)
             }
+            None if self.screen == Screen::Tests => None,
             None if self.screen == Screen::Sessions => self.sessions.filtering.then_some(&self.sessions.filter),
             None => match self.workbench.focus {
                 Pane::Editor(place) => Some(&self.workbench.edited(place).draft),
@@ -440,6 +455,7 @@ impl Model {
         match self.screen {
             Screen::Workbench => self.workbench.run.as_ref().map(|run| &run.transcript),
             Screen::Sessions => self.sessions.viewer.as_ref().map(|run| &run.transcript),
+            Screen::Tests => None,
             Screen::Compare => {
                 let side = self.compare.sides.get(self.compare.column)?;
                 side.run.as_ref().map(|run| &run.transcript).filter(|_| self.compare.shows_transcripts())
@@ -468,6 +484,7 @@ impl Model {
         match self.screen {
             Screen::Workbench => self.workbench.run.as_ref().and_then(live),
             Screen::Sessions => self.sessions.viewer.as_ref().and_then(live),
+            Screen::Tests => None,
             Screen::Compare if self.compare.page != Page::Sides => None,
             Screen::Compare => self.compare.sides.iter().filter_map(|side| live(side.run.as_ref()?)).min(),
         }

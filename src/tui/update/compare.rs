@@ -95,7 +95,7 @@ fn show(model: &mut Model, sides: Vec<Side>) {
         Screen::Compare if compare.page == Page::Matrix => WayBack::Matrix,
         Screen::Compare => compare.back,
         Screen::Sessions => WayBack::Sessions,
-        Screen::Workbench => WayBack::Workbench,
+        Screen::Workbench | Screen::Tests => WayBack::Workbench,
     };
     *compare = Compare {
         sides,

@@ -376,7 +376,7 @@ pub(super) fn case_made(
     if let Some(agent) = agent {
         super::take::merge(model, *agent);
     }
-    Vec::new()
+    if model.screen == Screen::Tests { vec![super::cases::list(model)] } else { Vec::new() }
 }
 
 pub(super) fn exported(model: &mut Model, result: Result<ExportReport, ExportError>) -> Vec<Effect> {

@@ -25,7 +25,12 @@ enum Field<'a> {
 
 fn field(model: &mut Model) -> Option<Field<'_>> {
     match model.popups.last_mut() {
-        Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. } | Popup::Seek { input }) => {
+        Some(
+            Popup::Palette { input, .. }
+            | Popup::SavePath { input, .. }
+            | Popup::Turns { input, .. }
+            | Popup::Seek { input },
+        ) => {
             return Some(Field::Line(input));
         }
         Some(Popup::Find(find)) => return Some(Field::Line(find.input_mut())),
@@ -48,7 +53,7 @@ fn field(model: &mut Model) -> Option<Field<'_>> {
         (Screen::Sessions, _) => model.sessions.filtering.then_some(Field::Line(&mut model.sessions.filter)),
         (Screen::Compare, _) if model.compare.page == Page::Form => model.compare.form.draft_mut().map(Field::Line),
         (Screen::Workbench, Pane::Editor(place)) => Some(Field::Lines(model.workbench.edited_mut(place))),
-        (Screen::Compare, _) | (Screen::Workbench, Pane::Run | Pane::Steps) => None,
+        (Screen::Compare | Screen::Tests, _) | (Screen::Workbench, Pane::Run | Pane::Steps) => None,
     }
 }
 
@@ -68,6 +73,7 @@ pub(super) fn change(model: &mut Model, edit: impl FnOnce(&mut Draft, usize)) ->
     }
     let mut effects = super::dialog::changed(model);
     effects.extend(super::reading::searched(model));
+    super::overview::typed(model);
     effects
 }
 
@@ -122,6 +128,7 @@ pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
     }
     let mut effects = super::dialog::changed(model);
     effects.extend(super::reading::searched(model));
+    super::overview::typed(model);
     effects
 }
 

@@ -19,7 +19,7 @@ pub(super) fn open(model: &mut Model) -> Vec<Effect> {
     let view = match model.screen {
         Screen::Workbench => model.workbench.run.as_ref(),
         Screen::Sessions => model.sessions.viewer.as_ref(),
-        Screen::Compare => None,
+        Screen::Compare | Screen::Tests => None,
     };
     let Some(subject) = view.and_then(subject) else {
         model.show_toast(Tone::Info, "this run is not saved, so its turns cannot be taken apart");

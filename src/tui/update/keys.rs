@@ -3,7 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{
-    compare, dialog, edit, find, inspect, palette, play, popups, reading, run, save, sessions, stop, take, tour,
+    cases, compare, dialog, edit, find, inspect, overview, palette, play, popups, reading, run, save, sessions, stop,
+    take, tour,
 };
 use crate::agent::Place;
 use crate::replay::Policy;
@@ -118,7 +119,10 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         return Vec::new();
     }
     // What leads elsewhere leaves the turn that is open.
-    if matches!(action, Action::Workbench | Action::Sessions | Action::Compare | Action::BothModes | Action::Run) {
+    if matches!(
+        action,
+        Action::Workbench | Action::Sessions | Action::Compare | Action::Tests | Action::BothModes | Action::Run
+    ) {
         model.inspector = None;
     }
     match action {
@@ -134,6 +138,8 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Compare => compare::enter(model),
         Action::BothModes => compare::both(model),
         Action::Comparing(step) => compare::step(model, step),
+        Action::Tests => cases::enter(model),
+        Action::Testing(step) => cases::step(model, step),
         Action::Run => run::run_or_stop(model),
         Action::Intercept(gate) => run::intercept(model, gate),
         Action::Breakpoints => dialog::breakpoints(model),
@@ -207,7 +213,14 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::TakeAgent => take::of_session(model),
         Action::Inside(step) => inspect::go(model, step),
         Action::CycleView => read(model, |transcript, _| transcript.set_view(transcript.view().next())),
-        Action::Seek | Action::SeekNext | Action::SeekPrevious | Action::CopyPart => reading::act(model, action),
+        Action::Seek | Action::SeekNext | Action::SeekPrevious | Action::SeekRepeats | Action::CopyPart => {
+            reading::act(model, action)
+        }
+        Action::Overview => overview::toggle(model),
+        Action::Turns(step) => overview::step(model, step),
+        Action::Failing(direction) => overview::go_to_failure(model, direction),
+        Action::AskTurn(what) => overview::ask(model, what),
+        Action::ConfirmTurns => overview::confirm(model),
         Action::ListUp => sessions::select(model, -1),
         Action::ListDown => sessions::select(model, 1),
         Action::ListPageUp => sessions::select(model, -sessions::page(model)),
@@ -384,12 +397,13 @@ fn close(model: &mut Model) -> Vec<Effect> {
     if model.inspector.is_some() {
         return inspect::close(model);
     }
-    if reads(model) && reading::put_aside(model) {
+    if overview::close(model) || reads(model) && reading::put_aside(model) {
         return Vec::new();
     }
     match model.screen {
         Screen::Sessions => sessions::close(model),
         Screen::Compare => compare::close(model),
+        Screen::Tests => cases::close(model),
         Screen::Workbench if model.workbench.running() => stop::by_escape(model),
         Screen::Workbench => {
             if !model.wide() && model.workbench.focus == Pane::Run {
@@ -411,6 +425,7 @@ fn read(model: &mut Model, go: impl FnOnce(&mut Transcript, i64)) -> Vec<Effect>
     let view = match model.screen {
         Screen::Workbench => model.workbench.run.as_mut(),
         Screen::Sessions => model.sessions.viewer.as_mut(),
+        Screen::Tests => None,
         Screen::Compare => model.compare.sides.get_mut(model.compare.column).and_then(|side| side.run.as_mut()),
     };
     if let Some(view) = view {

@@ -1,6 +1,7 @@
 //! `update`: one message changes the model and gives effects. Pure: no file, no clock, no task.
 
 mod begin;
+mod cases;
 mod compare;
 mod dialog;
 mod edit;
@@ -9,6 +10,7 @@ mod inspect;
 mod keys;
 mod matrix;
 mod mouse;
+mod overview;
 mod palette;
 mod play;
 mod popups;
@@ -25,7 +27,7 @@ pub(super) use run::ask_about_file;
 
 use super::archive::{ArchiveRequest, ArchiveResponse};
 use super::message::{Effect, Msg, Slot};
-use super::model::{CHORD_MS, KEEP_AFTER_MS, Model, Pane, Popup, Tone};
+use super::model::{CHORD_MS, KEEP_AFTER_MS, Model, Pane, Popup, Screen, Tone};
 use crate::agent::Agent;
 use crate::workbench::DraftSummary;
 
@@ -54,6 +56,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 let old = std::mem::replace(&mut model.workbench.preview, *preview);
                 keep_known(&mut model.workbench.preview, old);
                 take::split_whole_file(model);
+                if model.screen == Screen::Tests {
+                    return vec![cases::list(model)];
+                }
             }
             Vec::new()
         }
@@ -71,6 +76,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Inspected(subject, turn, result) => inspect::inspected(model, &subject, &turn, result),
         Msg::Probed(turn, at, result) => inspect::probed(model, &turn, at, result),
         Msg::Evaluated(turn, result) => inspect::evaluated(model, &turn, result),
+        Msg::Tests(response) => cases::respond(model, response),
+        Msg::OverviewRead(session, result) => overview::was_read(model, &session, result),
         Msg::Listed(all, marks) => sessions::listed(model, all, marks),
         Msg::PreviewCompared(mode, result) => popups::preview_compared(model, mode, result),
         Msg::Opened(result) => sessions::opened(model, result),

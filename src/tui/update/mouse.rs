@@ -10,6 +10,7 @@ use crate::tui::draft::Reach;
 use crate::tui::form::Input;
 use crate::tui::message::Effect;
 use crate::tui::model::{Editor, Model, PLACES, Pane, Popup, Screen, Sweep};
+use crate::tui::overview::Step;
 use crate::tui::transcript::Scroll;
 use crate::tui::view;
 
@@ -119,6 +120,7 @@ fn context_menu(model: &mut Model, at: Position) -> Vec<Effect> {
             Screen::Sessions if model.sessions.viewer.is_some() => super::reading::point(model, at),
             Screen::Sessions => click_session(model, at),
             Screen::Compare => compare::click(model, at),
+            Screen::Tests => super::cases::click(model, at),
         }
     }
     super::popups::open_menu(model, Some(at))
@@ -163,7 +165,9 @@ fn choose(model: &mut Model, row: usize) -> Vec<Effect> {
 /// Is this the line between editors and run?
 fn on_divider(model: &Model, at: Position) -> bool {
     let run = model.workbench.run_area;
-    let left = run.x.checked_sub(1);
+    // The rail of turns lies between the divider and the transcript.
+    let rail = model.workbench.run.as_ref().map(|run| run.overview.area).filter(|rail| !rail.is_empty());
+    let left = rail.map_or(run.x, |rail| rail.x.min(run.x)).checked_sub(1);
     model.screen == Screen::Workbench && model.wide() && left == Some(at.x) && at.y + 1 >= run.y && at.y <= run.bottom()
 }
 
@@ -185,6 +189,11 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
     if let Some(inspector) = &mut model.inspector {
         return inspector.wheel(at, lines);
     }
+    if super::overview::is_under(model, at) {
+        let step = if lines < 0 { Step::Up } else { Step::Down };
+        _ = super::overview::step(model, step);
+        return;
+    }
     let now_ms = model.now_ms;
     match model.screen {
         Screen::Sessions => match &mut model.sessions.viewer {
@@ -192,6 +201,7 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
             None => _ = super::sessions::select(model, lines.signum()),
         },
         Screen::Compare => compare::wheel(model, at, lines),
+        Screen::Tests => super::cases::wheel(model, lines),
         Screen::Workbench if model.workbench.run_area.contains(at) => {
             if let Some(run) = &mut model.workbench.run {
                 run.transcript.scroll(Scroll::Lines(lines), now_ms);
@@ -244,6 +254,15 @@ fn click(model: &mut Model, at: Position, reach: Reach) -> bool {
         inspector.click(at);
         return false;
     }
+    if super::overview::click(model, at) {
+        if model.screen == Screen::Workbench {
+            model.workbench.focus = Pane::Run;
+        }
+        return true;
+    }
+    if super::overview::is_under(model, at) {
+        return false;
+    }
     match model.screen {
         Screen::Sessions if model.sessions.viewer.is_some() => {
             super::reading::press(model, at, reach);
@@ -255,6 +274,10 @@ fn click(model: &mut Model, at: Position, reach: Reach) -> bool {
         }
         Screen::Compare => {
             compare::click(model, at);
+            false
+        }
+        Screen::Tests => {
+            super::cases::click(model, at);
             false
         }
         Screen::Workbench => {

@@ -149,7 +149,8 @@ pub(super) fn saved(
                 Some(AfterSave::Open(source)) => Some(Effect::Archive(ArchiveRequest::OpenAgent(source))),
                 _ => None,
             };
-            forget.into_iter().chain(open).collect()
+            let tests = super::cases::saved(model);
+            forget.into_iter().chain(open).chain(tests).collect()
         }
         Err(SaveError::Changed) => {
             model.popups.push(Popup::Overwrite { path });

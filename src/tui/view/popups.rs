@@ -69,7 +69,7 @@ fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
         Popup::Help { .. } | Popup::Preview { .. } | Popup::Differs(_) | Popup::Answer { .. } => {
             (answer_columns(screen.width), screen.height)
         }
-        Popup::Palette { .. } | Popup::Seek { .. } => (answer_columns(screen.width).max(70), 22),
+        Popup::Palette { .. } | Popup::Seek { .. } | Popup::Turns { .. } => (answer_columns(screen.width).max(70), 22),
         Popup::Find(find) => return choices::find_frame(model, find, screen),
         Popup::Menu(open) => return menu::frame(open, screen),
         Popup::Fixes { message, fixes, .. } => {
@@ -203,7 +203,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             let rows = draw_message(model, popup, inner, buffer);
             editor::draw_line(input, line_of(inner, rows), model.theme, buffer)
         }
-        Popup::Seek { .. } | Popup::Leaving(_) | Popup::Overwrite { .. } | Popup::Recovery(_) => {
+        Popup::Seek { .. } | Popup::Turns { .. } | Popup::Leaving(_) | Popup::Overwrite { .. } | Popup::Recovery(_) => {
             draw_message(model, popup, inner, buffer);
             None
         }
@@ -216,6 +216,7 @@ fn title(model: &Model, popup: &Popup) -> String {
         Popup::Menu(_) => "Menu",
         Popup::Palette { .. } => "Actions",
         Popup::Seek { .. } => "Search",
+        Popup::Turns { .. } => "Turns",
         Popup::Find(find) => return choices::find_title(find),
         Popup::Fixes { title, .. } => title,
         Popup::Tour(step) => return choices::tour_title(*step),

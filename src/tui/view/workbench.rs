@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::areas::line_of;
 use super::areas::{Areas, areas, place};
-use super::{bars, dock, editor, inputs, run, steps};
+use super::{bars, dock, editor, inputs, overview, run, steps};
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::tui::actions::Action;
 use crate::tui::forms::brackets_at;
@@ -43,6 +43,8 @@ pub(super) fn layout(model: &mut Model) {
     }
     workbench.run_area = areas.run.map_or(Rect::default(), |(_, rows)| rows);
     if let (Some(run), Some((_, rows))) = (&mut workbench.run, areas.run) {
+        let rows = overview::layout(run, rows);
+        workbench.run_area = rows;
         run.transcript.prepare(run::card_columns(rows), usize::from(rows.height), now_ms);
     }
 }

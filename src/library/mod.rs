@@ -5,7 +5,6 @@
 //! [`Delegated`](crate::agent::Delegated). All decisions about a run are made by the engine.
 
 mod client;
-mod human;
 mod refs;
 mod run;
 mod run_data;
