@@ -17,6 +17,8 @@ pub enum Context {
     Steps,
     /// In the transcript.
     Transcript,
+    /// In the workbench's run, next to the other runs of the draft.
+    Runs,
     /// While what is searched in the transcript is typed.
     Seek,
     /// In the list of sessions.
@@ -79,7 +81,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 36] = [
+    pub const ALL: [(Self, &'static str); 37] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -87,6 +89,7 @@ impl Context {
         (Self::Text, "Wherever text is typed"),
         (Self::Steps, "Steps of a pipeline"),
         (Self::Transcript, "Transcript"),
+        (Self::Runs, "Runs of the draft"),
         (Self::Seek, "Search in the transcript"),
         (Self::Sessions, "Sessions"),
         (Self::Filter, "Filter of the sessions"),
@@ -129,6 +132,7 @@ impl Context {
             self,
             Self::Steps
                 | Self::Transcript
+                | Self::Runs
                 | Self::Sessions
                 | Self::Viewer
                 | Self::Turns
@@ -153,10 +157,11 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 32] = [
+        let groups: [&[Self]; 33] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
+            &[Self::Runs, Self::Transcript, Self::Global, Self::Always],
             &[Self::Sessions, Self::Global, Self::Always],
             &[Self::Filter, Self::Text, Self::Global, Self::Always],
             &[Self::Viewer, Self::Transcript, Self::Global, Self::Always],

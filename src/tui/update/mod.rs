@@ -14,6 +14,7 @@ mod play;
 mod popups;
 mod reading;
 mod run;
+mod runs;
 mod save;
 mod sessions;
 mod take;
@@ -66,6 +67,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Inspected(subject, turn, result) => inspect::inspected(model, &subject, &turn, result),
         Msg::Probed(turn, at, result) => inspect::probed(model, &turn, at, result),
         Msg::Evaluated(turn, result) => inspect::evaluated(model, &turn, result),
+        Msg::ValueComputed(turn, name, result) => inspect::value_computed(model, &turn, &name, result),
         Msg::Listed(all, marks) => sessions::listed(model, all, marks),
         Msg::PreviewCompared(mode, result) => popups::preview_compared(model, mode, result),
         Msg::Opened(result) => sessions::opened(model, result),

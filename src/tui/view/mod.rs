@@ -6,6 +6,7 @@ mod bars;
 mod budget;
 mod choices;
 mod compare;
+mod draft_runs;
 mod editor;
 mod form;
 mod help;
