@@ -15,6 +15,7 @@ use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::port::{Breakpoint, Gate};
 use crate::workbench::{AgentFile, DraftSummary, OpenAgent, PipelineOutline};
 
+mod draft_runs;
 mod editors;
 mod find;
 mod inputs;
@@ -26,6 +27,7 @@ mod tour;
 pub use super::editor::Editor;
 pub use super::menu::Menu;
 pub use super::run_view::{Phase, RunView};
+pub use draft_runs::{DraftRun, DraftRuns, MOST_RUNS, draft_difference, summarize_difference};
 pub use editors::{PLACES, RECOVERED, place_language, place_name, texts_of};
 pub use find::{Find, FindField};
 pub use inputs::{ContextView, InputField, InputKind, Inputs};
@@ -167,6 +169,10 @@ pub struct Workbench {
     pub kept_reply: Option<KeptReply>,
     /// The previous run, until the one that is starting has started: a refused start restores it.
     pub before: Option<RunView>,
+    /// The runs of the draft since the start.
+    pub runs: DraftRuns,
+    /// The texts of the run that is starting; `None` for a session that is resumed.
+    pub starting: Option<DraftTexts>,
     /// Where the transcript was drawn.
     pub run_area: Rect,
     /// Columns of the editors in percent of the screen; the divider changes it.
@@ -239,6 +245,8 @@ impl Model {
                 run: None,
                 kept_reply: None,
                 before: None,
+                runs: DraftRuns::default(),
+                starting: None,
                 run_area: Rect::default(),
                 split: 40,
                 zoomed: false,
@@ -355,8 +363,15 @@ impl Workbench {
         self.run.as_ref().is_some_and(|run| run.phase != Phase::Done)
     }
 
-    /// A run takes the place of the one that is shown, which comes back when it does not begin.
+    /// A run of the draft takes the place of the one that is shown, which comes back when it does not begin.
     pub fn begin(&mut self) {
+        self.starting = self.pipeline.is_none().then(|| self.texts());
+        self.before = self.run.replace(RunView::starting());
+    }
+
+    /// The same for a session that is resumed, or a run that does not come from the draft.
+    pub fn begin_other(&mut self) {
+        self.starting = None;
         self.before = self.run.replace(RunView::starting());
     }
 

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
+use crate::model;
 use crate::model::history::{Spoken, accepted, arguments, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::{is_strict, written};
@@ -33,7 +34,7 @@ struct Body<'a> {
     reasoning: Option<Reasoning<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
-    tool_choice: Option<ToolChoice>,
+    tool_choice: Option<ToolChoice<'a>>,
     text: Option<TextOptions>,
 }
 
@@ -56,9 +57,9 @@ struct Tool<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum ToolChoice {
+enum ToolChoice<'a> {
     Word(&'static str),
-    Function { r#type: &'static str, name: &'static str },
+    Function { r#type: &'static str, name: &'a str },
 }
 
 #[derive(Serialize)]
@@ -122,7 +123,7 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
 
 /// Returns the tools that may be called, and what the model must do with them. The tool that carries the schema is the only one to be
 /// called when there is no other.
-fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice>) {
+fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
     let function = |name: &'a str, description: Option<&'a str>, parameters: Json| {
         let strict = is_strict(&parameters);
         Tool { r#type: "function", name, description, parameters, strict }
@@ -135,7 +136,16 @@ fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice>) {
         all.push(function(RESPOND, Some(RESPOND_ABOUT), written(schema, draft.dialect.form)));
         if by_name { ToolChoice::Function { r#type: "function", name: RESPOND } } else { ToolChoice::Word("required") }
     });
-    (all, choice)
+    (all, choice.or_else(|| draft.tool_choice().map(chosen)))
+}
+
+fn chosen(choice: &model::ToolChoice) -> ToolChoice<'_> {
+    ToolChoice::Word(match choice {
+        model::ToolChoice::Auto => "auto",
+        model::ToolChoice::Required => "required",
+        model::ToolChoice::None => "none",
+        model::ToolChoice::Tool(name) => return ToolChoice::Function { r#type: "function", name },
+    })
 }
 
 fn format(draft: &Draft<'_>) -> Option<Format> {

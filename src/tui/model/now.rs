@@ -89,7 +89,7 @@ impl Model {
             (Screen::Workbench, Pane::Editor(_)) => vec![C::Editor, C::Lines, C::Text, C::Global, C::Always],
             (Screen::Workbench, Pane::Steps) => vec![C::Steps, C::Global, C::Always],
             (Screen::Workbench, Pane::Run) if self.shows_overview() => vec![C::Overview, C::Global, C::Always],
-            (Screen::Workbench, Pane::Run) => vec![C::Transcript, C::Global, C::Always],
+            (Screen::Workbench, Pane::Run) => vec![C::Runs, C::Transcript, C::Global, C::Always],
         }
     }
 
@@ -202,8 +202,11 @@ impl Model {
                 "there is nothing here yet",
             ),
             Action::Overview | Action::Turns(_) | Action::Failing(_) | Action::AskTurn(_) => self.enabled_for_turns(),
-            Action::Repl if self.inspector.is_some() => Ok(()),
-            Action::Inspect | Action::Repl => {
+            Action::OlderRun | Action::NewerRun | Action::CompareRuns | Action::AgainstSaved => {
+                self.enabled_for_runs(action)
+            }
+            Action::Repl | Action::PromptGrowth if self.inspector.is_some() => Ok(()),
+            Action::Inspect | Action::Repl | Action::PromptGrowth => {
                 rule(self.active_transcript().and_then(Transcript::turn_in_hand).is_some(), "no turn has begun here")
             }
             Action::Inside(step) => self.enabled_inside(step),
@@ -301,6 +304,9 @@ impl Model {
             Step::PreviousTurn => rule(number > first, "it is the first turn of its run"),
             Step::Enter if inspector.entering().is_none() => Err("there is nothing further inside"),
             Step::Copy | Step::Enter => rule(inspector.entries() > 0, "there is nothing here"),
+            Step::ShowAll => {
+                rule(inspector.part().is_some_and(|part| part.is_cut), "nothing of it is cut in the recording")
+            }
             Step::Evaluate => rule(!inspector.repl.running, "the input before is still running"),
             _ => Ok(()),
         }

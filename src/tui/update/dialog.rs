@@ -324,6 +324,7 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRec
             if let Some(origin) = &origin {
                 run.transcript.come_from(origin);
             }
+            model.workbench.begin_other();
             model.workbench.run = Some(run);
             if waits {
                 let how = model.how_to_go_on();

@@ -3,8 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{
-    cases, compare, dialog, edit, find, inspect, overview, palette, play, popups, reading, run, save, sessions, stop,
-    take, tour,
+    cases, compare, dialog, edit, find, inspect, overview, palette, play, popups, reading, run, runs, save, sessions,
+    stop, take, tour,
 };
 use crate::agent::Place;
 use crate::replay::Policy;
@@ -64,7 +64,9 @@ pub(super) fn what_helps(model: &Model, contexts: &[Context]) -> String {
     let name = |action| model.keymap.first_name(action);
     let keys = format!("{} for keys", name(Action::Help));
     match contexts.first() {
-        Some(Context::Transcript) if model.screen == Screen::Workbench && model.workbench.pipeline.is_none() => {
+        Some(Context::Runs | Context::Transcript)
+            if model.screen == Screen::Workbench && model.workbench.pipeline.is_none() =>
+        {
             format!("{} to edit, {keys}", name(Action::FocusNext))
         }
         Some(Context::Sessions) => format!("{} to search, {keys}", name(Action::Filter)),
@@ -207,6 +209,11 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::FoldAll => read(model, |transcript, _| transcript.toggle_all()),
         Action::Inspect => inspect::open(model),
         Action::Repl => inspect::repl(model),
+        Action::OlderRun => runs::show(model, -1),
+        Action::NewerRun => runs::show(model, 1),
+        Action::CompareRuns => runs::compare(model),
+        Action::AgainstSaved => runs::against_saved(model),
+        Action::PromptGrowth => inspect::growth(model),
         Action::ChooseModel => popups::choose_model(model),
         Action::OpenAgent => take::dialog(model),
         Action::NewAgent => take::new_dialog(model),

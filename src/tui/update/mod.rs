@@ -16,6 +16,7 @@ mod play;
 mod popups;
 mod reading;
 mod run;
+mod runs;
 mod save;
 mod sessions;
 mod stop;
@@ -78,6 +79,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Evaluated(turn, result) => inspect::evaluated(model, &turn, result),
         Msg::Tests(response) => cases::respond(model, response),
         Msg::OverviewRead(session, result) => overview::was_read(model, &session, result),
+        Msg::ValueComputed(turn, name, result) => inspect::value_computed(model, &turn, &name, result),
         Msg::Listed(all, marks) => sessions::listed(model, all, marks),
         Msg::PreviewCompared(mode, result) => popups::preview_compared(model, mode, result),
         Msg::Opened(result) => sessions::opened(model, result),

@@ -85,7 +85,8 @@ pub(super) fn stop(model: &mut Model) -> Vec<Effect> {
 pub(super) fn started(model: &mut Model, result: Result<Option<String>, Vec<Diagnostic>>) -> Vec<Effect> {
     match result {
         Ok(session) => {
-            model.workbench.before = None;
+            let texts = model.workbench.starting.take();
+            model.workbench.run_begun(texts);
             if let Some(run) = &mut model.workbench.run {
                 run.session = session;
                 if run.phase == Phase::Stopping {

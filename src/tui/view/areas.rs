@@ -28,6 +28,8 @@ pub(super) struct Areas {
     pub(super) divider: Option<Rect>,
     /// The run's rule and its rows; `None` on the editors page.
     pub(super) run: Option<(Rect, Rect)>,
+    /// The row of the draft's runs, between both; `None` while there is only one.
+    pub(super) runs: Option<Rect>,
     /// The rule above the status line; empty on low screens.
     pub(super) rule: Rect,
     /// Status line.
@@ -56,12 +58,15 @@ pub(super) fn areas(screen: Rect, workbench: &Workbench) -> Areas {
     } else {
         (Some(body), None, None)
     };
+    let run = right.map(split_rule);
+    let runs = run.filter(|(_, rows)| workbench.runs.all().len() > 1 && rows.height > 4);
     Areas {
         title: line(screen.y),
         column: left,
         editors: left.map(|left| editors(left, workbench)),
         divider,
-        run: right.map(split_rule),
+        run: runs.map(|(rule, rows)| (rule, split_rule(rows).1)).or(run),
+        runs: runs.map(|(_, rows)| split_rule(rows).0),
         rule: if rule_rows == 1 { line(body.bottom()) } else { Rect::default() },
         status: line(screen.bottom() - 2),
         footer: line(screen.bottom() - 1),

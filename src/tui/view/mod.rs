@@ -8,6 +8,7 @@ mod cases;
 mod choices;
 mod compare;
 mod dock;
+mod draft_runs;
 mod editor;
 mod form;
 mod help;

@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::areas::line_of;
 use super::areas::{Areas, areas, place};
-use super::{bars, dock, editor, inputs, overview, run, steps};
+use super::{bars, dock, draft_runs, editor, inputs, overview, run, steps};
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::tui::actions::Action;
 use crate::tui::forms::brackets_at;
@@ -134,6 +134,9 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
     bars::rule(areas.rule, "", false, Vec::new(), buffer, model.theme);
     if let Some((rule, rows)) = areas.run {
         draw_run(model, rule, rows, buffer);
+    }
+    if let Some(row) = areas.runs {
+        draft_runs::draw(model, row, buffer);
     }
     if let Some(divider) = areas.divider {
         draw_divider(model, divider, areas.rule, buffer);
