@@ -389,7 +389,7 @@ impl Model {
             Action::Run if self.screen != Screen::Workbench || self.inspector.is_some() => 45,
             Action::FocusNext if self.inspector.is_some() && self.popups.is_empty() => 1,
             Action::Close if self.inspector.is_some() && self.popups.is_empty() => 4,
-            Action::Close if matches!(self.popups.last(), Some(Popup::Form(..))) => 3,
+            Action::Close if !self.popups.is_empty() => 3,
             Action::Close if self.popups.is_empty() && self.searched() => 4,
             Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() && self.sessions.filters() => 2,
             Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() => 8,
