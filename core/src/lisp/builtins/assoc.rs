@@ -123,8 +123,9 @@ fn slot<'m>(machine: &mut Machine<'_>, at: &'m mut Value, key: Value, change: Ch
     }
     match at {
         Value::Map(map) => {
-            let key = written(machine, map, key);
-            Ok(own_map(machine, map)?.slot(key))
+            let exact_keys = machine.world.exact_keys;
+            let map = own_map(machine, map)?;
+            Ok(if exact_keys { map.slot(key) } else { map.written_slot(key) })
         }
         Value::List(list) => item(machine, list, &key, change),
         other => {
@@ -202,15 +203,18 @@ fn slot_in<'m>(
     for key in before {
         machine.tick()?;
         let in_map = matches!(at, Value::Map(_));
-        let mut step = key.clone();
-        if let Value::Map(map) = at {
-            step = written(machine, map, step);
-            if map.get(&step).is_none() {
-                let inner = map.lookup_key(&step).cloned().unwrap_or_else(|| Map::default().into());
-                *own_map(machine, map)?.slot(step.clone()) = inner;
-            }
+        let exact_keys = machine.world.exact_keys;
+        if let Value::Map(map) = &mut *at
+            && exact_keys
+            && map.get(key).is_none()
+        {
+            let inner = map.lookup_key(key).cloned().unwrap_or_else(|| Map::default().into());
+            *own_map(machine, map)?.slot(key.clone()) = inner;
         }
-        at = slot(machine, at, step, change)?;
+        at = slot(machine, at, key.clone(), change)?;
+        if in_map && !exact_keys && at.is_nil() {
+            *at = Map::default().into();
+        }
         if in_map && holds_nothing(at) {
             return Ok(None);
         }
