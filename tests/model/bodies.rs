@@ -141,6 +141,7 @@ async fn options_go_where_each_protocol_has_them() {
         stop: vec!["END".into()],
         seed: Some(42),
         reasoning: Some("high".into()),
+        ..Options::default()
     };
     let asked = Request { options, ..request("hi") };
     let gemini = sent(ALL[2], &asked).await.json()["generationConfig"].clone();
@@ -224,6 +225,7 @@ async fn every_option_is_found_in_the_body_or_told_to_be_left_out() {
         stop: vec!["END".into()],
         seed: Some(42),
         reasoning: Some("high".into()),
+        ..Options::default()
     };
     let names = ["temperature", "max_tokens", "top_p", "stop", "seed", "reasoning"];
     let asked = Request { options, ..request("hi") };
@@ -280,6 +282,13 @@ async fn keys_travel_in_the_header_of_their_protocol_and_roots_are_found() {
         (1, "", "POST /v1/messages", "x-api-key", "sk-12345678"),
         (1, "/proxy/v1", "POST /proxy/v1/messages", "x-api-key", "sk-12345678"),
         (2, "", "POST /v1beta/models/m:streamGenerateContent?alt=sse", "x-goog-api-key", "sk-12345678"),
+        (
+            2,
+            "/v1/projects/p/locations/l/publishers/google",
+            "POST /v1/projects/p/locations/l/publishers/google/models/m:streamGenerateContent?alt=sse",
+            "authorization",
+            "Bearer sk-12345678",
+        ),
         (3, "/v1", "POST /api/chat", "authorization", "Bearer sk-12345678"),
         (3, "", "POST /api/chat", "authorization", "Bearer sk-12345678"),
     ];
@@ -324,10 +333,13 @@ async fn no_call_id_is_sent_twice_and_the_roles_alternate() {
             let uses = text.matches(&format!("\"{id}\"")).count();
             assert!(uses == 2 || uses == 0, "{kit:?}: {id} {uses} times in {text}");
         }
-        let messages = body.get("messages").or_else(|| body.get("contents")).and_then(Value::as_array).unwrap();
+        let messages = ["messages", "contents", "input"].into_iter().find_map(|key| body.get(key)?.as_array()).unwrap();
         // Results of Gemini's calls are messages of the user.
         let is_result = |message: &&Value| message.to_string().contains("functionResponse");
-        let is_repeated = messages.windows(2).any(|pair| pair[0]["role"] == pair[1]["role"] && !is_result(&&pair[0]));
+        // Calls and results of the Responses API have no role.
+        let is_repeated = messages
+            .windows(2)
+            .any(|pair| pair[0]["role"].is_string() && pair[0]["role"] == pair[1]["role"] && !is_result(&&pair[0]));
         assert!(!is_repeated, "{kit:?}: {text}");
         assert!(text.contains("And now?\\n\\nYour reply was empty."), "{kit:?}: {text}");
     }

@@ -8,7 +8,7 @@ use ptc_core::value::json::to_json;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
-use super::takes_sampling;
+use super::{is_on_vertex, takes_sampling, version};
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model;
 use crate::model::dialect::SchemaForm;
@@ -24,7 +24,8 @@ const NOTHING: &str = "(empty)";
 #[skip_serializing_none]
 #[derive(Serialize)]
 struct Body<'a> {
-    model: &'a str,
+    model: Option<&'a str>,
+    anthropic_version: Option<&'a str>,
     max_tokens: u64,
     system: Option<System<'a>>,
     messages: Vec<Message<'a>>,
@@ -128,7 +129,8 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
     let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling && takes_sampling(endpoint));
     let (tools, tool_choice) = tools(draft);
     to_json(&Body {
-        model: &endpoint.id,
+        model: (!is_on_vertex(endpoint)).then_some(&*endpoint.id),
+        anthropic_version: is_on_vertex(endpoint).then(|| version(endpoint)),
         max_tokens: effort.budget().map_or(room, |budget| room.max(budget.saturating_add(room.min(MAX_TOKENS)))),
         system: request
             .system

@@ -5,6 +5,7 @@ mod chunk;
 
 use ptc_core::value::Json;
 
+use super::endpoint::Endpoint;
 use super::language::{Draft, Framing, Language, Listing, Reader, Root};
 use crate::event::StructuredBy;
 use crate::model::ToolChoice;
@@ -14,12 +15,12 @@ use crate::model::ToolChoice;
 pub(super) struct Chat;
 
 impl Language for Chat {
-    fn root(&self, last: &str) -> Root {
+    fn root(&self, segments: &[&str]) -> Root {
         // Addresses of its other interfaces are taken as well: the server is the same.
-        if matches!(last, "api" | "v1") { Root::Parent } else { Root::AsIs }
+        if matches!(segments.last(), Some(&("api" | "v1"))) { Root::Parent } else { Root::AsIs }
     }
 
-    fn question(&self, _: &str, _: bool) -> (Vec<String>, Option<(&'static str, &'static str)>) {
+    fn question(&self, _: &Endpoint) -> (Vec<String>, Option<(&'static str, &'static str)>) {
         (vec!["api".to_owned(), "chat".to_owned()], None)
     }
 
@@ -27,7 +28,7 @@ impl Language for Chat {
         Listing { path: &["api", "tags"], query: None, list: "models", name: "name", prefix: "" }
     }
 
-    fn key_header(&self) -> (&'static str, &'static str) {
+    fn key_header(&self, _: &Endpoint) -> (&'static str, &'static str) {
         ("authorization", "Bearer ")
     }
 

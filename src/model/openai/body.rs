@@ -8,6 +8,7 @@ use ptc_core::value::json::to_json;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
+use super::is_effort;
 use super::messages::{Message, messages};
 use crate::event::StructuredBy;
 use crate::model;
@@ -104,7 +105,7 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
         top_p: sampled(options.top_p),
         stop: &options.stop,
         seed: options.seed,
-        reasoning_effort: options.reasoning.as_deref().filter(|_| dialect.effort_word),
+        reasoning_effort: options.reasoning.as_deref().filter(|asked| dialect.effort_word && is_effort(asked)),
         tools,
         tool_choice,
         response_format: format(draft),
