@@ -75,6 +75,8 @@ impl Arguments {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Create an agent file, empty or from an example; in a terminal, open it in the workbench
+    New(NewFlags),
     /// Run an agent once; print turns to stderr as they happen and the answer to stdout
     Run(RunFlags),
     /// Resume a run that is suspended or was interrupted; new events are appended to its file
@@ -123,6 +125,19 @@ pub enum Command {
     Doctor(DoctorFlags),
     /// Render a screen to an SVG file
     Screenshot(ScreenshotFlags),
+}
+
+/// Flags of `new`.
+#[derive(Debug, Args)]
+pub struct NewFlags {
+    /// Name of the agent: its file is NAME.toml, which must not exist
+    pub name: String,
+    /// Mode: `ptc_lisp`, `json`, `text`, `json_loop`
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<String>,
+    /// Example agent to copy
+    #[arg(long, value_name = "EXAMPLE")]
+    pub from: Option<String>,
 }
 
 /// Where the agent comes from.

@@ -8,7 +8,7 @@ use reqwest::header::HeaderMap;
 use super::assembly::{Assembly, Odd, Pieces};
 use super::dialect::Dialect;
 use super::endpoint::Endpoint;
-use super::{Request, Want};
+use super::{Request, ToolChoice, Want};
 use crate::config::Protocol;
 use crate::event::StructuredBy;
 
@@ -45,6 +45,12 @@ impl<'a> Draft<'a> {
     fn asks_for_control(&self) -> bool {
         let beside_tools = matches!(self.endpoint.protocol, Protocol::OpenAi | Protocol::Responses);
         self.dialect.object && (beside_tools || self.request.tools.is_empty())
+    }
+
+    /// The restriction of tool calls, if there are tools and none of them carries the schema.
+    pub(super) fn tool_choice(&self) -> Option<&'a ToolChoice> {
+        let is_free = self.schema(StructuredBy::Tool).is_none() && !self.request.tools.is_empty();
+        self.request.tool_choice.as_ref().filter(|_| is_free)
     }
 
     /// The schema, when it travels in this way.

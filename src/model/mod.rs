@@ -57,7 +57,7 @@ pub use closure::{ClosureModel, IntoReply, script};
 pub(crate) use decoded_text::search_decoded;
 pub use error::{ErrorClass, ModelError};
 pub use fallback::WithFallback;
-pub use request::{Content, Finish, Message, Reply, Request};
+pub use request::{Content, Finish, Message, Reply, Request, ToolChoice};
 pub use retry::Retry;
 pub(crate) use secret_index::entropy;
 

@@ -2,7 +2,7 @@
 
 use ptc_core::value::json as core_json;
 use ptc_workbench::event::{JsonText, Opaque, Options, Role};
-use ptc_workbench::model::{Adapter, Content, Message, Request, carries};
+use ptc_workbench::model::{Adapter, Content, Message, Request, ToolChoice, carries};
 use serde_json::{Value, json};
 
 use super::kit::{ALL, Kit};
@@ -158,6 +158,62 @@ async fn options_go_where_each_protocol_has_them() {
         (&anthropic["thinking"]["type"], &anthropic["output_config"]["effort"]),
         (&json!("adaptive"), &json!("high"))
     );
+}
+
+#[tokio::test]
+async fn a_choice_of_tools_goes_where_each_protocol_has_it() {
+    let named = || ToolChoice::Tool("get_weather".into());
+    let open_ai = [
+        (ToolChoice::Auto, json!("auto")),
+        (ToolChoice::Required, json!("required")),
+        (ToolChoice::None, json!("none")),
+        (named(), json!({"type": "function", "function": {"name": "get_weather"}})),
+    ];
+    let anthropic = [
+        (ToolChoice::Auto, json!({"type": "auto"})),
+        (ToolChoice::Required, json!({"type": "any"})),
+        (ToolChoice::None, json!({"type": "none"})),
+        (named(), json!({"type": "tool", "name": "get_weather"})),
+    ];
+    let gemini = [
+        (ToolChoice::Auto, json!({"mode": "AUTO"})),
+        (ToolChoice::Required, json!({"mode": "ANY"})),
+        (ToolChoice::None, json!({"mode": "NONE"})),
+        (named(), json!({"mode": "ANY", "allowedFunctionNames": ["get_weather"]})),
+    ];
+    let places = [
+        (0, "/tool_choice", open_ai),
+        (1, "/tool_choice", anthropic),
+        (2, "/toolConfig/functionCallingConfig", gemini),
+    ];
+    for (kit, place, choices) in places {
+        for (choice, expected) in choices {
+            let asked = Request { tools: vec![tool("get_weather")], tool_choice: Some(choice), ..request("Weather?") };
+            assert_eq!(sent(ALL[kit], &asked).await.json().pointer(place), Some(&expected));
+            let without_tools = Request { tools: Vec::new(), ..asked };
+            assert_eq!(sent(ALL[kit], &without_tools).await.json().pointer(place), None);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_protocol_without_a_choice_of_tools_omits_them_or_reports_it() {
+    let kit = ALL[3];
+    let server = Server::play([kit.answer("fine")]).await;
+    let choices = [
+        (ToolChoice::Auto, true, ""),
+        (ToolChoice::None, false, ""),
+        (ToolChoice::Required, true, "takes no tool_choice"),
+        (ToolChoice::Tool("get_weather".into()), true, "takes no tool_choice"),
+    ];
+    for (choice, has_tools, notice) in choices {
+        let asked = Request { tools: vec![tool("get_weather")], tool_choice: Some(choice), ..request("Weather?") };
+        let model = kit.model(&server);
+        let body: Value = serde_json::from_str(&model.body(&asked).to_text()).unwrap();
+        assert_eq!(body.get("tools").is_some(), has_tools, "{asked:?}");
+        let limits = model.limits(&asked).join(" ");
+        assert!(limits.contains(notice) && limits.is_empty() == notice.is_empty(), "{limits}");
+    }
 }
 
 #[tokio::test]

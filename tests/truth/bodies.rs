@@ -366,7 +366,7 @@ async fn a_change_of_anything_that_a_body_contains_is_found_at_the_attempts_that
             _ => false,
         };
         let message = (0..session.len()).find(is_result).unwrap();
-        let result = |data: &mut Value| data["parts"][0]["result"] = 8.into();
+        let result = |data: &mut Value| data["parts"][0]["result"] = "8".into();
         assert_eq!(found(message, &result), all[1..], "{kit:?}: a result");
         let fewer = |data: &mut Value| data["messages"] = json!([[0, 0]]);
         assert_eq!(found(find("r0/t2", "request"), &fewer), ["r0/t2"], "{kit:?}: a request");

@@ -10,6 +10,7 @@ use serde_with::skip_serializing_none;
 
 use super::{is_on_vertex, takes_sampling, version};
 use crate::event::{JsonText, NativeCall, StructuredBy};
+use crate::model;
 use crate::model::dialect::SchemaForm;
 use crate::model::history::{Spoken, accepted, arguments, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
@@ -36,7 +37,7 @@ struct Body<'a> {
     thinking: Option<Thinking>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
-    tool_choice: Option<ToolChoice>,
+    tool_choice: Option<ToolChoice<'a>>,
     output_config: Option<OutputConfig<'a>>,
 }
 
@@ -66,9 +67,11 @@ struct Tool<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum ToolChoice {
-    Tool { name: &'static str },
+enum ToolChoice<'a> {
+    Auto,
+    Tool { name: &'a str },
     Any,
+    None,
 }
 
 #[skip_serializing_none]
@@ -210,7 +213,7 @@ fn system(text: &str, cache: bool) -> System<'_> {
     if cache { System::Blocks([marked(text_block(text), true)]) } else { System::Text(text) }
 }
 
-fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice>) {
+fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
     let tools = draft.request.tools.iter().map(|tool| Tool {
         name: &tool.name,
         description: tool.description.as_deref(),
@@ -223,7 +226,16 @@ fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice>) {
         all.push(Tool { name: RESPOND, description: Some(RESPOND_ABOUT), input_schema });
         if by_name { ToolChoice::Tool { name: RESPOND } } else { ToolChoice::Any }
     });
-    (all, choice)
+    (all, choice.or_else(|| draft.tool_choice().map(chosen)))
+}
+
+fn chosen(choice: &model::ToolChoice) -> ToolChoice<'_> {
+    match choice {
+        model::ToolChoice::Auto => ToolChoice::Auto,
+        model::ToolChoice::Required => ToolChoice::Any,
+        model::ToolChoice::None => ToolChoice::None,
+        model::ToolChoice::Tool(name) => ToolChoice::Tool { name },
+    }
 }
 
 fn messages<'a>(draft: &Draft<'a>) -> Vec<Message<'a>> {

@@ -8,6 +8,7 @@ use ptc_core::value::Json;
 use super::endpoint::Endpoint;
 use super::language::{Draft, Framing, Language, Listing, Reader, Root};
 use crate::event::StructuredBy;
+use crate::model::ToolChoice;
 
 /// Chat.
 #[derive(Debug)]
@@ -42,6 +43,11 @@ impl Language for Chat {
 
     fn body(&self, draft: &Draft<'_>) -> Json {
         body::build(draft)
+    }
+
+    fn left_out(&self, draft: &Draft<'_>) -> Vec<&'static str> {
+        let is_forced = matches!(draft.tool_choice(), Some(ToolChoice::Required | ToolChoice::Tool(_)));
+        if is_forced { vec!["tool_choice"] } else { Vec::new() }
     }
 
     fn reader(&self) -> Box<dyn Reader> {

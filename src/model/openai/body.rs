@@ -11,6 +11,7 @@ use serde_with::skip_serializing_none;
 use super::is_effort;
 use super::messages::{Message, messages};
 use crate::event::StructuredBy;
+use crate::model;
 use crate::model::dialect::TokensKey;
 use crate::model::history::accepted;
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
@@ -123,7 +124,16 @@ fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
         all.push(Tool::function(RESPOND, Some(RESPOND_ABOUT), Some(written(schema, draft.dialect.form))));
         if by_name { ToolChoice::Tool(Tool::function(RESPOND, None, None)) } else { ToolChoice::Word("required") }
     });
-    (all, choice)
+    (all, choice.or_else(|| draft.tool_choice().map(chosen)))
+}
+
+fn chosen(choice: &model::ToolChoice) -> ToolChoice<'_> {
+    ToolChoice::Word(match choice {
+        model::ToolChoice::Auto => "auto",
+        model::ToolChoice::Required => "required",
+        model::ToolChoice::None => "none",
+        model::ToolChoice::Tool(name) => return ToolChoice::Tool(Tool::function(name, None, None)),
+    })
 }
 
 fn format(draft: &Draft<'_>) -> Option<ResponseFormat> {

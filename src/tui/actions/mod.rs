@@ -8,6 +8,7 @@ mod table;
 pub use context::Context;
 pub use table::ACTIONS;
 
+use super::archive::Taking;
 use super::compare::Step as Comparison;
 use super::draft::{Motion, Reach};
 use super::inspector::Step;
@@ -41,6 +42,7 @@ pub enum Action {
     Mode(Mode),
     FocusOn(Place),
     FocusRun,
+    Zoom,
     NextTheme,
     Tour,
     TourNext,
@@ -88,6 +90,9 @@ pub enum Action {
     Repl,
     ChooseModel,
     OpenAgent,
+    NewAgent,
+    ContextView,
+    InsertFile,
     TakeAgent,
     Inside(Step),
     ListUp,
@@ -122,6 +127,8 @@ pub enum Action {
     ReadDown,
     ReadPageUp,
     ReadPageDown,
+    ReadTop,
+    ReadBottom,
     PickGo(Leap),
     Pick,
     SaveAndQuit,
@@ -130,6 +137,7 @@ pub enum Action {
     DropKept,
     ConfirmPath,
     ConfirmOverwrite,
+    TakeFile(Taking),
     SendAnswer,
 }
 

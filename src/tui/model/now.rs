@@ -3,6 +3,7 @@
 use super::{
     CHORD_MS, Model, Pane, Phase, Popup, RunView, SETTLE_MS, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone,
 };
+use crate::agent::Place;
 use crate::replay::Policy;
 use crate::session::RunState;
 use crate::tui::actions::{Action, ActionRow, Context};
@@ -110,7 +111,14 @@ impl Model {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         let in_field = self.draft_under(popups);
         match action {
-            Action::Undo => rule(in_field.is_some_and(Draft::can_undo), "nothing was changed"),
+            Action::Undo => {
+                let is_input = popups.is_empty()
+                    && self.inspector.is_none()
+                    && self.screen == Screen::Workbench
+                    && self.workbench.focus == Pane::Editor(Place::Context);
+                let context = is_input && self.workbench.editor(Place::Context).draft.can_undo();
+                rule(context || in_field.is_some_and(Draft::can_undo), "nothing was changed")
+            }
             Action::Redo => rule(in_field.is_some_and(Draft::can_redo), "nothing was undone"),
             Action::Copy | Action::Cut => rule(
                 in_field.is_some_and(|draft| draft.selection().is_some()),
@@ -132,8 +140,21 @@ impl Model {
             | Action::FocusOn(_)
             | Action::Preview
             | Action::OpenAgent
+            | Action::NewAgent
             | Action::TakeAgent => self.enabled_for_draft(action),
+            Action::Find => rule(
+                self.workbench.focus != Pane::Editor(Place::Context) || !self.workbench.inputs.is_shown(),
+                "inputs are searched in their JSON text",
+            ),
+            Action::ContextView => rule(
+                self.workbench.focus == Pane::Editor(Place::Context) && self.workbench.pipeline.is_none(),
+                "it is about the inputs: go to the context",
+            ),
             Action::Fix => rule(self.workbench.fixable().is_some(), "no finding has a correction that one key makes"),
+            Action::Zoom => rule(
+                self.screen == Screen::Workbench && self.inspector.is_none(),
+                "it is about the panes of the workbench",
+            ),
             Action::NextTheme => rule(self.themes.len() > 1, "there are no colours here"),
             Action::FindNext | Action::FindPrevious | Action::Replace | Action::ReplaceEvery => {
                 rule(matches!(popups.last(), Some(Popup::Find(find)) if !find.places.is_empty()), "nothing is found")
@@ -206,8 +227,11 @@ impl Model {
                 "nothing is open",
             ),
             Action::Quit => {
-                rule(!matches!(popups.last(), Some(Popup::Leaving(_))), "the question is open: save, discard or stay")
+                let asks = matches!(popups.last(), Some(Popup::Leaving(_))) && self.workbench.unsaved();
+                rule(!asks, "the question is open: save, discard or stay")
             }
+            Action::TakeFile(_) => rule(self.overwrites_own_file(popups), "it is the file of another agent"),
+            Action::SaveAndQuit => rule(self.workbench.unsaved(), "there are no unsaved edits"),
             Action::Run => match self.workbench.run.as_ref().map(|run| run.phase) {
                 Some(Phase::Stopping) => Err("the run is being stopped"),
                 _ => Ok(()),
@@ -221,13 +245,13 @@ impl Model {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         let workbench = &self.workbench;
         match action {
-            Action::OpenAgent | Action::TakeAgent if workbench.running() => Err("a run is going on"),
+            Action::OpenAgent | Action::NewAgent | Action::TakeAgent if workbench.running() => Err("a run is going on"),
             Action::TakeAgent => rule(self.sessions.subject().is_some(), "no session is selected"),
             Action::Preview => rule(
                 self.screen == Screen::Workbench && self.inspector.is_none(),
                 "it is about the draft, which is in the workbench",
             ),
-            Action::OpenAgent => Ok(()),
+            Action::OpenAgent | Action::NewAgent => Ok(()),
             _ if workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
             Action::Save => rule(workbench.unsaved() || workbench.file.is_none(), "everything is saved"),
             Action::Mode(mode) => {
@@ -323,6 +347,7 @@ impl Model {
             }
             Action::Close if popup.is_none() && self.inspector.is_none() && self.searched() => "clear search",
             Action::Close if matches!(popup, Some(Popup::Leaving(_))) => "stay",
+            Action::DiscardAndQuit if !self.workbench.unsaved() => "stop and leave",
             Action::Close if matches!(popup, Some(Popup::Tour(_))) => "skip",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
             Action::Close if popup.is_none() && self.inspector.is_some() => "back",
@@ -404,7 +429,7 @@ impl Model {
             }
             None if self.screen == Screen::Sessions => self.sessions.filtering.then_some(&self.sessions.filter),
             None => match self.workbench.focus {
-                Pane::Editor(place) => Some(&self.workbench.editor(place).draft),
+                Pane::Editor(place) => Some(&self.workbench.edited(place).draft),
                 Pane::Run | Pane::Steps => None,
             },
         }

@@ -8,6 +8,7 @@ use super::{matrix, run};
 use crate::agent::{Diagnostic, Mode, Place, Severity};
 use crate::event::ErrorRecord;
 use crate::session::diff::Comparison;
+use crate::tui::actions::Action;
 use crate::tui::compare::{Compare, CompareRequest, CompareResponse, MOST_SIDES, Page, Side, Step, WayBack};
 use crate::tui::direction::Direction;
 use crate::tui::draft::Reach;
@@ -267,6 +268,10 @@ pub(super) fn next_run(model: &mut Model, by: usize) {
 
 /// Closes the topmost thing of the screen, stops what runs here, or leaves it.
 pub(super) fn close(model: &mut Model) -> Vec<Effect> {
+    if model.compare.page == Page::Sides && model.compare.runs() {
+        let stops = super::stop::is_announced(model, Action::Close);
+        return if stops { stop(&mut model.compare) } else { Vec::new() };
+    }
     let compare = &mut model.compare;
     match compare.page {
         Page::Form | Page::Matrices => {
@@ -277,7 +282,6 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
             model.screen = Screen::Workbench;
         }
         Page::Matrix => compare.page = Page::Sides,
-        Page::Sides if compare.runs() => return stop(compare),
         Page::Sides if compare.transcripts && compare.compared.is_some() => compare.transcripts = false,
         Page::Sides => match compare.back {
             WayBack::Matrix if compare.matrix.is_some() => compare.page = Page::Matrix,

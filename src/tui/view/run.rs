@@ -26,7 +26,11 @@ pub(super) fn card_columns(area: Rect) -> usize {
 /// The rule above a run.
 pub(super) fn draw_rule(model: &Model, view: &RunView, area: Rect, focused: bool, buffer: &mut Buffer) {
     let facts = &view.transcript.facts;
-    let kind = if view.replay.is_some() { "Replay" } else { "Run" };
+    let kind = match view.replay {
+        Some(_) => "Replay",
+        None if view.is_example => "Example run",
+        None => "Run",
+    };
     let mut parts = vec![match &facts.run {
         Some(run) => format!("{kind} {run}"),
         None => kind.to_owned(),
