@@ -184,11 +184,11 @@ impl<'a> Comparer<'a> {
         let Some(difference) = used.difference.clone() else {
             // Edits and stops are recorded when the user makes them, and a reply of the user that broke off when the run is resumed:
             // after the question, which the replay asks at the end of all attempts.
+            let is_asked = || self.recording.is_reply_asked(&recorded.address);
             let is_unordered = match &recorded.event {
                 Event::Edit(_) | Event::Interrupt(_) => true,
-                Event::ReplyEnd(end) => {
-                    end.status == ReplyStatus::Discarded && self.recording.is_reply_asked(&recorded.address)
-                }
+                Event::ReplyPart(_) => is_asked(),
+                Event::ReplyEnd(end) => end.status == ReplyStatus::Discarded && is_asked(),
                 _ => false,
             };
             return if is_unordered { Verdict::Same } else { self.check_order(recorded, state) };
