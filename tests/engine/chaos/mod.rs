@@ -19,7 +19,7 @@ use ptc_workbench::replay::{
 use ptc_workbench::session::{Header, Prefix, Recorder, Session, SessionId};
 
 use super::*;
-use cast::{Play, plays};
+use cast::{Act, Play, plays};
 use world::{Chance, Crowd, Later, Player, Watched};
 
 /// Resumptions of one session before it must have ended: each answers a question.
@@ -280,6 +280,31 @@ async fn perform(play: &Play) {
     assert!(played.step.waits_for.is_none(), "it waits for ever\n{}", play.toml);
     goes_on_from_a_fork(play, &path, dir.path()).await;
     goes_on_after_a_cut(play, &path).await;
+}
+
+/// A run whose model waits for the user, who answers later.
+fn waiting(cut: usize) -> Play {
+    let toml = "mode = \"text\"\nprompt = \"do {{x}}\"\nsignature = \"(x :string) -> :string\"\nmax_turns = 2\n";
+    Play {
+        toml: toml.to_owned(),
+        acts: vec![Act { reply: 0, fault: 5, usage: None }],
+        seed: 0,
+        answers: 0,
+        stop_after: None,
+        cut,
+        retry_turns: 0,
+        max_depth: 1,
+        turn_budget: 2,
+        max_tool_calls: 1,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reply_that_the_user_gave_later_replays_wherever_its_recording_was_cut() {
+    // Every line, and several places within the next one.
+    for cut in 0..20 {
+        perform(&waiting(cut)).await;
+    }
 }
 
 /// Cases; `PTC_LONG_TESTS=1` runs the long form.
