@@ -46,6 +46,11 @@ impl RawSchema {
         Ok(Self { validator: Arc::new(validator), schema: Arc::new(schema.clone()) })
     }
 
+    /// The schema.
+    pub fn json(&self) -> &Json {
+        &self.schema
+    }
+
     /// The answer when it fits, as it is or without members that are null: services that enforce only strict schemas give null for
     /// what may be missing. Errors: what is wrong with it.
     pub fn fit(&self, answer: &Json) -> Result<Json, Vec<Issue>> {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::arguments::ReplayFlags;
-use super::findings::{FindingJson, outcome_name};
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
 use super::printer::Printer;
 use super::run::watch;
+use super::sessions::verify::{FindingJson, outcome_name};
 use crate::event::Address;
 use crate::port::Human;
 use crate::replay::{

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, Url};
 use tokio::time::{Instant, timeout_at};
 
@@ -214,7 +214,9 @@ fn build((loopback, connect_ms): (bool, u64)) -> Result<Client, reqwest::Error> 
     let builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(Duration::from_millis(connect_ms))
-        .user_agent(concat!("ptc-workbench/", env!("CARGO_PKG_VERSION")));
+        .user_agent(concat!("ptc-workbench/", env!("CARGO_PKG_VERSION")))
+        // A compressed stream comes late. One that is compressed nevertheless is read.
+        .default_headers(HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]));
     if loopback { builder.no_proxy() } else { builder }.build()
 }
 

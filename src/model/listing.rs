@@ -38,7 +38,7 @@ pub async fn listed(endpoint: &Endpoint) -> Result<Vec<String>, ModelError> {
     let language = protocols::language(endpoint.protocol);
     language.headers(endpoint, &mut headers);
     if let Some(key) = &key {
-        let (name, scheme) = language.key_header();
+        let (name, scheme) = language.key_header(endpoint);
         let value = HeaderValue::try_from(format!("{scheme}{}", key.expose()));
         headers.extend(value.ok().map(|value| (HeaderName::from_static(name), value)));
     }

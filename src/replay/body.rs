@@ -107,6 +107,7 @@ fn recorded_request(turn: &Address, made: &RequestMade, messages: Vec<Arc<model:
         messages,
         schema: made.schema.as_ref().map(JsonText::json),
         tools: made.tools.clone(),
+        tool_choice: None,
         tool_names: made.tool_names.clone(),
         tool_signatures: Vec::new(),
         signature: None,

@@ -1,6 +1,7 @@
 //! Executes effects: requests go to the workbench on blocking threads, the rest to runs and the stage.
 
 mod archive;
+mod cases;
 mod compare;
 mod result;
 
@@ -78,6 +79,15 @@ pub(super) async fn perform(
         }),
         Effect::ReadTurns(session, turns) => read_turns(driver, &session, turns),
         Effect::FindUnread(session, needle, turns) => find_unread(driver, session, needle, turns),
+        Effect::StopTests => std::mem::take(&mut driver.tests).by_user(),
+        Effect::Tests(request) => {
+            let stop = driver.tests.child();
+            work(driver, move |services| cases::execute(request, services, &stop));
+        }
+        Effect::ReadOverview(key) => work(driver, move |services| {
+            let overview = services.workbench.overview(&key).map(Box::new);
+            EffectResult::Msg(Msg::OverviewRead(key, overview.map_err(ErrorRecord::from)))
+        }),
         Effect::Inspect(subject, turn) => work(driver, move |services| inspect(services, subject, turn)),
         Effect::Probe(turn, at) => {
             let bench = bench(driver, &turn);
@@ -86,6 +96,13 @@ pub(super) async fn perform(
         Effect::Evaluate(turn, input) => {
             let bench = bench(driver, &turn);
             work_in_turn(driver, move |_| Msg::Evaluated(turn, bench.and_then(|bench| bench.evaluate(&input))));
+        }
+        Effect::ComputeValue(turn, name) => {
+            let bench = bench(driver, &turn);
+            work(driver, move |_| {
+                let value = bench.and_then(|bench| bench.value_of(&name));
+                EffectResult::Msg(Msg::ValueComputed(turn, name, value))
+            });
         }
         Effect::Save { path, texts, known, overwrite } => work(driver, move |services| {
             let agent = Services::agent(&texts).map_err(unsaveable);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use super::archive::{ArchiveRequest, ArchiveResponse};
+use super::cases::{TestRequest, TestResponse};
 use super::compare::{CompareRequest, CompareResponse};
 use super::inspector::Subject;
 use super::recovery::Recovery;
@@ -15,6 +16,7 @@ use crate::port::{Breakpoint, Gate};
 use crate::replay::Policy;
 use crate::session::{Marks, Summary};
 use crate::workbench::inspect::{BenchOutput, Inspection, Probe};
+use crate::workbench::overview::Overview;
 use crate::workbench::{
     AgentFile, ComparedPart, DraftSummary, OpenSession, Overwrite, Pipeline, RequestPart, RunUpdate, SaveError,
     SessionKey, TurnBody,
@@ -73,12 +75,18 @@ pub enum Msg {
     TurnRead(SessionKey, Address, Result<TurnBody, ErrorRecord>),
     /// The unread turns of a session that hold what was looked for.
     FoundUnread(SessionKey, String, Vec<Address>),
+    /// The response to a request about the cases of the draft.
+    Tests(TestResponse),
+    /// The overview of a saved session was read.
+    OverviewRead(SessionKey, Result<Box<Overview>, ErrorRecord>),
     /// A turn was taken apart.
     Inspected(Subject, Address, Result<Box<Inspection>, ErrorRecord>),
     /// The value of the form at a byte of a turn's program.
     Probed(Address, usize, Result<Option<Probe>, String>),
     /// What an input on the memory of a turn gave.
     Evaluated(Address, Result<BenchOutput, String>),
+    /// The whole value of a name in the memory of a turn, or why it could not be computed.
+    ValueComputed(Address, String, Result<String, String>),
     /// The agent was saved, or not: the path that was asked for.
     Saved(String, DraftTexts, Result<AgentFile, SaveError>),
     /// Unsaved texts were kept, or could not be.
@@ -136,12 +144,20 @@ pub enum Effect {
     ReadTurns(SessionKey, Vec<(Address, Range<usize>)>),
     /// Look for a text in unread turns of the opened session; answers [`Msg::FoundUnread`]. A later search ends an earlier one.
     FindUnread(SessionKey, String, Vec<(Address, Range<usize>)>),
+    /// Execute a request about the cases of the draft; answers [`Msg::Tests`].
+    Tests(TestRequest),
+    /// Stop the cases of the draft that run.
+    StopTests,
+    /// Read the overview of a session; answers [`Msg::OverviewRead`].
+    ReadOverview(SessionKey),
     /// Take a turn apart; answers [`Msg::Inspected`].
     Inspect(Subject, Address),
     /// Find the value of the form at a byte of the inspected turn's program; answers [`Msg::Probed`].
     Probe(Address, usize),
     /// Run an input on the memory of the inspected turn; answers [`Msg::Evaluated`].
     Evaluate(Address, String),
+    /// Compute the whole value of a name in the memory of the inspected turn; answers [`Msg::ValueComputed`].
+    ComputeValue(Address, String),
     /// Save the agent; answers [`Msg::Saved`].
     Save {
         /// Where.

@@ -7,6 +7,7 @@ use super::compare::Step;
 use super::draft::Reach;
 use super::menu::is_motion;
 use super::model::{Model, Pane, Screen};
+use super::overview::TurnPrompt;
 
 /// An entry of the palette.
 #[derive(Debug, Clone, Copy)]
@@ -105,7 +106,7 @@ pub(super) fn way(model: &Model, row: &ActionRow) -> Way {
         context if model.inspector.is_some() && model.page_contexts().contains(&context) => Way::Below,
         C::Editor | C::Lines | C::Text if !pipeline => Way::Pane(Pane::Editor(model.workbench.last_editor)),
         C::Steps if pipeline => Way::Pane(Pane::Steps),
-        C::Transcript if model.workbench.run.is_some() => Way::Pane(Pane::Run),
+        C::Transcript | C::Runs if model.workbench.run.is_some() => Way::Pane(Pane::Run),
         _ if about_shown && model.saved_subject().is_some() => Way::Shown,
         context => Way::Opener(opener(context)),
     }
@@ -121,8 +122,11 @@ pub(super) fn opener(context: Context) -> Option<Action> {
         C::Form | C::FormModes => Some(Action::Comparing(Step::NewMatrix)),
         C::Inspector => Some(Action::Inspect),
         C::Repl => Some(Action::Repl),
-        C::Transcript | C::Answer => Some(Action::Run),
+        C::Transcript | C::Runs | C::Answer => Some(Action::Run),
         C::Seek => Some(Action::Seek),
+        C::Overview => Some(Action::Overview),
+        C::Tests => Some(Action::Tests),
+        C::TurnPrompt => Some(Action::AskTurn(TurnPrompt::Number)),
         C::Differs => Some(Action::Replay),
         C::Reading => Some(Action::Help),
         C::Preview => Some(Action::Preview),

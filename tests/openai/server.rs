@@ -62,6 +62,12 @@ impl Play {
         Self::Bytes(vec![head(status, &headers), body.into_bytes()])
     }
 
+    /// A whole answer in this content coding.
+    pub(crate) fn coded(coding: &str, headers: &str, body: &[u8]) -> Self {
+        let headers = format!("{headers}content-encoding: {coding}\r\ncontent-length: {}\r\n", body.len());
+        Self::Bytes(vec![head("200 OK", &headers), body.to_vec()])
+    }
+
     /// A stream of events in these pieces, properly ended.
     pub(crate) fn events<P: AsRef<[u8]>>(pieces: impl IntoIterator<Item = P>) -> Self {
         let mut bytes = Self::begun(pieces);

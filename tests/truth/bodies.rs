@@ -102,7 +102,20 @@ fn of_body(body: &Value) -> Atoms {
     if let Some(system) = body["systemInstruction"]["parts"][0]["text"].as_str() {
         text(&mut atoms, "system", system);
     }
-    for message in body.get("messages").or(body.get("contents")).unwrap().as_array().unwrap() {
+    text(&mut atoms, "system", body["instructions"].as_str().unwrap_or_default());
+    let messages = ["messages", "contents", "input"].into_iter().find_map(|key| body.get(key)?.as_array());
+    for message in messages.unwrap() {
+        match message["type"].as_str() {
+            Some("function_call") => {
+                call(&mut atoms, &message["call_id"], &message["name"], &message["arguments"]);
+                continue;
+            }
+            Some("function_call_output") => {
+                result(&mut atoms, &message["call_id"], &message["output"]);
+                continue;
+            }
+            _ => {}
+        }
         let role = message["role"].as_str().unwrap().replace("model", "assistant");
         if role == "tool" {
             result(&mut atoms, &message["tool_call_id"], &message["content"]);

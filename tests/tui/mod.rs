@@ -1,6 +1,7 @@
 //! The interface without a terminal: updates, pictures of screens, the loop on a paused clock.
 
 mod actions;
+mod cases;
 mod compare;
 mod consent;
 mod continuing;
@@ -8,19 +9,24 @@ mod differs;
 mod drive;
 mod editing;
 mod ends;
+mod entrances;
 mod exports;
 mod gaps;
 mod growing;
+mod hands;
 mod held;
+mod inputs;
 mod inspector;
 mod live;
 mod mouse;
 mod newcomer;
 mod opening;
 mod order;
+mod overview;
 mod palette;
 mod pictures;
 mod reading;
+mod runs;
 mod saved;
 pub(crate) mod scenes;
 pub(crate) mod services;
@@ -34,6 +40,7 @@ mod told;
 mod transcript;
 mod updates;
 mod ways;
+mod whole;
 mod work;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};

@@ -17,6 +17,7 @@ use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RoleClient, Ser
 use tokio::sync::mpsc;
 
 use super::connect::{Open, open};
+use super::http_error::describe_http_error;
 use super::listing::{self, is_same_name};
 use super::log::Log;
 use super::{Connection, Listing, result};
@@ -158,6 +159,9 @@ impl Session {
         let server = &self.server;
         match error {
             ServiceError::McpError(error) => format!("the server {server} refused: {}", error.message),
+            ServiceError::TransportSend(error) if let Some(described) = describe_http_error(error, server) => {
+                format!("the server {server} {described}")
+            }
             ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
                 let what = "ended before it answered; it is unknown whether the call took effect";
                 format!("the server {server} {what}{}", self.log.last_of_ended().await)

@@ -5,18 +5,17 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use ptc_core::text::estimate_tokens;
-
 use super::partial::Reading;
 use crate::engine::Reader;
 use crate::event::{
     Address, CallStatus, Envelope, ErrorRecord, Event, ExtractKind, JsonText, NativeCall, Notice, Options, PartKind,
-    ReplyPart, ReplyStatus, Role, RunEnd, RunStart, Said, SentMessage, StructuredBy, Tokens, ToolCall, ToolEnd,
-    ToolSchema, TotalUsage, Unknown,
+    ReplyPart, ReplyStatus, RunEnd, RunStart, Said, SentMessage, StructuredBy, Tokens, ToolCall, ToolEnd, ToolSchema,
+    TotalUsage, Unknown,
 };
-use crate::record::{Attempt, TurnRecord};
+use crate::record::{Attempt, TurnRecord, count_failed};
 use crate::session::TurnEntry;
-use crate::workbench::wording;
+use crate::workbench::overview::first_error;
+use crate::workbench::{PromptKind, PromptSizes, wording};
 
 /// One part of a run.
 #[derive(Debug, Clone)]
@@ -47,14 +46,26 @@ pub enum Card {
 pub struct RequestCard {
     /// The messages.
     pub messages: Messages,
-    /// Estimated tokens by kind of section, in the order of the first of each.
-    pub sizes: Vec<(String, u64)>,
+    /// Its content by kind, tools and schema included.
+    pub sizes: PromptSizes,
     /// JSON Schema of the answer.
     pub schema: Option<JsonText>,
     /// Tools that the provider gets.
     pub tools: Vec<ToolSchema>,
     /// Model options asked for.
     pub options: Options,
+}
+
+impl RequestCard {
+    /// Counts these messages, the tools and the schema.
+    pub fn count<'a>(&mut self, messages: impl IntoIterator<Item = &'a SentMessage>) {
+        self.sizes = PromptSizes::default();
+        messages.into_iter().for_each(|message| self.sizes.add_message(message));
+        self.tools.iter().for_each(|tool| self.sizes.add_tool(tool));
+        if let Some(schema) = &self.schema {
+            self.sizes.add(PromptKind::Schema, &schema.json().to_text());
+        }
+    }
 }
 
 /// The messages of a request.
@@ -102,27 +113,6 @@ impl MessageStore {
 
 /// Messages of one run that are kept; numbers beyond come from damaged files.
 const MOST_MESSAGES: usize = 1 << 20;
-
-/// What a section is called in sizes: the system text as a whole, else the section's own name.
-pub fn label(message: &SentMessage, section: &str) -> String {
-    if message.role == Role::System { "system".to_owned() } else { section.to_owned() }
-}
-
-/// Estimated tokens by kind of section.
-pub fn sizes<'a>(messages: impl IntoIterator<Item = &'a SentMessage>) -> Vec<(String, u64)> {
-    let mut sizes: Vec<(String, u64)> = Vec::new();
-    for message in messages {
-        for part in &message.parts {
-            let label = label(message, part.section());
-            let tokens = estimate_tokens(&part.text());
-            match sizes.iter_mut().find(|(known, _)| *known == label) {
-                Some((_, sum)) => *sum += tokens,
-                None => sizes.push((label, tokens)),
-            }
-        }
-    }
-    sizes
-}
 
 /// A turn: its record, and what only the transcript knows of it.
 #[derive(Debug, Clone, Default)]
@@ -176,6 +166,8 @@ pub struct CallLine {
     pub status: Option<CallStatus>,
     /// What came of it in short.
     pub outcome: String,
+    /// The whole result, where only a part of it is in the outcome: search looks through it.
+    pub result: Option<JsonText>,
     /// It was answered from memory.
     pub cached: bool,
     /// How long it took.
@@ -203,6 +195,7 @@ impl CallLine {
     pub fn end(&mut self, end: &ToolEnd) {
         self.status = Some(end.status);
         self.outcome = wording::outcome(end, SHORT_BYTES);
+        self.result = end.result.clone().filter(|result| result.as_str().len() > SHORT_BYTES);
         self.cached = end.cached;
         self.ms = end.ms;
     }
@@ -331,6 +324,19 @@ impl TurnCard {
         }
         let last_ms = self.record.last_ms;
         self.record.elapsed_until_ms(now_ms.map_or(last_ms, |now| now.max(last_ms)))
+    }
+
+    /// How many of its calls failed.
+    pub fn failed_calls(&self) -> usize {
+        count_failed(self.calls.iter().map(|call| call.status))
+    }
+
+    /// The first error in it: of a call, else of reading, checks, program or turn.
+    pub fn first_error(&self) -> Option<String> {
+        let failed = self.calls.iter().find(|call| count_failed([call.status]) > 0);
+        let call = failed.map(|call| format!("{}: {}", call.name, call.outcome));
+        let outlined = || self.outline.as_ref().and_then(|outline| outline.reason.as_deref().map(str::to_owned));
+        call.or_else(|| first_error(&self.record)).or_else(outlined)
     }
 
     /// The error of the attempt that counts; `over` = its run has ended.

@@ -287,7 +287,7 @@ async fn perform(play: &Play) {
 /// Cases; `PTC_LONG_TESTS=1` runs the long form.
 fn cases() -> u32 {
     let told = std::env::var("PTC_CHAOS_CASES").ok().and_then(|text| text.parse().ok());
-    told.unwrap_or(if std::env::var_os("PTC_LONG_TESTS").is_some() { 3_000 } else { 128 })
+    told.unwrap_or(if crate::is_long() { 3_000 } else { 64 })
 }
 
 proptest! {
