@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use ptc_workbench::agent::{Step, StepFold};
-use ptc_workbench::event::{CallStatus, Edit, Editor, JsonText, ReplyStatus};
+use ptc_workbench::event::{CallStatus, Edit, Editor, JsonText, ReplyStatus, Resume};
 use ptc_workbench::port::SystemClock;
 use ptc_workbench::replay::{
     Answers, Point, RecordedEdits, Recording, ReplayOutcome, ResumePorts, Stage, adopt, input_of, replay, verify,
@@ -68,6 +68,8 @@ async fn resume(play: &Play, path: &Path) -> Played {
     let start = recording.run_start(&run).unwrap().clone();
     let plan = Plan::new(&Agent::from_toml(&start.agent.toml, "recorded").unwrap()).unwrap();
     let recorder = Recorder::append(&session, Arc::new(SystemClock)).unwrap();
+    let going_on = Resume { after: session.len() as u64 };
+    recorder.emit(run.clone(), going_on.into()).await.unwrap();
     let stop = Stop::default();
     let model = Player::new(play, stop.clone());
     let tools = Later::new(play);
