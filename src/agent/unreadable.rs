@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use ptc_core::value::Json;
 use toml_edit::DocumentMut;
 
 use super::{Agent, DraftTexts};
@@ -44,7 +45,10 @@ impl DraftTexts {
             own.insert("tools", tools);
             texts.tools = own.to_string().trim_start().to_owned();
         }
-        texts.options = document.to_string().trim_start().to_owned();
+        // As for any other file without a name, its own is the agent's.
+        let own = file.file_stem().filter(|_| !document.contains_key("name")).map(|_| Json::str(agent.name.as_str()));
+        let name = own.map(|name| format!("name = {}\n", name.to_text())).unwrap_or_default();
+        texts.options = format!("{name}{}", document.to_string().trim_start());
         Some(texts)
     }
 

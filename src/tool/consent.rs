@@ -17,7 +17,7 @@ impl Decision {
         match self {
             Self::Once => "once: this call",
             Self::Run => "run: all such calls of this run",
-            Self::Always => "always: exactly this program in this place, from now on",
+            Self::Always => "always: exactly this program in this place",
             Self::Deny => "deny: the call is not made",
         }
     }

@@ -368,6 +368,8 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::SendAnswer, "answer.send", "send reply", "Sends the text as the model's reply.", &["f5", "ctrl-enter", "alt-enter"], C::Answer, 1),
 
     row(A::Help, "transcript.help", "help", "Shows every key that means something here.", &["?"], C::Transcript, 0),
+    row(A::Help, "overview.help", "help", "Shows every key that means something here.", &["?"], C::Overview, 0),
+    row(A::Help, "tests.help", "help", "Shows every key that means something here.", &["?"], C::Tests, 0),
     row(A::Help, "steps.help", "help", "Shows every key that means something here.", &["?"], C::Steps, 0),
     row(A::Help, "sessions.help", "help", "Shows every key that means something here.", &["?"], C::Sessions, 0),
     row(A::Help, "turns.help", "help", "Shows every key that means something here.", &["?"], C::Turns, 0),

@@ -202,13 +202,15 @@ fn events(session: &Session) -> Result<Arc<[Envelope]>, ErrorRecord> {
     Ok(session.events().collect())
 }
 
-/// The newest example session of this agent in this mode: its id and its events.
+/// The example session of this agent in this mode, the newest of those that the model `demo` answered: its id and its events.
 fn example_run(agent: &str, mode: &str) -> Option<(String, Arc<[Envelope]>)> {
     let sessions = example_sessions();
     let found = sessions.iter().rev().map(|session| (summarize(session), session));
     let fits =
         |summary: &Summary| summary.agent == agent && summary.mode == mode && summary.state == RunState::Returned;
-    let (summary, session) = found.into_iter().find(|(summary, _)| fits(summary))?;
+    let mut fitting: Vec<(Summary, &Session)> = found.filter(|(summary, _)| fits(summary)).collect();
+    fitting.sort_by_key(|(summary, _)| summary.models != ["demo"]);
+    let (summary, session) = fitting.into_iter().next()?;
     Some((summary.id, events(session).ok()?))
 }
 

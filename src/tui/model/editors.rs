@@ -1,7 +1,8 @@
 //! The editors of the workbench: their places, names, languages, and the texts in them.
 
-use super::{Pane, Workbench};
+use super::{Model, Pane, Screen, Workbench};
 use crate::agent::{DraftTexts, Mode, Place};
+use crate::tui::actions::Action;
 use crate::tui::colours::Language;
 use crate::tui::editor::Editor;
 use crate::tui::recovery::Recovery;
@@ -81,6 +82,31 @@ impl Workbench {
             program: self.editor(Place::Program).draft.clone(),
             reply: None,
             is_saved: !self.unsaved(),
+        }
+    }
+}
+
+impl Model {
+    /// What is done with the draft, or puts another one in its place.
+    pub(super) fn enabled_for_draft(&self, action: Action) -> Result<(), &'static str> {
+        let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
+        let workbench = &self.workbench;
+        match action {
+            Action::OpenAgent | Action::NewAgent | Action::TakeAgent if workbench.running() => Err("a run is going on"),
+            Action::TakeAgent => rule(self.sessions.subject().is_some(), "no session is selected"),
+            Action::Preview => rule(
+                self.screen == Screen::Workbench && self.inspector.is_none(),
+                "it is about the draft, which is in the workbench",
+            ),
+            Action::OpenAgent | Action::NewAgent => Ok(()),
+            _ if workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
+            Action::Save => rule(workbench.unsaved() || workbench.file.is_none(), "everything is saved"),
+            Action::Mode(mode) => {
+                let now = workbench.preview.mode.split(' ').next();
+                rule(now != Some(mode.name()), "the draft is in this mode")
+            }
+            Action::ChooseModel => rule(!workbench.preview.models.is_empty(), "the options cannot be read yet"),
+            _ => Ok(()),
         }
     }
 }

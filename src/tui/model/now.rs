@@ -252,29 +252,6 @@ impl Model {
         }
     }
 
-    /// What is done with the draft, or puts another one in its place.
-    fn enabled_for_draft(&self, action: Action) -> Result<(), &'static str> {
-        let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
-        let workbench = &self.workbench;
-        match action {
-            Action::OpenAgent | Action::NewAgent | Action::TakeAgent if workbench.running() => Err("a run is going on"),
-            Action::TakeAgent => rule(self.sessions.subject().is_some(), "no session is selected"),
-            Action::Preview => rule(
-                self.screen == Screen::Workbench && self.inspector.is_none(),
-                "it is about the draft, which is in the workbench",
-            ),
-            Action::OpenAgent | Action::NewAgent => Ok(()),
-            _ if workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
-            Action::Save => rule(workbench.unsaved() || workbench.file.is_none(), "everything is saved"),
-            Action::Mode(mode) => {
-                let now = workbench.preview.mode.split(' ').next();
-                rule(now != Some(mode.name()), "the draft is in this mode")
-            }
-            Action::ChooseModel => rule(!workbench.preview.models.is_empty(), "the options cannot be read yet"),
-            _ => Ok(()),
-        }
-    }
-
     /// Does a transcript that has the focus show what was looked for?
     fn searched(&self) -> bool {
         let here = self.screen_contexts().contains(&Context::Transcript);

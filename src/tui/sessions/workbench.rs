@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use crate::agent::{BUNDLED, BUNDLED_PIPELINES, Mode};
 use crate::port::Breakpoint;
-use crate::tui::actions::Action;
 use crate::tui::archive::AgentSource;
 use crate::tui::form::{Choice, Field, Form};
 use crate::tui::theme::Role;
@@ -46,9 +45,8 @@ const EMPTY: &str = "empty";
 /// The value that leaves the mode to the example.
 const USUAL: &str = "default";
 
-/// The dialog that begins a new agent: its file, its mode, what it starts from.
-pub fn new_agent() -> Form {
-    let about = |mode: Mode| Action::Mode(mode).row().map_or("", |row| row.help);
+/// The dialog that begins a new agent: its file, its mode, what it starts from. `about` describes a mode.
+pub fn new_agent(about: fn(Mode) -> &'static str) -> Form {
     let modes = Mode::ALL.into_iter().map(|mode| Choice::new(mode.name(), about(mode)));
     let usual = Choice::new(USUAL, "ptc_lisp, or the mode of the example");
     let examples = BUNDLED.iter().map(|example| {

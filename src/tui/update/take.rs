@@ -21,7 +21,8 @@ pub(super) fn dialog(model: &mut Model) -> Vec<Effect> {
 
 /// Asks for the name, the mode and the start of a new agent.
 pub(super) fn new_dialog(model: &mut Model) -> Vec<Effect> {
-    model.popups.push(Popup::Form(Box::new(workbench::new_agent()), Purpose::NewAgent));
+    let about = |mode| Action::Mode(mode).row().map_or("", |row| row.help);
+    model.popups.push(Popup::Form(Box::new(workbench::new_agent(about)), Purpose::NewAgent));
     Vec::new()
 }
 
