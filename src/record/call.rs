@@ -66,6 +66,11 @@ impl CallRecord {
     }
 }
 
+/// How many of these calls failed or were refused. Every mark, comparison and statistic of failed calls is this count.
+pub fn count_failed(statuses: impl IntoIterator<Item = Option<CallStatus>>) -> usize {
+    statuses.into_iter().filter(|status| status.is_some_and(CallStatus::is_failure)).count()
+}
+
 /// A question to the user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuestionRecord {

@@ -7,13 +7,51 @@ use std::sync::Arc;
 
 use ptc_core::value::{Json, json};
 
-use super::{Attempt, Attempts, CallRecord, QuestionRecord, TurnState};
+use super::{Attempt, Attempts, CallRecord, QuestionRecord, count_failed};
 use crate::event::{
     Address, AnswerGiven, Check, CompactionDone, Edit, Envelope, ErrorRecord, Event, Extract, ExtractKind, Interrupt,
     IssueRecord, Kept, MemoryChange, Message, ModelRecord, NativeCall, Notice, PlanState, ProgramEnd, ReplyEnd,
-    RequestMade, RetryWait, RunText, Source, Spending, TasksKept, Tokens, TurnEnd, TurnKind, TurnStart, Unknown,
-    elapsed_ms, turn_spending,
+    ReplyStatus, RequestMade, RetryWait, RunText, Source, Spending, TasksKept, Tokens, TurnEnd, TurnKind, TurnStart,
+    Unknown, elapsed_ms, turn_spending,
 };
+
+/// How far a turn is, in records and in the entries of a session's skeleton.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum TurnState {
+    /// The request was made, nothing came yet.
+    #[default]
+    Waiting,
+    /// The reply is arriving.
+    Streaming,
+    /// The reply is whole and being checked.
+    Checking,
+    /// It gave what was wanted.
+    Succeeded,
+    /// It did not.
+    Failed,
+}
+
+impl TurnState {
+    /// The state after the end of an attempt.
+    pub fn after_reply(end: &ReplyEnd) -> Self {
+        if end.status == ReplyStatus::Discarded { Self::Waiting } else { Self::Checking }
+    }
+
+    /// The state after the end of the turn.
+    pub fn after_turn(end: &TurnEnd) -> Self {
+        if end.success { Self::Succeeded } else { Self::Failed }
+    }
+
+    /// Has the turn ended?
+    pub fn is_end(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed)
+    }
+
+    /// Did the turn give what was wanted? `None` before its end.
+    pub fn success(self) -> Option<bool> {
+        self.is_end().then_some(self == Self::Succeeded)
+    }
+}
 
 /// What happened in a turn.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -282,6 +320,16 @@ impl TurnRecord {
             (None, Some(extract)) => extract.error.as_ref(),
             (None, None) => self.last_end()?.error.as_ref(),
         }
+    }
+
+    /// How often something failed in it: reading the reply, checks, the program, tool calls.
+    pub fn failures(&self) -> usize {
+        let extract = self.extract.as_ref().is_some_and(|extract| extract.error.is_some());
+        let program = self.program_end.as_ref().is_some_and(|end| end.error.is_some());
+        let checks = self.checks.iter().filter(|check| !check.ok).count();
+        let calls = count_failed(self.calls.iter().map(|call| call.status));
+        // The error of a program names the call that failed in it.
+        usize::from(extract) + checks + calls.max(usize::from(program))
     }
 
     /// Did something fail that was reported where it happened?

@@ -23,6 +23,7 @@ use super::stage::{Input, Stage};
 use super::{start, update};
 use crate::agent::DraftTexts;
 use crate::event::Address;
+use crate::port::Stop;
 use crate::workbench::inspect::LazyBench;
 use crate::workbench::matrix::{MatrixRun, MatrixUpdate};
 use crate::workbench::{RunEnding, RunHandle, RunUpdate, TurnReader};
@@ -87,6 +88,8 @@ pub struct Driver {
     pub(super) services: Arc<Services>,
     pub(super) runs: [Option<Arc<RunHandle>>; Slot::ALL.len()],
     pub(super) matrix: Option<Arc<MatrixRun>>,
+    /// Stops the cases of the draft that run.
+    pub(super) tests: Stop,
     /// Reads the turns of the opened session.
     pub(super) turns: Option<Arc<TurnReader>>,
     /// The bench of the inspected turn.
@@ -145,6 +148,7 @@ impl Driver {
             services,
             runs: [const { None }; Slot::ALL.len()],
             matrix: None,
+            tests: Stop::default(),
             turns: None,
             bench: None,
             done,

@@ -1,6 +1,7 @@
 //! Executes effects: requests go to the workbench on blocking threads, the rest to runs and the stage.
 
 mod archive;
+mod cases;
 mod compare;
 mod result;
 
@@ -78,6 +79,15 @@ pub(super) async fn perform(
         }),
         Effect::ReadTurns(session, turns) => read_turns(driver, &session, turns),
         Effect::FindUnread(session, needle, turns) => find_unread(driver, session, needle, turns),
+        Effect::StopTests => std::mem::take(&mut driver.tests).by_user(),
+        Effect::Tests(request) => {
+            let stop = driver.tests.child();
+            work(driver, move |services| cases::execute(request, services, &stop));
+        }
+        Effect::ReadOverview(key) => work(driver, move |services| {
+            let overview = services.workbench.overview(&key).map(Box::new);
+            EffectResult::Msg(Msg::OverviewRead(key, overview.map_err(ErrorRecord::from)))
+        }),
         Effect::Inspect(subject, turn) => work(driver, move |services| inspect(services, subject, turn)),
         Effect::Probe(turn, at) => {
             let bench = bench(driver, &turn);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use super::archive::{ArchiveRequest, ArchiveResponse};
+use super::cases::{TestRequest, TestResponse};
 use super::compare::{CompareRequest, CompareResponse};
 use super::inspector::Subject;
 use super::recovery::Recovery;
@@ -16,6 +17,7 @@ use crate::port::{Breakpoint, Gate};
 use crate::replay::Policy;
 use crate::session::{Marks, Summary};
 use crate::workbench::inspect::{BenchOutput, Inspection, Probe};
+use crate::workbench::overview::Overview;
 use crate::workbench::{
     AgentFile, ComparedPart, DraftSummary, OpenSession, Overwrite, Pipeline, RequestPart, RunUpdate, SaveError,
     SessionKey, TurnBody,
@@ -74,6 +76,10 @@ pub enum Msg {
     TurnRead(SessionKey, Address, Result<TurnBody, ErrorRecord>),
     /// The unread turns of a session that hold what was looked for.
     FoundUnread(SessionKey, String, Vec<Address>),
+    /// The response to a request about the cases of the draft.
+    Tests(TestResponse),
+    /// The overview of a saved session was read.
+    OverviewRead(SessionKey, Result<Box<Overview>, ErrorRecord>),
     /// A turn was taken apart.
     Inspected(Subject, Address, Result<Box<Inspection>, ErrorRecord>),
     /// The value of the form at a byte of a turn's program.
@@ -139,6 +145,12 @@ pub enum Effect {
     ReadTurns(SessionKey, Vec<(Address, Range<usize>)>),
     /// Look for a text in unread turns of the opened session; answers [`Msg::FoundUnread`]. A later search ends an earlier one.
     FindUnread(SessionKey, String, Vec<(Address, Range<usize>)>),
+    /// Execute a request about the cases of the draft; answers [`Msg::Tests`].
+    Tests(TestRequest),
+    /// Stop the cases of the draft that run.
+    StopTests,
+    /// Read the overview of a session; answers [`Msg::OverviewRead`].
+    ReadOverview(SessionKey),
     /// Take a turn apart; answers [`Msg::Inspected`].
     Inspect(Subject, Address),
     /// Find the value of the form at a byte of the inspected turn's program; answers [`Msg::Probed`].

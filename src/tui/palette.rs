@@ -7,6 +7,7 @@ use super::compare::Step;
 use super::draft::Reach;
 use super::menu::is_motion;
 use super::model::{Model, Pane, Screen};
+use super::overview::TurnPrompt;
 
 /// An entry of the palette.
 #[derive(Debug, Clone, Copy)]
@@ -123,6 +124,9 @@ pub(super) fn opener(context: Context) -> Option<Action> {
         C::Repl => Some(Action::Repl),
         C::Transcript | C::Runs | C::Answer => Some(Action::Run),
         C::Seek => Some(Action::Seek),
+        C::Overview => Some(Action::Overview),
+        C::Tests => Some(Action::Tests),
+        C::TurnPrompt => Some(Action::AskTurn(TurnPrompt::Number)),
         C::Differs => Some(Action::Replay),
         C::Reading => Some(Action::Help),
         C::Preview => Some(Action::Preview),

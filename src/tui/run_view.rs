@@ -1,6 +1,7 @@
 //! A run, or an opened session, as the screens show it: its cards, how far it is, what it asks. Plain data.
 
 use super::editor::Editor;
+use super::overview::OverviewPane;
 use super::transcript::Transcript;
 use crate::port::Question;
 use crate::replay::Policy;
@@ -11,6 +12,8 @@ use crate::workbench::{OpenSession, RunEnding, SessionKey};
 pub struct RunView {
     /// Its cards.
     pub transcript: Transcript,
+    /// Its turns, one line each.
+    pub overview: OverviewPane,
     /// How far it is.
     pub phase: Phase,
     /// The name of the session it lies in.
@@ -33,6 +36,8 @@ pub struct RunView {
     pub replay: Option<Policy>,
     /// It waits for a user, in its session.
     pub waits: bool,
+    /// It is a recorded run of an example, to look at before the first run.
+    pub is_example: bool,
 }
 
 /// How far a run is.

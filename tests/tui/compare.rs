@@ -121,6 +121,7 @@ fn a_comparison_that_nobody_waits_for_is_dropped() {
 #[test]
 fn escape_stops_both_runs_and_leaves_only_then() {
     let mut model = both((120, 40));
+    assert_eq!(press(&mut model, "esc"), []);
     assert_eq!(press(&mut model, "esc"), [Effect::Cancel(Slot::Left), Effect::Cancel(Slot::Right)]);
     assert_eq!(press(&mut model, "f9"), [], "no other pair starts meanwhile");
     happens(&mut model, Slot::Left, Vec::new(), Some(RunEnding::Run));

@@ -1,6 +1,7 @@
 //! The interface without a terminal: updates, pictures of screens, the loop on a paused clock.
 
 mod actions;
+mod cases;
 mod compare;
 mod consent;
 mod continuing;
@@ -12,13 +13,16 @@ mod entrances;
 mod exports;
 mod gaps;
 mod growing;
+mod hands;
 mod held;
+mod inputs;
 mod inspector;
 mod live;
 mod mouse;
 mod newcomer;
 mod opening;
 mod order;
+mod overview;
 mod palette;
 mod pictures;
 mod reading;

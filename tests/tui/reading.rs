@@ -167,3 +167,70 @@ fn a_selection_that_leaves_the_pane_moves_the_text() {
     let text = model.workbench.run.as_mut().unwrap().transcript.copied(NOW_MS).unwrap();
     assert!(text.lines().count() > usize::from(area.height), "{text}");
 }
+
+#[test]
+fn what_was_said_once_is_one_hit_however_often_it_was_sent() {
+    let mut model = reading((120, 40));
+    press(&mut model, "/");
+    write(&mut model, "did not fit");
+    assert_eq!(found(&model).1, 1, "the feedback is repeated by the next request");
+    let turn = model.active_transcript().unwrap().selected_turn().unwrap();
+    assert_eq!(turn.as_str(), "r0/t1", "what is done next is done with the turn of the hit");
+    let shown = picture(&mut model);
+    assert!(shown.contains("turn 1, feedback"), "{shown}");
+    press(&mut model, "tab");
+    assert!(found(&model).1 > 1, "requests are searched whole when that is asked for");
+    press(&mut model, "tab");
+    assert_eq!(found(&model).1, 1);
+}
+
+#[test]
+fn cards_that_a_search_unfolded_are_folded_again() {
+    let mut model = reading((120, 40));
+    press(&mut model, "a");
+    if model.active_transcript().unwrap().cells().iter().any(|cell| cell.open && cell.folds()) {
+        press(&mut model, "a");
+    }
+    let open = |model: &Model| {
+        model.active_transcript().unwrap().cells().iter().filter(|cell| cell.open && cell.folds()).count()
+    };
+    assert_eq!(open(&model), 0);
+    press(&mut model, "/");
+    write(&mut model, "positive");
+    assert_eq!(open(&model), 1, "the card with the hit");
+    press(&mut model, "enter");
+    assert_eq!(open(&model), 1, "the one before is folded again");
+    press(&mut model, "esc");
+    press(&mut model, "esc");
+    assert_eq!(open(&model), 0);
+}
+
+#[test]
+fn errors_attempts_and_whole_results_are_found() {
+    use ptc_workbench::event::{CallStatus, ToolCall, ToolEnd};
+    let mut model = fresh((120, 40));
+    ran(&mut model, super::story::failed(), None);
+    press(&mut model, "alt-g");
+    press(&mut model, "r");
+    for text in ["rate_limit", "429 Too Many", "discarded", "json_parse_error", "max_turns_exceeded", "slow down"] {
+        press(&mut model, "/");
+        write(&mut model, text);
+        assert!(found(&model).1 > 0, "{text} is on the screen");
+        press(&mut model, "esc");
+        press(&mut model, "esc");
+    }
+    let long = format!("{:?}", format!("{}needle", "hay ".repeat(1_000)));
+    let call =
+        ToolCall { name: "fetch".to_owned(), kind: String::new(), args: super::story::text("{}"), effectful: false };
+    let end =
+        ToolEnd { status: CallStatus::Ok, result: Some(super::story::text(&long)), error: None, cached: false, ms: 1 };
+    let events = super::story::asked().apply_message("r0/t1/c1", call).apply_message("r0/t1/c1", end).events();
+    let mut model = fresh((120, 40));
+    ran(&mut model, events, None);
+    press(&mut model, "alt-g");
+    press(&mut model, "r");
+    press(&mut model, "/");
+    write(&mut model, "needle");
+    assert_eq!(found(&model).1, 1, "the end of a result that the card shows in short");
+    assert!(picture(&mut model).contains("tool result"));
+}

@@ -17,6 +17,12 @@ pub enum Context {
     Steps,
     /// In the transcript.
     Transcript,
+    /// Among the cases of the draft.
+    Tests,
+    /// In the overview of a run.
+    Overview,
+    /// While the number of a turn or a filter of turns is typed.
+    TurnPrompt,
     /// In the workbench's run, next to the other runs of the draft.
     Runs,
     /// While what is searched in the transcript is typed.
@@ -81,7 +87,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 37] = [
+    pub const ALL: [(Self, &'static str); 40] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -89,6 +95,9 @@ impl Context {
         (Self::Text, "Wherever text is typed"),
         (Self::Steps, "Steps of a pipeline"),
         (Self::Transcript, "Transcript"),
+        (Self::Tests, "Tests of the draft"),
+        (Self::Overview, "Overview of a run"),
+        (Self::TurnPrompt, "A turn by number, a filter of turns"),
         (Self::Runs, "Runs of the draft"),
         (Self::Seek, "Search in the transcript"),
         (Self::Sessions, "Sessions"),
@@ -132,6 +141,8 @@ impl Context {
             self,
             Self::Steps
                 | Self::Transcript
+                | Self::Overview
+                | Self::Tests
                 | Self::Runs
                 | Self::Sessions
                 | Self::Viewer
@@ -157,13 +168,17 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 33] = [
+        let groups: [&[Self]; 37] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
             &[Self::Runs, Self::Transcript, Self::Global, Self::Always],
             &[Self::Sessions, Self::Global, Self::Always],
             &[Self::Filter, Self::Text, Self::Global, Self::Always],
+            &[Self::Tests, Self::Global, Self::Always],
+            &[Self::Overview, Self::Global, Self::Always],
+            &[Self::Viewer, Self::Overview, Self::Global, Self::Always],
+            &[Self::TurnPrompt, Self::Text, Self::Always],
             &[Self::Viewer, Self::Transcript, Self::Global, Self::Always],
             &[Self::Turns, Self::Global, Self::Always],
             &[Self::BothRuns, Self::Transcript, Self::Global, Self::Always],

@@ -8,9 +8,13 @@ mod table;
 pub use context::Context;
 pub use table::ACTIONS;
 
+use super::archive::Taking;
+use super::cases::Step as TestStep;
 use super::compare::Step as Comparison;
+use super::direction::Direction;
 use super::draft::{Motion, Reach};
 use super::inspector::Step;
+use super::overview::{Step as TurnStep, TurnPrompt};
 use super::sessions::SessionAction;
 use crate::agent::{Mode, Place};
 use crate::port::Gate;
@@ -29,6 +33,8 @@ pub enum Action {
     Compare,
     BothModes,
     Comparing(Comparison),
+    Tests,
+    Testing(TestStep),
     Run,
     Intercept(Gate),
     Breakpoints,
@@ -41,6 +47,7 @@ pub enum Action {
     Mode(Mode),
     FocusOn(Place),
     FocusRun,
+    Zoom,
     NextTheme,
     Tour,
     TourNext,
@@ -83,7 +90,13 @@ pub enum Action {
     Seek,
     SeekNext,
     SeekPrevious,
+    SeekRepeats,
     CopyPart,
+    Overview,
+    Turns(TurnStep),
+    Failing(Direction),
+    AskTurn(TurnPrompt),
+    ConfirmTurns,
     Inspect,
     Repl,
     PromptGrowth,
@@ -93,6 +106,9 @@ pub enum Action {
     AgainstSaved,
     ChooseModel,
     OpenAgent,
+    NewAgent,
+    ContextView,
+    InsertFile,
     TakeAgent,
     Inside(Step),
     ListUp,
@@ -127,6 +143,8 @@ pub enum Action {
     ReadDown,
     ReadPageUp,
     ReadPageDown,
+    ReadTop,
+    ReadBottom,
     PickGo(Leap),
     Pick,
     SaveAndQuit,
@@ -135,6 +153,7 @@ pub enum Action {
     DropKept,
     ConfirmPath,
     ConfirmOverwrite,
+    TakeFile(Taking),
     SendAnswer,
 }
 

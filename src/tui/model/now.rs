@@ -3,6 +3,7 @@
 use super::{
     CHORD_MS, Model, Pane, Phase, Popup, RunView, SETTLE_MS, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone,
 };
+use crate::agent::Place;
 use crate::replay::Policy;
 use crate::session::RunState;
 use crate::tui::actions::{Action, ActionRow, Context};
@@ -49,6 +50,7 @@ impl Model {
         match popup.map(Popup::context) {
             Some(C::Palette) => vec![C::Palette, C::Text, C::Always],
             Some(C::Seek) => vec![C::Seek, C::Text, C::Always],
+            Some(C::TurnPrompt) => vec![C::TurnPrompt, C::Text, C::Always],
             Some(C::Find) => vec![C::Find, C::Text, C::Always],
             Some(C::SavePath) => vec![C::SavePath, C::Text, C::Always],
             Some(C::Preview) => vec![C::Preview, C::Reading, C::Always],
@@ -74,14 +76,19 @@ impl Model {
         use Context as C;
         match (self.screen, self.workbench.focus) {
             (Screen::Sessions, _) if self.sessions.scrub.is_some() => vec![C::Playing, C::Global, C::Always],
+            (Screen::Sessions, _) if self.sessions.viewer.as_ref().is_some_and(|view| view.overview.is_open) => {
+                vec![C::Overview, C::Viewer, C::Global, C::Always]
+            }
             (Screen::Sessions, _) if self.sessions.viewer.is_some() => {
                 vec![C::Viewer, C::Transcript, C::Global, C::Always]
             }
             (Screen::Sessions, _) if self.sessions.filtering => vec![C::Filter, C::Text, C::Global, C::Always],
             (Screen::Sessions, _) => vec![C::Sessions, C::Global, C::Always],
             (Screen::Compare, _) => self.compare.contexts(),
+            (Screen::Tests, _) => vec![C::Tests, C::Global, C::Always],
             (Screen::Workbench, Pane::Editor(_)) => vec![C::Editor, C::Lines, C::Text, C::Global, C::Always],
             (Screen::Workbench, Pane::Steps) => vec![C::Steps, C::Global, C::Always],
+            (Screen::Workbench, Pane::Run) if self.shows_overview() => vec![C::Overview, C::Global, C::Always],
             (Screen::Workbench, Pane::Run) => vec![C::Runs, C::Transcript, C::Global, C::Always],
         }
     }
@@ -110,7 +117,14 @@ impl Model {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         let in_field = self.draft_under(popups);
         match action {
-            Action::Undo => rule(in_field.is_some_and(Draft::can_undo), "nothing was changed"),
+            Action::Undo => {
+                let is_input = popups.is_empty()
+                    && self.inspector.is_none()
+                    && self.screen == Screen::Workbench
+                    && self.workbench.focus == Pane::Editor(Place::Context);
+                let context = is_input && self.workbench.editor(Place::Context).draft.can_undo();
+                rule(context || in_field.is_some_and(Draft::can_undo), "nothing was changed")
+            }
             Action::Redo => rule(in_field.is_some_and(Draft::can_redo), "nothing was undone"),
             Action::Copy | Action::Cut => rule(
                 in_field.is_some_and(|draft| draft.selection().is_some()),
@@ -132,8 +146,21 @@ impl Model {
             | Action::FocusOn(_)
             | Action::Preview
             | Action::OpenAgent
+            | Action::NewAgent
             | Action::TakeAgent => self.enabled_for_draft(action),
+            Action::Find => rule(
+                self.workbench.focus != Pane::Editor(Place::Context) || !self.workbench.inputs.is_shown(),
+                "inputs are searched in their JSON text",
+            ),
+            Action::ContextView => rule(
+                self.workbench.focus == Pane::Editor(Place::Context) && self.workbench.pipeline.is_none(),
+                "it is about the inputs: go to the context",
+            ),
             Action::Fix => rule(self.workbench.fixable().is_some(), "no finding has a correction that one key makes"),
+            Action::Zoom => rule(
+                self.screen == Screen::Workbench && self.inspector.is_none(),
+                "it is about the panes of the workbench",
+            ),
             Action::NextTheme => rule(self.themes.len() > 1, "there are no colours here"),
             Action::FindNext | Action::FindPrevious | Action::Replace | Action::ReplaceEvery => {
                 rule(matches!(popups.last(), Some(Popup::Find(find)) if !find.places.is_empty()), "nothing is found")
@@ -174,6 +201,7 @@ impl Model {
                 self.active_transcript().is_some_and(|transcript| !transcript.is_empty()),
                 "there is nothing here yet",
             ),
+            Action::Overview | Action::Turns(_) | Action::Failing(_) | Action::AskTurn(_) => self.enabled_for_turns(),
             Action::OlderRun | Action::NewerRun | Action::CompareRuns | Action::AgainstSaved => {
                 self.enabled_for_runs(action)
             }
@@ -200,6 +228,8 @@ impl Model {
                 "there is one field here",
             ),
             Action::Comparing(step) => self.compare.enabled(step),
+            Action::Tests => rule(self.workbench.pipeline.is_none(), "a pipeline has no cases; open one of its agents"),
+            Action::Testing(step) => self.tests.enabled(step),
             Action::Close => rule(
                 !popups.is_empty()
                     || self.inspector.is_some()
@@ -209,8 +239,11 @@ impl Model {
                 "nothing is open",
             ),
             Action::Quit => {
-                rule(!matches!(popups.last(), Some(Popup::Leaving(_))), "the question is open: save, discard or stay")
+                let asks = matches!(popups.last(), Some(Popup::Leaving(_))) && self.workbench.unsaved();
+                rule(!asks, "the question is open: save, discard or stay")
             }
+            Action::TakeFile(_) => rule(self.overwrites_own_file(popups), "it is the file of another agent"),
+            Action::SaveAndQuit => rule(self.workbench.unsaved(), "there are no unsaved edits"),
             Action::Run => match self.workbench.run.as_ref().map(|run| run.phase) {
                 Some(Phase::Stopping) => Err("the run is being stopped"),
                 _ => Ok(()),
@@ -224,13 +257,13 @@ impl Model {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         let workbench = &self.workbench;
         match action {
-            Action::OpenAgent | Action::TakeAgent if workbench.running() => Err("a run is going on"),
+            Action::OpenAgent | Action::NewAgent | Action::TakeAgent if workbench.running() => Err("a run is going on"),
             Action::TakeAgent => rule(self.sessions.subject().is_some(), "no session is selected"),
             Action::Preview => rule(
                 self.screen == Screen::Workbench && self.inspector.is_none(),
                 "it is about the draft, which is in the workbench",
             ),
-            Action::OpenAgent => Ok(()),
+            Action::OpenAgent | Action::NewAgent => Ok(()),
             _ if workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
             Action::Save => rule(workbench.unsaved() || workbench.file.is_none(), "everything is saved"),
             Action::Mode(mode) => {
@@ -246,16 +279,6 @@ impl Model {
     fn searched(&self) -> bool {
         let here = self.screen_contexts().contains(&Context::Transcript);
         here && self.active_transcript().is_some_and(|transcript| !transcript.needle().is_empty())
-    }
-
-    fn enabled_both_modes(&self) -> Result<(), &'static str> {
-        if self.workbench.pipeline.is_some() {
-            return Err("a pipeline runs in the modes of its steps");
-        }
-        if self.compare.runs() {
-            return Err("two runs are going on side by side");
-        }
-        if self.workbench.preview.model == "human" { Err("a person answers one run at a time") } else { Ok(()) }
     }
 
     fn enabled_inside(&self, step: Step) -> Result<(), &'static str> {
@@ -329,6 +352,7 @@ impl Model {
             }
             Action::Close if popup.is_none() && self.inspector.is_none() && self.searched() => "clear search",
             Action::Close if matches!(popup, Some(Popup::Leaving(_))) => "stay",
+            Action::DiscardAndQuit if !self.workbench.unsaved() => "stop and leave",
             Action::Close if matches!(popup, Some(Popup::Tour(_))) => "skip",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
             Action::Close if popup.is_none() && self.inspector.is_some() => "back",
@@ -343,7 +367,7 @@ impl Model {
             Action::Close if popup.is_none() && self.screen == Screen::Sessions && self.sessions.filters() => {
                 "clear search"
             }
-            Action::Close if popup.is_none() && self.screen == Screen::Sessions => "back",
+            Action::Close if popup.is_none() && matches!(self.screen, Screen::Sessions | Screen::Tests) => "back",
             Action::Close if popup.is_none() && self.screen == Screen::Compare => {
                 if self.compare.page == Page::Sides && self.compare.runs() { "stop both" } else { "back" }
             }
@@ -397,7 +421,12 @@ impl Model {
 
     fn draft_under<'a>(&'a self, popups: &'a [Popup]) -> Option<&'a Draft> {
         match popups.last() {
-            Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. } | Popup::Seek { input }) => Some(input),
+            Some(
+                Popup::Palette { input, .. }
+                | Popup::SavePath { input, .. }
+                | Popup::Turns { input, .. }
+                | Popup::Seek { input },
+            ) => Some(input),
             Some(Popup::Answer { editor, .. }) => Some(&editor.draft),
             Some(Popup::Find(find)) => Some(find.input()),
             Some(Popup::Form(form, _)) => form.draft(),
@@ -408,9 +437,10 @@ impl Model {
             None if self.screen == Screen::Compare => {
                 self.compare.form.draft().filter(|_| self.compare.page == Page::Form)
             }
+            None if self.screen == Screen::Tests => None,
             None if self.screen == Screen::Sessions => self.sessions.filtering.then_some(&self.sessions.filter),
             None => match self.workbench.focus {
-                Pane::Editor(place) => Some(&self.workbench.editor(place).draft),
+                Pane::Editor(place) => Some(&self.workbench.edited(place).draft),
                 Pane::Run | Pane::Steps => None,
             },
         }
@@ -421,6 +451,7 @@ impl Model {
         match self.screen {
             Screen::Workbench => self.workbench.run.as_ref().map(|run| &run.transcript),
             Screen::Sessions => self.sessions.viewer.as_ref().map(|run| &run.transcript),
+            Screen::Tests => None,
             Screen::Compare => {
                 let side = self.compare.sides.get(self.compare.column)?;
                 side.run.as_ref().map(|run| &run.transcript).filter(|_| self.compare.shows_transcripts())
@@ -449,6 +480,7 @@ impl Model {
         match self.screen {
             Screen::Workbench => self.workbench.run.as_ref().and_then(live),
             Screen::Sessions => self.sessions.viewer.as_ref().and_then(live),
+            Screen::Tests => None,
             Screen::Compare if self.compare.page != Page::Sides => None,
             Screen::Compare => self.compare.sides.iter().filter_map(|side| live(side.run.as_ref()?)).min(),
         }

@@ -9,6 +9,7 @@ use crate::tui::archive::AgentSource;
 use crate::tui::draft::Draft;
 use crate::tui::form::Form;
 use crate::tui::model::Differs;
+use crate::tui::overview::TurnPrompt;
 use crate::tui::recovery::Recovery;
 use crate::tui::sessions::Purpose;
 use crate::workbench::format::plural;
@@ -42,6 +43,13 @@ pub enum Popup {
     Menu(Menu),
     /// What is looked for in the transcript.
     Seek {
+        /// What is typed.
+        input: Draft,
+    },
+    /// The number of a turn, or a filter of turns.
+    Turns {
+        /// What is typed about.
+        what: TurnPrompt,
         /// What is typed.
         input: Draft,
     },
@@ -138,6 +146,7 @@ impl Popup {
             Self::Menu(_) => Context::Menu,
             Self::Palette { .. } => Context::Palette,
             Self::Seek { .. } => Context::Seek,
+            Self::Turns { .. } => Context::TurnPrompt,
             Self::Find(_) => Context::Find,
             Self::Fixes { .. } => Context::Fixes,
             Self::Tour(_) => Context::Tour,

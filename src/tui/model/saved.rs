@@ -11,7 +11,7 @@ impl Model {
     /// The saved session that actions are about: the run's on the workbench, else the opened or the selected one.
     pub fn saved_subject(&self) -> Option<&Summary> {
         match self.screen {
-            Screen::Workbench => {
+            Screen::Workbench | Screen::Tests => {
                 let id = self.workbench.run.as_ref()?.session.as_ref()?;
                 self.sessions.all.iter().flatten().find(|session| session.id == *id)
             }
@@ -44,6 +44,20 @@ impl Model {
         (question.gate.is_some() && here).then(|| question.clone())
     }
 
+    /// Is the overview shown in the place of the workbench's transcript?
+    pub fn shows_overview(&self) -> bool {
+        self.workbench.run.as_ref().is_some_and(|run| run.overview.is_open)
+    }
+
+    /// Are there turns to look through?
+    pub(super) fn enabled_for_turns(&self) -> Result<(), &'static str> {
+        match self.active_transcript() {
+            _ if self.screen == Screen::Compare => Err("the runs side by side have no overview"),
+            Some(transcript) if transcript.last_turn().is_some() => Ok(()),
+            _ => Err("no turn has begun here"),
+        }
+    }
+
     /// The run, turn or call of the selected card.
     pub fn selected_address(&self) -> Option<Address> {
         self.active_transcript()?.selected_address()
@@ -56,8 +70,8 @@ impl Model {
                 return Ok(());
             }
             return Err(match self.screen {
-                Screen::Workbench if self.workbench.running() => "the run is going on",
-                Screen::Workbench => "no run was saved here",
+                Screen::Workbench | Screen::Tests if self.workbench.running() => "the run is going on",
+                Screen::Workbench | Screen::Tests => "no run was saved here",
                 Screen::Sessions if self.sessions.viewer.is_some() => "the session is not in the list",
                 Screen::Sessions | Screen::Compare => "no session is selected",
             });

@@ -12,8 +12,9 @@ use crate::event::{
     ReplyPart, ReplyStatus, RunEnd, RunStart, Said, SentMessage, StructuredBy, Tokens, ToolCall, ToolEnd, ToolSchema,
     TotalUsage, Unknown,
 };
-use crate::record::{Attempt, TurnRecord};
+use crate::record::{Attempt, TurnRecord, count_failed};
 use crate::session::TurnEntry;
+use crate::workbench::overview::first_error;
 use crate::workbench::{PromptKind, PromptSizes, wording};
 
 /// One part of a run.
@@ -167,6 +168,8 @@ pub struct CallLine {
     pub status: Option<CallStatus>,
     /// What came of it in short.
     pub outcome: String,
+    /// The whole result, where only a part of it is in the outcome: search looks through it.
+    pub result: Option<JsonText>,
     /// It was answered from memory.
     pub cached: bool,
     /// How long it took.
@@ -194,6 +197,7 @@ impl CallLine {
     pub fn end(&mut self, end: &ToolEnd) {
         self.status = Some(end.status);
         self.outcome = wording::outcome(end, SHORT_BYTES);
+        self.result = end.result.clone().filter(|result| result.as_str().len() > SHORT_BYTES);
         self.cached = end.cached;
         self.ms = end.ms;
     }
@@ -325,6 +329,19 @@ impl TurnCard {
         }
         let last_ms = self.record.last_ms;
         self.record.elapsed_until_ms(now_ms.map_or(last_ms, |now| now.max(last_ms)))
+    }
+
+    /// How many of its calls failed.
+    pub fn failed_calls(&self) -> usize {
+        count_failed(self.calls.iter().map(|call| call.status))
+    }
+
+    /// The first error in it: of a call, else of reading, checks, program or turn.
+    pub fn first_error(&self) -> Option<String> {
+        let failed = self.calls.iter().find(|call| count_failed([call.status]) > 0);
+        let call = failed.map(|call| format!("{}: {}", call.name, call.outcome));
+        let outlined = || self.outline.as_ref().and_then(|outline| outline.reason.as_deref().map(str::to_owned));
+        call.or_else(|| first_error(&self.record)).or_else(outlined)
     }
 
     /// The error of the attempt that counts; `over` = its run has ended.

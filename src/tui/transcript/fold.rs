@@ -82,6 +82,7 @@ impl Transcript {
                     .for_each(|card| card.record.started_ms = card.record.started_ms.saturating_add(gap_ms));
             }
         }
+        self.overview.get_or_insert_default().apply(envelope);
         self.charge(envelope);
         self.take(envelope);
         self.facts.waits = self.gaps.is_open();

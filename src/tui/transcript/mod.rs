@@ -33,6 +33,7 @@ use viewport::Viewport;
 
 use crate::event::{Address, ErrorRecord, Gaps, Notice, NoticeLevel, RunLedger, RunStart, Tokens};
 use crate::session::TurnEntry;
+use crate::workbench::overview::Overview;
 use crate::workbench::{Budget, Definitions};
 
 pub use branches::Fold;
@@ -78,6 +79,8 @@ pub struct Transcript {
     /// The branch of a card's value that the keys are at.
     branch: Option<(usize, outline::Way)>,
     search: search::Search,
+    /// One line for each turn; `None` for a saved session whose events were not read as a whole.
+    overview: Option<Overview>,
     selection: Option<select::Selection>,
     /// Cells laid out since the start, for tests that count them.
     laid_out: u64,
@@ -202,7 +205,40 @@ impl Transcript {
     /// Selects the card of the turn that an address lies in, and brings it into view. Returns whether there is one.
     pub fn go_to(&mut self, at: &Address) -> bool {
         let Some(cell) = self.turn_index(&at.turn_part()) else { return false };
+        if self.cells[cell].hidden {
+            let _unfolded = self.unfold_runs_around(cell);
+        }
         self.select(cell);
         true
+    }
+
+    /// The same, and unfolds the card.
+    pub fn jump_to(&mut self, at: &Address) -> bool {
+        let found = self.go_to(at);
+        if let Some(cell) = self.selected().filter(|_| found) {
+            self.cells[cell].open = true;
+        }
+        found
+    }
+
+    /// The last turn of the last root run.
+    pub fn last_turn(&self) -> Option<Address> {
+        let turns = self.cells.iter().rev().map(|cell| cell.at.turn_part());
+        turns.into_iter().find(|at| at.turn_number().is_some() && at.depth() == 0)
+    }
+
+    /// One line for each turn, as of the last refresh; `None` for a saved session that was not read as a whole.
+    pub fn overview(&self) -> Option<&Overview> {
+        self.overview.as_ref()
+    }
+
+    /// Brings the lines of the turns up to date.
+    pub fn refresh_overview(&mut self) {
+        self.overview.iter_mut().for_each(Overview::refresh);
+    }
+
+    /// The overview of a saved session.
+    pub fn set_overview(&mut self, overview: Overview) {
+        self.overview = Some(overview);
     }
 }

@@ -21,6 +21,10 @@ pub(super) struct Search {
     pattern: Option<Regex>,
     /// Cells that hold it.
     hits: BTreeSet<usize>,
+    /// Requests are searched whole, with what earlier requests contained.
+    repeats: bool,
+    /// Cells that were folded before a hit in or below them was shown.
+    unfolded: Vec<usize>,
     /// The place that is looked at: a cell and a line of it, not known before it is laid out.
     at: Option<(usize, Option<usize>)>,
     /// Which way the cell was reached: going back, its last line with the needle comes first.
@@ -35,6 +39,7 @@ impl Search {
         let moved = |at: usize| moved(at, place, cells);
         self.hits = self.hits.iter().map(|at| moved(*at)).collect();
         self.at = self.at.map(|(cell, line)| (moved(cell), line));
+        self.unfolded.iter_mut().for_each(|at| *at = moved(*at));
     }
 }
 
@@ -52,28 +57,83 @@ impl Transcript {
 
     /// Looks for this from where the reader is; nothing ends the search.
     pub fn look_for(&mut self, needle: &str, now_ms: i64) {
+        self.fold_again();
+        let repeats = self.search.repeats;
         if needle.is_empty() {
-            self.search = Search::default();
+            self.search = Search { repeats, ..Search::default() };
             return;
         }
-        self.search = Search { needle: needle.to_owned(), pattern: pattern(needle), ..Search::default() };
+        self.search = Search { needle: needle.to_owned(), pattern: pattern(needle), repeats, ..Search::default() };
         self.find_hits();
         let from = self.first_seen();
         let next = self.search.hits.range(from..).next().or(self.search.hits.first()).copied();
         self.go_to_hit(next, Direction::Forward, now_ms);
     }
 
+    /// Searches requests whole, or only for what is new in them; gives whether they are whole now.
+    pub fn toggle_repeats(&mut self, now_ms: i64) -> bool {
+        self.search.repeats = !self.search.repeats;
+        let needle = self.search.needle.clone();
+        self.look_for(&needle, now_ms);
+        self.search.repeats
+    }
+
     fn find_hits(&mut self) {
         let Some(pattern) = &self.search.pattern else { return };
-        let holds = |card: &Card, at: &Address| {
+        let mut sent = texts::SentSoFar::default();
+        let mut holds = |card: &Card, at: &Address| {
             let mut found = false;
-            texts::visit(card, at, &self.store, &mut |text| found |= !found && pattern.is_match(text));
+            let sent = (!self.search.repeats).then_some(&mut sent);
+            texts::visit(card, at, &self.store, sent, &mut |_, text| found |= !found && pattern.is_match(text));
             found
         };
         let unread = |index: usize| self.outline_of(index).is_some() && self.search.hits.contains(&index);
         let hits = self.cells.iter().enumerate().filter(|(index, cell)| holds(&cell.card, &cell.at) || unread(*index));
         let hits = hits.map(|(index, _)| index).collect();
         self.search.hits = hits;
+    }
+
+    /// Where the place that is looked at lies: turn or run, and the kinds of its texts that contain the needle.
+    pub fn found_in(&self) -> Option<String> {
+        let (pattern, cell) = (self.search.pattern.as_ref()?, self.cells.get(self.search.at?.0)?);
+        let mut kinds: Vec<&'static str> = Vec::new();
+        texts::visit(&cell.card, &cell.at, &self.store, None, &mut |kind, text| {
+            if !kinds.contains(&kind) && pattern.is_match(text) {
+                kinds.push(kind);
+            }
+        });
+        let turn = cell.at.turn_part();
+        let place = turn.turn_number().map_or_else(|| cell.at.to_string(), |number| format!("turn {number}"));
+        Some(if kinds.is_empty() { place } else { format!("{place}, {}", kinds.join(", ")) })
+    }
+
+    /// Folds again what a search has unfolded.
+    fn fold_again(&mut self) {
+        for cell in std::mem::take(&mut self.search.unfolded) {
+            if let Some(found) = self.cells.get_mut(cell) {
+                found.open = false;
+                self.fold_run(cell);
+            }
+        }
+    }
+
+    /// A turn of a saved session was read: the hit that was looked at is in one of its cells now.
+    pub(super) fn found_in_read(&mut self, turn: &Address) {
+        if self.search.pattern.is_none() {
+            return;
+        }
+        self.find_hits();
+        let Some((at, _)) = self.search.at.filter(|(at, _)| !self.search.hits.contains(at)) else { return };
+        let is_here = |cell: &usize| self.cells.get(*cell).is_some_and(|cell| cell.at.turn_part() == *turn);
+        if !is_here(&at) {
+            return;
+        }
+        if let Some(cell) = self.search.hits.iter().copied().find(is_here) {
+            self.open_up(cell);
+            self.select(cell);
+            self.search.at = Some((cell, None));
+            self.search.reveal = true;
+        }
     }
 
     /// The unread turns of a saved session.
@@ -92,7 +152,10 @@ impl Transcript {
         alone.take_turn(turn, events);
         let mut found = false;
         for cell in &alone.cells {
-            texts::visit(&cell.card, &cell.at, &alone.store, &mut |text| found |= !found && pattern.is_match(text));
+            let mut sent = texts::SentSoFar::default();
+            texts::visit(&cell.card, &cell.at, &alone.store, Some(&mut sent), &mut |_, text| {
+                found |= !found && pattern.is_match(text);
+            });
         }
         found
     }
@@ -153,6 +216,7 @@ impl Transcript {
             self.search.at = None;
             return;
         };
+        self.fold_again();
         self.open_up(cell);
         self.select(cell);
         self.search.at = Some((cell, None));
@@ -163,19 +227,29 @@ impl Transcript {
 
     /// Unfolds a card, and the runs that it lies in.
     fn open_up(&mut self, cell: usize) {
+        let runs = self.unfold_runs_around(cell);
+        self.search.unfolded.extend(runs);
+        if !std::mem::replace(&mut self.cells[cell].open, true) {
+            self.search.unfolded.push(cell);
+        }
+        self.cells[cell].unfold_all();
+    }
+
+    /// Unfolds the runs that a card lies in; gives the cells of their starts.
+    pub(super) fn unfold_runs_around(&mut self, cell: usize) -> Vec<usize> {
         let at = self.cells[cell].at.clone();
         let starts: Vec<usize> = (0..cell)
             .filter(|index| {
                 let other = &self.cells[*index];
-                matches!(other.card, Card::Start(_)) && !other.open && at.is_within(&other.at) && other.at != at
+                let is_child = matches!(other.card, Card::Start(_)) && other.at.is_call();
+                is_child && !other.open && at.is_within(&other.at) && other.at != at
             })
             .collect();
-        for start in starts {
-            self.cells[start].open = true;
-            self.fold_run(start);
+        for start in &starts {
+            self.cells[*start].open = true;
+            self.fold_run(*start);
         }
-        self.cells[cell].open = true;
-        self.cells[cell].unfold_all();
+        starts
     }
 
     /// The line of the place that is looked at, once its card is laid out; brings it into view.

@@ -1,32 +1,60 @@
 //! The texts of a card: what search looks through and what copying gives. Exact texts, never rows.
 
+use std::collections::{BTreeSet, HashMap};
+
 use super::card::{Card, MessageStore, Messages, RequestCard, TurnCard};
-use crate::event::{Address, JsonText, SentMessage};
+use crate::event::{Address, ErrorRecord, JsonText, SentMessage, Source};
 use crate::record::{Attempt, QuestionRecord};
 
-/// Visits each text of a card, in the order in which the card shows them.
-pub(super) fn visit(card: &Card, at: &Address, store: &MessageStore, add: &mut dyn FnMut(&str)) {
+/// The messages that requests contained so far, by run: later requests repeat them.
+#[derive(Debug, Default)]
+pub(super) struct SentSoFar(HashMap<Address, BTreeSet<u32>>);
+
+impl SentSoFar {
+    /// Is the message new content: no repeated one, and none that another card shows? Takes note of it.
+    fn is_new(&mut self, run: &Address, message: &SentMessage) -> bool {
+        let is_first = self.0.entry(run.clone()).or_default().insert(message.m);
+        is_first && matches!(message.source, Source::Prompt | Source::User)
+    }
+}
+
+/// Visits each text of a card with its kind, in the order in which the card shows them. Of a request only what is new, given the requests
+/// before it; without them everything.
+pub(super) fn visit(
+    card: &Card,
+    at: &Address,
+    store: &MessageStore,
+    mut sent: Option<&mut SentSoFar>,
+    add: &mut dyn FnMut(&'static str, &str),
+) {
     match card {
         Card::Start(start) => {
-            add(&start.agent.name);
-            add(start.context.as_str());
+            add("agent", &start.agent.name);
+            add("context", start.context.as_str());
         }
         Card::Request(Some(card)) => messages(card, at, store, &mut |message| {
-            message.parts.iter().for_each(|part| add(&part.text()));
+            if sent.as_mut().is_none_or(|sent| sent.is_new(&at.run_part(), message)) {
+                message.parts.iter().for_each(|part| add("prompt", &part.text()));
+            }
         }),
-        Card::Reasoning(text) | Card::Feedback(text) => add(text),
-        Card::Notice(notice) => add(&notice.text),
+        Card::Reasoning(text) => add("reasoning", text),
+        Card::Feedback(text) => add("feedback", text),
+        Card::Notice(notice) => add("notice", &notice.text),
         Card::Turn(card) => turn(card, add),
         Card::End(card) => {
-            card.end.value.iter().for_each(|value| add(value.as_str()));
-            if let Some(fail) = &card.end.fail {
-                add(&fail.reason);
-                add(&fail.message);
-            }
+            card.end.value.iter().for_each(|value| add("answer", value.as_str()));
+            card.end.fail.iter().for_each(|fail| error(fail, add));
         }
         Card::Request(None) | Card::Unread(..) => {}
-        Card::Unknown(unknown) => add(unknown.data.get()),
+        Card::Unknown(unknown) => add("event", unknown.data.get()),
     }
+}
+
+/// Reason, class and message of an error.
+fn error(error: &ErrorRecord, add: &mut dyn FnMut(&'static str, &str)) {
+    add("error", &error.reason);
+    error.class.iter().for_each(|class| add("error", class));
+    add("error", &error.message);
 }
 
 /// The messages of a request that are known.
@@ -37,37 +65,50 @@ fn messages(card: &RequestCard, at: &Address, store: &MessageStore, add: &mut dy
     }
 }
 
-fn turn(card: &TurnCard, add: &mut dyn FnMut(&str)) {
-    card.record.attempts.iter().for_each(|attempt| add(&attempt.text));
+fn turn(card: &TurnCard, add: &mut dyn FnMut(&'static str, &str)) {
+    let record = &card.record;
+    for attempt in record.attempts.iter() {
+        if attempt.is_discarded() {
+            add("attempt", &format!("attempt {} discarded", attempt.number));
+        }
+        add("reply", &attempt.text);
+        attempt.end.iter().filter_map(|end| end.error.as_ref()).for_each(|found| error(found, add));
+    }
+    for retry in &record.retries {
+        add("attempt", &retry.wait.class);
+        add("attempt", &retry.wait.message);
+    }
     for call in &card.calls {
-        add(&call.name);
-        add(&call.args);
-        add(&call.outcome);
+        add("call", &call.name);
+        add("call", &call.args);
+        add("tool result", &call.outcome);
+        call.result.iter().for_each(|result| add("tool result", result.as_str()));
     }
     for call in card.asked_calls() {
-        add(&call.args);
+        add("call", &call.args);
     }
-    for QuestionRecord { asked, answer, .. } in &card.record.questions {
-        add(&asked.text);
+    for QuestionRecord { asked, answer, .. } in &record.questions {
+        add("question", &asked.text);
         if let Some(answer) = answer {
-            add(answer.value.as_str());
+            add("question", answer.value.as_str());
         }
     }
-    if let Some(end) = &card.record.program_end {
-        end.prints.iter().for_each(|print| add(print));
-        end.value.iter().for_each(|value| add(value.text()));
-        end.error.iter().for_each(|error| add(&error.message));
+    if let Some(end) = &record.program_end {
+        end.prints.iter().for_each(|print| add("print", print));
+        end.value.iter().for_each(|value| add("value", value.text()));
+        end.error.iter().for_each(|found| error(found, add));
     }
-    for (name, value) in card.record.memory.iter().flat_map(|change| &change.set) {
-        add(name);
-        add(value.text());
+    for (name, value) in record.memory.iter().flat_map(|change| &change.set) {
+        add("memory", name);
+        add("memory", value.text());
     }
-    for issue in card.record.checks.iter().flat_map(|check| &check.issues) {
-        add(&issue.path);
-        add(&issue.message);
+    for issue in record.checks.iter().flat_map(|check| &check.issues) {
+        add("check", &issue.path);
+        add("check", &issue.message);
     }
-    card.record.notices.iter().for_each(|notice| add(&notice.text));
-    card.record.extract.iter().filter_map(|extract| extract.error.as_ref()).for_each(|error| add(&error.message));
+    record.notices.iter().for_each(|notice| add("notice", &notice.text));
+    record.extract.iter().filter_map(|extract| extract.error.as_ref()).for_each(|found| error(found, add));
+    card.reason().iter().for_each(|reason| add("error", reason));
 }
 
 /// What copying a card gives: the exact text of what it is about.

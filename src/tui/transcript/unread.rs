@@ -53,6 +53,7 @@ impl Transcript {
             card.count(&messages);
             card.messages = Messages::Read(messages);
         }
+        self.found_in_read(turn);
         self.see_all();
     }
 

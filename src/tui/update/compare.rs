@@ -8,6 +8,7 @@ use super::{matrix, run};
 use crate::agent::{Diagnostic, Mode, Place, Severity};
 use crate::event::ErrorRecord;
 use crate::session::diff::Comparison;
+use crate::tui::actions::Action;
 use crate::tui::compare::{Compare, CompareRequest, CompareResponse, MOST_SIDES, Page, Side, Step, Target, WayBack};
 use crate::tui::direction::Direction;
 use crate::tui::draft::Reach;
@@ -108,7 +109,7 @@ fn show(model: &mut Model, sides: Vec<Side>) {
         Screen::Compare if compare.page == Page::Matrix => WayBack::Matrix,
         Screen::Compare => compare.back,
         Screen::Sessions => WayBack::Sessions,
-        Screen::Workbench => WayBack::Workbench,
+        Screen::Workbench | Screen::Tests => WayBack::Workbench,
     };
     *compare = Compare {
         sides,
@@ -348,6 +349,10 @@ pub(super) fn next_run(model: &mut Model, by: usize) {
 
 /// Closes the topmost thing of the screen, stops what runs here, or leaves it.
 pub(super) fn close(model: &mut Model) -> Vec<Effect> {
+    if model.compare.page == Page::Sides && model.compare.runs() {
+        let stops = super::stop::is_announced(model, Action::Close);
+        return if stops { stop(&mut model.compare) } else { Vec::new() };
+    }
     let compare = &mut model.compare;
     match compare.page {
         Page::Form | Page::Matrices => {

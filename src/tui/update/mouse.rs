@@ -3,12 +3,14 @@
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
+use crate::agent::Place;
 use crate::session::Summary;
 use crate::tui::actions::Action;
 use crate::tui::draft::Reach;
 use crate::tui::form::Input;
 use crate::tui::message::Effect;
 use crate::tui::model::{Editor, Model, PLACES, Pane, Popup, Screen, Sweep};
+use crate::tui::overview::Step;
 use crate::tui::transcript::Scroll;
 use crate::tui::view;
 
@@ -31,6 +33,7 @@ pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
             model.toast = None;
             model.pointer.sweep = None;
             model.sessions.awaited = None;
+            model.mouse.held = true;
             return press(model, at, reach);
         }
         MouseEventKind::Down(MouseButton::Right) => {
@@ -40,6 +43,7 @@ pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         MouseEventKind::Drag(MouseButton::Left) if model.pointer.drags => super::reading::drag(model, at),
         MouseEventKind::Up(MouseButton::Left) => {
             model.mouse.divider = false;
+            model.mouse.held = false;
             super::reading::release(model, event);
             return swept(model);
         }
@@ -87,9 +91,9 @@ fn press(model: &mut Model, at: Position, reach: Reach) -> Vec<Effect> {
         return super::keys::act(model, Action::OpenSession);
     }
     if let (Screen::Workbench, Pane::Editor(place)) = (model.screen, model.workbench.focus)
-        && model.workbench.editor(place).area.contains(at)
+        && model.workbench.edited(place).area.contains(at)
     {
-        model.workbench.editor_mut(place).draft.select_word();
+        model.workbench.edited_mut(place).draft.select_word();
     }
     Vec::new()
 }
@@ -102,12 +106,11 @@ fn context_menu(model: &mut Model, at: Position) -> Vec<Effect> {
     if model.popups.is_empty() && model.inspector.is_none() {
         match model.screen {
             Screen::Workbench => {
-                let hit = model.workbench.editors.iter().position(|editor| editor.area.contains(at));
-                if let Some(index) = hit {
-                    model.workbench.focus = Pane::Editor(PLACES[index]);
+                if let Some(hit) = editor_at(model, at) {
+                    model.workbench.focus = Pane::Editor(hit);
                     // What is selected stays so: it is what one wants to copy.
-                    if model.workbench.editors[index].draft.selection().is_none() {
-                        place(&mut model.workbench.editors[index], at, Reach::Move);
+                    if model.workbench.edited(hit).draft.selection().is_none() {
+                        place(model.workbench.edited_mut(hit), at, Reach::Move);
                     }
                 } else if model.workbench.run_area.contains(at) {
                     model.workbench.focus = Pane::Run;
@@ -117,6 +120,7 @@ fn context_menu(model: &mut Model, at: Position) -> Vec<Effect> {
             Screen::Sessions if model.sessions.viewer.is_some() => super::reading::point(model, at),
             Screen::Sessions => click_session(model, at),
             Screen::Compare => compare::click(model, at),
+            Screen::Tests => super::cases::click(model, at),
         }
     }
     super::popups::open_menu(model, Some(at))
@@ -161,7 +165,9 @@ fn choose(model: &mut Model, row: usize) -> Vec<Effect> {
 /// Is this the line between editors and run?
 fn on_divider(model: &Model, at: Position) -> bool {
     let run = model.workbench.run_area;
-    let left = run.x.checked_sub(1);
+    // The rail of turns lies between the divider and the transcript.
+    let rail = model.workbench.run.as_ref().map(|run| run.overview.area).filter(|rail| !rail.is_empty());
+    let left = rail.map_or(run.x, |rail| rail.x.min(run.x)).checked_sub(1);
     model.screen == Screen::Workbench && model.wide() && left == Some(at.x) && at.y + 1 >= run.y && at.y <= run.bottom()
 }
 
@@ -183,6 +189,11 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
     if let Some(inspector) = &mut model.inspector {
         return inspector.wheel(at, lines);
     }
+    if super::overview::is_under(model, at) {
+        let step = if lines < 0 { Step::Up } else { Step::Down };
+        _ = super::overview::step(model, step);
+        return;
+    }
     let now_ms = model.now_ms;
     match model.screen {
         Screen::Sessions => match &mut model.sessions.viewer {
@@ -190,6 +201,7 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
             None => _ = super::sessions::select(model, lines.signum()),
         },
         Screen::Compare => compare::wheel(model, at, lines),
+        Screen::Tests => super::cases::wheel(model, lines),
         Screen::Workbench if model.workbench.run_area.contains(at) => {
             if let Some(run) = &mut model.workbench.run {
                 run.transcript.scroll(Scroll::Lines(lines), now_ms);
@@ -201,7 +213,9 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
             }
         }
         Screen::Workbench => {
-            if let Some(editor) = model.workbench.editors.iter_mut().find(|editor| editor.area.contains(at)) {
+            let workbench = &mut model.workbench;
+            let fields = workbench.inputs.fields.iter_mut().map(|field| &mut field.editor);
+            if let Some(editor) = workbench.editors.iter_mut().chain(fields).find(|editor| editor.area.contains(at)) {
                 scroll_editor(editor, lines);
             }
         }
@@ -240,6 +254,15 @@ fn click(model: &mut Model, at: Position, reach: Reach) -> bool {
         inspector.click(at);
         return false;
     }
+    if super::overview::click(model, at) {
+        if model.screen == Screen::Workbench {
+            model.workbench.focus = Pane::Run;
+        }
+        return true;
+    }
+    if super::overview::is_under(model, at) {
+        return false;
+    }
     match model.screen {
         Screen::Sessions if model.sessions.viewer.is_some() => {
             super::reading::press(model, at, reach);
@@ -253,14 +276,18 @@ fn click(model: &mut Model, at: Position, reach: Reach) -> bool {
             compare::click(model, at);
             false
         }
+        Screen::Tests => {
+            super::cases::click(model, at);
+            false
+        }
         Screen::Workbench => {
-            let hit = model.workbench.editors.iter().position(|editor| editor.area.contains(at));
-            if let Some(index) = hit {
-                let focused = model.workbench.focus == Pane::Editor(PLACES[index]);
-                model.workbench.focus = Pane::Editor(PLACES[index]);
+            let before = (model.workbench.focus, model.workbench.inputs.focus);
+            if let Some(hit) = editor_at(model, at) {
+                model.workbench.focus = Pane::Editor(hit);
                 // A selection continues only in the text where it began.
-                let reach = if focused { reach } else { Reach::Move };
-                place(&mut model.workbench.editors[index], at, reach);
+                let reach =
+                    if before == (model.workbench.focus, model.workbench.inputs.focus) { reach } else { Reach::Move };
+                place(model.workbench.edited_mut(hit), at, reach);
                 return true;
             }
             let in_run = model.workbench.run_area.contains(at);
@@ -271,6 +298,16 @@ fn click(model: &mut Model, at: Position, reach: Reach) -> bool {
             in_run && model.workbench.run.is_some()
         }
     }
+}
+
+/// The editor at this place; an input there gets the focus among the inputs.
+fn editor_at(model: &mut Model, at: Position) -> Option<Place> {
+    let workbench = &mut model.workbench;
+    if let Some(field) = workbench.inputs.fields.iter().position(|field| field.editor.area.contains(at)) {
+        workbench.inputs.focus = field;
+        return Some(Place::Context);
+    }
+    workbench.editors.iter().position(|editor| editor.area.contains(at)).map(|index| PLACES[index])
 }
 
 fn click_session(model: &mut Model, at: Position) {
@@ -308,7 +345,7 @@ fn typed_into(model: &mut Model) -> Option<&mut Editor> {
         },
         Some(_) => None,
         None => match (&model.inspector, model.screen, model.workbench.focus) {
-            (None, Screen::Workbench, Pane::Editor(place)) => Some(model.workbench.editor_mut(place)),
+            (None, Screen::Workbench, Pane::Editor(place)) => Some(model.workbench.edited_mut(place)),
             _ => None,
         },
     }

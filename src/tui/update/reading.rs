@@ -23,7 +23,7 @@ pub(super) fn point(model: &mut Model, at: Position) {
 }
 
 /// The run or session whose transcript is on the screen, and where that was drawn.
-fn on_screen(model: &mut Model) -> Option<(&mut RunView, Rect)> {
+pub(super) fn on_screen(model: &mut Model) -> Option<(&mut RunView, Rect)> {
     if model.screen == Screen::Workbench {
         return Some((model.workbench.run.as_mut()?, model.workbench.run_area));
     }
@@ -39,6 +39,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Seek => find(model),
         Action::SeekNext => next(model, Direction::Forward),
         Action::SeekPrevious => next(model, Direction::Back),
+        Action::SeekRepeats => repeats(model),
         _ => copy(model),
     }
 }
@@ -82,6 +83,15 @@ pub(super) fn found_unread(
     let now_ms = model.now_ms;
     if let Some(viewer) = model.sessions.viewer.as_mut().filter(|viewer| viewer.key.as_ref() == Some(session)) {
         viewer.transcript.found_unread(needle, turns, now_ms);
+    }
+    Vec::new()
+}
+
+/// Searches requests whole, or only for what is new in them.
+fn repeats(model: &mut Model) -> Vec<Effect> {
+    let now_ms = model.now_ms;
+    if let Some((view, _)) = on_screen(model) {
+        view.transcript.toggle_repeats(now_ms);
     }
     Vec::new()
 }

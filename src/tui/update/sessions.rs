@@ -7,6 +7,7 @@ use crate::session::{Marks, Summary};
 use crate::tui::archive::ArchiveRequest;
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Picks, Popup, RunView, Screen, Search, Tone};
+use crate::tui::overview::RAIL_TURNS;
 use crate::workbench::{FailureGroup, OpenSession, SearchError, SessionKey, TurnBody};
 
 /// Goes to the sessions; from an opened one back to the list.
@@ -14,6 +15,7 @@ pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
     if model.screen == Screen::Sessions && model.sessions.viewer.is_some() {
         super::play::close(model);
         model.compare.opened = false;
+        model.tests.opened = false;
         return close(model);
     }
     model.screen = Screen::Sessions;
@@ -107,6 +109,8 @@ pub(super) fn page(model: &Model) -> isize {
 }
 
 pub(super) fn select(model: &mut Model, by: isize) -> Vec<Effect> {
+    // Moving goes into the list: letters act on the selected session then, and the filter stays.
+    model.sessions.filtering = false;
     let now = model.sessions.shown().position(|session| Some(session.key()) == model.sessions.selected).unwrap_or(0);
     let last = model.sessions.shown().count().saturating_sub(1);
     let next = model.sessions.shown().nth(now.saturating_add_signed(by).min(last)).map(Summary::key);
@@ -186,8 +190,12 @@ pub(super) fn opened(model: &mut Model, result: Result<OpenSession, ErrorRecord>
             if let Some(turn) = wanted.as_ref().or(hit.map(|hit| &hit.at)) {
                 viewer.transcript.go_to(turn);
             }
+            // A long session shows its turns next to the transcript.
+            let turns: usize = session.runs.iter().map(|run| run.turns.len()).sum();
+            let effects = if turns >= RAIL_TURNS { super::overview::read(&mut viewer) } else { Vec::new() };
             model.sessions.viewer = Some(viewer);
             reselect(model);
+            return effects;
         }
         Err(error) => {
             model.show_toast(Tone::Bad, format!("not opened: {}", error.with_hint()));
@@ -281,6 +289,9 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
         // Whoever came from the runs side by side goes back there.
         if std::mem::take(&mut model.compare.opened) {
             model.screen = Screen::Compare;
+        }
+        if std::mem::take(&mut model.tests.opened) {
+            model.screen = Screen::Tests;
         }
         return if viewer.phase == Phase::Done { Vec::new() } else { vec![Effect::Cancel(Slot::Viewer)] };
     }

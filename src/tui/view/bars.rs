@@ -13,10 +13,12 @@ use crate::tui::actions::{ACTIONS, Action, ActionRow};
 use crate::tui::draft::Draft;
 use crate::tui::keys;
 use crate::tui::model::{CHORD_MS, Model, Phase, SMALLEST, Screen, Tone};
+use crate::tui::overview::TurnPrompt;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::transcript::Transcript;
 use crate::tui::transcript::format::{count, plural};
+use crate::workbench::overview::TurnFilter;
 
 /// Columns that mode, model and turn need next to the hint where help is.
 const SHORTEST_FACTS: usize = 24;
@@ -56,6 +58,9 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
             facts.push(format!("turn {}{of}", run.turn));
         }
         facts.extend(workbench.other_agent().map(|agent| format!("run of {agent}")));
+    }
+    if workbench.zoomed {
+        facts.push("zoom".to_owned());
     }
     if !workbench.gates.is_empty() {
         facts.push("intercepts".to_owned());
@@ -139,6 +144,10 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
         }
         (Some(_), _) => toast(model),
         (None, None) => Row::new([Piece::new(Role::Dim, &nothing_yet(model))]),
+        (None, Some(run)) if run.is_example => {
+            let key = model.keymap.first_name(Action::Run);
+            Row::new([Piece::new(Role::Dim, &format!(" a recorded run of this example; {key} runs the draft"))])
+        }
         (None, Some(run)) => Row::new([Piece::new(Role::Dim, &format!(" {}", budget::used(model, run, columns)))]),
     };
     row.draw(area, buffer, model.theme);
@@ -168,7 +177,11 @@ pub(super) fn find(model: &Model, input: &Draft, screen: Rect, buffer: &mut Buff
     let (role, told) = match of {
         _ if input.text().is_empty() => (Role::Dim, String::new()),
         0 => (Role::Bad, "✗ nothing found ".to_owned()),
-        _ => (Role::Good, format!("{at} of {} ", plural(of as u64, "card"))),
+        _ => {
+            let place = model.active_transcript().and_then(Transcript::found_in);
+            let place = place.map(|place| format!(" · {place}")).unwrap_or_default();
+            (Role::Good, format!("{at} of {}{place} ", plural(of as u64, "card")))
+        }
     };
     let area = line(2);
     Row::new([Piece::literal(Role::Key, " search "), Piece::literal(Role::Accent, "/ ")])
@@ -177,6 +190,42 @@ pub(super) fn find(model: &Model, input: &Draft, screen: Rect, buffer: &mut Buff
     footer(model, line(1), buffer);
     let taken = u16::try_from(width(&told)).unwrap_or_default() + 11;
     let field = Rect { x: area.x + 10, width: area.width.saturating_sub(taken), ..area };
+    editor::draw_line(input, field, model.theme, buffer)
+}
+
+/// What is typed about turns: a number or a filter, on the two lowest lines.
+pub(super) fn ask_turns(
+    model: &Model,
+    what: TurnPrompt,
+    input: &Draft,
+    screen: Rect,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let line = |up: u16| Rect { y: screen.bottom().saturating_sub(up), height: 1, ..screen };
+    for area in [line(2), line(1)] {
+        let area = area.intersection(buffer.area);
+        buffer.set_string(area.x, area.y, " ".repeat(usize::from(area.width)), model.theme.style(Role::Text));
+    }
+    let view = match model.screen {
+        Screen::Sessions => model.sessions.viewer.as_ref(),
+        Screen::Workbench | Screen::Compare | Screen::Tests => model.workbench.run.as_ref(),
+    };
+    let problem = view.and_then(|view| view.overview.problem.clone());
+    let (label, hint) = match (what, problem) {
+        (TurnPrompt::Number, _) => (" turn : ", Piece::literal(Role::Dim, "its number ")),
+        (TurnPrompt::Filter, Some(problem)) => (" turns / ", Piece::new(Role::Bad, &format!("✗ {problem} "))),
+        (TurnPrompt::Filter, None) => {
+            (" turns / ", Piece::new(Role::Dim, &format!("{} ", TurnFilter::EXAMPLES.join("  "))))
+        }
+    };
+    let area = line(2);
+    let columns = u16::try_from(width(label)).unwrap_or_default();
+    let room = usize::from(area.width).saturating_sub(usize::from(columns) + 24);
+    let hint = if width(&hint.text) > room { Piece::new(hint.role, &truncate(&hint.text, room)) } else { hint };
+    let taken = u16::try_from(width(&hint.text)).unwrap_or_default() + columns + 1;
+    Row::new([Piece::literal(Role::Key, label)]).ending([hint]).draw(area, buffer, model.theme);
+    footer(model, line(1), buffer);
+    let field = Rect { x: area.x + columns, width: area.width.saturating_sub(taken), ..area };
     editor::draw_line(input, field, model.theme, buffer)
 }
 
@@ -260,6 +309,9 @@ pub(super) fn footer_action(model: &Model, area: Rect, column: u16) -> Option<Ac
     None
 }
 
+/// Keys that the footer shows next to that of the help.
+const MOST_LABELS: usize = 5;
+
 /// What the footer shows, from the left; the last place is help's.
 fn labels(model: &Model, columns: u16) -> Vec<(Action, Label)> {
     if !model.is_answerable() {
@@ -286,7 +338,7 @@ fn labels(model: &Model, columns: u16) -> Vec<(Action, Label)> {
     let mut shown = Vec::new();
     for row in rows.iter().filter(|row| row.action != Action::Help) {
         let label = label(row);
-        if used + label_columns(&label) + reserved <= columns + 2 {
+        if shown.len() < MOST_LABELS && used + label_columns(&label) + reserved <= columns + 2 {
             used += label_columns(&label);
             shown.push((row.action, label));
         }

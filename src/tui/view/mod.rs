@@ -4,14 +4,18 @@ mod answer;
 mod areas;
 mod bars;
 mod budget;
+mod cases;
 mod choices;
 mod compare;
+mod dock;
 mod draft_runs;
 mod editor;
 mod form;
 mod help;
+mod inputs;
 mod inspector;
 mod menu;
+mod overview;
 mod popups;
 mod preview;
 mod run;
@@ -40,6 +44,7 @@ pub fn layout(model: &mut Model) {
         Screen::Workbench => workbench::layout(model),
         Screen::Sessions => sessions::layout(model),
         Screen::Compare => compare::layout(model),
+        Screen::Tests => cases::layout(model),
     }
     let screen = Rect::new(0, 0, model.size.0, model.size.1);
     if let Some(open) = &mut model.inspector {
@@ -63,6 +68,7 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
         (None, Screen::Workbench) => workbench::draw(model, area, buffer),
         (None, Screen::Sessions) => sessions::draw(model, area, buffer),
         (None, Screen::Compare) => compare::draw(model, area, buffer),
+        (None, Screen::Tests) => cases::draw(model, area, buffer),
     };
     if model.popups.is_empty() {
         let line = Rect { y: area.bottom().saturating_sub(2), height: 1, ..area };
@@ -70,6 +76,7 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
     }
     let cursor = match model.popups.last() {
         Some(Popup::Seek { input }) => bars::find(model, input, area, buffer),
+        Some(Popup::Turns { what, input }) => bars::ask_turns(model, *what, input, area, buffer),
         Some(popup) => popups::draw(model, popup, area, buffer),
         None => below,
     };
@@ -149,6 +156,7 @@ pub(super) fn text_area(model: &Model, at: Position) -> Rect {
         (None, Some(open), _) => vec![open.list_area, open.part_area],
         (None, None, Screen::Sessions) => sessions::text_areas(model, screen),
         (None, None, Screen::Compare) => vec![compare::text_area(screen)],
+        (None, None, Screen::Tests) => cases::text_areas(screen),
         (None, None, Screen::Workbench) => workbench::text_areas(model),
     };
     areas.into_iter().find(|area| area.contains(at)).unwrap_or(line)
@@ -186,6 +194,14 @@ fn draw_sweep(model: &Model, buffer: &mut Buffer) {
 }
 
 pub(super) use run::MARGIN;
+
+/// Rows of the question on top that are seen at the same time.
+pub(super) fn question_rows(model: &Model) -> Option<u16> {
+    let popup = model.popups.last()?;
+    let Popup::Answer { question, .. } = popup else { return None };
+    let inner = popups::inside(model, popup, Rect::new(0, 0, model.size.0, model.size.1));
+    Some(answer::areas(inner, question).0.height)
+}
 
 /// Rows that the start of a question takes in its popup.
 pub(super) fn asked_rows(model: &Model, start: &str) -> usize {

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ptc_core::text::width::width;
 
 use super::bars::{more, rule};
-use super::line_of;
+use super::{line_of, overview};
 use crate::tui::model::{Model, Phase, RunView, Screen};
 use crate::tui::row::{Piece, Row};
 use crate::tui::sessions::scrub::Scrub;
@@ -26,7 +26,11 @@ pub(super) fn card_columns(area: Rect) -> usize {
 /// The rule above a run.
 pub(super) fn draw_rule(model: &Model, view: &RunView, area: Rect, focused: bool, buffer: &mut Buffer) {
     let facts = &view.transcript.facts;
-    let kind = if view.replay.is_some() { "Replay" } else { "Run" };
+    let kind = match view.replay {
+        Some(_) => "Replay",
+        None if view.is_example => "Example run",
+        None => "Run",
+    };
     let mut parts = vec![match &facts.run {
         Some(run) => format!("{kind} {run}"),
         None => kind.to_owned(),
@@ -89,7 +93,7 @@ fn waiting(model: &Model, columns: u16) -> String {
     let how = match model.screen {
         // The footer shows the key.
         Screen::Sessions => return "● waits for an answer".to_owned(),
-        Screen::Workbench | Screen::Compare => model.how_to_go_on(),
+        Screen::Workbench | Screen::Compare | Screen::Tests => model.how_to_go_on(),
     };
     if columns < 48 { "● waits".to_owned() } else { format!("● waits: {how}") }
 }
@@ -105,8 +109,12 @@ fn played(scrub: &Scrub) -> Piece {
     }
 }
 
-/// The visible rows.
+/// The visible rows, with the rail of turns next to them; or the overview.
 pub(super) fn draw_rows(model: &Model, view: &RunView, area: Rect, buffer: &mut Buffer) {
+    if view.overview.is_open {
+        return overview::draw(model, view, area, buffer);
+    }
+    let area = overview::draw_rail(model, view, area, buffer);
     if view.transcript.is_empty() {
         let text = if view.phase == Phase::Done { "this session is empty" } else { "starting …" };
         Row::new([Piece::new(Role::Dim, text)]).indented(2).draw(line_of(area, 0), buffer, model.theme);

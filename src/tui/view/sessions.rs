@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::areas::line_of;
-use super::{bars, editor, preview, run};
+use super::{bars, editor, overview, preview, run};
 use crate::session::{Parent, RunState, Summary};
 use crate::tui::actions::Action;
 use crate::tui::model::{Model, RunView, status_mark};
@@ -100,6 +100,7 @@ pub(super) fn layout(model: &mut Model) {
     let now_ms = model.viewer_now_ms();
     if let Some(viewer) = &mut model.sessions.viewer {
         let (_, _, rows) = viewer_areas(viewer, screen);
+        let rows = overview::layout(viewer, rows);
         model.sessions.viewer_area = rows;
         viewer.transcript.prepare(run::card_columns(rows), usize::from(rows.height), now_ms);
         return;

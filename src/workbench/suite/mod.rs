@@ -3,6 +3,7 @@
 //! In: a [`Suite`]. Out: a [`SuiteReport`] with a verdict for every trial, in the order of the cases. Nobody is asked: a run that waits for
 //! the user is an error of its case.
 
+mod draft;
 mod junit;
 mod run;
 
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::agent::{Agent, Case, Diagnostic, Mode, Verdict};
 use crate::event::Tokens;
 
+pub use draft::{CaseOutline, TestedCase, case_outlines};
 pub use junit::junit;
 
 /// What is to be run.

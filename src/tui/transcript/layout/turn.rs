@@ -12,7 +12,7 @@ use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::card::{Part, Progress, TurnCard};
-use crate::tui::transcript::format::{cached, cost, count, duration, plural, running};
+use crate::tui::transcript::format::{cached, cost, count, distinct, duration, plural, running};
 use crate::tui::transcript::outline::Scope;
 use crate::tui::transcript::partial::{self, Reading};
 use crate::tui::transcript::wrapped::View;
@@ -127,7 +127,25 @@ fn header(card: &TurnCard, frame: &Frame<'_>) -> Row {
         "retry" => " · retry",
         _ => "",
     };
-    frame.header(&format!("Turn {}{kind}", card.record.number())).ending(right)
+    let mut row = frame.header(&format!("Turn {}{kind}", card.record.number()));
+    if !frame.open {
+        row.left.extend(summary(card));
+    }
+    row.ending(right)
+}
+
+/// What happened in a folded turn: the first error, else the called tools, else the start of its text.
+fn summary(card: &TurnCard) -> Vec<Piece> {
+    let gap = Piece::literal(Role::Text, "  ");
+    if let Some(error) = card.first_error() {
+        return vec![gap, Piece::new(Role::Bad, &format!("✗ {error}"))];
+    }
+    if !card.calls.is_empty() {
+        let names: Vec<&str> = distinct(card.calls.iter().map(|call| call.name.as_str()));
+        return vec![gap, Piece::new(Role::Dim, &names.join(", "))];
+    }
+    let start = card.reply().lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("```"));
+    start.map(|start| vec![gap, Piece::new(Role::Dim, start)]).unwrap_or_default()
 }
 
 /// What the turn cost and how much of it came from the cache, each with the columns from which on the header shows it: on narrower screens it
@@ -161,6 +179,8 @@ fn state(card: &TurnCard, progress: Progress) -> (Role, String) {
         Progress::Streaming => live("streaming"),
         Progress::Retrying => live("retrying"),
         Progress::Checking => live("checking"),
+        // The calls of the turn succeeded or failed by themselves: the model may still have continued.
+        Progress::Succeeded if card.failed_calls() > 0 => (Role::Warn, format!("! {} failed", card.failed_calls())),
         Progress::Succeeded => (Role::Good, "✓".to_owned()),
         Progress::Stopped => (Role::Bad, "✗ stopped".to_owned()),
         Progress::Failed => {

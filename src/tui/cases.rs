@@ -1,0 +1,184 @@
+//! The state of the tests screen: the cases of the draft, what came of each, what runs now. Plain data.
+//!
+//! In: outlines and results from the workbench, choices of the reader. Out: which case runs next. It must never run one.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+use ratatui::layout::Rect;
+
+use crate::agent::DraftTexts;
+use crate::workbench::suite::{CaseOutline, TestedCase};
+
+/// Cases that run at the same time.
+const JOBS: usize = 4;
+
+/// A move or a choice on the tests screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is described by its row in the table of actions")]
+pub enum Step {
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Top,
+    Bottom,
+    RunOne,
+    RunAll,
+    Stop,
+    Watch,
+    Open,
+    OpenFailure,
+    Edit,
+}
+
+/// Something that is to be done with the cases of a draft.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TestRequest {
+    /// Read the cases of the texts of this version; answers [`TestResponse::Listed`].
+    List(u64, Box<DraftTexts>),
+    /// Run a case of the texts; answers [`TestResponse::Tested`].
+    Run {
+        /// The batch of runs that it belongs to.
+        batch: u64,
+        /// The draft.
+        texts: Box<DraftTexts>,
+        /// The folder of its file, where cassettes lie.
+        folder: PathBuf,
+        /// The name of the case.
+        name: String,
+    },
+}
+
+/// The response to a [`TestRequest`].
+#[derive(Debug)]
+pub enum TestResponse {
+    /// The cases of the texts of a version, or what is wrong with them.
+    Listed(u64, Result<Vec<CaseOutline>, String>),
+    /// What came of a case of a batch; `None` when it was stopped.
+    Tested(u64, String, Option<Box<TestedCase>>),
+}
+
+/// A case with what came of it last.
+#[derive(Debug, Clone)]
+pub struct CaseLine {
+    /// The case.
+    pub outline: CaseOutline,
+    /// What came of it.
+    pub result: Option<TestedCase>,
+    /// The version of the draft that was tried.
+    pub version: u64,
+}
+
+/// The tests screen.
+#[derive(Debug, Clone, Default)]
+pub struct TestBoard {
+    /// The cases; `None` until they were read.
+    pub cases: Option<Vec<CaseLine>>,
+    /// Why they cannot be read.
+    pub problem: Option<String>,
+    /// The selected case.
+    pub selected: usize,
+    /// First visible row.
+    pub top: usize,
+    /// Where the cases were drawn.
+    pub area: Rect,
+    /// All cases run when the draft is saved.
+    pub watch: bool,
+    /// A session was opened from here: closing it leads back.
+    pub opened: bool,
+    /// The batch that runs; results of earlier ones are dropped.
+    pub batch: u64,
+    /// The version of the draft that the batch tries.
+    pub version: u64,
+    /// Cases that run.
+    pub running: Vec<String>,
+    /// Cases that run next.
+    pub queue: VecDeque<String>,
+}
+
+impl TestBoard {
+    /// The selected case.
+    pub fn current(&self) -> Option<&CaseLine> {
+        self.cases.as_ref()?.get(self.selected)
+    }
+
+    /// Takes the cases as they are now; results of cases that are still there stay.
+    pub fn list(&mut self, outlines: Vec<CaseOutline>) {
+        let selected = self.current().map(|line| line.outline.name.clone());
+        let mut before = self.cases.take().unwrap_or_default();
+        let line = |outline: CaseOutline| {
+            let known = before.iter().position(|line| line.outline.name == outline.name);
+            let known = known.map(|at| before.swap_remove(at));
+            let (result, version) = known.map_or((None, 0), |line| (line.result, line.version));
+            CaseLine { outline, result, version }
+        };
+        let lines: Vec<CaseLine> = outlines.into_iter().map(line).collect();
+        let place = lines.iter().position(|line| Some(&line.outline.name) == selected.as_ref());
+        self.selected = place.unwrap_or(self.selected).min(lines.len().saturating_sub(1));
+        (self.cases, self.problem) = (Some(lines), None);
+    }
+
+    /// Begins to run these cases of the draft of a version.
+    pub fn begin(&mut self, names: Vec<String>, version: u64) {
+        self.batch += 1;
+        self.version = version;
+        self.running.clear();
+        self.queue = names.into();
+    }
+
+    /// The cases that are to be started now.
+    pub fn due(&mut self) -> Vec<String> {
+        let mut due = Vec::new();
+        while self.running.len() < JOBS
+            && let Some(name) = self.queue.pop_front()
+        {
+            self.running.push(name.clone());
+            due.push(name);
+        }
+        due
+    }
+
+    /// Takes what came of a case of the current batch.
+    pub fn take(&mut self, name: &str, result: Option<TestedCase>) {
+        self.running.retain(|running| running != name);
+        let version = self.version;
+        let line = self.cases.iter_mut().flatten().find(|line| line.outline.name == name);
+        if let (Some(line), Some(result)) = (line, result) {
+            (line.result, line.version) = (Some(result), version);
+        }
+    }
+
+    /// Is any case running or waiting to run?
+    pub fn runs(&self) -> bool {
+        !self.running.is_empty() || !self.queue.is_empty()
+    }
+
+    /// How many cases passed, failed or could not be tried, and were not run.
+    pub fn counts(&self) -> (usize, usize, usize) {
+        self.cases.iter().flatten().fold((0, 0, 0), |(passed, failed, rest), line| match &line.result {
+            Some(result) if result.trial.verdict.is_pass() => (passed + 1, failed, rest),
+            Some(_) => (passed, failed + 1, rest),
+            None => (passed, failed, rest + 1),
+        })
+    }
+
+    /// Can this be done now? If not, why.
+    pub fn enabled(&self, step: Step) -> Result<(), &'static str> {
+        let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
+        match step {
+            Step::RunOne | Step::RunAll => rule(self.current().is_some(), "the draft has no cases"),
+            Step::Stop => rule(self.runs(), "no case runs"),
+            Step::Open => rule(self.current().is_some_and(|line| line.result.is_some()), "the case was not run yet"),
+            Step::OpenFailure => rule(self.next_failure().is_some(), "no case failed"),
+            _ => Ok(()),
+        }
+    }
+
+    /// The position of the next case after the selected one that did not pass; after the last one the first.
+    pub fn next_failure(&self) -> Option<usize> {
+        let lines = self.cases.as_ref()?;
+        let failed = |at: &usize| lines[*at].result.as_ref().is_some_and(|result| !result.trial.verdict.is_pass());
+        (self.selected..lines.len()).chain(0..self.selected).find(failed)
+    }
+}

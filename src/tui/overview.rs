@@ -1,0 +1,180 @@
+//! The overview of a run as a screen shows it: which turns, in which order, which part is visible. Plain data.
+//!
+//! In: lines of the workbench's overview, what the reader chose. Out: positions of visible lines. It must never decide what a line contains.
+
+use std::collections::BTreeMap;
+
+use ratatui::layout::Rect;
+
+use crate::event::Address;
+use crate::tui::direction::Direction;
+use crate::workbench::overview::{Overview, TurnFilter, TurnLine, TurnOrder};
+
+/// From this number of turns on, a rail of turns is shown next to a wide transcript.
+pub const RAIL_TURNS: usize = 13;
+/// Columns of a pane from which on it has room for the rail.
+pub const RAIL_FROM: u16 = 110;
+
+/// A move in the overview.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is described by its row in the table of actions")]
+pub enum Step {
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Top,
+    Bottom,
+    Open,
+    Order,
+    Filter,
+    Fold,
+}
+
+/// What is typed about turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnPrompt {
+    /// The number of a turn to go to.
+    Number,
+    /// Which turns the overview shows.
+    Filter,
+}
+
+/// The overview of a run, in the place of its transcript or next to it.
+#[derive(Debug, Clone, Default)]
+pub struct OverviewPane {
+    /// It takes the place of the transcript.
+    pub is_open: bool,
+    /// The order of the lines.
+    pub order: TurnOrder,
+    /// The filter as it is typed.
+    pub typed: String,
+    /// Which turns are shown.
+    pub filter: TurnFilter,
+    /// Why the typed filter cannot be read.
+    pub problem: Option<String>,
+    /// Child runs whose turns are hidden.
+    pub folded: Vec<Address>,
+    /// The failure to go to as soon as the overview has been read.
+    pub wanted: Option<Direction>,
+    /// It is being read.
+    pub is_reading: bool,
+    /// First visible row.
+    pub top: usize,
+    /// Where the lines were drawn.
+    pub area: Rect,
+    shown: Vec<usize>,
+    key: Option<Key>,
+}
+
+/// What the shown lines depend on.
+#[derive(Debug, Clone, PartialEq)]
+struct Key {
+    version: u64,
+    lines: usize,
+    order: TurnOrder,
+    typed: String,
+    folded: Vec<Address>,
+}
+
+impl OverviewPane {
+    /// Finds the lines that are shown, and scrolls so that the selected one is visible.
+    pub fn arrange(&mut self, overview: &Overview, selected: Option<&Address>, area: Rect) {
+        self.area = area;
+        let key = Key {
+            version: overview.version(),
+            lines: overview.lines().len(),
+            order: self.order,
+            typed: self.typed.clone(),
+            folded: self.folded.clone(),
+        };
+        if self.key.as_ref() != Some(&key) {
+            self.shown = self.filter.select(overview.lines());
+            if !self.folded.is_empty() {
+                let is_shown = |line: &TurnLine| !self.folded.iter().any(|run| line.address.is_within(run));
+                self.shown.retain(|place| is_shown(&overview.lines()[*place]));
+            }
+            if self.order != TurnOrder::Run {
+                self.order.sort(overview.lines(), &mut self.shown);
+            }
+            self.key = Some(key);
+        }
+        let rows = usize::from(area.height).max(1);
+        let last = self.shown.len().saturating_sub(rows);
+        self.top = self.top.min(last);
+        if let Some(row) = self.row_of(overview, selected) {
+            self.top = self.top.clamp((row + 1).saturating_sub(rows), row);
+        }
+    }
+
+    /// Positions of the lines that are shown, in order.
+    pub fn shown(&self) -> &[usize] {
+        &self.shown
+    }
+
+    /// The row of a turn among those that are shown.
+    pub fn row_of(&self, overview: &Overview, turn: Option<&Address>) -> Option<usize> {
+        let place = overview.place(turn?)?;
+        self.shown.iter().position(|shown| *shown == place)
+    }
+
+    /// Reads the filter; one that cannot be read leaves the lines as they are.
+    pub fn narrow(&mut self, text: &str) {
+        match TurnFilter::parse(text) {
+            Ok(filter) => {
+                (self.filter, self.typed, self.problem) = (filter, text.to_owned(), None);
+            }
+            Err(problem) => self.problem = Some(problem),
+        }
+    }
+
+    /// Hides or shows the turns of the child runs that a turn started; of a turn in a child run, those of that run. Returns the turn to
+    /// select then.
+    pub fn fold(&mut self, overview: &Overview, turn: &Address) -> Option<Address> {
+        let children = child_runs(overview, turn);
+        let (runs, selected) = match turn.run_part() {
+            _ if !children.is_empty() => (children.into_keys().collect::<Vec<_>>(), turn.clone()),
+            run if run.is_call() => (vec![run.clone()], run.turn_part()),
+            _ => return None,
+        };
+        let is_folded = runs.iter().any(|run| self.folded.contains(run));
+        self.folded.retain(|run| !runs.contains(run));
+        if !is_folded {
+            self.folded.extend(runs);
+        }
+        Some(selected)
+    }
+
+    /// How many turns of its child runs are hidden after a turn.
+    pub fn hidden_after(&self, overview: &Overview, turn: &Address) -> usize {
+        let of_turn = self.folded.iter().filter(|run| run.turn_part() == *turn);
+        of_turn.map(|run| overview.lines().iter().filter(|line| line.address.is_within(run)).count()).sum()
+    }
+}
+
+/// The runs that a turn started, with the number of their turns.
+fn child_runs(overview: &Overview, turn: &Address) -> BTreeMap<Address, usize> {
+    let mut runs = BTreeMap::new();
+    for line in overview.lines() {
+        let run = line.address.run_part();
+        if run.is_call() && run.turn_part() == *turn {
+            *runs.entry(run).or_default() += 1;
+        }
+    }
+    runs
+}
+
+/// The next line after a position, or the one before, of which something failed; after the last one the first.
+pub fn failing(lines: &[TurnLine], from: Option<usize>, direction: Direction) -> Option<usize> {
+    let failed = |place: &usize| lines[*place].has_failed();
+    match direction {
+        Direction::Forward => {
+            let start = from.map_or(0, |from| from + 1);
+            (start..lines.len()).find(failed).or_else(|| (0..start.min(lines.len())).find(failed))
+        }
+        Direction::Back => {
+            let end = from.unwrap_or(lines.len());
+            (0..end).rev().find(failed).or_else(|| (end..lines.len()).rev().find(failed))
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! The overview of a run: one row for each turn in the place of the transcript, or a rail of them next to it.
+//!
+//! In: lines of the workbench's overview. Out: rows in which nothing moves when a number grows: marks, action, tools, repairs, prompt as a
+//! bar, times split into model, tools, program and waiting.
+
+use ptc_core::text::SafeText;
+use ptc_core::text::width::{truncate, width, wrap};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::areas::line_of;
+use crate::event::Address;
+use crate::record::TurnState;
+use crate::tui::model::{Model, RunView};
+use crate::tui::overview::{OverviewPane, RAIL_FROM, RAIL_TURNS};
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+use crate::tui::transcript::format::{cost, count, duration, inflected, plural};
+use crate::workbench::overview::{Overview, TimeSplit, TurnLine, TurnOrder};
+
+/// Cells of the bar of a prompt.
+const PROMPT_CELLS: usize = 5;
+/// Cells of the bar of the times.
+const TIME_CELLS: usize = 10;
+/// Glyphs of the parts of a turn's time, in the order of [`TimeSplit::parts`].
+const TIME_GLYPHS: [char; 4] = ['█', '▓', '▒', '░'];
+/// Rows about the selected turn, below the lines; none on a low pane.
+const DETAIL_ROWS: u16 = 4;
+/// Rows of a pane from which on the selected turn is described.
+const DETAIL_FROM: u16 = 12;
+/// Columns of an action next to an error, at least.
+const ACTION_COLUMNS: usize = 18;
+
+/// The areas of a pane: the overview or the rail, and the transcript next to it.
+pub(super) fn split(view: &RunView, area: Rect) -> (Rect, Rect) {
+    let rail = area.width >= RAIL_FROM
+        && view.transcript.overview().is_some_and(|overview| overview.lines().len() >= RAIL_TURNS);
+    if view.overview.is_open || !rail {
+        return (Rect::default(), area);
+    }
+    let columns = (area.width * 2 / 5).clamp(40, 64);
+    let rail = Rect { width: columns, ..area };
+    (rail, Rect { x: area.x + columns + 1, width: area.width - columns - 1, ..area })
+}
+
+/// The lines of an open overview: below the headings, above the description of the selected turn.
+fn list_area(area: Rect) -> Rect {
+    let below = if area.height >= DETAIL_FROM { DETAIL_ROWS } else { 0 };
+    Rect { y: area.y + 1, height: area.height.saturating_sub(1 + below), ..area }
+}
+
+/// Measures overview or rail; gives the area that the transcript has.
+pub(super) fn layout(view: &mut RunView, area: Rect) -> Rect {
+    view.transcript.refresh_overview();
+    let (rail, rows) = split(view, area);
+    let selected = view.transcript.selected_turn();
+    let list = if view.overview.is_open { list_area(area) } else { rail };
+    match view.transcript.overview() {
+        Some(overview) => view.overview.arrange(overview, selected.as_ref(), list),
+        None => view.overview.area = Rect::default(),
+    }
+    rows
+}
+
+/// Draws the rail next to a transcript, if there is room for one.
+pub(super) fn draw_rail(model: &Model, view: &RunView, area: Rect, buffer: &mut Buffer) -> Rect {
+    let (rail, rows) = split(view, area);
+    if let Some(overview) = view.transcript.overview().filter(|_| !rail.is_empty()) {
+        let columns = Columns::of_rail(rail.width);
+        draw_lines(model, view, overview, (rail, columns), buffer);
+        let style = model.theme.style(Role::Border);
+        for y in rail.top()..rail.bottom().min(buffer.area.bottom()) {
+            buffer.set_string(rail.right(), y, "│", style);
+        }
+    }
+    rows
+}
+
+/// Draws the overview in the place of the transcript.
+pub(super) fn draw(model: &Model, view: &RunView, area: Rect, buffer: &mut Buffer) {
+    let Some(overview) = view.transcript.overview() else {
+        let text = if view.overview.is_reading { "reading …" } else { "no turn has begun here" };
+        return Row::new([Piece::new(Role::Dim, text)]).indented(2).draw(line_of(area, 0), buffer, model.theme);
+    };
+    let list = list_area(area);
+    let columns = Columns::of(list.width);
+    columns.heads(view, overview).draw(line_of(area, 0), buffer, model.theme);
+    draw_lines(model, view, overview, (list, columns), buffer);
+    if view.overview.shown().is_empty() && !overview.lines().is_empty() {
+        let text = format!("no turn fits `{}`", view.overview.typed);
+        Row::new([Piece::new(Role::Dim, &text)]).indented(2).draw(line_of(list, 0), buffer, model.theme);
+    }
+    if list.bottom() < area.bottom() {
+        let below = Rect { y: list.bottom(), height: area.bottom() - list.bottom(), ..area };
+        let selected = view.transcript.selected_turn();
+        let line = selected.and_then(|turn| overview.lines().get(overview.place(&turn)?));
+        for (at, row) in line.map(|line| detail(line, overview, below.width)).into_iter().flatten().enumerate() {
+            row.draw(line_of(below, at), buffer, model.theme);
+        }
+    }
+}
+
+fn draw_lines(
+    model: &Model,
+    view: &RunView,
+    overview: &Overview,
+    (area, columns): (Rect, Columns),
+    buffer: &mut Buffer,
+) {
+    let pane = &view.overview;
+    let selected = view.transcript.selected_turn();
+    let largest = overview.lines().iter().map(|line| line.prompt).max().unwrap_or_default().max(1);
+    for (at, place) in pane.shown().iter().skip(pane.top).take(usize::from(area.height)).enumerate() {
+        let Some(line) = overview.lines().get(*place) else { continue };
+        let is_selected = selected.as_ref() == Some(&line.address);
+        let hidden = hidden(pane, overview, &line.address);
+        let over = view.transcript.facts.closed;
+        let row = columns.row(line, Looks { is_selected, hidden, largest, over });
+        row.draw(line_of(area, at), buffer, model.theme);
+    }
+}
+
+fn hidden(pane: &OverviewPane, overview: &Overview, turn: &Address) -> usize {
+    if pane.folded.is_empty() { 0 } else { pane.hidden_after(overview, turn) }
+}
+
+/// What a row depends on besides its line.
+#[derive(Clone, Copy)]
+struct Looks {
+    is_selected: bool,
+    /// Turns of its child runs that are hidden.
+    hidden: usize,
+    /// The largest prompt of all turns.
+    largest: u64,
+    /// Nothing more will come.
+    over: bool,
+}
+
+/// The columns for which there is room.
+#[derive(Clone, Copy)]
+struct Columns {
+    all: usize,
+    tools: usize,
+    has_repairs: bool,
+    has_tokens: bool,
+    has_bar: bool,
+    has_split: bool,
+}
+
+impl Columns {
+    fn of(columns: u16) -> Self {
+        let all = usize::from(columns);
+        Self {
+            all,
+            tools: if all >= 110 { 26 } else { 16 },
+            has_repairs: all >= 90,
+            has_tokens: all >= 76,
+            has_bar: all >= 60,
+            has_split: all >= 100,
+        }
+    }
+
+    fn of_rail(columns: u16) -> Self {
+        let all = usize::from(columns);
+        Self { all, tools: 0, has_repairs: false, has_tokens: false, has_bar: all >= 44, has_split: false }
+    }
+
+    /// Columns of the pieces at the right edge.
+    fn right(self) -> usize {
+        let part = |shown: bool, columns: usize| if shown { columns } else { 0 };
+        let tools = if self.tools > 0 { self.tools + 1 } else { 0 };
+        tools
+            + part(self.has_repairs, 6)
+            + part(self.has_bar, PROMPT_CELLS + 1)
+            + part(self.has_tokens, 8 + 8)
+            + 9
+            + part(self.has_split, TIME_CELLS + 1)
+            + 1
+    }
+
+    /// Columns of action and error.
+    fn text(self) -> usize {
+        self.all.saturating_sub(self.right() + 10)
+    }
+
+    fn heads(self, view: &RunView, overview: &Overview) -> Row {
+        let pane = &view.overview;
+        let failed = overview.lines().iter().filter(|line| line.has_failed()).count();
+        let turns = match (pane.typed.is_empty(), pane.shown().len()) {
+            (true, _) => plural(overview.lines().len() as u64, "turn"),
+            (false, shown) => {
+                format!("{shown} of {} · `{}`", plural(overview.lines().len() as u64, "turn"), pane.typed)
+            }
+        };
+        let order = if pane.order == TurnOrder::Run { String::new() } else { format!(" · {}", pane.order.name()) };
+        let mut left = vec![Piece::new(Role::Dim, &format!("  {turns}{order}"))];
+        if failed > 0 {
+            left.push(Piece::new(Role::Bad, &format!(" · ✗ {failed} failed")));
+        }
+        let mut right = String::new();
+        if self.tools > 0 {
+            right += &pad("tools", self.tools + 1);
+        }
+        if self.has_repairs {
+            right += "fix ✗✓ ";
+        }
+        if self.has_bar {
+            right += &pad("prompt", PROMPT_CELLS + 1);
+        }
+        if self.has_tokens {
+            right += &format!("{:>7} {:>7} ", "in", "out");
+        }
+        right += &format!("{:>8} ", "time");
+        if self.has_split {
+            right += &pad("spent on", TIME_CELLS + 1);
+        }
+        Row::new(left).ending([Piece::new(Role::Dim, &format!("{right} "))])
+    }
+
+    fn row(self, line: &TurnLine, looks: Looks) -> Row {
+        let mark = if looks.is_selected { "▌ " } else { "  " };
+        let (role, state) = state(line, looks.over);
+        let number = line.address.turn_number().unwrap_or_default();
+        let indent = "  ".repeat(line.depth().min(6));
+        let head = format!("{indent}t{number:<3} ");
+        let mut left = vec![
+            Piece::literal(Role::Accent, mark),
+            Piece::new(if looks.is_selected { Role::Title } else { Role::Dim }, &head),
+            Piece::new(role, &format!("{state} ")),
+        ];
+        let room = (self.text() + 3).saturating_sub(indent.len());
+        left.extend(self.words(line, looks, room));
+        Row::new(left).ending(self.numbers(line, looks))
+    }
+
+    /// The action, and the first error after it.
+    fn words(self, line: &TurnLine, looks: Looks, room: usize) -> Vec<Piece> {
+        let agent = line.agent.as_ref().map(|agent| format!("{agent}: ")).unwrap_or_default();
+        let children = match looks.hidden {
+            0 => String::new(),
+            hidden => format!("▸ {}  ", plural(hidden as u64, "child turn")),
+        };
+        let action = format!("{children}{agent}{}", line.action);
+        let text = if looks.is_selected { Role::Title } else { Role::Text };
+        let Some(error) = &line.error else { return vec![Piece::new(text, &truncate(&action, room))] };
+        if self.tools == 0 {
+            return vec![Piece::new(Role::Bad, &truncate(error, room))];
+        }
+        let error = format!("✗ {error}");
+        let left = room.saturating_sub(width(&error) + 2).max(ACTION_COLUMNS.min(room));
+        let action = truncate(&action, left).into_owned();
+        let rest = room.saturating_sub(width(&action) + 2);
+        vec![Piece::new(text, &format!("{action}  ")), Piece::new(Role::Bad, &truncate(&error, rest))]
+    }
+
+    fn numbers(self, line: &TurnLine, looks: Looks) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        if self.tools > 0 {
+            pieces.extend(tools(line, self.tools));
+            pieces.push(Piece::literal(Role::Text, " "));
+        }
+        if self.has_repairs {
+            let number = |number: usize| if number == 0 { String::new() } else { number.to_string() };
+            let text = format!("{:>2} {:>2} ", number(line.repairs), number(line.retries));
+            pieces.push(Piece::new(Role::Warn, &text));
+        }
+        if self.has_bar {
+            pieces.push(Piece::new(Role::Accent, &format!("{} ", bar(line.prompt, looks.largest))));
+        }
+        if self.has_tokens {
+            let prompt = if line.is_counted { count(line.prompt) } else { format!("~{}", count(line.prompt)) };
+            let out = line.tokens.map_or_else(|| "–".to_owned(), |tokens| count(tokens.output));
+            pieces.push(Piece::new(Role::Dim, &format!("{prompt:>7} {out:>7} ")));
+        }
+        pieces.push(Piece::new(Role::Dim, &format!("{:>8} ", duration(line.time.total))));
+        if self.has_split {
+            pieces.push(Piece::new(Role::Text, &format!("{} ", split_bar(line.time))));
+        }
+        pieces.push(Piece::literal(Role::Text, " "));
+        pieces
+    }
+}
+
+/// The mark of a turn.
+fn state(line: &TurnLine, over: bool) -> (Role, &'static str) {
+    match line.state {
+        TurnState::Succeeded if line.failures > 0 => (Role::Warn, "!"),
+        TurnState::Succeeded => (Role::Good, "✓"),
+        TurnState::Failed => (Role::Bad, "✗"),
+        _ if line.is_over || over => (Role::Bad, "✗"),
+        _ => (Role::Accent, "●"),
+    }
+}
+
+/// The tools with ✓ and ✗ and how often.
+fn tools(line: &TurnLine, columns: usize) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut room = columns;
+    let mut add = |role: Role, text: &str| {
+        let text = truncate(text, room).into_owned();
+        room -= width(&text).min(room);
+        if !text.is_empty() {
+            pieces.push(Piece::new(role, &text));
+        }
+    };
+    for (at, (name, calls, failed)) in line.tools().into_iter().enumerate() {
+        let times = |number: usize| if number > 1 { number.to_string() } else { String::new() };
+        add(Role::Text, &format!("{}{name} ", if at > 0 { " " } else { "" }));
+        if calls > failed {
+            add(Role::Good, &format!("✓{}", times(calls - failed)));
+        }
+        if failed > 0 {
+            add(Role::Bad, &format!("✗{}", times(failed)));
+        }
+    }
+    pieces.push(Piece::new(Role::Text, &" ".repeat(room)));
+    pieces
+}
+
+/// A number as a bar of the largest.
+fn bar(number: u64, largest: u64) -> String {
+    let cells = PROMPT_CELLS as u64;
+    let filled = if number == 0 { 0 } else { (number.saturating_mul(cells).div_ceil(largest.max(1))).clamp(1, cells) };
+    (0..cells).map(|cell| if cell < filled { '▰' } else { '▱' }).collect()
+}
+
+/// The parts of a time as a bar; a part that took any time has a cell where there is one.
+fn split_bar(time: TimeSplit) -> String {
+    let parts = time.parts();
+    let all: u64 = parts.iter().map(|(_, ms)| ms).sum();
+    if all == 0 {
+        return " ".repeat(TIME_CELLS);
+    }
+    let mut cells = String::new();
+    let (mut sum, mut drawn) = (0, 0);
+    for ((_, ms), glyph) in parts.into_iter().zip(TIME_GLYPHS) {
+        sum += ms;
+        let until = usize::try_from(sum.saturating_mul(TIME_CELLS as u64).div_ceil(all)).unwrap_or(TIME_CELLS);
+        let until = if ms == 0 { drawn } else { until.clamp(drawn, TIME_CELLS) };
+        cells.extend(std::iter::repeat_n(glyph, until - drawn));
+        drawn = until;
+    }
+    cells.extend(std::iter::repeat_n(' ', TIME_CELLS - drawn));
+    cells
+}
+
+/// The selected turn in words: where its time went, what its prompt was, what failed.
+fn detail(line: &TurnLine, overview: &Overview, columns: u16) -> Vec<Row> {
+    let parts = line.time.parts().into_iter().zip(TIME_GLYPHS).filter(|((_, ms), _)| *ms > 0);
+    let times: Vec<String> = parts.map(|((name, ms), glyph)| format!("{glyph} {name} {}", duration(ms))).collect();
+    let before = line.address.turn_number().and_then(|number| number.checked_sub(1)).map(|number| {
+        let before = line.address.run_part().turn(number);
+        overview.place(&before).and_then(|place| overview.lines().get(place))
+    });
+    let growth = before.flatten().map_or_else(String::new, |before| {
+        let sign = if line.prompt < before.prompt { "-" } else { "+" };
+        format!(" ({sign}{})", count(line.prompt.abs_diff(before.prompt)))
+    });
+    let counted = if line.is_counted { "" } else { "~" };
+    let mut facts = vec![format!("prompt {counted}{}{growth} tok", count(line.prompt))];
+    facts.extend(line.tokens.map(|tokens| format!("{} out", count(tokens.output))));
+    facts.extend(line.cost.map(|amount| format!("cost {}", cost(Some(amount)))));
+    let some = |number: usize, noun: &str| (number > 0).then(|| plural(number as u64, noun));
+    facts.extend(some(line.repairs, "repair"));
+    facts.extend(
+        (line.retries > 0).then(|| format!("{} {}", line.retries, inflected(line.retries as u64, "repeated attempt"))),
+    );
+    let head = format!(" {} · {}   ", line.address, duration(line.time.total));
+    let mut rows = vec![
+        Row::new([Piece::new(Role::Title, &head), Piece::new(Role::Text, &times.join("   "))]),
+        Row::new([Piece::new(Role::Dim, &format!(" {}", facts.join(" · ")))]),
+    ];
+    let text = line.error.as_deref().unwrap_or(&line.action);
+    let mark = if line.error.is_some() { Piece::literal(Role::Bad, " ✗ ") } else { Piece::literal(Role::Dim, "   ") };
+    let text = SafeText::single_line(text);
+    let ranges = wrap(&text, usize::from(columns).saturating_sub(4).max(1));
+    rows.extend(ranges.into_iter().take(2).enumerate().map(|(at, range)| {
+        let mark = if at == 0 { mark.clone() } else { Piece::literal(Role::Dim, "   ") };
+        Row::new([mark, Piece::safe(Role::Text, text.slice(range))])
+    }));
+    rows
+}
+
+fn pad(text: &str, columns: usize) -> String {
+    format!("{text:<columns$}")
+}

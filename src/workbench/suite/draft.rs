@@ -1,0 +1,110 @@
+//! The cases of a draft, one at a time: what each gives to the agent and expects, and what came of a trial.
+//!
+//! In: an agent as it is in the editors, the folder of its file. Out: outlines of its cases, and a [`TestedCase`] for each trial. Nothing is asked: a
+//! run that waits for the user is an error of its case.
+
+use std::path::PathBuf;
+
+use super::{Suite, SuiteAgent, TrialReport};
+use crate::agent::{Agent, Case, Diagnostic, Expect, Verdict};
+use crate::port::Stop;
+use crate::workbench::Workbench;
+
+/// A case as a screen shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaseOutline {
+    /// Its name.
+    pub name: String,
+    /// Its inputs as JSON.
+    pub inputs: String,
+    /// What is expected.
+    pub expected: String,
+    /// The cassette that is replayed in the place of a model.
+    pub cassette: Option<String>,
+}
+
+/// What came of a case.
+#[derive(Debug, Clone)]
+pub struct TestedCase {
+    /// Its name.
+    pub name: String,
+    /// The trial.
+    pub trial: TrialReport,
+    /// The answer as JSON, or reason and message of the failure; `None` where there was no run.
+    pub got: Option<String>,
+}
+
+impl CaseOutline {
+    fn of(case: &Case, agent: &Agent) -> Self {
+        let expected = match &case.expect {
+            None if case.cassette.is_some() => "as recorded".to_owned(),
+            None => "an answer that fits the signature".to_owned(),
+            Some(Expect::Value(value)) => value.to_pretty(),
+            Some(Expect::Predicate(text)) => text.clone(),
+            Some(Expect::Schema(schema)) => schema.json().to_pretty(),
+            Some(Expect::Fail(reason)) => format!("the run fails: {reason}"),
+        };
+        let inputs = match &case.cassette {
+            Some(_) => "those of the cassette".to_owned(),
+            None => case.inputs(agent).to_pretty(),
+        };
+        Self { name: case.name.clone(), inputs, expected, cassette: case.cassette.clone() }
+    }
+}
+
+/// The cases of an agent, in the order of its file.
+///
+/// Errors: the first case that cannot be used.
+pub fn case_outlines(agent: &Agent) -> Result<Vec<CaseOutline>, Diagnostic> {
+    Ok(agent.cases()?.iter().map(|case| CaseOutline::of(case, agent)).collect())
+}
+
+impl Workbench {
+    /// Runs one case of an agent; `None` when it was stopped.
+    ///
+    /// Errors: the agent cannot run, or has no case of this name.
+    pub async fn try_case_of(
+        &self,
+        agent: &Agent,
+        folder: PathBuf,
+        name: &str,
+        stop: &Stop,
+    ) -> Result<Option<TestedCase>, Vec<Diagnostic>> {
+        let mut with = SuiteAgent::new(&agent.name, agent, None, folder)?;
+        with.cases.retain(|case| case.name == name);
+        let suite = Suite { agents: vec![with], model: None, trials: 1, jobs: 1 };
+        let report = self.run_suite(&suite, stop, &mut |_, _, _| {}).await;
+        let trial = report.agents.into_iter().flat_map(|agent| agent.cases).flat_map(|case| case.trials).next();
+        Ok(trial.map(|trial| {
+            let got = trial.session.as_deref().and_then(|session| self.answer_of(session));
+            TestedCase { name: name.to_owned(), trial, got }
+        }))
+    }
+
+    /// The answer of the last run of a session, or why it failed.
+    fn answer_of(&self, session: &str) -> Option<String> {
+        let session = self.open_session(session).ok()?;
+        let run = session.skeleton().last()?;
+        let pretty =
+            |text: &String| ptc_core::value::json::parse(text).map_or_else(|_| text.clone(), |json| json.to_pretty());
+        let failed = run.fail.as_ref().map(|(reason, message)| format!("✗ {reason}: {message}"));
+        run.answer.as_ref().map(pretty).or(failed)
+    }
+}
+
+impl TestedCase {
+    /// A case that could not be tried.
+    pub fn untried(name: &str, why: String) -> Self {
+        let trial = TrialReport {
+            number: 1,
+            seed: 0,
+            verdict: Verdict::Error(why),
+            session: None,
+            duration_ms: 0,
+            turns: 0,
+            tokens: None,
+            cost: None,
+        };
+        Self { name: name.to_owned(), trial, got: None }
+    }
+}
