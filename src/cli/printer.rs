@@ -355,7 +355,9 @@ impl<W: Write> Printer<W> {
         let Some(run) = self.records.run(&envelope.address) else { return };
         let seconds = std::time::Duration::from_millis(run.elapsed_ms()).as_secs_f64();
         let turns = plural(end.usage.totals.turns.into(), "turn");
-        let spent = spent(&self.records.usage(&envelope.address));
+        let usage = self.records.usage(&envelope.address);
+        let tokens = usage.tokens.map(|tokens| format!(", {} tokens in, {} out", tokens.input, tokens.output));
+        let spent = format!("{}{}", tokens.unwrap_or_default(), spent(&usage));
         let next =
             end.fail.as_ref().filter(|_| root).and_then(|_| next_step(&edited(run), end, run.last_call_error.as_ref()));
         match &end.fail {

@@ -33,7 +33,7 @@ pub use provider::{Api, KeySource, Protocol, Provider, Timeouts, is_secret_name}
 pub use read::{read_named_file, read_regular_file, read_resolved_file};
 pub use server::ServerEntry;
 
-use document::{Entry, FileError, Key, KeyDoc, KeyTable, Problem, Problems, key_table, read_table, set};
+use document::{Entry, FileError, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
 use provider::BaseFolders;
 
 /// Looks up an environment variable.
@@ -65,6 +65,22 @@ pub struct Config {
     pub file: Option<PathBuf>,
 }
 
+/// A notification of the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Notify {
+    /// None.
+    #[default]
+    Off,
+    /// The bell, BEL.
+    Bell,
+    /// A desktop notification, OSC 9.
+    Osc9,
+}
+
+impl Notify {
+    const ALL: [(&'static str, Self); 3] = [("off", Self::Off), ("bell", Self::Bell), ("osc9", Self::Osc9)];
+}
+
 /// Settings of the interface: `[interface]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
@@ -72,13 +88,15 @@ pub struct Interface {
     pub theme: String,
     /// True if the program captures the mouse.
     pub mouse: bool,
+    /// How the terminal is told that a long run has ended or asks.
+    pub notify: Notify,
     /// True for line-by-line output (`--plain`); `None`: depends on the environment.
     pub plain: Option<bool>,
 }
 
 impl Default for Interface {
     fn default() -> Self {
-        Self { theme: "ansi".to_owned(), mouse: true, plain: None }
+        Self { theme: "ansi".to_owned(), mouse: true, notify: Notify::Off, plain: None }
     }
 }
 
@@ -194,6 +212,17 @@ const INTERFACE: &[Key<Interface>] = &[
         name: "mouse",
         about: KeyDoc::Text("true or false", "true", "Whether the workbench captures the mouse."),
         read: |entry, interface, problems| set(&mut interface.mouse, entry.flag(), problems),
+    },
+    Key {
+        name: "notify",
+        about: KeyDoc::Text(
+            "`off`, `bell` or `osc9`",
+            "off",
+            "Notifies when a run of ten seconds or more ends, or a run asks: the bell, or a desktop notification (OSC 9).",
+        ),
+        read: |entry, interface, problems| {
+            set(&mut interface.notify, entry.named(&Names { what: "notification", rows: &Notify::ALL }), problems);
+        },
     },
     Key {
         name: "plain",

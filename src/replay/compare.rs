@@ -182,8 +182,15 @@ impl<'a> Comparer<'a> {
     fn verdict_of_input(&self, used: &UsedInput, state: &mut State) -> Verdict {
         let recorded = &used.recorded;
         let Some(difference) = used.difference.clone() else {
-            // Edits and stops are recorded when the user makes them.
-            let is_unordered = matches!(recorded.event, Event::Edit(_) | Event::Interrupt(_));
+            // Edits and stops are recorded when the user makes them, and a reply of the user that broke off when the run is resumed:
+            // after the question, which the replay asks at the end of all attempts.
+            let is_asked = || self.recording.is_reply_asked(&recorded.address);
+            let is_unordered = match &recorded.event {
+                Event::Edit(_) | Event::Interrupt(_) => true,
+                Event::ReplyPart(_) => is_asked(),
+                Event::ReplyEnd(end) => end.status == ReplyStatus::Discarded && is_asked(),
+                _ => false,
+            };
             return if is_unordered { Verdict::Same } else { self.check_order(recorded, state) };
         };
         if self.rules.ignores_layer(Layer::Input) {

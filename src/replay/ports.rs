@@ -207,12 +207,17 @@ pub(super) async fn play_reply(
     let mut attempt_start = Instant::now();
     // A question asked the user for this reply: the engine creates it from the answer.
     let asked = pace == ReplyPace::Replay && recording.is_reply_asked(at);
+    // What of that reply broke off is repeated.
+    let is_discarded = |attempt: u32| {
+        let is_end = |end: &ReplyEnd| end.status == ReplyStatus::Discarded && end.attempt == attempt;
+        recording.at(at).iter().any(|known| matches!(&known.event, Event::ReplyEnd(end) if is_end(end)))
+    };
     let mut is_sent = false;
     for envelope in recording.at(at) {
         attempts.apply(&envelope.event);
         is_sent |= matches!(envelope.event, Event::RequestMade(_));
         match &envelope.event {
-            Event::ReplyPart(_) if asked => {}
+            Event::ReplyPart(part) if asked && !is_discarded(part.attempt) => {}
             Event::ReplyEnd(end) if asked && end.status != ReplyStatus::Discarded => {
                 return Err(ModelError { attempt: end.attempt, ..ModelError::waiting() });
             }

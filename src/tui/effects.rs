@@ -139,6 +139,7 @@ pub(super) async fn perform(
                 work(driver, move |_| EffectResult::Msg(Msg::Clipped(copy(&text))));
             }
         }
+        Effect::Notify(how, text) => stage.notify(how, &text)?,
         Effect::Suspend => suspend(model, stage).await,
         Effect::Redraw => stage.redraw(),
     }

@@ -11,6 +11,7 @@ use super::compare::{CompareRequest, CompareResponse};
 use super::inspector::Subject;
 use super::recovery::Recovery;
 use crate::agent::{Diagnostic, DraftTexts, Mode, Place};
+use crate::config::Notify;
 use crate::event::{Address, ErrorRecord};
 use crate::port::{Breakpoint, Gate};
 use crate::replay::Policy;
@@ -185,6 +186,8 @@ pub enum Effect {
     TourSeen,
     /// Put a text on the terminal's clipboard and on that of this machine; answers [`Msg::Clipped`].
     Clip(String),
+    /// Notify the user through the terminal.
+    Notify(Notify, String),
     /// Give the terminal to the shell; answers [`Msg::Resumed`].
     Suspend,
     /// Draw everything again.

@@ -12,6 +12,7 @@ use super::keys::Keymap;
 use super::recovery::{KeptReply, Recovery};
 use super::theme::Theme;
 use crate::agent::{Diagnostic, DraftTexts, Place};
+use crate::config::Notify;
 use crate::port::{Breakpoint, Gate};
 use crate::workbench::{AgentFile, DraftSummary, OpenAgent, PipelineOutline};
 
@@ -73,6 +74,8 @@ pub struct Model {
     pub last_find: Option<Find>,
     /// What the mouse did last.
     pub mouse: Mouse,
+    /// How the terminal is told that a run ended or asks.
+    pub notify: Notify,
     /// Which screen.
     pub screen: Screen,
     /// Editors and their run.
@@ -228,6 +231,7 @@ impl Model {
             begun: None,
             last_find: None,
             mouse: Mouse::default(),
+            notify: Notify::Off,
             screen: Screen::Workbench,
             workbench: Workbench {
                 editors,

@@ -6,6 +6,7 @@ use futures::future::BoxFuture;
 
 use super::model::Model;
 use crate::agent::Place;
+use crate::config::Notify;
 
 /// Hands a text to a clipboard; the error gives the reason.
 pub type Copying = fn(&str) -> Result<(), String>;
@@ -29,6 +30,11 @@ pub trait Stage: Send {
 
     /// Puts a text on the terminal's clipboard.
     fn clip(&mut self, text: &str) -> io::Result<()>;
+
+    /// Notifies the user; a surface without a terminal has no way to.
+    fn notify(&mut self, _how: Notify, _text: &str) -> io::Result<()> {
+        Ok(())
+    }
 
     /// What hands a text to the clipboard of this machine. It blocks: it is called on a thread of its own.
     fn local_clipboard(&self) -> Option<Copying> {

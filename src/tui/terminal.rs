@@ -28,6 +28,7 @@ use tokio::task::JoinHandle;
 use super::model::Model;
 use super::stage::{Copying, Input, Stage};
 use crate::agent::Place;
+use crate::config::Notify;
 use crate::config::terminal_size;
 
 mod clipboard;
@@ -288,6 +289,16 @@ impl Stage for Screen {
         let encoded = base64::engine::general_purpose::STANDARD.encode(text);
         let mut out = stdout();
         write!(out, "\x1b]52;c;{encoded}\x07")?;
+        out.flush()
+    }
+
+    fn notify(&mut self, how: Notify, text: &str) -> io::Result<()> {
+        let mut out = stdout();
+        match how {
+            Notify::Off => return Ok(()),
+            Notify::Bell => out.write_all(b"\x07")?,
+            Notify::Osc9 => write!(out, "\x1b]9;{}\x07", ptc_core::text::SafeText::single_line(text))?,
+        }
         out.flush()
     }
 

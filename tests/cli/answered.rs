@@ -34,6 +34,7 @@ async fn each_turn_tells_what_it_cost_and_the_turns_add_up_to_the_run() {
     let turn = "tokens 10 in, 7 out, 4 cached, cost 0.0020";
     assert_eq!(done.stderr.matches(turn).count(), 2, "{}", done.stderr);
     assert!(done.stderr.contains("returned after 2 turns") && done.stderr.contains(", 8 cached, cost 0.0041"));
+    assert!(done.stderr.contains(" s, 20 tokens in, 14 out, 8 cached, cost 0.0041"), "{}", done.stderr);
     let shown = program.run(["sessions", "show", "last", "--json"]);
     let step = &shown.exits(0).json()[0];
     let costs: Vec<f64> = step["turns"].as_array().unwrap().iter().map(|turn| turn["cost"].as_f64().unwrap()).collect();

@@ -98,7 +98,14 @@ fn idle(kit: Kit) -> Vec<String> {
         Protocol::OpenAi => {
             vec![": wait\n\n".to_owned(), "\n".to_owned(), kit.frame(&json!({"choices": []})), "data: x".to_owned()]
         }
+        Protocol::Responses => {
+            let progress = kit.frame(&json!({"type": "response.in_progress"}));
+            vec![": wait\n\n".to_owned(), "\n".to_owned(), progress, "data: x".to_owned()]
+        }
         Protocol::Gemini => vec![": wait\n\n".to_owned(), kit.frame(&json!({"candidates": []})), "data: x".to_owned()],
+        Protocol::Responses => {
+            vec![": wait\n\n".to_owned(), kit.frame(&json!({"type": "response.in_progress"})), "data: x".to_owned()]
+        }
     }
 }
 

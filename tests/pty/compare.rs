@@ -16,6 +16,12 @@ fn both_modes_run_side_by_side_and_a_matrix_of_three_trials_follows() {
     terminal.send(F9);
     terminal.wait_for("2 against 1: first difference");
     let screen = terminal.screen();
+    for part in ["ptc_lisp · sample", "json · sample", "Turn 1", "◆"] {
+        assert!(screen.contains(part), "the transcripts stay, {part}:\n{screen}");
+    }
+    terminal.send("t");
+    terminal.wait_for("First difference");
+    let screen = terminal.screen();
     for part in ["1 ptc_lisp · sample", "2 json · sample", "turns  ", "kept out", "◆≠", "First difference"] {
         assert!(screen.contains(part), "{part}:\n{screen}");
     }

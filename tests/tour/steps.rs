@@ -190,11 +190,11 @@ pub(crate) const STEPS: &[Step] = &[
         intro: "The same agent can answer with a program in PTC-Lisp or with JSON.",
         moves: &[Move {
             does: &[Press("run.both_modes")],
-            says: "both run side by side; then their turns are aligned, and the first difference is shown.",
-            sees: &["1 ptc_lisp · demo", "2 json · demo", "First difference"],
+            says: "both run side by side and stay there: `≠` marks the turns that differ, **d** shows what differs in them.",
+            sees: &["ptc_lisp · demo", "first difference at"],
             picture: Some((
                 "both-modes",
-                "Two runs with their figures, their turns side by side, and the first difference",
+                "Two transcripts next to each other with their figures and marks at the turns that differ",
             )),
             ..PLAIN
         }],

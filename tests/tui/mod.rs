@@ -39,6 +39,7 @@ pub(crate) mod story;
 mod told;
 mod transcript;
 mod updates;
+mod waiting;
 mod ways;
 mod whole;
 mod work;

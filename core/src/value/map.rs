@@ -100,29 +100,7 @@ impl Map {
     /// The key under which a program writes: exactly this key if the map has it, else the key that [`Map::lookup_key`] finds, else the
     /// key itself; a keyword becomes a string where all keys are strings, as in JSON data.
     pub fn written_key(&self, key: Value) -> Value {
-        let name = match &key {
-            Value::Str(name) => name.as_ref(),
-            Value::Keyword(word) => word.name(),
-            _ => return key,
-        };
-        if self.get(&key).is_some() {
-            return key;
-        }
-        let strings = !self.is_empty() && self.0.has_only_strings();
-        charge_hash(name.len());
-        let found = |name: &str| {
-            if self.get_str(name).is_some() {
-                return Some(Value::str(name));
-            }
-            let word = if strings { None } else { Keyword::known(name) }?;
-            self.get_keyword(word).map(|_| Value::Keyword(word))
-        };
-        let other = found(name).or_else(|| name.contains('-').then(|| found(&name.replace('-', "_"))).flatten());
-        match (other, &key) {
-            (Some(other), _) => other,
-            (None, Value::Keyword(word)) if strings => Value::str(word.name()),
-            (None, _) => key,
-        }
+        written_key(&self.0, key)
     }
 
     /// The value at the end of a path of keys and indexes. A step that is itself a list is an exact key.
@@ -178,6 +156,14 @@ impl Map {
         self.0.slot(key)
     }
 
+    /// The slot of the key that [`Map::written_key`] returns, for writing; nil if it was missing.
+    pub(crate) fn written_slot(&mut self, key: Value) -> &mut Value {
+        if !matches!(key, Value::Str(_) | Value::Keyword(_)) {
+            return self.slot(key);
+        }
+        self.0.slot_or(key, |table, key| written_key(table, key))
+    }
+
     /// The values in the order of their keys, for writing in place.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
         self.0.values_mut()
@@ -201,6 +187,33 @@ impl Map {
     /// True if an entry has nested values.
     pub(super) fn has_containers(&self) -> bool {
         self.0.any(|key, value| key.holds_values() || value.holds_values())
+    }
+}
+
+/// The key of a table under which a program writes; see [`Map::written_key`].
+fn written_key(table: &Table<Value>, key: Value) -> Value {
+    let name = match &key {
+        Value::Str(name) => name.as_ref(),
+        Value::Keyword(word) => word.name(),
+        _ => return key,
+    };
+    if table.entry(&key).is_some() {
+        return key;
+    }
+    let strings = table.len() > 0 && table.has_only_strings();
+    charge_hash(name.len());
+    let found = |name: &str| {
+        if table.get_str(name).is_some() {
+            return Some(Value::str(name));
+        }
+        let word = if strings { None } else { Keyword::known(name) }?;
+        table.entry(&Value::Keyword(word)).map(|_| Value::Keyword(word))
+    };
+    let other = found(name).or_else(|| name.contains('-').then(|| found(&name.replace('-', "_"))).flatten());
+    match (other, &key) {
+        (Some(other), _) => other,
+        (None, Value::Keyword(word)) if strings => Value::str(word.name()),
+        (None, _) => key,
     }
 }
 

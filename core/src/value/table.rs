@@ -150,6 +150,24 @@ impl<V> Table<V> {
         self.slot_among(SMALL, key)
     }
 
+    /// The same; a key that a small table lacks is replaced by another one first.
+    #[inline]
+    pub(super) fn slot_or(&mut self, key: Value, other: impl FnOnce(&Self, Value) -> Value) -> &mut V
+    where
+        V: Default,
+    {
+        let found = match &self.0 {
+            Entries::Small(entries) => seek(entries, &key),
+            Entries::Hashed(_) | Entries::Tree(_) => None,
+        };
+        if let Some(at) = found {
+            let Entries::Small(entries) = &mut self.0 else { unreachable!("only a small table is searched") };
+            return &mut entries[at].1;
+        }
+        let key = other(self, key);
+        self.slot(key)
+    }
+
     /// The same for a table with recurring keys: it is hashed earlier.
     #[inline]
     pub(crate) fn group(&mut self, key: Value) -> &mut V

@@ -26,7 +26,9 @@ pub(super) async fn copy_lines(from: impl AsyncRead + Unpin, mut to: impl AsyncW
         };
         let end = piece.iter().position(|byte| *byte == b'\n');
         let piece = &piece[..end.map_or(piece.len(), |end| end + 1)];
-        piece.iter().for_each(|byte| scan.take(*byte));
+        for byte in piece {
+            scan.take(*byte);
+        }
         if scan.problem().is_none() {
             line.extend_from_slice(piece);
         } else {

@@ -114,7 +114,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::OlderRun, "runs.older", "older run", "Shows the run of the draft before this one.", &["["], C::Runs, 6),
     row(A::NewerRun, "runs.newer", "newer run", "Shows the next run of the draft.", &["]"], C::Runs, 7),
     row(A::CompareRuns, "runs.compare", "compare runs", "Shows this run next to the one before, with what changed in the draft.", &["="], C::Runs, 5),
-    row(A::PromptGrowth, "transcript.prompt_growth", "what fills the prompt", "Shows the requests of the run as bars by kind: system, tools, history, results, data, feedback.", &["b"], C::Transcript, 0),
+    row(A::PromptGrowth, "transcript.prompt_growth", "what fills the prompt", "Shows the requests of the run as bars by kind, turn by turn.", &["b"], C::Transcript, 0),
     row(A::FoldAll, "transcript.fold_all", "fold all", "Folds every card, or unfolds every card.", &["a"], C::Transcript, 13),
     row(A::CycleView, "transcript.view", "rich/raw/wire", "Shows texts readable, exact with visible controls, or as they went over the wire.", &["v"], C::Transcript, 13),
 
@@ -246,6 +246,8 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Comparing(Step::NewMatrix), "turns.matrix", "matrix", "Begins a matrix of the draft: modes and models, some times.", &["m"], C::Turns, 8),
     row(A::Comparing(Step::Matrices), "turns.matrices", "matrices", "Lists earlier matrices.", &["o"], C::Turns, 9),
     row(A::Comparing(Step::Transcripts), "both.turns", "turns", "Shows the turns of the runs aligned, or their transcripts.", &["t"], C::BothRuns, 2),
+    row(A::Comparing(Step::NewMatrix), "both.matrix", "matrix", "Begins a matrix of the draft: modes and models, some times.", &["m"], C::BothRuns, 8),
+    row(A::Comparing(Step::Matrices), "both.matrices", "matrices", "Lists earlier matrices.", &["o"], C::BothRuns, 9),
     row(A::Comparing(Step::Pair), "both.pair", "difference", "Shows what differs in the turn of the transcripts, part by part.", &["d"], C::BothRuns, 1),
     row(A::Comparing(Step::Next), "both.next", "next difference", "To the next turn that differs, in all transcripts.", &["]"], C::BothRuns, 3),
     row(A::Comparing(Step::Previous), "both.previous", "previous difference", "To the turn before that differs, in all transcripts.", &["["], C::BothRuns, 0),

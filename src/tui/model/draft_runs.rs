@@ -135,6 +135,17 @@ impl Workbench {
 }
 
 impl Model {
+    /// Can the draft run in both modes now? If not, why.
+    pub(super) fn enabled_both_modes(&self) -> Result<(), &'static str> {
+        if self.workbench.pipeline.is_some() {
+            return Err("a pipeline runs in the modes of its steps");
+        }
+        if self.compare.runs() {
+            return Err("two runs are going on side by side");
+        }
+        if self.workbench.preview.model == "human" { Err("a person answers one run at a time") } else { Ok(()) }
+    }
+
     /// Can this be done with the runs of the draft now? If not, why.
     pub(super) fn enabled_for_runs(&self, action: Action) -> Result<(), &'static str> {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };

@@ -258,16 +258,6 @@ impl Model {
         here && self.active_transcript().is_some_and(|transcript| !transcript.needle().is_empty())
     }
 
-    fn enabled_both_modes(&self) -> Result<(), &'static str> {
-        if self.workbench.pipeline.is_some() {
-            return Err("a pipeline runs in the modes of its steps");
-        }
-        if self.compare.runs() {
-            return Err("two runs are going on side by side");
-        }
-        if self.workbench.preview.model == "human" { Err("a person answers one run at a time") } else { Ok(()) }
-    }
-
     fn enabled_inside(&self, step: Step) -> Result<(), &'static str> {
         let Some(inspector) = &self.inspector else { return Err("no turn is open") };
         let found = inspector.inspection();

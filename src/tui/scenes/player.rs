@@ -223,7 +223,14 @@ impl Player {
         for event in events {
             view.transcript.apply(&Envelope { at_ms: event.at_ms + moved, ..event });
         }
-        self.model.workbench.run = Some(view);
+        let workbench = &mut self.model.workbench;
+        match phase {
+            Phase::Done => {
+                let texts = workbench.pipeline.is_none().then(|| workbench.texts());
+                workbench.add_run(texts, view);
+            }
+            _ => workbench.run = Some(view),
+        }
     }
 
     /// Runs the draft until a user is asked, and shows what has happened until then.

@@ -53,6 +53,7 @@ pub const SCENES: &[Scene] = &[
     scene("retry", "a request that is about to be made again", REFUSED, &[Until("retry.wait"), Keys(&["f2"])]),
     scene("failed", "a run that used up its turns", FAILING, &[Ran, Keys(&["f2", "end"])]),
     scene("refused", "a run that does not begin", SENTIMENT, &[Keys(&["alt-g", "c", "alt-j", "ctrl-a"]), Type("{"), Keys(&["f5"])]),
+    scene("draft-runs", "two runs of a draft, edited between them", SENTIMENT, &[Ran, Keys(&["ctrl-end"]), Type(" Be brief."), Ran]),
     scene("raw", "a run with the exact texts", SENTIMENT, &[Ran, Keys(&["f2", "v"])]),
     scene("wire", "a run as it went over the wire", SENTIMENT, &[Ran, Keys(&["f2", "v", "v"])]),
     scene("repairs", "a reply beside what was read from it", EXTRACT, &[Ran, Keys(&["f2", "home", "pagedown"])]),
@@ -98,7 +99,10 @@ pub const SCENES: &[Scene] = &[
     scene("tags", "tags being written", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["t"]), Type("slow north")]),
     scene("export", "what an export leaves out", SENTIMENT, &[Keys(&["f3"]), Choose("sentiment", "json"), Keys(&["e", "down", "right"])]),
 
-    scene("inspect-request", "what was sent, part by part", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["down"])]),
+    scene("inspect-request", "what was sent, whole", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN]),
+    scene("inspect-ledger", "what fills a request, by kind and part", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["down"])]),
+    scene("inspect-part", "one part of a request", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["down", "down", "down", "down", "down"])]),
+    scene("prompt-growth", "what fills the requests of a run, turn by turn", SENTIMENT, &[INSPECT, Choose("yard", "text"), Keys(&["enter", "b"])]),
     scene("inspect-difference", "a request against the one before", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["n", "d"])]),
     scene("inspect-feedback", "what went back to the model", SENTIMENT, &[INSPECT, Choose("sentiment", "json"), FIRST_TURN, Keys(&["n", "d"])]),
     scene("inspect-reply", "the reply, byte by byte", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["tab"])]),
@@ -112,6 +116,7 @@ pub const SCENES: &[Scene] = &[
 
     scene("compare-empty", "nothing is compared yet", SENTIMENT, &[Keys(&["f4"])]),
     scene("compare", "two sessions side by side", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["m"]), Choose("sales", "text"), Keys(&["m", "c"])]),
+    scene("compare-turns", "the turns of two sessions aligned, with the first difference", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["m"]), Choose("sales", "text"), Keys(&["m", "c", "t"])]),
     scene("both-modes", "the same agent as a program and as data", SENTIMENT, &[Keys(&["f3"]), ChooseBy("ptc_lisp", "demo"), Keys(&["m"]), ChooseBy("json", "demo"), Keys(&["m", "c"])]),
     scene("matrix-new", "a matrix about to begin", SENTIMENT, &[Keys(&["f4", "m"])]),
     scene("matrices", "earlier matrices", SENTIMENT, &[Keys(&["f4", "o"])]),

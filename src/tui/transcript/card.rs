@@ -131,6 +131,8 @@ pub struct TurnCard {
     pub replaced: Vec<(String, String)>,
     /// The user is asked for the reply.
     pub asked: bool,
+    /// The attempt whose parts arrive, and when the first came, Unix time in ms.
+    pub(super) arriving: Option<(u32, i64)>,
     /// For a turn of a saved session whose events were not read yet.
     pub outline: Option<Arc<TurnEntry>>,
 }
@@ -223,6 +225,8 @@ pub enum Progress {
     Waiting,
     /// A user is asked.
     Asked,
+    /// Reasoning arrives, and nothing of the reply yet.
+    Thinking,
     /// The reply arrives.
     Streaming,
     /// Waiting before the next attempt.
@@ -290,6 +294,7 @@ impl TurnCard {
             Some(attempt) if attempt.end.is_none() && !(attempt.text.is_empty() && attempt.calling.is_empty()) => {
                 Progress::Streaming
             }
+            Some(attempt) if attempt.end.is_none() && !attempt.reasoning.is_empty() => Progress::Thinking,
             _ => Progress::Waiting,
         }
     }
@@ -375,6 +380,9 @@ impl TurnCard {
             }
             Event::ReplyPart(part) => {
                 self.asked = false;
+                if self.arriving.is_none_or(|(attempt, _)| attempt != part.attempt) {
+                    self.arriving = Some((part.attempt, envelope.at_ms));
+                }
                 self.read(part);
             }
             Event::AnswerGiven(_) | Event::ReplyEnd(_) | Event::TurnEnd(_) => self.asked = false,

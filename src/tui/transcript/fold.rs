@@ -403,7 +403,7 @@ impl Transcript {
             crate::event::elapsed_ms(started_ms, envelope.at_ms)
         } else {
             self.facts.end = Some(end.fail.clone().map_or(Ok(()), Err));
-            self.facts.elapsed_ms(envelope.at_ms)
+            self.recorded_ms.unwrap_or_else(|| self.facts.elapsed_ms(envelope.at_ms))
         };
         let card = EndCard { end: end.clone(), elapsed_ms, usage, child_usage, next };
         self.push(at, Card::End(Box::new(card)), true);

@@ -71,6 +71,8 @@ pub struct Transcript {
     readers: readers::Readers,
     /// The content of the title and the status line.
     pub facts: Facts,
+    /// How long the recorded run took, where this is its replay: the replay's own time means nothing to a reader.
+    pub recorded_ms: Option<u64>,
     heights: Heights,
     view: View,
     viewport: Viewport,

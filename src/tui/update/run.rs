@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ptc_core::reasons::Reason;
 
 use crate::agent::{Diagnostic, Place, Severity};
+use crate::config::Notify;
 use crate::event::{Address, Decision, Envelope, ErrorRecord, Event};
 use crate::port::{Gate, Question};
 use crate::tool::{FILE_DECISIONS, NamedFile};
@@ -204,8 +205,11 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 } else {
                     view.asked.1 = 0;
                 }
-                if slot == Slot::Workbench && model.screen == Screen::Workbench {
-                    ask(model, question);
+                if slot == Slot::Workbench {
+                    effects.extend(notification(model, "a run asks"));
+                    if model.screen == Screen::Workbench {
+                        ask(model, question);
+                    }
                 }
             }
             RunUpdate::Unwritten { reason, suggested } => save::ask_folder(model, reason, &suggested),
@@ -213,6 +217,10 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 view.phase = Phase::Done;
                 view.ended = Some(ended.clone());
                 view.transcript.close();
+                let elapsed_ms = crate::event::elapsed_ms(view.transcript.facts.started_ms, model.now_ms);
+                if slot == Slot::Workbench && elapsed_ms >= LONG_RUN_MS {
+                    effects.extend(notification(model, "a run has ended"));
+                }
                 drop_question(model);
                 model.popups.retain(|popup| !matches!(popup, Popup::SavePath { what: SaveWhat::Session, .. }));
                 report_end(model, slot, &ended);
@@ -224,6 +232,15 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
         effects.push(Effect::Check(model.workbench.version(), model.workbench.texts()));
     }
     effects
+}
+
+/// Runs of this length in ms or more are worth a notification when they end.
+const LONG_RUN_MS: u64 = 10_000;
+
+/// A notification about the agent's run, where they are on.
+fn notification(model: &Model, what: &str) -> Option<Effect> {
+    let agent = &model.workbench.preview.name;
+    (model.notify != Notify::Off).then(|| Effect::Notify(model.notify, format!("{agent}: {what}")))
 }
 
 fn ends_question(event: &Event) -> bool {

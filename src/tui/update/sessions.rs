@@ -227,11 +227,17 @@ pub(super) fn replay(model: &mut Model, policy: Policy) -> Vec<Effect> {
     let opened = viewer.and_then(|viewer| Some((viewer.key.clone()?, viewer.session.clone()?)));
     let selected = || model.sessions.current().map(|session| (session.key(), session.name()));
     let Some((key, name)) = opened.or_else(selected) else { return Vec::new() };
+    let recorded = |viewer: &RunView| {
+        let facts = &viewer.transcript.facts;
+        viewer.transcript.recorded_ms.or_else(|| facts.end.as_ref().map(|_| facts.elapsed_ms(facts.last_ms)))
+    };
+    let recorded_ms = model.sessions.viewer.as_ref().and_then(recorded);
     model.sessions.filtering = false;
     model.popups.retain(|popup| !matches!(popup, Popup::Differs(_)));
     let replay = Some(policy);
-    model.sessions.viewer =
-        Some(RunView { session: Some(name), key: Some(key.clone()), replay, ..RunView::starting() });
+    let mut view = RunView { session: Some(name), key: Some(key.clone()), replay, ..RunView::starting() };
+    view.transcript.recorded_ms = recorded_ms;
+    model.sessions.viewer = Some(view);
     vec![Effect::Replay(key, policy)]
 }
 

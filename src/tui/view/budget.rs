@@ -39,14 +39,23 @@ pub(super) fn used(model: &Model, run: &RunView, columns: usize) -> String {
     if !priced {
         shapes.push(with(&[&turns, &tokens, &time, &session]));
     }
-    shapes.push(with(&[&turns, &tokens, &time, &verb]));
+    // A cost that is known stays to the end: tokens go before it.
+    shapes.push(if priced {
+        with(&[&turns, &tokens, &cost, &time, &verb])
+    } else {
+        with(&[&turns, &tokens, &time, &verb])
+    });
     shapes.push(plain(&[&turns, &tokens, &cost, &time, &session]));
     shapes.push(if priced {
         plain(&[&turns, &tokens, &cost, &time, &verb])
     } else {
         plain(&[&turns, &tokens, &time, &session])
     });
-    shapes.extend([plain(&[&turns, &tokens, &time, &verb]), plain(&[&turns, &time, &verb])]);
+    shapes.extend(if priced {
+        [plain(&[&turns, &cost, &time, &verb]), plain(&[&turns, &cost, &time])]
+    } else {
+        [plain(&[&turns, &tokens, &time, &verb]), plain(&[&turns, &time, &verb])]
+    });
     let mut texts = shapes.iter().map(|shape| shape.join("   "));
     texts.find(|text| width(text) + 2 <= columns).unwrap_or_else(|| format!("{turns}   {verb}"))
 }

@@ -13,7 +13,7 @@ use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::workbench::format::{count, duration, size};
-use crate::workbench::inspect::{Change, Mark, Part};
+use crate::workbench::inspect::{Change, GROWTH_PART, Mark, Part};
 
 /// From this width on, list and part are shown side by side.
 const TWO_COLUMNS: u16 = 64;
@@ -311,7 +311,10 @@ fn status(inspector: &Inspector) -> Row {
             format!(" as of {} after the start of the turn, which has no end yet; r reads it again", duration(elapsed))
         }
         Tab::Request if inspector.difference => {
-            let number = |wanted: fn(&Change) -> bool| parts.iter().filter(|part| wanted(&part.change)).count() as u64;
+            // What comes before the sections is about all of them.
+            let sections = parts.get(GROWTH_PART + 1..).unwrap_or_default();
+            let number =
+                |wanted: fn(&Change) -> bool| sections.iter().filter(|part| wanted(&part.change)).count() as u64;
             format!(
                 " against the request before: {} new, {} changed, {} gone, {} as before",
                 number(|change| *change == Change::New),

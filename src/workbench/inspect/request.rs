@@ -46,8 +46,13 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     let sizes = ledger.sizes();
     let sized = |part: Part| Part { bytes: sizes.bytes(), tokens: Some(sizes.tokens()), ..part };
     let grown = growth(turn.session, &turn.address.run_part());
+    let text = |sent: &Sent| whole(sent).iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
+    let change =
+        before.as_ref().map_or(Change::None, |before| Change::Changed(Line::difference(&text(before), &text(&now))));
+    let in_order =
+        sized(Part::new("whole request", Body::Lines(whole(&now))).noted("in the order in which it was sent"));
     let firsts = [
-        sized(Part::new("whole request", Body::Lines(whole(&now))).noted("in the order in which it was sent")),
+        Part { change, ..in_order },
         sized(Part::new("ledger", Body::Lines(ledger.by_size())).noted("by kind, the largest first")),
         sized(Part::new("ledger in order", Body::Lines(ledger.in_order())).noted("in the order in which it was sent")),
         Part::new("over the turns", Body::Growth(grown, turn.address.clone())).noted("what fills the request, by kind"),
@@ -79,7 +84,10 @@ fn whole(now: &Sent) -> Vec<Line> {
     if let Some(schema) = &now.made.schema {
         beside("schema of the answer".to_owned(), schema.json().to_pretty());
     }
-    beside("options".to_owned(), to_json(&now.made.options).to_pretty());
+    let options = to_json(&now.made.options);
+    if options.members().is_some_and(|members| !members.is_empty()) {
+        beside("options".to_owned(), options.to_pretty());
+    }
     lines
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use ptc_workbench::agent::{Step, StepFold};
-use ptc_workbench::event::{CallStatus, Edit, Editor, JsonText, ReplyStatus};
+use ptc_workbench::event::{CallStatus, Edit, Editor, JsonText, ReplyStatus, Resume};
 use ptc_workbench::port::SystemClock;
 use ptc_workbench::replay::{
     Answers, Point, RecordedEdits, Recording, ReplayOutcome, ResumePorts, Stage, adopt, input_of, replay, verify,
@@ -19,7 +19,7 @@ use ptc_workbench::replay::{
 use ptc_workbench::session::{Header, Prefix, Recorder, Session, SessionId};
 
 use super::*;
-use cast::{Play, plays};
+use cast::{Act, Play, plays};
 use world::{Chance, Crowd, Later, Player, Watched};
 
 /// Resumptions of one session before it must have ended: each answers a question.
@@ -68,6 +68,8 @@ async fn resume(play: &Play, path: &Path) -> Played {
     let start = recording.run_start(&run).unwrap().clone();
     let plan = Plan::new(&Agent::from_toml(&start.agent.toml, "recorded").unwrap()).unwrap();
     let recorder = Recorder::append(&session, Arc::new(SystemClock)).unwrap();
+    let going_on = Resume { after: session.len() as u64 };
+    recorder.emit(run.clone(), going_on.into()).await.unwrap();
     let stop = Stop::default();
     let model = Player::new(play, stop.clone());
     let tools = Later::new(play);
@@ -280,6 +282,31 @@ async fn perform(play: &Play) {
     assert!(played.step.waits_for.is_none(), "it waits for ever\n{}", play.toml);
     goes_on_from_a_fork(play, &path, dir.path()).await;
     goes_on_after_a_cut(play, &path).await;
+}
+
+/// A run whose model waits for the user, who answers later.
+fn waiting(cut: usize) -> Play {
+    let toml = "mode = \"text\"\nprompt = \"do {{x}}\"\nsignature = \"(x :string) -> :string\"\nmax_turns = 2\n";
+    Play {
+        toml: toml.to_owned(),
+        acts: vec![Act { reply: 0, fault: 5, usage: None }],
+        seed: 0,
+        answers: 0,
+        stop_after: None,
+        cut,
+        retry_turns: 0,
+        max_depth: 1,
+        turn_budget: 2,
+        max_tool_calls: 1,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reply_that_the_user_gave_later_replays_wherever_its_recording_was_cut() {
+    // Every line, and several places within the next one.
+    for cut in 0..20 {
+        perform(&waiting(cut)).await;
+    }
 }
 
 /// Cases; `PTC_LONG_TESTS=1` runs the long form.

@@ -145,7 +145,7 @@ fn avg(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 /// The sum of the items' values under a key.
 fn summed_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult<Sum> {
     let [key, coll] = args else { return Ok(Sum::default()) };
-    let key = Key::of(1, key)?;
+    let key = Key::of(machine, 1, key)?;
     let mut sum = Sum::default();
     for item in each_record(2, std::mem::take(coll))? {
         machine.tick()?;
@@ -190,7 +190,7 @@ fn best_by(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> E
         }
         _ => return too_few("a key and a collection", args.len()),
     };
-    let key = Key::of(1, key)?;
+    let key = Key::of(machine, 1, key)?;
     let mut best: Option<(Value, Value)> = None;
     for item in items {
         machine.tick()?;
@@ -226,7 +226,7 @@ fn best_key(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> 
     if let Value::Set(_) = function {
         return Err(wrong(1, "a function", function));
     }
-    let callee = Callee::of(1, function)?;
+    let callee = Callee::of(machine, 1, function)?;
     let mut best: Option<(usize, Value)> = None;
     for (at, item) in items.iter().enumerate() {
         machine.tick()?;
@@ -243,7 +243,7 @@ fn best_key(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> 
 
 fn distinct_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [key, coll] = args else { return Ok(Value::Nil) };
-    let key = Key::of(1, key)?;
+    let key = Key::of(machine, 1, key)?;
     let mut seen = BTreeSet::new();
     let mut firsts = Vec::new();
     for item in each_record(2, std::mem::take(coll))? {

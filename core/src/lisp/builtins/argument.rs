@@ -102,8 +102,25 @@ pub(super) fn length(int: i64) -> usize {
 }
 
 /// The function of `(f function coll)`, with a hint if the two look swapped. `call` shows the right order.
-pub(super) fn callee<'v>(function: &'v Value, coll: &Value, call: &str) -> EvalResult<Callee<'v>> {
-    Callee::of(1, function).map_err(|halt| match Callee::of(2, coll) {
+pub(super) fn callee<'v>(
+    machine: &Machine<'_>,
+    function: &'v Value,
+    coll: &Value,
+    call: &str,
+) -> EvalResult<Callee<'v>> {
+    match coll {
+        // Maps and lists may be called, unless the collection is what should be called.
+        Value::Function(_) | Value::Var(_) | Value::Keyword(_) if !Callable::is_endless(coll) => {
+            strict_callee(function, coll, call)
+        }
+        _ if machine.is_reference() => strict_callee(function, coll, call),
+        _ => Callee::of(machine, 1, function),
+    }
+}
+
+/// The same without maps and lists, which take one argument.
+pub(super) fn strict_callee<'v>(function: &'v Value, coll: &Value, call: &str) -> EvalResult<Callee<'v>> {
+    Callee::strict(1, function).map_err(|halt| match Callee::strict(2, coll) {
         Ok(_) if CollectionKinds::All.check(1, function).is_ok() => swapped(halt, call),
         _ => halt,
     })

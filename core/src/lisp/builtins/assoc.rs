@@ -123,8 +123,9 @@ fn slot<'m>(machine: &mut Machine<'_>, at: &'m mut Value, key: Value, change: Ch
     }
     match at {
         Value::Map(map) => {
-            let key = written(machine, map, key);
-            Ok(own_map(machine, map)?.slot(key))
+            let exact_keys = machine.world.exact_keys;
+            let map = own_map(machine, map)?;
+            Ok(if exact_keys { map.slot(key) } else { map.written_slot(key) })
         }
         Value::List(list) => item(machine, list, &key, change),
         other => {
@@ -202,15 +203,18 @@ fn slot_in<'m>(
     for key in before {
         machine.tick()?;
         let in_map = matches!(at, Value::Map(_));
-        let mut step = key.clone();
-        if let Value::Map(map) = at {
-            step = written(machine, map, step);
-            if map.get(&step).is_none() {
-                let inner = map.lookup_key(&step).cloned().unwrap_or_else(|| Map::default().into());
-                *own_map(machine, map)?.slot(step.clone()) = inner;
-            }
+        let exact_keys = machine.world.exact_keys;
+        if let Value::Map(map) = &mut *at
+            && exact_keys
+            && map.get(key).is_none()
+        {
+            let inner = map.lookup_key(key).cloned().unwrap_or_else(|| Map::default().into());
+            *own_map(machine, map)?.slot(key.clone()) = inner;
         }
-        at = slot(machine, at, step, change)?;
+        at = slot(machine, at, key.clone(), change)?;
+        if in_map && !exact_keys && at.is_nil() {
+            *at = Map::default().into();
+        }
         if in_map && holds_nothing(at) {
             return Ok(None);
         }
@@ -269,16 +273,16 @@ fn apply(machine: &mut Machine<'_>, slot: &mut Value, callee: Callee<'_>, rest: 
 }
 
 /// The function of `update` and its variants; a set is not accepted here.
-fn changer(position: usize, function: &Value) -> EvalResult<Callee<'_>> {
+fn changer<'v>(machine: &Machine<'_>, position: usize, function: &'v Value) -> EvalResult<Callee<'v>> {
     match function {
         Value::Set(_) => Err(wrong(position, "a function", function)),
-        _ => Callee::of(position, function),
+        _ => Callee::of(machine, position, function),
     }
 }
 
 fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (mut root, key, function, rest) = change(args)?;
-    let callee = changer(3, function)?;
+    let callee = changer(machine, 3, function)?;
     if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
         let halt = wrong(1, "a map or list", &root);
         return Err(if let Value::Map(_) = key { swapped(halt, "(update m key f)") } else { halt });
@@ -332,7 +336,7 @@ fn with_keys_hint(mut halt: Box<Halt>, missing: &Value, root: &Value) -> Box<Hal
 
 fn update_in(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (mut root, path, function, rest) = change(args)?;
-    let callee = changer(3, function)?;
+    let callee = changer(machine, 3, function)?;
     match slot_in(machine, &mut root, path, Change::Update)? {
         Some(value) => apply(machine, value, callee, rest)?,
         None => apply(machine, &mut Value::Nil, callee, rest)?,
@@ -381,7 +385,7 @@ fn merge(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 fn merge_with(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Some((function, maps)) = args.split_first_mut() else { return Ok(Value::Nil) };
-    let callee = Callee::of(1, function)?;
+    let callee = Callee::of(machine, 1, function)?;
     if let Some(one) = single(maps) {
         return Ok(one);
     }
@@ -434,7 +438,11 @@ fn join<'h>(
 }
 
 /// The map and the function of `(name m f)`.
-fn map_and_function<'v>(args: &'v mut [Value], call: &str) -> EvalResult<(Option<Arc<Map>>, Callee<'v>)> {
+fn map_and_function<'v>(
+    machine: &Machine<'_>,
+    args: &'v mut [Value],
+    call: &str,
+) -> EvalResult<(Option<Arc<Map>>, Callee<'v>)> {
     let [map, function] = args else { return Err(wrong(1, "a map", &Value::Nil)) };
     let map = match std::mem::take(map) {
         Value::Nil => None,
@@ -442,11 +450,11 @@ fn map_and_function<'v>(args: &'v mut [Value], call: &str) -> EvalResult<(Option
         other if matches!(function, Value::Map(_)) => return Err(swapped(wrong(1, "a map", &other), call)),
         other => return Err(wrong(1, "a map", &other)),
     };
-    Ok((map, changer(2, function)?))
+    Ok((map, changer(machine, 2, function)?))
 }
 
 fn update_vals(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let (Some(mut map), callee) = map_and_function(args, "(update-vals m f)")? else { return Ok(Value::Nil) };
+    let (Some(mut map), callee) = map_and_function(machine, args, "(update-vals m f)")? else { return Ok(Value::Nil) };
     for value in own_map(machine, &mut map)?.values_mut() {
         machine.tick()?;
         *value = callee.call1(machine, std::mem::take(value))?;
@@ -455,7 +463,7 @@ fn update_vals(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn update_keys(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let (Some(map), callee) = map_and_function(args, "(update-keys m f)")? else { return Ok(Value::Nil) };
+    let (Some(map), callee) = map_and_function(machine, args, "(update-keys m f)")? else { return Ok(Value::Nil) };
     let mut renamed = Vec::with_capacity(map.len());
     for (key, value) in &*map {
         machine.tick()?;

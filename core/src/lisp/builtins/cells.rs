@@ -94,7 +94,7 @@ fn swap(machine: &mut Machine<'_>, args: &mut [Value], reader: Reader) -> EvalRe
     let (cell, rest) = args.split_at_mut(1);
     let (function, rest) = rest.split_at_mut(1);
     let cell = cell_of(1, &cell[0])?;
-    let callee = Callee::of(2, &function[0])?;
+    let callee = Callee::of(machine, 2, &function[0])?;
     machine.check_cell(cell)?;
     // A builtin without function arguments cannot read the cell; the value has one owner and is updated in place.
     let is_builtin = matches!(Callable::of_value(&function[0]), Some(Callable::Builtin(_)))

@@ -21,10 +21,10 @@ pub(super) enum Each<'v> {
 
 impl<'v> Each<'v> {
     /// The function of `(name f coll)`; `call` shows the right order, for the hint when the two look swapped.
-    pub(super) fn of(function: &'v Value, coll: &Value, call: &str) -> EvalResult<Self> {
+    pub(super) fn of(machine: &Machine<'_>, function: &'v Value, coll: &Value, call: &str) -> EvalResult<Self> {
         match function {
             Value::Keyword(word) => Ok(Self::Field(*word, Field::new(*word))),
-            _ => argument::callee(function, coll, call).map(Self::Call),
+            _ => argument::callee(machine, function, coll, call).map(Self::Call),
         }
     }
 
@@ -76,7 +76,7 @@ fn no_fields(word: Keyword, item: &Value) -> Box<Halt> {
 pub(super) fn several<'v>(function: &'v Value, coll: &Value, call: &str) -> EvalResult<Callee<'v>> {
     match function {
         Value::Keyword(_) | Value::Set(_) => Err(wrong(1, "a function of several arguments", function)),
-        _ => argument::callee(function, coll, call),
+        _ => argument::strict_callee(function, coll, call),
     }
 }
 

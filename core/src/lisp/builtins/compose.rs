@@ -90,9 +90,9 @@ fn comp(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         [one] if !is_closure(one) => std::mem::take(one),
         _ => Callable::bound("comp", parts(args), |machine, parts, args| {
             let Some((inner, outer)) = parts.split_last() else { return Ok(Value::Nil) };
-            let mut value = Callee::of(parts.len(), inner)?.call(machine, args)?;
+            let mut value = Callee::of(machine, parts.len(), inner)?.call(machine, args)?;
             for (at, function) in outer.iter().enumerate().rev() {
-                value = Callee::of(at + 1, function)?.call1(machine, value)?;
+                value = Callee::of(machine, at + 1, function)?.call1(machine, value)?;
             }
             Ok(value)
         }),
@@ -111,13 +111,13 @@ fn partial(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         let Some((function, given)) = parts.split_first() else { return Ok(Value::Nil) };
         machine.ticks(given.len())?;
         let mut all: Vec<Value> = given.iter().cloned().chain(args.iter_mut().map(std::mem::take)).collect();
-        Callee::of(1, function)?.call(machine, &mut all)
+        Callee::of(machine, 1, function)?.call(machine, &mut all)
     }))
 }
 
 fn complement(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Callable::bound("complement", parts(args), |machine, parts, args| {
-        Ok(Value::Bool(!Callee::of(1, &parts[0])?.call(machine, args)?.is_truthy()))
+        Ok(Value::Bool(!Callee::of(machine, 1, &parts[0])?.call(machine, args)?.is_truthy()))
     }))
 }
 
@@ -137,7 +137,7 @@ fn juxt(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         let mut values = Vec::with_capacity(parts.len());
         for (position, function) in (1..).zip(parts) {
             machine.tick()?;
-            values.push(Callee::of(position, function)?.call1(machine, arg.clone())?);
+            values.push(Callee::of(machine, position, function)?.call1(machine, arg.clone())?);
         }
         Ok(values.into())
     }))
@@ -148,7 +148,7 @@ fn juxt_of_several(machine: &mut Machine<'_>, parts: &[Value], args: &[Value]) -
     let mut values = Vec::with_capacity(parts.len());
     for (position, function) in (1..).zip(parts) {
         machine.ticks(1 + args.len())?;
-        values.push(Callee::of(position, function)?.call(machine, &mut args.to_vec())?);
+        values.push(Callee::of(machine, position, function)?.call(machine, &mut args.to_vec())?);
     }
     Ok(values.into())
 }
@@ -159,7 +159,7 @@ fn every_pred(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     }
     Ok(Callable::bound("every-pred", parts(args), |machine, parts, args| {
         for (position, pred) in (1..).zip(parts) {
-            let pred = Callee::of(position, pred)?;
+            let pred = Callee::of(machine, position, pred)?;
             for arg in &*args {
                 machine.tick()?;
                 if !pred.test(machine, arg.clone())? {
@@ -178,7 +178,7 @@ fn some_fn(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Callable::bound("some-fn", parts(args), |machine, parts, args| {
         let mut value = Value::Nil;
         for (position, pred) in (1..).zip(parts) {
-            let pred = Callee::of(position, pred)?;
+            let pred = Callee::of(machine, position, pred)?;
             for arg in &*args {
                 machine.tick()?;
                 value = pred.call1(machine, arg.clone())?;
@@ -202,7 +202,7 @@ fn fnil(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
                 *arg = default.clone();
             }
         }
-        let callee = Callee::of(1, function)?;
+        let callee = Callee::of(machine, 1, function)?;
         match args {
             [one] => callee.call1(machine, std::mem::take(one)),
             [one, two] => callee.call2(machine, std::mem::take(one), std::mem::take(two)),

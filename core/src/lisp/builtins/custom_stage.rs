@@ -26,7 +26,7 @@ const RF: &str = "rf";
 impl CustomStage {
     /// The stage of a function; `None` if it is no transducer.
     pub(super) fn of(machine: &mut Machine<'_>, transducer: &Value) -> EvalResult<Option<Self>> {
-        let Ok(callee) = Callee::of(1, transducer) else { return Ok(None) };
+        let Ok(callee) = Callee::of(machine, 1, transducer) else { return Ok(None) };
         let passed = machine.new_cell(Vec::new().into());
         let rf = Callable::bound(RF, vec![passed.clone()], pass);
         let step = match callee.call1(machine, rf) {
@@ -55,13 +55,13 @@ impl CustomStage {
             machine.tick()?;
             match previous(machine)? {
                 Some(item) => {
-                    let result = Callee::of(1, &self.step)?.call2(machine, Value::Nil, item)?;
+                    let result = Callee::of(machine, 1, &self.step)?.call2(machine, Value::Nil, item)?;
                     self.is_finished = ended(&result).is_some();
                 }
                 None => self.is_finished = true,
             }
             if self.is_finished && accepts_one(&self.step) {
-                Callee::of(1, &self.step)?.call1(machine, Value::Nil)?;
+                Callee::of(machine, 1, &self.step)?.call1(machine, Value::Nil)?;
             }
             self.items = Items::of(taken(machine, &self.passed)?).ok();
         }

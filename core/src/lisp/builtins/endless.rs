@@ -51,9 +51,9 @@ pub(super) const ROWS: &[Builtin] = &[
         .current(),
 ];
 
-fn iterate(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+fn iterate(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, start] = taken(args);
-    Callee::of(1, &function)?;
+    Callee::of(machine, 1, &function)?;
     Ok(Callable::endless("iterate", vec![function, start]))
 }
 
@@ -72,12 +72,12 @@ fn cycle(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 fn repeatedly(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if let [function] = args {
-        Callee::of(1, function)?;
+        Callee::of(machine, 1, function)?;
         return Ok(Callable::endless("repeatedly", vec![std::mem::take(function)]));
     }
     let [n, function] = taken(args);
     let count = length(integer(1, &n)?);
-    let function = Callee::of(2, &function)?;
+    let function = Callee::of(machine, 2, &function)?;
     let mut items = Vec::new();
     for _ in 0..count {
         machine.tick()?;
@@ -226,7 +226,7 @@ pub(super) fn rest(machine: &mut Machine<'_>, coll: Value, count: usize) -> Eval
         match (made.name, made.parts.as_slice()) {
             ("repeat", _) => return Ok(coll),
             ("iterate", [function, start]) => {
-                let next = Callee::of(1, function)?.call1(machine, start.clone())?;
+                let next = Callee::of(machine, 1, function)?.call1(machine, start.clone())?;
                 return Ok(Callable::endless("iterate", vec![function.clone(), next]));
             }
             ("range", [start, step]) => {
@@ -303,7 +303,7 @@ pub(super) fn first_as(
     coll: &Value,
     is_wanted: impl Fn(&Value) -> bool,
 ) -> EvalResult<Option<Value>> {
-    let pred = Callee::of(1, pred)?;
+    let pred = Callee::of(machine, 1, pred)?;
     let mut pipeline = Pipeline::of(machine, 2, coll)?;
     while let Some(item) = pipeline.next(machine)? {
         let value = pred.call1(machine, item)?;

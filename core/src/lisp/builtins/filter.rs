@@ -83,7 +83,7 @@ fn filter(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if nothing_found(pred, coll) {
         return Ok(Vec::new().into());
     }
-    let pred = Each::of(pred, coll, "(filter pred coll)")?;
+    let pred = Each::of(machine, pred, coll, "(filter pred coll)")?;
     choose(machine, std::mem::take(coll), |machine, item| pred.test(machine, item))
 }
 
@@ -95,7 +95,7 @@ fn remove(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if nothing_found(pred, coll) {
         return Ok(collect(machine, std::mem::take(coll))?.into());
     }
-    let pred = Each::of(pred, coll, "(remove pred coll)")?;
+    let pred = Each::of(machine, pred, coll, "(remove pred coll)")?;
     choose(machine, std::mem::take(coll), |machine, item| Ok(!pred.test(machine, item)?))
 }
 
@@ -139,7 +139,7 @@ fn keep(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if nothing_found(function, coll) {
         return Ok(Vec::new().into());
     }
-    let each = Each::of(function, coll, "(keep f coll)")?;
+    let each = Each::of(machine, function, coll, "(keep f coll)")?;
     let mut kept = Vec::new();
     for item in each_item(2, std::mem::take(coll))? {
         machine.tick()?;
@@ -190,7 +190,7 @@ fn first_as(machine: &mut Machine<'_>, args: &mut [Value], truth: bool, call: &s
     if Callable::is_endless(coll) {
         return endless::first_as(machine, pred, coll, |value| value.is_truthy() == truth);
     }
-    let pred = Each::of(pred, coll, call)?;
+    let pred = Each::of(machine, pred, coll, call)?;
     for item in each_item(2, std::mem::take(coll))? {
         machine.tick()?;
         let value = pred.of_owned(machine, item)?;

@@ -189,7 +189,7 @@ fn partition_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         return result;
     }
     let [function, coll] = taken(args);
-    let function = Each::of(&function, &coll, "(partition-by f coll)")?;
+    let function = Each::of(machine, &function, &coll, "(partition-by f coll)")?;
     CollectionKinds::All.check(2, &coll)?;
     let mut groups: Vec<Value> = Vec::new();
     let mut group: Vec<Value> = Vec::new();

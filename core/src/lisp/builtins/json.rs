@@ -85,10 +85,10 @@ fn read_str(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 /// The value with the keys of all maps replaced by the results of a function.
 fn with_keys(machine: &mut Machine<'_>, function: &Value, value: Value) -> EvalResult {
-    Callee::of(2, function)?;
+    Callee::of(machine, 2, function)?;
     let change = Callable::bound("key-fn", vec![function.clone()], |machine, parts, args| {
         let Value::Map(map) = &args[0] else { return Ok(std::mem::take(&mut args[0])) };
-        let callee = Callee::of(2, &parts[0])?;
+        let callee = Callee::of(machine, 2, &parts[0])?;
         let mut changed = Map::default();
         for (key, value) in &**map {
             machine.ticks(2)?;

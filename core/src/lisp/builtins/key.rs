@@ -26,14 +26,15 @@ pub(super) enum Key<'v> {
 }
 
 impl<'v> Key<'v> {
-    /// The key in argument `position`; maps, numbers and other values are a `type_error`.
-    pub(super) fn of(position: usize, key: &'v Value) -> EvalResult<Self> {
+    /// The key in argument `position`; numbers and other values are a `type_error`, in the dialect `reference` also maps.
+    pub(super) fn of(machine: &Machine<'_>, position: usize, key: &'v Value) -> EvalResult<Self> {
         Ok(match key {
             Value::Keyword(word) => Self::Word(Field::new(*word)),
             Value::Str(_) | Value::Nil => Self::Field(key),
             Value::List(path) => Self::Path(path),
             Value::Set(_) => Self::Set(position, key),
-            Value::Function(_) | Value::Var(_) => Self::Function(Callee::of(position, key)?),
+            Value::Function(_) | Value::Var(_) => Self::Function(Callee::of(machine, position, key)?),
+            Value::Map(_) if !machine.is_reference() => Self::Function(Callee::of(machine, position, key)?),
             other => return Err(wrong(position, KEY, other)),
         })
     }

@@ -67,11 +67,11 @@ pub(super) fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
             Ok(list.into())
         }
         [function, coll] => {
-            let each = Each::of(function, coll, "(map f coll)")?;
+            let each = Each::of(machine, function, coll, "(map f coll)")?;
             map_one(machine, &each, std::mem::take(coll))
         }
         [function, first, rest @ ..] => {
-            let callee = callee(function, first, "(map f coll …)")?;
+            let callee = callee(machine, function, first, "(map f coll …)")?;
             let mut rows = vec![each_item(2, std::mem::take(first))?];
             for (position, coll) in (3..).zip(rest) {
                 rows.push(each_item(position, std::mem::take(coll))?);
@@ -168,7 +168,7 @@ fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     // A field that is not a list counts as a list of one (as in the reference); the result of a function must be a
     // list.
     let scalars = matches!((&*function, &*coll), (Value::Keyword(_), Value::List(_)));
-    let each = Each::of(function, coll, "(mapcat f coll)")?;
+    let each = Each::of(machine, function, coll, "(mapcat f coll)")?;
     let mut joined = Vec::new();
     for item in each_item(2, std::mem::take(coll))? {
         machine.tick()?;

@@ -167,7 +167,7 @@ fn replace_in(machine: &mut Machine<'_>, args: &[Value], most: usize) -> EvalRes
             })
         }
         (Value::Regex(pattern), to) => {
-            let callee = Callee::of(3, to).map_err(|_| wrong(3, "a string or function", to))?;
+            let callee = Callee::of(machine, 3, to).map_err(|_| wrong(3, "a string or function", to))?;
             replace_matches(machine, &args[0], pattern, most, |machine, texts, found, out| {
                 match callee.call1(machine, texts.value(found))? {
                     Value::Str(text) => out.push(machine, &text),

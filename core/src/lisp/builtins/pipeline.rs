@@ -94,7 +94,7 @@ impl<'v> Pipeline<'v> {
         while let Some(value) = pending.pop() {
             machine.tick()?;
             match Callable::of_value(value) {
-                Some(Callable::Transducer(made)) => self.stages.push(stage(made)?),
+                Some(Callable::Transducer(made)) => self.stages.push(stage(machine, made)?),
                 Some(Callable::Bound(bound)) if bound.name == "comp" => pending.extend(bound.parts.iter().rev()),
                 Some(Callable::Builtin(row)) if row.name == "cat" => self.stages.push(Stage::Concatenated(None, None)),
                 Some(Callable::Builtin(row)) if row.name == "identity" => {}
@@ -135,9 +135,9 @@ fn no_transducer(value: &Value) -> Box<Halt> {
 }
 
 /// The stage of a transducer.
-fn stage(made: &Recipe) -> EvalResult<Stage<'_>> {
+fn stage<'v>(machine: &Machine<'_>, made: &'v Recipe) -> EvalResult<Stage<'v>> {
     let first = made.parts.first();
-    let function = || Each::of(first.unwrap_or(&Value::Nil), &Value::Nil, "");
+    let function = || Each::of(machine, first.unwrap_or(&Value::Nil), &Value::Nil, "");
     let of_two = || several(first.unwrap_or(&Value::Nil), &Value::Nil, "");
     let count = || integer(1, first.unwrap_or(&Value::Nil)).map(length);
     let positive = || match count()? {

@@ -169,7 +169,7 @@ fn group_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if key.is_nil() {
         return Err(wrong(1, "a keyword, string, key path or function", key));
     }
-    let key = Key::of(1, key)?;
+    let key = Key::of(machine, 1, key)?;
     let mut groups = Table::<List>::default();
     for item in each_record(2, std::mem::take(coll))? {
         machine.tick()?;

@@ -80,11 +80,11 @@ const RULES: &[(Holds, &str)] = &[
     (Everywhere, "- loop and recur are limited to 1,000 jumps: use reduce, map, filter or for."),
     (
         Outside,
-        "- Destructuring works everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. #(f % %2 %&) is a short function.",
+        "- Destructuring works everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. rest is [] when nothing is left, which is true: test (seq rest). #(f % %2 %&) is a short function.",
     ),
     (
         Reference,
-        "- Destructuring works everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. #(f % %2 %&) cannot be nested.",
+        "- Destructuring works everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. rest is [] when nothing is left, which is true: test (seq rest). #(f % %2 %&) cannot be nested.",
     ),
     (
         Everywhere,
@@ -247,6 +247,8 @@ mod tests {
         let cases = [
             (Dialect::Current, "(first {:b 1 :a 2})", Ok("[:a 2]")),
             (Dialect::Reference, "(first {:b 1 :a 2})", Err(Reason::TypeError)),
+            (Dialect::Current, "(let [[a & rest] [1]] (if rest :true :false))", Ok(":true")),
+            (Dialect::Reference, "(let [[a & rest] [1]] (if (seq rest) :true :false))", Ok(":false")),
             (Dialect::Current, "(nth #{3 1} 1)", Ok("3")),
             (Dialect::Reference, "(nth #{3 1} 1)", Err(Reason::TypeError)),
             (Dialect::Current, "(assoc {\"a\" 1} :a 2)", Ok("{\"a\" 2}")),

@@ -228,7 +228,7 @@ fn index(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 fn select(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [pred, set] = taken(args);
-    let pred = Callee::of(1, &pred)?;
+    let pred = Callee::of(machine, 1, &pred)?;
     let mut chosen = Vec::new();
     for member in items(machine, set)?.map_err(|other| wrong(2, "a set", &other))? {
         if pred.test_on(machine, &member)? {

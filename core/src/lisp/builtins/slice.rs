@@ -231,7 +231,7 @@ fn nthnext(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 /// The collection of `(f pred coll)`, and the number of items before the first one for which the predicate is false.
 fn led(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> EvalResult<(Value, usize)> {
     let [pred, coll] = taken(args);
-    let pred = Each::of(&pred, &coll, call)?;
+    let pred = Each::of(machine, &pred, &coll, call)?;
     CollectionKinds::All.check(2, &coll)?;
     let mut leading = 0;
     for item in view(&coll) {

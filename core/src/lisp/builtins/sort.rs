@@ -58,7 +58,7 @@ enum Comparator<'v> {
 }
 
 impl<'v> Comparator<'v> {
-    fn of(position: usize, comparator: &'v Value) -> EvalResult<Self> {
+    fn of(machine: &Machine<'_>, position: usize, comparator: &'v Value) -> EvalResult<Self> {
         match comparator {
             Value::Keyword(word) => match word.name() {
                 "asc" => Ok(Self::Ascending),
@@ -68,9 +68,9 @@ impl<'v> Comparator<'v> {
             Value::Function(function) => match Callable::of(function) {
                 Some(Callable::Builtin(row)) if matches!(row.name, "<" | "<=" | "compare") => Ok(Self::Ascending),
                 Some(Callable::Builtin(builtin)) if matches!(builtin.name, ">" | ">=") => Ok(Self::Descending),
-                _ => Callee::of(position, comparator).map(Self::Function),
+                _ => Callee::of(machine, position, comparator).map(Self::Function),
             },
-            Value::Var(_) => Callee::of(position, comparator).map(Self::Function),
+            Value::Var(_) => Callee::of(machine, position, comparator).map(Self::Function),
             other => Err(wrong(position, "a comparator function, :asc or :desc", other)),
         }
     }
@@ -125,7 +125,7 @@ fn sort(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let comparator = if args.len() == 2 { std::mem::take(&mut args[0]) } else { Value::keyword("asc") };
     let position = args.len();
     let coll = std::mem::take(&mut args[position - 1]);
-    let comparator = Comparator::of(1, &comparator).map_err(|halt| match Callee::of(2, &coll) {
+    let comparator = Comparator::of(machine, 1, &comparator).map_err(|halt| match Callee::strict(2, &coll) {
         Ok(_) if matches!(comparator, Value::List(_)) => swapped(halt, "(sort comparator coll)"),
         _ => halt,
     })?;
@@ -154,7 +154,7 @@ fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let call = "(sort-by key coll)";
     if !matches!(coll, Value::Set(_))
         && CollectionKinds::All.check(1, &key).is_ok()
-        && Callee::of(position, &coll).is_ok()
+        && Callee::strict(position, &coll).is_ok()
     {
         return Err(swapped(wrong(position, "a list, string, map or set", &coll), call));
     }
@@ -162,8 +162,8 @@ fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         return Err(wrong(1, "a keyword, string, key path or function", &key));
     }
     let named = &key;
-    let key = Key::of(1, named)?;
-    let comparator = Comparator::of(2, &comparator)?;
+    let key = Key::of(machine, 1, named)?;
+    let comparator = Comparator::of(machine, 2, &comparator)?;
     CollectionKinds::All.check(position, &coll)?;
     // The characters of a string have no fields, and that is not an error.
     let lenient = matches!((&coll, &key), (Value::Str(_), Key::Word(_)));

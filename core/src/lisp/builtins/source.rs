@@ -53,11 +53,11 @@ impl<'v> Source<'v> {
         match (*name, parts.as_slice()) {
             ("range", [start, step]) => Ok(Self::Range(start.clone(), step)),
             ("iterate", [function, start]) => {
-                Ok(Self::Iterate(Callee::of(1, function)?, IterateState::Start(start.clone())))
+                Ok(Self::Iterate(Callee::of(machine, 1, function)?, IterateState::Start(start.clone())))
             }
             ("repeat", [item]) => Ok(Self::Repeat(item)),
             ("cycle", [Value::List(items)]) => Ok(Self::Cycle(items, 0)),
-            ("repeatedly", [function]) => Ok(Self::Repeatedly(Callee::of(1, function)?)),
+            ("repeatedly", [function]) => Ok(Self::Repeatedly(Callee::of(machine, 1, function)?)),
             ("map", [function, colls @ ..]) => {
                 Ok(Self::Rows(several(function, &Value::Nil, "")?, nested(machine, colls)?))
             }

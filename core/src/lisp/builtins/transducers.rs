@@ -71,7 +71,7 @@ const COMPLETING: &str = "completing";
 
 fn run(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, coll] = taken(args);
-    let function = Callee::of(1, &function)?;
+    let function = Callee::of(machine, 1, &function)?;
     for item in super::collection::each_item(2, coll)? {
         machine.tick()?;
         function.call1(machine, item)?;
@@ -79,15 +79,15 @@ fn run(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(Value::Nil)
 }
 
-fn completing(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+fn completing(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     for (position, function) in (1..).zip(&*args) {
-        Callee::of(position, function)?;
+        Callee::of(machine, position, function)?;
     }
     Ok(Callable::bound(COMPLETING, args.iter_mut().map(std::mem::take).collect(), |machine, parts, args| {
         match (args, parts) {
-            ([result], [_, finish]) => Callee::of(2, finish)?.call1(machine, std::mem::take(result)),
+            ([result], [_, finish]) => Callee::of(machine, 2, finish)?.call1(machine, std::mem::take(result)),
             ([result], _) => Ok(std::mem::take(result)),
-            (args, [function, ..]) => Callee::of(1, function)?.call(machine, args),
+            (args, [function, ..]) => Callee::of(machine, 1, function)?.call(machine, args),
             _ => Ok(Value::Nil),
         }
     }))
@@ -106,7 +106,7 @@ fn transduce(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let has_init = args.len() == 4;
     let coll = args.last_mut().map(std::mem::take).unwrap_or_default();
     let [transducer, function, init] = taken(&mut args[..3]);
-    let callee = Callee::of(2, &function)?;
+    let callee = Callee::of(machine, 2, &function)?;
     let mut result = if has_init { init } else { callee.call(machine, &mut [])? };
     let mut pipeline = Pipeline::of(machine, if has_init { 4 } else { 3 }, &coll)?;
     pipeline.add(machine, &transducer)?;

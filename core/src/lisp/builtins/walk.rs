@@ -67,13 +67,13 @@ fn flatten(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 /// A function argument of `tree-seq`. nil acts as a function that returns nil, as a keyword does for a value without
 /// such a key.
-fn callee_or_nil(position: usize, function: &Value) -> EvalResult<Option<Callee<'_>>> {
-    if function.is_nil() { Ok(None) } else { Callee::of(position, function).map(Some) }
+fn callee_or_nil<'v>(machine: &Machine<'_>, position: usize, function: &'v Value) -> EvalResult<Option<Callee<'v>>> {
+    if function.is_nil() { Ok(None) } else { Callee::of(machine, position, function).map(Some) }
 }
 
 fn tree_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [branch, children, root] = taken(args);
-    let (branch, children) = (callee_or_nil(1, &branch)?, callee_or_nil(2, &children)?);
+    let (branch, children) = (callee_or_nil(machine, 1, &branch)?, callee_or_nil(machine, 2, &children)?);
     let mut nodes = Vec::new();
     let mut levels = vec![Items::Owned(vec![root].into_iter())];
     while let Some(level) = levels.last_mut() {
@@ -105,12 +105,12 @@ fn no_children(found: &Value) -> Box<crate::lisp::Halt> {
 
 fn walk(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [inner, outer, form] = taken(args);
-    let outer = Callee::of(2, &outer)?;
+    let outer = Callee::of(machine, 2, &outer)?;
     let form = match Level::open(machine, form)? {
         // A value without parts: the inner function is not called.
         Err(leaf) => leaf,
         Ok(mut level) => {
-            let inner = Callee::of(1, &inner)?;
+            let inner = Callee::of(machine, 1, &inner)?;
             while let Some(item) = level.next() {
                 machine.tick()?;
                 level.put(inner.call1(machine, item)?);
@@ -123,13 +123,13 @@ fn walk(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 fn prewalk(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, form] = taken(args);
-    let function = callee(&function, &form, "(prewalk f form)")?;
+    let function = callee(machine, &function, &form, "(prewalk f form)")?;
     rebuild(machine, form, Some(function), None)
 }
 
 fn postwalk(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, form] = taken(args);
-    let function = callee(&function, &form, "(postwalk f form)")?;
+    let function = callee(machine, &function, &form, "(postwalk f form)")?;
     rebuild(machine, form, None, Some(function))
 }
 

@@ -71,6 +71,8 @@ impl Machine<'_> {
             },
             Value::Keyword(word) => self.call_keyword(*word, args),
             Value::Map(map) => call_map(map, args),
+            // `(list index)`; data in parentheses, `([1 2] [3 4])`, stays an error.
+            Value::List(list) if matches!(args, [Value::Int(_)]) && !self.is_reference() => Ok(item_at(list, args)),
             Value::Set(set) => match args {
                 [member] => Ok(if set.contains(member) { std::mem::take(member) } else { Value::Nil }),
                 _ => Error::new(Reason::ArityError, format!("a set is called with 1 argument, got {}", args.len()))
@@ -300,6 +302,12 @@ fn framed2<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, one: Va
     let mut value = Value::Nil;
     machine.run(closure, &mut frame, &mut value).settle(&mut value)?;
     Ok(value)
+}
+
+/// The item of a list that is called with an index; nil if there is none.
+fn item_at(list: &[Value], args: &[Value]) -> Value {
+    let [Value::Int(index)] = args else { return Value::Nil };
+    usize::try_from(*index).ok().and_then(|index| list.get(index)).cloned().unwrap_or_default()
 }
 
 fn call_map(map: &Map, args: &mut [Value]) -> EvalResult {

@@ -41,9 +41,18 @@ impl Target<'_> {
 }
 
 impl<'v> Callee<'v> {
-    /// A closure, builtin, keyword, set or tool as argument `position` (language contract §7.3); maps, lists, strings
-    /// and other values are a `type_error`.
-    pub fn of(position: usize, function: &'v Value) -> EvalResult<Self> {
+    /// A callable value as argument `position`: a closure, builtin, keyword, set or tool, and, except in the dialect
+    /// `reference`, a map or list, which is called with a key or an index.
+    #[inline]
+    pub fn of(machine: &Machine<'_>, position: usize, function: &'v Value) -> EvalResult<Self> {
+        match function {
+            Value::Map(_) | Value::List(_) if !machine.is_reference() => Ok(Self(Target::Other(function))),
+            _ => Self::strict(position, function),
+        }
+    }
+
+    /// The same without maps and lists (language contract §7.3), which are a `type_error`, as strings and other values.
+    pub fn strict(position: usize, function: &'v Value) -> EvalResult<Self> {
         match function {
             Value::Function(shared) => Ok(Self(match Callable::of(shared) {
                 Some(Callable::Closure(closure)) => Target::Closure(closure),

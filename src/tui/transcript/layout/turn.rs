@@ -1,6 +1,6 @@
 //! A turn: what was answered, what was found in it, how it was checked, what went wrong.
 
-use ptc_core::text::LineCol;
+use ptc_core::text::{LineCol, estimate_tokens};
 use ptc_core::value::Json;
 
 use super::block::{error, indent, prose};
@@ -175,6 +175,7 @@ fn state(card: &TurnCard, progress: Progress) -> (Role, String) {
         Progress::Waiting => live("waiting"),
         Progress::Asked => live("your turn"),
         Progress::Running => live("running"),
+        Progress::Thinking => live("thinking"),
         Progress::Streaming => live("streaming"),
         Progress::Retrying => live("retrying"),
         Progress::Checking => live("checking"),
@@ -232,6 +233,9 @@ fn before(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     let progress = card.progress(frame.over);
     if let Some(line) = going_on(card, progress, frame.now_ms) {
         rows.extend(prose(vec![Piece::literal(Role::Accent, "● ")], &line, Role::Dim, columns));
+    }
+    if progress == Progress::Thinking {
+        rows.extend(thoughts(card, frame));
     }
     let reading = card.last_attempt().and_then(|attempt| card.reading(attempt.number));
     for remark in reading.filter(|_| progress == Progress::Streaming).map(Reading::remarks).unwrap_or_default() {
@@ -298,10 +302,48 @@ fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     rows
 }
 
+/// Rows of reasoning that are shown while it arrives; all of it is in the card of the reasoning.
+const THOUGHT_ROWS: usize = 6;
+/// Bytes of reasoning that are laid out for them.
+const THOUGHT_BYTES: usize = 4_000;
+
+/// The end of the reasoning that arrives.
+fn thoughts(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
+    let text = card.last_attempt().map_or("", |attempt| attempt.reasoning.trim_end());
+    let from = (text.len().saturating_sub(THOUGHT_BYTES)..=text.len()).find(|at| text.is_char_boundary(*at));
+    let end = &text[from.unwrap_or_default()..];
+    let rows = Wrapped::of(end, frame.body().saturating_sub(2).max(1), frame.look(Language::Plain));
+    let first = rows.len().saturating_sub(THOUGHT_ROWS);
+    let ruled = |row: Row| {
+        let rule = Piece::literal(Role::Border, "│ ");
+        Row::new(std::iter::once(rule).chain(dimmed(row.left)))
+    };
+    rows.into_iter().skip(first).map(ruled).collect()
+}
+
+/// Estimated tokens per second since the first part of the attempt came; empty in its first second.
+fn rate(card: &TurnCard, now_ms: i64) -> String {
+    let Some((attempt, (_, since_ms))) = card.last_attempt().zip(card.arriving) else { return String::new() };
+    let passed_ms = crate::event::elapsed_ms(since_ms, now_ms);
+    let texts = [&attempt.reasoning, &attempt.text, &attempt.calling];
+    let tokens: u64 = texts.iter().filter(|text| !text.is_empty()).map(|text| estimate_tokens(text)).sum();
+    match (tokens * 1_000).checked_div(passed_ms) {
+        Some(rate) if passed_ms >= 1_000 => format!(", ~{} tok/s", count(rate)),
+        _ => String::new(),
+    }
+}
+
 /// What the turn is doing right now.
 fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> {
     match progress {
-        Progress::Waiting => Some(format!("{}waiting for the model", attempt(card))),
+        Progress::Waiting => {
+            let elapsed = running(card.elapsed_ms(Some(now_ms)));
+            Some(format!("{}waiting for the model for {elapsed}", attempt(card)))
+        }
+        Progress::Thinking => {
+            let bytes = card.last_attempt().map_or(0, |attempt| attempt.reasoning.len() as u64);
+            Some(format!("{}thinking: {} so far{}", attempt(card), plural(bytes, "byte"), rate(card, now_ms)))
+        }
         Progress::Asked if card.record.questions.iter().any(|question| question.answer.is_none()) => None,
         Progress::Asked => Some("waiting for you: you are the model".to_owned()),
         Progress::Streaming => {
@@ -317,7 +359,8 @@ fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> 
                 "text" => "text".to_owned(),
                 _ => card.reading(attempt.number).map(|reading| reading.describe(&attempt.text)).unwrap_or_default(),
             };
-            Some(format!("{which}{} so far, {said}", plural(attempt.text.len() as u64, "byte")))
+            let bytes = plural(attempt.text.len() as u64, "byte");
+            Some(format!("{which}{bytes} so far, {said}{}", rate(card, now_ms)))
         }
         Progress::Running => match card.calls.iter().filter(|call| call.status.is_none()).count() {
             0 => Some("the program runs".to_owned()),

@@ -59,6 +59,32 @@ fn maps_and_sets_begin_with_their_least_key_in_the_default_dialect() {
 }
 
 #[test]
+fn maps_and_lists_are_functions_in_the_default_dialect() {
+    check([
+        ("(map {:a 1} [:a :b])", "[1 nil]"),
+        ("(mapv [10 20 30] [0 2 5])", "[10 30 nil]"),
+        ("(filter {:a 1} [:a :b])", "[:a]"),
+        ("(remove {:a 1} #{:a :b})", "[:b]"),
+        ("(some {:a 1} [:b :a])", "1"),
+        ("(sort-by {\"high\" 0 \"low\" 2} [\"low\" \"high\"])", "[\"high\" \"low\"]"),
+        ("(group-by {1 :odd 2 :even} [1 2 1])", "{:even [2] :odd [1 1]}"),
+        ("((comp inc {:a 1}) :a)", "2"),
+        ("((juxt {:a 1} [5 6]) 0)", "[nil 5]"),
+        ("(take 3 (iterate {:on :off :off :on} :on))", "[:on :off :on]"),
+        ("(into [] (map {:a 1}) [:a])", "[1]"),
+        ("(update {:k :a} :k {:a 5})", "{:k 5}"),
+        ("(let [v [1 2 3]] [(v 1) (v 9)])", "[2 nil]"),
+        ("(sort-by [:a :b] [{:a {:b 2}} {:a {:b 1}}])", "[{:a {:b 1}} {:a {:b 2}}]"),
+        ("(try ([1 2] [3 4]) (catch Exception e :data))", ":data"),
+    ]);
+    for program in ["(map {:a 1} [:a])", "(filter [1] [0])", "(sort-by {1 2} [1])", "(some {:a 1} [:a])"] {
+        assert_eq!(in_reference(program), "!type_error", "{program}");
+    }
+    assert_eq!(in_reference("(let [v [1]] (v 0))"), "!not_callable");
+    assert!(value("(map {:a 1} inc)", &Value::Nil).is_err_and(|error| error.message().contains("(map f coll)")));
+}
+
+#[test]
 fn what_the_reference_lacks_stays_absent_there() {
     let rows = super::super::rows().filter(|row| row.reference == super::super::InReference::Absent);
     // The reference reads these names as parse-int and parse-double.
