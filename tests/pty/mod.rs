@@ -5,6 +5,7 @@
 mod compare;
 mod panics;
 mod paths;
+mod questions;
 mod repl;
 mod sessions;
 pub(crate) mod terminal;

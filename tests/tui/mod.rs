@@ -22,6 +22,7 @@ mod order;
 mod overview;
 mod palette;
 mod pictures;
+mod places;
 mod reading;
 mod saved;
 pub(crate) mod scenes;

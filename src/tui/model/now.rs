@@ -171,11 +171,16 @@ impl Model {
                 Err("there is nothing below the fields")
             }
             Action::GoOn => self.enabled_to_go_on(),
+            Action::SeekNext | Action::SeekPrevious if self.inspector.is_some() || popups.len() > 1 => Ok(()),
             Action::SeekNext | Action::SeekPrevious
                 if self.active_transcript().is_some_and(|it| it.needle().is_empty()) =>
             {
                 Err("nothing is searched")
             }
+            Action::Seek if matches!(popups.last(), Some(Popup::Help { .. })) => Ok(()),
+            Action::Seek if !popups.is_empty() => Err("only the help is searched"),
+            Action::Seek if self.inspector.is_some() => Ok(()),
+            Action::SeekRepeats => rule(self.inspector.is_none() && popups.len() < 2, "only requests repeat texts"),
             Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom | Action::Seek => rule(
                 self.active_transcript().is_some_and(|transcript| !transcript.is_empty()),
                 "there is nothing here yet",
@@ -327,7 +332,8 @@ impl Model {
                 _ => row.title,
             },
             Action::Close if matches!(popup, Some(Popup::Seek { .. })) => {
-                let found = self.active_transcript().is_some_and(|transcript| transcript.found().1 > 0);
+                let found = self.inspector.is_none()
+                    && self.active_transcript().is_some_and(|transcript| transcript.found().1 > 0);
                 if found { "keep the marks" } else { "close" }
             }
             Action::Close if popup.is_none() && self.inspector.is_none() && self.searched() => "clear search",
