@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use crate::agent::BUNDLED;
-use crate::cli::{self, Arguments, Drawing};
+use crate::cli::{self, Arguments, Command, Drawing};
 use crate::config::{Config, Folders, process_env};
 use crate::export::Content;
 use crate::session::LAST;
@@ -17,7 +17,7 @@ use crate::tui::archive::AgentSource;
 use crate::tui::scenes::scene;
 use crate::tui::services::Services;
 use crate::tui::{self, Colours, Setup};
-use crate::workbench::{SessionKey, Workbench};
+use crate::workbench::{AgentFiles, NewAgent, SessionKey, Workbench};
 use futures::FutureExt as _;
 
 /// Runs the program and returns its exit code.
@@ -59,6 +59,15 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
         .build()
         .map_err(|error| format!("the runtime cannot be started: {error}"))?;
     runtime.block_on(async { cli::catch_file_size_signal() });
+    let is_on_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if let Some(Command::New(flags)) = &arguments.command
+        && is_on_terminal
+        && !arguments.plain
+    {
+        let path = cli::create_agent(flags, &workbench).map_err(|error| error.0)?;
+        arguments.open = Some(path.display().to_string());
+        arguments.command = None;
+    }
     let code = match &arguments.command {
         Some(command) => {
             let screen = |name: String, size| {
@@ -118,7 +127,15 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
     let mut agent = cli::agent_source(example, workbench.file_access()).map_err(|error| error.0)?;
     let mut file = None;
     let mut pipeline = None;
+    let mut draft = None;
+    let files = AgentFiles::new(workbench.file_access().clone());
     if let Some(name) = arguments.open.as_deref() {
+        if files.is_new(name) {
+            let new = workbench.new_draft(&files, &NewAgent::at(name));
+            draft = Some(new.map_err(|error| error.with_hint())?);
+        }
+    }
+    if let Some(name) = arguments.open.as_deref().filter(|_| draft.is_none()) {
         setup.session = session_named(name, &workbench)?;
         let access = workbench.file_access();
         if setup.session.is_none() {
@@ -132,14 +149,18 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
                 Ok(found) => (agent, file) = (found, Some(Path::new(name)).filter(|path| path.exists())),
                 Err(error) => {
                     let message = format!("{}{}", error.0, cli::meant_command(name));
-                    setup.file = Some(file_question(name, access).ok_or(message)?);
+                    setup.file = file_question(name, access);
+                    if setup.file.is_none() {
+                        draft = Some(files.open_unreadable(name).ok_or(message)?);
+                    }
                 }
             }
         }
     }
-    let services = match pipeline {
-        Some(pipeline) => Services::of_pipeline(workbench, pipeline),
-        None => Services::new(workbench, &agent, file),
+    let services = match (pipeline, draft) {
+        (Some(pipeline), _) => Services::of_pipeline(workbench, pipeline),
+        (None, Some(draft)) => Services::of_draft(workbench, draft),
+        (None, None) => Services::new(workbench, &agent, file),
     };
     let services = services.with_terminal_lines(cli::pieces);
     let left = runtime.block_on(tui::run(Arc::new(services), setup)).map_err(|error| error.to_string())?;

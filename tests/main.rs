@@ -26,6 +26,11 @@ mod tour;
 mod truth;
 mod tui;
 
+/// Whether tests run in their long form (`PTC_LONG_TESTS=1`): all combinations where the short form takes a sample of them.
+pub(crate) fn is_long() -> bool {
+    std::env::var_os("PTC_LONG_TESTS").is_some()
+}
+
 /// Tests check memory limits, as the binary does.
 #[global_allocator]
 static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;

@@ -66,6 +66,7 @@ limits! {
     CONNECT_TIME "connect_ms" "ms" Some(10_000), 1, 3_600_000, LlmError "config.toml: `[providers.NAME]`" "Time to connect to a provider, including the TLS handshake.";
     FIRST_BYTE_TIME "first_byte_ms" "ms" Some(300_000), 1, 86_400_000, LlmError "config.toml: `[providers.NAME]`" "Time from sending a request to the first byte of the reply; a local model may need minutes for a long prompt.";
     SILENCE_TIME "silence_ms" "ms" Some(120_000), 1, 86_400_000, LlmError "config.toml: `[providers.NAME]`" "Silence within a reply; keep-alive comments of the service end it.";
+    KEEP_ALIVE_TIME "keep_alive_ms" "ms" Some(600_000), 1, 86_400_000, LlmError "config.toml: `[providers.NAME]`" "Time within a reply during which keep-alive comments, pings, blanks or parts of an event arrive and nothing of the reply itself; a reply that is not streamed arrives within it.";
     JSON_DEPTH "json_depth" "levels" Some(512), 1, 512, JsonParseError "fixed" "Nesting of JSON from replies, contexts and tools.";
     JSON_DIGITS "json_digits" "digits" Some(10_000), 1, 10_000, JsonParseError "fixed" "Digits of a whole number in JSON from replies, contexts and tools.";
     TEMPLATE_DEPTH "template_depth" "levels" Some(20), 1, 20, TemplateError "fixed" "Nesting of template sections.";

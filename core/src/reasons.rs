@@ -115,6 +115,28 @@ impl Reason {
         &REASONS[self as usize]
     }
 
+    /// True for an error of a running program's own code: a wrong call, argument, name or operation. Limits, stops and the
+    /// outcomes of tools are none.
+    pub fn is_program_fault(self) -> bool {
+        matches!(
+            self,
+            Self::NotCallable
+                | Self::InvalidKeywordCall
+                | Self::InvalidMapCall
+                | Self::ArityError
+                | Self::ArityMismatch
+                | Self::TypeError
+                | Self::ArithmeticError
+                | Self::DestructureError
+                | Self::RuntimeError
+                | Self::UnsupportedMethod
+                | Self::UnboundVar
+                | Self::InvalidToolArgs
+                | Self::PmapError
+                | Self::PcallsError
+        )
+    }
+
     /// The stable name.
     pub fn name(self) -> &'static str {
         self.row().name

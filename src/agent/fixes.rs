@@ -9,8 +9,12 @@ use ptc_core::text::{Span, nearest};
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
+use super::closing;
 use super::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place};
 use crate::config::document::{self, suggested_name};
+
+/// Parameters that are offered for a text without a name.
+const MOST_VALUES: usize = 3;
 
 /// What could be read of a draft: its signature and its prompt.
 pub(super) type Read<'a> = (Option<&'a Signature>, Option<&'a Template>);
@@ -68,7 +72,11 @@ impl Draft<'_> {
 
     /// A name of the prompt that is no parameter, or has no value.
     fn of_prompt(&self, finding: &Diagnostic) -> Vec<Fix> {
-        let (Some(template), Some(span)) = (self.template, finding.span) else { return Vec::new() };
+        let Some(span) = finding.span else { return Vec::new() };
+        let Some(template) = self.template else {
+            let closing = closing::of_prompt(&self.texts.prompt, span);
+            return closing.map(|closing| closing_fix(Place::Prompt, closing)).into_iter().collect();
+        };
         let used = template::variables(template).into_iter().find(|used| used.span == span);
         let Some(used) = used else { return Vec::new() };
         let Some((name, _)) = used.path.split_first() else { return Vec::new() };
@@ -102,6 +110,10 @@ impl Draft<'_> {
     fn of_signature(&self, finding: &Diagnostic) -> Vec<Fix> {
         if self.texts.signature.trim().is_empty() {
             return self.first_signature().into_iter().collect();
+        }
+        if self.signature.is_none() {
+            let closing = closing::of_signature(&self.texts.signature);
+            return closing.map(|closing| closing_fix(Place::Signature, closing)).into_iter().collect();
         }
         let params = self.params();
         let Some(place) = params.iter().position(|field| Some(field.span) == finding.span && field.name == finding.key)
@@ -140,10 +152,26 @@ impl Draft<'_> {
 
     /// A value that is missing or of another type.
     fn of_context(&self, finding: &Diagnostic) -> Vec<Fix> {
+        if super::draft::read_context(&self.texts.context).is_err() {
+            return self.of_unreadable_context();
+        }
         // What is missing is placed at the bracket that opens the object it should be in.
         let value = finding.span.filter(|_| !finding.key.is_empty()).filter(|span| self.is_value(*span));
         let fix = value.map_or_else(|| self.fill(), |span| self.converted(&finding.key, span));
         fix.into_iter().collect()
+    }
+
+    /// A text that is no JSON object: its brackets are closed, or it becomes the value of a parameter as it is.
+    fn of_unreadable_context(&self) -> Vec<Fix> {
+        let text = &self.texts.context;
+        let closing = closing::of_json(text).map(|closing| closing_fix(Place::Context, closing));
+        let texts = self.params().iter().filter(|field| *field.ty.base() == Type::String).take(MOST_VALUES);
+        let values = texts.map(|field| {
+            let object = Json::object(vec![(field.name.clone(), Json::str(text.as_str()))]);
+            let title = format!("use as the value of `{}`", field.name);
+            fix(title, Place::Context, Span::new(0, text.len()), &object.to_pretty())
+        });
+        closing.into_iter().chain(values).collect()
     }
 
     /// Is there a whole value at this position of the context?
@@ -151,7 +179,7 @@ impl Draft<'_> {
         self.texts.context.get(span.start..span.end).is_some_and(|text| ptc_core::value::json::parse(text).is_ok())
     }
 
-    /// The value at a path as the type asks for it: converted when that loses nothing, else a sample.
+    /// The value at a path as the type asks for it, converted when that loses nothing; an empty value becomes a sample.
     fn converted(&self, path: &str, span: Span) -> Option<Fix> {
         let mut steps = path.split('.');
         let first = steps.next()?;
@@ -165,6 +193,9 @@ impl Draft<'_> {
         let found = ptc_core::value::json::parse(self.texts.context.get(span.start..span.end)?).ok()?;
         let fits = |json: &Json| signature::check(ty, &json.to_value()).is_empty();
         let value = respelled(&found).filter(fits);
+        if value.is_none() && !is_blank(&found) {
+            return None;
+        }
         let title = match &value {
             Some(value) => format!("write {} here", value.to_text()),
             None => format!("put a sample of {} here", ty.render()),
@@ -176,15 +207,15 @@ impl Draft<'_> {
     /// The whole context with a sample for each parameter that has no value.
     fn fill(&self) -> Option<Fix> {
         let params = self.params();
-        let old = super::draft::read_context(&self.texts.context).ok();
+        let old = super::draft::read_context(&self.texts.context).ok()?;
         let mut members: Vec<(String, Json)> = Vec::new();
-        for held in old.iter().filter_map(Json::members).flatten() {
+        for held in old.members().into_iter().flatten() {
             members.push((held.key.clone(), held.value.clone()));
         }
         let missing = params.iter().filter(|field| !members.iter().any(|(key, _)| same(key, &field.name)));
         let missing: Vec<(String, Json)> =
             missing.map(|field| (field.name.clone(), signature::sample(&field.ty, 0, &field.name))).collect();
-        if params.is_empty() || (missing.is_empty() && old.is_some()) {
+        if missing.is_empty() {
             return None;
         }
         members.extend(missing);
@@ -212,11 +243,15 @@ impl Draft<'_> {
         [Mode::PtcLisp, Mode::Text, Mode::JsonLoop].map(choose).into()
     }
 
-    /// The name that the message advises, in the place of the one that is there.
+    /// The name that the message advises, in the place of the one that is there: never in the place of a key whose value is wrong.
     fn near(&self, finding: &Diagnostic) -> Option<Fix> {
         let near = suggested_name(&finding.message)?;
         let span = finding.span?;
         let text = self.text(finding.place);
+        let span = match finding.place {
+            Place::Tools | Place::Options => misspelled(text, span, &finding.message)?,
+            _ => span,
+        };
         let there = text.get(span.start..span.end)?;
         let bare = there.trim_matches(|c: char| "\"'{}#/^: ".contains(c));
         let old = bare.rsplit('.').next().filter(|old| !old.is_empty() && !old.contains(char::is_whitespace))?;
@@ -231,6 +266,53 @@ impl Draft<'_> {
         let at = within.start + part.rfind(name)?;
         Some(Span::new(at, at + name.len()))
     }
+}
+
+/// The place of the word that a message about a TOML text calls unknown: the key here, else a text in its value.
+fn misspelled(text: &str, span: Span, message: &str) -> Option<Span> {
+    let (before, _) = message.rsplit_once("did you mean ")?;
+    let words: Vec<&str> = before.split(['`', '"', '\'']).skip(1).step_by(2).filter(|word| !word.is_empty()).collect();
+    let here = text.get(span.start..span.end)?.trim_matches(['"', '\'']);
+    if words.iter().any(|word| *word == here || word.rsplit('.').next() == Some(here)) {
+        return Some(span);
+    }
+    let document = document::parse(text).ok()?;
+    let value = value_at(&document, span)?;
+    // The position of the value, or that of a text inside it.
+    let found = text_in(value, &words)?;
+    text.get(found.start..found.end).map(|_| found)
+}
+
+/// The value of the key at this place, or the value that is there itself.
+fn value_at(json: &Json, span: Span) -> Option<&Json> {
+    if json.span == span && json.members().is_none() {
+        return Some(json);
+    }
+    let members = json.members().into_iter().flatten();
+    let found =
+        members.map(|member| if member.key_span == span { Some(&member.value) } else { value_at(&member.value, span) });
+    let items = json.items().into_iter().flatten().map(|item| value_at(item, span));
+    found.chain(items).flatten().next()
+}
+
+/// The place of the first text that is one of these words.
+fn text_in(json: &Json, words: &[&str]) -> Option<Span> {
+    match &json.node {
+        Node::Str(text) => words.contains(&text.as_str()).then_some(json.span),
+        _ => {
+            let members = json.members().into_iter().flatten().map(|member| text_in(&member.value, words));
+            members.chain(json.items().into_iter().flatten().map(|item| text_in(item, words))).flatten().next()
+        }
+    }
+}
+
+fn closing_fix(place: Place, (at, more): closing::Insertion) -> Fix {
+    fix(format!("close it with `{more}`"), place, Span::new(at, at), &more)
+}
+
+/// Does it hold nothing that was typed?
+fn is_blank(json: &Json) -> bool {
+    matches!(&json.node, Node::Null) || matches!(&json.node, Node::Str(text) if text.trim().is_empty())
 }
 
 fn fix(title: String, place: Place, span: Span, text: &str) -> Fix {

@@ -7,6 +7,7 @@ mod builder;
 mod bundled;
 mod case;
 mod checks;
+mod closing;
 mod context;
 mod delegate;
 mod diagnostic;
@@ -34,6 +35,7 @@ mod schema_cost;
 mod settings;
 mod step;
 mod toolbox;
+mod unreadable;
 
 use ptc_core::limits::{MAX_TURNS, MISSION_TIMEOUT, TOKEN_LIMIT};
 use ptc_core::value::Json;

@@ -31,9 +31,14 @@ impl Agent {
             return now;
         }
         let before = Self::from_toml_with(original, file, access).map(|agent| agent.without_files().to_toml());
-        let (Ok(before), Ok(mut text)) = (before, original.parse::<DocumentMut>()) else { return now };
-        let (Ok(before), Ok(after)) = (before.parse::<DocumentMut>(), now.parse::<DocumentMut>()) else { return now };
-        change(text.as_table_mut(), before.as_table(), after.as_table());
+        let (Ok(mut text), Ok(after)) = (original.parse::<DocumentMut>(), now.parse::<DocumentMut>()) else {
+            return now;
+        };
+        match before.map(|before| before.parse::<DocumentMut>()) {
+            Ok(Ok(before)) => change(text.as_table_mut(), before.as_table(), after.as_table()),
+            Ok(Err(_)) => return now,
+            Err(_) => correct(text.as_table_mut(), after.as_table()),
+        }
         let text = text.to_string();
         // Whatever could not be changed in place must not change what the file means.
         match Self::from_toml_with(&text, file, access) {
@@ -66,6 +71,20 @@ fn change(text: &mut dyn TableLike, before: &dyn TableLike, after: &dyn TableLik
             continue;
         }
         put(text, key, now);
+    }
+}
+
+/// Makes a table with errors mean a definition: what means the same already stays as it was written.
+fn correct(text: &mut dyn TableLike, after: &dyn TableLike) {
+    let wrong: Vec<String> =
+        text.iter().map(|(key, _)| key.to_owned()).filter(|key| after.get(key).is_none()).collect();
+    for key in wrong {
+        text.remove(&key);
+    }
+    for (key, now) in after.iter() {
+        if text.get(key).is_none_or(|written| means(written) != means(now)) {
+            put(text, key, now);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! In: a schema, answers. Out: issues with dotted paths. It must never fetch anything: references lead to places inside the schema.
 
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use super::schema_cost::{REFERENCES, SchemaCost};
@@ -10,6 +11,11 @@ use ptc_core::signature::{Issue, Path, Segment, Severity};
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 use serde_json::Value;
+
+/// Issues of one answer.
+const MAX_ISSUES: usize = 1_000;
+/// Bytes of a value that an issue quotes.
+const MAX_QUOTE_BYTES: usize = 500;
 
 /// A compiled schema.
 #[derive(Debug, Clone)]
@@ -66,14 +72,39 @@ impl RawSchema {
             return vec![Issue { path, severity: Severity::Error, expected, got, message }];
         }
         let instance = value(answer);
-        let issue = |error: jsonschema::ValidationError<'_>| Issue {
-            path: path(answer, error.instance_path().as_str()),
-            severity: Severity::Error,
-            expected: error.kind().keyword().to_owned(),
-            got: error.instance().to_string(),
-            message: error.to_string(),
+        let issue = |error: jsonschema::ValidationError<'_>| {
+            let (got, is_whole) = quoted(error.instance());
+            Issue {
+                path: path(answer, error.instance_path().as_str()),
+                severity: Severity::Error,
+                expected: error.kind().keyword().to_owned(),
+                got,
+                message: if is_whole { error.to_string() } else { error.masked().to_string() },
+            }
         };
-        self.validator.iter_errors(&instance).map(issue).collect()
+        self.validator.iter_errors(&instance).map(issue).take(MAX_ISSUES).collect()
+    }
+}
+
+/// The text of a value, and whether it is complete: each issue of a large answer would quote all of it otherwise.
+fn quoted(value: &Value) -> (String, bool) {
+    let mut quote = Quote(String::new());
+    let is_whole = write!(quote, "{value}").is_ok();
+    if !is_whole {
+        quote.0.push('…');
+    }
+    (quote.0, is_whole)
+}
+
+/// A text that takes only so many bytes.
+struct Quote(String);
+
+impl fmt::Write for Quote {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = MAX_QUOTE_BYTES.saturating_sub(self.0.len());
+        let part = text.floor_char_boundary(room.min(text.len()));
+        self.0.push_str(text.get(..part).unwrap_or_default());
+        if part < text.len() { Err(fmt::Error) } else { Ok(()) }
     }
 }
 
@@ -158,6 +189,19 @@ mod tests {
         let text = format!(r##"{{"$ref":"#/$defs/d0","$defs":{{{},"d13":{{}}}}}}"##, definitions.join(","));
         let error = RawSchema::compile(&parse(&text).expect("JSON")).unwrap_err();
         assert!(error.contains("more than 100000 parts (`schema_parts`)"), "{error}");
+    }
+
+    #[test]
+    fn issues_about_a_large_answer_quote_a_part_of_it_and_are_limited() {
+        let bounds: Vec<String> = (0..1_500).map(|more| format!("{{\"minItems\":{}}}", 1_000_000 + more)).collect();
+        let schema = format!("{{\"allOf\":[{}]}}", bounds.join(","));
+        let schema = RawSchema::compile(&parse(&schema).expect("JSON")).expect("a schema");
+        let answer = |items: usize| parse(&format!("[{}1]", "1,".repeat(items))).expect("JSON");
+        let issues = schema.check(&answer(1_000));
+        assert_eq!(issues.len(), MAX_ISSUES);
+        assert_eq!(issues[0].message, "value has less than 1000000 items");
+        assert!(issues.iter().all(|issue| issue.message.len() + issue.got.len() < 1_000));
+        assert_eq!(schema.check(&answer(1))[0].message, "[1,1] has less than 1000000 items");
     }
 
     #[test]

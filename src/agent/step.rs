@@ -221,8 +221,6 @@ impl Turn {
     pub(super) fn of(turn: &TurnRecord, run: &RunRecord) -> Self {
         let last = turn.last_end();
         let spending = turn.spending(&run.start.model);
-        let other_model =
-            turn.last_sent().and_then(|attempt| OtherModel::of(attempt.sent.as_ref()?, attempt.end.as_ref()?));
         Self {
             number: turn.number(),
             address: Some(turn.address.clone()),
@@ -245,7 +243,7 @@ impl Turn {
             model: last.and_then(|end| end.model.clone()),
             edits: turn.edits.clone(),
             by: last.and_then(|end| end.by.clone()),
-            other_model,
+            other_model: OtherModel::of_turn(turn),
             finish_reason: last.and_then(|end| end.finish.clone()),
             latency_ms: turn.latency_ms(),
             first_ms: last.and_then(|end| end.first_ms),

@@ -1,7 +1,6 @@
 //! The arguments of the program.
 
 mod compare;
-mod inspect;
 pub(super) mod lisp;
 mod refused;
 mod replay;
@@ -17,15 +16,14 @@ use lisp::LispCommand;
 use crate::port::{Breakpoint, Gate};
 
 pub(super) use compare::{CompareFlags, MatrixFlags};
-pub(super) use inspect::InspectFlags;
 pub use refused::meant_command;
 pub(super) use replay::TestFlags;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
 pub(super) use sessions::{CaseFlags, ExampleFlags};
 pub(super) use sessions::{ExportFlags, ImportFlags};
 pub(super) use sessions::{FailuresFlags, MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags, VerifyFlags};
-pub(super) use tools::DoctorFlags;
 pub(super) use tools::ModelsFlags;
+pub(super) use tools::{DoctorFlags, InspectFlags};
 pub(super) use tools::{ToolsAction, ToolsFlags};
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
@@ -77,6 +75,8 @@ impl Arguments {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Create an agent file, empty or from an example; in a terminal, open it in the workbench
+    New(NewFlags),
     /// Run an agent once; print turns to stderr as they happen and the answer to stdout
     Run(RunFlags),
     /// Resume a run that is suspended or was interrupted; new events are appended to its file
@@ -125,6 +125,19 @@ pub enum Command {
     Doctor(DoctorFlags),
     /// Render a screen to an SVG file
     Screenshot(ScreenshotFlags),
+}
+
+/// Flags of `new`.
+#[derive(Debug, Args)]
+pub struct NewFlags {
+    /// Name of the agent: its file is NAME.toml, which must not exist
+    pub name: String,
+    /// Mode: `ptc_lisp`, `json`, `text`, `json_loop`
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<String>,
+    /// Example agent to copy
+    #[arg(long, value_name = "EXAMPLE")]
+    pub from: Option<String>,
 }
 
 /// Where the agent comes from.

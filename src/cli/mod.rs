@@ -8,7 +8,6 @@ mod compare;
 mod context;
 mod doctor;
 mod export;
-mod findings;
 mod fork;
 mod inspect;
 mod journal;
@@ -16,6 +15,7 @@ mod keyboard;
 mod lisp;
 mod matrix;
 mod models;
+mod new;
 mod output;
 mod plain;
 mod printer;
@@ -36,6 +36,7 @@ mod tree;
 pub use arguments::{Arguments, Command, meant_command};
 pub use export::pieces;
 pub use keyboard::ask_about_file;
+pub use new::create_agent;
 pub use output::{UsageError, exit, print_error, print_waiting, print_warning};
 pub use plain::{is_spoken, print_opened, print_session};
 pub use report::{catch_file_size_signal, hook_panics, keep_secret, log_to};
@@ -48,6 +49,7 @@ use output::exit_code;
 /// Runs a command and returns its exit code. Prints errors to stderr. `drawing` makes pictures of screens.
 pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench, drawing: Drawing<'_>) -> u8 {
     let done = match command {
+        Command::New(flags) => new::new(flags, workbench),
         Command::Run(flags) => run::run(flags, arguments.plain, workbench).await,
         Command::Resume(flags) => proceed::resume(flags, arguments.plain, workbench).await,
         Command::Continue(flags) => proceed::proceed(flags, arguments.plain, workbench).await,

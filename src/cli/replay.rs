@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::arguments::ReplayFlags;
-use super::findings::{FindingJson, outcome_name};
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
 use super::printer::Printer;
 use super::run::watch;
+use super::sessions::verify::{FindingJson, outcome_name};
 use crate::event::Address;
 use crate::port::Human;
 use crate::replay::{
@@ -31,7 +31,7 @@ pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workben
     let report = workbench.replay_by(&session, &rules).await?;
     // Rules that ignore or list differences are about computed events only.
     let is_whole = flags.check && policy == Policy::Strict && rules.ignored.is_empty();
-    let findings = if is_whole { inconsistencies(&session) } else { Vec::new() };
+    let findings = if is_whole { verify_events(&session) } else { Vec::new() };
     if let Some(damage) = session.damage_report() {
         print_note(&format!("warning: {}", safe(&damage)));
     }
@@ -49,16 +49,6 @@ pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workben
     }
     let differs = matches!(report.outcome, ReplayOutcome::Diverged(_)) || !findings.is_empty();
     Ok(if differs && policy == Policy::Strict { exit::DIVERGED } else { exit::OK })
-}
-
-/// What is wrong in a session besides what its replay reports.
-fn inconsistencies(session: &Session) -> Vec<Finding> {
-    // What redaction removed no longer fits hashes and sums.
-    if session.header.redacted.is_some() {
-        return Vec::new();
-    }
-    let events: Vec<_> = session.events().collect();
-    verify_events(&events)
 }
 
 /// The outcome in words.

@@ -2,9 +2,8 @@
 
 mod failures;
 mod marks;
-mod recover;
 mod search;
-mod verify;
+pub(super) mod verify;
 
 use ptc_core::text::width;
 use serde::Serialize;
@@ -50,7 +49,7 @@ pub(super) async fn sessions(
         SessionsCommand::Note(flags) => return marks::note(flags, workbench),
         SessionsCommand::Mark(flags) => return marks::mark(flags, workbench),
         SessionsCommand::Verify(flags) => return verify::verify(flags, workbench).await,
-        SessionsCommand::Recover(flags) => return recover::recover(flags, workbench),
+        SessionsCommand::Recover(flags) => return verify::recover(flags, workbench),
         SessionsCommand::Export(flags) => return export::export(flags, workbench, drawing).await,
         SessionsCommand::Import(flags) => return export::import(flags, workbench),
         SessionsCommand::Tree { session, json } => super::tree::tree(session.as_deref(), *json, workbench)?,

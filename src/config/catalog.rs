@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::Config;
+use super::{Api, Config};
 use crate::event::{Price, StructuredBy};
 
 const TABLE: &str = include_str!("../../assets/catalog.toml");
@@ -24,6 +24,9 @@ pub struct ModelFacts {
     pub max_output: Option<u64>,
     /// The strongest schema method, if it is not the strongest of its protocol.
     pub structured_output: Option<StructuredBy>,
+    /// The API to use at the service itself, if it is not chat completions.
+    #[serde(skip)]
+    pub api: Option<Api>,
     /// True if schemas must be strict.
     #[serde(skip)]
     pub strict: bool,
@@ -56,6 +59,7 @@ struct Row {
     max_output: Option<u64>,
     price: Option<Price>,
     structured_output: Option<StructuredBy>,
+    api: Option<Api>,
 }
 
 impl Catalog {
@@ -73,6 +77,7 @@ impl Catalog {
         ModelFacts {
             structured_output: row.structured_output.or(service.structured_output),
             strict: service.strict,
+            api: row.api,
             context: row.context,
             max_output: row.max_output,
             price: row.price,

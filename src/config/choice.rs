@@ -7,8 +7,11 @@ use ptc_core::reasons::Reason;
 
 use super::document::advice;
 use super::model::RESERVED;
-use super::{Config, ConfigError, KeySource, ModelEntry, ModelFacts, Protocol, Timeouts};
+use super::{Api, Config, ConfigError, KeySource, ModelEntry, ModelFacts, Protocol, Provider, Timeouts, options_over};
 use crate::event::{Options, Price, StructuredBy};
+
+/// Address of the service whose models the shipped table describes.
+const OPENAI_URL: &str = "https://api.openai.com/";
 
 /// A resolved model name.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,7 +129,7 @@ impl Config {
             alias: text.to_owned(),
             provider: provider.name.clone(),
             id: model.id,
-            kind: provider.kind,
+            kind: self.api_of(provider, model.api, known.api).of(provider.kind),
             version: provider.version.clone(),
             context: model.context,
             base_url: provider.base_url.clone(),
@@ -136,11 +139,23 @@ impl Config {
             price: model.price.or(known.price),
             known,
             stream: model.stream,
-            options: model.options,
+            options: options_over(
+                &model.options,
+                &Options { extra_body: provider.extra_body.clone(), ..Options::default() },
+            ),
             fallback: model.fallback,
             max_attempts: self.max_attempts,
             timeouts: provider.timeouts,
         })))
+    }
+}
+
+impl Config {
+    /// Returns the API of a model: as configured, else that of the shipped table, which holds for the service itself and not for another
+    /// address under its name.
+    fn api_of(&self, provider: &Provider, of_model: Option<Api>, known: Option<Api>) -> Api {
+        let is_service = || provider.base_url.starts_with(OPENAI_URL);
+        of_model.or(provider.api).or_else(|| known.filter(|_| is_service())).unwrap_or(Api::Chat)
     }
 }
 

@@ -13,7 +13,6 @@ mod options;
 mod private;
 mod provider;
 mod read;
-mod secret;
 mod server;
 
 use std::fmt;
@@ -29,10 +28,9 @@ pub use folders::Folders;
 pub use model::ModelEntry;
 pub use options::{OPTIONS, options_over};
 pub use private::{create_private_dir, create_private_file, private_options, write_private_file};
-pub use provider::{KeySource, Protocol, Provider, Timeouts};
+pub(crate) use provider::is_plain_secret;
+pub use provider::{Api, KeySource, Protocol, Provider, Timeouts, is_secret_name};
 pub use read::{read_named_file, read_regular_file, read_resolved_file};
-pub(crate) use secret::is_plain_secret;
-pub use secret::is_secret_name;
 pub use server::ServerEntry;
 
 use document::{Entry, FileError, Key, KeyDoc, KeyTable, Problem, Problems, key_table, read_table, set};

@@ -2,6 +2,7 @@
 
 use super::OPTIONS;
 use super::document::{Entry, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
+use super::provider::{API, Api, api};
 use crate::event::{Options, Price, StructuredBy};
 
 /// A model with an alias.
@@ -13,6 +14,8 @@ pub struct ModelEntry {
     pub provider: String,
     /// Its id at the provider.
     pub id: String,
+    /// The API of its provider to use, if it is configured.
+    pub api: Option<Api>,
     /// Method for sending schemas; `None`: detected.
     pub structured_output: Option<StructuredBy>,
     /// Price per million tokens, when known.
@@ -34,6 +37,7 @@ impl ModelEntry {
             alias: alias.to_owned(),
             provider: provider.to_owned(),
             id: id.to_owned(),
+            api: None,
             structured_output: None,
             price: None,
             context: None,
@@ -66,6 +70,7 @@ const KEYS: &[Key<ModelEntry>] = &[
         about: KeyDoc::Text("text", "", "Required: its id at the provider."),
         read: |entry, model, problems| set(&mut model.id, entry.non_blank_text(), problems),
     },
+    Key { name: API.0, about: API.1, read: |entry, model, problems| set(&mut model.api, api(entry), problems) },
     Key {
         name: "structured_output",
         about: KeyDoc::Text(
@@ -113,6 +118,7 @@ const KEYS: &[Key<ModelEntry>] = &[
     Key { name: "stop", about: KeyDoc::Text("list of texts", "", "The same."), read: read_option },
     Key { name: "seed", about: KeyDoc::Text("whole number", "", "The same."), read: read_option },
     Key { name: "reasoning", about: KeyDoc::Text("text", "", "The same."), read: read_option },
+    Key { name: "extra_body", about: KeyDoc::Text("table", "", "The same."), read: read_option },
 ];
 
 /// Returns the documentation of a model's tables.

@@ -1,7 +1,10 @@
 //! Model options: the same keys in `[model_options]` of an agent file and in `[models.NAME]` of the configuration.
 
+use ptc_core::value::Json;
+
 use super::document::{Entry, Key, KeyDoc, Problem, set};
-use crate::event::Options;
+use super::is_plain_secret;
+use crate::event::{JsonText, Options};
 
 /// The options of a model: `[model_options]` of an agent, or keys of a model in the configuration.
 pub const OPTIONS: &[Key<Options>] = &[
@@ -35,7 +38,63 @@ pub const OPTIONS: &[Key<Options>] = &[
         about: KeyDoc::Text("text", "", "Reasoning effort in the terms of the service: `low`, `medium`, `high`."),
         read: |entry, options, problems| set(&mut options.reasoning, entry.non_blank_text().map(Some), problems),
     },
+    Key {
+        name: EXTRA_BODY.0,
+        about: EXTRA_BODY.1,
+        read: |entry, options, problems| set(&mut options.extra_body, extra_body(entry).map(Some), problems),
+    },
 ];
+
+/// Name and documentation of the key `extra_body`, of model options and of providers.
+pub(super) const EXTRA_BODY: (&str, KeyDoc) = (
+    "extra_body",
+    KeyDoc::Text(
+        "table",
+        "",
+        "Further members of the request's body, as the service documents them (`top_k`, routing, service tier); the agent's take precedence over the model's, those over the provider's. What this program sets itself is refused.",
+    ),
+);
+
+/// Reads a table of further members; values that look like keys are refused, because they would be in every session.
+pub(super) fn extra_body(entry: &Entry<'_>) -> Result<JsonText, Problem> {
+    if entry.json.members().is_none() {
+        return Err(entry.expected("a table"));
+    }
+    if let Some(name) = plain_secret(entry.json) {
+        let message =
+            format!("`{}` carries a key in `{name}`, and bodies are part of sessions; use headers", entry.path);
+        return Err(entry.problem(message));
+    }
+    Ok(JsonText::of(entry.json))
+}
+
+/// Returns the name of a member whose value looks like a key.
+fn plain_secret(json: &Json) -> Option<&str> {
+    let inside = json.items().unwrap_or_default().iter().find_map(plain_secret);
+    inside.or_else(|| {
+        json.members().unwrap_or_default().iter().find_map(|member| {
+            let is_secret = member.value.as_str().is_some_and(|text| is_plain_secret(&member.key, text));
+            if is_secret { Some(member.key.as_str()) } else { plain_secret(&member.value) }
+        })
+    })
+}
+
+/// Merges two tables of further members; those of `over` take precedence.
+fn merge_extra(over: Option<&JsonText>, under: Option<&JsonText>) -> Option<JsonText> {
+    match (over, under) {
+        (Some(over), Some(under)) => Some(JsonText::of(&merged(&over.json(), &under.json()))),
+        (one, other) => one.or(other).cloned(),
+    }
+}
+
+/// Objects are merged, everything else is replaced.
+fn merged(over: &Json, under: &Json) -> Json {
+    let (Some(own), Some(_)) = (over.members(), under.members()) else { return over.clone() };
+    own.iter().fold(under.clone(), |all, member| {
+        let value = under.get(&member.key).map_or_else(|| member.value.clone(), |under| merged(&member.value, under));
+        all.with(member.key.as_str(), value)
+    })
+}
 
 fn at_least_one(entry: &Entry<'_>) -> Result<u64, Problem> {
     let count = entry.count()?;
@@ -59,5 +118,6 @@ pub fn options_over(agent: &Options, model: &Options) -> Options {
         stop: if agent.stop.is_empty() { model.stop.clone() } else { agent.stop.clone() },
         seed: agent.seed.or(model.seed),
         reasoning: agent.reasoning.clone().or_else(|| model.reasoning.clone()),
+        extra_body: merge_extra(agent.extra_body.as_ref(), model.extra_body.as_ref()),
     }
 }

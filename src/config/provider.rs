@@ -5,16 +5,20 @@
 
 use std::path::PathBuf;
 
-use ptc_core::limits::{CONCURRENT_REQUESTS, CONNECT_TIME, FIRST_BYTE_TIME, Limit, SILENCE_TIME};
+use ptc_core::limits::{CONCURRENT_REQUESTS, CONNECT_TIME, FIRST_BYTE_TIME, KEEP_ALIVE_TIME, Limit, SILENCE_TIME};
+use serde::{Deserialize, Serialize};
 
 use super::document::{Entry, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
-use super::is_plain_secret;
+use super::options::{EXTRA_BODY, extra_body};
+use crate::event::JsonText;
 
 /// A wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
     /// Chat completions as defined by `OpenAI` and implemented by many servers.
     OpenAi,
+    /// `OpenAI`'s Responses API: `kind = "openai"` with `api = "responses"`.
+    Responses,
     /// Anthropic's Messages API.
     Anthropic,
     /// Google's generateContent API.
@@ -24,15 +28,38 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    pub(crate) const ALL: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama];
+    pub(crate) const ALL: [Self; 5] = [Self::OpenAi, Self::Responses, Self::Anthropic, Self::Gemini, Self::Ollama];
+    /// Values of `kind`.
+    const KINDS: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama];
 
     /// Returns the name in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
+            Self::Responses => "responses",
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
             Self::Ollama => "ollama",
+        }
+    }
+}
+
+/// One of the two APIs of services of `kind = "openai"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Api {
+    /// Chat completions.
+    Chat,
+    /// The Responses API.
+    Responses,
+}
+
+impl Api {
+    /// Returns the protocol that it makes of a provider's.
+    pub(super) fn of(self, kind: Protocol) -> Protocol {
+        match (self, kind) {
+            (Self::Responses, Protocol::OpenAi) => Protocol::Responses,
+            _ => kind,
         }
     }
 }
@@ -44,6 +71,8 @@ pub struct Provider {
     pub name: String,
     /// Its protocol.
     pub kind: Protocol,
+    /// The API, if it is configured.
+    pub api: Option<Api>,
     /// Version of the protocol, for protocols with several.
     pub version: Option<String>,
     /// Base URL of the API, without a trailing slash.
@@ -52,6 +81,8 @@ pub struct Provider {
     pub key: Option<KeySource>,
     /// Headers of every request.
     pub headers: Vec<(String, String)>,
+    /// Further members of every request's body, an object.
+    pub extra_body: Option<JsonText>,
     /// Limit `concurrent_requests`.
     pub concurrent_requests: u32,
     /// Its timeouts.
@@ -67,12 +98,19 @@ pub struct Timeouts {
     pub first_byte_ms: u64,
     /// Limit `silence_ms`.
     pub silence_ms: u64,
+    /// Limit `keep_alive_ms`.
+    pub keep_alive_ms: u64,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
         let usual = |limit: Limit| u64::from(limit.usual());
-        Self { connect_ms: usual(CONNECT_TIME), first_byte_ms: usual(FIRST_BYTE_TIME), silence_ms: usual(SILENCE_TIME) }
+        Self {
+            connect_ms: usual(CONNECT_TIME),
+            first_byte_ms: usual(FIRST_BYTE_TIME),
+            silence_ms: usual(SILENCE_TIME),
+            keep_alive_ms: usual(KEEP_ALIVE_TIME),
+        }
     }
 }
 
@@ -116,7 +154,7 @@ const KEYS: &[Key<Target>] = &[
         about: KeyDoc::Text(
             "openai, anthropic, gemini, ollama",
             "",
-            "Required: the protocol. `openai` is chat completions, which many servers implement.",
+            "Required: the protocol. `openai` is chat completions, which many servers implement, or the Responses API (`api`).",
         ),
         read: |entry, target, problems| set(&mut target.provider.kind, kind(entry), problems),
     },
@@ -124,6 +162,11 @@ const KEYS: &[Key<Target>] = &[
         name: "base_url",
         about: KeyDoc::Text("address", "", "Required: the base URL, such as `http://127.0.0.1:8080/v1`."),
         read: |entry, target, problems| set(&mut target.provider.base_url, url(entry), problems),
+    },
+    Key {
+        name: API.0,
+        about: API.1,
+        read: |entry, target, problems| set(&mut target.provider.api, api(entry), problems),
     },
     Key {
         name: "version",
@@ -157,6 +200,11 @@ const KEYS: &[Key<Target>] = &[
         read: |entry, target, problems| set(&mut target.provider.headers, headers(entry), problems),
     },
     Key {
+        name: EXTRA_BODY.0,
+        about: EXTRA_BODY.1,
+        read: |entry, target, problems| set(&mut target.provider.extra_body, extra_body(entry).map(Some), problems),
+    },
+    Key {
         name: CONCURRENT_REQUESTS.name,
         about: KeyDoc::Limit(&CONCURRENT_REQUESTS),
         read: |entry, target, problems| {
@@ -185,6 +233,13 @@ const KEYS: &[Key<Target>] = &[
             set(&mut target.provider.timeouts.silence_ms, entry.limit(&SILENCE_TIME), problems);
         },
     },
+    Key {
+        name: KEEP_ALIVE_TIME.name,
+        about: KeyDoc::Limit(&KEEP_ALIVE_TIME),
+        read: |entry, target, problems| {
+            set(&mut target.provider.timeouts.keep_alive_ms, entry.limit(&KEEP_ALIVE_TIME), problems);
+        },
+    },
 ];
 
 /// Returns the documentation of a provider's table.
@@ -209,10 +264,12 @@ pub(super) fn read(
     let provider = known.unwrap_or_else(|| Provider {
         name: entry.key.to_owned(),
         kind: Protocol::OpenAi,
+        api: None,
         version: None,
         base_url: String::new(),
         key: None,
         headers: Vec::new(),
+        extra_body: None,
         concurrent_requests: CONCURRENT_REQUESTS.usual(),
         timeouts: Timeouts::default(),
     });
@@ -244,8 +301,24 @@ fn refuse_literal_key(entry: &Entry<'_>) -> Problem {
 }
 
 fn kind(entry: &Entry<'_>) -> Result<Protocol, Problem> {
-    let rows = Protocol::ALL.map(|kind| (kind.name(), kind));
+    let rows = Protocol::KINDS.map(|kind| (kind.name(), kind));
     entry.named(&Names { what: "protocol", rows: &rows })
+}
+
+/// Name and documentation of the key `api`, of providers and of models.
+pub(super) const API: (&str, KeyDoc) = (
+    "api",
+    KeyDoc::Text(
+        "chat, responses",
+        "",
+        "For `kind = \"openai\"`: chat completions or the Responses API. The default is that of the shipped table for known models of the service, else `chat`.",
+    ),
+);
+
+/// Reads the key `api`.
+pub(super) fn api(entry: &Entry<'_>) -> Result<Option<Api>, Problem> {
+    let rows = [("chat", Some(Api::Chat)), ("responses", Some(Api::Responses))];
+    entry.named(&Names { what: "API", rows: &rows })
 }
 
 fn url(entry: &Entry<'_>) -> Result<String, Problem> {
@@ -277,4 +350,17 @@ fn headers(entry: &Entry<'_>) -> Result<Vec<(String, String)>, Problem> {
         return Err(Problem { key: entry.path.clone(), span: entry.key_span, message });
     }
     entry.text_table()
+}
+
+/// Returns whether the name of a header, parameter or variable indicates a secret.
+pub fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["authorization", "key", "token", "secret", "cookie", "password", "passwd", "credential", "signature"]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
+/// Returns whether a header contains a literal secret instead of `${NAME}`, an environment variable.
+pub(crate) fn is_plain_secret(name: &str, value: &str) -> bool {
+    is_secret_name(name) && !value.contains("${")
 }

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use ptc_core::lisp::Dialect;
+use ptc_core::signature;
 use ptc_core::value::Json;
 
 use super::input::Edited;
@@ -107,6 +108,12 @@ impl Reader {
     /// What does not fit of a field of the answer that is whole, while the rest still arrives.
     pub fn field(&self, name: &str, value: &Json) -> Vec<Remark> {
         field(&self.plan, name, value).iter().map(remark).collect()
+    }
+
+    /// What does not fit of a result of this tool; nothing where its signature declares none.
+    pub fn result(&self, tool: &str, value: &Json) -> Vec<Remark> {
+        let output = self.plan.tool(tool).and_then(|tool| tool.signature.as_ref()?.output.as_ref());
+        output.map_or_else(Vec::new, |output| signature::check(output, &value.to_value()).iter().map(remark).collect())
     }
 
     /// Why the tool of this name cannot be called; nothing when it can.

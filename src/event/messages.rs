@@ -1,8 +1,9 @@
 //! Messages as sent: stored once and numbered, rebuilt byte for byte from the ranges that a request names.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
-use super::{Message, MessagePart, NativeCall, Replies, Role, Source};
+use super::{Address, Message, MessagePart, NativeCall, Opaque, Role, Source};
 
 /// A message of a run with its whole content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,5 +144,33 @@ impl Message {
             }
         }
         out
+    }
+}
+
+/// The model's replies at each turn of a run.
+pub type RunText = HashMap<Address, Said>;
+
+/// A reply as an assistant message repeats it. Which attempt of a turn counts is decided in [`crate::record`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Said {
+    /// The attempt that it is of, from 1; 0 before the first. At a gate, a new text of the user is one more.
+    pub attempt: u32,
+    /// Its text.
+    pub text: String,
+    /// The tool calls it asks for.
+    pub calls: Vec<NativeCall>,
+    /// Reasoning that the provider wants to have back.
+    pub opaque: Option<Opaque>,
+}
+
+/// The replies that messages of a run repeat.
+pub trait Replies {
+    /// The text and the native calls of a turn's reply.
+    fn reply(&self, turn: &Address) -> Option<(&str, &[NativeCall])>;
+}
+
+impl Replies for RunText {
+    fn reply(&self, turn: &Address) -> Option<(&str, &[NativeCall])> {
+        self.get(turn).map(|said| (said.text.as_str(), said.calls.as_slice()))
     }
 }

@@ -12,7 +12,6 @@ mod kinds;
 mod ledger;
 mod messages;
 mod raw;
-mod said;
 mod usage;
 mod waits;
 mod words;
@@ -35,11 +34,10 @@ pub use gaps::Gaps;
 pub use kinds::*;
 #[doc(hidden)]
 pub use ledger::{RunLedger, turn_spending};
-pub use messages::{SentMessage, SentPart};
+pub use messages::{Replies, RunText, Said, SentMessage, SentPart};
 pub(crate) use messages::{in_order, slice};
 pub use raw::JsonText;
 #[doc(hidden)]
-pub use said::{Replies, RunText, Said};
 pub use usage::{OwnUsage, Spending, TotalUsage};
 #[doc(hidden)]
 pub use waits::Waits;

@@ -14,11 +14,10 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use super::iso;
-use super::story::{Content, Run, child_runs, roots, runs};
+use super::story::{Content, Run, calls, child_runs, roots, runs};
 use super::text::{printable, visible_json};
-use crate::agent::{CallEntry, Turn};
 use crate::event::{Address, CallStatus, JsonText, ModelRecord, Role, SentMessage, Source, Tokens, TotalUsage};
-use crate::record::TurnRecord;
+use crate::record::{CallRecord, TurnRecord};
 
 const SCHEMA: &str = "ATIF-v1.7";
 
@@ -215,8 +214,8 @@ struct TurnExtra<'a> {
     value: Option<&'a str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     prints: &'a [String],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    repairs: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    repairs: Vec<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     issues: Vec<&'a str>,
     error: Option<ErrorJson<'a>>,
@@ -256,7 +255,7 @@ fn agent<'a>(content: &'a Content, run: Option<&'a Run>) -> AgentJson<'a> {
     let Some(run) = run else {
         return AgentJson { name, version, model_name: None, tool_definitions: Vec::new(), extra: None };
     };
-    let request = run.turns().next().and_then(|(_, record)| record.request.as_ref());
+    let request = run.turns().next().and_then(|turn| turn.request.as_ref());
     let tools = request.iter().flat_map(|request| &request.tools).map(|tool| ToolDefinition {
         r#type: "function",
         function: ToolFunction {
@@ -324,32 +323,28 @@ impl<'a> Steps<'a> {
         let mut sent = HashSet::new();
         // What a continued run carries from the one before has its own steps already.
         let new = |message: &&SentMessage| matches!(message.source, Source::Prompt | Source::User);
-        let last = run.step.messages.iter().filter(new).map(|message| message.m).max();
+        let last = run.record().messages.iter().filter(new).map(|message| message.m).max();
         let carried = |message: &SentMessage| run.record().start.continues.is_some() && Some(message.m) != last;
-        for (turn, record) in run.turns() {
-            for message in run.step.sent(turn).filter(new).filter(|message| !carried(message)) {
+        for turn in run.turns() {
+            for message in run.sent(turn).filter(new).filter(|message| !carried(message)) {
                 if sent.insert(message.m) {
                     let source = if message.role == Role::System { "system" } else { "user" };
-                    self.add(record.first_ms, source, message.text(), None);
+                    self.add(turn.first_ms, source, message.text(), None);
                 }
             }
-            let more = turn_json(content, all, run, (turn, record));
-            self.add(record.first_ms, "agent", turn.raw_response.clone(), Some(more));
+            let more = turn_json(content, all, run, turn);
+            self.add(turn.first_ms, "agent", turn.reply().to_owned(), Some(more));
         }
     }
 }
 
-fn turn_json<'a>(
-    content: &Content,
-    all: &[Run],
-    run: &'a Run,
-    (turn, record): (&'a Turn, &TurnRecord),
-) -> TurnJson<'a> {
-    let calls: Vec<&CallEntry> = run.calls_of(turn).collect();
+fn turn_json<'a>(content: &Content, all: &[Run], run: &'a Run, turn: &'a TurnRecord) -> TurnJson<'a> {
+    let calls = calls(turn);
+    let spending = run.spending(turn);
     let mut tool_calls: Vec<CallJson> = calls.iter().map(|call| tool_call(call)).collect();
     let made: HashSet<String> = calls.iter().map(|call| call.name.replace('-', "_")).collect();
     // A call without a run of its own (a program) is described by its effects, but it was requested.
-    let only_asked = record.native_calls().iter().filter(|call| !made.contains(&call.name.replace('-', "_")));
+    let only_asked = turn.native_calls().iter().filter(|call| !made.contains(&call.name.replace('-', "_")));
     tool_calls.extend(only_asked.map(|call| call_json(call.id.clone(), &call.name, call.json_args(), None)));
     let mut results: Vec<ResultJson> = calls.iter().map(|call| result(content, all, call)).collect();
     results.extend(turn.feedback.clone().map(|content| ResultJson {
@@ -359,13 +354,13 @@ fn turn_json<'a>(
         extra: None,
     }));
     TurnJson {
-        model_name: turn.model.as_deref().or_else(|| model(run.asked(turn))),
-        reasoning_effort: record.request.as_ref().and_then(|request| request.options.reasoning.clone()),
-        reasoning_content: Some(record.attempts.reasoning()).filter(|text| !text.is_empty()),
+        model_name: turn.last_end().and_then(|end| end.model.as_deref()).or_else(|| model(run.asked(turn))),
+        reasoning_effort: turn.request.as_ref().and_then(|request| request.options.reasoning.clone()),
+        reasoning_content: Some(turn.attempts.reasoning()).filter(|text| !text.is_empty()),
         tool_calls,
         observation: (!results.is_empty()).then_some(Observation { results }),
-        metrics: turn.tokens.as_ref().map(|tokens| metrics(turn, tokens)),
-        llm_call_count: (turn.attempts > 0).then_some(1),
+        metrics: spending.tokens.as_ref().map(|tokens| metrics(tokens, spending.cost())),
+        llm_call_count: (turn.attempts.made() > 0).then_some(1),
         extra: extra(run, turn),
     }
 }
@@ -376,25 +371,21 @@ fn call_json(tool_call_id: String, name: &str, args: Json, extra: Option<CallExt
     CallJson { tool_call_id, function_name: name.to_owned(), arguments, extra }
 }
 
-fn call_id(call: &CallEntry) -> String {
-    call.address.as_ref().map(ToString::to_string).unwrap_or_default()
-}
-
-fn tool_call(call: &CallEntry) -> CallJson {
+fn tool_call(call: &CallRecord) -> CallJson {
     let kind = Some(call.kind.clone()).filter(|kind| !kind.is_empty());
     let extra = CallExtra { ms: call.ms, cached: call.cached, kind };
-    call_json(call_id(call), &call.name, call.args.json(), Some(extra))
+    call_json(call.address.to_string(), &call.name, call.args.json(), Some(extra))
 }
 
-fn result(content: &Content, all: &[Run], call: &CallEntry) -> ResultJson {
+fn result(content: &Content, all: &[Run], call: &CallRecord) -> ResultJson {
     let text = match (&call.result, &call.error) {
         (_, Some(error)) => format!("{}: {}", error.reason, error.message),
         (Some(result), None) => result.as_str().to_owned(),
         (None, None) => String::new(),
     };
-    let child = all.iter().find(|run| Some(&run.record().address) == call.address.as_ref());
+    let child = all.iter().find(|run| run.record().address == call.address);
     ResultJson {
-        source_call_id: Some(call_id(call)),
+        source_call_id: Some(call.address.to_string()),
         content: text,
         subagent_trajectory_ref: child
             .map(|child| [TrajectoryRef { trajectory_id: id_of(content, child), session_id: content.session.clone() }]),
@@ -402,28 +393,28 @@ fn result(content: &Content, all: &[Run], call: &CallEntry) -> ResultJson {
     }
 }
 
-fn metrics(turn: &Turn, tokens: &Tokens) -> Metrics {
+fn metrics(tokens: &Tokens, cost_usd: Option<f64>) -> Metrics {
     Metrics {
         prompt_tokens: tokens.input,
         completion_tokens: tokens.output,
         cached_tokens: tokens.cache_read,
-        cost_usd: turn.cost,
+        cost_usd,
         extra: tokens.reasoning.map(|reasoning_tokens| MetricsExtra { reasoning_tokens }),
     }
 }
 
-fn extra<'a>(run: &'a Run, turn: &'a Turn) -> TurnExtra<'a> {
+fn extra<'a>(run: &'a Run, turn: &'a TurnRecord) -> TurnExtra<'a> {
     TurnExtra {
         run: &run.record().address,
-        turn: turn.number,
-        success: turn.success,
-        reason: turn.reason.as_deref(),
-        program: turn.program.as_deref(),
-        value: turn.result.as_deref(),
-        prints: &turn.prints,
-        repairs: &turn.fixes,
-        issues: turn.issues.iter().map(|issue| issue.message.as_str()).collect(),
-        error: turn.error.as_ref().map(|error| ErrorJson {
+        turn: turn.number(),
+        success: turn.success(),
+        reason: turn.reason(),
+        program: turn.program(),
+        value: turn.value(),
+        prints: turn.prints(),
+        repairs: turn.fixes().collect(),
+        issues: turn.issues().map(|issue| issue.message.as_str()).collect(),
+        error: turn.error().map(|error| ErrorJson {
             reason: &error.reason,
             message: &error.message,
             details: error.details.as_ref(),

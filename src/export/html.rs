@@ -13,11 +13,10 @@ use ptc_core::value::Json;
 use sha2::Digest as _;
 
 use super::iso;
-use super::story::{Content, Run, child_runs, definitions, notices, roots, runs, usage_facts};
+use super::story::{Content, Run, calls, child_runs, definitions, notices, roots, runs, usage_facts};
 use super::text::visible;
-use crate::agent::{CallEntry, Turn};
 use crate::event::{CallStatus, IssueSeverity};
-use crate::record::{QuestionRecord, TurnRecord};
+use crate::record::{CallRecord, QuestionRecord, TurnRecord};
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -215,11 +214,11 @@ impl Page {
         self.raw("</dl>\n");
     }
 
-    fn turn(&mut self, all: &[Run], run: &Run, (turn, record): (&Turn, &TurnRecord), level: usize, shown: &mut u32) {
+    fn turn(&mut self, all: &[Run], run: &Run, turn: &TurnRecord, level: usize, shown: &mut u32) {
         self.raw("<section class=\"turn\">\n");
-        let mark = if turn.success { "✓" } else { "✗" };
-        self.heading(level, &format!("{mark} Turn {}", turn.number));
-        let new = run.step.sent(turn).filter(|message| message.m >= *shown && !message.is_repeated_reply());
+        let mark = if turn.success() { "✓" } else { "✗" };
+        self.heading(level, &format!("{mark} Turn {}", turn.number()));
+        let new = run.sent(turn).filter(|message| message.m >= *shown && !message.is_repeated_reply());
         let new: Vec<_> = new.collect();
         for message in &new {
             self.folded(&format!("sent as {}", message.role.name()), &message.lines());
@@ -228,19 +227,19 @@ impl Page {
         for edit in &turn.edits {
             self.block(&format!("✎ {} edited by {}", edit.target, edit.by), Language::Text, &edit.text());
         }
-        let reasoning = record.attempts.reasoning();
+        let reasoning = turn.attempts.reasoning();
         if !reasoning.is_empty() {
             self.folded("reasoning", &reasoning);
         }
-        let language = if turn.json.is_some() { Language::Json } else { Language::Text };
-        self.block("reply", language, &turn.raw_response);
-        for call in record.native_calls() {
+        let language = if turn.json().is_some() { Language::Json } else { Language::Text };
+        self.block("reply", language, turn.reply());
+        for call in turn.native_calls() {
             self.block(&format!("asks for {}", call.name), Language::Json, &call.args);
         }
-        self.outcome(turn, record);
-        for call in run.calls_of(turn) {
+        self.outcome(turn);
+        for call in calls(turn) {
             self.call(call);
-            let child = child_runs(all, run).find(|child| Some(&child.record().address) == call.address.as_ref());
+            let child = child_runs(all, run).find(|child| child.record().address == call.address);
             if let Some(child) = child {
                 self.raw(&format!("<details><summary>run of {}</summary>\n", escape(&child.step.name)));
                 self.run(all, child, level + 1);
@@ -251,48 +250,48 @@ impl Page {
     }
 
     /// What came of the reply.
-    fn outcome(&mut self, turn: &Turn, record: &TurnRecord) {
-        if !turn.fixes.is_empty() {
-            self.paragraph("warn", &format!("repaired: {}", turn.fixes.join(", ")));
+    fn outcome(&mut self, turn: &TurnRecord) {
+        let fixes: Vec<&str> = turn.fixes().collect();
+        if !fixes.is_empty() {
+            self.paragraph("warn", &format!("repaired: {}", fixes.join(", ")));
         }
-        if let Some(program) = &turn.program {
-            let laid = format::program(program, COLUMNS).unwrap_or_else(|| program.clone());
+        if let Some(program) = turn.program() {
+            let laid = format::program(program, COLUMNS).unwrap_or_else(|| program.to_owned());
             self.block("program", Language::Lisp, &laid);
         }
-        if !turn.prints.is_empty() {
-            self.block("printed", Language::Text, &turn.prints.join("\n"));
+        if !turn.prints().is_empty() {
+            self.block("printed", Language::Text, &turn.prints().join("\n"));
         }
-        if let Some(value) = &turn.result {
+        if let Some(value) = turn.value() {
             self.block("value", Language::Lisp, value);
         }
-        for (name, value) in definitions(record) {
+        for (name, value) in definitions(turn) {
             self.block(&format!("defined {name}"), Language::Lisp, value);
         }
-        for issue in &turn.issues {
+        for issue in turn.issues() {
             let path = if issue.path.is_empty() { "root" } else { &issue.path };
             let class = if issue.severity == IssueSeverity::Error { "bad" } else { "warn" };
             self.paragraph(class, &format!("{} at {path}: {}", issue.severity, issue.message));
         }
-        if let Some(error) = &turn.error {
+        if let Some(error) = turn.error() {
             self.paragraph("bad", &format!("{}: {}", error.reason, error.message));
         }
-        for QuestionRecord { asked, answer, .. } in &record.questions {
+        for QuestionRecord { asked, answer, .. } in &turn.questions {
             self.block("asked a person", Language::Text, &asked.text);
             if let Some(answer) = answer {
                 self.block(&format!("answered by {}", answer.by), Language::Json, answer.value.as_str());
             }
         }
-        for notice in &notices(turn, record) {
+        for notice in &notices(turn) {
             self.paragraph("warn", notice);
         }
     }
 
-    fn call(&mut self, call: &CallEntry) {
+    fn call(&mut self, call: &CallRecord) {
         let status = call.status.map_or("not ended", CallStatus::name);
         let class = if call.status == Some(CallStatus::Ok) { "good" } else { "bad" };
-        let at = call.address.as_ref().map(ToString::to_string).unwrap_or_default();
         self.raw("<section class=\"call\">\n");
-        self.paragraph(class, &format!("call {at} {}: {status}, {} ms", call.name, call.ms));
+        self.paragraph(class, &format!("call {} {}: {status}, {} ms", call.address, call.name, call.ms));
         self.json("arguments", &call.args.json());
         if let Some(error) = &call.error {
             self.paragraph("bad", &format!("{}: {}", error.reason, error.message));

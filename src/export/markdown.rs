@@ -7,11 +7,10 @@ use ptc_core::lisp::format;
 use ptc_core::value::Json;
 
 use super::iso;
-use super::story::{Content, Run, child_runs, definitions, notices, roots, runs, usage_facts};
+use super::story::{Content, Run, calls, child_runs, definitions, notices, roots, runs, usage_facts};
 use super::text::{one_line, visible};
-use crate::agent::{CallEntry, Turn};
 use crate::event::CallStatus;
-use crate::record::{QuestionRecord, TurnRecord};
+use crate::record::{CallRecord, QuestionRecord, TurnRecord};
 
 /// Columns that programs are laid out within.
 const COLUMNS: usize = 96;
@@ -116,10 +115,10 @@ impl Page {
         }
     }
 
-    fn turn(&mut self, all: &[Run], run: &Run, (turn, record): (&Turn, &TurnRecord), level: usize, shown: &mut u32) {
-        let state = if turn.success { "ok" } else { "no answer yet" };
-        self.heading(level, &format!("Turn {} ({state})", turn.number));
-        let new = run.step.sent(turn).filter(|message| message.m >= *shown && !message.is_repeated_reply());
+    fn turn(&mut self, all: &[Run], run: &Run, turn: &TurnRecord, level: usize, shown: &mut u32) {
+        let state = if turn.success() { "ok" } else { "no answer yet" };
+        self.heading(level, &format!("Turn {} ({state})", turn.number()));
+        let new = run.sent(turn).filter(|message| message.m >= *shown && !message.is_repeated_reply());
         let new: Vec<_> = new.collect();
         for message in &new {
             self.block(&format!("Sent as {}", message.role.name()), "text", &message.lines());
@@ -129,18 +128,18 @@ impl Page {
             let language = if edit.after.json().as_str().is_some() { "text" } else { "json" };
             self.block(&format!("Edited by {}, {}", span(edit.by.name()), span(&edit.target)), language, &edit.text());
         }
-        let reasoning = record.attempts.reasoning();
+        let reasoning = turn.attempts.reasoning();
         if !reasoning.is_empty() {
             self.block("Reasoning", "text", &reasoning);
         }
-        self.block("Reply", "text", &turn.raw_response);
-        for call in record.native_calls() {
+        self.block("Reply", "text", turn.reply());
+        for call in turn.native_calls() {
             self.block(&format!("Asks for {}", span(&call.name)), "json", &call.args);
         }
-        self.outcome(turn, record);
-        for call in run.calls_of(turn) {
+        self.outcome(turn);
+        for call in calls(turn) {
             self.call(call);
-            let child = child_runs(all, run).find(|child| Some(&child.record().address) == call.address.as_ref());
+            let child = child_runs(all, run).find(|child| child.record().address == call.address);
             if let Some(child) = child {
                 self.run(all, child, level + 1);
             }
@@ -148,44 +147,44 @@ impl Page {
     }
 
     /// What came of the reply.
-    fn outcome(&mut self, turn: &Turn, record: &TurnRecord) {
-        if !turn.fixes.is_empty() {
-            self.line(&format!("Repaired: {}", turn.fixes.iter().map(|fix| span(fix)).collect::<Vec<_>>().join(", ")));
+    fn outcome(&mut self, turn: &TurnRecord) {
+        let fixes: Vec<&str> = turn.fixes().collect();
+        if !fixes.is_empty() {
+            self.line(&format!("Repaired: {}", fixes.into_iter().map(span).collect::<Vec<_>>().join(", ")));
         }
-        if let Some(program) = &turn.program {
-            self.block("Program", "clojure", &format::program(program, COLUMNS).unwrap_or_else(|| program.clone()));
+        if let Some(program) = turn.program() {
+            self.block("Program", "clojure", &format::program(program, COLUMNS).unwrap_or_else(|| program.to_owned()));
         }
-        if !turn.prints.is_empty() {
-            self.block("Printed", "text", &turn.prints.join("\n"));
+        if !turn.prints().is_empty() {
+            self.block("Printed", "text", &turn.prints().join("\n"));
         }
-        if let Some(value) = &turn.result {
+        if let Some(value) = turn.value() {
             self.block("Value", "clojure", value);
         }
-        for (name, value) in definitions(record) {
+        for (name, value) in definitions(turn) {
             self.block(&format!("Defined {}", span(name)), "clojure", value);
         }
-        for issue in &turn.issues {
+        for issue in turn.issues() {
             let path = if issue.path.is_empty() { "root" } else { &issue.path };
             self.line(&format!("- {} at {}: {}", span(issue.severity.name()), span(path), span(&issue.message)));
         }
-        if let Some(error) = &turn.error {
+        if let Some(error) = turn.error() {
             self.block(&format!("Error {}", span(&error.reason)), "text", &error.message);
         }
-        for QuestionRecord { asked, answer, .. } in &record.questions {
+        for QuestionRecord { asked, answer, .. } in &turn.questions {
             self.block("Asked a person", "text", &asked.text);
             if let Some(answer) = answer {
                 self.block(&format!("Answered by {}", span(answer.by.name())), "json", answer.value.as_str());
             }
         }
-        for notice in &notices(turn, record) {
+        for notice in &notices(turn) {
             self.block("Notice", "text", notice);
         }
     }
 
-    fn call(&mut self, call: &CallEntry) {
+    fn call(&mut self, call: &CallRecord) {
         let status = call.status.map_or("not ended", CallStatus::name);
-        let at = call.address.as_ref().map(ToString::to_string).unwrap_or_default();
-        self.line(&format!("**Call** {} {}: {status}, {} ms", span(&at), span(&call.name), call.ms));
+        self.line(&format!("**Call** {} {}: {status}, {} ms", span(call.address.as_str()), span(&call.name), call.ms));
         self.json("Arguments", &call.args.json());
         if let Some(error) = &call.error {
             self.block(&format!("Error {}", span(&error.reason)), "text", &error.message);

@@ -8,11 +8,11 @@ use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
 use serde_json::{Value, json};
 
-use super::story::{Content, Run, Span, call_span, reply_span, roots, runs};
+use super::story::{Content, Run, Span, call_span, calls, reply_span, roots, runs};
 use super::text::{escaped, one_line, visible};
-use crate::agent::{CallEntry, RequestMessage, Turn};
+use crate::agent::RequestMessage;
 use crate::event::{CallStatus, ErrorRecord, ModelRecord, Spending, hex_sha};
-use crate::record::TurnRecord;
+use crate::record::{CallRecord, TurnRecord};
 
 /// `SPAN_KIND_INTERNAL` and `SPAN_KIND_CLIENT`.
 const INTERNAL: u8 = 1;
@@ -196,10 +196,9 @@ fn of_run(content: &Content, all: &[Run], run: &Run) -> Vec<Value> {
         error: run.step.fail.as_ref(),
     };
     let mut spans = vec![span(content, frame, attributes)];
-    for (turn, record) in run.turns() {
-        spans.push(chat(content, run, (turn, record), &own));
-        let tools = run.calls_of(turn).map(|call| tool(content, run, (call, call_span(record, call)), &own));
-        spans.extend(tools);
+    for turn in run.turns() {
+        spans.push(chat(content, run, turn, &own));
+        spans.extend(calls(turn).into_iter().map(|call| tool(content, run, call, &own)));
     }
     spans
 }
@@ -208,26 +207,26 @@ fn model(model: &ModelRecord) -> &str {
     if model.id.is_empty() { &model.alias } else { &model.id }
 }
 
-fn chat(content: &Content, run: &Run, (turn, record): (&Turn, &TurnRecord), parent: &str) -> Value {
-    let want = record.want();
-    let options = record.request.as_ref().map(|request| request.options.clone()).unwrap_or_default();
-    let address = turn.address.as_ref().map(ToString::to_string).unwrap_or_default();
+fn chat(content: &Content, run: &Run, turn: &TurnRecord, parent: &str) -> Value {
+    let want = turn.want();
+    let options = turn.request.as_ref().map(|request| request.options.clone()).unwrap_or_default();
+    let (last, error) = (turn.last_end(), turn.error());
     let mut attributes = Attributes::default();
     attributes.text("gen_ai.operation.name", "chat");
     attributes.text("gen_ai.provider.name", &run.asked(turn).provider);
     attributes.text("gen_ai.conversation.id", &content.session);
     attributes.text("gen_ai.agent.name", &run.step.name);
     attributes.text("gen_ai.request.model", model(run.asked(turn)));
-    attributes.text("gen_ai.response.model", turn.model.as_deref().unwrap_or_default());
+    attributes.text("gen_ai.response.model", last.and_then(|end| end.model.as_deref()).unwrap_or_default());
     attributes.text("gen_ai.output.type", if want == "text" || want == "program" { "text" } else { "json" });
     attributes.real("gen_ai.request.temperature", options.temperature);
     attributes.real("gen_ai.request.top_p", options.top_p);
     attributes.count("gen_ai.request.max_tokens", options.max_tokens);
     attributes.count("gen_ai.request.seed", options.seed);
     attributes.list("gen_ai.request.stop_sequences", &options.stop.iter().map(|stop| string(stop)).collect::<Vec<_>>());
-    let finish = finish(turn.finish_reason.as_deref(), turn.error.is_some());
+    let finish = finish(last.and_then(|end| end.finish.as_deref()), error.is_some());
     attributes.list("gen_ai.response.finish_reasons", &[string(finish)]);
-    if let Some(tokens) = &turn.tokens {
+    if let Some(tokens) = turn.tokens() {
         attributes.count("gen_ai.usage.input_tokens", Some(tokens.input));
         attributes.count("gen_ai.usage.output_tokens", Some(tokens.output));
         attributes.count("gen_ai.usage.cache_read.input_tokens", tokens.cache_read);
@@ -236,37 +235,37 @@ fn chat(content: &Content, run: &Run, (turn, record): (&Turn, &TurnRecord), pare
     }
     attributes.real(
         "gen_ai.response.time_to_first_chunk",
-        turn.first_ms.map(|ms| std::time::Duration::from_millis(ms).as_secs_f64()),
+        last.and_then(|end| end.first_ms).map(|ms| std::time::Duration::from_millis(ms).as_secs_f64()),
     );
-    let request = run.step.request(turn);
+    let request = run.request(turn);
     attributes
         .list("gen_ai.system_instructions", &request.system.iter().map(|text| text_part(text)).collect::<Vec<_>>());
     attributes.list("gen_ai.input.messages", &request.messages.iter().map(input).collect::<Vec<_>>());
     let mut parts = Vec::new();
-    let reasoning = record.attempts.reasoning();
+    let reasoning = turn.attempts.reasoning();
     if !reasoning.is_empty() {
         parts.push(object(vec![("type", string("reasoning")), ("content", string(&reasoning))]));
     }
-    if !turn.raw_response.is_empty() {
-        parts.push(text_part(&turn.raw_response));
+    if !turn.reply().is_empty() {
+        parts.push(text_part(turn.reply()));
     }
-    parts.extend(record.native_calls().iter().map(|call| {
+    parts.extend(turn.native_calls().iter().map(|call| {
         call_part(&call.id, &call.name, json::parse(&call.args).map_or_else(|_| string(&call.args), |args| any(&args)))
     }));
     let said = object(vec![("role", string("assistant")), ("parts", array(&parts)), ("finish_reason", string(finish))]);
     attributes.list("gen_ai.output.messages", &[said]);
-    attributes.text("ptc_workbench.address", &address);
-    attributes.text("ptc_workbench.program", turn.program.as_deref().unwrap_or_default());
-    let sent = record.attempts.iter().rev().find_map(|attempt| attempt.sent.as_ref());
+    attributes.text("ptc_workbench.address", turn.address.as_str());
+    attributes.text("ptc_workbench.program", turn.program().unwrap_or_default());
+    let sent = turn.attempts.iter().rev().find_map(|attempt| attempt.sent.as_ref());
     attributes.text("url.full", sent.map_or("", |sent| &sent.url));
     let name = format!("chat {}", model(run.asked(turn)));
     let frame = Frame {
-        id: span_id(content, "chat", &address),
+        id: span_id(content, "chat", turn.address.as_str()),
         parent: Some(parent.to_owned()),
         name: name.trim_end().to_owned(),
         kind: CLIENT,
-        time: reply_span(record),
-        error: turn.error.as_ref().filter(|error| error.class.is_some()),
+        time: reply_span(turn),
+        error: error.filter(|error| error.class.is_some()),
     };
     span(content, frame, attributes)
 }
@@ -303,13 +302,12 @@ fn call_part(id: &str, name: &str, arguments: Value) -> Value {
     object(vec![("type", string("tool_call")), ("id", string(id)), ("name", string(name)), ("arguments", arguments)])
 }
 
-fn tool(content: &Content, run: &Run, (call, time): (&CallEntry, Span), parent: &str) -> Value {
-    let address = call.address.as_ref().map(ToString::to_string).unwrap_or_default();
+fn tool(content: &Content, run: &Run, call: &CallRecord, parent: &str) -> Value {
     let mut attributes = Attributes::default();
     attributes.text("gen_ai.operation.name", "execute_tool");
     attributes.text("gen_ai.tool.name", &call.name);
     attributes.text("gen_ai.tool.type", "function");
-    attributes.text("gen_ai.tool.call.id", &address);
+    attributes.text("gen_ai.tool.call.id", call.address.as_str());
     attributes.text("gen_ai.agent.name", &run.step.name);
     attributes.text("gen_ai.conversation.id", &content.session);
     attributes.put("gen_ai.tool.call.arguments", &any(&call.args.json()));
@@ -320,11 +318,11 @@ fn tool(content: &Content, run: &Run, (call, time): (&CallEntry, Span), parent: 
     let unknown = ErrorRecord { reason: "unknown".to_owned(), ..ErrorRecord::default() };
     let failed = call.status.is_some_and(|status| status != CallStatus::Ok);
     let frame = Frame {
-        id: span_id(content, "tool", &address),
+        id: span_id(content, "tool", call.address.as_str()),
         parent: Some(parent.to_owned()),
         name: format!("execute_tool {}", call.name),
         kind: INTERNAL,
-        time,
+        time: call_span(call),
         error: call.error.as_ref().or_else(|| failed.then_some(&unknown)),
     };
     span(content, frame, attributes)

@@ -6,8 +6,9 @@ use std::collections::HashMap;
 
 use ptc_core::value::Json;
 
-use crate::agent::{CallEntry, Step, StepFold, Turn, Usage};
-use crate::event::{Address, Envelope, ModelRecord, OwnUsage, Spending, TotalUsage, elapsed_ms};
+use crate::agent::{SentRequest, Step, StepFold, Usage};
+use crate::event::{Address, Envelope, ModelRecord, OwnUsage, SentMessage, Spending, TotalUsage, elapsed_ms, in_order};
+use crate::model::OtherModel;
 use crate::record::{CallRecord, RunRecord, TurnRecord};
 
 /// What an export is made of: a session's events after redaction, and where they come from.
@@ -47,14 +48,30 @@ impl Run {
         self.fold.record()
     }
 
-    /// Its turns: the entries of its Step with their records.
-    pub(super) fn turns(&self) -> impl Iterator<Item = (&Turn, &TurnRecord)> {
-        self.step.turns.iter().zip(self.record().begun_turns())
+    /// Its turns in order.
+    pub(super) fn turns(&self) -> impl Iterator<Item = &TurnRecord> {
+        self.record().begun_turns()
     }
 
     /// The model that was asked at a turn.
-    pub(super) fn asked<'a>(&'a self, turn: &'a Turn) -> &'a ModelRecord {
-        turn.by.as_deref().unwrap_or(&self.record().start.model)
+    pub(super) fn asked<'a>(&'a self, turn: &'a TurnRecord) -> &'a ModelRecord {
+        let by = turn.last_end().and_then(|end| end.by.as_deref());
+        by.unwrap_or(&self.record().start.model)
+    }
+
+    /// The messages that a turn sent, the system text first.
+    pub(super) fn sent<'a>(&'a self, turn: &'a TurnRecord) -> impl Iterator<Item = &'a SentMessage> {
+        in_order(&self.record().messages, &turn.sent)
+    }
+
+    /// The request of a turn as it was sent.
+    pub(super) fn request(&self, turn: &TurnRecord) -> SentRequest {
+        SentRequest::of(self.sent(turn))
+    }
+
+    /// Tokens and cost of all attempts of a turn.
+    pub(super) fn spending(&self, turn: &TurnRecord) -> Spending {
+        turn.spending(&self.record().start.model)
     }
 
     /// Its inputs, with the edits of a fork.
@@ -75,12 +92,6 @@ impl Run {
     /// From its start to its end; without an end, to its last event.
     pub(super) fn span(&self) -> Span {
         Span { from_ms: self.record().started_ms, to_ms: self.record().last_ms }
-    }
-
-    /// The tool calls of a turn.
-    pub(super) fn calls_of(&self, turn: &Turn) -> impl Iterator<Item = &CallEntry> {
-        let at = turn.address.clone();
-        self.step.calls.iter().filter(move |call| call.address.as_ref().map(Address::turn_part) == at)
     }
 
     /// From its start to its end without pauses, in ms; without an end, to its last event with them.
@@ -108,11 +119,16 @@ pub(super) fn reply_span(turn: &TurnRecord) -> Span {
     Span { from_ms, to_ms }
 }
 
+/// The tool calls of a turn, those of parallel branches in the order of the branches.
+pub(super) fn calls(turn: &TurnRecord) -> Vec<&CallRecord> {
+    let mut calls: Vec<&CallRecord> = turn.calls.iter().collect();
+    calls.sort_by(|one, other| one.address.cmp(&other.address));
+    calls
+}
+
 /// From when to when a call ran.
-pub(super) fn call_span(turn: &TurnRecord, call: &CallEntry) -> Span {
-    let call = turn.calls.iter().rfind(|known| Some(&known.address) == call.address.as_ref());
-    let span = |call: &CallRecord| Span { from_ms: call.started_ms, to_ms: call.ended_ms.unwrap_or(call.started_ms) };
-    call.map(span).unwrap_or_default()
+pub(super) fn call_span(call: &CallRecord) -> Span {
+    Span { from_ms: call.started_ms, to_ms: call.ended_ms.unwrap_or(call.started_ms) }
 }
 
 /// Definitions that a turn made: names with values as PTC-Lisp text.
@@ -122,10 +138,10 @@ pub(super) fn definitions(turn: &TurnRecord) -> impl Iterator<Item = (&str, &str
 }
 
 /// Notices about a turn: another model that answered, what was noted, events of unknown kinds.
-pub(super) fn notices(turn: &Turn, record: &TurnRecord) -> Vec<String> {
-    let other = turn.other_model.iter().map(ToString::to_string);
-    let noted = record.notices.iter().map(|notice| notice.text.clone());
-    let unknown = record.unknown.iter().map(|unknown| format!("{}: {}", unknown.kind, unknown.data.get()));
+pub(super) fn notices(turn: &TurnRecord) -> Vec<String> {
+    let other = OtherModel::of_turn(turn).map(|other| other.to_string()).into_iter();
+    let noted = turn.notices.iter().map(|notice| notice.text.clone());
+    let unknown = turn.unknown.iter().map(|unknown| format!("{}: {}", unknown.kind, unknown.data.get()));
     other.chain(noted).chain(unknown).collect()
 }
 

@@ -12,9 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::RawSchema;
 use crate::config::{Config, Folders, HttpModel, ModelChoice, options_over, process_env};
-use crate::event::{Address, Options, Role, Tokens};
+use crate::event::{Address, Options, Role, Tokens, ToolSchema};
 use crate::model::{
-    self, Adapter, Call, ErrorClass, Finish, Message, Model, ModelError, Reply, Request, Sample, WithFallback,
+    self, Adapter, Call, ErrorClass, Finish, Message, Model, ModelError, Reply, Request, Sample, ToolChoice,
+    WithFallback,
 };
 
 /// Queue length for reply events, which are discarded.
@@ -95,6 +96,10 @@ impl Model for WithOptions {
 pub struct CompletionRequest {
     /// The messages, oldest first; system messages precede all others.
     pub messages: Vec<Message>,
+    /// Tools that the model may call natively; the reply contains its calls.
+    pub tools: Vec<ToolSchema>,
+    /// Restricts these calls.
+    pub tool_choice: Option<ToolChoice>,
     /// Options of the model.
     pub options: Options,
     /// Hint that the provider should cache the prompt.
@@ -195,6 +200,12 @@ pub async fn generate_object(
 }
 
 async fn send(model: &dyn Model, completion: CompletionRequest, schema: Option<Json>) -> Result<Reply, ModelError> {
+    if let Some(name) = completion.tool_choice.as_ref().and_then(ToolChoice::tool)
+        && !completion.tools.iter().any(|tool| tool.name == name)
+    {
+        let message = format!("tool_choice names `{name}`, which is not among the tools of the request");
+        return Err(ModelError::new(ErrorClass::Client, message));
+    }
     let (system, messages): (Vec<_>, Vec<_>) =
         completion.messages.into_iter().partition(|message| message.role == Role::System);
     let system: String = system.iter().map(Message::joined).collect();
@@ -206,8 +217,9 @@ async fn send(model: &dyn Model, completion: CompletionRequest, schema: Option<J
         system: (!system.is_empty()).then_some(system),
         messages: messages.into_iter().map(Arc::new).collect(),
         schema,
-        tools: Vec::new(),
-        tool_names: Vec::new(),
+        tool_names: completion.tools.iter().map(|tool| tool.name.clone()).collect(),
+        tools: completion.tools,
+        tool_choice: completion.tool_choice,
         tool_signatures: Vec::new(),
         signature: None,
         options: completion.options,

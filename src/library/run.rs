@@ -8,9 +8,9 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::Value;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
 
 use super::RunData;
-use super::human::ClosureHuman;
 use super::session_file::messages;
 use crate::agent::{AgentBuilder, Context, Delegated, Diagnostic, Mode, Plan, Step, Undelegated};
 use crate::engine::{self, Carry, Input, ModelList, ModelSource, Models, Ports};
@@ -322,6 +322,33 @@ impl Sink for EventFanout {
             let envelope = self.sink.emit(address, event).await?;
             self.listeners.iter().for_each(|listener| listener(&envelope));
             Ok(envelope)
+        })
+    }
+}
+
+/// Answers questions with a function, which is called on a thread for blocking work.
+pub(super) struct ClosureHuman<F>(Arc<F>);
+
+impl<F: Fn(&Question) -> Option<String> + Send + Sync + 'static> ClosureHuman<F> {
+    pub(super) fn new(handler: F) -> Self {
+        Self(Arc::new(handler))
+    }
+}
+
+impl<F: Fn(&Question) -> Option<String> + Send + Sync + 'static> Human for ClosureHuman<F> {
+    fn ask<'a>(&'a self, question: &'a Question, cancel: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async move {
+            let (handler, question) = (Arc::clone(&self.0), question.clone());
+            let answer = tokio::task::spawn_blocking(move || handler(&question));
+            tokio::select! {
+                answer = answer => match answer.map_err(tokio::task::JoinError::try_into_panic) {
+                    Ok(answer) => answer,
+                    // A failed assertion in a handler fails the test that runs the agent.
+                    Err(Ok(panic)) => std::panic::resume_unwind(panic),
+                    Err(Err(_)) => None,
+                },
+                () = cancel.cancelled() => None,
+            }
         })
     }
 }

@@ -27,6 +27,7 @@ use super::retry::{Attempts, Round};
 use super::secret::Secret;
 use super::tape::Tape;
 use super::{Call, ErrorClass, Finish, Model, ModelError, Reply, Request, Want, fault};
+use crate::config::Protocol;
 use crate::event::{JsonText, ModelRecord, Sent, StructuredBy, hex_sha};
 
 /// A provider's model.
@@ -78,7 +79,9 @@ impl Adapter {
 
     /// The body that the next attempt would send.
     pub fn body(&self, request: &Request) -> Json {
-        self.language.body(&self.draft(&with_unique_ids(request)))
+        let request = with_unique_ids(request);
+        let draft = self.draft(&request);
+        draft.body(self.language).unwrap_or_else(|_| self.language.body(&draft))
     }
 
     /// The limits of protocol and service for the first request of a run, as text.
@@ -139,7 +142,7 @@ impl Attempts for Answer<'_> {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
         let draft = Draft { request: self.request, endpoint, dialect };
         self.report_limits(&draft, outlet).await;
-        let body = language.body(&draft);
+        let body = draft.body(*language).map_err(|path| ModelError::new(ErrorClass::Configuration, clash(&path)))?;
         let structured_by = draft.structured_by();
         let text = body.to_text();
         let sent = Sent {
@@ -203,6 +206,7 @@ impl Answer<'_> {
             tools: !self.request.tools.is_empty(),
             tokens: options.max_tokens.is_some(),
             effort: options.reasoning.is_some(),
+            reasoning_items: self.model.endpoint.protocol == Protocol::Responses,
             sampling: options.temperature.is_some() || options.top_p.is_some(),
             stream: *stream,
         }
@@ -225,7 +229,7 @@ impl Answer<'_> {
         };
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
         if let Some(key) = &self.key {
-            let (name, scheme) = self.model.language.key_header();
+            let (name, scheme) = self.model.language.key_header(&self.model.endpoint);
             let mut value = HeaderValue::try_from(format!("{scheme}{}", key.expose()))
                 .map_err(|_| ModelError::new(ErrorClass::Auth, "the API key holds characters that cannot be sent"))?;
             value.set_sensitive(true);
@@ -255,6 +259,7 @@ impl Answer<'_> {
 /// What the protocol cannot carry, and why a schema does not travel in the strongest way.
 fn limits(language: &dyn Language, draft: &Draft<'_>) -> Vec<String> {
     let endpoint = draft.endpoint;
+    let clash = draft.body(language).err().map(|path| clash(&path));
     let left_out = language.left_out(draft);
     let left_out =
         (!left_out.is_empty()).then(|| format!("{} takes no {}: left out", endpoint.provider, left_out.join(", ")));
@@ -269,7 +274,14 @@ fn limits(language: &dyn Language, draft: &Draft<'_>) -> Vec<String> {
             endpoint.alias
         )
     });
-    left_out.into_iter().chain(way).collect()
+    left_out.into_iter().chain(way).chain(clash).collect()
+}
+
+/// Why a body with further members cannot be sent.
+fn clash(path: &str) -> String {
+    format!(
+        "extra_body sets `{path}`, which this program sets itself: remove it from extra_body, or the option that sets it"
+    )
 }
 
 /// Is a reply the JSON that was promised, or, where its length was limited, the beginning of one? What was thought aloud before does
@@ -280,7 +292,8 @@ fn keeps_to_json(reply: &Reply) -> bool {
     let is_thinking = thought.is_empty() && said.starts_with("<think>");
     match reply.finish {
         _ if !reply.calls.is_empty() => true,
-        Some(Finish::Stop) => json::parse(said.trim_end()).is_ok(),
+        // Nothing was answered: that is no other format.
+        Some(Finish::Stop) => said.is_empty() || json::parse(said.trim_end()).is_ok(),
         Some(Finish::Length) => is_thinking || said.is_empty() || said.starts_with(begins_json),
         _ => true,
     }

@@ -8,6 +8,7 @@ use std::fmt;
 use ptc_core::value::Json;
 
 use crate::event::{ReplyEnd, Sent};
+use crate::record::TurnRecord;
 
 /// Another model than the one that was asked has answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +25,14 @@ impl OtherModel {
         let answered = end.model.as_ref().filter(|_| end.attempt == sent.attempt)?;
         let other = Self { asked: asked(sent)?, answered: answered.clone() };
         Name::of(&other.asked).differs(&Name::of(&other.answered)).then_some(other)
+    }
+}
+
+impl OtherModel {
+    /// Of the last attempt of a turn that was sent and has ended.
+    pub fn of_turn(turn: &TurnRecord) -> Option<Self> {
+        let attempt = turn.last_sent()?;
+        Self::of(attempt.sent.as_ref()?, attempt.end.as_ref()?)
     }
 }
 

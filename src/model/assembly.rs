@@ -34,6 +34,8 @@ pub(super) struct Assembly {
     pub(super) refusal: Vec<Utf16Text>,
     /// Reasoning in the provider's own form, to be given back.
     pub(super) opaque: Vec<Value>,
+    /// Names of tools that the service ran itself, each once; their calls and results are no calls of the reply.
+    pub(super) server_tools: Vec<String>,
 }
 
 /// A piece of a reply that gives nothing to read.
@@ -75,6 +77,13 @@ impl Assembly {
         self.finish = Some(if is_answer { Finish::Stop } else { finish });
     }
 
+    /// Notes a tool that the service runs itself.
+    pub(super) fn add_server_tool(&mut self, name: &str) {
+        if !self.server_tools.iter().any(|known| known == name) {
+            self.server_tools.push(name.to_owned());
+        }
+    }
+
     /// Adds a text, if there is one.
     pub(super) fn say(pieces: &mut Pieces, kind: PartKind, text: Option<Utf16Text>) {
         pieces.extend(text.filter(|text| !text.is_empty()).map(|text| (kind, text)));
@@ -104,6 +113,25 @@ pub(super) fn texts(raw: Option<&RawValue>) -> Vec<Utf16Text> {
     serde_json::from_str::<Vec<TextPart>>(raw)
         .map(|parts| parts.into_iter().map(|part| part.text).collect())
         .unwrap_or_default()
+}
+
+/// Reads a count of tokens; some servers send it as text or with a fraction, which is rounded up.
+pub(super) fn count(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(number) => number.as_u64().or_else(|| rounded_up(number.as_f64()?)),
+        Value::String(text) => text.trim().parse().ok().or_else(|| rounded_up(text.trim().parse().ok()?)),
+        _ => None,
+    }
+}
+
+/// Rounds a number up; `None` for one that is no finite count.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked: finite, not negative, rounded up"
+)]
+pub(super) fn rounded_up(number: f64) -> Option<u64> {
+    (number.is_finite() && number >= 0.0).then(|| number.ceil() as u64)
 }
 
 /// Does an optional member report an error?

@@ -46,6 +46,8 @@ struct Partial {
     id: String,
     name: String,
     args: Vec<Utf16Text>,
+    /// Its name is among the pieces.
+    is_named: bool,
 }
 
 impl Calls {
@@ -68,6 +70,10 @@ impl Calls {
             self.calls.push(Partial { index, ..Partial::default() });
         }
         let is_latest = at + 1 == self.calls.len();
+        // The name of the call before is complete, whether or not it has arguments.
+        if let Some(before) = at.checked_sub(1).filter(|_| is_new) {
+            self.name(before, pieces);
+        }
         let Some(call) = self.calls.get_mut(at) else { return };
         if call.id.is_empty() {
             call.id = id;
@@ -81,13 +87,23 @@ impl Calls {
             Some(answer) if answer == at => pieces.extend(arguments.into_iter().map(|text| (PartKind::Text, text))),
             // What belongs to a call that another one has followed is not shown: its place on the screen is past.
             _ if is_latest && !self.is_answer(at) => {
-                if is_new {
-                    let gap = if at == 0 { "" } else { "\n" };
-                    pieces.push((PartKind::Call, format!("{gap}{name} ").as_str().into()));
+                // A name may come in pieces; the arguments follow it.
+                if arguments.iter().any(|text| !text.is_empty()) {
+                    self.name(at, pieces);
                 }
                 pieces.extend(arguments.into_iter().map(|text| (PartKind::Call, text)));
             }
             _ => {}
+        }
+    }
+
+    /// Adds the name of a call to `pieces`, once.
+    fn name(&mut self, at: usize, pieces: &mut Vec<(PartKind, Utf16Text)>) {
+        let is_answer = self.is_answer(at);
+        if let Some(call) = self.calls.get_mut(at).filter(|call| !call.is_named && !is_answer) {
+            call.is_named = true;
+            let gap = if at == 0 { "" } else { "\n" };
+            pieces.push((PartKind::Call, format!("{gap}{} ", call.name).as_str().into()));
         }
     }
 

@@ -46,6 +46,8 @@ pub(super) struct Dialect {
     pub(super) effort_word: bool,
     /// Temperature and the like are sent.
     pub(super) sampling: bool,
+    /// Ask for reasoning in encrypted form, to give it back with the next request.
+    pub(super) encrypted_reasoning: bool,
     /// A tool that must be called is named, where it is the only one; otherwise any call is required, which is the same then.
     pub(super) named: bool,
 }
@@ -66,6 +68,8 @@ pub(super) struct Used {
     pub(super) tokens: bool,
     /// It had a reasoning effort.
     pub(super) effort: bool,
+    /// Its protocol can have reasoning given back in encrypted form.
+    pub(super) reasoning_items: bool,
     /// It set temperature or the like.
     pub(super) sampling: bool,
     /// It was streamed.
@@ -95,7 +99,8 @@ impl Dialect {
             stream_usage: true,
             effort_word: true,
             sampling: true,
-            named: matches!(endpoint.protocol, Protocol::OpenAi | Protocol::Anthropic),
+            encrypted_reasoning: true,
+            named: matches!(endpoint.protocol, Protocol::OpenAi | Protocol::Responses | Protocol::Anthropic),
         }
     }
 
@@ -117,6 +122,10 @@ impl Dialect {
         if used.stream && self.stream_usage && is_about(refused, &["stream_options", "include_usage"]) {
             let next = Self { stream_usage: false, ..self };
             return Some((next, "refuses stream_options; asking for no token counts".to_owned()));
+        }
+        if self.encrypted_reasoning && used.reasoning_items && names(refused, &["encrypted"]) {
+            let next = Self { encrypted_reasoning: false, ..self };
+            return Some((next, "gives no encrypted reasoning; not asking for it".to_owned()));
         }
         if used.effort && self.effort_word && is_about(refused, &EFFORT) {
             let next = Self { effort_word: false, ..self };
@@ -224,8 +233,16 @@ const STRUCTURE: [&str; 14] = [
 const FORCED: [&str; 5] = ["tool", "function", "tool_choice", "toolconfig", "input_schema"];
 
 /// Words by which servers name the amount of reasoning.
-const EFFORT: [&str; 6] =
-    ["adaptive", "effort", "thinkinglevel", "thinking_level", "thinking level", "not support thinking"];
+const EFFORT: [&str; 8] = [
+    "adaptive",
+    "effort",
+    "reasoning.summary",
+    "reasoning summaries",
+    "thinkinglevel",
+    "thinking_level",
+    "thinking level",
+    "not support thinking",
+];
 
 const SAMPLING: [&str; 3] = ["temperature", "top_p", "topp"];
 
@@ -278,6 +295,7 @@ mod tests {
         tools: false,
         tokens: true,
         effort: true,
+        reasoning_items: false,
         sampling: false,
         stream: true,
     };

@@ -137,6 +137,14 @@ impl Endpoint {
         Ok(url)
     }
 
+    /// The publisher whose models `base_url` leads to on Vertex AI: its path ends in `publishers/NAME`.
+    pub(super) fn vertex_publisher(&self) -> Option<String> {
+        let base = Url::parse(&self.base_url).ok()?;
+        let mut segments = base.path_segments()?.rev().filter(|segment| !segment.is_empty());
+        let publisher = segments.next()?.to_owned();
+        (segments.next() == Some("publishers")).then_some(publisher)
+    }
+
     /// The further headers, checked. Errors name the header, never its value.
     pub(super) fn header_map(&self) -> Result<HeaderMap, ModelError> {
         self.headers

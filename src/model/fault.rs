@@ -33,8 +33,7 @@ pub(super) fn of_status(
         return redirected(target, status, header(LOCATION.as_str())).into();
     }
     let class = class_of(Some(status), &said);
-    let title = StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or_default();
-    let title = format!("{status} {title}");
+    let title = format!("{status} {}", status_title(status));
     let message = format!("{} answered {}{}", target.provider, title.trim_end(), said.after_colon(scrub));
     let mut error = ModelError::new(class, message);
     error.status = Some(status);
@@ -61,6 +60,11 @@ pub(super) fn of_event(target: &Target, body: &str, scrub: &Scrub) -> Failure {
         retry_after_ms: None,
         refused: Some(Box::new(Refused { param: said.param, body: body.to_lowercase() })),
     }
+}
+
+/// Returns the standard words of an HTTP status; empty for an unknown one.
+pub(crate) fn status_title(status: u16) -> &'static str {
+    StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or_default()
 }
 
 fn redirected(target: &Target, status: u16, location: Option<&str>) -> ModelError {
@@ -92,7 +96,8 @@ impl Said {
             return Self { message: plain(body), ..Self::default() };
         };
         let value = value.get(0).unwrap_or(&value);
-        let inner = value.get("error").filter(|inner| !inner.is_null()).unwrap_or(value);
+        let inner = ["/error", "/response/error"].iter().filter_map(|path| value.pointer(path));
+        let inner = inner.into_iter().find(|inner| !inner.is_null()).unwrap_or(value);
         let text = |key: &str| inner.get(key).and_then(word).or_else(|| value.get(key).and_then(word));
         let detail = value.get("detail");
         let issue = detail.and_then(|detail| detail.get(0));
@@ -188,7 +193,8 @@ fn class_of(status: Option<u16>, said: &Said) -> ErrorClass {
         Some(404) => ErrorClass::NotFound,
         Some(408) => ErrorClass::Timeout,
         Some(429) => ErrorClass::RateLimit,
-        Some(500..) => ErrorClass::Server,
+        // A conflict with another request passes, as an overload does.
+        Some(409 | 500..) => ErrorClass::Server,
         Some(_) => ErrorClass::Client,
         None if said.names(&["overloaded", "unavailable"]) => ErrorClass::Server,
         None if said.names(&["rate_limit", "too_many", "resource_exhausted"]) => ErrorClass::RateLimit,

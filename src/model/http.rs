@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, Url};
 use tokio::time::{Instant, timeout_at};
 
@@ -57,6 +57,8 @@ pub(super) struct Response<'a> {
     pub(super) status: u16,
     deadline: Instant,
     silence_ms: u64,
+    /// When the reply must have brought something besides comments, pings and blanks.
+    idle_deadline: Instant,
 }
 
 /// Sends a body by POST. The status is noted on the tape.
@@ -89,7 +91,8 @@ async fn send<'a>(
     };
     let status = inner.status().as_u16();
     tape.status = Some(status);
-    Ok(Response { target, inner, status, deadline, silence_ms: target.timeouts.silence_ms })
+    let idle_deadline = after(target.timeouts.keep_alive_ms);
+    Ok(Response { target, inner, status, deadline, silence_ms: target.timeouts.silence_ms, idle_deadline })
 }
 
 impl Response<'_> {
@@ -104,17 +107,26 @@ impl Response<'_> {
         found.to_ascii_lowercase().contains(word)
     }
 
-    /// From now on only this much silence is borne.
-    pub(super) fn hurry(&mut self, silence_ms: u64) {
-        self.silence_ms = self.silence_ms.min(silence_ms);
-        self.deadline = self.deadline.min(after(self.silence_ms));
+    /// Starts the keep-alive time again: a part of the reply arrived.
+    pub(super) fn extend(&mut self) {
+        self.idle_deadline = after(self.target.timeouts.keep_alive_ms);
+    }
+
+    /// Ends the response after this time at the latest.
+    pub(super) fn end_within(&mut self, ms: u64) {
+        self.idle_deadline = self.idle_deadline.min(after(ms));
     }
 
     /// The next piece of the body; `None` at its end.
     pub(super) async fn next(&mut self, tape: &mut Tape) -> Result<Option<Vec<u8>>, Failure> {
-        let read = timeout_at(self.deadline, self.inner.chunk()).await;
+        // A read that is ready is returned after its deadline, too.
+        if tape.len() > 0 && self.idle_deadline <= Instant::now() {
+            return Err(self.idle(tape.len()).into());
+        }
+        let read = timeout_at(self.deadline.min(self.idle_deadline), self.inner.chunk()).await;
         let piece = match read {
             Err(_) if tape.len() == 0 => return Err(no_first_byte(self.target).into()),
+            Err(_) if self.idle_deadline < self.deadline => return Err(self.idle(tape.len()).into()),
             Err(_) => return Err(self.silent(tape.len()).into()),
             Ok(Err(error)) => return Err(self.broken(&error, tape.len()).into()),
             Ok(Ok(None)) => return Ok(None),
@@ -147,6 +159,19 @@ impl Response<'_> {
         let message = format!("{provider} fell silent for {} ms after {bytes} bytes of its reply", self.silence_ms);
         let hint = format!(
             "run again; the server or the network stalled. A server that thinks longer needs a larger silence_ms under [providers.{provider}]"
+        );
+        ModelError::new(ErrorClass::Timeout, message).hint(hint)
+    }
+
+    fn idle(&self, bytes: usize) -> ModelError {
+        let Target { provider, timeouts, .. } = self.target;
+        let message = format!(
+            "{provider} kept the connection open for {} ms without a part of its reply, after {bytes} bytes in all",
+            timeouts.keep_alive_ms
+        );
+        let hint = format!(
+            "run again; a server that thinks longer and sends keep-alive comments meanwhile needs a larger keep_alive_ms under \
+             [providers.{provider}]"
         );
         ModelError::new(ErrorClass::Timeout, message).hint(hint)
     }
@@ -189,7 +214,9 @@ fn build((loopback, connect_ms): (bool, u64)) -> Result<Client, reqwest::Error> 
     let builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(Duration::from_millis(connect_ms))
-        .user_agent(concat!("ptc-workbench/", env!("CARGO_PKG_VERSION")));
+        .user_agent(concat!("ptc-workbench/", env!("CARGO_PKG_VERSION")))
+        // A compressed stream comes late. One that is compressed nevertheless is read.
+        .default_headers(HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]));
     if loopback { builder.no_proxy() } else { builder }.build()
 }
 

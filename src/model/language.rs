@@ -8,7 +8,7 @@ use reqwest::header::HeaderMap;
 use super::assembly::{Assembly, Odd, Pieces};
 use super::dialect::Dialect;
 use super::endpoint::Endpoint;
-use super::{Request, Want};
+use super::{Request, ToolChoice, Want};
 use crate::config::Protocol;
 use crate::event::StructuredBy;
 
@@ -43,14 +43,55 @@ impl<'a> Draft<'a> {
 
     /// The same for a control object. It may be requested together with native tools only where that leaves the model free to call them.
     fn asks_for_control(&self) -> bool {
-        let beside_tools = self.endpoint.protocol == Protocol::OpenAi;
+        let beside_tools = matches!(self.endpoint.protocol, Protocol::OpenAi | Protocol::Responses);
         self.dialect.object && (beside_tools || self.request.tools.is_empty())
+    }
+
+    /// The restriction of tool calls, if there are tools and none of them carries the schema.
+    pub(super) fn tool_choice(&self) -> Option<&'a ToolChoice> {
+        let is_free = self.schema(StructuredBy::Tool).is_none() && !self.request.tools.is_empty();
+        self.request.tool_choice.as_ref().filter(|_| is_free)
     }
 
     /// The schema, when it travels in this way.
     pub(super) fn schema(&self, way: StructuredBy) -> Option<&'a Json> {
         self.request.schema.as_ref().filter(|_| self.dialect.structured == way)
     }
+}
+
+impl Draft<'_> {
+    /// Returns the body of the question with the further members that the options name. Error: the path of a member that
+    /// this program sets itself.
+    pub(super) fn body(&self, language: &dyn Language) -> Result<Json, String> {
+        let body = language.body(self);
+        match &self.request.options.extra_body {
+            None => Ok(body),
+            Some(extra) => {
+                let extra = extra.json();
+                let reserved = [language.messages_key(), "model", "stream"];
+                let is_reserved = |name: &&str| extra.get(name).is_some();
+                match reserved.iter().find(|name| is_reserved(name)) {
+                    Some(name) => Err((*name).to_owned()),
+                    None => with_members(&body, &extra, ""),
+                }
+            }
+        }
+    }
+}
+
+/// Adds the members of one object to another; objects inside are merged. Error: the path of a member that both have.
+fn with_members(body: &Json, extra: &Json, path: &str) -> Result<Json, String> {
+    extra.members().unwrap_or_default().iter().try_fold(body.clone(), |all, member| {
+        let path = format!("{path}{}", member.key);
+        let value = match body.get(&member.key) {
+            None => member.value.clone(),
+            Some(own) if own.members().is_some() && member.value.members().is_some() => {
+                with_members(own, &member.value, &format!("{path}."))?
+            }
+            Some(_) => return Err(path),
+        };
+        Ok(all.with(member.key.as_str(), value))
+    })
 }
 
 /// The protocol's path after the configured address.
@@ -75,20 +116,20 @@ pub(super) enum Framing {
 
 /// A wire protocol.
 pub(super) trait Language: Send + Sync + fmt::Debug {
-    /// What to do with an address that ends in this segment.
-    fn root(&self, last: &str) -> Root {
-        let _ = last;
+    /// What to do with an address whose path has these segments.
+    fn root(&self, segments: &[&str]) -> Root {
+        let _ = segments;
         Root::AsIs
     }
 
-    /// Path of a question to this model, and its query.
-    fn question(&self, id: &str, stream: bool) -> (Vec<String>, Option<(&'static str, &'static str)>);
+    /// Path of a question to a model, below the root, and its query.
+    fn question(&self, endpoint: &Endpoint) -> (Vec<String>, Option<(&'static str, &'static str)>);
 
     /// Path of the list of models, and where in its answer the list and each name are.
     fn list(&self) -> Listing;
 
     /// Name and scheme of the header that carries the key.
-    fn key_header(&self) -> (&'static str, &'static str);
+    fn key_header(&self, endpoint: &Endpoint) -> (&'static str, &'static str);
 
     /// Further headers of the protocol itself.
     fn headers(&self, endpoint: &Endpoint, headers: &mut HeaderMap) {

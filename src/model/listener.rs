@@ -13,7 +13,7 @@ use super::scrub::Scrub;
 use super::stream::{LineReader, SseEvent, SseReader, TooLong};
 use super::tape::Tape;
 use super::{ErrorClass, Finish, ModelError, Reply, Request, fault};
-use crate::event::{JsonText, NativeCall, Opaque};
+use crate::event::{JsonText, NativeCall, Opaque, PartKind};
 
 /// How long a stream may continue after the model has stopped, in ms: token counts and the end mark come at once or never.
 const AFTER_FINISH_MS: u64 = 5_000;
@@ -30,6 +30,8 @@ pub(super) struct Listener<'a> {
     assembly: Assembly,
     calls_before: usize,
     first_ms: Option<u64>,
+    /// A part of the reply arrived since the last read.
+    is_extended: bool,
 }
 
 impl<'a> Listener<'a> {
@@ -50,6 +52,7 @@ impl<'a> Listener<'a> {
             assembly: Assembly::new(respond),
             calls_before: calls_before(request),
             first_ms: None,
+            is_extended: false,
         }
     }
 
@@ -58,6 +61,10 @@ impl<'a> Listener<'a> {
         let mut body = Vec::new();
         while let Some(piece) = response.next(tape).await? {
             body.extend(piece);
+            // Some servers name a stream of events JSON.
+            if is_event_stream(&body) {
+                return self.events_after(body, response, tape).await;
+            }
         }
         self.hear(&String::from_utf8_lossy(&body), tape).await?;
         if !self.assembly.heard {
@@ -68,12 +75,24 @@ impl<'a> Listener<'a> {
     }
 
     /// Reads a body of events.
-    pub(super) async fn events(mut self, mut response: Response<'_>, tape: &mut Tape) -> Result<Reply, Failure> {
+    pub(super) async fn events(self, response: Response<'_>, tape: &mut Tape) -> Result<Reply, Failure> {
+        self.events_after(Vec::new(), response, tape).await
+    }
+
+    /// The same where the first bytes are read already.
+    async fn events_after(
+        mut self,
+        first: Vec<u8>,
+        mut response: Response<'_>,
+        tape: &mut Tape,
+    ) -> Result<Reply, Failure> {
         let mut reader = SseReader::default();
-        while let Some(piece) = self.next(&mut response, tape).await? {
+        let mut next = Some(first);
+        while let Some(piece) = next {
             for event in reader.push(&piece).map_err(|error| self.too_long(error))? {
                 self.event(&event, tape).await?;
             }
+            next = self.next(&mut response, tape).await?;
         }
         if let Some(event) = reader.finish().map_err(|error| self.too_long(error))? {
             self.event(&event, tape).await?;
@@ -100,8 +119,11 @@ impl<'a> Listener<'a> {
         if self.assembly.done {
             return Ok(None);
         }
+        let is_extended = std::mem::take(&mut self.is_extended);
         if self.assembly.is_whole() {
-            response.hurry(AFTER_FINISH_MS);
+            response.end_within(AFTER_FINISH_MS);
+        } else if is_extended {
+            response.extend();
         }
         match response.next(tape).await {
             // The model had stopped: only the token counts or the end mark are missing.
@@ -146,6 +168,7 @@ impl<'a> Listener<'a> {
         };
         for (kind, piece) in pieces {
             self.first_ms.get_or_insert_with(|| tape.elapsed_ms());
+            self.is_extended = true;
             self.speech.say(kind, &piece).await;
         }
         Ok(())
@@ -161,7 +184,8 @@ impl<'a> Listener<'a> {
     }
 
     async fn end(self) -> Result<Reply, Failure> {
-        let Self { target, scrub, speech, assembly, calls_before, first_ms, .. } = self;
+        let Self { target, outlet, scrub, speech, assembly, calls_before, first_ms, .. } = self;
+        let has_reasoned = speech.has(PartKind::Reasoning);
         let text = speech.finish().await;
         let provider = &target.provider;
         let failed = |class, message: String| ModelError {
@@ -175,8 +199,12 @@ impl<'a> Listener<'a> {
         }
         let refusal = joined(&assembly.refusal);
         if !refusal.is_empty() || assembly.finish == Some(Finish::Refusal) {
-            let words = [refusal, text].into_iter().find(|words| !words.trim().is_empty());
-            let words = words.map(|words| format!(": {}", words.trim())).unwrap_or_default();
+            // The text of a reply that began as an answer gives no reason.
+            let words = match (refusal.trim(), text.chars().count()) {
+                ("", 0) => String::new(),
+                ("", begun) => format!(" after {begun} characters of an answer"),
+                (reason, _) => format!(": {reason}"),
+            };
             return Err(failed(ErrorClass::Refusal, format!("the model refused{words}")).hint(other_words).into());
         }
         let clean = |call: NativeCall| NativeCall {
@@ -185,6 +213,15 @@ impl<'a> Listener<'a> {
             args: scrub.json_text(&call.args),
         };
         let calls: Vec<_> = assembly.calls.finish(calls_before + 1).into_iter().map(clean).collect();
+        for name in &assembly.server_tools {
+            outlet
+                .notice(&format!("{provider} ran its own tool {}; it is no call of this agent", scrub.text(name)))
+                .await;
+        }
+        if has_reasoned && text.trim().is_empty() && calls.is_empty() {
+            let limit = if assembly.finish == Some(Finish::Length) { ": max_tokens left no room for one" } else { "" };
+            outlet.notice(&format!("{provider} sent reasoning and no answer{limit}")).await;
+        }
         match assembly.finish {
             Some(Finish::ContentFilter) => {
                 let message = format!("the filter of {provider} withheld the reply");
@@ -208,6 +245,13 @@ impl<'a> Listener<'a> {
             }),
         }
     }
+}
+
+/// Whether a body begins as a stream of events does; no JSON text begins so.
+fn is_event_stream(body: &[u8]) -> bool {
+    const BEGINNINGS: [&[u8]; 5] = [b"data:", b"event:", b"id:", b"retry:", b":"];
+    let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body).trim_ascii_start();
+    BEGINNINGS.iter().any(|beginning| body.starts_with(beginning))
 }
 
 /// Reasoning to be given back, without secrets.

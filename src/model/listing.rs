@@ -20,11 +20,12 @@ pub const LIST_MS: u64 = 10_000;
 
 /// None of them longer than this.
 fn within(timeouts: Timeouts, most_ms: u64) -> Timeouts {
-    let Timeouts { connect_ms, first_byte_ms, silence_ms } = timeouts;
+    let Timeouts { connect_ms, first_byte_ms, silence_ms, keep_alive_ms } = timeouts;
     Timeouts {
         connect_ms: connect_ms.min(most_ms),
         first_byte_ms: first_byte_ms.min(most_ms),
         silence_ms: silence_ms.min(most_ms),
+        keep_alive_ms: keep_alive_ms.min(most_ms),
     }
 }
 
@@ -37,7 +38,7 @@ pub async fn listed(endpoint: &Endpoint) -> Result<Vec<String>, ModelError> {
     let language = protocols::language(endpoint.protocol);
     language.headers(endpoint, &mut headers);
     if let Some(key) = &key {
-        let (name, scheme) = language.key_header();
+        let (name, scheme) = language.key_header(endpoint);
         let value = HeaderValue::try_from(format!("{scheme}{}", key.expose()));
         headers.extend(value.ok().map(|value| (HeaderName::from_static(name), value)));
     }

@@ -16,8 +16,6 @@ mod endpoint;
 mod error;
 mod fallback;
 mod fault;
-mod fields;
-mod frames;
 mod gate;
 mod gemini;
 mod history;
@@ -35,6 +33,7 @@ mod probe;
 mod protocols;
 mod proxy;
 mod request;
+mod responses;
 mod retry;
 mod retry_after;
 mod sample;
@@ -58,27 +57,29 @@ pub use closure::{ClosureModel, IntoReply, script};
 pub(crate) use decoded_text::search_decoded;
 pub use error::{ErrorClass, ModelError};
 pub use fallback::WithFallback;
-pub use request::{Content, Finish, Message, Reply, Request};
+pub use request::{Content, Finish, Message, Reply, Request, ToolChoice};
 pub use retry::Retry;
 pub(crate) use secret_index::entropy;
 
 pub(crate) use body::rebuild_body;
+pub(crate) use fault::status_title;
 pub(crate) use history::{accepted, arguments, request_lines};
+pub(crate) use outside::HttpClientError;
 
 #[doc(hidden)]
 pub use {
     crate::config::{Timeouts, is_secret_name},
     adapter::Adapter,
     answered::{OtherModel, asked},
+    body::carries,
     endpoint::{Endpoint, Known, StructuredOutput, shown_address},
-    fields::carries,
-    frames::read_frames,
     gate::Gate,
     human::{HumanModel, everything},
     listing::{LIST_MS, listed},
     outside::{Incoming, Outgoing, exchange, speaker},
     pinned::Pinned,
     probe::{is_loopback, listens},
+    protocols::read_frames,
     retry::{BASE_DELAY_MS, Backoff, MAX_DELAY_MS, RETRY_AFTER_MAX_MS, RetryPolicy},
     sample::{FAULTS, Fault, Sample},
     scrub::Scrub,

@@ -139,6 +139,8 @@ const KINDS: [PartKind; 3] = [PartKind::Text, PartKind::Reasoning, PartKind::Cal
 struct Voice {
     joiner: Joiner,
     stream: Stream,
+    /// Something of this kind came.
+    has_spoken: bool,
 }
 
 impl<'a> StreamFilter<'a> {
@@ -152,10 +154,16 @@ impl<'a> StreamFilter<'a> {
         let Some(voice) = KINDS.iter().position(|known| *known == kind).and_then(|at| self.voices.get_mut(at)) else {
             return;
         };
+        voice.has_spoken = true;
         let joined = voice.joiner.push(piece);
         let clean = voice.stream.push(self.outlet.scrub, &joined);
         self.outlet.count_echoes(&clean);
         self.emit(kind, clean.text).await;
+    }
+
+    /// Returns whether a piece of this kind came.
+    pub(super) fn has(&self, kind: PartKind) -> bool {
+        KINDS.iter().zip(&self.voices).any(|(known, voice)| *known == kind && voice.has_spoken)
     }
 
     /// Nothing follows: emits the held text and returns the whole answer.

@@ -75,6 +75,9 @@ pub async fn exchange(out: &Outgoing) -> Result<Incoming, String> {
     Ok(got)
 }
 
+/// An error of the one client, for protocols whose library uses it.
+pub(crate) type HttpClientError = reqwest::Error;
+
 /// What a protocol over HTTP needs to speak to this address by the one client: the client, and the headers of each request.
 pub fn speaker(url: &str, headers: &[(String, String)]) -> Result<(Client, HashMap<HeaderName, HeaderValue>), String> {
     let url = Url::parse(url).map_err(|error| format!("{url:?} is no address: {error}"))?;

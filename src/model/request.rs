@@ -29,6 +29,8 @@ pub struct Request {
     pub schema: Option<Json>,
     /// Tools that the model may call natively.
     pub tools: Vec<ToolSchema>,
+    /// Restricts native calls of those tools; `None` leaves it to the provider's default. Agents do not set it.
+    pub tool_choice: Option<ToolChoice>,
     /// Names of the tools that may be used, natively or in programs and control objects.
     pub tool_names: Vec<String>,
     /// The signatures of those tools, by name, for models that call them from programs and control objects.
@@ -49,6 +51,29 @@ impl Request {
     /// The turn's number, from 1.
     pub fn turn(&self) -> u32 {
         self.address.turn_number().unwrap_or(1)
+    }
+}
+
+/// A restriction of native tool calls.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ToolChoice {
+    /// The model decides.
+    Auto,
+    /// The model must call at least one tool.
+    Required,
+    /// The model must not call a tool.
+    None,
+    /// The model must call the tool of this name.
+    Tool(String),
+}
+
+impl ToolChoice {
+    /// The name of the tool that must be called.
+    pub fn tool(&self) -> Option<&str> {
+        match self {
+            Self::Tool(name) => Some(name),
+            Self::Auto | Self::Required | Self::None => None,
+        }
     }
 }
 

@@ -7,6 +7,11 @@ use jiff::Timestamp;
 use jiff::fmt::{rfc2822, strtime};
 use serde_json::Value;
 
+use super::assembly::rounded_up;
+
+/// Headers with a wait in seconds or a date; the second one is that of an upstream service, passed on by a gateway.
+const RETRY_AFTER: [&str; 2] = ["retry-after", "llm_provider-retry-after"];
+
 /// Headers about when a limit is full again: the one with the remaining amount, and the one with the time. The names are those of
 /// `OpenAI` and its imitators, of Anthropic, of routers.
 const RESETS: [(&str, &str); 8] = [
@@ -28,12 +33,12 @@ const SECONDS_SINCE_1970: f64 = 1e8;
 /// which nothing remains, else the time in the body. `now_ms` is Unix time in ms. A time that has passed means 0.
 pub(super) fn retry_after_ms<'a>(header: impl Fn(&str) -> Option<&'a str>, body: &str, now_ms: i64) -> Option<u64> {
     if let Some(ms) = header("retry-after-ms").and_then(|text| text.trim().parse::<f64>().ok()) {
-        return whole(ms);
+        return rounded_up(ms);
     }
-    if let Some(text) = header("retry-after") {
+    if let Some(text) = RETRY_AFTER.into_iter().find_map(&header) {
         let text = text.trim();
         return match text.parse::<f64>() {
-            Ok(seconds) => whole(seconds * 1_000.0),
+            Ok(seconds) => rounded_up(seconds * 1_000.0),
             Err(_) => Some(until(http_date(text)?, now_ms)),
         };
     }
@@ -61,11 +66,11 @@ fn moment(text: &str, now_ms: i64) -> Option<u64> {
     let text = text.trim();
     if let Ok(number) = text.parse::<f64>() {
         return if number > MS_SINCE_1970 {
-            whole((number - to_float(now_ms)).max(0.0))
+            rounded_up((number - to_float(now_ms)).max(0.0))
         } else if number > SECONDS_SINCE_1970 {
-            whole((number * 1_000.0 - to_float(now_ms)).max(0.0))
+            rounded_up((number * 1_000.0 - to_float(now_ms)).max(0.0))
         } else {
-            whole(number * 1_000.0)
+            rounded_up(number * 1_000.0)
         };
     }
     span(text).or_else(|| text.parse::<Timestamp>().ok().map(|time| until(time, now_ms)))
@@ -97,7 +102,7 @@ fn span(text: &str) -> Option<u64> {
         sum += number.parse::<f64>().ok()? * ms;
         rest = tail;
     }
-    if text.is_empty() { None } else { whole(sum) }
+    if text.is_empty() { None } else { rounded_up(sum) }
 }
 
 fn until(time: Timestamp, now_ms: i64) -> u64 {
@@ -107,15 +112,6 @@ fn until(time: Timestamp, now_ms: i64) -> u64 {
 #[expect(clippy::cast_precision_loss, reason = "Unix time in ms is far below 2^53")]
 fn to_float(ms: i64) -> f64 {
     ms as f64
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "checked: finite, not negative, rounded up"
-)]
-fn whole(ms: f64) -> Option<u64> {
-    (ms.is_finite() && ms >= 0.0).then(|| ms.ceil() as u64)
 }
 
 #[cfg(test)]
@@ -140,6 +136,7 @@ mod tests {
             ("retry-after", "Wednesday, 21-Oct-15 07:28:07 GMT", Some(7_000)),
             ("retry-after", "Wed Oct 21 07:28:07 2015", Some(7_000)),
             ("retry-after", "Wed, 21 Oct 2015 07:27:00 GMT", Some(0)),
+            ("llm_provider-retry-after", "7", Some(7_000)),
             ("retry-after", "soon", None),
             ("retry-after", "-1", None),
         ];

@@ -52,6 +52,7 @@ pub fn request(plan: &Plan, address: Address, seed: u64, messages: &[Arc<Message
         messages: messages.iter().filter(|message| message.role != Role::System).cloned().collect(),
         schema: asked.schema.clone(),
         tools: asked.tools.clone(),
+        tool_choice: None,
         tool_names: asked.tool_names.clone(),
         tool_signatures: asked
             .tool_names

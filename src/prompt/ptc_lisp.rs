@@ -179,7 +179,7 @@ pub(in crate::prompt) fn language(plan: &Plan, return_scope: ReturnScope) -> Opt
         None if !plan.settings.reference => None,
         Some("full") | None => {
             let more = if plan.settings.tool_try { builtins::card_of_try() } else { String::new() };
-            Some(format!("{}{more}\n", builtins::card(return_scope)))
+            Some(format!("{}{more}\n", builtins::card(plan.settings.dialect, return_scope)))
         }
         Some(text) => Some(format!("{}\n", lined(text))),
     }

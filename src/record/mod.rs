@@ -6,19 +6,16 @@
 
 mod attempt;
 mod call;
-mod messages;
 mod run;
-mod state;
 mod turn;
 
 use std::collections::HashMap;
 
 pub use attempt::{Attempt, Attempts, TurnAttempts};
 pub use call::{CallRecord, QuestionRecord, count_failed};
-pub(crate) use messages::MessageLog;
+pub(crate) use run::MessageLog;
 pub use run::RunRecord;
-pub use state::TurnState;
-pub use turn::{Retry, TurnRecord};
+pub use turn::{Retry, TurnRecord, TurnState};
 
 use crate::event::{Address, Envelope, Event, TotalUsage};
 

@@ -2,13 +2,13 @@
 //!
 //! In: the events of the run in order, without those of its child runs. Out: how it began, its messages and turns, its ledger, how it ended. A kind of event that is added does not compile before it has a place here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::TurnRecord;
+use super::{TurnAttempts, TurnRecord};
 use crate::event::{
     Address, Edit, Envelope, ErrorRecord, Event, Kept, MemoryChange, NativeCall, Notice, PlanState, Replies, RunEnd,
-    RunLedger, RunStart, SentMessage, TurnStart, Waits, elapsed_ms,
+    RunLedger, RunStart, SentMessage, TurnStart, Waits, elapsed_ms, in_order,
 };
 
 /// What happened in a run.
@@ -235,5 +235,35 @@ impl RunRecord {
             _ => return,
         }
         self.excluded_ms = waits.within(&run, self.started_ms, envelope.at_ms);
+    }
+}
+
+/// Collects the messages of one run, each once, and which of them each turn sent: for readers that rebuild requests and need nothing else
+/// of its turns.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MessageLog {
+    messages: Vec<SentMessage>,
+    requests: HashMap<Address, Vec<(u32, u32)>>,
+    replies: TurnAttempts,
+}
+
+impl MessageLog {
+    /// Takes the next event of the run.
+    pub(crate) fn apply(&mut self, envelope: &Envelope) {
+        match &envelope.event {
+            Event::Message(message) => self.messages.push(SentMessage::of(message, &self.replies)),
+            Event::RequestMade(request) => {
+                self.requests.insert(envelope.address.clone(), request.messages.clone());
+            }
+            event @ (Event::ReplyPart(_) | Event::ReplyEnd(_)) => {
+                self.replies.entry(envelope.address.clone()).or_default().apply(event);
+            }
+            _ => {}
+        }
+    }
+
+    /// The messages that were sent at a turn.
+    pub(crate) fn request(&self, turn: &Address) -> Option<Vec<SentMessage>> {
+        self.requests.get(turn).map(|ranges| in_order(&self.messages, ranges).cloned().collect())
     }
 }

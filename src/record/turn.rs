@@ -7,13 +7,51 @@ use std::sync::Arc;
 
 use ptc_core::value::{Json, json};
 
-use super::{Attempt, Attempts, CallRecord, QuestionRecord, TurnState, count_failed};
+use super::{Attempt, Attempts, CallRecord, QuestionRecord, count_failed};
 use crate::event::{
     Address, AnswerGiven, Check, CompactionDone, Edit, Envelope, ErrorRecord, Event, Extract, ExtractKind, Interrupt,
     IssueRecord, Kept, MemoryChange, Message, ModelRecord, NativeCall, Notice, PlanState, ProgramEnd, ReplyEnd,
-    RequestMade, RetryWait, RunText, Source, Spending, TasksKept, Tokens, TurnEnd, TurnKind, TurnStart, Unknown,
-    elapsed_ms, turn_spending,
+    ReplyStatus, RequestMade, RetryWait, RunText, Source, Spending, TasksKept, Tokens, TurnEnd, TurnKind, TurnStart,
+    Unknown, elapsed_ms, turn_spending,
 };
+
+/// How far a turn is, in records and in the entries of a session's skeleton.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum TurnState {
+    /// The request was made, nothing came yet.
+    #[default]
+    Waiting,
+    /// The reply is arriving.
+    Streaming,
+    /// The reply is whole and being checked.
+    Checking,
+    /// It gave what was wanted.
+    Succeeded,
+    /// It did not.
+    Failed,
+}
+
+impl TurnState {
+    /// The state after the end of an attempt.
+    pub fn after_reply(end: &ReplyEnd) -> Self {
+        if end.status == ReplyStatus::Discarded { Self::Waiting } else { Self::Checking }
+    }
+
+    /// The state after the end of the turn.
+    pub fn after_turn(end: &TurnEnd) -> Self {
+        if end.success { Self::Succeeded } else { Self::Failed }
+    }
+
+    /// Has the turn ended?
+    pub fn is_end(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed)
+    }
+
+    /// Did the turn give what was wanted? `None` before its end.
+    pub fn success(self) -> Option<bool> {
+        self.is_end().then_some(self == Self::Succeeded)
+    }
+}
 
 /// What happened in a turn.
 #[derive(Debug, Clone, PartialEq, Default)]

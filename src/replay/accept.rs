@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 
 use super::{RecordedEdits, RecordedPorts, Recording, ReplayError, carry_of, input_of, plan_of};
 use crate::engine::{self, Input};
-use crate::event::{Address, Class, Envelope, Event, ToolEnd};
+use crate::event::{Address, Class, Envelope, Event, ToolEnd, TurnEnd};
 use crate::port::{Sink, SinkError};
 
 /// A sink for events with explicit times.
@@ -57,7 +57,7 @@ impl<'a> AcceptSink<'a> {
             all.extend(inside.map(|envelope| (envelope.at_ms, envelope.address, envelope.event)));
         }
         match event.class() {
-            Class::Derived => all.push((state.at_ms, address.clone(), event.clone())),
+            Class::Derived => all.push((state.at_ms, address.clone(), self.with_counted_attempts(address, event))),
             Class::Input | Class::Note if recorded.is_empty() => {
                 all.push((state.at_ms, address.clone(), event.clone()));
             }
@@ -70,6 +70,16 @@ impl<'a> AcceptSink<'a> {
             }
         }
         all
+    }
+
+    /// Returns a computed event; the end of a turn whose totals are those of an earlier version stays one of that version.
+    fn with_counted_attempts(&self, address: &Address, event: &Event) -> Event {
+        match event {
+            Event::TurnEnd(end) if !self.recording.counts_discarded(address) => {
+                TurnEnd { inputs: None, ..end.clone() }.into()
+            }
+            event => event.clone(),
+        }
     }
 
     /// Returns whether this is a part of a recorded attempt; all of its parts were written with the first one.

@@ -137,7 +137,9 @@ impl<'a> Comparer<'a> {
                 verdict = self.check_order(recorded, &mut state);
             }
             event = Self::effective_event(verdict, recorded, event, &mut state)?;
-        } else if let Some(used) = state.inputs.take(address, &event, &|path| !self.rules.ignores(Layer::Input, path)) {
+        } else if let Some(used) =
+            state.inputs.take(self.recording, address, &event, &|path| !self.rules.ignores(Layer::Input, path))
+        {
             let verdict = self.verdict_of_input(&used, &mut state);
             event = Self::effective_event(verdict, Some(used.recorded), event, &mut state)?;
         } else if self.is_missing(address, &event) {

@@ -8,9 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 
+use ptc_core::signature::{self, Type};
+
 use super::Recording;
 use super::exact::{request_texts, sent_texts};
 use super::ports::{ReplyPace, play_reply};
+use crate::agent::Agent;
 use crate::event::{Address, ModelRecord, Role, RunStart};
 use crate::model::{Call, ErrorClass, Model, ModelError, ModelEvent, Reply, Request};
 
@@ -20,6 +23,9 @@ pub struct DemoModel {
     /// The recorded run that answers for each requested run.
     chosen: Mutex<HashMap<Address, RunLocation>>,
 }
+
+/// The models that answer any agent without a network.
+const OTHER_MODELS: &str = "the model `sample` answers any signature with generated data; with `human` you answer";
 
 /// A recorded run: the index of its recording and its address there.
 type RunLocation = (usize, Address);
@@ -66,7 +72,7 @@ impl DemoModel {
     fn best(&self, request: &Request, above: Option<usize>) -> Option<RunLocation> {
         let run = request.address.run_part();
         let opening = opening(request_texts(request));
-        let fits = |start: &RunStart| start.agent.name == request.agent && start.mode == request.mode;
+        let fits = |start: &RunStart| is_named(start, request) && is_same_task(start, request);
         let rank = |place: &RunLocation| {
             let recording = self.recordings.get(place.0);
             let was = recording.and_then(|recording| recording.request(&place.1.turn(1)));
@@ -89,12 +95,51 @@ impl DemoModel {
         let agents = all.chunk_by(|one, other| one.0 == other.0);
         let known: Vec<_> = agents.filter_map(|same| Some(format!("{} ({})", same.first()?.0, modes(same)))).collect();
         let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
+        if self.starts().any(|(_, start)| is_named(start, request)) {
+            let message = format!(
+                "model demo has no answer for this: the recorded agent {:?} returns other fields",
+                request.agent
+            );
+            return ModelError::new(ErrorClass::NotFound, message).hint(OTHER_MODELS);
+        }
         let message = format!(
             "model demo has no recording of the agent {:?} in mode {}; recorded: {known}",
             request.agent, request.mode
         );
-        ModelError::new(ErrorClass::NotFound, message)
-            .hint("the model `sample` answers any signature with generated data")
+        ModelError::new(ErrorClass::NotFound, message).hint(OTHER_MODELS)
+    }
+}
+
+/// Is it a run of an agent of this name in this mode?
+fn is_named(start: &RunStart, request: &Request) -> bool {
+    start.agent.name == request.agent && start.mode == request.mode
+}
+
+/// Does the request ask for something that the recorded agent returns? Edited prompts and signatures do while they share a field.
+fn is_same_task(start: &RunStart, request: &Request) -> bool {
+    let Ok(recorded) = Agent::recorded(&start.agent.toml) else { return true };
+    match (recorded.signature.as_deref(), request.signature.as_deref()) {
+        (None, None) => true,
+        (Some(recorded), Some(requested)) => match (signature::parse(recorded), signature::parse(requested)) {
+            (Ok(recorded), Ok(requested)) => shares_output(recorded.output.as_ref(), requested.output.as_ref()),
+            // What cannot be read is not compared.
+            _ => true,
+        },
+        _ => false,
+    }
+}
+
+/// Do both outputs have a field in common, or the same type?
+fn shares_output(one: Option<&Type>, other: Option<&Type>) -> bool {
+    match (one, other) {
+        (None, None) => true,
+        (Some(one), Some(other)) if one.fields().is_empty() || other.fields().is_empty() => {
+            one.render() == other.render()
+        }
+        (Some(one), Some(other)) => {
+            one.fields().iter().any(|field| other.fields().iter().any(|known| known.name == field.name))
+        }
+        _ => false,
     }
 }
 

@@ -6,8 +6,6 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use ptc_core::reasons::Reason;
-
 use super::Recording;
 use super::difference::{EventDifference, differences};
 use crate::event::{
@@ -38,7 +36,13 @@ impl UnusedInputs {
 
     /// Takes the recorded event of an input that the engine emits here; `None` when none of its kind is left. `counts`
     /// returns whether a path is compared.
-    pub(super) fn take(&mut self, at: &Address, now: &Event, counts: &dyn Fn(&str) -> bool) -> Option<UsedInput> {
+    pub(super) fn take(
+        &mut self,
+        recording: &Recording,
+        at: &Address,
+        now: &Event,
+        counts: &dyn Fn(&str) -> bool,
+    ) -> Option<UsedInput> {
         let left = self.by_address.get_mut(at)?;
         if let Event::ReplyPart(part) = now {
             return take_part(left, part);
@@ -48,7 +52,7 @@ impl UnusedInputs {
         let is_same = |known: &Envelope| known.event.kind() == now.kind() && (!is_unordered || known.event == *now);
         let index = left.iter().position(is_same)?;
         let recorded = left.remove(index)?;
-        let now = self.as_recorded_version(at, &recorded.event, now.clone());
+        let now = self.as_recorded_version(recording, at, &recorded.event, now.clone());
         let difference = if recorded.event == now {
             None
         } else {
@@ -59,7 +63,7 @@ impl UnusedInputs {
     }
 
     /// Returns a computed event as the version of the program that wrote the recording would have computed it.
-    fn as_recorded_version(&self, at: &Address, recorded: &Event, now: Event) -> Event {
+    fn as_recorded_version(&self, recording: &Recording, at: &Address, recorded: &Event, now: Event) -> Event {
         match (recorded, now) {
             (Event::RunStart(old), Event::RunStart(mut now)) => {
                 if *at == at.root() {
@@ -74,6 +78,13 @@ impl UnusedInputs {
             }
             (Event::TurnStart(TurnStart { remaining, .. }), Event::TurnStart(mut now)) if remaining.tree.is_none() => {
                 now.remaining.tree = None;
+                now.into()
+            }
+            // The usage of a discarded attempt that the totals do not include is not replayed.
+            (Event::ReplyEnd(old), Event::ReplyEnd(mut now))
+                if now.usage.is_none() && !recording.counts_discarded(at) =>
+            {
+                now.usage = old.usage;
                 now.into()
             }
             (Event::AnswerGiven(old), Event::AnswerGiven(mut now))
@@ -128,18 +139,8 @@ fn is_unused_by_right(recording: &Recording, unused: &Envelope) -> bool {
         recording.at(at).iter().any(|known| known.seq > unused.seq && is_one(&known.event))
     };
     match &unused.event {
-        // A stop that ended nothing: the process was killed, and the run was resumed; or the run reached a limit first.
-        Event::Interrupt(_) => {
-            let is_last = unused.address.turn_number().is_some_and(|number| {
-                let next = recording.at(&unused.address.run_part().turn(number + 1));
-                !next.iter().any(|known| matches!(known.event, Event::RequestMade(_)))
-            });
-            let reached_limit = |event: &Event| match event {
-                Event::RunEnd(end) => end.fail.as_ref().is_some_and(|fail| fail.reason != Reason::Cancelled.name()),
-                _ => false,
-            };
-            later(&|event| matches!(event, Event::Resume(_)), &unused.address.root())
-                || (is_last && later(&reached_limit, &unused.address.run_part()))
+        Event::Interrupt(stop) => {
+            was_resumed_after_stop(recording, unused) || was_stopped_in_program(recording, unused, stop.reason.name())
         }
         Event::Edit(edit) => {
             edit.target == Edit::MODEL
@@ -150,6 +151,37 @@ fn is_unused_by_right(recording: &Recording, unused: &Envelope) -> bool {
         Event::ReplyPart(part) => part.text.is_empty(),
         _ => false,
     }
+}
+
+/// Returns whether a stop ended nothing because the process was killed: the run was resumed before the turn of the stop ended.
+fn was_resumed_after_stop(recording: &Recording, stop: &Envelope) -> bool {
+    let resumed = recording.at(&stop.address.root()).iter().find_map(|known| {
+        let is_later = known.seq > stop.seq && matches!(known.event, Event::Resume(_));
+        is_later.then_some(known.seq)
+    });
+    let ended = |before: u64| {
+        let is_end = |known: &Envelope| matches!(known.event, Event::TurnEnd(_)) && known.seq < before;
+        recording.at(&stop.address).iter().any(|known| known.seq > stop.seq && is_end(known))
+    };
+    resumed.is_some_and(|seq| !ended(seq))
+}
+
+/// Returns whether a stop cancelled something inside of a program that the recording ends for it: a replay does not run such a
+/// program, and its end has another reason where another branch failed first.
+fn was_stopped_in_program(recording: &Recording, stop: &Envelope, reason: &str) -> bool {
+    let turn = &stop.address;
+    let ended = recording.at(turn).iter().find_map(|known| match &known.event {
+        Event::ProgramEnd(end) if end.interrupted && known.seq > stop.seq => Some(known.seq),
+        _ => None,
+    });
+    let Some(ended) = ended else { return false };
+    let is_cancelled = |known: &Envelope| match &known.event {
+        Event::ToolEnd(end) => end.status == CallStatus::Cancelled,
+        Event::RunEnd(end) => end.fail.as_ref().is_some_and(|fail| fail.reason == reason),
+        Event::QuestionAsked(_) => recording.answer(&known.address).is_none(),
+        _ => false,
+    };
+    recording.events_within(turn).iter().any(|known| known.seq < ended && is_cancelled(known))
 }
 
 /// Returns whether the run failed in this turn, or could not start it: then it did not come to every edit.

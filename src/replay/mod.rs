@@ -5,6 +5,7 @@
 
 mod accept;
 mod adopt;
+mod body;
 #[doc(hidden)]
 pub mod cassette;
 mod compare;
@@ -45,6 +46,7 @@ pub use redacted::replay_redacted;
 pub use {
     accept::{AcceptSink, TimedSink, regenerate},
     adopt::{AdoptError, AdoptedRecording, adopt},
+    body::{BodyError, RecordedBodies},
     demo::DemoModel,
     edits::RecordedEdits,
     exact::ExactModel,

@@ -230,7 +230,8 @@ pub(super) async fn play_reply(
             Event::RetryWait(wait) => call.tell(ModelEvent::RetryWait(wait.clone())).await,
             Event::ReplyPart(part) => play_deltas(part, attempt_start, call, pace).await?,
             Event::ReplyEnd(end) if end.status == ReplyStatus::Discarded => {
-                call.tell(ModelEvent::Discarded(Box::new(end.clone()))).await;
+                let usage = end.usage.filter(|_| recording.counts_discarded(at));
+                call.tell(ModelEvent::Discarded(Box::new(ReplyEnd { usage, ..end.clone() }))).await;
             }
             Event::ReplyEnd(end) => return reply_result(end, attempts.text().to_owned()),
             _ => {}

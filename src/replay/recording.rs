@@ -454,6 +454,13 @@ impl Recording {
             .collect()
     }
 
+    /// Returns whether the totals of this turn include discarded attempts. Earlier versions, whose turns end without a hash of the
+    /// inputs, did not count them.
+    pub(super) fn counts_discarded(&self, turn: &Address) -> bool {
+        let is_older = |event: &Event| matches!(event, Event::TurnEnd(end) if end.inputs.is_none());
+        !self.at(turn).iter().any(|envelope| is_older(&envelope.event))
+    }
+
     /// Returns whether this version of the program wrote the recording.
     pub(super) fn is_of_this_version(&self) -> bool {
         self.program.as_ref().is_none_or(|program| *program == Header::program_name())

@@ -89,7 +89,8 @@ pub struct RunEntry {
     edited: Option<usize>,
 }
 
-/// One turn.
+/// One turn as an index of its lines: where its events are, and what lists show without reading them. Its content is a
+/// [`TurnRecord`](crate::record::TurnRecord), which is made of these events when the turn is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnEntry {
     /// Its address.

@@ -2,8 +2,9 @@
 //! of cases.
 //!
 //! In: the folder of the definition, and the path that a key of it names. Out: the resolved path or the text, or the
-//! refusal. A file inside the folder needs no consent; every other file does: once per run, by a stored grant, or by
-//! `--allow-files`. No file is opened before that.
+//! refusal. A file inside the folder needs no consent; every other file does, and one that has another name (a hard link) as well,
+//! because its content may be that of another folder: once per run, by a stored grant, or by `--allow-files`. No file is opened
+//! before that.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -41,12 +42,41 @@ pub struct NamedFile {
     pub resolved: Option<PathBuf>,
     /// The folder of the definition, resolved.
     pub folder: PathBuf,
+    /// True if other names (hard links) lead to the same file.
+    pub has_other_names: bool,
+}
+
+/// True if a regular file has several names. Windows does not report it.
+fn has_other_names(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        path.symlink_metadata().is_ok_and(|found| found.is_file() && found.nlink() > 1)
+    }
+    #[cfg(not(unix))]
+    {
+        _ = path;
+        false
+    }
 }
 
 impl NamedFile {
-    /// True if it is inside the folder of the definition.
-    pub fn is_inside(&self) -> bool {
+    /// True if it is a file of the folder of the definition only.
+    pub fn is_own(&self) -> bool {
+        !self.has_other_names && self.is_inside()
+    }
+
+    fn is_inside(&self) -> bool {
         self.resolved.as_ref().is_some_and(|file| file.starts_with(&self.folder))
+    }
+
+    /// The reason why it needs consent.
+    fn reason(&self) -> &'static str {
+        if self.is_inside() {
+            "It has another name (a hard link), which may be outside of the folder of the definition that names it."
+        } else {
+            "It is outside of the folder of the definition that names it."
+        }
     }
 
     /// Returns what the user consents to.
@@ -61,12 +91,13 @@ impl NamedFile {
     pub fn question(&self) -> String {
         let resolved = self.resolved.as_ref().unwrap_or(&self.path);
         format!(
-            "May this file be read? It is outside of the folder of the definition that names it.\n\
+            "May this file be read? {}\n\
              file        {}\n\
              named by    {}\n\
              written as  {}\n\
              definition  in {}\n\
              Its text becomes a part of the definition, which is sent to the model and recorded.",
+            self.reason(),
             resolved.display(),
             self.key,
             self.path.display(),
@@ -92,12 +123,16 @@ impl fmt::Display for FileRefusal {
             Self::NeedsConsent(named) => {
                 let resolved = named.resolved.as_ref().unwrap_or(&named.path);
                 let folder = resolved.parent().unwrap_or(resolved);
+                let (file, own) = (resolved.display(), named.folder.display());
+                let place = if named.is_inside() {
+                    format!("in the folder {own} and has another name (a hard link)")
+                } else {
+                    format!("outside of the folder {own}")
+                };
+                let folder = quoted(folder);
                 write!(
                     f,
-                    "which is {} and outside of the folder {}: reading it needs consent; give it with {ALLOW_FILES_FLAG} {}",
-                    resolved.display(),
-                    named.folder.display(),
-                    quoted(folder),
+                    "which is {file} and {place}: reading it needs consent; give it with {ALLOW_FILES_FLAG} {folder}"
                 )
             }
             Self::Complete => f.write_str(
@@ -197,7 +232,7 @@ impl FileAccess {
     /// True if a named file is read without a question.
     pub fn is_allowed(&self, named: &NamedFile) -> bool {
         let Some(file) = &named.resolved else { return true };
-        named.is_inside()
+        named.is_own()
             || self.allowed.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|path| file.starts_with(path))
             || named.grant().is_some_and(|grant| self.grants.is_granted(&grant))
     }
@@ -213,6 +248,7 @@ impl FileAccess {
             path: path.to_owned(),
             resolved: resolved.as_ref().ok().cloned(),
             folder: folder.to_owned(),
+            has_other_names: resolved.as_ref().is_ok_and(|file| has_other_names(file)),
         };
         self.named.lock().unwrap_or_else(PoisonError::into_inner).insert(named.clone());
         let resolved = resolved.map_err(FileRefusal::Unreadable)?;
@@ -276,6 +312,26 @@ mod tests {
             assert_eq!(named.resolved, Some(other.join("a.json")));
             assert!(named.question().contains(&other.join("a.json").display().to_string()));
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_hard_link_needs_consent_because_its_content_may_be_that_of_another_folder() {
+        let (_dir, own, other) = folders();
+        std::fs::hard_link(other.join("a.json"), own.join("link.json")).unwrap();
+        let access = FileAccess::default();
+        for path in [own.join("link.json"), own.join("../own/link.json")] {
+            let refusal = access.read(&own, "schema", &path).unwrap_err();
+            assert!(refusal.to_string().contains("has another name (a hard link)"), "{refusal}");
+            let FileRefusal::NeedsConsent(named) = refusal else { panic!("{refusal}") };
+            assert!(named.question().contains("a hard link"), "{}", named.question());
+        }
+        access.allow(&own).unwrap();
+        assert!(access.read(&own, "schema", &own.join("link.json")).is_ok());
+        // A folder has several names on most systems.
+        std::fs::create_dir(own.join("inside")).unwrap();
+        std::fs::write(own.join("inside/b.json"), "{}").unwrap();
+        assert!(FileAccess::default().read(&own, "schema", &own.join("inside/b.json")).is_ok());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! In: an [`ArchiveRequest`] as an effect of `update`. Out: its [`ArchiveResponse`] as a message, or a run in the place of the workbench's run.
 //! A new action is a variant of each and an arm of `ArchiveRequest::execute`. No request ever changes a session's file.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::event::{Address, Decision, Envelope, ErrorRecord};
@@ -11,7 +12,7 @@ use crate::session::index::FoundSession;
 use crate::tool::NamedFile;
 use crate::workbench::{
     CaseSpec, CurrentText, ExportError, ExportPreview, ExportReport, ExportSpec, FailureGroup, ForkPoints, ForkSpec,
-    MadeCase, OpenAgent, RerunSpec, SearchError, SessionKey,
+    MadeCase, NewAgent, OpenAgent, RerunSpec, SearchError, SessionKey,
 };
 
 /// Something that the workbench is to do with saved sessions.
@@ -54,8 +55,23 @@ pub enum ArchiveRequest {
     Events(SessionKey),
     /// Read an agent for the editors; answers [`ArchiveResponse::AgentOpened`], or [`ArchiveResponse::FileQuestion`].
     OpenAgent(AgentSource),
+    /// Read the open agent's file, which another program changed; answers [`ArchiveResponse::ChangedFile`].
+    ChangedFile(String, Taking),
+    /// Read the example run of an agent in a mode; answers [`ArchiveResponse::ExampleRun`], or nothing where there is none.
+    ExampleRun(String, String),
+    /// Read a file that is inserted; answers [`ArchiveResponse::FileRead`].
+    ReadFile(PathBuf),
     /// Apply the decision about a file that this agent names, and read the agent; answers as `OpenAgent`.
     AllowFile(AgentSource, Box<NamedFile>, Decision),
+}
+
+/// What is done with a file that another program changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taking {
+    /// Its texts take the place of the edits.
+    Reload,
+    /// What changed in it is added to the edits.
+    Merge,
 }
 
 /// The response to an [`ArchiveRequest`].
@@ -85,6 +101,12 @@ pub enum ArchiveResponse {
     Events(SessionKey, Result<Arc<[Envelope]>, ErrorRecord>),
     /// An agent for the editors.
     AgentOpened(AgentSource, Result<Box<OpenAgent>, ErrorRecord>),
+    /// The agent in a file that another program changed.
+    ChangedFile(Taking, Result<Box<OpenAgent>, ErrorRecord>),
+    /// The session of an example run and its events; `None` without one.
+    ExampleRun(Option<(String, Arc<[Envelope]>)>),
+    /// The text of a file that is inserted.
+    FileRead(Result<String, ErrorRecord>),
     /// The agent names a file that needs consent; nothing of it was read.
     FileQuestion(AgentSource, Box<NamedFile>),
 }
@@ -105,6 +127,8 @@ pub struct EditTarget {
 pub enum AgentSource {
     /// A session: its agent as it was run, with its inputs.
     Session(SessionKey),
-    /// A file, or an example by its name.
+    /// A file, or an example by its name; the path of a file that does not exist begins a new agent.
     Named(String),
+    /// A new agent.
+    New(NewAgent),
 }

@@ -97,6 +97,13 @@ pub(super) async fn perform(
             let bench = bench(driver, &turn);
             work_in_turn(driver, move |_| Msg::Evaluated(turn, bench.and_then(|bench| bench.evaluate(&input))));
         }
+        Effect::ComputeValue(turn, name) => {
+            let bench = bench(driver, &turn);
+            work(driver, move |_| {
+                let value = bench.and_then(|bench| bench.value_of(&name));
+                EffectResult::Msg(Msg::ValueComputed(turn, name, value))
+            });
+        }
         Effect::Save { path, texts, known, overwrite } => work(driver, move |services| {
             let agent = Services::agent(&texts).map_err(unsaveable);
             let saved =

@@ -73,6 +73,8 @@ pub(super) fn is_motion(action: Action) -> bool {
             | A::ReadDown
             | A::ReadPageUp
             | A::ReadPageDown
+            | A::ReadTop
+            | A::ReadBottom
             | A::FieldNext
             | A::FieldPrevious
             | A::ChoiceNext

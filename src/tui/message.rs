@@ -85,6 +85,8 @@ pub enum Msg {
     Probed(Address, usize, Result<Option<Probe>, String>),
     /// What an input on the memory of a turn gave.
     Evaluated(Address, Result<BenchOutput, String>),
+    /// The whole value of a name in the memory of a turn, or why it could not be computed.
+    ValueComputed(Address, String, Result<String, String>),
     /// The agent was saved, or not: the path that was asked for.
     Saved(String, DraftTexts, Result<AgentFile, SaveError>),
     /// Unsaved texts were kept, or could not be.
@@ -154,6 +156,8 @@ pub enum Effect {
     Probe(Address, usize),
     /// Run an input on the memory of the inspected turn; answers [`Msg::Evaluated`].
     Evaluate(Address, String),
+    /// Compute the whole value of a name in the memory of the inspected turn; answers [`Msg::ValueComputed`].
+    ComputeValue(Address, String),
     /// Save the agent; answers [`Msg::Saved`].
     Save {
         /// Where.

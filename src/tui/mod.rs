@@ -83,7 +83,8 @@ pub struct Setup {
 
 impl Setup {
     /// The setup of a configuration: its keys, its theme with as many colours as the terminal has, none when `colours` is off
-    /// or `NO_COLOR` is set. Themes of a user's own lie below `config_dir`.
+    /// or `NO_COLOR` is set. Themes of a user's own lie next to the configuration, or
+    /// below `config_dir`.
     ///
     /// Errors: every conflict and unknown name among the keys, one a line after the name of the file; what is wrong with the theme's file.
     pub fn new(config: &Config, config_dir: &Path, colours: Colours) -> Result<Self, String> {
@@ -93,8 +94,17 @@ impl Setup {
             Colours::On => Level::of(&process_env),
             Colours::Off => Level::None,
         };
-        let chosen = theme::named(&config.interface.theme, config_dir)?;
-        let themes = theme::all(config_dir).into_iter().map(|(name, theme)| (name, theme.at(level)));
+        // A configuration of its own has its themes next to it.
+        let nearby = config.file.as_deref().and_then(Path::parent).filter(|dir| *dir != config_dir);
+        let own = nearby.map(|dir| theme::named(&config.interface.theme, dir)).and_then(Result::ok);
+        let chosen = own.map_or_else(|| theme::named(&config.interface.theme, config_dir), Ok)?;
+        let mut themes = nearby.map(theme::all).unwrap_or_default();
+        for (name, theme) in theme::all(config_dir) {
+            if !themes.iter().any(|(known, _)| *known == name) {
+                themes.push((name, theme));
+            }
+        }
+        let themes = themes.into_iter().map(|(name, theme)| (name, theme.at(level)));
         let themes = themes.filter(|_| level > Level::None).collect();
         let pointer = if config.interface.mouse { Pointer::Taken } else { Pointer::Left };
         Ok(Self { theme: chosen.at(level), themes, keymap, pointer, session: None, file: None })
@@ -145,12 +155,16 @@ pub async fn run(services: Arc<Services>, setup: Setup) -> Result<TuiExit, TakeE
     model.keymap = setup.keymap;
     model.utc_offset_s = i64::from(jiff::Zoned::now().offset().seconds());
     let mut driver = Driver::new(services.clone(), Clock::starting_at(now_ms));
-    let first = setup.session.map(|key| {
-        model.screen = model::Screen::Sessions;
-        Effect::Open(key)
-    });
+    let opens_session = setup.session.is_some();
+    let first = match setup.session {
+        Some(key) => {
+            model.screen = model::Screen::Sessions;
+            Some(Effect::Open(key))
+        }
+        None => update::example_run(&model),
+    };
     // The tour is about the workbench: it waits for a start there.
-    if first.is_none() && !recovery::is_tour_seen(&services.workbench.folders.state_dir) {
+    if !opens_session && !recovery::is_tour_seen(&services.workbench.folders.state_dir) {
         model.popups.push(Popup::Tour(0));
     }
     if let Some((source, named)) = setup.file {
@@ -159,8 +173,8 @@ pub async fn run(services: Arc<Services>, setup: Setup) -> Result<TuiExit, TakeE
     let result = AssertUnwindSafe(driver.run(&mut model, &mut screen, first)).catch_unwind().await;
     drop(screen);
     if !matches!(result, Ok(Ok(Exit::Quit)))
-        && model.workbench.unsaved()
-        && let Err(error) = services.recovery().keep(&model.workbench.recovery(model.now_ms))
+        && let Some(recovery) = model.recovery()
+        && let Err(error) = services.recovery().keep(&recovery)
     {
         tracing::error!(message = error.message, "unsaved texts could not be kept");
     }

@@ -1,5 +1,7 @@
 //! The state of the whole interface, as plain data. Views read it, `update` changes it, nothing else does.
 
+use std::path::Path;
+
 use ratatui::layout::{Position, Rect};
 
 use super::cases::TestBoard;
@@ -7,13 +9,16 @@ use super::compare::Compare;
 use super::draft::Draft;
 use super::inspector::Inspector;
 use super::keys::Keymap;
+use super::recovery::{KeptReply, Recovery};
 use super::theme::Theme;
 use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::port::{Breakpoint, Gate};
 use crate::workbench::{AgentFile, DraftSummary, OpenAgent, PipelineOutline};
 
+mod draft_runs;
 mod editors;
 mod find;
+mod inputs;
 mod now;
 mod pointer;
 mod popup;
@@ -22,8 +27,10 @@ mod tour;
 pub use super::editor::Editor;
 pub use super::menu::Menu;
 pub use super::run_view::{Phase, RunView};
+pub use draft_runs::{DraftRun, DraftRuns, MOST_RUNS, draft_difference, summarize_difference};
 pub use editors::{PLACES, RECOVERED, place_language, place_name, texts_of};
 pub use find::{Find, FindField};
+pub use inputs::{ContextView, InputField, InputKind, Inputs};
 pub use pointer::{Pointer, Sweep};
 pub use popup::{AfterSave, Against, Asker, FailureLine, Leaving, Picks, Popup, REFUSALS, SaveWhat, failure_lines};
 pub use tour::TOUR;
@@ -101,6 +108,8 @@ pub struct Mouse {
     pub pressed: Option<(i64, Position)>,
     /// The divider is being dragged.
     pub divider: bool,
+    /// The button is down.
+    pub held: bool,
 }
 
 /// The screens.
@@ -132,10 +141,14 @@ pub enum Pane {
 pub struct Workbench {
     /// One for each of [`PLACES`].
     pub editors: [Editor; PLACES.len()],
+    /// The context as fields.
+    pub inputs: Inputs,
     /// What has the focus.
     pub focus: Pane,
     /// The editor that has or last had it.
     pub last_editor: Place,
+    /// The editor that has the room: the focused one, but never another while the mouse button is down.
+    pub room: Place,
     /// Findings about the texts.
     pub diagnostics: Vec<Diagnostic>,
     /// What the texts mean.
@@ -152,13 +165,21 @@ pub struct Workbench {
     pub keep_at_ms: Option<i64>,
     /// The last run.
     pub run: Option<RunView>,
+    /// A reply of an earlier start, for the question that it belongs to.
+    pub kept_reply: Option<KeptReply>,
     /// The previous run, until the one that is starting has started: a refused start restores it.
     pub before: Option<RunView>,
+    /// The runs of the draft since the start.
+    pub runs: DraftRuns,
+    /// The texts of the run that is starting; `None` for a session that is resumed.
+    pub starting: Option<DraftTexts>,
     /// Where the transcript was drawn.
     pub run_area: Rect,
     /// Columns of the editors in percent of the screen; the divider changes it.
     pub split: u16,
-    /// Escape was announced to stop the run that waits for a user when it is pressed again.
+    /// The focused pane takes the place of all others.
+    pub zoomed: bool,
+    /// It was announced that the run stops when the key is pressed again.
     pub stop_told: bool,
     /// A save is under way, and what follows it.
     pub saving: Option<AfterSave>,
@@ -197,7 +218,7 @@ impl Model {
         let texts = &opened.texts;
         let focus = if opened.pipeline.is_some() { Pane::Steps } else { Pane::Editor(Place::Prompt) };
         let editors = editors::texts_of(texts).map(editor);
-        Self {
+        let mut model = Self {
             now_ms,
             utc_offset_s: 0,
             size,
@@ -210,8 +231,10 @@ impl Model {
             screen: Screen::Workbench,
             workbench: Workbench {
                 editors,
+                inputs: Inputs::default(),
                 focus,
                 last_editor: Place::Prompt,
+                room: Place::Prompt,
                 diagnostics: Vec::new(),
                 preview: DraftSummary::default(),
                 checked: None,
@@ -220,9 +243,13 @@ impl Model {
                 saved: opened.texts,
                 keep_at_ms: None,
                 run: None,
+                kept_reply: None,
                 before: None,
+                runs: DraftRuns::default(),
+                starting: None,
                 run_area: Rect::default(),
                 split: 40,
+                zoomed: false,
                 stop_told: false,
                 saving: None,
                 gates: Vec::new(),
@@ -239,7 +266,66 @@ impl Model {
             pointer: Pointer::default(),
             dirty: true,
             quitting: false,
+        };
+        model.workbench.sync_inputs();
+        model
+    }
+}
+
+impl Model {
+    /// Is a run in progress that leaving would stop? One that waits for the user is suspended in its session.
+    pub fn stops_by_leaving(&self) -> bool {
+        (self.workbench.running() && !self.waits_for_user()) || self.compare.runs()
+    }
+
+    /// Does the workbench's run wait for an answer of the user?
+    pub fn waits_for_user(&self) -> bool {
+        self.workbench.run.as_ref().is_some_and(|run| run.question.is_some())
+    }
+
+    /// The reply that is being written, was put aside, or was kept by an earlier start.
+    pub fn unsent_reply(&self) -> Option<KeptReply> {
+        let run = self.workbench.run.as_ref();
+        let asked = self.popups.iter().rev().find_map(|popup| match popup {
+            Popup::Answer { question, asker: Asker::Run, editor, .. } => Some((question, &editor.draft)),
+            _ => None,
+        });
+        let aside = || {
+            let run = run?;
+            Some((run.question.as_ref()?, &run.begun_reply.as_ref()?.draft))
+        };
+        let written = asked.or_else(aside).filter(|(question, draft)| {
+            let text = draft.text();
+            !text.trim().is_empty() && (question.gate.is_none() || text != question.text)
+        });
+        let session = run.and_then(|run| run.session.clone());
+        match (written, session) {
+            (Some((question, draft)), Some(session)) => {
+                Some(KeptReply { session, question: question.address.to_string(), draft: draft.clone() })
+            }
+            _ => self.workbench.kept_reply.clone(),
         }
+    }
+
+    /// Grows with every change of the reply that is being written.
+    pub(super) fn reply_version(&self) -> u64 {
+        match self.popups.last() {
+            Some(Popup::Answer { editor, .. }) => editor.draft.version(),
+            _ => 0,
+        }
+    }
+
+    /// What is kept for the next start; `None` where nothing would be lost.
+    pub(super) fn recovery(&self) -> Option<Recovery> {
+        let reply = self.unsent_reply();
+        let is_lost = self.workbench.unsaved() || reply.is_some();
+        is_lost.then(|| Recovery { reply, ..self.workbench.recovery(self.now_ms) })
+    }
+
+    /// Is the file about to be overwritten the one that was opened?
+    pub(super) fn overwrites_own_file(&self, popups: &[Popup]) -> bool {
+        let own = self.workbench.file.as_ref().filter(|file| !file.sha.is_empty());
+        matches!((popups.last(), own), (Some(Popup::Overwrite { path }), Some(file)) if file.path == Path::new(path))
     }
 }
 
@@ -249,15 +335,18 @@ impl Workbench {
         if self.pipeline.is_some() { Pane::Steps } else { Pane::Editor(self.last_editor) }
     }
 
-    /// The finding that a quick fix is for: at the cursor, then the worst of the focused editor, then any.
+    /// The finding that a quick fix is for: at the cursor, then the worst of the focused editor, then any. Where the finding at the cursor
+    /// has no correction, no other of its editor is corrected.
     pub fn fixable(&self) -> Option<&Diagnostic> {
         let fixable = |finding: &&Diagnostic| !finding.fixes.is_empty();
         if let Pane::Editor(place) = self.focus {
-            let cursor = self.editor(place).draft.cursor();
-            let here =
-                |finding: &&Diagnostic| finding.span.is_some_and(|span| (span.start..=span.end).contains(&cursor));
-            let findings: Vec<&Diagnostic> = self.findings(place).into_iter().filter(fixable).collect();
-            if let Some(finding) = findings.iter().find(|finding| here(finding)).or(findings.first()) {
+            let here = |finding: &&Diagnostic| self.is_at_cursor(place, finding);
+            let findings = self.findings(place);
+            let at_cursor: Vec<&Diagnostic> = findings.iter().copied().filter(here).collect();
+            if !at_cursor.is_empty() {
+                return at_cursor.into_iter().find(fixable);
+            }
+            if let Some(finding) = findings.into_iter().find(fixable) {
                 return Some(finding);
             }
         }
@@ -274,8 +363,15 @@ impl Workbench {
         self.run.as_ref().is_some_and(|run| run.phase != Phase::Done)
     }
 
-    /// A run takes the place of the one that is shown, which comes back when it does not begin.
+    /// A run of the draft takes the place of the one that is shown, which comes back when it does not begin.
     pub fn begin(&mut self) {
+        self.starting = self.pipeline.is_none().then(|| self.texts());
+        self.before = self.run.replace(RunView::starting());
+    }
+
+    /// The same for a session that is resumed, or a run that does not come from the draft.
+    pub fn begin_other(&mut self) {
+        self.starting = None;
         self.before = self.run.replace(RunView::starting());
     }
 

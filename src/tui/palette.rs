@@ -106,7 +106,7 @@ pub(super) fn way(model: &Model, row: &ActionRow) -> Way {
         context if model.inspector.is_some() && model.page_contexts().contains(&context) => Way::Below,
         C::Editor | C::Lines | C::Text if !pipeline => Way::Pane(Pane::Editor(model.workbench.last_editor)),
         C::Steps if pipeline => Way::Pane(Pane::Steps),
-        C::Transcript if model.workbench.run.is_some() => Way::Pane(Pane::Run),
+        C::Transcript | C::Runs if model.workbench.run.is_some() => Way::Pane(Pane::Run),
         _ if about_shown && model.saved_subject().is_some() => Way::Shown,
         context => Way::Opener(opener(context)),
     }
@@ -122,7 +122,7 @@ pub(super) fn opener(context: Context) -> Option<Action> {
         C::Form | C::FormModes => Some(Action::Comparing(Step::NewMatrix)),
         C::Inspector => Some(Action::Inspect),
         C::Repl => Some(Action::Repl),
-        C::Transcript | C::Answer => Some(Action::Run),
+        C::Transcript | C::Runs | C::Answer => Some(Action::Run),
         C::Seek => Some(Action::Seek),
         C::Overview => Some(Action::Overview),
         C::Tests => Some(Action::Tests),

@@ -35,6 +35,23 @@ pub struct Recovery {
     /// The pinned program, likewise.
     #[serde(default)]
     pub program: Draft,
+    /// The reply that was being written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<KeptReply>,
+    /// It was kept for the reply alone: its texts are saved.
+    #[serde(default)]
+    pub is_saved: bool,
+}
+
+/// A reply of the user that was not sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptReply {
+    /// The session of the run.
+    pub session: String,
+    /// The address of the question.
+    pub question: String,
+    /// Its text with the edit log.
+    pub draft: Draft,
 }
 
 /// The recovery files of a folder, one per process.

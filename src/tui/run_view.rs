@@ -36,6 +36,8 @@ pub struct RunView {
     pub replay: Option<Policy>,
     /// It waits for a user, in its session.
     pub waits: bool,
+    /// It is a recorded run of an example, to look at before the first run.
+    pub is_example: bool,
 }
 
 /// How far a run is.

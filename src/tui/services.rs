@@ -14,8 +14,8 @@ use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place, Plan};
 use crate::event::ErrorRecord;
 use crate::export::{Content, Piece};
 use crate::workbench::{
-    AgentFiles, Answers, DraftSummary, Intercept, OpenAgent, Pipeline, PipelineSpec, QuestionQueue, RunHandle, RunSpec,
-    SessionKey, Source, StartError, Workbench,
+    AgentFiles, Answers, DraftSummary, Intercept, NewAgent, OpenAgent, Pipeline, PipelineSpec, QuestionQueue,
+    RunHandle, RunSpec, SessionKey, Source, StartError, Workbench,
 };
 
 /// Renders a session line by line, as it is printed: for exports that show a terminal.
@@ -53,6 +53,11 @@ impl Services {
             opened,
             model_choices: Mutex::default(),
         }
+    }
+
+    /// The same with an agent that has no file yet.
+    pub fn of_draft(workbench: Workbench, opened: OpenAgent) -> Self {
+        Self { opened, ..Self::new(workbench, &Agent::default(), None) }
     }
 
     /// The same with a pipeline.
@@ -145,6 +150,10 @@ impl Services {
             AgentSource::Session(key) => {
                 let agent = self.workbench.agent_of(&self.workbench.open_found(key)?)?;
                 Ok(OpenAgent { texts: DraftTexts::of(&agent), ..OpenAgent::default() })
+            }
+            AgentSource::New(new) => self.workbench.new_draft(&self.files, new),
+            AgentSource::Named(name) if self.files.is_new(name) => {
+                self.workbench.new_draft(&self.files, &NewAgent::at(name))
             }
             AgentSource::Named(name) => Ok(match self.files.open(name)? {
                 (Source::Agent(agent), file) => OpenAgent { texts: DraftTexts::of(&agent), file, pipeline: None },

@@ -3,15 +3,10 @@
 //! In: a session and an attempt: `r0/t2`, or `r0/t2:1` for its first attempt. Out: the exact bytes, rebuilt from the recorded messages and
 //! checked against the recorded hash. It must never return bytes with another hash.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use ptc_core::reasons::Reason;
 
-use crate::event::{Address, ErrorRecord, Event, JsonText, Message, RequestMade, Role, RunText, Sent};
-use crate::model::{self, Request, Retry, rebuild_body};
-use crate::prompt::outgoing;
-use crate::record::TurnAttempts;
+use crate::event::{Address, ErrorRecord, Event, Sent};
+use crate::replay::RecordedBodies;
 use crate::session::Session;
 
 /// Returns the body that an attempt sent. Without the number of an attempt it is the last one.
@@ -27,7 +22,7 @@ pub fn sent_body(session: &Session, at: &str) -> Result<String, ErrorRecord> {
             (Address::from(turn), Some(number))
         }
     };
-    let (made, messages) = request(session, &turn).ok_or_else(|| {
+    let bodies = bodies(session, &turn).ok_or_else(|| {
         unknown(format!("no request was made at {turn}; `sessions show` prints the address of each turn"))
     })?;
     let sent = attempts(session, &turn);
@@ -47,11 +42,11 @@ pub fn sent_body(session: &Session, at: &str) -> Result<String, ErrorRecord> {
             }
         }));
     };
-    rebuild_body(&recorded_request(&turn, &made, messages), found).map_err(|hash| {
+    bodies.body(&turn, found).map_err(|error| {
         unknown(format!(
-            "the body of attempt {} at {turn} could not be rebuilt: its SHA-256 is {hash}, that of the body that was sent is {}; the \
+            "the body of attempt {} at {turn} could not be rebuilt: {error}, that of the body that was sent is {} ({} bytes); the \
              session was changed after it was recorded, or {} builds requests in another way than this program",
-            found.attempt, found.sha, session.header.program
+            found.attempt, found.sha, found.bytes, session.header.program
         ))
     })
 }
@@ -68,43 +63,11 @@ fn attempts(session: &Session, turn: &Address) -> Vec<Sent> {
         .collect()
 }
 
-/// The request of a turn and its messages as the model got them.
-fn request(session: &Session, turn: &Address) -> Option<(RequestMade, Vec<Arc<model::Message>>)> {
-    let (place, places) = session.request_indexes(turn)?;
-    let Event::RequestMade(made) = session.event(place)?.event else { return None };
-    let run = turn.run_part();
-    let (mut replies, mut messages) = (TurnAttempts::new(), HashMap::<u32, Message>::new());
-    for envelope in places.into_iter().filter_map(|place| session.event(place)).filter(|known| known.run() == run) {
-        match envelope.event {
-            Event::Message(message) => _ = messages.insert(message.m, message),
-            event => replies.entry(envelope.address).or_default().apply(&event),
-        }
-    }
-    let repeated: RunText = replies.into_iter().map(|(turn, attempts)| (turn, attempts.repeated())).collect();
-    let numbers = made.messages.iter().flat_map(|(first, last)| *first..=*last);
-    let messages = numbers.filter_map(|m| messages.get(&m)).map(|message| Arc::new(outgoing(message, &repeated)));
-    Some((made.clone(), messages.collect()))
-}
-
-/// The request as far as bodies depend on it: their frames are recorded, only their messages are not.
-fn recorded_request(turn: &Address, made: &RequestMade, messages: Vec<Arc<model::Message>>) -> Request {
-    let (system, messages): (Vec<_>, Vec<_>) = messages.into_iter().partition(|message| message.role == Role::System);
-    let system: Vec<String> = system.iter().map(|message| message.joined()).collect();
-    Request {
-        address: turn.clone(),
-        agent: String::new(),
-        mode: String::new(),
-        want: made.want,
-        system: (!system.is_empty()).then(|| system.concat()),
-        messages,
-        schema: made.schema.as_ref().map(JsonText::json),
-        tools: made.tools.clone(),
-        tool_names: made.tool_names.clone(),
-        tool_signatures: Vec::new(),
-        signature: None,
-        options: made.options.clone(),
-        retry: Retry::default(),
-        cache: made.cache,
-        seed: 0,
-    }
+/// The events that the bodies of a turn are made of.
+fn bodies(session: &Session, turn: &Address) -> Option<RecordedBodies> {
+    let (request, parts) = session.request_indexes(turn)?;
+    let mut bodies = RecordedBodies::default();
+    let events = parts.into_iter().chain([request]).filter_map(|index| session.event(index));
+    events.for_each(|envelope| bodies.apply(&envelope));
+    Some(bodies)
 }

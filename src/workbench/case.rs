@@ -12,7 +12,7 @@ use ptc_core::value::Json;
 use super::Workbench;
 use super::files::{check_folder, write_whole, write_whole_in_folder};
 use super::fork::inputs_at;
-use crate::agent::{Agent, Bundled, Case, Expect, Inputs};
+use crate::agent::{Agent, Bundled, Case, Expect, Inputs, Step, Verdict};
 use crate::config::read_regular_file;
 use crate::event::{Address, ErrorRecord, Event, RunEnd};
 use crate::replay::{Recording, cassette};
@@ -238,6 +238,12 @@ fn copy(session: &Session, file: &Path) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it exists already; give the case another --name"));
     }
     write_whole_in_folder(file, &session.complete_lines()?)
+}
+
+/// The verdict on a Step. A predicate is a program and may take its time: it runs on a thread for that.
+pub(super) async fn judged_by(case: Case, step: Step) -> Verdict {
+    let verdict = tokio::task::spawn_blocking(move || case.judge(&step)).await;
+    verdict.unwrap_or_else(|error| Verdict::Error(format!("{}: {error}", Reason::InternalError)))
 }
 
 #[cfg(test)]

@@ -35,6 +35,8 @@ pub struct DraftSummary {
     pub max_turns: u32,
     /// Number of fields that the signature returns; `None` when it cannot be read.
     pub fields: Option<usize>,
+    /// Names of its tools; `None` while servers may offer more.
+    pub tools: Option<Vec<String>>,
     /// The models that can be used now, each as the change of the options that chooses it.
     pub models: Vec<Fix>,
     /// What would be sent first; empty when the texts do not make a request.
@@ -58,6 +60,9 @@ impl Workbench {
             Type::Record { fields, .. } => fields.len(),
             _ => 1,
         });
+        let is_open = texts.tools.contains("mcp") || texts.options.contains("mcp");
+        let names =
+            plan.as_ref().filter(|_| !is_open).map(|plan| plan.tools.iter().map(|tool| tool.name.clone()).collect());
         let (sent, limits) =
             self.preview(&agent, None, None).map(|made| (made.parts(), made.limits)).unwrap_or_default();
         let summary = DraftSummary {
@@ -69,6 +74,7 @@ impl Workbench {
             model: self.model_name(None, &agent),
             max_turns: agent.max_turns,
             fields,
+            tools: names,
             models: models.to_owned(),
             sent,
             limits,

@@ -9,6 +9,7 @@ use ptc_core::value::Json;
 
 use super::child_models::LiveModels;
 use super::feed::{Feed, Tee};
+use super::prepare::in_own_mode;
 use super::run::clock_of;
 use super::stages::{Stage, follow};
 use super::tools::Looks;
@@ -191,7 +192,11 @@ impl Workbench {
         StepOutline {
             name: agent.name.clone(),
             mode: agent.mode.name().to_owned(),
-            model: if agent.program().is_some() { "pinned".to_owned() } else { self.model_name(None, agent) },
+            model: if in_own_mode(agent).program().is_some() {
+                "pinned".to_owned()
+            } else {
+                self.model_name(None, agent)
+            },
             signature: agent.signature.clone().unwrap_or_default(),
             prompt: agent.prompt.clone(),
             tools: agent.tools.iter().map(|tool| tool.name.clone()).collect(),

@@ -38,6 +38,7 @@ impl Workbench {
         named: Option<&str>,
         recorded: Option<&str>,
     ) -> Result<Answering, StartError> {
+        let agent = &in_own_mode(agent);
         let stood_in = named.is_some() || recorded.is_some_and(|name| name != Pinned::NAME);
         let choice = match (agent.program(), recorded) {
             (Some(program), _) if !stood_in => return Ok(Answering::Program(program.to_owned())),
@@ -75,6 +76,11 @@ impl Workbench {
         }
         Ok(Ready { plan, below })
     }
+}
+
+/// The agent with the overrides of its mode. Overrides that cannot be read change nothing here: [`Workbench::ready`] refuses them.
+pub(super) fn in_own_mode(agent: &Agent) -> Agent {
+    agent.for_mode(agent.mode).unwrap_or_else(|_| agent.clone())
 }
 
 /// Refuses tools whose function only the program that uses the library has, in the agent and below.

@@ -22,6 +22,7 @@ use crate::event::{Address, Editor, JsonText, LaterStep, RunStart};
 use crate::model::Model;
 use crate::port::{Human, RunClock, Stop};
 use crate::replay::{Recording, carry_of, input_of};
+use crate::session::diff::{Comparison, Divergence};
 use crate::session::{Parent, ParentKind, Prefix, Recorder, Session};
 
 /// What is to be run again.
@@ -210,4 +211,31 @@ async fn in_a_row<'a>(all: &'a [Again], onto: Onto, ports: impl Fn(&'a dyn Model
         last = Some(step);
     }
     last.unwrap_or_default()
+}
+
+/// What several runs of the same have in common, and where the others part from the first one. Times and tokens are no difference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repeats {
+    /// How many are the same as the first one, itself included.
+    pub same: usize,
+    /// The earliest place at which one parts from the first one.
+    pub first: Option<Divergence>,
+    /// The last turn up to which all are the same.
+    pub same_until: Option<Address>,
+    /// Where each parts from the first one, in order; `None` for the first one and those that are the same.
+    pub parted: Vec<Option<Divergence>>,
+}
+
+impl Repeats {
+    /// Folds a comparison of such runs.
+    pub fn of(comparison: &Comparison) -> Self {
+        let parted: Vec<Option<Divergence>> =
+            std::iter::once(None).chain(comparison.pairs.iter().map(|pair| pair.first.clone())).collect();
+        let first = parted.iter().flatten().min_by(|one, other| one.at.cmp(&other.at)).cloned();
+        let turns = comparison.columns.first().into_iter().flat_map(|column| &column.side.runs);
+        let mut turns: Vec<Address> = turns.flat_map(|run| &run.turns).map(|turn| turn.address.clone()).collect();
+        turns.retain(|turn| first.as_ref().is_none_or(|parting| *turn < parting.at));
+        let same = parted.iter().filter(|parting| parting.is_none()).count();
+        Self { same, first, same_until: turns.into_iter().max(), parted }
+    }
 }

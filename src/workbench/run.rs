@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use super::Workbench;
 use super::child_models::LiveModels;
 use super::feed::{Feed, Tee};
-use super::prepare::Ready;
+use super::prepare::{Ready, in_own_mode};
 use super::saving::Saving;
 use super::tools::Looks;
 use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
@@ -111,12 +111,14 @@ impl From<StartError> for ErrorRecord {
 }
 
 impl Workbench {
-    /// The name of the model that a run of this agent would use.
+    /// The name of the model that a run of this agent in its mode would use: the user's choice, else that of the mode's section
+    /// `[modes.NAME]`, else the agent's, else the configured one. Every entrance asks here.
     pub fn model_name(&self, said: Option<&str>, agent: &Agent) -> String {
         if let Some(name) = said {
             self.trust_recording(name);
+            return name.to_owned();
         }
-        said.or(agent.model.as_deref()).unwrap_or(&self.config.default_model).to_owned()
+        in_own_mode(agent).model.unwrap_or_else(|| self.config.default_model.clone())
     }
 
     /// Starts a run on the current runtime.

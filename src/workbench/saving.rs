@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use ptc_core::reasons::Reason;
+
 use super::Workbench;
 use crate::session::{Recorder, RecorderError, RecorderStatus, Unwritten};
 
@@ -86,5 +88,21 @@ impl std::fmt::Display for Settled {
                 spare.error
             ),
         }
+    }
+}
+
+/// Waits until the session is saved. A trial whose session is nowhere whole cannot be looked at later: it was not tried.
+///
+/// Errors: what is lost and what to do.
+pub(super) async fn settled(saving: Option<Saving>) -> Result<(), String> {
+    let Some(saving) = saving else { return Ok(()) };
+    match tokio::task::spawn_blocking(move || saving.settle()).await {
+        Ok(Settled::Whole) => Ok(()),
+        Ok(settled @ Settled::Elsewhere { .. }) => {
+            tracing::warn!(%settled, "the session of a trial");
+            Ok(())
+        }
+        Ok(settled @ Settled::Partly { .. }) => Err(settled.to_string()),
+        Err(error) => Err(format!("{}: {error}", Reason::InternalError)),
     }
 }

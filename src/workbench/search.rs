@@ -2,10 +2,15 @@
 //!
 //! In: a query. Out: sessions with the positions of the words.
 
+use std::sync::LazyLock;
+
 use super::{OpenError, Workbench, example_sessions};
 use crate::port::SystemClock;
 use crate::session::Summary;
 use crate::session::index::{Catalogue, FoundSession, Query, QueryError, TermSyntax};
+
+/// The examples in the list, made once: they are part of the program.
+static EXAMPLES: LazyLock<Vec<Summary>> = LazyLock::new(|| Catalogue::of_examples(&example_sessions()).summaries());
 
 /// What a search gave.
 #[derive(Debug, Clone, Default)]
@@ -82,7 +87,7 @@ impl Workbench {
         let own = Catalogue::open(&self.folders.sessions_dir);
         own.notices.iter().for_each(|notice| tracing::warn!(notice, "the index of the sessions"));
         let mut all = own.summaries();
-        all.extend(Catalogue::of_examples(&example_sessions()).summaries());
+        all.extend(EXAMPLES.iter().cloned());
         all
     }
 }

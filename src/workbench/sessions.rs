@@ -1,14 +1,18 @@
-//! Sessions as a user handles them: found by name, opened, replayed. The example sessions count where no other has the name.
+//! Sessions as a user handles them: found by name, opened, replayed, verified, recovered. The example sessions count where no other has the name.
 
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
 
-use super::{Workbench, example_sessions};
+use super::Workbench;
+use super::run::chance;
+use super::source::{example_ids, example_session};
 use crate::event::ErrorRecord;
-use crate::replay::{Recording, Report, Rules, replay_by, replay_redacted};
-use crate::session::{FindError, Session, SessionId, SessionKey, find, shell_word};
+use crate::port::SystemClock;
+use crate::replay::{Check, Finding, Recording, Report, Rules, Verification, replay_by, replay_redacted, verify};
+use crate::session::{FindError, RecoveryReport, Session, SessionId, SessionKey, find, recover, shell_word};
 
 /// Why a session cannot be opened or replayed; the text contains what could be read and the next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,10 +42,9 @@ impl Workbench {
     pub fn open_found(&self, key: &SessionKey) -> Result<Session, OpenError> {
         match key {
             SessionKey::File(path) => Session::open(path).map_err(|error| OpenError(error.to_string())),
-            SessionKey::Example(id) => example_sessions()
-                .into_iter()
-                .find(|session| session.header.id.as_str() == id)
-                .ok_or_else(|| OpenError(format!("there is no example session {id}"))),
+            SessionKey::Example(id) => {
+                example_session(id).ok_or_else(|| OpenError(format!("there is no example session {id}")))
+            }
         }
     }
 
@@ -51,10 +54,9 @@ impl Workbench {
             Ok(path) => Ok(SessionKey::File(path)),
             Err(error @ FindError::Several { .. }) => Err(OpenError(error.to_string())),
             Err(error) => {
-                let fits = |session: &Session| !name.is_empty() && session.header.id.as_str().starts_with(name);
-                let mut examples = example_sessions().into_iter().filter(fits);
+                let mut examples = example_ids().filter(|id| !name.is_empty() && id.starts_with(name));
                 match (examples.next(), examples.next()) {
-                    (Some(session), None) => Ok(SessionKey::Example(session.header.id.to_string())),
+                    (Some(id), None) => Ok(SessionKey::Example(id.to_owned())),
                     _ => Err(OpenError(error.to_string())),
                 }
             }
@@ -82,5 +84,52 @@ impl Workbench {
         }
         let replayed = replay_by(rules, &recording, None).await;
         replayed.map(|(report, _)| report).map_err(|error| OpenError(error.to_string()))
+    }
+
+    /// Verifies the session of this name. A file that cannot be read as a session at all is a finding too. Nothing is written.
+    ///
+    /// Errors: no session has this name, or it needs a newer version of the program.
+    pub async fn verify(&self, name: &str) -> Result<Verification, OpenError> {
+        let key = self.find_session(name)?;
+        let SessionKey::File(path) = &key else { return Ok(verify(&self.open_found(&key)?).await) };
+        match Session::open(path) {
+            Ok(session) => Ok(verify(&session).await),
+            Err(error) if error.is_newer => Err(OpenError(error.to_string())),
+            Err(error) => {
+                let finding = Finding { line: None, address: None, check: Check::File, message: error.message };
+                Ok(Verification { findings: vec![finding], replay: None, events: 0 })
+            }
+        }
+    }
+
+    /// Writes what can be read of a damaged session into a new one in the folder of the sessions. The damaged file stays as it is.
+    pub fn recover(&self, name: &str) -> Result<RecoveryReport, OpenError> {
+        let path: PathBuf = match self.find_session(name)? {
+            SessionKey::File(path) => path,
+            SessionKey::Example(id) => return Err(OpenError(format!("{id} is an example; nothing is damaged in it"))),
+        };
+        match Session::open(&path) {
+            Ok(session) if session.is_being_written() => {
+                return Err(OpenError(format!("{}: another program is writing it now", path.display())));
+            }
+            Ok(session) if session.damage.is_empty() => {
+                return Err(OpenError(format!(
+                    "{}: all of it can be read; there is nothing to recover",
+                    path.display()
+                )));
+            }
+            Err(error) if error.is_newer => return Err(OpenError(error.to_string())),
+            Ok(_) | Err(_) => {}
+        }
+        let now = SystemClock.now();
+        let done = recover(&path, &self.folders.sessions_dir, SessionId::new(now, chance()), now);
+        let folder = self.folders.sessions_dir.display();
+        done.map_err(|error| match error.kind() {
+            ErrorKind::Other => OpenError(format!("{} cannot be recovered: {error}", path.display())),
+            _ => OpenError(format!(
+                "{} cannot be recovered into {folder}: {error} (choose another folder with --sessions)",
+                path.display()
+            )),
+        })
     }
 }

@@ -55,12 +55,25 @@ const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sessions.rs")
 
 /// The example sessions, oldest first. A file that cannot be read is left out; a test reads them all.
 pub fn example_sessions() -> Vec<Session> {
-    FILES
-        .iter()
-        .filter_map(|(name, text)| {
-            Session::from_bytes(&Path::new("sessions").join(name), text.as_bytes().to_vec()).ok()
-        })
-        .collect()
+    FILES.iter().filter_map(example_of).collect()
+}
+
+fn example_of((name, text): &(&str, &str)) -> Option<Session> {
+    Session::from_bytes(&Path::new("sessions").join(name), text.as_bytes().to_vec()).ok()
+}
+
+fn example_id(name: &'static str) -> &'static str {
+    name.trim_end_matches(".jsonl")
+}
+
+/// Ids of the example sessions, which their files are named by, oldest first.
+pub(super) fn example_ids() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|(name, _)| example_id(name))
+}
+
+/// The example session of this id. It alone is read.
+pub(super) fn example_session(id: &str) -> Option<Session> {
+    FILES.iter().find(|(name, _)| example_id(name) == id).and_then(example_of)
 }
 
 /// The model `demo` over the example sessions.
@@ -68,4 +81,20 @@ pub(super) fn demo() -> DemoModel {
     let recordings =
         example_sessions().iter().filter_map(|session| Recording::of(session).ok().map(Arc::new)).collect();
     DemoModel::new(recordings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_the_example_sessions_are_named_by_their_ids() {
+        let read: Vec<String> = example_sessions().iter().map(|session| session.header.id.to_string()).collect();
+        assert!(!read.is_empty() && read.iter().is_sorted());
+        assert_eq!(example_ids().collect::<Vec<_>>(), read);
+        for id in &read {
+            assert_eq!(example_session(id).map(|session| session.header.id.to_string()).as_ref(), Some(id));
+        }
+        assert!(example_session("").is_none());
+    }
 }

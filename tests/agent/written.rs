@@ -57,6 +57,7 @@ fn options() -> impl Strategy<Value = Options> {
             stop,
             seed,
             reasoning,
+            extra_body: None,
         },
     )
 }

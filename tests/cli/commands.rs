@@ -41,6 +41,39 @@ fn a_session_that_cannot_be_opened_is_told_as_one() {
 }
 
 #[test]
+fn a_new_agent_is_created_and_never_replaces_a_file() {
+    let program = Program::new();
+    let done = program.run(["new", "invoice", "--mode", "json"]);
+    assert_eq!(done.exits(0).stdout.trim(), "invoice.toml");
+    program.run(["new", "invoice"]).exits(2).tells("invoice.toml exists already");
+    program.run(["new", "copy.toml", "--from", "sentiment"]).exits(0).tells("ptc-workbench run copy.toml");
+    program.run(["run", "copy.toml", "--no-save"]).exits(0);
+    program.run(["new", "other", "--from", "sentimant"]).exits(2).tells("did you mean `sentiment`?");
+    program.run(["new", "other", "--mode", "jsn"]).exits(2).tells("did you mean `json`?");
+    program.run(["new", "no/such/folder"]).exits(2).tells("there is no folder");
+}
+
+#[test]
+fn the_demo_answers_edited_prompts_and_no_other_agent() {
+    let program = Program::new();
+    let agent = |prompt: &str, output: &str| {
+        let text = format!(
+            "name = \"sentiment\"\nmode = \"json\"\nmodel = \"demo\"\nprompt = \"{prompt} {{{{text}}}}\"\nsignature = \"(text :string) -> {output}\"\ncontext = {{ text = \"x\" }}\n"
+        );
+        program.file("agent.toml", &text);
+        program.run(["run", "agent.toml", "--no-save"])
+    };
+    agent("Please classify", "{sentiment :enum[positive negative neutral], score :float}").exits(0);
+    for output in ["{summary :string}", ":string", "[:string]"] {
+        agent("Summarize", output)
+            .exits(1)
+            .tells("model demo has no answer for this")
+            .tells("`sample`")
+            .tells("`human`");
+    }
+}
+
+#[test]
 fn a_prompt_alone_wants_words_and_one_with_a_signature_json() {
     let program = Program::new();
     let mode = |more: &[&str]| {

@@ -93,6 +93,7 @@ fn folders() -> Folders {
     for (name, text) in [("secret.json", SECRET), ("secret.toml", SECRET_AGENT)] {
         std::fs::write(other.join(name), text).unwrap();
         std::os::unix::fs::symlink(other.join(name), own.join(format!("link-{name}"))).unwrap();
+        std::fs::hard_link(other.join(name), own.join(format!("hard-{name}"))).unwrap();
     }
     std::os::unix::fs::symlink(&other, own.join("folder")).unwrap();
     std::os::unix::fs::symlink("/dev/zero", own.join("zero")).unwrap();
@@ -128,6 +129,7 @@ fn no_key_of_a_definition_reaches_a_file_outside_of_its_folder_without_consent()
             format!("folder/{name}"),
             "zero".to_owned(),
             "/dev/zero".to_owned(),
+            format!("hard-{name}"),
         ];
         for file in &outside {
             let message = read(&folders, key, file, &FileAccess::default()).unwrap_err();

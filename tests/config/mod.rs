@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ptc_core::limits::{CONCURRENT_REQUESTS, MODEL_ATTEMPTS};
 use ptc_core::reasons::Reason;
+use ptc_workbench::agent::Agent;
 use ptc_workbench::config::{
     Config, ConfigError, Folders, HttpModel, KeySource, ModelChoice, Protocol, Timeouts, options_over,
 };
@@ -97,10 +98,13 @@ fn a_provider_says_how_many_requests_it_takes_at_a_time() {
 
 #[test]
 fn a_provider_says_how_long_it_may_take() {
-    let text = "[providers.openai]\nconnect_ms = 5\nfirst_byte_ms = 6\nsilence_ms = 7";
+    let text = "[providers.openai]\nconnect_ms = 5\nfirst_byte_ms = 6\nsilence_ms = 7\nkeep_alive_ms = 8";
     let waits = |toml: &str| Endpoint::from(http(&config(toml), "gpt")).timeouts;
-    assert_eq!(waits(text), Timeouts { connect_ms: 5, first_byte_ms: 6, silence_ms: 7 });
-    assert_eq!(waits(""), Timeouts { connect_ms: 10_000, first_byte_ms: 300_000, silence_ms: 120_000 });
+    assert_eq!(waits(text), Timeouts { connect_ms: 5, first_byte_ms: 6, silence_ms: 7, keep_alive_ms: 8 });
+    assert_eq!(
+        waits(""),
+        Timeouts { connect_ms: 10_000, first_byte_ms: 300_000, silence_ms: 120_000, keep_alive_ms: 600_000 }
+    );
     let refused = error("[providers.openai]\nsilence_ms = 0");
     assert!(refused.starts_with("config.toml:2:14: `providers.openai.silence_ms` must be between 1 and "), "{refused}");
 }
@@ -294,4 +298,37 @@ fn the_folder_of_the_sessions_can_be_chosen() {
     assert_eq!(folders.drafts_dir, Path::new("s/drafts"));
     assert_eq!(folders.logs_dir, Path::new("d/logs"));
     assert_eq!(Folders::at(PathBuf::from("c"), Path::new("d"), None).sessions_dir, Path::new("d/sessions"));
+}
+
+#[test]
+fn further_members_of_bodies_are_merged_agent_over_model_over_provider() {
+    let text = "[providers.p]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1/v1\"\nextra_body = { top_k = 1, r = { a = 1, b = 1 } }\n\
+        [models.m]\nprovider = \"p\"\nid = \"m\"\nextra_body = { top_k = 2, r = { b = 2 } }\n";
+    let config = Config::from_toml(text, "config.toml", &|_| None).unwrap();
+    let ModelChoice::Http(model) = config.resolve_model("m").unwrap() else { panic!("no model of a provider") };
+    let extra = model.options.extra_body.clone().unwrap();
+    assert_eq!(extra.as_str(), r#"{"top_k":2,"r":{"a":1,"b":2}}"#);
+    let agent: Agent = Agent::from_toml("prompt = \"x\"\n[model_options.extra_body]\ntop_k = 3\n", "a.toml").unwrap();
+    let merged = options_over(&agent.model_options, &model.options).extra_body.unwrap();
+    assert_eq!(merged.as_str(), r#"{"top_k":3,"r":{"a":1,"b":2}}"#);
+    let refused =
+        Config::from_toml("[providers.openai]\nextra_body = { a = { api_key = \"very-secret\" } }", "c", &|_| None);
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("carries a key in `api_key`") && !refused.contains("very-secret"), "{refused}");
+}
+
+#[test]
+fn the_api_of_openai_is_configured_or_known_for_the_service_itself() {
+    let protocol = |text: &str, model: &str| {
+        let config = Config::from_toml(text, "config.toml", &|_| None).unwrap();
+        let ModelChoice::Http(model) = config.resolve_model(model).unwrap() else { panic!("no model of a provider") };
+        model.kind
+    };
+    assert_eq!(protocol("", "openai:gpt-5"), Protocol::Responses);
+    assert_eq!(protocol("", "openai:gpt-4.1"), Protocol::OpenAi);
+    assert_eq!(protocol("[providers.openai]\napi = \"chat\"", "openai:gpt-5"), Protocol::OpenAi);
+    assert_eq!(protocol("[providers.openai]\napi = \"responses\"", "openai:any"), Protocol::Responses);
+    assert_eq!(protocol("[providers.openai]\nbase_url = \"http://127.0.0.1/v1\"", "openai:gpt-5"), Protocol::OpenAi);
+    let model = "[models.m]\nprovider = \"openai\"\nid = \"gpt-5\"\napi = \"chat\"";
+    assert_eq!(protocol(model, "m"), Protocol::OpenAi);
 }

@@ -1,7 +1,9 @@
 //! Each format against its own rules, over every example session.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
+use jsonschema::Validator;
 use ptc_workbench::event::Envelope;
 use ptc_workbench::export::{Content, Format, Piece, asciicast, render};
 use serde_json::Value;
@@ -12,9 +14,16 @@ fn json(content: &Content, format: Format) -> Value {
     serde_json::from_str(&render(content, format).unwrap()).unwrap()
 }
 
-fn fits(schema: &str, document: &Value, of: &str) {
+/// The published schemas, each compiled once.
+static ATIF: LazyLock<Validator> = LazyLock::new(|| compiled(include_str!("atif.schema.json")));
+static OTLP: LazyLock<Validator> = LazyLock::new(|| compiled(include_str!("otlp.schema.json")));
+
+fn compiled(schema: &str) -> Validator {
     let schema: Value = serde_json::from_str(schema).unwrap();
-    let schema = jsonschema::validator_for(&schema).unwrap();
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+fn fits(schema: &Validator, document: &Value, of: &str) {
     let errors: Vec<String> =
         schema.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{of}: {errors:#?}");
@@ -54,7 +63,7 @@ fn every_example_is_a_trajectory_by_the_schema_and_its_rules() {
     let mut with_children = 0;
     for content in examples() {
         let trajectory = json(&content, Format::Atif);
-        fits(include_str!("atif.schema.json"), &trajectory, &content.session);
+        fits(&ATIF, &trajectory, &content.session);
         check_trajectory(&trajectory);
         with_children += usize::from(!list(&trajectory, "subagent_trajectories").is_empty());
     }
@@ -72,7 +81,7 @@ fn a_trajectory_without_a_turn_still_has_a_step() {
         }),
     );
     let trajectory = json(&content([started]), Format::Atif);
-    fits(include_str!("atif.schema.json"), &trajectory, "a run that only started");
+    fits(&ATIF, &trajectory, "a run that only started");
     assert_eq!(list(&trajectory, "steps").len(), 1);
 }
 
@@ -91,7 +100,7 @@ fn what_was_noticed_outside_of_turns_is_on_the_pages() {
 fn every_example_is_traces_data_of_the_protocol() {
     for content in examples() {
         let data = json(&content, Format::Otlp);
-        fits(include_str!("otlp.schema.json"), &data, &content.session);
+        fits(&OTLP, &data, &content.session);
         let spans = list(&data["resourceSpans"][0]["scopeSpans"][0], "spans");
         let ids: HashMap<&str, &Value> = spans.iter().map(|span| (span["spanId"].as_str().unwrap(), span)).collect();
         assert_eq!(ids.len(), spans.len(), "span ids are unique");

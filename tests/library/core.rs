@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use ptc_core::value::Value;
 use ptc_workbench::agent::{Agent, AgentBuilder};
-use ptc_workbench::model::{ClosureModel, ErrorClass, ModelError, Reply, Request, script};
-use ptc_workbench::{run, task};
+use ptc_workbench::event::{JsonText, ToolSchema};
+use ptc_workbench::model::{ClosureModel, ErrorClass, ModelError, Reply, Request, ToolChoice, script};
+use ptc_workbench::{CompletionRequest, complete, run, task};
 use serde_json::json;
 
 use super::{kept, last, p, told, value};
@@ -230,4 +231,26 @@ async fn the_smallest_callback() {
     let model = ClosureModel::new(|request: &Request| if request.turn() == 1 { p("(+ 1 2)") } else { "Three.".into() });
     let done = run(task("Echo")).model(model).delegate().await.unwrap();
     assert_eq!((done.result.to_text().as_str(), done.summary.as_deref()), ("3", Some("Three.")));
+}
+
+/// A request without an agent can require a tool; only one that it has.
+#[tokio::test]
+async fn a_completion_can_require_a_tool_that_it_has() {
+    let request = |name: &str| CompletionRequest {
+        tools: vec![ToolSchema {
+            name: "respond".into(),
+            description: None,
+            parameters: JsonText::of(&ptc_core::value::json::parse("{}").unwrap()),
+        }],
+        tool_choice: Some(ToolChoice::Tool(name.into())),
+        ..CompletionRequest::from("Answer")
+    };
+    let model = ClosureModel::new(|request: &Request| {
+        assert_eq!(request.tool_choice, Some(ToolChoice::Tool("respond".into())));
+        Reply::calling([("respond", "{}")])
+    });
+    assert_eq!(complete(&model, request("respond")).await.unwrap().calls.len(), 1);
+    let error = complete(&model, request("other")).await.unwrap_err();
+    assert_eq!(error.class, ErrorClass::Client);
+    assert!(error.message.contains("tool_choice names `other`"), "{}", error.message);
 }

@@ -2,7 +2,7 @@
 
 use ptc_core::value::json as core_json;
 use ptc_workbench::event::{JsonText, Opaque, Options, Role};
-use ptc_workbench::model::{Adapter, Content, Message, Request, carries};
+use ptc_workbench::model::{Adapter, Content, Message, Request, ToolChoice, carries};
 use serde_json::{Value, json};
 
 use super::kit::{ALL, Kit};
@@ -141,6 +141,7 @@ async fn options_go_where_each_protocol_has_them() {
         stop: vec!["END".into()],
         seed: Some(42),
         reasoning: Some("high".into()),
+        ..Options::default()
     };
     let asked = Request { options, ..request("hi") };
     let gemini = sent(ALL[2], &asked).await.json()["generationConfig"].clone();
@@ -160,6 +161,62 @@ async fn options_go_where_each_protocol_has_them() {
 }
 
 #[tokio::test]
+async fn a_choice_of_tools_goes_where_each_protocol_has_it() {
+    let named = || ToolChoice::Tool("get_weather".into());
+    let open_ai = [
+        (ToolChoice::Auto, json!("auto")),
+        (ToolChoice::Required, json!("required")),
+        (ToolChoice::None, json!("none")),
+        (named(), json!({"type": "function", "function": {"name": "get_weather"}})),
+    ];
+    let anthropic = [
+        (ToolChoice::Auto, json!({"type": "auto"})),
+        (ToolChoice::Required, json!({"type": "any"})),
+        (ToolChoice::None, json!({"type": "none"})),
+        (named(), json!({"type": "tool", "name": "get_weather"})),
+    ];
+    let gemini = [
+        (ToolChoice::Auto, json!({"mode": "AUTO"})),
+        (ToolChoice::Required, json!({"mode": "ANY"})),
+        (ToolChoice::None, json!({"mode": "NONE"})),
+        (named(), json!({"mode": "ANY", "allowedFunctionNames": ["get_weather"]})),
+    ];
+    let places = [
+        (0, "/tool_choice", open_ai),
+        (1, "/tool_choice", anthropic),
+        (2, "/toolConfig/functionCallingConfig", gemini),
+    ];
+    for (kit, place, choices) in places {
+        for (choice, expected) in choices {
+            let asked = Request { tools: vec![tool("get_weather")], tool_choice: Some(choice), ..request("Weather?") };
+            assert_eq!(sent(ALL[kit], &asked).await.json().pointer(place), Some(&expected));
+            let without_tools = Request { tools: Vec::new(), ..asked };
+            assert_eq!(sent(ALL[kit], &without_tools).await.json().pointer(place), None);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_protocol_without_a_choice_of_tools_omits_them_or_reports_it() {
+    let kit = ALL[3];
+    let server = Server::play([kit.answer("fine")]).await;
+    let choices = [
+        (ToolChoice::Auto, true, ""),
+        (ToolChoice::None, false, ""),
+        (ToolChoice::Required, true, "takes no tool_choice"),
+        (ToolChoice::Tool("get_weather".into()), true, "takes no tool_choice"),
+    ];
+    for (choice, has_tools, notice) in choices {
+        let asked = Request { tools: vec![tool("get_weather")], tool_choice: Some(choice), ..request("Weather?") };
+        let model = kit.model(&server);
+        let body: Value = serde_json::from_str(&model.body(&asked).to_text()).unwrap();
+        assert_eq!(body.get("tools").is_some(), has_tools, "{asked:?}");
+        let limits = model.limits(&asked).join(" ");
+        assert!(limits.contains(notice) && limits.is_empty() == notice.is_empty(), "{limits}");
+    }
+}
+
+#[tokio::test]
 async fn every_option_is_found_in_the_body_or_told_to_be_left_out() {
     let options = Options {
         temperature: Some(0.5),
@@ -168,6 +225,7 @@ async fn every_option_is_found_in_the_body_or_told_to_be_left_out() {
         stop: vec!["END".into()],
         seed: Some(42),
         reasoning: Some("high".into()),
+        ..Options::default()
     };
     let names = ["temperature", "max_tokens", "top_p", "stop", "seed", "reasoning"];
     let asked = Request { options, ..request("hi") };
@@ -224,6 +282,13 @@ async fn keys_travel_in_the_header_of_their_protocol_and_roots_are_found() {
         (1, "", "POST /v1/messages", "x-api-key", "sk-12345678"),
         (1, "/proxy/v1", "POST /proxy/v1/messages", "x-api-key", "sk-12345678"),
         (2, "", "POST /v1beta/models/m:streamGenerateContent?alt=sse", "x-goog-api-key", "sk-12345678"),
+        (
+            2,
+            "/v1/projects/p/locations/l/publishers/google",
+            "POST /v1/projects/p/locations/l/publishers/google/models/m:streamGenerateContent?alt=sse",
+            "authorization",
+            "Bearer sk-12345678",
+        ),
         (3, "/v1", "POST /api/chat", "authorization", "Bearer sk-12345678"),
         (3, "", "POST /api/chat", "authorization", "Bearer sk-12345678"),
     ];
@@ -268,10 +333,13 @@ async fn no_call_id_is_sent_twice_and_the_roles_alternate() {
             let uses = text.matches(&format!("\"{id}\"")).count();
             assert!(uses == 2 || uses == 0, "{kit:?}: {id} {uses} times in {text}");
         }
-        let messages = body.get("messages").or_else(|| body.get("contents")).and_then(Value::as_array).unwrap();
+        let messages = ["messages", "contents", "input"].into_iter().find_map(|key| body.get(key)?.as_array()).unwrap();
         // Results of Gemini's calls are messages of the user.
         let is_result = |message: &&Value| message.to_string().contains("functionResponse");
-        let is_repeated = messages.windows(2).any(|pair| pair[0]["role"] == pair[1]["role"] && !is_result(&&pair[0]));
+        // Calls and results of the Responses API have no role.
+        let is_repeated = messages
+            .windows(2)
+            .any(|pair| pair[0]["role"].is_string() && pair[0]["role"] == pair[1]["role"] && !is_result(&&pair[0]));
         assert!(!is_repeated, "{kit:?}: {text}");
         assert!(text.contains("And now?\\n\\nYour reply was empty."), "{kit:?}: {text}");
     }

@@ -1,7 +1,9 @@
 //! Servers and networks that fail, in every protocol: what is asked for again, and what the developer is told.
 
+use ptc_workbench::config::Protocol;
 use ptc_workbench::event::PartKind;
 use ptc_workbench::model::{Adapter, ErrorClass, ModelEvent, RetryPolicy, Timeouts, WithFallback};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::ask;
@@ -85,6 +87,49 @@ async fn silence_is_noticed_in_every_protocol() {
         hasty.retry = RetryPolicy { max_attempts: 1, ..hasty.retry };
         let asked = ask(kit, &server, &Adapter::new(hasty).unwrap(), &request("hi")).await;
         assert_eq!(asked.error().class, ErrorClass::Timeout, "{kit:?}");
+    }
+}
+
+/// Pieces that are no part of a reply, each sent without end: comments, pings, blanks, events without content, an event that never ends.
+fn idle(kit: Kit) -> Vec<String> {
+    match kit.0 {
+        Protocol::Ollama => vec!["\n".to_owned(), " ".to_owned(), "{\"message\":{\"content\":\"\"}}\n".to_owned()],
+        Protocol::Anthropic => vec![": ping\n\n".to_owned(), kit.frame(&json!({"type": "ping"})), "data: x".to_owned()],
+        Protocol::OpenAi => {
+            vec![": wait\n\n".to_owned(), "\n".to_owned(), kit.frame(&json!({"choices": []})), "data: x".to_owned()]
+        }
+        Protocol::Gemini => vec![": wait\n\n".to_owned(), kit.frame(&json!({"candidates": []})), "data: x".to_owned()],
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_kept_open_without_a_reply_ends_by_its_limit() {
+    for kit in ALL {
+        for piece in idle(kit) {
+            for pieces in [vec![piece.clone()], vec![kit.begin(), kit.text("half"), piece.clone()]] {
+                let mut server = Server::play([kit.typed(Play::repeat(pieces))]).await;
+                let mut hasty = kit.endpoint(&server);
+                hasty.timeouts =
+                    Timeouts { first_byte_ms: 60_000, silence_ms: 60_000, keep_alive_ms: 200, ..Timeouts::default() };
+                hasty.retry = RetryPolicy { max_attempts: 1, ..hasty.retry };
+                let asked = ask(kit, &server, &Adapter::new(hasty).unwrap(), &request("hi")).await;
+                let message = &asked.error().message;
+                assert_eq!(asked.error().class, ErrorClass::Timeout, "{kit:?}: {piece:?}: {message}");
+                assert!(message.contains("for 200 ms without a part of its reply"), "{kit:?}: {piece:?}: {message}");
+                assert_eq!(server.client_hung_up().await, 0);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_continues_after_the_end_of_its_reply_gives_the_reply() {
+    for kit in ALL.into_iter().filter(|kit| kit.0 == Protocol::OpenAi) {
+        let finish = kit.frame(&json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}));
+        let server =
+            Server::play([Play::repeat([kit.begin(), kit.text("whole"), finish, ": ping\n\n".to_owned()])]).await;
+        let asked = ask(kit, &server, &kit.model(&server), &request("hi")).await;
+        assert_eq!(asked.reply().text, "whole");
     }
 }
 

@@ -8,8 +8,13 @@ use crate::openai::endpoint;
 use crate::openai::server::{Play, Server};
 
 /// All protocols.
-pub(crate) const ALL: [Kit; 4] =
-    [Kit(Protocol::OpenAi), Kit(Protocol::Anthropic), Kit(Protocol::Gemini), Kit(Protocol::Ollama)];
+pub(crate) const ALL: [Kit; 5] = [
+    Kit(Protocol::OpenAi),
+    Kit(Protocol::Anthropic),
+    Kit(Protocol::Gemini),
+    Kit(Protocol::Ollama),
+    Kit(Protocol::Responses),
+];
 
 /// What a server of a protocol sends.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +44,9 @@ impl Kit {
     pub(super) fn frame(self, json: &Value) -> String {
         match self.0 {
             Protocol::Ollama => format!("{json}\n"),
-            Protocol::Anthropic => format!("event: {}\ndata: {json}\n\n", json["type"].as_str().unwrap()),
+            Protocol::Anthropic | Protocol::Responses => {
+                format!("event: {}\ndata: {json}\n\n", json["type"].as_str().unwrap_or("error"))
+            }
             Protocol::OpenAi | Protocol::Gemini => format!("data: {json}\n\n"),
         }
     }
@@ -52,8 +59,23 @@ impl Kit {
                 "role": "assistant", "model": "m-answering", "content": [], "stop_reason": null,
                 "usage": {"input_tokens": 6, "cache_read_input_tokens": 4, "output_tokens": 1}}}))
             }
+            Protocol::Responses => {
+                self.frame(&json!({"type": "response.created", "sequence_number": 0, "response":
+                {"id": "resp_1", "object": "response", "status": "in_progress", "model": "m-answering", "output": []}}))
+            }
             _ => String::new(),
         }
+    }
+
+    /// The frames of an item of the Responses API: begun, these events, complete.
+    fn item(self, index: u64, begun: &Value, events: &[Value], done: &Value) -> String {
+        let mut out = self.frame(&json!({"type": "response.output_item.added", "output_index": index, "item": begun}));
+        for event in events {
+            let mut event = event.clone();
+            event["output_index"] = index.into();
+            out += &self.frame(&event);
+        }
+        out + &self.frame(&json!({"type": "response.output_item.done", "output_index": index, "item": done}))
     }
 
     fn block(self, index: u64, start: &Value, delta: &Value) -> String {
@@ -80,6 +102,15 @@ impl Kit {
             Protocol::Anthropic => {
                 self.block(1, &json!({"type": "text", "text": ""}), &json!({"type": "text_delta", "text": text}))
             }
+            Protocol::Responses => {
+                let message =
+                    |parts: Value| json!({"type": "message", "id": "msg_1", "role": "assistant", "content": parts});
+                let part = json!([{"type": "output_text", "text": text, "annotations": []}]);
+                let delta = json!({"type": "response.output_text.delta", "item_id": "msg_1", "content_index": 0, "delta": text});
+                let done =
+                    json!({"type": "response.output_text.done", "item_id": "msg_1", "content_index": 0, "text": text});
+                self.item(1, &message(json!([])), &[delta, done], &message(part))
+            }
             Protocol::Gemini => self.part(&json!({"text": text})),
             Protocol::Ollama => self.part(&json!({"role": "assistant", "content": text})),
         }
@@ -95,6 +126,17 @@ impl Kit {
                 let signed = json!({"type": "content_block_delta", "index": 0, "delta": signature});
                 self.block(0, &start, &json!({"type": "thinking_delta", "thinking": text})) + &self.frame(&signed)
             }
+            Protocol::Responses => {
+                let item = |summary: Value| {
+                    json!({"type": "reasoning", "id": "rs_1", "summary": summary,
+                    "encrypted_content": "sig-1"})
+                };
+                let part =
+                    json!({"type": "response.reasoning_summary_part.added", "item_id": "rs_1", "summary_index": 0});
+                let delta = json!({"type": "response.reasoning_summary_text.delta", "item_id": "rs_1", "delta": text});
+                let summary = json!([{"type": "summary_text", "text": text}]);
+                self.item(0, &item(json!([])), &[part, delta], &item(summary))
+            }
             Protocol::Gemini => self.part(&json!({"text": text, "thought": true})),
             Protocol::Ollama => self.part(&json!({"role": "assistant", "content": "", "thinking": text})),
         }
@@ -108,6 +150,15 @@ impl Kit {
             Protocol::Anthropic => {
                 let start = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
                 self.block(index + 2, &start, &json!({"type": "input_json_delta", "partial_json": args.to_string()}))
+            }
+            Protocol::Responses => {
+                let item = |args: String| {
+                    json!({"type": "function_call", "id": format!("fc_{index}"), "call_id": id,
+                    "name": name, "arguments": args})
+                };
+                let delta = json!({"type": "response.function_call_arguments.delta", "delta": args.to_string()});
+                let done = json!({"type": "response.function_call_arguments.done", "arguments": args.to_string()});
+                self.item(index + 2, &item(String::new()), &[delta, done], &item(args.to_string()))
             }
             Protocol::Gemini => {
                 self.part(&json!({"functionCall": {"id": id, "name": name, "args": args}, "thoughtSignature": "sig-1"}))
@@ -141,6 +192,19 @@ impl Kit {
                 let last =
                     json!({"type": "message_delta", "delta": {"stop_reason": word}, "usage": {"output_tokens": 7}});
                 self.frame(&last) + &self.frame(&json!({"type": "message_stop"}))
+            }
+            Protocol::Responses => {
+                let (kind, details) = match finish {
+                    "length" => ("incomplete", json!({"reason": "max_output_tokens"})),
+                    "filter" => ("incomplete", json!({"reason": "content_filter"})),
+                    _ => ("completed", Value::Null),
+                };
+                self.frame(
+                    &json!({"type": format!("response.{kind}"), "response": {"id": "resp_1", "object": "response",
+                    "status": kind, "model": "m-answering", "incomplete_details": details, "output": [],
+                    "usage": {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 4}, "output_tokens": 7,
+                    "output_tokens_details": {"reasoning_tokens": 0}}}}),
+                )
             }
             Protocol::Gemini => {
                 let word = match finish {
@@ -181,6 +245,11 @@ impl Kit {
                 "content": [{"type": "text", "text": text}], "stop_reason": "end_turn",
                 "usage": {"input_tokens": 6, "cache_read_input_tokens": 4, "output_tokens": 7}})
             }
+            Protocol::Responses => json!({"id": "resp_1", "object": "response", "status": "completed",
+                "model": "m-answering", "error": null, "incomplete_details": null, "output": [{"type": "message",
+                "id": "msg_1", "role": "assistant", "status": "completed", "content": [{"type": "output_text",
+                "text": text, "annotations": []}]}], "usage": {"input_tokens": 10, "output_tokens": 7,
+                "input_tokens_details": {"cached_tokens": 4}, "output_tokens_details": {"reasoning_tokens": 0}}}),
             Protocol::Gemini => json!({"modelVersion": "m-answering", "candidates": [{"finishReason": "STOP",
                 "content": {"role": "model", "parts": [{"text": text}]}}],
                 "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 7, "cachedContentTokenCount": 4}}),
@@ -192,7 +261,7 @@ impl Kit {
     /// An error as the service words it.
     pub(crate) fn error(self, kind: &str, message: &str) -> Value {
         match self.0 {
-            Protocol::OpenAi => json!({"error": {"message": message, "type": kind}}),
+            Protocol::OpenAi | Protocol::Responses => json!({"error": {"message": message, "type": kind}}),
             Protocol::Anthropic => json!({"type": "error", "error": {"type": kind, "message": message}}),
             Protocol::Gemini => json!({"error": {"message": message, "status": kind.to_uppercase()}}),
             Protocol::Ollama => json!({"error": message}),

@@ -14,6 +14,7 @@ mod proxies;
 mod recorded;
 mod replies;
 mod secrets;
+mod services;
 mod structure;
 
 use std::sync::{Arc, OnceLock};
@@ -43,11 +44,13 @@ fn assert_fits(protocol: Protocol, body: &serde_json::Value) {
     static ANTHROPIC: OnceLock<Validator> = OnceLock::new();
     static GEMINI: OnceLock<Validator> = OnceLock::new();
     static OLLAMA: OnceLock<Validator> = OnceLock::new();
+    static RESPONSES: OnceLock<Validator> = OnceLock::new();
     let (place, schema) = match protocol {
         Protocol::OpenAi => (&OPENAI, include_str!("../openai/request.schema.json")),
         Protocol::Anthropic => (&ANTHROPIC, include_str!("anthropic.schema.json")),
         // Made of the SDKs' types by `tests/peers/schemas.py`.
         Protocol::Gemini => (&GEMINI, include_str!("gemini.schema.json")),
+        Protocol::Responses => (&RESPONSES, include_str!("responses.schema.json")),
         Protocol::Ollama => (&OLLAMA, include_str!("ollama.schema.json")),
     };
     let validator = place.get_or_init(|| jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap());

@@ -22,7 +22,7 @@ async fn peer() -> Option<Peer> {
 fn endpoint(peer: &Peer, protocol: Protocol, stream: bool) -> Endpoint {
     let root = peer.base_url.trim_end_matches("/v1");
     let base = match protocol {
-        Protocol::OpenAi | Protocol::Anthropic => peer.base_url.clone(),
+        Protocol::OpenAi | Protocol::Responses | Protocol::Anthropic => peer.base_url.clone(),
         Protocol::Gemini => format!("{root}/v1beta"),
         Protocol::Ollama => root.to_owned(),
     };

@@ -73,9 +73,12 @@ async fn an_echoed_key_never_leaves_the_port() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_that_the_program_writes_holds_a_key() {
-    for kit in ALL {
-        let plays: Vec<Play> = echoes(kit).into_iter().map(|(_, play)| play).collect();
-        let count = plays.len();
+    for (number, kit) in ALL.into_iter().enumerate() {
+        // Every echo in the first protocol, a third of them in each other one; the long form tries all.
+        let is_tried = |place: usize| crate::is_long() || number == 0 || (place + number).is_multiple_of(3);
+        let plays = echoes(kit).into_iter().enumerate().filter(|(place, _)| is_tried(*place));
+        let plays: Vec<Play> = plays.map(|(_, (_, play))| play).collect();
+        let runs = plays.len();
         let server = Server::play(plays).await;
         let (name, url) = (kit.0.name(), server.base_url.clone());
         let work = tokio::task::spawn_blocking(move || {
@@ -84,7 +87,7 @@ async fn nothing_that_the_program_writes_holds_a_key() {
                 format!("[providers.echo]\nkind = \"{name}\"\nbase_url = \"{url}\"\napi_key_env = \"ECHO_KEY\"\n");
             program.file("config.toml", provider + "[retry]\nmax_attempts = 1\n");
             let flags = ["--config", "config.toml", "--log", "log.txt"];
-            for _ in 0..count {
+            for _ in 0..runs {
                 let asked = ["run", "--prompt", "hi", "--signature", "() -> :string", "--model", "echo:m", "--json"];
                 let done = program.run(flags.iter().chain(&asked));
                 assert!(!(done.stdout.clone() + &done.stderr).contains(&KEY[..15]), "{name}: {done:?}");

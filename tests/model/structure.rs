@@ -19,6 +19,10 @@ fn way(kit: Kit, body: &Value) -> StructuredBy {
         Protocol::OpenAi => {
             (body["response_format"]["type"] == "json_schema", body["response_format"]["type"] == "json_object")
         }
+        Protocol::Responses => {
+            let kind = &body["text"]["format"]["type"];
+            (kind == "json_schema", kind == "json_object")
+        }
         Protocol::Anthropic => (body["output_config"]["format"]["type"] == "json_schema", false),
         Protocol::Gemini => {
             let schema = config.get("responseSchema").or(config.get("responseJsonSchema")).is_some();
@@ -38,6 +42,7 @@ fn refusal(kit: Kit, way: StructuredBy) -> Play {
     let what = match (kit.0, way) {
         (_, StructuredBy::Tool) => "tools",
         (Protocol::OpenAi, _) => "response_format",
+        (Protocol::Responses, _) => "text.format of type json_schema or json_object",
         (Protocol::Anthropic, _) => "output_config.format: Extra inputs are not permitted;",
         (Protocol::Gemini, _) => "JSON mode is not enabled: responseMimeType",
         (Protocol::Ollama, _) => "invalid format: structured output",
@@ -48,11 +53,12 @@ fn refusal(kit: Kit, way: StructuredBy) -> Play {
 #[tokio::test]
 async fn each_protocol_steps_down_its_own_ways_and_remembers() {
     use StructuredBy::{JsonObject, JsonSchema, Prompt, Tool};
-    let ways: [&[StructuredBy]; 4] = [
+    let ways: [&[StructuredBy]; 5] = [
         &[JsonSchema, Tool, JsonObject, Prompt],
         &[JsonSchema, Tool, Prompt],
         &[JsonSchema, Tool, JsonObject, Prompt],
         &[JsonSchema, JsonObject, Prompt],
+        &[JsonSchema, Tool, JsonObject, Prompt],
     ];
     for (kit, ways) in ALL.into_iter().zip(ways) {
         let server = Server::script(move |_, received| match way(kit, &received.json()) {
@@ -82,7 +88,7 @@ async fn each_protocol_steps_down_its_own_ways_and_remembers() {
 #[tokio::test]
 async fn a_server_that_takes_a_schema_and_ignores_it_is_asked_in_the_next_way() {
     use StructuredBy::{JsonObject, JsonSchema, Tool};
-    let next = [Tool, Tool, Tool, JsonObject];
+    let next = [Tool, Tool, Tool, JsonObject, Tool];
     for (kit, next) in ALL.into_iter().zip(next) {
         let server = Server::script(move |_, received| match way(kit, &received.json()) {
             JsonSchema => kit.answer("Sure! The score is one."),

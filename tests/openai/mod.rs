@@ -116,6 +116,7 @@ pub(crate) fn request(text: &str) -> Request {
         messages: vec![Message::text(Role::User, text).into()],
         schema: None,
         tools: Vec::new(),
+        tool_choice: None,
         tool_names: Vec::new(),
         tool_signatures: Vec::new(),
         retry: ptc_workbench::model::Retry::default(),

@@ -51,6 +51,7 @@ async fn the_request_holds_what_was_asked_for_and_nothing_else() {
         stop: vec!["END".into()],
         seed: Some(42),
         reasoning: Some("low".into()),
+        ..asked_for.options
     };
     let asked = ask_server(&server, &model(&server), &asked_for).await;
     let received = server.received().remove(0);

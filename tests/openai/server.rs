@@ -3,6 +3,7 @@
 //! It listens on a free loopback port, keeps every request it got, and tells when a client hung up on it.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -35,6 +36,8 @@ pub(crate) enum Play {
     Bytes(Vec<Vec<u8>>),
     /// Bytes, then silence until the client hangs up.
     Stall(Vec<Vec<u8>>),
+    /// Bytes, then the last piece again and again until the client hangs up.
+    Repeat(Vec<Vec<u8>>),
 }
 
 /// The head of a reply of this status, with further header lines.
@@ -59,6 +62,12 @@ impl Play {
         Self::Bytes(vec![head(status, &headers), body.into_bytes()])
     }
 
+    /// A whole answer in this content coding.
+    pub(crate) fn coded(coding: &str, headers: &str, body: &[u8]) -> Self {
+        let headers = format!("{headers}content-encoding: {coding}\r\ncontent-length: {}\r\n", body.len());
+        Self::Bytes(vec![head("200 OK", &headers), body.to_vec()])
+    }
+
     /// A stream of events in these pieces, properly ended.
     pub(crate) fn events<P: AsRef<[u8]>>(pieces: impl IntoIterator<Item = P>) -> Self {
         let mut bytes = Self::begun(pieces);
@@ -78,6 +87,11 @@ impl Play {
         Self::Stall(Self::begun(pieces))
     }
 
+    /// A stream that repeats the last of these pieces without end.
+    pub(crate) fn repeat<P: AsRef<[u8]>>(pieces: impl IntoIterator<Item = P>) -> Self {
+        Self::Repeat(Self::begun(pieces))
+    }
+
     /// The same as lines of JSON.
     pub(crate) fn into_lines(self) -> Self {
         let lines = |mut bytes: Vec<Vec<u8>>| {
@@ -88,6 +102,7 @@ impl Play {
         match self {
             Self::Bytes(bytes) => Self::Bytes(lines(bytes)),
             Self::Stall(bytes) => Self::Stall(lines(bytes)),
+            Self::Repeat(bytes) => Self::Repeat(lines(bytes)),
         }
     }
 
@@ -179,13 +194,21 @@ async fn serve(
         let number = kept.len() - 1;
         (number, script(number, &received))
     };
-    let (Play::Bytes(pieces) | Play::Stall(pieces)) = &play;
+    let (Play::Bytes(pieces) | Play::Stall(pieces) | Play::Repeat(pieces)) = &play;
     for piece in pieces {
         // A client that has enough may leave in the middle.
         socket.write_all(piece).await.ok()?;
     }
-    if let Play::Bytes(_) = play {
-        return None;
+    match &play {
+        Play::Bytes(_) => return None,
+        Play::Stall(_) => {}
+        Play::Repeat(pieces) => {
+            let last = pieces.last()?;
+            while socket.write_all(last).await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            return Some(number);
+        }
     }
     let mut rest = [0; 64];
     while !matches!(socket.read(&mut rest).await, Ok(0) | Err(_)) {}

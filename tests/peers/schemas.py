@@ -1,7 +1,8 @@
-"""Makes tests/model/gemini.schema.json and ollama.schema.json: what a request may hold, from the types of the official Python SDKs.
+"""Makes tests/model/gemini.schema.json, ollama.schema.json and responses.schema.json: what a request may hold, from the types of the official Python SDKs.
 
-From google-genai 3.4.0 (Apache-2.0) and ollama 0.6.3 (MIT), both of PyPI:
-pip install google-genai==3.4.0 ollama==0.6.3 && python tests/peers/schemas.py tests/model
+From google-genai 3.4.0 (Apache-2.0), ollama 0.6.3 (MIT) and openai 3.57.0 (Apache-2.0), all of PyPI:
+pip install google-genai==3.4.0 ollama==0.6.3 openai==3.57.0 && python tests/peers/schemas.py tests/model
+Names after the folder choose some of them.
 What the SDKs do not send and the services take is added below, each with its reason.
 """
 
@@ -9,9 +10,7 @@ import json
 import pathlib
 import sys
 
-from google.genai import types
-from ollama import _types as ollama
-from pydantic import create_model
+from pydantic import TypeAdapter, create_model
 
 
 def closed(node, within=None):
@@ -40,6 +39,8 @@ def reachable(schema):
 
 
 def gemini():
+    from google.genai import types
+
     kinds = {
         "contents": (list[types.Content], ...),
         "systemInstruction": (types.Content, None),
@@ -68,6 +69,8 @@ def gemini():
 
 
 def chat():
+    from ollama import _types as ollama
+
     schema = closed(ollama.ChatRequest.model_json_schema())
     defs = schema["$defs"]
     # The server pairs calls and results by id since 0.13 (api/types.go); the SDK does not know it yet.
@@ -83,6 +86,37 @@ def chat():
     return reachable(schema)
 
 
+def responses():
+    from openai.types.responses import response_create_params as params
+
+    schema = closed(TypeAdapter(params.ResponseCreateParamsStreaming).json_schema())
+    # Requests that are not streamed are the same otherwise.
+    schema["properties"]["stream"] = {"type": "boolean"}
+    # Only what this program sends is looked at; the rest of the unions would be most of the file.
+    wanted = ["EasyInputMessageParam", "ResponseFunctionToolCallParam", "FunctionCallOutput", "ResponseReasoningItemParam"]
+    schema["properties"]["input"] = {"type": "array", "items": {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in wanted]}}
+    schema["properties"]["tools"] = {"type": "array", "items": {"$ref": "#/$defs/FunctionToolParam"}}
+    words = {"enum": ["none", "auto", "required"]}
+    schema["properties"]["tool_choice"] = {"anyOf": [words, {"$ref": "#/$defs/ToolChoiceFunctionParam"}]}
+    sent = [
+        "include", "input", "instructions", "max_output_tokens", "model", "parallel_tool_calls", "reasoning", "store",
+        "stream", "temperature", "text", "tool_choice", "tools", "top_p",
+    ]
+    schema["properties"] = {key: schema["properties"][key] for key in sent}
+    schema["required"] = ["model", "input"]
+    defs = schema["$defs"]
+    defs["EasyInputMessageParam"]["properties"]["content"] = {"type": "string"}
+    defs["FunctionCallOutput"]["properties"]["output"] = {"type": "string"}
+    # JSON Schemas, of any content.
+    for name, key in [("FunctionToolParam", "parameters"), ("ResponseFormatTextJSONSchemaConfigParam", "schema")]:
+        defs[name]["properties"][key] = {"type": "object"}
+    for name in ("ResponseFunctionToolCallParam", "FunctionToolParam", "FunctionCallOutput"):
+        unused = ["caller", "namespace", "allowed_callers", "defer_loading", "output_schema"]
+        defs[name]["properties"] = {key: value for key, value in defs[name]["properties"].items() if key not in unused}
+    return reachable(schema)
+
+
 folder = pathlib.Path(sys.argv[1])
-for name, schema in [("gemini", gemini()), ("ollama", chat())]:
-    (folder / f"{name}.schema.json").write_text(json.dumps(schema, indent=1) + "\n")
+for name, make in [("gemini", gemini), ("ollama", chat), ("responses", responses)]:
+    if name in (sys.argv[2:] or [name]):
+        (folder / f"{name}.schema.json").write_text(json.dumps(make(), indent=1) + "\n")

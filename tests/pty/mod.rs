@@ -86,7 +86,7 @@ fn a_person_is_the_model() {
     let mut terminal = open(&home);
     terminal.send(F5);
     terminal.wait_for("You are the model");
-    terminal.wait_for("▼");
+    terminal.wait_for("▲");
     terminal.send(CTRL_DOWN);
     terminal.send("{\"mood\": \"good\", \"score\": 1}");
     terminal.send(F5);

@@ -106,9 +106,11 @@ fn changes(events: &[Value]) -> Vec<(usize, Change)> {
             all.push((index, Change::Swapped));
         }
         let is = |kind: &str| event["k"] == kind;
-        if is("turn.start") {
+        if ["turn.start", "request", "reply.end", "program.end"].iter().any(|kind| is(kind)) {
             let stop = json!({"reason": "cancelled", "by": "user"});
             all.push((index, Change::Invented("interrupt", "", stop)));
+        }
+        if is("turn.start") {
             all.push((index, Change::Invented("turn.start", "9", event["d"].clone())));
             all.push((index, Change::Invented("tool.end", "/c9", json!({"status": "ok", "result": 1, "ms": 0}))));
             all.push((index, Change::Invented("answer", "/q9", json!({"by": "user", "value": "x"}))));

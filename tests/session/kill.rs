@@ -102,4 +102,5 @@ fn kill_at(bytes: u64, mode: &str, server: &Server) {
     }
     let file = program.session_file();
     program.run(["replay", &file.to_string_lossy(), "--check"]).exits(0);
+    program.run(["sessions", "verify", &file.to_string_lossy()]).exits(0);
 }

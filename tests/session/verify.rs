@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use ptc_workbench::replay::verify;
+use ptc_workbench::session::Session;
 use ptc_workbench::workbench::example_sessions;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cli::program::Program;
 
@@ -108,6 +110,36 @@ fn an_address_beyond_the_limit_is_damage() {
     let done = program.run(["sessions", "verify", "altered.jsonl"]);
     assert!(done.exits(3).stdout.contains("its address has 300002 bytes, the limit is 65536"), "{}", done.stdout);
     program.run(["replay", "altered.jsonl", "--check"]).exits(2).tells("is damaged");
+}
+
+#[tokio::test]
+async fn an_invented_stop_is_found_wherever_it_is_in_a_run_that_failed() {
+    let program = Program::new();
+    program.run(["run", "sentiment", "--model", "sample:missing_field,every"]).exits(1);
+    let text = std::fs::read_to_string(program.session_file()).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let last = lines.iter().rfind(|line| line["k"] == "turn.start").unwrap()["r"].as_str().unwrap();
+    let places = (1..lines.len()).filter(|place| lines[*place]["r"] == last && lines[*place]["k"] != "turn.start");
+    let mut tried = 0;
+    for place in places {
+        for reason in ["cancelled", "mission_timeout"] {
+            let stop = json!({"s": 0, "t": 1, "r": last, "k": "interrupt", "d": {"reason": reason, "by": "user"}});
+            let mut all = lines.clone();
+            all.insert(place, stop);
+            let numbered = all.iter_mut().enumerate().map(|(number, line)| {
+                if number > 0 {
+                    line["s"] = number.into();
+                    line.as_object_mut().unwrap().remove("b");
+                }
+                line.to_string()
+            });
+            let bytes = numbered.collect::<Vec<_>>().join("\n") + "\n";
+            let session = Session::from_bytes(Path::new("x.jsonl"), bytes.into_bytes()).unwrap();
+            assert!(verify(&session).await.is_faulty(), "{reason} before line {}: {}", place + 1, lines[place]["k"]);
+            tried += 1;
+        }
+    }
+    assert!(tried > 10, "{tried}");
 }
 
 #[test]

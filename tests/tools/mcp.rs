@@ -86,6 +86,13 @@ fn structured_results_and_errors_of_tools_come_through() {
         &answer(r#"{"content":[{"type":"text","text":"{\"n\":3}"}],"structuredContent":{"n":3}}"#),
     );
     assert_eq!(ran(&program, CALL, "").exits(0).json()["return"], json!({"n": 3}));
+    // Without a schema the signature promises a text: it has what the text does not.
+    for (text, expected) in [("three", "three\n{\"n\":3}"), ("{\\\"n\\\": 3}", "{\"n\": 3}")] {
+        let program = Program::new();
+        let result = format!(r#"{{"content":[{{"type":"text","text":"{text}"}}],"structuredContent":{{"n":3}}}}"#);
+        server(&program, "", READ, &answer(&result));
+        assert_eq!(ran(&program, CALL, "").exits(0).json()["return"], json!(expected));
+    }
     let program = Program::new();
     server(&program, "", READ, &answer(r#"{"isError":true,"content":[{"type":"text","text":"no such file"}]}"#));
     ran(&program, CALL, "").exits(1).tells("no such file");

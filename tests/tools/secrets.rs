@@ -40,7 +40,10 @@ fn a_server_that_tells_its_key_everywhere_tells_nobody() {
     let connect = program.run(FLAGS.iter().chain(&["tools", "a.toml", "--connect"]));
     drop(connect);
     let done = ran(&program, CALL, "");
-    assert_eq!(done.exits(0).json()["return"], json!("[secret]\n[image [secret], about 3 bytes, not shown to models]"));
+    assert_eq!(
+        done.exits(0).json()["return"],
+        json!("[secret]\n[image [secret], about 3 bytes, not shown to models]\n{\"[secret]\":\"[secret]\"}")
+    );
     done.tells("log [secret]").tells("at [secret]");
     for arguments in [
         &["tools", "a.toml", "--connect"][..],

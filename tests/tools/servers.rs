@@ -27,6 +27,19 @@ fn start_of(program: &Program) -> RunStart {
 }
 
 #[test]
+fn messages_that_are_nested_too_deep_are_errors_at_once() {
+    let program = Program::new();
+    let schema = format!("{}{{}}{}", r#"{"type":"object","properties":{"a":"#.repeat(200), "}}".repeat(200));
+    server(&program, "", &format!(r#"{{"name":"deep","inputSchema":{schema}}}"#), "");
+    let listed = program.run(["--config", "config.toml", "tools", "--server", "files"]);
+    listed.exits(1).tells("nested more than 120 levels deep");
+    let result = format!(r#"{{"content":[],"structuredContent":{{"a":{}1{}}}}}"#, "[".repeat(200), "]".repeat(200));
+    server(&program, "", READ, &answer(&result));
+    let done = ran(&program, "(return (tool/read-file {:file_path \"a\"}))", "");
+    done.exits(1).tells("nested more than 120 levels deep");
+}
+
+#[test]
 fn progress_goes_to_the_call_whose_it_is() {
     let program = Program::new();
     // The first call waits for the second; then progress of both comes, that of the later one first.

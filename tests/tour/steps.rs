@@ -10,14 +10,14 @@ const PLAIN: Move = Move { does: &[], says: "", sees: &[], large: &[], gone: Non
 pub(crate) const STEPS: &[Step] = &[
     Step {
         title: "Start",
-        intro: "`ptc-workbench` (or `cargo run --release`) opens an example agent: prompt, signature, context, tools and options on the \
-                left, its run on the right (on a narrow terminal one of both at a time; **F2** goes between them). Its model `demo` answers from recordings, so nothing leaves this machine.",
+        intro: "`ptc-workbench` (or `cargo run --release`) opens an example agent: prompt, signature, inputs, tools and options on the \
+                left, a recorded run of it on the right (on a narrow terminal one of both at a time; **F2** goes between them). Its model `demo` answers from recordings, so nothing leaves this machine.",
         moves: &[
             Move { says: "The first start begins with a tour of six steps.", sees: &["Tour 1 of 6"], ..PLAIN },
             Move {
                 does: &[Times(6, "tour.next")],
-                says: "read them, or leave them with Escape.",
-                sees: &["nothing has run yet"],
+                says: "read them; any other key that does something ends the tour and does it.",
+                sees: &["a recorded run of this example"],
                 gone: Some("Tour 6 of 6"),
                 ..PLAIN
             },
@@ -278,6 +278,39 @@ pub(crate) const STEPS: &[Step] = &[
                 says: "each cell opens its sessions with Enter.",
                 sees: &["pass", "95 %", "▰▰▰", "complete"],
                 picture: Some(("matrix", "Modes and models with their pass rates as bars and intervals")),
+                ..PLAIN
+            },
+        ],
+    },
+    Step {
+        title: "An agent of your own",
+        intro: "A new agent takes six presses besides the typing. Its inputs are fields, one for each parameter of the signature: text is typed or \
+                pasted as it is, **Alt-I** inserts a file, **Alt-J** shows them as JSON. `ptc-workbench new NAME` does the same from the command \
+                line, and so does opening a path that does not exist.",
+        moves: &[
+            Move {
+                does: &[Press("draft.new"), Type("greeting"), Press("line.submit")],
+                says: "name, mode, and what it starts from. Where no provider is configured, the model `sample` answers with generated data.",
+                sees: &["a new agent: saving creates greeting.toml"],
+                picture: Some(("new-agent", "The dialog of a new agent: name, mode, what it starts from")),
+                ..PLAIN
+            },
+            Move {
+                does: &[Type("Greet {{name}}."), Press("focus.next"), Type("(name :string) -> {greeting :string}")],
+                says: "the prompt and the signature.",
+                sees: &["✓ 1 field"],
+                ..PLAIN
+            },
+            Move {
+                does: &[Press("focus.next"), Type("Ada \"the first\""), Press("run.start")],
+                says: "the input, and the first run. To stop a run takes two presses, so that none is lost to one.",
+                sees: &["✓ returned"],
+                ..PLAIN
+            },
+            Move {
+                does: &[Press("draft.save")],
+                says: "the file is created; a file that exists is never replaced without a question.",
+                sees: &["saved greeting.toml"],
                 ..PLAIN
             },
         ],

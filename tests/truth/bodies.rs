@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use ptc_workbench::agent::{Agent, Step};
-use ptc_workbench::event::{Address, Event};
+use ptc_workbench::event::{Address, Event, MessagePart, PartKind};
 use ptc_workbench::export::{Format, render};
+use ptc_workbench::replay::{Check, verify, verify_events};
 use ptc_workbench::session::Session;
 use ptc_workbench::workbench::sent_body;
 use serde_json::{Value, json};
@@ -101,7 +102,20 @@ fn of_body(body: &Value) -> Atoms {
     if let Some(system) = body["systemInstruction"]["parts"][0]["text"].as_str() {
         text(&mut atoms, "system", system);
     }
-    for message in body.get("messages").or(body.get("contents")).unwrap().as_array().unwrap() {
+    text(&mut atoms, "system", body["instructions"].as_str().unwrap_or_default());
+    let messages = ["messages", "contents", "input"].into_iter().find_map(|key| body.get(key)?.as_array());
+    for message in messages.unwrap() {
+        match message["type"].as_str() {
+            Some("function_call") => {
+                call(&mut atoms, &message["call_id"], &message["name"], &message["arguments"]);
+                continue;
+            }
+            Some("function_call_output") => {
+                result(&mut atoms, &message["call_id"], &message["output"]);
+                continue;
+            }
+            _ => {}
+        }
         let role = message["role"].as_str().unwrap().replace("model", "assistant");
         if role == "tool" {
             result(&mut atoms, &message["tool_call_id"], &message["content"]);
@@ -260,6 +274,7 @@ async fn every_output_shows_the_messages_that_were_sent_in_every_mode_and_protoc
                 assert_eq!(without_ids(of_span(chats[place])), sent, "export otlp, {at}");
                 assert_eq!(sent_body(&session, &format!("{turn}:{attempt}")).unwrap(), received.body, "the body, {at}");
             }
+            assert_eq!(verify(&session).await.findings, [], "{what}");
         }
     }
 }
@@ -298,4 +313,74 @@ async fn the_command_prints_the_exact_body_and_refuses_one_that_was_not_sent() {
     std::fs::write(&session.path, text.replace("How much?", "How many?")).unwrap();
     body("r0/t2").exits(2).tells("could not be rebuilt").tells("SHA-256");
     assert_eq!(json!(body("r0/t2").stdout), json!(""), "nothing is printed");
+}
+
+/// The session with the data of an event edited.
+fn edited(session: &Session, index: usize, edit: impl FnOnce(&mut Value)) -> Session {
+    let bytes = session.complete_lines().unwrap();
+    let mut lines: Vec<String> = String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect();
+    let mut line: Value = serde_json::from_str(&lines[index + 1]).unwrap();
+    edit(&mut line["d"]);
+    lines[index + 1] = line.to_string();
+    Session::from_bytes(&session.path, (lines.join("\n") + "\n").into_bytes()).unwrap()
+}
+
+/// The turns whose requests are not those that were sent.
+fn wrong_requests(session: &Session) -> Vec<String> {
+    let mut turns: Vec<String> = verify_events(session)
+        .into_iter()
+        .filter(|finding| finding.check == Check::Request)
+        .map(|finding| finding.address.unwrap().to_string())
+        .collect();
+    turns.dedup();
+    turns
+}
+
+#[tokio::test]
+async fn a_change_of_anything_that_a_body_contains_is_found_at_the_attempts_that_sent_it() {
+    let (_, toml, replies) = CAST[0];
+    for kit in ALL {
+        let dir = tempfile::tempdir().unwrap();
+        let (_, session, _) = run(kit, toml, replies, dir.path()).await;
+        assert_eq!(wrong_requests(&session), [""; 0], "{kit:?}");
+        let is = |index: &usize, at: &str, kind: &str| {
+            session.event(*index).is_some_and(|event| event.address.as_str() == at && event.event.kind() == kind)
+        };
+        let find = |at: &str, kind: &str| (0..session.len()).find(|index| is(index, at, kind)).unwrap();
+        let last = |at: &str, kind: &str| (0..session.len()).rfind(|index| is(index, at, kind)).unwrap();
+        let all = ["r0/t1", "r0/t2", "r0/t3", "r0/t4"];
+        let found = |index: usize, edit: &dyn Fn(&mut Value)| wrong_requests(&edited(&session, index, edit));
+        let text = |data: &mut Value| data["parts"][0]["text"] = "other".into();
+        assert_eq!(found(find("r0/t1", "message"), &text), all, "{kit:?}: a message");
+        let is_text = |index: &usize| match session.event(*index).map(|envelope| envelope.event) {
+            Some(Event::ReplyPart(part)) => part.attempt == 2 && part.kind == PartKind::Text,
+            _ => false,
+        };
+        let part = (0..session.len()).find(is_text).unwrap();
+        let other = |data: &mut Value| data["text"] = "other".into();
+        assert_eq!(found(part, &other), all[1..], "{kit:?}: a reply");
+        let name = |data: &mut Value| data["calls"][0]["name"] = "other".into();
+        assert_eq!(found(last("r0/t1", "reply.end"), &name), all[1..], "{kit:?}: a call of a reply");
+        let is_result = |index: &usize| match session.event(*index).map(|envelope| envelope.event) {
+            Some(Event::Message(message)) => matches!(message.parts[..], [MessagePart::Result { .. }, ..]),
+            _ => false,
+        };
+        let message = (0..session.len()).find(is_result).unwrap();
+        let result = |data: &mut Value| data["parts"][0]["result"] = "8".into();
+        assert_eq!(found(message, &result), all[1..], "{kit:?}: a result");
+        let fewer = |data: &mut Value| data["messages"] = json!([[0, 0]]);
+        assert_eq!(found(find("r0/t2", "request"), &fewer), ["r0/t2"], "{kit:?}: a request");
+        let sent = find("r0/t1", "sent");
+        for field in ["sha", "bytes", "frame"] {
+            let edit = |data: &mut Value| match field {
+                "sha" => data["sha"] = "0".repeat(64).into(),
+                "bytes" => data["bytes"] = 1.into(),
+                _ => data["frame"]["model"] = "other".into(),
+            };
+            assert_eq!(found(sent, &edit), ["r0/t1"], "{kit:?}: {field}");
+        }
+        let lines = edited(&session, sent, |data| data["sha"] = "0".repeat(64).into());
+        let finding = &verify_events(&lines)[0];
+        assert_eq!(finding.line, Some(sent as u64 + 2), "{finding}");
+    }
 }

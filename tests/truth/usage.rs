@@ -1,9 +1,13 @@
 //! Tokens, requests and costs: every output shows the sums of what the server counted.
 
-use serde_json::Value;
+use ptc_workbench::event::Event;
+use serde_json::{Value, json};
 
 use super::service::{Chance, Counted, Fault, Service};
 use crate::cli::program::{Done, Program};
+
+/// A limit that is never reached.
+const TOKEN_LIMIT: u64 = 1_000_000;
 
 /// An agent of a mode, in which `boss` works with the agent `helper`.
 fn agent(mode: &str, options: &str) -> String {
@@ -114,6 +118,12 @@ fn outputs_agree(seen: &Seen) {
         let count = hits["sessions"].as_array().or(hits.as_array()).map_or(0, Vec::len);
         assert_eq!(count, found, "{query}: {hits}");
     }
+    let query = |compared: &str, share: f64| format!("agent:boss cost{compared}{:.9}", total.cost() * share);
+    for (query, found) in [(query(">", 0.99), total.input > 0), (query("<", 1.01), true), (query(">", 1.01), false)] {
+        let hits = program.run(["sessions", "search", &query, "--json"]).json();
+        let is_found = hits["sessions"].as_array().is_some_and(|sessions| !sessions.is_empty());
+        assert_eq!(is_found, found && total.input > 0, "{query}: {hits}");
+    }
     for (format, check) in
         [("json", json_export as fn(&str, Counted, Counted)), ("otlp", otlp), ("atif", atif), ("md", md)]
     {
@@ -124,6 +134,24 @@ fn outputs_agree(seen: &Seen) {
     is_counted(&compared["columns"][0]["totals"][all], total, "compare all");
     is_counted(&compared["columns"][0]["totals"]["own"], own, "compare own");
     program.run(["replay", "last", "--check"]).exits(0);
+    program.run(["sessions", "verify", "last"]).exits(0);
+    budgets(program, total);
+}
+
+/// What a budget leaves at the start of each turn of `boss` is what its limit leaves of the attempts before it, child runs included.
+fn budgets(program: &Program, total: Counted) {
+    let mut used = 0;
+    for envelope in program.session().events() {
+        match envelope.event {
+            Event::ReplyEnd(end) => used += end.usage.map_or(0, |tokens| tokens.total()),
+            Event::TurnStart(start) if envelope.address.run_part().as_str() == "r0" => {
+                let left = start.remaining.tokens;
+                assert!(left.is_none_or(|left| left == TOKEN_LIMIT - used), "{}: {left:?}", envelope.address);
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(used, total.input + total.output, "the ends of all attempts");
 }
 
 fn json_export(text: &str, total: Counted, own: Counted) {
@@ -208,7 +236,78 @@ async fn any_agents_and_faults_give_totals_that_the_server_counted() {
                 _ => Fault::None,
             })
             .collect();
-        let seen = run(mode, "", move |number| faults[number % 64]).await;
+        let options = if seed % 2 == 1 { format!("token_limit = {TOKEN_LIMIT}") } else { String::new() };
+        let seen = run(mode, &options, move |number| faults[number % 64]).await;
         outputs_agree(&seen);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_matrix_counts_every_attempt_and_child_run() {
+    for mode in ["json", "text", "ptc_lisp"] {
+        // No trial fails: of two attempts at most one is cut.
+        let fault = |number: usize| if number.is_multiple_of(3) { Fault::CutAfterCount } else { Fault::None };
+        let service = Service::start(move |number, boss, received| {
+            let (text, calls) = reply(mode, boss, &received.body);
+            (text, calls, fault(number))
+        })
+        .await;
+        let (config, agent) = (service.config(), agent(mode, ""));
+        let ran = tokio::task::spawn_blocking(move || {
+            let program = Program::new();
+            program.file("config.toml", config);
+            program.file("boss.toml", agent);
+            program.run(["--config", "config.toml", "compare", "boss.toml", "--modes", mode, "--trials", "3", "--json"])
+        });
+        let cell = ran.await.unwrap().json()["cells"][0].clone();
+        let (counted, trials) = (service.counted(None), cell["trials"].as_f64().unwrap());
+        // Means are rounded.
+        let sum = |key: &str| format!("{:.5}", cell[key].as_f64().unwrap_or_default() * trials);
+        #[expect(clippy::cast_precision_loss, reason = "small counts")]
+        let numbers = [counted.input as f64, counted.output as f64, counted.cost()];
+        let shown = ["input_tokens", "output_tokens", "cost"].map(sum);
+        assert_eq!(shown, numbers.map(|number| format!("{number:.5}")), "{mode}: {cell}");
+    }
+}
+
+/// The lines of a session as an earlier version wrote them: totals without discarded attempts, and no hashes of inputs.
+fn as_earlier_version(text: &str, is_counted: bool) -> String {
+    let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut discarded = [0, 0];
+    for line in &mut lines {
+        let (kind, data) = (line["k"].as_str().unwrap_or_default().to_owned(), &mut line["d"]);
+        let counts = ["input", "output"];
+        if kind == "reply.end" && data["status"] == "discarded" {
+            counts.iter().zip(&mut discarded).for_each(|(key, sum)| *sum += data["usage"][key].as_u64().unwrap_or(0));
+        }
+        let places: &[&str] = match kind.as_str() {
+            "turn.end" => &["/usage", "/totals/tokens"],
+            "run.end" => &["/usage/tokens"],
+            _ => continue,
+        };
+        data.as_object_mut().unwrap().remove("inputs");
+        for place in places.iter().filter(|_| !is_counted) {
+            for (key, less) in counts.iter().zip(discarded) {
+                let count = data.pointer_mut(&format!("{place}/{key}")).unwrap();
+                *count = json!(count.as_u64().unwrap() - less);
+            }
+        }
+    }
+    lines.iter_mut().for_each(|line| _ = line.as_object_mut().unwrap().remove("b"));
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recording_of_an_earlier_version_keeps_the_totals_that_it_recorded() {
+    let Seen { program, ran, .. } =
+        run("json", "", |number| if number < 2 { Fault::CutAfterCount } else { Fault::None }).await;
+    ran.exits(0);
+    let text = std::fs::read_to_string(program.session_file()).unwrap();
+    program.file("earlier.jsonl", as_earlier_version(&text, false));
+    let replayed = program.run(["replay", "earlier.jsonl", "--check"]);
+    assert!(replayed.exits(0).stdout.starts_with("identical: "), "{}", replayed.stdout);
+    program.run(["sessions", "verify", "earlier.jsonl"]).exits(0);
+    // Totals that no version computes differ.
+    program.file("neither.jsonl", as_earlier_version(&text, true));
+    program.run(["replay", "neither.jsonl", "--check"]).exits(3);
 }

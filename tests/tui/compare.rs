@@ -71,8 +71,15 @@ pub(super) fn watched(size: (u16, u16)) -> Model {
     model
 }
 
-/// Both runs have ended and stand aligned.
+/// Both runs have ended; their turns are aligned in the place of the transcripts.
 pub(super) fn aligned(size: (u16, u16)) -> Model {
+    let mut model = side_by_side(size);
+    press(&mut model, "t");
+    model
+}
+
+/// Both runs have ended, and their transcripts stay next to each other.
+pub(super) fn side_by_side(size: (u16, u16)) -> Model {
     let mut model = both(size);
     happens(&mut model, Slot::Left, program(), Some(RunEnding::Run));
     happens(&mut model, Slot::Right, two_turns(), Some(RunEnding::Run));
@@ -94,9 +101,14 @@ fn one_key_runs_the_draft_in_both_modes_and_compares_what_came_out() {
     let names: Vec<String> = NAMES.map(str::to_owned).to_vec();
     assert_eq!(effects, [Effect::List, Effect::Compare(CompareRequest::Sessions(names))]);
     apply_message(&mut model, Msg::Compare(compared(&NAMES, vec![program(), two_turns()])));
-    assert!(!model.compare.shows_transcripts());
+    assert!(model.compare.shows_transcripts(), "side by side stays");
     press(&mut model, "t");
-    assert!(model.compare.shows_transcripts(), "the transcripts are one key away");
+    assert!(!model.compare.shows_transcripts(), "the aligned turns are one key away");
+    press(&mut model, "esc");
+    assert!(model.compare.shows_transcripts() && model.screen == Screen::Compare, "Esc leads back to the transcripts");
+    press(&mut model, "f2");
+    assert_eq!(model.workbench.runs.all().len(), 2, "both are runs of the workbench");
+    assert_eq!(model.workbench.run.as_ref().and_then(|run| run.session.as_deref()), Some(NAMES[1]));
 }
 
 #[test]
@@ -109,6 +121,7 @@ fn a_comparison_that_nobody_waits_for_is_dropped() {
 #[test]
 fn escape_stops_both_runs_and_leaves_only_then() {
     let mut model = both((120, 40));
+    assert_eq!(press(&mut model, "esc"), []);
     assert_eq!(press(&mut model, "esc"), [Effect::Cancel(Slot::Left), Effect::Cancel(Slot::Right)]);
     assert_eq!(press(&mut model, "f9"), [], "no other pair starts meanwhile");
     happens(&mut model, Slot::Left, Vec::new(), Some(RunEnding::Run));
@@ -163,6 +176,56 @@ fn enter_opens_the_turn_of_the_run_with_the_focus() {
     assert_eq!(viewer.transcript.cells()[selected].at, Address::from("r0/t30"));
     press(&mut model, "esc");
     assert_eq!(model.screen, Screen::Compare, "one comes back to where one came from");
+}
+
+#[test]
+fn transcripts_scroll_together_by_turns_and_mark_what_differs() {
+    let long = |reply: &str| {
+        let story = (1..=9).fold(Story::new().start(), |story, number| {
+            let turn = format!("r0/t{number}");
+            let reply = if number == 7 { reply.to_owned() } else { format!("{{\"n\": {number}}}") };
+            story.turn(&turn).wait(300).reply(&turn, &reply, (1, 1)).turn_end(&turn, None, (1, 1), (1, 1, 1))
+        });
+        story.run_end(Some("{}"), None, (9, 1, 1)).events()
+    };
+    let size = (120, 24);
+    let mut model = both(size);
+    let (one, other) = (long("{\"n\": 7}"), long("{\"n\": 70}"));
+    happens(&mut model, Slot::Left, one.clone(), Some(RunEnding::Run));
+    happens(&mut model, Slot::Right, other.clone(), Some(RunEnding::Run));
+    apply_message(&mut model, Msg::Compare(compared(&NAMES, vec![one, other])));
+    picture(&mut model, size);
+    let top = |model: &Model, side: usize| model.compare.sides[side].run.as_ref().unwrap().transcript.top_turn();
+    press(&mut model, "home");
+    picture(&mut model, size);
+    for _ in 0..4 {
+        press(&mut model, "pagedown");
+        picture(&mut model, size);
+        assert_eq!(top(&model, 0).map(|(turn, _)| turn), top(&model, 1).map(|(turn, _)| turn));
+    }
+    press(&mut model, "home");
+    picture(&mut model, size);
+    press(&mut model, "]");
+    let text = super::pictures::rows(&mut model);
+    let wanted = Address::run(0).turn(7);
+    let focus = |side: usize| model.compare.sides[side].run.as_ref().unwrap().transcript.selected_turn();
+    assert_eq!([focus(0), focus(1)], [Some(wanted.clone()), Some(wanted)], "the turn that differs, in both");
+    assert_eq!(text.matches('◆').count(), 2, "{text}");
+    press(&mut model, "d");
+    let text = super::pictures::rows(&mut model);
+    assert!(!model.compare.shows_transcripts() && text.contains("- {\"n\": 7}"), "{text}");
+    assert!(text.contains("+ {\"n\": 70}"), "{text}");
+}
+
+#[test]
+fn requests_of_different_modes_are_no_difference() {
+    let sides = vec![("a".to_owned(), program()), ("b".to_owned(), two_turns())];
+    let sides = sides.into_iter().map(|(name, events)| Side::of(&name, events, None)).collect();
+    let found = compare(sides);
+    let parts: Vec<_> =
+        found.pairs[0].turns.iter().flat_map(|turn| turn.parts.iter().map(|part| part.part.name())).collect();
+    assert!(!parts.contains(&"request"), "{parts:?}");
+    assert_eq!(found.pairs[0].first.as_ref().and_then(|first| first.part).map(|part| part.name()), Some("reply"));
 }
 
 fn plan() -> MatrixPlan {
@@ -322,6 +385,7 @@ fn pictures_of_runs_side_by_side() {
     });
     screens("compare_live", &[(80, 24), (120, 40)], watched);
     screens("compare_turns", SIZES, aligned);
+    screens("compare_sides", SIZES, side_by_side);
     screens("compare_answers", &[(120, 40)], |size| {
         let mut model = aligned(size);
         for _ in 0..9 {

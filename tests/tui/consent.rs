@@ -95,6 +95,7 @@ fn an_agent_that_names_a_file_outside_of_its_folder_is_opened_after_consent() {
         path: "agents/../secrets/adc.json".into(),
         resolved: Some("/home/user/secrets/adc.json".into()),
         folder: "/home/user/agents".into(),
+        has_other_names: false,
     };
     let source = AgentSource::Named("agents/a.toml".to_owned());
     let response = || ArchiveResponse::FileQuestion(source.clone(), Box::new(named.clone()));

@@ -228,6 +228,7 @@ async fn a_run_is_stopped_before_the_program_leaves() {
         asked().events().into_iter().for_each(|event| run.feed.push(event));
         tokio::time::sleep(Duration::from_millis(100)).await;
         inputs.send(key(KeyCode::Char('q'), CTRL)).unwrap();
+        inputs.send(key(KeyCode::Char('q'), CTRL)).unwrap();
         run.stop.token().cancelled().await;
     })
     .await;

@@ -12,7 +12,7 @@ use ptc_workbench::tui::model::{Model, RunView, Screen};
 use ptc_workbench::tui::picture;
 use ptc_workbench::tui::services::Services;
 use ptc_workbench::tui::theme::Theme;
-use ptc_workbench::workbench::inspect::{Inspection, LazyBench};
+use ptc_workbench::workbench::inspect::{Body, GROWTH_PART, Inspection, LazyBench};
 use ptc_workbench::workbench::{SessionKey, Workbench};
 use tokio::runtime::Runtime;
 
@@ -162,7 +162,7 @@ fn a_repaired_reply_side_by_side_and_its_value() {
 #[test]
 fn the_frames_of_the_wire_are_gone_through() {
     let mut queue = QuestionQueue::open(EXTRACT, 1, (120, 40)).tab(Tab::Wire);
-    queue.keys(&["down"]);
+    queue.keys(&["down", "down"]);
     let first = queue.screen();
     assert!(first.contains("1 of "), "{first}");
     queue.keys(&["right"]);
@@ -240,14 +240,15 @@ fn ledger(session: &str, turn: u32) -> Vec<String> {
     let path = format!("{}/sessions/{session}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let session = Session::open(std::path::Path::new(&path)).unwrap();
     let found = Inspection::of(&session, &Address::run(0).turn(turn)).unwrap();
-    found.request[0].text().lines().map(str::to_owned).collect()
+    let part = found.request.iter().find(|part| part.title == "ledger in order").unwrap();
+    part.text().lines().map(str::to_owned).collect()
 }
 
 #[test]
 fn sections_that_a_shortened_history_repeats_keep_their_first_origin() {
     for turn in [2, 3] {
         let lines = ledger("2026-11-22T00-00-38Z-34f89148", turn);
-        let cut = lines.iter().position(|line| line.contains("said in this run and not sent")).unwrap();
+        let cut = lines.iter().position(|line| line.contains("in this run and not sent")).unwrap();
         let origin = |name: &str| {
             let line = lines[..cut].iter().find(|line| line.contains(&format!(" {name} · "))).unwrap();
             line.rsplit(" · ").next().unwrap().to_owned()
@@ -268,17 +269,60 @@ fn sections_that_a_shortened_history_repeats_keep_their_first_origin() {
     }
 }
 
+/// The number in the tokens' column of a line.
+fn tokens(line: &str) -> i64 {
+    let number = line.split_whitespace().find(|word| word.trim_start_matches(['~', '-']).starts_with(char::is_numeric));
+    let column = if line.starts_with(&" ".repeat(10)) { number } else { line.split_whitespace().nth(1) };
+    column.unwrap().trim_start_matches('~').replace(',', "").parse().unwrap()
+}
+
 #[test]
-fn the_estimate_is_held_against_what_the_provider_counted() {
+fn the_sums_of_a_ledger_add_up_to_what_the_provider_counted() {
     let lines = ledger(EXTRACT, 1);
-    let at = lines.iter().position(|line| line.ends_with("331     counted by the provider")).unwrap();
-    let line = &lines[at + 1];
-    let estimate: u64 = line.split('~').nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-    let percent = estimate.abs_diff(331) * 100 / 331;
-    let side = if estimate >= 331 { '+' } else { '-' };
-    assert!(line.ends_with(&format!("estimate, {side}{percent} % (! from 25 %)")), "{line}");
-    assert_eq!(line.contains("  !  "), percent >= 25, "{line}");
-    assert!(!ledger(SALES, 1).iter().any(|line| line.contains("estimate,")), "a person counts no tokens");
+    let at =
+        |text: &str| lines.iter().position(|line| line.contains(text)).unwrap_or_else(|| panic!("{text}: {lines:#?}"));
+    let (sum, counted, rest) = (at("all parts, estimated"), at("counted by the provider"), at("not attributed"));
+    let kinds: i64 = lines[1..sum].iter().map(|line| tokens(line)).sum();
+    assert_eq!(kinds, tokens(&lines[sum]), "the kinds are the sum: {lines:#?}");
+    assert_eq!(tokens(&lines[counted]), 331);
+    assert_eq!(tokens(&lines[sum]) + tokens(&lines[rest]), 331, "{lines:#?}");
+    let percent = tokens(&lines[rest]).abs() * 100 / 331;
+    assert!(lines[rest].ends_with(&format!("{percent} % (! from 25 %)")), "{}", lines[rest]);
+    assert!(!ledger(SALES, 1).iter().any(|line| line.contains("not attributed")), "a user counts no tokens");
+}
+
+#[test]
+fn a_request_opens_whole_and_its_parts_share_no_line() {
+    for (session, turn) in [(EXTRACT, 1), (SALES, 1), (SALES, 2)] {
+        let path = format!("{}/sessions/{session}.jsonl", env!("CARGO_MANIFEST_DIR"));
+        let session = Session::open(std::path::Path::new(&path)).unwrap();
+        let turn = Address::run(0).turn(turn);
+        let sent: Vec<String> =
+            session.request(&turn).unwrap().iter().map(ptc_workbench::event::SentMessage::text).collect();
+        let found = Inspection::of(&session, &turn).unwrap();
+        let whole = found.request[0].text();
+        assert_eq!(found.request[0].title, "whole request");
+        for line in sent.iter().flat_map(|text| text.lines()) {
+            assert!(whole.lines().any(|known| known == line), "{line:?} is split:\n{whole}");
+        }
+        for part in &found.request[4..] {
+            assert!(!part.text().is_empty(), "{} is empty", part.title);
+        }
+        let Body::Growth(turns, open) = &found.request[GROWTH_PART].body else { panic!("no chart") };
+        assert!(turns.iter().any(|known| known.turn == *open));
+        let now = turns.iter().find(|known| known.turn == turn).unwrap();
+        assert_eq!(Some(now.sizes.tokens()), found.request[1].tokens, "chart and ledger count alike");
+    }
+}
+
+#[test]
+fn the_wire_tab_shows_the_body_exactly_as_sent() {
+    let path = format!("{}/sessions/{EXTRACT}.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let session = Session::open(std::path::Path::new(&path)).unwrap();
+    let found = Inspection::of(&session, &Address::run(0).turn(1)).unwrap();
+    let sent = found.wire.iter().find(|part| part.title == "→ sent 1").unwrap();
+    assert_eq!(sent.text(), ptc_workbench::workbench::sent_body(&session, "r0/t1:1").unwrap());
+    assert_eq!(sent.bytes, sent.text().len() as u64, "the size is that of the body");
 }
 
 #[test]

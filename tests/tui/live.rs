@@ -353,8 +353,10 @@ fn an_agent_is_opened_by_the_name_of_an_example_or_by_its_file() {
     let mine = named(path.to_str().unwrap()).unwrap();
     assert_eq!(mine.file.map(|file| file.path), Some(path), "it is saved to its file");
 
-    let missing = named("no-such-agent.toml").unwrap_err();
-    assert!(missing.message.starts_with("no-such-agent.toml"), "{}", missing.message);
+    let missing = named("no-such-agent").unwrap_err();
+    assert!(missing.message.starts_with("no-such-agent"), "{}", missing.message);
+    let new = named("no-such-agent.toml").unwrap();
+    assert_eq!(new.file.map(|file| file.sha).as_deref(), Some(""), "the path of no file begins a new agent");
     let pipeline = dir.path().join("steps.toml");
     fs::write(&pipeline, "name = \"p\"\n[[steps]]\nprompt = \"a\"\n").unwrap();
     let pipeline = named(pipeline.to_str().unwrap()).unwrap();

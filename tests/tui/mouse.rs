@@ -86,7 +86,7 @@ fn the_other_button_selects_a_card_and_shows_what_can_be_done_with_it() {
     assert_eq!(model.workbench.focus, Pane::Run);
     assert_eq!(model.selected_address().unwrap().as_str(), "r0/t2");
     let Some(Popup::Menu(menu)) = model.popups.last() else { panic!("{:?}", model.popups) };
-    assert_eq!(menu.contexts, [Context::Transcript]);
+    assert_eq!(menu.contexts, [Context::Runs, Context::Transcript]);
     assert!(rows(&mut model).contains("edit and continue"));
     let fold = place(&mut model, "fold ");
     click(&mut model, fold);

@@ -165,7 +165,7 @@ fn a_question_of_consent_does_not_hide_the_beginning_of_what_the_model_is_told_n
         model.popups.clear();
         new
     };
-    assert_eq!(ask(question("r0/t1", first, &[])), 0);
+    assert_eq!(Some(ask(question("r0/t1", first, &[]))), first.find("[user]"), "the first one opens at the task");
     assert_eq!(ask(question("r0/t1/c0/q0", "May the tool be called?", &["once", "deny"])), 0);
     let second = format!("{first}[assistant]\n(f)\n[user]\nIt was denied.\n");
     let new = ask(question("r0/t2", &second, &[]));

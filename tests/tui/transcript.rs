@@ -249,7 +249,13 @@ fn sizes_of_a_request_are_told_whole_or_not_at_all() {
         let seen = rows(&mut told(two_turns()), columns, 60);
         let request = seen.iter().rfind(|row| row.contains("Request")).unwrap();
         assert!(!request.contains('…'), "{request}");
-        assert!(request.contains("tok in all") || request.contains("feedback ~39 tok"), "{request}");
+        let (whole, kinds) = request.split_once(" tok").unwrap();
+        let number = |text: &str| text.rsplit(['~', ' ']).next().unwrap().parse::<u64>().unwrap();
+        let kinds = kinds.trim_end_matches("t2").trim();
+        if let Some(kinds) = kinds.strip_prefix(':') {
+            let sum: u64 = kinds.split(" · ").map(|kind| number(kind.trim())).sum();
+            assert_eq!(sum, number(whole), "the kinds add up: {request}");
+        }
     }
 }
 

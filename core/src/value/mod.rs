@@ -38,5 +38,5 @@ pub(crate) use print::shown;
 pub use print::{Bounds, Printed};
 pub use set::{Elements, Members, Set};
 pub(crate) use table::Table;
-pub use time::{Date, Duration, Instant, TimeError, ZonedInstant};
+pub use time::{Date, Duration, Instant, TimeError, Zone, ZonedInstant};
 pub use variants::{Kind, Value};

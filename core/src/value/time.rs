@@ -1,21 +1,68 @@
-//! Instants: UTC, stored as microseconds since 1970, read and written as ISO 8601.
+//! Instants: stored as nanoseconds since 1970, read and written as ISO 8601.
 //!
 //! Only texts with date, time and offset are instants; the error names the missing part.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use jiff::civil::DateTime;
 
-/// An instant in microseconds since 1970-01-01T00:00:00Z, with the minimum number of decimals of its seconds when
-/// printed. Comparisons ignore the number of decimals.
-#[derive(Debug, Clone, Copy)]
-pub struct Instant(i64);
+/// An instant in nanoseconds since 1970-01-01T00:00:00Z. It also has the offset and the minimum number of decimals of its
+/// seconds with which it is printed; comparisons ignore both.
+#[derive(Debug, Clone)]
+pub struct Instant(Arc<Parts>);
 
-/// Bits of an [`Instant`] that hold the number of decimals, below the microseconds.
-const DECIMAL_BITS: u32 = 3;
-/// Bound of the microseconds since 1970 at the ends of the calendar's range.
-const MOST_MICROS: i64 = i64::MAX >> DECIMAL_BITS;
+/// The parts of an instant. They are shared, so that a value stays at 16 bytes.
+#[derive(Debug, Clone, Copy)]
+struct Parts {
+    nanos: i128,
+    decimals: u8,
+    zone: Zone,
+}
+
+/// The time zone of an [`Instant`]: an offset in minutes, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Zone(i16);
+
+impl Zone {
+    /// UTC.
+    pub const UTC: Self = Self(0);
+    /// No zone: the fields of a local datetime, which count as UTC.
+    pub const LOCAL: Self = Self(i16::MIN);
+    /// The largest offset in minutes, as in `java.time`.
+    const MOST_MINUTES: i64 = 18 * 60;
+
+    /// An offset in minutes east of UTC; `None` beyond 18 hours.
+    pub fn of_minutes(minutes: i64) -> Option<Self> {
+        let is_allowed = minutes.abs() <= Self::MOST_MINUTES;
+        i16::try_from(minutes).ok().filter(|_| is_allowed).map(Self)
+    }
+
+    /// Reads `Z` or an offset `±hh[[:]mm]`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut rest = Digits(text.as_bytes());
+        let seconds = rest.offset().ok()?;
+        Self::of_minutes(seconds / 60).filter(|_| rest.0.is_empty())
+    }
+
+    /// Minutes east of UTC.
+    pub fn minutes(self) -> i64 {
+        if self == Self::LOCAL { 0 } else { i64::from(self.0) }
+    }
+}
+
+/// `Z` or `±hh:mm`.
+impl std::fmt::Display for Zone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let minutes = self.minutes();
+        let sign = if minutes < 0 { '-' } else { '+' };
+        match minutes.abs() {
+            0 => f.write_str("Z"),
+            minutes => write!(f, "{sign}{:02}:{:02}", minutes / 60, minutes % 60),
+        }
+    }
+}
 
 /// A day, counted from 1970-01-01.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,12 +82,14 @@ impl std::fmt::Display for Date {
 }
 
 /// An instant read from text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZonedInstant {
     /// The instant.
     pub at: Instant,
     /// True if the text had `Z` or an offset of zero.
     pub in_utc: bool,
+    /// The offset of the text, UTC beyond 18 hours. The instant itself is printed in UTC.
+    pub zone: Zone,
 }
 
 /// The reason why a text is not an instant.
@@ -68,7 +117,7 @@ impl std::error::Error for TimeError {}
 
 impl PartialEq for Instant {
     fn eq(&self, other: &Self) -> bool {
-        self.micros() == other.micros()
+        self.nanos() == other.nanos()
     }
 }
 
@@ -82,44 +131,68 @@ impl PartialOrd for Instant {
 
 impl Ord for Instant {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.micros().cmp(&other.micros())
+        self.nanos().cmp(&other.nanos())
     }
 }
 
 impl Hash for Instant {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.micros().hash(state);
+        self.nanos().hash(state);
     }
 }
 
 impl Instant {
-    /// The instant this many microseconds after the start of 1970. Beyond some 36,000 years the nearest representable
-    /// one.
-    pub const fn new(micros: i64) -> Self {
-        let micros = if micros > MOST_MICROS {
-            MOST_MICROS
-        } else if micros < -MOST_MICROS {
-            -MOST_MICROS
-        } else {
-            micros
-        };
-        Self(micros << DECIMAL_BITS)
+    /// The instant this many microseconds after the start of 1970.
+    pub fn new(micros: i64) -> Self {
+        Self::of(i128::from(micros) * 1_000)
     }
 
-    /// Microseconds since 1970.
-    pub const fn micros(self) -> i64 {
-        self.0 >> DECIMAL_BITS
+    fn of(nanos: i128) -> Self {
+        Self(Arc::new(Parts { nanos, decimals: 0, zone: Zone::UTC }))
+    }
+
+    /// The instant this many nanoseconds after the start of 1970; `None` outside of the calendar.
+    pub fn from_nanos(nanos: i128) -> Option<Self> {
+        Date::of_day(i64::try_from(nanos.div_euclid(DAY_NANOS)).ok()?).map(|_| Self::of(nanos))
+    }
+
+    /// Nanoseconds since 1970.
+    pub fn nanos(&self) -> i128 {
+        self.0.nanos
+    }
+
+    /// Microseconds since 1970, rounded down.
+    pub fn micros(&self) -> i64 {
+        i64::try_from(self.nanos().div_euclid(1_000)).unwrap_or(i64::MAX)
+    }
+
+    /// The same instant without the nanoseconds after its microseconds.
+    #[must_use]
+    pub fn in_micros(&self) -> Self {
+        let nanos = self.nanos() - self.nanos().rem_euclid(1_000);
+        Self(Arc::new(Parts { nanos, decimals: self.0.decimals.min(6), zone: self.0.zone }))
+    }
+
+    /// The zone in which it is printed.
+    pub fn zone(&self) -> Zone {
+        self.0.zone
+    }
+
+    /// The same instant, printed in this zone.
+    #[must_use]
+    pub fn in_zone(&self, zone: Zone) -> Self {
+        Self(Arc::new(Parts { zone, ..*self.0 }))
     }
 
     /// Milliseconds since 1970, rounded down.
-    pub const fn millis(self) -> i64 {
+    pub fn millis(&self) -> i64 {
         self.micros().div_euclid(1_000)
     }
 
-    /// The same instant, printed with at least this many decimals of the second, at most six.
+    /// The same instant, printed with at least this many decimals of the second, at most nine.
     #[must_use]
-    pub fn with_decimals(self, decimals: u8) -> Self {
-        Self(self.micros() << DECIMAL_BITS | i64::from(decimals.min(6)))
+    pub fn with_decimals(&self, decimals: u8) -> Self {
+        Self(Arc::new(Parts { decimals: decimals.min(9), ..*self.0 }))
     }
 
     /// The instant this many milliseconds after the start of 1970; `None` outside of the calendar.
@@ -129,7 +202,7 @@ impl Instant {
     }
 
     /// Reads `YYYY-MM-DDThh:mm[:ss[.fraction]]` with `Z` or an offset `±hh[[:]mm]`. The separator may be `T`, `t` or
-    /// a space, the decimal sign a comma; digits after the microseconds are dropped.
+    /// a space, the decimal sign a comma; digits after the nanoseconds are dropped.
     pub fn parse(text: &str) -> Result<ZonedInstant, TimeError> {
         let mut rest = Digits(text.as_bytes());
         let negative = rest.sign("-").is_some();
@@ -147,7 +220,7 @@ impl Instant {
         rest.expect(b":")?;
         let minute = rest.number(2)?;
         let second = if rest.sign(":").is_some() { rest.number(2)? } else { 0 };
-        let (micros, decimals) = if rest.sign(".,").is_some() { rest.fraction()? } else { (0, 0) };
+        let (nanos, decimals) = if rest.sign(".,").is_some() { rest.fraction()? } else { (0, 0) };
         let local = civil(year, month, day, [hour, minute, second])?;
         if rest.0.is_empty() {
             return Err(TimeError::NoOffset);
@@ -157,10 +230,11 @@ impl Instant {
             return Err(TimeError::Invalid);
         }
         let seconds = i64::from(local.hour()) * 3_600 + i64::from(local.minute()) * 60 + i64::from(local.second());
-        let day = i64::from(Date::from(local.date()).0) * DAY;
-        let at = day + (seconds - offset_s) * 1_000_000 + micros;
-        Date::of_day(at.div_euclid(DAY)).ok_or(TimeError::Invalid)?;
-        Ok(ZonedInstant { at: Self::new(at).with_decimals(decimals), in_utc: offset_s == 0 })
+        let day = i64::from(Date::from(local.date()).0) * 86_400;
+        let nanos = i128::from(day + seconds - offset_s) * 1_000_000_000 + i128::from(nanos);
+        let at = Self::from_nanos(nanos).ok_or(TimeError::Invalid)?;
+        let zone = Zone::of_minutes(offset_s / 60).unwrap_or(Zone::UTC);
+        Ok(ZonedInstant { at: at.with_decimals(decimals), in_utc: offset_s == 0, zone })
     }
 
     /// Reads a date and time as in [`Instant::parse`], but seconds are required; without an offset it is UTC.
@@ -186,6 +260,8 @@ impl Instant {
 
 /// Microseconds of a day.
 const DAY: i64 = 86_400_000_000;
+/// Nanoseconds of a day.
+const DAY_NANOS: i128 = 86_400_000_000_000;
 
 /// The first day.
 const EPOCH: jiff::civil::Date = jiff::civil::date(1970, 1, 1);
@@ -224,19 +300,22 @@ impl Date {
     }
 }
 
-/// ISO 8601 in UTC, always with `Z`; as many decimals as needed, or as many as given. Outside of the years ±9999 the
-/// bare number.
+/// ISO 8601 with `Z` or the offset; as many decimals as needed, or as many as given. Outside of the years ±9999 the bare
+/// number.
 impl std::fmt::Display for Instant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Some(day) = Date::of_day(self.micros().div_euclid(DAY)) else {
+        let local = self.nanos() + i128::from(self.zone().minutes()) * 60_000_000_000;
+        let Some(day) = i64::try_from(local.div_euclid(DAY_NANOS)).ok().and_then(Date::of_day) else {
             return write!(f, "{}us", self.micros());
         };
-        let (seconds, micros) = (self.micros().rem_euclid(DAY) / 1_000_000, self.micros().rem_euclid(1_000_000));
+        let (seconds, nanos) = (local.rem_euclid(DAY_NANOS) / 1_000_000_000, local.rem_euclid(1_000_000_000));
         write!(f, "{day}T{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)?;
-        let decimals = usize::from((self.0 & ((1 << DECIMAL_BITS) - 1)).to_le_bytes()[0]);
-        let digits = format!("{micros:06}");
-        let shown = decimals.max(digits.trim_end_matches('0').len());
-        if shown > 0 { write!(f, ".{}Z", &digits[..shown]) } else { f.write_str("Z") }
+        let digits = format!("{nanos:09}");
+        let shown = usize::from(self.0.decimals).max(digits.trim_end_matches('0').len());
+        if let Some(digits) = digits.get(..shown).filter(|digits| !digits.is_empty()) {
+            write!(f, ".{digits}")?;
+        }
+        write!(f, "{}", self.zone())
     }
 }
 
@@ -282,17 +361,17 @@ impl Digits<'_> {
         (0..digits).try_fold(0, |number, _| Some(number * 10 + self.digit()?)).ok_or(TimeError::Invalid)
     }
 
-    /// Microseconds from the digits of a fraction of a second, and the number of digits; at least one.
+    /// Nanoseconds from the digits of a fraction of a second, and the number of digits; at least one.
     fn fraction(&mut self) -> Result<(i64, u8), TimeError> {
-        let mut micros = self.digit().ok_or(TimeError::Invalid)? * 100_000;
-        let mut worth = 10_000;
+        let mut nanos = self.digit().ok_or(TimeError::Invalid)? * 100_000_000;
+        let mut worth = 10_000_000;
         let mut digits = 1_u8;
         while let Some(digit) = self.digit() {
-            micros += digit * worth;
+            nanos += digit * worth;
             worth /= 10;
             digits = digits.saturating_add(1);
         }
-        Ok((micros, digits))
+        Ok((nanos, digits))
     }
 
     /// Seconds east of UTC.
@@ -324,7 +403,9 @@ mod tests {
             ("2024-01-08t14:30z", "2024-01-08T14:30:00Z", true),
             ("2024-01-08T14:30:00.123Z", "2024-01-08T14:30:00.123Z", true),
             ("2024-01-08T14:30:00.500Z", "2024-01-08T14:30:00.500Z", true),
-            ("2024-01-08T14:30:00,1234569+01", "2024-01-08T13:30:00.123456Z", false),
+            ("2024-01-08T14:30:00,1234569+01", "2024-01-08T13:30:00.1234569Z", false),
+            ("2024-01-08T14:30:00.1234567891Z", "2024-01-08T14:30:00.123456789Z", true),
+            ("2024-01-08T14:30:00.100000000Z", "2024-01-08T14:30:00.100000000Z", true),
             ("2024-02-29T23:59:59-00:01", "2024-03-01T00:00:59Z", false),
             ("1969-12-31T23:59:59.5Z", "1969-12-31T23:59:59.5Z", true),
             ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z", true),
@@ -380,9 +461,25 @@ mod tests {
 
     #[test]
     fn points_in_time_outside_the_calendar_still_print() {
-        assert_eq!(Instant::new(i64::MAX).to_string(), format!("{MOST_MICROS}us"));
+        assert_eq!(Instant::new(i64::MAX).to_string(), format!("{}us", i64::MAX));
         assert_eq!(Instant::new(1).to_string(), "1970-01-01T00:00:00.000001Z");
         assert_eq!(Instant::new(500_000).with_decimals(3).to_string(), "1970-01-01T00:00:00.500Z");
         assert_eq!(Instant::new(0).with_decimals(3), Instant::new(0));
+    }
+
+    #[test]
+    fn nanoseconds_count_in_comparisons_and_offsets_do_not() {
+        let read = |text: &str| Instant::parse(text).unwrap().at;
+        let (one, next) = (read("1969-12-31T23:59:59.000000001Z"), read("1969-12-31T23:59:59.000000002Z"));
+        assert!(one < next && one != next && one.in_micros() == next.in_micros());
+        assert_eq!(next.nanos(), -999_999_998);
+        assert_eq!(next.in_micros().to_string(), "1969-12-31T23:59:59.000000Z");
+        let east = Zone::parse("+05:30").unwrap();
+        assert_eq!(next.in_zone(east), next);
+        assert_eq!(next.in_zone(east).to_string(), "1970-01-01T05:29:59.000000002+05:30");
+        for (text, minutes) in [("Z", Some(0)), ("-0130", Some(-90)), ("+18", Some(1_080)), ("+19", None), ("+2", None)]
+        {
+            assert_eq!(Zone::parse(text).map(Zone::minutes), minutes, "{text}");
+        }
     }
 }

@@ -27,8 +27,6 @@ pub enum Value {
     Float(f64),
     /// A keyword, interned process-wide.
     Keyword(Keyword),
-    /// An instant (UTC).
-    Instant(Instant),
     /// A day of the calendar.
     Date(Date),
     /// A duration.
@@ -37,6 +35,8 @@ pub enum Value {
     Var(Keyword),
     /// A quoted symbol: `'name`.
     Symbol(Keyword),
+    /// An instant.
+    Instant(Instant),
     /// An integer beyond 64 bits.
     Big(Arc<BigInt>),
     /// A string.
@@ -77,7 +77,7 @@ fn clone_slow(value: &Value) -> Value {
         Value::List(list) => Value::List(Arc::clone(list)),
         Value::Map(map) => Value::Map(Arc::clone(map)),
         Value::Set(set) => Value::Set(Arc::clone(set)),
-        Value::Instant(at) => Value::Instant(*at),
+        Value::Instant(at) => Value::Instant(at.clone()),
         Value::Date(day) => Value::Date(*day),
         Value::Duration(span) => Value::Duration(*span),
         Value::Function(function) => Value::Function(Arc::clone(function)),

@@ -1,5 +1,7 @@
 //! The arguments of `tools`, `models` and `doctor`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::AgentFlags;
@@ -59,6 +61,16 @@ pub struct ModelsFlags {
     /// Ask the servers of all providers with an API key
     #[arg(long, conflicts_with = "provider")]
     pub check: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `inspect`.
+#[derive(Debug, Args)]
+pub struct InspectFlags {
+    /// Agent, pipeline, session, bundle (a folder), theme or configuration
+    pub file: PathBuf,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,

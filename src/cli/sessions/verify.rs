@@ -1,11 +1,12 @@
-//! `sessions verify`: whether a session is whole, agrees with itself and is computed as recorded.
+//! `sessions verify`: whether a session is whole, agrees with itself and is computed as recorded. `sessions recover`: what can be read of
+//! a damaged session, as a new one.
 
 use serde::Serialize;
 
-use crate::cli::arguments::VerifyFlags;
-use crate::cli::findings::{FindingJson, outcome_name};
+use crate::cli::arguments::{RecoverFlags, VerifyFlags};
 use crate::cli::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
-use crate::replay::{ReplayOutcome, Report, Verification};
+use crate::event::Address;
+use crate::replay::{Finding, ReplayOutcome, Report, Verification};
 use crate::workbench::Workbench;
 use crate::workbench::format::plural;
 
@@ -55,5 +56,55 @@ fn outcome_text(report: &Report) -> String {
     match &report.outcome {
         ReplayOutcome::Unfinished { at } => format!("identical up to {at}, where the recording ends: {compared}"),
         _ => format!("identical: {compared}"),
+    }
+}
+
+/// What `sessions recover --json` prints.
+#[derive(Serialize)]
+struct RecoveredJson<'a> {
+    session: &'a str,
+    path: String,
+    events: u64,
+    lost: &'a [String],
+}
+
+pub(super) fn recover(flags: &RecoverFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+    let done = workbench.recover(&flags.session)?;
+    if flags.json {
+        print_json(&RecoveredJson {
+            session: done.id.as_str(),
+            path: done.path.display().to_string(),
+            events: done.events,
+            lost: &done.lost,
+        });
+        return Ok(exit::OK);
+    }
+    done.lost.iter().for_each(|line| print_note(&format!("damage: {}", safe_line(line))));
+    print_line(&safe(&format!("{} events recovered as {}", done.events, done.id)));
+    Ok(exit::OK)
+}
+
+/// A finding as `--json` prints it.
+#[derive(Serialize)]
+pub(in crate::cli) struct FindingJson<'a> {
+    line: Option<u64>,
+    address: Option<&'a Address>,
+    check: &'static str,
+    message: &'a str,
+}
+
+impl<'a> FindingJson<'a> {
+    pub(in crate::cli) fn new(finding: &'a Finding) -> Self {
+        let Finding { line, address, check, message } = finding;
+        Self { line: *line, address: address.as_ref(), check: check.name(), message }
+    }
+}
+
+/// What `--json` calls an outcome.
+pub(in crate::cli) fn outcome_name(outcome: &ReplayOutcome) -> &'static str {
+    match outcome {
+        ReplayOutcome::Identical => "identical",
+        ReplayOutcome::Unfinished { .. } => "unfinished",
+        ReplayOutcome::Diverged(_) => "diverged",
     }
 }

@@ -104,6 +104,14 @@ impl Kept {
         }
     }
 
+    /// The length of all of it, also where only its head was kept.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Whole(text) => text.len() as u64,
+            Self::Head { bytes, .. } => *bytes,
+        }
+    }
+
     /// The text, or its head when it is too long.
     pub fn of(text: String) -> Self {
         if text.len() <= Self::WHOLE_BYTES {

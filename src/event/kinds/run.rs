@@ -258,7 +258,8 @@ pub struct TurnEnd {
     pub usage: Option<Tokens>,
     /// Running totals of the run.
     pub totals: Totals,
-    /// SHA-256 over the inputs of the run so far, hexadecimal. (Recordings of earlier versions do not have it.)
+    /// SHA-256 over the inputs of the run so far, hexadecimal. (Recordings of earlier versions do not have it; their totals do not
+    /// include discarded attempts.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<String>,
 }

@@ -134,6 +134,7 @@ const REQUEST: &[Field] = &[
     id(&["tools", "*", "name"]), field(&["tools", "*", "description"], Group::Agent),
     field(&["tools", "*", "parameters"], Group::Agent), id(&["tool_names", "*"]),
     field(&["options", "stop", "*"], Group::Agent), shape(&["options", "reasoning"]),
+    field(&["options", "extra_body"], Group::Agent),
 ];
 
 #[rustfmt::skip]

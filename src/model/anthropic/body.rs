@@ -8,8 +8,9 @@ use ptc_core::value::json::to_json;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
-use super::takes_sampling;
+use super::{is_on_vertex, takes_sampling, version};
 use crate::event::{JsonText, NativeCall, StructuredBy};
+use crate::model;
 use crate::model::dialect::SchemaForm;
 use crate::model::history::{Spoken, accepted, arguments, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
@@ -23,7 +24,8 @@ const NOTHING: &str = "(empty)";
 #[skip_serializing_none]
 #[derive(Serialize)]
 struct Body<'a> {
-    model: &'a str,
+    model: Option<&'a str>,
+    anthropic_version: Option<&'a str>,
     max_tokens: u64,
     system: Option<System<'a>>,
     messages: Vec<Message<'a>>,
@@ -35,7 +37,7 @@ struct Body<'a> {
     thinking: Option<Thinking>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
-    tool_choice: Option<ToolChoice>,
+    tool_choice: Option<ToolChoice<'a>>,
     output_config: Option<OutputConfig<'a>>,
 }
 
@@ -65,9 +67,11 @@ struct Tool<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum ToolChoice {
-    Tool { name: &'static str },
+enum ToolChoice<'a> {
+    Auto,
+    Tool { name: &'a str },
     Any,
+    None,
 }
 
 #[skip_serializing_none]
@@ -125,7 +129,8 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
     let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling && takes_sampling(endpoint));
     let (tools, tool_choice) = tools(draft);
     to_json(&Body {
-        model: &endpoint.id,
+        model: (!is_on_vertex(endpoint)).then_some(&*endpoint.id),
+        anthropic_version: is_on_vertex(endpoint).then(|| version(endpoint)),
         max_tokens: effort.budget().map_or(room, |budget| room.max(budget.saturating_add(room.min(MAX_TOKENS)))),
         system: request
             .system
@@ -208,7 +213,7 @@ fn system(text: &str, cache: bool) -> System<'_> {
     if cache { System::Blocks([marked(text_block(text), true)]) } else { System::Text(text) }
 }
 
-fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice>) {
+fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
     let tools = draft.request.tools.iter().map(|tool| Tool {
         name: &tool.name,
         description: tool.description.as_deref(),
@@ -221,7 +226,16 @@ fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice>) {
         all.push(Tool { name: RESPOND, description: Some(RESPOND_ABOUT), input_schema });
         if by_name { ToolChoice::Tool { name: RESPOND } } else { ToolChoice::Any }
     });
-    (all, choice)
+    (all, choice.or_else(|| draft.tool_choice().map(chosen)))
+}
+
+fn chosen(choice: &model::ToolChoice) -> ToolChoice<'_> {
+    match choice {
+        model::ToolChoice::Auto => ToolChoice::Auto,
+        model::ToolChoice::Required => ToolChoice::Any,
+        model::ToolChoice::None => ToolChoice::None,
+        model::ToolChoice::Tool(name) => ToolChoice::Tool { name },
+    }
 }
 
 fn messages<'a>(draft: &Draft<'a>) -> Vec<Message<'a>> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::event::{PartKind, Tokens};
 use crate::model::Finish;
-use crate::model::assembly::{Assembly, Odd, Pieces, is_error, joined};
+use crate::model::assembly::{Assembly, Odd, Pieces, count, is_error, joined};
 use crate::model::calls::CallPiece;
 use crate::model::language::Reader;
 use crate::model::surrogate::Utf16Text;
@@ -177,6 +177,7 @@ impl EventReader {
                 self.reasoning.push(Reasoning { index, place, redacted, ..Reasoning::default() });
                 self.think(index, block.thinking.clone(), block.signature.as_deref(), pieces);
             }
+            kind if kind.ends_with("_tool_use") => assembly.add_server_tool(block.name.as_deref().unwrap_or(kind)),
             _ => self.text(block.text.clone(), pieces),
         }
     }
@@ -184,10 +185,10 @@ impl EventReader {
     fn delta(&mut self, index: u64, delta: Delta, assembly: &mut Assembly, pieces: &mut Pieces) {
         self.text(delta.text, pieces);
         self.think(index, delta.thinking, delta.signature.as_deref(), pieces);
-        if let Some(piece) = delta.partial_json.filter(|piece| !piece.is_empty()) {
-            if let Some((_, is_filled)) = self.tools.iter_mut().find(|(known, _)| *known == index) {
-                *is_filled = true;
-            }
+        // A tool that the service runs itself has arguments too; they are no call of the reply.
+        let tool = self.tools.iter_mut().find(|(known, _)| *known == index);
+        if let (Some((_, is_filled)), Some(piece)) = (tool, delta.partial_json.filter(|piece| !piece.is_empty())) {
+            *is_filled = true;
             let piece = CallPiece { index: Some(index), args: vec![piece], ..CallPiece::default() };
             assembly.calls.take(piece, pieces);
         }
@@ -255,7 +256,7 @@ struct Usage {
 impl Usage {
     fn take(&mut self, said: Option<&Value>, assembly: &mut Assembly) {
         let Some(said) = said else { return };
-        let count = |path: &str, before: Option<u64>| said.pointer(path).and_then(Value::as_u64).or(before);
+        let count = |path: &str, before: Option<u64>| said.pointer(path).and_then(count).or(before);
         self.input = count("/input_tokens", self.input);
         self.output = count("/output_tokens", self.output);
         self.written = count("/cache_creation_input_tokens", self.written);

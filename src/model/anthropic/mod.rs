@@ -15,28 +15,41 @@ const VERSION: &str = "2026-10-21";
 /// The version whose requests may carry sampling parameters.
 const OLDER: &str = "2023-06-01";
 
+/// The version that Vertex AI has.
+const ON_VERTEX: &str = "vertex-2023-10-16";
+
 /// Messages.
 #[derive(Debug)]
 pub(super) struct Messages;
 
 impl Language for Messages {
-    fn root(&self, last: &str) -> Root {
-        if last == "v1" { Root::AsIs } else { Root::Add("v1") }
+    fn root(&self, segments: &[&str]) -> Root {
+        // On Vertex the version comes before project, location and publisher.
+        if segments.contains(&"v1") { Root::AsIs } else { Root::Add("v1") }
     }
 
-    fn question(&self, _: &str, _: bool) -> (Vec<String>, Option<(&'static str, &'static str)>) {
-        (vec!["messages".to_owned()], None)
+    fn question(&self, endpoint: &Endpoint) -> (Vec<String>, Option<(&'static str, &'static str)>) {
+        if !is_on_vertex(endpoint) {
+            return (vec!["messages".to_owned()], None);
+        }
+        let verb = if endpoint.stream { "streamRawPredict" } else { "rawPredict" };
+        (vec!["models".to_owned(), format!("{}:{verb}", endpoint.id)], None)
     }
 
     fn list(&self) -> Listing {
         Listing { path: &["models"], query: Some(("limit", "1000")), list: "data", name: "id", prefix: "" }
     }
 
-    fn key_header(&self) -> (&'static str, &'static str) {
-        ("x-api-key", "")
+    fn key_header(&self, endpoint: &Endpoint) -> (&'static str, &'static str) {
+        // Vertex takes the token of an account.
+        if is_on_vertex(endpoint) { ("authorization", "Bearer ") } else { ("x-api-key", "") }
     }
 
     fn headers(&self, endpoint: &Endpoint, headers: &mut HeaderMap) {
+        // On Vertex the version is part of the body.
+        if is_on_vertex(endpoint) {
+            return;
+        }
         if let Ok(version) = HeaderValue::try_from(version(endpoint)) {
             headers.insert("anthropic-version", version);
         }
@@ -70,9 +83,15 @@ impl Language for Messages {
 }
 
 fn version(endpoint: &Endpoint) -> &str {
-    endpoint.version.as_deref().unwrap_or(VERSION)
+    let usual = if is_on_vertex(endpoint) { ON_VERTEX } else { VERSION };
+    endpoint.version.as_deref().unwrap_or(usual)
 }
 
 fn takes_sampling(endpoint: &Endpoint) -> bool {
-    version(endpoint) == OLDER
+    [OLDER, ON_VERTEX].contains(&version(endpoint))
+}
+
+/// Whether the endpoint is the publisher's folder on Vertex AI, where address and body name model and version at other places.
+fn is_on_vertex(endpoint: &Endpoint) -> bool {
+    endpoint.vertex_publisher().as_deref() == Some("anthropic")
 }

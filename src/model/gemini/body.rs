@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
+use crate::model::ToolChoice;
 use crate::model::dialect::SchemaForm;
 use crate::model::history::{Answered, Spoken, accepted, arguments, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
@@ -25,7 +26,7 @@ struct Body<'a> {
     system_instruction: Option<Instruction<'a>>,
     contents: Vec<Content<'a>>,
     tools: Option<[Tools<'a>; 1]>,
-    tool_config: Option<ToolConfig>,
+    tool_config: Option<ToolConfig<'a>>,
     generation_config: Option<Config<'a>>,
 }
 
@@ -85,16 +86,16 @@ struct Function<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ToolConfig {
-    function_calling_config: Calling,
+struct ToolConfig<'a> {
+    function_calling_config: Calling<'a>,
 }
 
 #[skip_serializing_none]
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Calling {
+struct Calling<'a> {
     mode: &'static str,
-    allowed_function_names: Option<[&'static str; 1]>,
+    allowed_function_names: Option<[&'a str; 1]>,
 }
 
 #[skip_serializing_none]
@@ -177,7 +178,7 @@ fn thinking(asked: &str, words: bool) -> Thinking<'_> {
     Thinking { thinking_level: level, thinking_budget: budget, include_thoughts: true }
 }
 
-fn tools<'a>(draft: &Draft<'a>) -> (Vec<Function<'a>>, Option<ToolConfig>) {
+fn tools<'a>(draft: &Draft<'a>) -> (Vec<Function<'a>>, Option<ToolConfig<'a>>) {
     let form = draft.dialect.form;
     let function = |name: &'a str, description: Option<&'a str>, schema: &Json| {
         // An object without properties is refused: without parameters the field is omitted.
@@ -193,7 +194,17 @@ fn tools<'a>(draft: &Draft<'a>) -> (Vec<Function<'a>>, Option<ToolConfig>) {
         all.push(function(RESPOND, Some(RESPOND_ABOUT), schema));
         ToolConfig { function_calling_config: Calling { mode: "ANY", allowed_function_names } }
     });
-    (all, choice)
+    (all, choice.or_else(|| draft.tool_choice().map(chosen)))
+}
+
+fn chosen(choice: &ToolChoice) -> ToolConfig<'_> {
+    let mode = match choice {
+        ToolChoice::Auto => "AUTO",
+        ToolChoice::Required | ToolChoice::Tool(_) => "ANY",
+        ToolChoice::None => "NONE",
+    };
+    let allowed_function_names = choice.tool().map(|name| [name]);
+    ToolConfig { function_calling_config: Calling { mode, allowed_function_names } }
 }
 
 fn text_part<'a>(text: &str) -> Part<'a> {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::event::{PartKind, Tokens};
 use crate::model::Finish;
-use crate::model::assembly::{Assembly, Odd, Pieces, is_error};
+use crate::model::assembly::{Assembly, Odd, Pieces, count, is_error};
 use crate::model::calls::CallPiece;
 use crate::model::language::Reader;
 use crate::model::surrogate::Utf16Text;
@@ -150,7 +150,7 @@ fn finish(word: &str) -> Finish {
 }
 
 fn tokens(usage: &Value) -> Option<Tokens> {
-    let count = |key: &str| usage.get(key).and_then(Value::as_u64);
+    let count = |key: &str| usage.get(key).and_then(count);
     let thoughts = count("thoughtsTokenCount");
     Some(Tokens {
         input: count("promptTokenCount")?.saturating_add(count("toolUsePromptTokenCount").unwrap_or(0)),

@@ -5,24 +5,32 @@ mod chunk;
 
 use ptc_core::value::Json;
 
+use super::endpoint::Endpoint;
 use super::language::{Draft, Language, Listing, Reader, Root};
 use crate::event::StructuredBy;
+
+/// Whether a segment of a path is a version, as `v1` or `v1beta` are.
+fn is_version(segment: &str) -> bool {
+    let mut letters = segment.chars();
+    letters.next() == Some('v') && letters.next().is_some_and(|c| c.is_ascii_digit())
+}
 
 /// generateContent.
 #[derive(Debug)]
 pub(super) struct Generate;
 
 impl Language for Generate {
-    fn root(&self, last: &str) -> Root {
-        let mut letters = last.chars();
-        let is_version = letters.next() == Some('v') && letters.next().is_some_and(|c| c.is_ascii_digit());
-        if is_version { Root::AsIs } else { Root::Add("v1beta") }
+    fn root(&self, segments: &[&str]) -> Root {
+        // On Vertex the version comes before project, location and publisher.
+        if segments.iter().any(|segment| is_version(segment)) { Root::AsIs } else { Root::Add("v1beta") }
     }
 
-    fn question(&self, id: &str, stream: bool) -> (Vec<String>, Option<(&'static str, &'static str)>) {
-        let verb = if stream { "streamGenerateContent" } else { "generateContent" };
+    fn question(&self, endpoint: &Endpoint) -> (Vec<String>, Option<(&'static str, &'static str)>) {
+        let Endpoint { id, stream, .. } = endpoint;
+        let verb = if *stream { "streamGenerateContent" } else { "generateContent" };
         // Models of other kinds have a prefix, as in `tunedModels/x`.
-        let (kind, name) = id.split_once('/').filter(|(kind, _)| *kind == "tunedModels").unwrap_or(("models", id));
+        let (kind, name) =
+            id.split_once('/').filter(|(kind, _)| *kind == "tunedModels").unwrap_or(("models", id.as_str()));
         let name = name.strip_prefix("models/").unwrap_or(name);
         (vec![kind.to_owned(), format!("{name}:{verb}")], stream.then_some(("alt", "sse")))
     }
@@ -37,8 +45,9 @@ impl Language for Generate {
         }
     }
 
-    fn key_header(&self) -> (&'static str, &'static str) {
-        ("x-goog-api-key", "")
+    fn key_header(&self, endpoint: &Endpoint) -> (&'static str, &'static str) {
+        // Vertex takes the token of an account.
+        if endpoint.vertex_publisher().is_some() { ("authorization", "Bearer ") } else { ("x-goog-api-key", "") }
     }
 
     fn ways(&self) -> &'static [StructuredBy] {

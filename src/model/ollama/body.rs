@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
+use crate::model::ToolChoice;
 use crate::model::history::{Answered, Spoken, accepted, arguments, spoken};
 use crate::model::language::Draft;
 use crate::model::openai::Tool;
@@ -77,7 +78,8 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
     let Draft { request, endpoint, dialect } = draft;
     let asked = &request.options;
     let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling);
-    let tools = request.tools.iter();
+    // Without tools none can be called, which is the only choice that the protocol can express.
+    let tools = request.tools.iter().filter(|_| request.tool_choice != Some(ToolChoice::None));
     let tools = tools.map(|tool| Tool::function(&tool.name, tool.description.as_deref(), Some(tool.parameters.json())));
     let options = Options {
         temperature: sampled(asked.temperature),

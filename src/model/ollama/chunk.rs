@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::event::{PartKind, Tokens};
 use crate::model::Finish;
-use crate::model::assembly::{Assembly, Odd, Pieces, is_error, joined};
+use crate::model::assembly::{Assembly, Odd, Pieces, count, is_error, joined};
 use crate::model::calls::CallPiece;
 use crate::model::language::Reader;
 use crate::model::surrogate::Utf16Text;
@@ -24,9 +24,9 @@ struct Line<'a> {
     #[serde(default)]
     done_reason: Option<String>,
     #[serde(default)]
-    prompt_eval_count: Option<u64>,
+    prompt_eval_count: Option<Value>,
     #[serde(default)]
-    eval_count: Option<u64>,
+    eval_count: Option<Value>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
 }
@@ -82,9 +82,11 @@ impl Reader for LineReader {
                 assembly.calls.take(self.call(call), &mut pieces);
             }
         }
-        if let Some(input) = line.prompt_eval_count.or(line.eval_count.map(|_| 0)) {
+        let [input, output] = [line.prompt_eval_count, line.eval_count].map(|value| value.as_ref().and_then(count));
+        if input.is_some() || output.is_some() {
             // The count of a prompt that was wholly in the cache is left out.
-            assembly.usage = Some(Tokens { input, output: line.eval_count.unwrap_or(0), ..Tokens::default() });
+            let (input, output) = (input.unwrap_or(0), output.unwrap_or(0));
+            assembly.usage = Some(Tokens { input, output, ..Tokens::default() });
         }
         if line.done {
             assembly.done = true;

@@ -5,20 +5,22 @@ mod chunk;
 
 use ptc_core::value::Json;
 
+use super::endpoint::Endpoint;
 use super::language::{Draft, Framing, Language, Listing, Reader, Root};
 use crate::event::StructuredBy;
+use crate::model::ToolChoice;
 
 /// Chat.
 #[derive(Debug)]
 pub(super) struct Chat;
 
 impl Language for Chat {
-    fn root(&self, last: &str) -> Root {
+    fn root(&self, segments: &[&str]) -> Root {
         // Addresses of its other interfaces are taken as well: the server is the same.
-        if matches!(last, "api" | "v1") { Root::Parent } else { Root::AsIs }
+        if matches!(segments.last(), Some(&("api" | "v1"))) { Root::Parent } else { Root::AsIs }
     }
 
-    fn question(&self, _: &str, _: bool) -> (Vec<String>, Option<(&'static str, &'static str)>) {
+    fn question(&self, _: &Endpoint) -> (Vec<String>, Option<(&'static str, &'static str)>) {
         (vec!["api".to_owned(), "chat".to_owned()], None)
     }
 
@@ -26,7 +28,7 @@ impl Language for Chat {
         Listing { path: &["api", "tags"], query: None, list: "models", name: "name", prefix: "" }
     }
 
-    fn key_header(&self) -> (&'static str, &'static str) {
+    fn key_header(&self, _: &Endpoint) -> (&'static str, &'static str) {
         ("authorization", "Bearer ")
     }
 
@@ -41,6 +43,11 @@ impl Language for Chat {
 
     fn body(&self, draft: &Draft<'_>) -> Json {
         body::build(draft)
+    }
+
+    fn left_out(&self, draft: &Draft<'_>) -> Vec<&'static str> {
+        let is_forced = matches!(draft.tool_choice(), Some(ToolChoice::Required | ToolChoice::Tool(_)));
+        if is_forced { vec!["tool_choice"] } else { Vec::new() }
     }
 
     fn reader(&self) -> Box<dyn Reader> {

@@ -8,8 +8,10 @@ use ptc_core::value::json::to_json;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
+use super::is_effort;
 use super::messages::{Message, messages};
 use crate::event::StructuredBy;
+use crate::model;
 use crate::model::dialect::TokensKey;
 use crate::model::history::accepted;
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
@@ -103,7 +105,7 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
         top_p: sampled(options.top_p),
         stop: &options.stop,
         seed: options.seed,
-        reasoning_effort: options.reasoning.as_deref().filter(|_| dialect.effort_word),
+        reasoning_effort: options.reasoning.as_deref().filter(|asked| dialect.effort_word && is_effort(asked)),
         tools,
         tool_choice,
         response_format: format(draft),
@@ -122,7 +124,16 @@ fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
         all.push(Tool::function(RESPOND, Some(RESPOND_ABOUT), Some(written(schema, draft.dialect.form))));
         if by_name { ToolChoice::Tool(Tool::function(RESPOND, None, None)) } else { ToolChoice::Word("required") }
     });
-    (all, choice)
+    (all, choice.or_else(|| draft.tool_choice().map(chosen)))
+}
+
+fn chosen(choice: &model::ToolChoice) -> ToolChoice<'_> {
+    ToolChoice::Word(match choice {
+        model::ToolChoice::Auto => "auto",
+        model::ToolChoice::Required => "required",
+        model::ToolChoice::None => "none",
+        model::ToolChoice::Tool(name) => return ToolChoice::Tool(Tool::function(name, None, None)),
+    })
 }
 
 fn format(draft: &Draft<'_>) -> Option<ResponseFormat> {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::call::CallDelta;
 use crate::event::{PartKind, Tokens};
 use crate::model::Finish;
-use crate::model::assembly::{Assembly, Odd, Pieces, is_error, joined, texts};
+use crate::model::assembly::{Assembly, Odd, Pieces, count, is_error, joined, texts};
 use crate::model::language::Reader;
 use crate::model::surrogate::Utf16Text;
 
@@ -148,7 +148,7 @@ fn finish(word: &str) -> Finish {
 
 /// Token counts under the names of the service and of its imitators.
 fn tokens(usage: &Value) -> Option<Tokens> {
-    let count = |path: &str| usage.pointer(path).and_then(Value::as_u64);
+    let count = |path: &str| usage.pointer(path).and_then(count);
     Some(Tokens {
         input: count("/prompt_tokens")?,
         output: count("/completion_tokens").unwrap_or(0),

@@ -8,15 +8,21 @@ mod messages;
 pub(super) use body::Tool;
 use ptc_core::value::Json;
 
+use super::endpoint::Endpoint;
 use super::language::{Draft, Language, Listing, Reader};
 use crate::event::StructuredBy;
+
+/// Whether the amount of reasoning is a word: the protocol has no number of tokens for it.
+fn is_effort(asked: &str) -> bool {
+    asked.parse::<u64>().is_err()
+}
 
 /// Chat completions.
 #[derive(Debug)]
 pub(super) struct Completions;
 
 impl Language for Completions {
-    fn question(&self, _: &str, _: bool) -> (Vec<String>, Option<(&'static str, &'static str)>) {
+    fn question(&self, _: &Endpoint) -> (Vec<String>, Option<(&'static str, &'static str)>) {
         (vec!["chat".to_owned(), "completions".to_owned()], None)
     }
 
@@ -24,7 +30,7 @@ impl Language for Completions {
         Listing { path: &["models"], query: None, list: "data", name: "id", prefix: "" }
     }
 
-    fn key_header(&self) -> (&'static str, &'static str) {
+    fn key_header(&self, _: &Endpoint) -> (&'static str, &'static str) {
         ("authorization", "Bearer ")
     }
 
@@ -34,6 +40,11 @@ impl Language for Completions {
 
     fn body(&self, draft: &Draft<'_>) -> Json {
         body::build(draft)
+    }
+
+    fn left_out(&self, draft: &Draft<'_>) -> Vec<&'static str> {
+        let asked = draft.request.options.reasoning.as_deref();
+        asked.filter(|asked| !is_effort(asked)).map(|_| "number of tokens for reasoning").into_iter().collect()
     }
 
     fn reader(&self) -> Box<dyn Reader> {

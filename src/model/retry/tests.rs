@@ -50,6 +50,7 @@ fn request() -> Request {
         messages: vec![],
         schema: None,
         tools: Vec::new(),
+        tool_choice: None,
         tool_names: Vec::new(),
         tool_signatures: Vec::new(),
         retry: Retry::default(),

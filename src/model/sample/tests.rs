@@ -37,6 +37,7 @@ fn request(want: Want, signature: &str) -> Request {
         messages: vec![Message::text(Role::User, "Use the tool search.").into()],
         schema: None,
         tools: Vec::new(),
+        tool_choice: None,
         tool_names: Vec::new(),
         tool_signatures: Vec::new(),
         retry: crate::model::Retry::default(),

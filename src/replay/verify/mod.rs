@@ -5,15 +5,16 @@
 
 mod agents;
 mod file;
+mod requests;
 mod runs;
 
 use std::sync::Arc;
 
 use super::compare::Divergence;
 use super::layer::Rules;
-use super::{Recording, ReplayOutcome, Report, replay_by};
+use super::{Recording, ReplayOutcome, Report, replay_by, replay_redacted};
 use crate::event::{Address, Envelope};
-use crate::session::Session;
+use crate::session::{Header, Session};
 
 /// The part of a session that a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,15 +111,20 @@ impl Verification {
     }
 }
 
-/// Verifies a session: its lines, and everything that [`verify_events`] checks.
+/// Verifies a session: its lines, everything that [`verify_events`] checks, and its replay.
 pub async fn verify(session: &Session) -> Verification {
     let mut findings = file::check(session);
     let events: Vec<Envelope> = session.events().collect();
-    findings.extend(verify_events(&events));
+    findings.extend(check_events(&session.header, &events));
     let replay = if findings.iter().any(|found| found.check == Check::File) || session.header.imported.is_some() {
         None
     } else {
         match Recording::of(session) {
+            Ok(recording) if session.header.redacted.is_some() => {
+                let report = replay_redacted(&Rules::strict(), &Arc::new(recording), None).await;
+                findings.extend(differences(&report));
+                Some(report)
+            }
             Ok(recording) => replayed(&Arc::new(recording), &mut findings).await,
             Err(message) => {
                 findings.push(Finding { line: None, address: None, check: Check::Replay, message });
@@ -131,23 +137,39 @@ pub async fn verify(session: &Session) -> Verification {
 }
 
 /// Checks that the events of a session agree with each other. Nothing is replayed.
-pub fn verify_events(events: &[Envelope]) -> Vec<Finding> {
-    agents::check(events).into_iter().chain(runs::check(events)).collect()
+pub fn verify_events(session: &Session) -> Vec<Finding> {
+    let events: Vec<Envelope> = session.events().collect();
+    check_events(&session.header, &events)
+}
+
+fn check_events(header: &Header, events: &[Envelope]) -> Vec<Finding> {
+    let mut found = runs::check(events);
+    // Where content was removed, hashes are those of the content that was recorded.
+    if header.redacted.is_none() {
+        found.extend(agents::check(events));
+        found.extend(requests::check(events));
+    }
+    found
 }
 
 /// Replays a recording and adds its differences.
 async fn replayed(recording: &Arc<Recording>, findings: &mut Vec<Finding>) -> Option<Report> {
     match replay_by(&Rules::strict(), recording, None).await {
         Ok((report, _)) => {
-            findings.extend(report.differences.iter().map(Finding::of_divergence));
-            if let (ReplayOutcome::Diverged(first), []) = (&report.outcome, report.differences.as_slice()) {
-                findings.push(Finding::of_divergence(first));
-            }
+            findings.extend(differences(&report));
             Some(report)
         }
         Err(error) => {
             findings.push(Finding { line: None, address: None, check: Check::Replay, message: error.message });
             None
         }
+    }
+}
+
+/// The differences of a replay.
+fn differences(report: &Report) -> Vec<Finding> {
+    match (&report.outcome, report.differences.as_slice()) {
+        (ReplayOutcome::Diverged(first), []) => vec![Finding::of_divergence(first)],
+        (_, all) => all.iter().map(Finding::of_divergence).collect(),
     }
 }

@@ -91,6 +91,8 @@ pub(super) struct DiffHistory<'r> {
     /// The previous two requests without their messages.
     said: Option<(Arc<Json>, Arc<Json>)>,
     rest: HashSet<(String, Option<String>, Option<String>)>,
+    /// Both runs are in the same mode: the prompts of different modes differ in every text and are not compared.
+    is_same_mode: bool,
 }
 
 impl<'r> DiffHistory<'r> {
@@ -102,6 +104,7 @@ impl<'r> DiffHistory<'r> {
             messages: HashSet::new(),
             said: None,
             rest: HashSet::new(),
+            is_same_mode: one.mode == other.mode,
         }
     }
 }
@@ -111,7 +114,9 @@ pub(super) fn differences(one: &SideTurn, other: &SideTurn, history: &mut DiffHi
     let values = |left: &Json, right: &Json| json::differences(left, right);
     let mut found = Vec::new();
     let mut add = |part, change| found.push(PartDifference { part, change });
-    if let Some(change) = request(one, other, history) {
+    if history.is_same_mode
+        && let Some(change) = request(one, other, history)
+    {
         add(TurnPart::Request, change);
     }
     if one.reply() != other.reply() {

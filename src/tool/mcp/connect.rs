@@ -3,23 +3,35 @@
 
 use std::sync::Arc;
 
-use rmcp::service::{RoleClient, RunningService, ServiceExt as _};
+use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
+use rmcp::service::{ClientInitializeError, RoleClient, RunningService, ServiceExt as _};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use tokio::process::Child;
 
 use super::Connection;
+use super::http_error::describe_http_error;
+use super::lines::copy_lines;
 use super::log::Log;
 use super::notifications::RecordedTransport;
 use crate::model::speaker;
 use crate::model::variables;
 use crate::tool::process::Group;
 
+/// Bytes of the server's output that are waiting to be parsed.
+const PIPE_BYTES: usize = 64 * 1024;
+
+/// Returns how this program introduces itself. It offers nothing to servers: no sampling, roots or elicitation.
+fn client_config() -> ClientConfig {
+    let own = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+    ClientConfig::new(ClientCapabilities::default(), own)
+}
+
 /// An open connection.
 pub(super) struct Open {
     /// The MCP session.
-    pub(super) service: RunningService<RoleClient, ()>,
+    pub(super) service: RunningService<RoleClient, ClientConfig>,
     /// The server's process, if it is one.
     pub(super) process: Option<(Child, Group)>,
 }
@@ -33,14 +45,19 @@ pub(super) async fn open(server: &str, connection: &Connection, log: &Arc<Log>) 
                 return Err(format!("the server {server} has no stdin or stdout"));
             };
             if let Some(errors) = child.stderr.take() {
-                let log = Arc::clone(log);
-                tokio::spawn(async move { log.follow(errors).await });
+                log.follow_in_background(errors);
             }
+            let (reader, writer) = tokio::io::duplex(PIPE_BYTES);
+            let lines = Arc::clone(log);
+            tokio::spawn(async move { copy_lines(output, writer, &lines).await });
             // From here on dropping this call kills the process group.
-            let transport = AsyncRwTransport::new_client(output, input);
-            match ().serve(RecordedTransport { transport, server: server.to_owned(), log: Arc::clone(log) }).await {
+            let transport = AsyncRwTransport::new_client(reader, input);
+            match client_config()
+                .serve(RecordedTransport { transport, server: server.to_owned(), log: Arc::clone(log) })
+                .await
+            {
                 Ok(service) => Ok(Open { service, process: Some((child, group)) }),
-                Err(error) => Err(format!("the server {server} did not start: {error}{}", log.last())),
+                Err(error) => Err(format!("the server {server} did not start: {error}{}", log.last_of_ended().await)),
             }
         }
         Connection::Http { url, headers } => {
@@ -48,9 +65,19 @@ pub(super) async fn open(server: &str, connection: &Connection, log: &Arc<Log>) 
             let (client, headers) = speaker(url, &headers)?;
             let config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(headers);
             let transport = StreamableHttpClientTransport::with_client(client, config);
-            match ().serve(RecordedTransport { transport, server: server.to_owned(), log: Arc::clone(log) }).await {
+            match client_config()
+                .serve(RecordedTransport { transport, server: server.to_owned(), log: Arc::clone(log) })
+                .await
+            {
                 Ok(service) => Ok(Open { service, process: None }),
-                Err(error) => Err(format!("the server {server} at {url} did not start: {error}")),
+                Err(error) => Err(match &error {
+                    ClientInitializeError::TransportError { error: inner, .. } => describe_http_error(inner, server)
+                        .map_or_else(
+                            || format!("the server {server} at {url} did not start: {error}"),
+                            |described| format!("the server {server} at {url} {described}"),
+                        ),
+                    _ => format!("the server {server} at {url} did not start: {error}"),
+                }),
             }
         }
     }

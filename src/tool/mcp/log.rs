@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rmcp::model::ProgressToken;
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::log_file::LogFile;
 use crate::model::Scrub;
@@ -15,6 +16,8 @@ use crate::model::Scrub;
 const MAX_LINES: usize = 200;
 /// Maximum bytes per line.
 const MAX_LINE_BYTES: usize = 500;
+/// How long the rest of the stderr of a server that has ended is awaited: a process that it started may keep it open.
+const REST_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum notes per call.
 const MAX_NOTES: usize = 20;
 
@@ -59,6 +62,8 @@ pub(super) struct Log {
     lines: Mutex<VecDeque<String>>,
     file: Mutex<Option<LogFile>>,
     calls: Mutex<Calls>,
+    /// Streams that are being read.
+    open_streams: watch::Sender<usize>,
     /// The server has announced that its tools changed.
     pub(super) changed: AtomicBool,
 }
@@ -142,13 +147,32 @@ impl Log {
         if last.is_empty() { String::new() } else { format!("; it said last: {}", last.join(" | ")) }
     }
 
+    /// The same for a server that has ended, whose stderr is read to its end before.
+    pub(super) async fn last_of_ended(&self) -> String {
+        let mut open = self.open_streams.subscribe();
+        if tokio::time::timeout(REST_TIMEOUT, open.wait_for(|count| *count == 0)).await.is_err() {
+            tracing::debug!("the stderr of a server that has ended is still open");
+        }
+        self.last()
+    }
+
     /// Returns and resets whether the server announced that its tools changed.
     pub(super) fn take_change(&self) -> bool {
         self.changed.swap(false, Ordering::SeqCst)
     }
 
+    /// Adds the lines of a stream in a task of its own.
+    pub(super) fn follow_in_background(self: &Arc<Self>, from: impl AsyncRead + Send + Unpin + 'static) {
+        self.open_streams.send_modify(|count| *count += 1);
+        let log = Arc::clone(self);
+        tokio::spawn(async move {
+            log.follow(from).await;
+            log.open_streams.send_modify(|count| *count = count.saturating_sub(1));
+        });
+    }
+
     /// Adds the lines of a stream until its end. Lines without an end are limited in memory too.
-    pub(super) async fn follow(&self, mut from: impl AsyncRead + Unpin) {
+    async fn follow(&self, mut from: impl AsyncRead + Unpin) {
         let (mut piece, mut line) = ([0; 4096], Vec::new());
         while let Ok(count) = from.read(&mut piece).await {
             if count == 0 {
@@ -219,6 +243,21 @@ mod tests {
         }
         assert_eq!(sent.len(), MAX_NOTES);
         assert!(sent.last().unwrap().contains("in the server's log"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_last_lines_of_an_ended_server_are_complete_and_awaited_for_a_limited_time() {
+        let log = Arc::new(Log::default());
+        let (mut writer, reader) = tokio::io::duplex(64);
+        log.follow_in_background(reader);
+        let (last, ()) = tokio::join!(log.last_of_ended(), async move {
+            tokio::task::yield_now().await;
+            tokio::io::AsyncWriteExt::write_all(&mut writer, b"why it ended\n").await.unwrap();
+        });
+        assert_eq!(last, "; it said last: why it ended");
+        let (_writer, reader) = tokio::io::duplex(64);
+        log.follow_in_background(reader);
+        assert_eq!(log.last_of_ended().await, last, "a stream that stays open");
     }
 
     fn token(number: i64) -> ProgressToken {

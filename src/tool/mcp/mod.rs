@@ -5,10 +5,11 @@
 //! run.
 
 mod connect;
+mod http_error;
+mod lines;
 mod listing;
 mod log;
 mod log_file;
-mod messages;
 mod notifications;
 mod reduce;
 mod result;
@@ -19,7 +20,7 @@ use super::{Grant, Program};
 
 pub use listing::Listing;
 pub use log_file::log_file;
-pub use messages::{read_listing, read_result};
+pub use result::{read_listing, read_result};
 pub use servers::{ServerState, Servers};
 
 /// A tool of a server.

@@ -1,10 +1,13 @@
-//! Converts the result of a server's tool to a value: structured content if its schema promised it, else the texts.
+//! Converts the result of a server's tool to a value: structured content if its schema promised it, else the texts, with
+//! structured content that differs from them.
 //!
 //! In: the result of a call. Out: a value, or the tool's error text. Images, audio and links are named, not
 //! transferred.
 
 use ptc_core::value::{Value, json};
-use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents, Tool};
+
+use super::Listing;
 
 /// Placeholder for content of an unknown kind.
 const UNKNOWN: &str = "[content of an unknown kind]";
@@ -20,8 +23,17 @@ pub(super) fn value(result: &CallToolResult, structured: bool) -> Result<Value, 
             json::parse(&content.to_string()).map(|json| json.to_value()).map_err(|error| error.message)
         }
         _ if structured => Ok(json::parse(&text).map_or_else(|_| Value::str(text.as_str()), |json| json.to_value())),
-        _ => Ok(Value::str(text)),
+        Some(content) => Ok(Value::str(with_structured(text, content))),
+        None => Ok(Value::str(text)),
     }
+}
+
+/// Returns the text with structured content that no schema promised, unless the text is that content.
+fn with_structured(text: String, content: &serde_json::Value) -> String {
+    if serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|same| same == *content) {
+        return text;
+    }
+    format!("{text}\n{content}")
 }
 
 fn block(block: &ContentBlock) -> String {
@@ -42,4 +54,16 @@ fn block(block: &ContentBlock) -> String {
 /// Returns the placeholder for binary data.
 fn named(what: &str, about: &str, base64: &str) -> String {
     format!("[{what} {about}, about {} bytes, not shown to models]", base64.len() / 4 * 3)
+}
+
+/// Converts a listed tool, for fuzzing without a server; `None` if the text is not one.
+#[must_use]
+pub fn read_listing(json: &str) -> Option<Listing> {
+    serde_json::from_str::<Tool>(json).ok().map(|tool| Listing::of(&tool))
+}
+
+/// Converts the result of a call, for fuzzing without a server; `None` if the text is not one.
+#[must_use]
+pub fn read_result(json: &str) -> Option<Result<Value, String>> {
+    serde_json::from_str::<CallToolResult>(json).ok().map(|result| value(&result, true))
 }

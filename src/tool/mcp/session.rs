@@ -17,6 +17,7 @@ use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RoleClient, Ser
 use tokio::sync::mpsc;
 
 use super::connect::{Open, open};
+use super::http_error::describe_http_error;
 use super::listing::{self, is_same_name};
 use super::log::Log;
 use super::{Connection, Listing, result};
@@ -70,8 +71,10 @@ impl Session {
         let mut cursor = None;
         for _ in 0..MAX_PAGES {
             let page = PaginatedRequestParams::default().with_cursor(cursor);
-            let listed =
-                self.open.service.peer().list_tools(Some(page)).await.map_err(|error| self.describe_error(&error))?;
+            let listed = match self.open.service.peer().list_tools(Some(page)).await {
+                Ok(listed) => listed,
+                Err(error) => return Err(self.describe_error(&error).await),
+            };
             tools.extend(listed.tools);
             cursor = listed.next_cursor;
             if cursor.is_none() || tools.len() >= MAX_TOOLS {
@@ -131,30 +134,37 @@ impl Session {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let peer = self.open.service.peer();
         let sent = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
-        let sent = sent.map_err(|error| self.describe_error(&error))?;
+        let sent = match sent {
+            Ok(sent) => sent,
+            Err(error) => return Err(self.describe_error(&error).await),
+        };
         listening.expects(&sent.progress_token);
         let mut waiting = PendingCall { peer, id: Some(sent.id.clone()), has_cancelled_call: &self.has_cancelled_call };
         let answer = sent.await_response().await;
         waiting.id = None;
-        match answer.map_err(|error| self.describe_error(&error))? {
-            ServerResult::CallToolResult(complete) => {
+        match answer {
+            Ok(ServerResult::CallToolResult(complete)) => {
                 result::value(&complete, tool.output_schema.is_some()).map(|value| scrub_value(value, self.log.scrub()))
             }
-            ServerResult::InputRequiredResult(_) | ServerResult::CreateTaskResult(_) => {
+            Ok(ServerResult::InputRequiredResult(_) | ServerResult::CreateTaskResult(_)) => {
                 Err(format!("the tool `{name}` of the server {} asks for more than arguments", self.server))
             }
-            _ => Err(self.describe_error(&ServiceError::UnexpectedResponse)),
+            Ok(_) => Err(self.describe_error(&ServiceError::UnexpectedResponse).await),
+            Err(error) => Err(self.describe_error(&error).await),
         }
     }
 
     /// Describes why a request failed.
-    fn describe_error(&self, error: &ServiceError) -> String {
+    async fn describe_error(&self, error: &ServiceError) -> String {
         let server = &self.server;
         match error {
             ServiceError::McpError(error) => format!("the server {server} refused: {}", error.message),
+            ServiceError::TransportSend(error) if let Some(described) = describe_http_error(error, server) => {
+                format!("the server {server} {described}")
+            }
             ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
                 let what = "ended before it answered; it is unknown whether the call took effect";
-                format!("the server {server} {what}{}", self.log.last())
+                format!("the server {server} {what}{}", self.log.last_of_ended().await)
             }
             ServiceError::UnexpectedResponse => {
                 format!("the server {server} answered with something else than a result")

@@ -23,6 +23,8 @@ pub enum Context {
     Overview,
     /// While the number of a turn or a filter of turns is typed.
     TurnPrompt,
+    /// In the workbench's run, next to the other runs of the draft.
+    Runs,
     /// While what is searched in the transcript is typed.
     Seek,
     /// In the list of sessions.
@@ -85,7 +87,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 39] = [
+    pub const ALL: [(Self, &'static str); 40] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -96,6 +98,7 @@ impl Context {
         (Self::Tests, "Tests of the draft"),
         (Self::Overview, "Overview of a run"),
         (Self::TurnPrompt, "A turn by number, a filter of turns"),
+        (Self::Runs, "Runs of the draft"),
         (Self::Seek, "Search in the transcript"),
         (Self::Sessions, "Sessions"),
         (Self::Filter, "Filter of the sessions"),
@@ -140,6 +143,7 @@ impl Context {
                 | Self::Transcript
                 | Self::Overview
                 | Self::Tests
+                | Self::Runs
                 | Self::Sessions
                 | Self::Viewer
                 | Self::Turns
@@ -164,10 +168,11 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 36] = [
+        let groups: [&[Self]; 37] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
+            &[Self::Runs, Self::Transcript, Self::Global, Self::Always],
             &[Self::Sessions, Self::Global, Self::Always],
             &[Self::Filter, Self::Text, Self::Global, Self::Always],
             &[Self::Tests, Self::Global, Self::Always],

@@ -8,6 +8,7 @@ mod table;
 pub use context::Context;
 pub use table::ACTIONS;
 
+use super::archive::Taking;
 use super::cases::Step as TestStep;
 use super::compare::Step as Comparison;
 use super::direction::Direction;
@@ -46,6 +47,7 @@ pub enum Action {
     Mode(Mode),
     FocusOn(Place),
     FocusRun,
+    Zoom,
     NextTheme,
     Tour,
     TourNext,
@@ -97,8 +99,16 @@ pub enum Action {
     ConfirmTurns,
     Inspect,
     Repl,
+    PromptGrowth,
+    OlderRun,
+    NewerRun,
+    CompareRuns,
+    AgainstSaved,
     ChooseModel,
     OpenAgent,
+    NewAgent,
+    ContextView,
+    InsertFile,
     TakeAgent,
     Inside(Step),
     ListUp,
@@ -133,6 +143,8 @@ pub enum Action {
     ReadDown,
     ReadPageUp,
     ReadPageDown,
+    ReadTop,
+    ReadBottom,
     PickGo(Leap),
     Pick,
     SaveAndQuit,
@@ -141,6 +153,7 @@ pub enum Action {
     DropKept,
     ConfirmPath,
     ConfirmOverwrite,
+    TakeFile(Taking),
     SendAnswer,
 }
 
@@ -208,6 +221,11 @@ const fn row(
 }
 
 impl Action {
+    /// Is it about a search in a transcript, a turn or the help?
+    pub fn is_search(self) -> bool {
+        matches!(self, Self::Seek | Self::SeekNext | Self::SeekPrevious | Self::SeekRepeats)
+    }
+
     /// The first row of this action.
     pub fn row(self) -> Option<&'static ActionRow> {
         ACTIONS.iter().find(|row| row.action == self)

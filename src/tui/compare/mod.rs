@@ -19,6 +19,8 @@ pub use request::{CompareRequest, CompareResponse};
 
 use super::direction::Direction;
 use super::run_view::{Phase, RunView};
+use crate::agent::DraftTexts;
+use crate::event::Address;
 use crate::session::diff::{Comparison, TurnPosition};
 use crate::workbench::comparison::Line;
 use crate::workbench::matrix::MatrixEntry;
@@ -40,6 +42,7 @@ pub enum Step {
     Next,
     Previous,
     Transcripts,
+    Pair,
     Open,
     Left,
     Right,
@@ -143,8 +146,10 @@ pub struct Compare {
     pub error: Option<String>,
     /// They are being read.
     pub reading: bool,
-    /// The transcripts of runs started here are shown in the place of the turns.
-    pub transcripts: bool,
+    /// The aligned turns with their differences are shown in the place of the transcripts.
+    pub turns: bool,
+    /// The draft that was run here, until its runs join those of the workbench.
+    pub draft: Option<DraftTexts>,
     /// What can be selected.
     pub items: Vec<Item>,
     /// The selected one.
@@ -158,7 +163,7 @@ pub struct Compare {
     /// A session was opened from here, and closing it comes back.
     pub opened: bool,
     /// The turn to select in the session that is being opened.
-    pub wanted: Option<crate::event::Address>,
+    pub wanted: Option<Address>,
     /// The matrix.
     pub matrix: Option<MatrixView>,
     /// The dialog.
@@ -177,7 +182,7 @@ impl Compare {
 
     /// Are transcripts shown?
     pub fn shows_transcripts(&self) -> bool {
-        self.sides.iter().any(|side| side.run.is_some()) && (self.transcripts || self.compared.is_none())
+        self.sides.iter().any(|side| side.run.is_some()) && (!self.turns || self.compared.is_none())
     }
 
     /// The names of the sessions.
@@ -192,15 +197,28 @@ impl Compare {
         self.selected = self.items.iter().position(|item| item.first).unwrap_or_default();
         self.top = 0;
         self.detail = Detail::default();
-        self.transcripts = false;
     }
 
     /// The turn of the run that has the focus, on the selected line.
-    pub fn turn(&self) -> Option<crate::event::Address> {
-        let comparison = self.compared.as_ref()?;
+    pub fn turn(&self) -> Option<Address> {
         let Target::Turns(row) = self.items.get(self.selected)?.target else { return None };
-        let place: TurnPosition = (*comparison.rows.get(row)?.cells.get(self.column)?)?;
-        comparison.turn(self.column, place).map(|turn| turn.address.clone())
+        self.turn_at(self.column, row)
+    }
+
+    /// The row of a turn of a column.
+    pub fn row_of(&self, column: usize, turn: &Address) -> Option<usize> {
+        let comparison = self.compared.as_ref()?;
+        comparison.rows.iter().position(|row| {
+            let place = row.cells.get(column).copied().flatten();
+            place.and_then(|place| comparison.turn(column, place)).is_some_and(|found| found.address == *turn)
+        })
+    }
+
+    /// The turn of a column in a row.
+    pub fn turn_at(&self, column: usize, row: usize) -> Option<Address> {
+        let comparison = self.compared.as_ref()?;
+        let place: TurnPosition = (*comparison.rows.get(row)?.cells.get(column)?)?;
+        comparison.turn(column, place).map(|turn| turn.address.clone())
     }
 
     /// The next selectable line after the selected one, or before it, that this holds for.

@@ -27,9 +27,10 @@ impl Compare {
                 Step::First | Step::Next | Step::Previous | Step::Up | Step::Down | Step::PageUp | Step::PageDown,
             ) => rule(self.compared.is_some(), "nothing is compared yet"),
             (Page::Sides, Step::Open) => rule(self.turn().is_some(), "this run has no turn here"),
+            (Page::Sides, Step::Pair) => rule(self.compared.is_some(), "nothing is compared yet"),
             (Page::Sides, Step::Transcripts) => rule(
                 self.compared.is_some() && self.sides.iter().any(|side| side.run.is_some()),
-                "runs that were started here show both",
+                "there are no transcripts",
             ),
             (Page::Matrix, Step::Open) => {
                 rule(matrix.is_some_and(|matrix| matrix.session().is_some()), "this trial was not begun")

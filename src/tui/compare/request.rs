@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::agent::{Diagnostic, DraftTexts, Mode};
 use crate::event::{Address, ErrorRecord};
 use crate::session::diff::Comparison;
+use crate::tui::transcript::Transcript;
 use crate::workbench::SessionKey;
 use crate::workbench::matrix::{MatrixEntry, MatrixSpec, MatrixState, MatrixUpdate};
 
@@ -15,6 +16,8 @@ use crate::workbench::matrix::{MatrixEntry, MatrixSpec, MatrixState, MatrixUpdat
 pub enum CompareRequest {
     /// Compare these sessions; answers [`CompareResponse::Compared`].
     Sessions(Vec<String>),
+    /// Read the transcripts of these sessions; answers [`CompareResponse::Transcripts`].
+    Transcripts(Vec<String>),
     /// Run the draft in these modes; answers [`CompareResponse::Started`].
     Modes(DraftTexts, Vec<Mode>),
     /// Find a session to open at a turn; answers [`CompareResponse::Found`].
@@ -22,6 +25,8 @@ pub enum CompareRequest {
     /// Start a matrix of the draft, with the agents of the spec and so many concurrent trials; answers
     /// [`CompareResponse::MatrixStarted`].
     Matrix(DraftTexts, MatrixSpec, usize),
+    /// Start a matrix of the draft against its last saved texts, in this order: draft, saved; answers [`CompareResponse::MatrixStarted`].
+    AgainstSaved(DraftTexts, DraftTexts, MatrixSpec, usize),
     /// Resume a matrix, with so many trials at once; answers [`CompareResponse::MatrixStarted`].
     ResumeMatrix(String, usize),
     /// Read the list of matrices; answers [`CompareResponse::Matrices`].
@@ -35,6 +40,8 @@ pub enum CompareRequest {
 pub enum CompareResponse {
     /// The names of the sessions, the comparison with the first of them, and warnings about what could not be read.
     Compared(Vec<String>, Result<(Arc<Comparison>, Vec<String>), ErrorRecord>),
+    /// The transcripts of sessions, in the order of their names; `None` for one that cannot be read or is too large.
+    Transcripts(Vec<String>, Vec<Option<Transcript>>),
     /// Runs were started, in the order of their modes.
     Started(Result<Vec<Option<String>>, Vec<Diagnostic>>),
     /// A session was found.

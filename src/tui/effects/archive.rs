@@ -8,10 +8,11 @@ use std::sync::Arc;
 use ptc_core::reasons::Reason;
 
 use super::EffectResult;
+use crate::config::read_regular_file;
 use crate::event::{Envelope, ErrorRecord};
 use crate::export::{Format, asciicast};
-use crate::session::Session;
 use crate::session::index::{FoundSession, Query, TermSyntax};
+use crate::session::{RunState, Session, Summary, summarize};
 use crate::tui::archive::{AgentSource, ArchiveRequest, ArchiveResponse};
 use crate::tui::message::{Msg, Slot};
 use crate::tui::screenshot::session_screenshot;
@@ -19,7 +20,7 @@ use crate::tui::services::{Services, wait};
 use crate::workbench::format::size;
 use crate::workbench::{
     CaseSpec, ExportError, ExportPreview, ExportReport, ExportSpec, FailureGroup, MarkPlace, Missing, QuestionQueue,
-    RunHandle, Running, SearchError, SessionKey, StartError, Workbench, write_export,
+    RunHandle, Running, SearchError, SessionKey, StartError, Workbench, example_sessions, write_export,
 };
 
 /// Larger sessions are not held in memory to be played.
@@ -91,6 +92,16 @@ pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
             Response::Events(key, events)
         }
         Request::OpenAgent(source) => open_agent(services, source),
+        Request::ChangedFile(path, taking) => {
+            let read = services.open_agent(&AgentSource::Named(path));
+            Response::ChangedFile(taking, read.map(Box::new))
+        }
+        Request::ExampleRun(agent, mode) => Response::ExampleRun(example_run(&agent, &mode)),
+        Request::ReadFile(path) => {
+            let text = read_regular_file(&services.files.resolve(&path));
+            let failed = |error| ErrorRecord::new(Reason::InvalidContext, format!("{}: {error}", path.display()));
+            Response::FileRead(text.map_err(failed))
+        }
         Request::AllowFile(source, named, decision) => {
             workbench.file_access().decide(&named, decision);
             open_agent(services, source)
@@ -106,6 +117,13 @@ fn open_agent(services: &Services, source: AgentSource) -> Response {
     let opened = services.open_agent(&source);
     match (opened, access.take_named().into_iter().find(|named| !access.is_allowed(named))) {
         (Err(_), Some(named)) => Response::FileQuestion(source, Box::new(named)),
+        (Err(error), None) => {
+            let unreadable = match &source {
+                AgentSource::Named(name) => services.files.open_unreadable(name),
+                AgentSource::Session(_) | AgentSource::New(_) => None,
+            };
+            Response::AgentOpened(source, unreadable.map(Box::new).ok_or(error))
+        }
         (opened, _) => Response::AgentOpened(source, opened.map(Box::new)),
     }
 }
@@ -182,6 +200,16 @@ fn events(session: &Session) -> Result<Arc<[Envelope]>, ErrorRecord> {
         return Err(ErrorRecord::new(Reason::SessionUnreadable, message));
     }
     Ok(session.events().collect())
+}
+
+/// The newest example session of this agent in this mode: its id and its events.
+fn example_run(agent: &str, mode: &str) -> Option<(String, Arc<[Envelope]>)> {
+    let sessions = example_sessions();
+    let found = sessions.iter().rev().map(|session| (summarize(session), session));
+    let fits =
+        |summary: &Summary| summary.agent == agent && summary.mode == mode && summary.state == RunState::Returned;
+    let (summary, session) = found.into_iter().find(|(summary, _)| fits(summary))?;
+    Some((summary.id, events(session).ok()?))
 }
 
 #[cfg(test)]

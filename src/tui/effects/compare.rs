@@ -9,6 +9,7 @@ use crate::event::ErrorRecord;
 use crate::tui::compare::{CompareRequest, CompareResponse};
 use crate::tui::message::{Msg, Slot};
 use crate::tui::services::Services;
+use crate::tui::transcript::Transcript;
 use crate::workbench::matrix::{MatrixFile, MatrixSpec, MatrixState};
 
 use CompareRequest as Request;
@@ -21,6 +22,10 @@ pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
         Request::Sessions(names) => {
             let compared = workbench.compare_sessions(&names).map_err(ErrorRecord::from);
             Response::Compared(names, compared.map(|(comparison, warnings)| (Arc::new(comparison), warnings)))
+        }
+        Request::Transcripts(names) => {
+            let transcripts = names.iter().map(|name| transcript(services, name)).collect();
+            Response::Transcripts(names, transcripts)
         }
         Request::Modes(texts, modes) => match services.start_modes(&texts, &modes) {
             Ok(runs) => {
@@ -40,6 +45,13 @@ pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
             });
             return start(services, begun, jobs);
         }
+        Request::AgainstSaved(draft, saved, spec, jobs) => {
+            let begun = Services::agent(&saved).and_then(|saved| {
+                let agents = vec![("saved".to_owned(), saved), ("draft".to_owned(), Services::agent(&draft)?)];
+                Ok(workbench.begin_matrix(workbench.plan_matrix(&MatrixSpec { agents, ..spec })?)?)
+            });
+            return start(services, begun, jobs);
+        }
         Request::ResumeMatrix(id, jobs) => {
             return start(services, workbench.open_matrix(&id).map_err(ErrorRecord::from), jobs);
         }
@@ -50,6 +62,23 @@ pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
         }
     };
     EffectResult::Msg(Msg::Compare(response))
+}
+
+/// Bytes of a session whose transcript is shown next to others.
+const MOST_BYTES: u64 = 32 << 20;
+
+/// The transcript of a whole session; a name may end in `:RUN`, of which only the session counts.
+fn transcript(services: &Services, name: &str) -> Option<Transcript> {
+    let workbench = &services.workbench;
+    let session = workbench.open_session(name).ok();
+    let session = session.or_else(|| workbench.open_session(name.rsplit_once(':')?.0).ok())?;
+    if std::fs::metadata(&session.path).is_ok_and(|file| file.len() > MOST_BYTES) {
+        return None;
+    }
+    let mut transcript = Transcript::default();
+    session.events().for_each(|envelope| transcript.apply(&envelope));
+    transcript.close();
+    Some(transcript)
 }
 
 /// Runs a matrix that was started or opened.

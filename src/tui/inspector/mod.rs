@@ -3,6 +3,7 @@
 //! In: an inspection of the workbench, steps of the reader. Out: rows for the view. It must never read a file or run a program.
 
 mod frames;
+mod growth;
 mod program;
 mod rows;
 mod search;
@@ -16,7 +17,7 @@ use super::draft::Draft;
 use super::row::Row;
 use crate::event::Address;
 use crate::workbench::SessionKey;
-use crate::workbench::inspect::{Body, Inspection, Line, Part, Probe};
+use crate::workbench::inspect::{Body, GROWTH_PART, Inspection, Line, Part, Probe};
 
 pub(super) use rows::{lines, role};
 
@@ -99,6 +100,7 @@ pub enum Step {
     NextTurn,
     PreviousTurn,
     Reload,
+    ShowAll,
     Evaluate,
     Older,
     Newer,
@@ -125,6 +127,17 @@ pub enum Taken {
     Failed(String),
     /// It.
     Done(Box<Inspection>),
+}
+
+/// How current the parts of a turn are that is still running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Freshness {
+    /// When it was asked for last, Unix time in ms.
+    pub asked_ms: i64,
+    /// It is being read.
+    pub reading: bool,
+    /// Events of the turn have come since it was asked for.
+    pub is_stale: bool,
 }
 
 /// The value under the cursor.
@@ -158,6 +171,8 @@ pub struct Inspector {
     pub turn: Address,
     /// What is known of it.
     pub taken: Taken,
+    /// How current that is.
+    pub freshness: Freshness,
     /// The tab.
     pub tab: Tab,
     /// The chosen part of each tab.
@@ -219,6 +234,7 @@ impl Inspector {
             subject,
             turn,
             taken: Taken::Reading,
+            freshness: Freshness::default(),
             tab: Tab::Request,
             chosen: [0; 7],
             focus: Focus::List,
@@ -239,11 +255,23 @@ impl Inspector {
 
     /// The turn was read, or read again.
     pub fn take(&mut self, result: Result<Inspection, String>) {
+        self.freshness.reading = false;
         self.taken = match result {
             Ok(inspection) => Taken::Done(Box::new(inspection)),
             Err(error) => Taken::Failed(error),
         };
         self.laid = Laid::default();
+    }
+
+    /// Takes the whole value of a name in place of the start that the recording has.
+    pub fn take_value(&mut self, name: &str, text: String) {
+        let Taken::Done(found) = &mut self.taken else { return };
+        if let Some(part) = found.memory.iter_mut().find(|part| part.title == name && part.is_cut) {
+            part.bytes = text.len() as u64;
+            part.body = Body::Text(text);
+            part.is_cut = false;
+            self.laid = Laid::default();
+        }
     }
 
     /// Another turn of the same session, in the same tab.
@@ -325,6 +353,12 @@ impl Inspector {
         self.go_tab(Tab::Memory);
         self.chosen[Tab::Memory as usize] = usize::MAX;
         self.enter(Focus::Input);
+    }
+
+    /// Goes to the growth of the requests over the turns, also while the turn is being read.
+    pub fn go_growth(&mut self) {
+        self.go_tab(Tab::Request);
+        self.chosen[Tab::Request as usize] = GROWTH_PART;
     }
 
     /// Chooses another entry of the list.

@@ -4,7 +4,7 @@ use ptc_core::text::SafeText;
 use ptc_core::text::width::{pad, truncate, wrap};
 use ratatui::layout::Position;
 
-use super::{Focus, Inspector, Tab, frames, program, tree};
+use super::{Focus, Inspector, Tab, frames, growth, program, tree};
 use crate::tui::colours::Language;
 use crate::tui::direction::Edge;
 use crate::tui::row::{Piece, Row};
@@ -43,6 +43,7 @@ impl Inspector {
             Body::Lines(all) => (lines(all, columns), Vec::new()),
             Body::Sides(heads, rows) => (sides(heads, rows, columns), Vec::new()),
             Body::Frames(all) => (frames::rows(all, self.frame, columns), Vec::new()),
+            Body::Growth(turns, open) => (growth::rows(turns, open, columns), Vec::new()),
             Body::Tree(json, findings) => {
                 let rows: Vec<Row> =
                     tree::lines(json, findings, &self.toggled).into_iter().map(|line| line.row).collect();

@@ -79,6 +79,8 @@ impl Workbench {
             drafts: RECOVERED.map(|place| self.editor(place).draft.clone()),
             tools: self.editor(Place::Tools).draft.clone(),
             program: self.editor(Place::Program).draft.clone(),
+            reply: None,
+            is_saved: !self.unsaved(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::{
     CHORD_MS, Model, Pane, Phase, Popup, RunView, SETTLE_MS, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone,
 };
+use crate::agent::Place;
 use crate::replay::Policy;
 use crate::session::RunState;
 use crate::tui::actions::{Action, ActionRow, Context};
@@ -88,7 +89,7 @@ impl Model {
             (Screen::Workbench, Pane::Editor(_)) => vec![C::Editor, C::Lines, C::Text, C::Global, C::Always],
             (Screen::Workbench, Pane::Steps) => vec![C::Steps, C::Global, C::Always],
             (Screen::Workbench, Pane::Run) if self.shows_overview() => vec![C::Overview, C::Global, C::Always],
-            (Screen::Workbench, Pane::Run) => vec![C::Transcript, C::Global, C::Always],
+            (Screen::Workbench, Pane::Run) => vec![C::Runs, C::Transcript, C::Global, C::Always],
         }
     }
 
@@ -116,7 +117,14 @@ impl Model {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         let in_field = self.draft_under(popups);
         match action {
-            Action::Undo => rule(in_field.is_some_and(Draft::can_undo), "nothing was changed"),
+            Action::Undo => {
+                let is_input = popups.is_empty()
+                    && self.inspector.is_none()
+                    && self.screen == Screen::Workbench
+                    && self.workbench.focus == Pane::Editor(Place::Context);
+                let context = is_input && self.workbench.editor(Place::Context).draft.can_undo();
+                rule(context || in_field.is_some_and(Draft::can_undo), "nothing was changed")
+            }
             Action::Redo => rule(in_field.is_some_and(Draft::can_redo), "nothing was undone"),
             Action::Copy | Action::Cut => rule(
                 in_field.is_some_and(|draft| draft.selection().is_some()),
@@ -138,8 +146,21 @@ impl Model {
             | Action::FocusOn(_)
             | Action::Preview
             | Action::OpenAgent
+            | Action::NewAgent
             | Action::TakeAgent => self.enabled_for_draft(action),
+            Action::Find => rule(
+                self.workbench.focus != Pane::Editor(Place::Context) || !self.workbench.inputs.is_shown(),
+                "inputs are searched in their JSON text",
+            ),
+            Action::ContextView => rule(
+                self.workbench.focus == Pane::Editor(Place::Context) && self.workbench.pipeline.is_none(),
+                "it is about the inputs: go to the context",
+            ),
             Action::Fix => rule(self.workbench.fixable().is_some(), "no finding has a correction that one key makes"),
+            Action::Zoom => rule(
+                self.screen == Screen::Workbench && self.inspector.is_none(),
+                "it is about the panes of the workbench",
+            ),
             Action::NextTheme => rule(self.themes.len() > 1, "there are no colours here"),
             Action::FindNext | Action::FindPrevious | Action::Replace | Action::ReplaceEvery => {
                 rule(matches!(popups.last(), Some(Popup::Find(find)) if !find.places.is_empty()), "nothing is found")
@@ -171,23 +192,17 @@ impl Model {
                 Err("there is nothing below the fields")
             }
             Action::GoOn => self.enabled_to_go_on(),
-            Action::SeekNext | Action::SeekPrevious if self.inspector.is_some() || popups.len() > 1 => Ok(()),
-            Action::SeekNext | Action::SeekPrevious
-                if self.active_transcript().is_some_and(|it| it.needle().is_empty()) =>
-            {
-                Err("nothing is searched")
-            }
-            Action::Seek if matches!(popups.last(), Some(Popup::Help { .. })) => Ok(()),
-            Action::Seek if !popups.is_empty() => Err("only the help is searched"),
-            Action::Seek if self.inspector.is_some() => Ok(()),
-            Action::SeekRepeats => rule(self.inspector.is_none() && popups.len() < 2, "only requests repeat texts"),
-            Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom | Action::Seek => rule(
+            action if action.is_search() => self.can_seek(action, popups),
+            Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom => rule(
                 self.active_transcript().is_some_and(|transcript| !transcript.is_empty()),
                 "there is nothing here yet",
             ),
             Action::Overview | Action::Turns(_) | Action::Failing(_) | Action::AskTurn(_) => self.enabled_for_turns(),
-            Action::Repl if self.inspector.is_some() => Ok(()),
-            Action::Inspect | Action::Repl => {
+            Action::OlderRun | Action::NewerRun | Action::CompareRuns | Action::AgainstSaved => {
+                self.enabled_for_runs(action)
+            }
+            Action::Repl | Action::PromptGrowth if self.inspector.is_some() => Ok(()),
+            Action::Inspect | Action::Repl | Action::PromptGrowth => {
                 rule(self.active_transcript().and_then(Transcript::turn_in_hand).is_some(), "no turn has begun here")
             }
             Action::Inside(step) => self.enabled_inside(step),
@@ -220,8 +235,11 @@ impl Model {
                 "nothing is open",
             ),
             Action::Quit => {
-                rule(!matches!(popups.last(), Some(Popup::Leaving(_))), "the question is open: save, discard or stay")
+                let asks = matches!(popups.last(), Some(Popup::Leaving(_))) && self.workbench.unsaved();
+                rule(!asks, "the question is open: save, discard or stay")
             }
+            Action::TakeFile(_) => rule(self.overwrites_own_file(popups), "it is the file of another agent"),
+            Action::SaveAndQuit => rule(self.workbench.unsaved(), "there are no unsaved edits"),
             Action::Run => match self.workbench.run.as_ref().map(|run| run.phase) {
                 Some(Phase::Stopping) => Err("the run is being stopped"),
                 _ => Ok(()),
@@ -235,13 +253,13 @@ impl Model {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         let workbench = &self.workbench;
         match action {
-            Action::OpenAgent | Action::TakeAgent if workbench.running() => Err("a run is going on"),
+            Action::OpenAgent | Action::NewAgent | Action::TakeAgent if workbench.running() => Err("a run is going on"),
             Action::TakeAgent => rule(self.sessions.subject().is_some(), "no session is selected"),
             Action::Preview => rule(
                 self.screen == Screen::Workbench && self.inspector.is_none(),
                 "it is about the draft, which is in the workbench",
             ),
-            Action::OpenAgent => Ok(()),
+            Action::OpenAgent | Action::NewAgent => Ok(()),
             _ if workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
             Action::Save => rule(workbench.unsaved() || workbench.file.is_none(), "everything is saved"),
             Action::Mode(mode) => {
@@ -282,6 +300,9 @@ impl Model {
             Step::PreviousTurn => rule(number > first, "it is the first turn of its run"),
             Step::Enter if inspector.entering().is_none() => Err("there is nothing further inside"),
             Step::Copy | Step::Enter => rule(inspector.entries() > 0, "there is nothing here"),
+            Step::ShowAll => {
+                rule(inspector.part().is_some_and(|part| part.is_cut), "nothing of it is cut in the recording")
+            }
             Step::Evaluate => rule(!inspector.repl.running, "the input before is still running"),
             _ => Ok(()),
         }
@@ -338,6 +359,7 @@ impl Model {
             }
             Action::Close if popup.is_none() && self.inspector.is_none() && self.searched() => "clear search",
             Action::Close if matches!(popup, Some(Popup::Leaving(_))) => "stay",
+            Action::DiscardAndQuit if !self.workbench.unsaved() => "stop and leave",
             Action::Close if matches!(popup, Some(Popup::Tour(_))) => "skip",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
             Action::Close if popup.is_none() && self.inspector.is_some() => "back",
@@ -425,7 +447,7 @@ impl Model {
             None if self.screen == Screen::Tests => None,
             None if self.screen == Screen::Sessions => self.sessions.filtering.then_some(&self.sessions.filter),
             None => match self.workbench.focus {
-                Pane::Editor(place) => Some(&self.workbench.editor(place).draft),
+                Pane::Editor(place) => Some(&self.workbench.edited(place).draft),
                 Pane::Run | Pane::Steps => None,
             },
         }

@@ -18,13 +18,13 @@ pub struct TourStep {
 pub const TOUR: [TourStep; 6] = [
     TourStep {
         title: "An agent is a few texts",
-        text: "Prompt, signature, context, tools and options stand beside each other. {{name}} in the prompt takes a value of the \
-               context; the signature says what goes in and what must come out.",
+        text: "Prompt, signature, inputs, tools and options have an editor each. {{name}} in the prompt takes an input; the signature \
+               declares the inputs and the fields of the answer.",
         actions: &[Action::FocusNext, Action::Save],
     },
     TourStep {
         title: "They are checked while you type",
-        text: "What does not fit is marked at its place and told below the text. Many findings have a correction that one key \
+        text: "What does not fit is marked at its place, with the reason below the text. Many findings have a correction that one key \
                makes, and undo takes back.",
         actions: &[Action::Fix, Action::Undo, Action::Preview],
     },
@@ -37,18 +37,19 @@ pub const TOUR: [TourStep; 6] = [
     TourStep {
         title: "Nothing is lost",
         text: "Every run is a session: open it, replay it without a model, go on with it, or start again from any of its turns. Marked ones \
-               stand side by side.",
+               are shown side by side.",
         actions: &[Action::Sessions, Action::OpenSession, Action::Replay, Action::Session(SessionAction::Mark)],
     },
     TourStep {
         title: "Every action has a name",
-        text: "The palette finds actions by name and says why one cannot be done now. The help lists every key; keys are changed \
+        text: "The palette finds actions by name and shows why one cannot be done now. The help lists every key; keys are changed \
                in config.toml. A click on the first line opens a menu, the right button one for its place.",
         actions: &[Action::Palette, Action::Help],
     },
     TourStep {
         title: "Make it yours",
-        text: "Themes for dark and light screens, or one of your own from a file; the mouse can be switched off. The tour is in \
+        text: "Themes for dark and light screens, or one of your own from a file; `mouse = false` in [interface] of config.toml leaves the \
+               mouse to the terminal. The tour is in \
                the palette whenever you want it again.",
         actions: &[Action::NextTheme, Action::Tour, Action::Quit],
     },

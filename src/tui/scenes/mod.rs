@@ -51,6 +51,8 @@ enum Step {
     Rest(i64),
     /// The draft has run: what is shown is its recording.
     Ran,
+    /// A recorded run is shown before the first run.
+    ExampleRun,
     /// It is running: the recording up to its first reply, of which so many parts have come.
     Streams(usize),
     /// It is running: the recording up to the first event of this kind, included.

@@ -15,6 +15,7 @@ use crate::event::{Envelope, Event};
 use crate::port::Question;
 use crate::session::{RunState, Summary};
 use crate::tool::ConsentPolicy;
+use crate::tui::archive::ArchiveResponse;
 use crate::tui::cases::TestResponse;
 use crate::tui::drive::{Clock, Driver};
 use crate::tui::message::{Msg, Slot};
@@ -151,6 +152,12 @@ impl Player {
                     run.session = Some(session);
                     run.ended = Some(RunEnding::Run);
                 }
+            }
+            Step::ExampleRun => {
+                let (session, events) = self.recording()?;
+                let found = Some((session, Arc::from(events)));
+                let response = Msg::Archive(ArchiveResponse::ExampleRun(found));
+                self.apply_message(response).await?;
             }
             Step::Streams(parts) => {
                 let (session, events) = self.recording()?;

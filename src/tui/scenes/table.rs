@@ -1,6 +1,6 @@
 //! The table of scenes.
 
-use super::Step::{Asked, Choose, ChooseBy, Keys, Ran, Replayed, Rest, Streams, Tested, Type, Until};
+use super::Step::{Asked, Choose, ChooseBy, ExampleRun, Keys, Ran, Replayed, Rest, Streams, Tested, Type, Until};
 use super::{Opens, Scene, Step};
 use crate::agent::Mode;
 
@@ -43,6 +43,10 @@ pub const SCENES: &[Scene] = &[
     scene("findings", "what does not fit, at its place", SENTIMENT, &[Keys(&["ctrl-end"]), Type(" as {{tone}}")]),
     scene("fixes", "what can be done about a finding", SENTIMENT, &[Keys(&["ctrl-end"]), Type(" as {{txt}}"), Keys(&["f8"])]),
     scene("search", "search and replace in a field", SENTIMENT, &[Keys(&["ctrl-f"]), Type("text")]),
+    scene("new-agent", "a new agent about to begin", SENTIMENT, &[Keys(&["ctrl-n"]), Type("invoice")]),
+    scene("inputs", "inputs as fields of the signature", SALES, &[Keys(&["alt-g", "c"])]),
+    scene("zoom", "the focused editor on the whole screen", SENTIMENT, &[Ran, Keys(&["alt-g", "z"])]),
+    scene("stop", "a run that the next press stops", SENTIMENT, &[Streams(1), Keys(&["f5"])]),
     scene("preview", "exactly what would be sent", SENTIMENT, &[Keys(&["f6"])]),
     scene("tools", "the tools of an agent being edited", SALES, &[Keys(&["alt-g", "t"])]),
     scene("streaming", "a reply as it comes", SENTIMENT, &[Streams(1)]),
@@ -50,7 +54,7 @@ pub const SCENES: &[Scene] = &[
     scene("streaming-program", "a program as it grows", SLOW, &[Streams(9), Keys(&["f2"])]),
     scene("retry", "a request that is about to be made again", REFUSED, &[Until("retry.wait"), Keys(&["f2"])]),
     scene("failed", "a run that used up its turns", FAILING, &[Ran, Keys(&["f2", "end"])]),
-    scene("refused", "a run that does not begin", SENTIMENT, &[Keys(&["alt-g", "c", "ctrl-a"]), Type("{"), Keys(&["f5"])]),
+    scene("refused", "a run that does not begin", SENTIMENT, &[Keys(&["alt-g", "c", "alt-j", "ctrl-a"]), Type("{"), Keys(&["f5"])]),
     scene("raw", "a run with the exact texts", SENTIMENT, &[Ran, Keys(&["f2", "v"])]),
     scene("wire", "a run as it went over the wire", SENTIMENT, &[Ran, Keys(&["f2", "v", "v"])]),
     scene("repairs", "a reply beside what was read from it", EXTRACT, &[Ran, Keys(&["f2", "home", "pagedown"])]),
@@ -62,6 +66,7 @@ pub const SCENES: &[Scene] = &[
     scene("plan", "a run that follows a plan", WORKSHOP, &[Ran, Keys(&["f2", "end"])]),
     scene("compaction", "a run that leaves old messages out", YARD, &[Ran, Keys(&["f2", "end"])]),
     scene("pipeline", "the steps of a pipeline", QUOTE, &[]),
+    scene("example", "a recorded run next to the draft, at the first start", SENTIMENT, &[ExampleRun]),
     scene("help", "every key", SENTIMENT, &[Ran, Keys(&["f1"])]),
     scene("actions", "every action by name", SENTIMENT, &[Ran, Keys(&["ctrl-p"])]),
     scene("disabled", "an action that cannot be done now, and why", SENTIMENT, &[Keys(&["ctrl-p"]), Type("fix")]),

@@ -103,6 +103,17 @@ pub fn data(text: &str, object: bool) -> Typed {
     }
 }
 
+/// The result of a tool that is typed: JSON that fits the signature of the tool, where it is known.
+pub fn result(text: &str, known: Option<(&Reader, &str)>) -> Typed {
+    let typed = data(text, false);
+    let (Some((reader, tool)), Ok(value)) = (known, json::parse(text)) else { return typed };
+    let remarks = reader.result(tool, &value);
+    if remarks.iter().any(|remark| remark.is_error) {
+        return Typed::judged(typed.state, Judged::of(Standing::Wrong, remarks));
+    }
+    typed
+}
+
 /// A template that is typed.
 pub fn template(text: &str) -> Typed {
     match template::parse(text) {
@@ -161,6 +172,18 @@ mod tests {
             Reader::of(&RunStart::default(), [].iter(), 0).is_none(),
             "an agent that cannot be read judges nothing"
         );
+    }
+
+    #[test]
+    fn an_edited_result_is_checked_against_the_signature_of_its_tool() {
+        let agent = "mode = 'text'\nprompt = 'go'\nsignature = '() -> :string'\n[tools.rate]\nkind = 'table'\nsignature = '(currency :string) -> :float'\ndescription = 'a rate'\ndefault = 1.0\n";
+        let reader = reader(agent, Turn { want: "text".to_owned(), ..Turn::default() });
+        let standing = |text: &str, tool: &str| result(text, Some((&*reader, tool))).standing;
+        assert_eq!(standing("1.5", "rate"), Standing::Reads);
+        assert_eq!(standing("\"much\"", "rate"), Standing::Wrong);
+        assert_eq!(standing("{\"rate\": 1}", "rate"), Standing::Wrong);
+        assert_eq!(standing("\"much\"", "another"), Standing::Reads, "a tool without a signature takes any JSON");
+        assert_eq!(result("\"much\"", None).standing, Standing::Reads);
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub mod rerun;
 pub mod scrub;
 pub mod workbench;
 
-use super::archive::ArchiveRequest;
+use super::archive::{AgentSource, ArchiveRequest};
 use super::form::Form;
 use super::message::Effect;
 
@@ -90,6 +90,10 @@ pub enum Purpose {
     Marks(marks::Marks),
     /// An agent for the editors.
     Agent,
+    /// A new agent for the editors.
+    NewAgent,
+    /// A file for the focused text.
+    InsertFile,
     /// Where runs stop.
     Breakpoints,
 }
@@ -104,7 +108,13 @@ impl Purpose {
                 Vec::new()
             }
             Self::Export(export) => export.changed(form),
-            Self::Message(_) | Self::Case(_) | Self::Marks(_) | Self::Agent | Self::Breakpoints => Vec::new(),
+            Self::Message(_)
+            | Self::Case(_)
+            | Self::Marks(_)
+            | Self::Agent
+            | Self::NewAgent
+            | Self::InsertFile
+            | Self::Breakpoints => Vec::new(),
         }
     }
 
@@ -120,6 +130,8 @@ impl Purpose {
             Self::Export(export) => export.submit(form),
             Self::Marks(marks) => Ok(marks.submit(form)),
             Self::Agent => workbench::agent_source(form).map(ArchiveRequest::OpenAgent),
+            Self::NewAgent => Ok(ArchiveRequest::OpenAgent(AgentSource::New(workbench::written_agent(form)))),
+            Self::InsertFile => workbench::written_file(form).map(ArchiveRequest::ReadFile),
             Self::Breakpoints => return workbench::written_breakpoints(form).map(Effect::StopAt),
         };
         request.map(Effect::Archive)
@@ -136,7 +148,7 @@ impl Purpose {
             Self::Fork(_) => "replaying up to the point, then forking …",
             Self::Rerun(_) => "starting …",
             Self::Message(_) => "replaying what was said, then asking …",
-            Self::Agent => "reading …",
+            Self::Agent | Self::NewAgent | Self::InsertFile => "reading …",
             Self::Case(_) | Self::Export(_) | Self::Marks(_) => "writing …",
             Self::Breakpoints => "setting …",
         }

@@ -1,12 +1,15 @@
-//! The dialogs of the workbench: which agent or pipeline to open, at which breakpoints runs stop.
+//! The dialogs of the workbench: which agent or pipeline to open, a new agent, at which breakpoints runs stop.
 
-use crate::agent::{BUNDLED, BUNDLED_PIPELINES};
+use std::path::PathBuf;
+
+use crate::agent::{BUNDLED, BUNDLED_PIPELINES, Mode};
 use crate::port::Breakpoint;
+use crate::tui::actions::Action;
 use crate::tui::archive::AgentSource;
 use crate::tui::form::{Choice, Field, Form};
 use crate::tui::theme::Role;
-use crate::workbench::Pipeline;
 use crate::workbench::format::plural;
+use crate::workbench::{NewAgent, Pipeline};
 
 /// The value that means a file of the developer's own.
 const FILE: &str = "file";
@@ -28,10 +31,53 @@ pub fn open_agent() -> Form {
         verb: "open",
         fields: vec![
             Field::choice("agent", "A file of your own, or an example that is part of the program.", agents, 1),
-            Field::line("file", "The file, from the folder the program was started in; ~/ is your home folder.", ""),
+            Field::line(
+                "file",
+                "The file, from the folder the program was started in; ~/ is your home folder. One that does not exist begins a new agent.",
+                "",
+            ),
         ],
         ..Form::default()
     }
+}
+
+/// The value that means no example.
+const EMPTY: &str = "empty";
+/// The value that leaves the mode to the example.
+const USUAL: &str = "default";
+
+/// The dialog that begins a new agent: its file, its mode, what it starts from.
+pub fn new_agent() -> Form {
+    let about = |mode: Mode| Action::Mode(mode).row().map_or("", |row| row.help);
+    let modes = Mode::ALL.into_iter().map(|mode| Choice::new(mode.name(), about(mode)));
+    let usual = Choice::new(USUAL, "ptc_lisp, or the mode of the example");
+    let examples = BUNDLED.iter().map(|example| {
+        let about = example.agent().ok().and_then(|agent| agent.description).unwrap_or_default();
+        Choice::new(example.name, about)
+    });
+    let empty = Choice::new(EMPTY, "an empty prompt and signature");
+    Form {
+        title: "New agent".to_owned(),
+        verb: "begin",
+        fields: vec![
+            Field::line("name", "Saving creates NAME.toml. Without a name, saving asks for the path.", ""),
+            Field::choice(
+                "mode",
+                "How the model produces the answer.",
+                std::iter::once(usual).chain(modes).collect(),
+                0,
+            ),
+            Field::choice("from", "What it starts from.", std::iter::once(empty).chain(examples).collect(), 0),
+        ],
+        ..Form::default()
+    }
+}
+
+/// Returns the new agent that was described.
+pub(super) fn written_agent(form: &Form) -> NewAgent {
+    let named = form.entered("name").map(|name| NewAgent::at(&name)).unwrap_or_default();
+    let from = Some(form.choice("from").to_owned()).filter(|from| from != EMPTY);
+    NewAgent { mode: Mode::from_name(form.choice("mode")), from, ..named }
 }
 
 /// Returns the agent that was chosen.
@@ -43,6 +89,24 @@ pub(super) fn agent_source(form: &Form) -> Result<AgentSource, String> {
         (None, FILE) => Err("write the path of the file, or choose an example".to_owned()),
         (None, example) => Ok(AgentSource::Named(example.to_owned())),
     }
+}
+
+/// The dialog that inserts a file into the focused text.
+pub fn insert_file() -> Form {
+    let hint = "Its text is inserted at the cursor. The path starts from the folder the program was started in; ~/ is your home folder.";
+    Form {
+        title: "Insert a file".to_owned(),
+        verb: "insert",
+        fields: vec![Field::line("file", hint, "")],
+        ..Form::default()
+    }
+}
+
+/// Returns the file that is inserted.
+///
+/// Errors: none is named.
+pub(super) fn written_file(form: &Form) -> Result<PathBuf, String> {
+    form.entered("file").map(PathBuf::from).ok_or_else(|| "write the path of the file".to_owned())
 }
 
 /// The dialog of breakpoints, with those that are set.

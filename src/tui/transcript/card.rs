@@ -5,19 +5,17 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use ptc_core::text::estimate_tokens;
-
 use super::partial::Reading;
 use crate::engine::Reader;
 use crate::event::{
     Address, CallStatus, Envelope, ErrorRecord, Event, ExtractKind, JsonText, NativeCall, Notice, Options, PartKind,
-    ReplyPart, ReplyStatus, Role, RunEnd, RunStart, Said, SentMessage, StructuredBy, Tokens, ToolCall, ToolEnd,
-    ToolSchema, TotalUsage, Unknown,
+    ReplyPart, ReplyStatus, RunEnd, RunStart, Said, SentMessage, StructuredBy, Tokens, ToolCall, ToolEnd, ToolSchema,
+    TotalUsage, Unknown,
 };
 use crate::record::{Attempt, TurnRecord, count_failed};
 use crate::session::TurnEntry;
 use crate::workbench::overview::first_error;
-use crate::workbench::wording;
+use crate::workbench::{PromptKind, PromptSizes, wording};
 
 /// One part of a run.
 #[derive(Debug, Clone)]
@@ -48,14 +46,26 @@ pub enum Card {
 pub struct RequestCard {
     /// The messages.
     pub messages: Messages,
-    /// Estimated tokens by kind of section, in the order of the first of each.
-    pub sizes: Vec<(String, u64)>,
+    /// Its content by kind, tools and schema included.
+    pub sizes: PromptSizes,
     /// JSON Schema of the answer.
     pub schema: Option<JsonText>,
     /// Tools that the provider gets.
     pub tools: Vec<ToolSchema>,
     /// Model options asked for.
     pub options: Options,
+}
+
+impl RequestCard {
+    /// Counts these messages, the tools and the schema.
+    pub fn count<'a>(&mut self, messages: impl IntoIterator<Item = &'a SentMessage>) {
+        self.sizes = PromptSizes::default();
+        messages.into_iter().for_each(|message| self.sizes.add_message(message));
+        self.tools.iter().for_each(|tool| self.sizes.add_tool(tool));
+        if let Some(schema) = &self.schema {
+            self.sizes.add(PromptKind::Schema, &schema.json().to_text());
+        }
+    }
 }
 
 /// The messages of a request.
@@ -103,27 +113,6 @@ impl MessageStore {
 
 /// Messages of one run that are kept; numbers beyond come from damaged files.
 const MOST_MESSAGES: usize = 1 << 20;
-
-/// What a section is called in sizes: the system text as a whole, else the section's own name.
-pub fn label(message: &SentMessage, section: &str) -> String {
-    if message.role == Role::System { "system".to_owned() } else { section.to_owned() }
-}
-
-/// Estimated tokens by kind of section.
-pub fn sizes<'a>(messages: impl IntoIterator<Item = &'a SentMessage>) -> Vec<(String, u64)> {
-    let mut sizes: Vec<(String, u64)> = Vec::new();
-    for message in messages {
-        for part in &message.parts {
-            let label = label(message, part.section());
-            let tokens = estimate_tokens(&part.text());
-            match sizes.iter_mut().find(|(known, _)| *known == label) {
-                Some((_, sum)) => *sum += tokens,
-                None => sizes.push((label, tokens)),
-            }
-        }
-    }
-    sizes
-}
 
 /// A turn: its record, and what only the transcript knows of it.
 #[derive(Debug, Clone, Default)]

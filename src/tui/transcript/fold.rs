@@ -3,7 +3,7 @@
 //! Cards are in the order of their starts, agents that run at the same time in that of their addresses. When a child run starts inside a turn, the turn is parted: its reply and
 //! calls stay before the agent's cards, what came of it follows them.
 
-use super::card::{self, Card, EndCard, Messages, Part, RequestCard, TurnCard, turn_cards};
+use super::card::{Card, EndCard, Messages, Part, RequestCard, TurnCard, turn_cards};
 use super::pieces::{Piece, Pieces};
 use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
@@ -424,13 +424,16 @@ impl Transcript {
         }
         match &envelope.event {
             Event::RequestMade(made) => {
-                let sizes = card::sizes(self.store.ranges(&turn.run_part(), &made.messages));
+                let mut made_card = RequestCard {
+                    messages: Messages::Ranges(made.messages.clone()),
+                    schema: made.schema.clone(),
+                    tools: made.tools.clone(),
+                    options: made.options.clone(),
+                    ..RequestCard::default()
+                };
+                made_card.count(self.store.ranges(&turn.run_part(), &made.messages));
                 if let Some(card) = self.request_mut(turn) {
-                    card.sizes = sizes;
-                    card.messages = Messages::Ranges(made.messages.clone());
-                    card.schema.clone_from(&made.schema);
-                    card.tools.clone_from(&made.tools);
-                    card.options = made.options.clone();
+                    *card = made_card;
                 }
             }
             Event::ToolCall(_) if turn.depth() == 0 => self.facts.calls += 1,

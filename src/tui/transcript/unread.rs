@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::Transcript;
-use super::card::{self, Card, Messages, Part, TurnCard, turn_cards};
+use super::card::{Card, Messages, Part, TurnCard, turn_cards};
 use super::places::TurnCells;
 use crate::event::{Address, Envelope, Event, Gaps, Notice, NoticeLevel, SentMessage};
 use crate::session::TurnEntry;
@@ -50,7 +50,7 @@ impl Transcript {
         let last_ms = events.last().map_or(0, |envelope| envelope.at_ms);
         self.cards_of(turn).for_each(|card| card.record.last_ms = last_ms);
         if let (Some(messages), Some(card)) = (request, self.request_mut(turn)) {
-            card.sizes = card::sizes(&messages);
+            card.count(&messages);
             card.messages = Messages::Read(messages);
         }
         self.found_in_read(turn);

@@ -1,5 +1,6 @@
 //! The visible part: scroll state as (cell, line), following the end, selection, and layout of what is seen.
 
+mod lockstep;
 mod reveal;
 
 use std::collections::VecDeque;

@@ -8,12 +8,13 @@ use super::{matrix, run};
 use crate::agent::{Diagnostic, Mode, Place, Severity};
 use crate::event::ErrorRecord;
 use crate::session::diff::Comparison;
-use crate::tui::compare::{Compare, CompareRequest, CompareResponse, MOST_SIDES, Page, Side, Step, WayBack};
+use crate::tui::actions::Action;
+use crate::tui::compare::{Compare, CompareRequest, CompareResponse, MOST_SIDES, Page, Side, Step, Target, WayBack};
 use crate::tui::direction::Direction;
 use crate::tui::draft::Reach;
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Phase, RunView, Screen, Tone};
-use crate::tui::transcript::Scroll;
+use crate::tui::transcript::{Scroll, Transcript};
 use crate::workbench::{RunEnding, RunUpdate, SessionKey};
 
 /// The modes that one key runs side by side.
@@ -53,7 +54,14 @@ pub(super) fn both(model: &mut Model) -> Vec<Effect> {
     let texts = workbench.texts();
     let side = |mode: Mode| Side { name: mode.name().to_owned(), run: Some(RunView::starting()) };
     show(model, BOTH.map(side).into());
+    model.compare.draft = Some(texts.clone());
     vec![Effect::Compare(CompareRequest::Modes(texts, BOTH.into()))]
+}
+
+/// Goes to the page of the matrix that is about to start.
+pub(super) fn show_matrix(model: &mut Model) {
+    model.screen = Screen::Compare;
+    model.compare.page = if model.compare.matrix.is_some() { Page::Matrix } else { Page::Sides };
 }
 
 /// Shows two to four sessions side by side.
@@ -62,6 +70,13 @@ pub(super) fn open(model: &mut Model, keys: &[SessionKey]) -> Vec<Effect> {
         SessionKey::File(path) => path.display().to_string(),
         SessionKey::Example(id) => id.clone(),
     };
+    let created_ms = |key: &SessionKey| {
+        let all = model.sessions.all.as_deref().unwrap_or_default();
+        all.iter().find(|session| session.key() == *key).map_or(i64::MAX, |session| session.created_ms)
+    };
+    // The older run is on the left, so that `+` is what the newer one has.
+    let mut keys = keys.to_vec();
+    keys.sort_by_key(created_ms);
     sessions(model, keys.iter().map(name).collect())
 }
 
@@ -112,6 +127,7 @@ fn show(model: &mut Model, sides: Vec<Side>) {
 pub(super) fn respond(model: &mut Model, response: CompareResponse) -> Vec<Effect> {
     match response {
         CompareResponse::Compared(names, result) => compared(model, &names, result),
+        CompareResponse::Transcripts(names, found) => transcripts(model, &names, found),
         CompareResponse::Started(result) => started(model, result),
         CompareResponse::Found(result) => found(model, result),
         CompareResponse::MatrixStarted(result) => matrix::started(model, result),
@@ -132,8 +148,25 @@ fn compared(
             Ok((comparison, warnings)) => {
                 model.compare.warnings = warnings;
                 model.compare.take(comparison);
+                if model.compare.sides.iter().all(|side| side.run.is_none()) {
+                    return vec![Effect::Compare(CompareRequest::Transcripts(names.to_vec()))];
+                }
             }
             Err(error) => model.compare.error = Some(error.message),
+        }
+    }
+    Vec::new()
+}
+
+/// Takes the transcripts of sessions that are compared.
+fn transcripts(model: &mut Model, names: &[String], found: Vec<Option<Transcript>>) -> Vec<Effect> {
+    if model.compare.names() == names && found.iter().all(Option::is_some) {
+        for (side, transcript) in model.compare.sides.iter_mut().zip(found) {
+            let session = Some(side.name.clone());
+            side.run = transcript.map(|mut transcript| {
+                transcript.go_top();
+                RunView { transcript, session, ..RunView::default() }
+            });
         }
     }
     Vec::new()
@@ -198,8 +231,20 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
     if !compare.runs() && !compare.reading && compare.compared.is_none() && !effects.is_empty() {
         compare.reading = true;
         effects.push(Effect::Compare(CompareRequest::Sessions(compare.names())));
+        keep_runs(model);
     }
     effects
+}
+
+/// The runs that have ended join those of the workbench; the last of them is shown there, unless a run is in progress.
+fn keep_runs(model: &mut Model) {
+    let texts = model.compare.draft.take();
+    if model.workbench.running() {
+        return;
+    }
+    for run in model.compare.sides.iter().filter_map(|side| side.run.clone()) {
+        model.workbench.add_run(texts.clone(), run);
+    }
 }
 
 fn found(model: &mut Model, result: Result<(SessionKey, Option<crate::event::Address>), ErrorRecord>) -> Vec<Effect> {
@@ -234,11 +279,19 @@ fn sides(model: &mut Model, step: Step) -> Vec<Effect> {
         Step::Up => select(compare, compare.selected.checked_sub(1)),
         Step::Down => select(compare, Some(compare.selected + 1)),
         Step::First => select(compare, compare.items.iter().position(|item| item.first)),
+        Step::Pair => {
+            let turn = transcript(compare).and_then(|transcript| transcript.turn_in_focus());
+            let row = turn.and_then(|turn| compare.row_of(compare.column, &turn));
+            select(compare, compare.items.iter().position(|item| Some(item.target) == row.map(Target::Turns)));
+            compare.turns = true;
+        }
+        Step::Next if compare.shows_transcripts() => go_difference(model, Direction::Forward),
+        Step::Previous if compare.shows_transcripts() => go_difference(model, Direction::Back),
         Step::Next => select(compare, compare.find(Direction::Forward, |item| item.differs)),
         Step::Previous => select(compare, compare.find(Direction::Back, |item| item.differs)),
         Step::PageUp => compare.detail.top = compare.detail.top.saturating_sub(page),
         Step::PageDown => compare.detail.top += page,
-        Step::Transcripts => compare.transcripts = !compare.transcripts,
+        Step::Transcripts => compare.turns = !compare.turns,
         Step::Open => {
             let (name, turn) = (compare.sides.get(compare.column).map(|side| side.name.clone()), compare.turn());
             return name.map(|name| Effect::Compare(CompareRequest::Find(name, turn))).into_iter().collect();
@@ -246,6 +299,35 @@ fn sides(model: &mut Model, step: Step) -> Vec<Effect> {
         _ => {}
     }
     Vec::new()
+}
+
+/// The transcript that has the focus.
+fn transcript(compare: &Compare) -> Option<&Transcript> {
+    compare.sides.get(compare.column)?.run.as_ref().map(|run| &run.transcript)
+}
+
+/// Puts the next turn that differs, or the one before, at the top of the transcript that has the focus; the others follow.
+fn go_difference(model: &mut Model, direction: Direction) {
+    let now_ms = model.now_ms;
+    let compare = &mut model.compare;
+    let column = compare.column;
+    let turn = transcript(compare).and_then(|transcript| transcript.turn_in_focus());
+    let here = turn.and_then(|turn| compare.row_of(column, &turn));
+    let rows = compare.compared.as_ref().map_or(&[][..], |comparison| &comparison.rows);
+    let differs = |row: &usize| rows[*row].differs && rows[*row].cells.get(column).is_some_and(Option::is_some);
+    let found = match direction {
+        Direction::Forward => (here.map_or(0, |here| here + 1)..rows.len()).find(differs),
+        Direction::Back => (0..here.unwrap_or(rows.len())).rev().find(differs),
+    };
+    let turn = found.and_then(|row| compare.turn_at(column, row));
+    let run = compare.sides.get_mut(column).and_then(|side| side.run.as_mut());
+    match (turn, run) {
+        (Some(turn), Some(run)) => {
+            run.transcript.show_turn(Some(&turn), 0, now_ms);
+            run.transcript.mark_turn(Some(&turn));
+        }
+        _ => model.show_toast(Tone::Info, "no further turn differs"),
+    }
 }
 
 /// Selects a line, when there is one.
@@ -267,6 +349,10 @@ pub(super) fn next_run(model: &mut Model, by: usize) {
 
 /// Closes the topmost thing of the screen, stops what runs here, or leaves it.
 pub(super) fn close(model: &mut Model) -> Vec<Effect> {
+    if model.compare.page == Page::Sides && model.compare.runs() {
+        let stops = super::stop::is_announced(model, Action::Close);
+        return if stops { stop(&mut model.compare) } else { Vec::new() };
+    }
     let compare = &mut model.compare;
     match compare.page {
         Page::Form | Page::Matrices => {
@@ -278,7 +364,7 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
         }
         Page::Matrix => compare.page = Page::Sides,
         Page::Sides if compare.runs() => return stop(compare),
-        Page::Sides if compare.transcripts && compare.compared.is_some() => compare.transcripts = false,
+        Page::Sides if compare.turns && compare.sides.iter().any(|side| side.run.is_some()) => compare.turns = false,
         Page::Sides => match compare.back {
             WayBack::Matrix if compare.matrix.is_some() => compare.page = Page::Matrix,
             WayBack::Sessions => model.screen = Screen::Sessions,

@@ -4,7 +4,11 @@ use crossterm::event::KeyEvent;
 use ratatui::layout::Position;
 
 use super::begin::{Beginning, begin};
+use ptc_core::signature::underscored;
+use ptc_core::text::did_you_mean;
+
 use crate::event::ErrorRecord;
+use crate::port::Breakpoint;
 use crate::tui::actions::{Action, Context};
 use crate::tui::archive::{ArchiveRequest, EditTarget};
 use crate::tui::draft::Reach;
@@ -184,8 +188,13 @@ pub(super) fn choose(model: &mut Model, by: isize) -> Vec<Effect> {
 }
 
 pub(super) fn submit(model: &mut Model) -> Vec<Effect> {
+    let tools = model.workbench.preview.tools.clone().filter(|_| model.workbench.pipeline.is_none());
     let Some((form, purpose)) = top(model) else { return Vec::new() };
-    match purpose.submit(form) {
+    let submitted = purpose.submit(form).and_then(|effect| match (&effect, &tools) {
+        (Effect::StopAt(set), Some(tools)) => unknown_tool(set, tools).map_or(Ok(effect), Err),
+        _ => Ok(effect),
+    });
+    match submitted {
         Ok(Effect::StopAt(breakpoints)) => {
             model.popups.pop();
             let set: Vec<String> = breakpoints.iter().map(ToString::to_string).collect();
@@ -204,6 +213,18 @@ pub(super) fn submit(model: &mut Model) -> Vec<Effect> {
             Vec::new()
         }
     }
+}
+
+/// Why no run can stop at these breakpoints: one names a tool that the agent does not have.
+fn unknown_tool(set: &[Breakpoint], tools: &[String]) -> Option<String> {
+    let known = |name: &str| tools.iter().any(|tool| underscored(tool) == underscored(name));
+    let name = set.iter().find_map(|point| match point {
+        Breakpoint::Tool(name) if !known(name) => Some(name),
+        _ => None,
+    })?;
+    let near = did_you_mean(name, tools.iter().map(String::as_str));
+    let all = if tools.is_empty() { "the agent has none".to_owned() } else { tools.join(", ") };
+    Some(format!("unknown tool `{name}`{near} (tools: {all})"))
 }
 
 /// Escape in a dialog: closes it. What starts a run is waited for first, so that the run can be stopped.
@@ -303,6 +324,7 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRec
             if let Some(origin) = &origin {
                 run.transcript.come_from(origin);
             }
+            model.workbench.begin_other();
             model.workbench.run = Some(run);
             if waits {
                 let how = model.how_to_go_on();

@@ -1,12 +1,16 @@
 //! Typing, moving, pasting and the hand-over to `$EDITOR`.
 
 use crate::agent::{Mode, Place, set_option};
+use crate::event::ErrorRecord;
+use crate::tui::actions::Action;
 use crate::tui::compare::Page;
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::form::Input;
 use crate::tui::inspector::Focus;
 use crate::tui::message::Effect;
 use crate::tui::model::{Editor, Model, Pane, Popup, Screen, Tone, place_name};
+use crate::tui::sessions::{Purpose, workbench};
+use crate::workbench::format::size;
 
 /// Columns of a text that is not wrapped.
 const ONE_LINE: usize = usize::MAX >> 1;
@@ -48,7 +52,7 @@ fn field(model: &mut Model) -> Option<Field<'_>> {
     match (model.screen, model.workbench.focus) {
         (Screen::Sessions, _) => model.sessions.filtering.then_some(Field::Line(&mut model.sessions.filter)),
         (Screen::Compare, _) if model.compare.page == Page::Form => model.compare.form.draft_mut().map(Field::Line),
-        (Screen::Workbench, Pane::Editor(place)) => Some(Field::Lines(model.workbench.editor_mut(place))),
+        (Screen::Workbench, Pane::Editor(place)) => Some(Field::Lines(model.workbench.edited_mut(place))),
         (Screen::Compare | Screen::Tests, _) | (Screen::Workbench, Pane::Run | Pane::Steps) => None,
     }
 }
@@ -83,15 +87,17 @@ pub(super) fn typed(model: &mut Model, c: char) -> Vec<Effect> {
 }
 
 pub(super) fn go(model: &mut Model, motion: Motion, reach: Reach) -> Vec<Effect> {
+    // A page shows every row: none is passed over.
+    let page = crate::tui::view::question_rows(model).map_or(1, |rows| usize::from(rows).saturating_sub(1).max(1));
     if let Some(Popup::Answer { question, top, .. }) = model.popups.last_mut()
         && !question.options.is_empty()
     {
         // No text is typed here: the keys move what is asked. The view clamps it.
         *top = match motion {
-            Motion::Up(rows) => top.saturating_sub(rows),
-            Motion::Down(rows) => top.saturating_add(rows),
-            Motion::Start => 0,
-            Motion::End => usize::MAX,
+            Motion::Up(rows) => top.saturating_sub(rows.min(page)),
+            Motion::Down(rows) => top.saturating_add(rows.min(page)),
+            Motion::Start | Motion::LineStart => 0,
+            Motion::End | Motion::LineEnd => usize::MAX,
             _ => *top,
         };
         return Vec::new();
@@ -101,7 +107,9 @@ pub(super) fn go(model: &mut Model, motion: Motion, reach: Reach) -> Vec<Effect>
 
 /// A paste of the terminal; a dialog that is still read keeps it.
 pub(super) fn pasted(model: &mut Model, text: &str) -> Vec<Effect> {
-    if super::dialog::hold_paste(model, text) { Vec::new() } else { paste(model, text) }
+    let seen = super::tour::end(model);
+    let effects = if super::dialog::hold_paste(model, text) { Vec::new() } else { paste(model, text) };
+    seen.into_iter().chain(effects).collect()
 }
 
 pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
@@ -145,10 +153,61 @@ pub(super) fn cut(model: &mut Model) -> Vec<Effect> {
     effects
 }
 
+/// Takes the last change back; of an input without changes of its own, that of the context.
+pub(super) fn undo(model: &mut Model) -> Vec<Effect> {
+    let workbench = &mut model.workbench;
+    let is_input = model.popups.is_empty()
+        && model.inspector.is_none()
+        && model.screen == Screen::Workbench
+        && workbench.focus == Pane::Editor(Place::Context)
+        && workbench.inputs.is_shown();
+    if is_input && !workbench.edited(Place::Context).draft.can_undo() {
+        workbench.editor_mut(Place::Context).draft.undo();
+        return Vec::new();
+    }
+    change(model, |draft, _| _ = draft.undo())
+}
+
+/// Edits the context as fields, or as JSON text.
+pub(super) fn switch_context_view(model: &mut Model) -> Vec<Effect> {
+    match model.workbench.switch_context_view() {
+        Ok(()) => {
+            let key = model.keymap.first_name(Action::ContextView);
+            let shown = if model.workbench.inputs.is_shown() { "inputs as fields" } else { "inputs as JSON" };
+            model.show_toast(Tone::Info, format!("{shown}; {key} switches back"));
+        }
+        Err(reason) => model.show_toast(Tone::Bad, format!("inputs cannot be shown as fields: {reason}")),
+    }
+    Vec::new()
+}
+
+/// Asks which file is inserted at the cursor.
+pub(super) fn ask_file(model: &mut Model) -> Vec<Effect> {
+    model.popups.push(Popup::Form(Box::new(workbench::insert_file()), Purpose::InsertFile));
+    Vec::new()
+}
+
+/// The file was read, or not: its text replaces the selection.
+pub(super) fn file_read(model: &mut Model, result: Result<String, ErrorRecord>) -> Vec<Effect> {
+    let at = model.popups.iter().rposition(|popup| matches!(popup, Popup::Form(_, Purpose::InsertFile)));
+    match (result, at.map(|at| &mut model.popups[at])) {
+        (Ok(text), _) => {
+            at.map(|at| model.popups.remove(at));
+            if let Pane::Editor(place) = model.workbench.focus {
+                model.workbench.edited_mut(place).draft.paste(&text);
+                model.show_toast(Tone::Good, format!("inserted {}", size(text.len() as u64)));
+            }
+        }
+        (Err(error), Some(Popup::Form(form, _))) => form.fail(error.message),
+        (Err(error), _) => model.show_toast(Tone::Bad, format!("not inserted: {}", error.message)),
+    }
+    Vec::new()
+}
+
 /// Hands the focused text to `$EDITOR`.
 pub(super) fn external(model: &mut Model) -> Vec<Effect> {
     match model.workbench.focus {
-        Pane::Editor(place) => vec![Effect::Edit(place, model.workbench.editor(place).draft.text().to_owned())],
+        Pane::Editor(place) => vec![Effect::Edit(place, model.workbench.edited(place).draft.text().to_owned())],
         Pane::Run | Pane::Steps => Vec::new(),
     }
 }
@@ -157,7 +216,7 @@ pub(super) fn external(model: &mut Model) -> Vec<Effect> {
 pub(super) fn edited(model: &mut Model, place: Place, result: Result<String, String>) -> Vec<Effect> {
     match result {
         Ok(text) => {
-            let editor = model.workbench.editor_mut(place);
+            let editor = model.workbench.edited_mut(place);
             let ended = editor.draft.text().ends_with('\n');
             let text = if ended { text.as_str() } else { text.strip_suffix('\n').unwrap_or(&text) };
             editor.draft.replace_all(text);

@@ -3,7 +3,7 @@
 use crate::event::{Address, ErrorRecord, Event};
 use crate::tui::direction::Edge;
 use crate::tui::draft::Draft;
-use crate::tui::inspector::{Focus, Inspector, Step, Subject, Tab};
+use crate::tui::inspector::{Focus, Freshness, Inspector, Step, Subject, Tab};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, RunView, Screen, Tone};
 use crate::tui::transcript::Transcript;
@@ -12,6 +12,8 @@ use crate::workbench::inspect::{BenchOutput, Inspection, Line, Mark, Probe};
 
 /// Lines of results that the REPL keeps.
 const MOST_LINES: usize = 5_000;
+/// Shortest time between two reads of a turn that is running, in ms.
+const REFRESH_MS: i64 = 500;
 
 /// Opens the selected turn.
 pub(super) fn open(model: &mut Model) -> Vec<Effect> {
@@ -19,14 +21,23 @@ pub(super) fn open(model: &mut Model) -> Vec<Effect> {
     let view = match model.screen {
         Screen::Workbench => model.workbench.run.as_ref(),
         Screen::Sessions => model.sessions.viewer.as_ref(),
-        Screen::Compare | Screen::Tests => None,
+        Screen::Compare => model.compare.sides.get(model.compare.column).and_then(|side| side.run.as_ref()),
+        Screen::Tests => None,
     };
     let Some(subject) = view.and_then(subject) else {
         model.show_toast(Tone::Info, "this run is not saved, so its turns cannot be taken apart");
         return Vec::new();
     };
-    model.inspector = Some(Box::new(Inspector::new(subject.clone(), turn.clone())));
-    vec![Effect::Inspect(subject, turn)]
+    model.inspector = Some(Box::new(Inspector::new(subject, turn)));
+    read(model)
+}
+
+/// Reads the turn that is open.
+fn read(model: &mut Model) -> Vec<Effect> {
+    let now_ms = model.now_ms;
+    let Some(open) = &mut model.inspector else { return Vec::new() };
+    open.freshness = Freshness { asked_ms: now_ms, reading: true, is_stale: false };
+    vec![Effect::Inspect(open.subject.clone(), open.turn.clone())]
 }
 
 /// Opens the REPL of the turn that is open, or of the one in hand.
@@ -34,6 +45,15 @@ pub(super) fn repl(model: &mut Model) -> Vec<Effect> {
     let effects = if model.inspector.is_none() { open(model) } else { Vec::new() };
     if let Some(inspector) = &mut model.inspector {
         inspector.go_repl();
+    }
+    effects
+}
+
+/// Shows what fills the requests of the run over its turns.
+pub(super) fn growth(model: &mut Model) -> Vec<Effect> {
+    let effects = if model.inspector.is_none() { open(model) } else { Vec::new() };
+    if let Some(inspector) = &mut model.inspector {
+        inspector.go_growth();
     }
     effects
 }
@@ -58,15 +78,39 @@ pub(super) fn inspected(
     wanted_value(model)
 }
 
-/// A turn that is open while it runs is read again when it has ended.
-pub(super) fn read_again(model: &Model, slot: Slot, updates: &[RunUpdate]) -> Vec<Effect> {
-    let Some(open) = model.inspector.as_ref().filter(|_| slot == Slot::Workbench) else { return Vec::new() };
-    let ended = updates.iter().any(|update| match update {
-        RunUpdate::Event(envelope) => envelope.address == open.turn && matches!(envelope.event, Event::TurnEnd(_)),
-        _ => false,
-    });
-    let read = || Effect::Inspect(open.subject.clone(), open.turn.clone());
-    ended.then(read).into_iter().collect()
+/// A turn that is open while it runs is read again as it grows, at most once in [`REFRESH_MS`], and when it has ended.
+pub(super) fn read_again(model: &mut Model, slot: Slot, updates: &[RunUpdate]) -> Vec<Effect> {
+    let now_ms = model.now_ms;
+    let Some(open) = model.inspector.as_mut().filter(|_| slot == Slot::Workbench) else { return Vec::new() };
+    let mut events = Vec::new();
+    for update in updates {
+        if let RunUpdate::Event(envelope) = update
+            && envelope.address.turn_part() == open.turn
+        {
+            events.push(&envelope.event);
+        }
+    }
+    let ended = events.iter().any(|event| matches!(event, Event::TurnEnd(_)));
+    let fresh = &mut open.freshness;
+    fresh.is_stale |= !events.is_empty();
+    let is_due = !fresh.reading && now_ms - fresh.asked_ms >= REFRESH_MS;
+    if ended || (fresh.is_stale && is_due) { read(model) } else { Vec::new() }
+}
+
+/// Takes the whole value of a name.
+pub(super) fn value_computed(
+    model: &mut Model,
+    turn: &Address,
+    name: &str,
+    result: Result<String, String>,
+) -> Vec<Effect> {
+    if let Some(inspector) = model.inspector.as_mut().filter(|open| open.turn == *turn) {
+        match result {
+            Ok(text) => inspector.take_value(name, text),
+            Err(error) => model.show_toast(Tone::Bad, format!("{name} could not be computed: {error}")),
+        }
+    }
+    Vec::new()
 }
 
 pub(super) fn probed(
@@ -150,7 +194,11 @@ pub(super) fn go(model: &mut Model, step: Step) -> Vec<Effect> {
         Step::Copy => return copy(model),
         Step::NextTurn => return turn(model, 1),
         Step::PreviousTurn => return turn(model, -1),
-        Step::Reload => return vec![Effect::Inspect(inspector.subject.clone(), inspector.turn.clone())],
+        Step::Reload => return read(model),
+        Step::ShowAll => {
+            let name = inspector.part().filter(|part| part.is_cut).map(|part| part.title.clone());
+            return name.map(|name| Effect::ComputeValue(inspector.turn.clone(), name)).into_iter().collect();
+        }
         Step::Evaluate => return evaluate(model),
         Step::Older => recall(inspector, -1),
         Step::Newer => recall(inspector, 1),
@@ -165,8 +213,8 @@ fn turn(model: &mut Model, by: i32) -> Vec<Effect> {
         return Vec::new();
     };
     let turn = inspector.turn.run_part().turn(number);
-    inspector.turn_to(turn.clone());
-    vec![Effect::Inspect(inspector.subject.clone(), turn)]
+    inspector.turn_to(turn);
+    read(model)
 }
 
 fn copy(model: &mut Model) -> Vec<Effect> {

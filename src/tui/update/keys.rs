@@ -3,14 +3,16 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{
-    cases, compare, dialog, edit, find, inspect, overview, palette, play, popups, reading, run, save, sessions, take,
+    cases, compare, dialog, edit, find, inspect, overview, palette, play, popups, reading, run, runs, save, sessions,
+    stop, take, tour,
 };
+use crate::agent::Place;
 use crate::replay::Policy;
 use crate::tui::actions::{Action, Context};
 use crate::tui::direction::Direction;
 use crate::tui::keys::{self, Chord};
 use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{AfterSave, Asker, Model, Pane, Popup, SaveWhat, Screen, TOUR, Tone};
+use crate::tui::model::{AfterSave, Asker, Model, Pane, Popup, SaveWhat, Screen, Tone};
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::transcript::{Scroll, Transcript};
 use crate::tui::view;
@@ -26,6 +28,9 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         let action = model.keymap.action(key, &[Context::Always]);
         return action.filter(|action| *action == Action::Quit).map_or_else(Vec::new, |action| act(model, action));
     }
+    if let Some(seen) = tour::end_by_key(model, key) {
+        return std::iter::once(seen).chain(self::key(model, key)).collect();
+    }
     let early = !model.is_answerable() && model.keymap.action(key, &[Context::Always]).is_none();
     if early || dialog::hold(model, key) {
         return Vec::new();
@@ -36,7 +41,7 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         Stroke::Waits => return Vec::new(),
         Stroke::Other => None,
     };
-    model.workbench.stop_told &= action == Some(Action::Close);
+    model.workbench.stop_told &= matches!(action, Some(Action::Close | Action::Run));
     if let Some(action) = action {
         return act(model, action);
     }
@@ -59,7 +64,9 @@ pub(super) fn what_helps(model: &Model, contexts: &[Context]) -> String {
     let name = |action| model.keymap.first_name(action);
     let keys = format!("{} for keys", name(Action::Help));
     match contexts.first() {
-        Some(Context::Transcript) if model.screen == Screen::Workbench && model.workbench.pipeline.is_none() => {
+        Some(Context::Runs | Context::Transcript)
+            if model.screen == Screen::Workbench && model.workbench.pipeline.is_none() =>
+        {
             format!("{} to edit, {keys}", name(Action::FocusNext))
         }
         Some(Context::Sessions) => format!("{} to search, {keys}", name(Action::Filter)),
@@ -145,10 +152,14 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Mode(mode) => edit::choose_mode(model, mode),
         Action::FocusOn(place) => go_to(model, Pane::Editor(place)),
         Action::FocusRun => go_to(model, Pane::Run),
+        Action::Zoom => {
+            model.workbench.zoomed = !model.workbench.zoomed;
+            Vec::new()
+        }
         Action::NextTheme => next_theme(model),
         Action::Tour => open(model, Popup::Tour(0)),
-        Action::TourNext => turn_tour(model, 1),
-        Action::TourBack => turn_tour(model, -1),
+        Action::TourNext => tour::step(model, 1),
+        Action::TourBack => tour::step(model, -1),
         Action::Fix => popups::fix(model),
         Action::FixGo(leap) => popups::move_choice(model, leap.lines(view::list_rows(model))),
         Action::FixApply => popups::choose(model),
@@ -160,6 +171,8 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Replace => find::replace(model),
         Action::ReplaceEvery => find::replace_every(model),
         Action::ExternalEditor => edit::external(model),
+        Action::ContextView => edit::switch_context_view(model),
+        Action::InsertFile => edit::ask_file(model),
         Action::Suspend => vec![Effect::Suspend],
         Action::Redraw => vec![Effect::Redraw],
         Action::Close => close(model),
@@ -170,11 +183,12 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::DropKept => save::discard_recovery(model),
         Action::ConfirmPath => save::confirm_path(model),
         Action::ConfirmOverwrite => save::confirm_overwrite(model),
+        Action::TakeFile(taking) => save::take_file(model, taking),
         Action::SendAnswer => run::send_answer(model),
         Action::Go(motion, reach) => edit::go(model, motion, reach),
         Action::Delete(motion) => edit::change(model, |draft, columns| draft.delete(motion, columns)),
         Action::Newline => edit::change(model, |draft, _| draft.insert("\n")),
-        Action::Undo => edit::change(model, |draft, _| _ = draft.undo()),
+        Action::Undo => edit::undo(model),
         Action::Redo => edit::change(model, |draft, _| _ = draft.redo()),
         Action::SelectAll => edit::change(model, |draft, _| draft.select_all()),
         Action::Copy => edit::copy(model),
@@ -195,8 +209,14 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::FoldAll => read(model, |transcript, _| transcript.toggle_all()),
         Action::Inspect => inspect::open(model),
         Action::Repl => inspect::repl(model),
+        Action::OlderRun => runs::show(model, -1),
+        Action::NewerRun => runs::show(model, 1),
+        Action::CompareRuns => runs::compare(model),
+        Action::AgainstSaved => runs::against_saved(model),
+        Action::PromptGrowth => inspect::growth(model),
         Action::ChooseModel => popups::choose_model(model),
         Action::OpenAgent => take::dialog(model),
+        Action::NewAgent => take::new_dialog(model),
         Action::TakeAgent => take::of_session(model),
         Action::Inside(step) => inspect::go(model, step),
         Action::CycleView => read(model, |transcript, _| transcript.set_view(transcript.view().next())),
@@ -243,6 +263,8 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::ReadDown => turn_pages(model, 1),
         Action::ReadPageUp => turn_pages(model, -isize::from(page_rows(model))),
         Action::ReadPageDown => turn_pages(model, isize::from(page_rows(model))),
+        Action::ReadTop => turn_pages(model, isize::MIN),
+        Action::ReadBottom => turn_pages(model, isize::MAX),
         Action::PickGo(leap) => palette::step(model, leap.lines(view::list_rows(model))),
         Action::Pick => palette::pick(model),
     }
@@ -265,7 +287,8 @@ fn stood(model: &mut Model, go: impl FnOnce(&mut Scrub)) -> Vec<Effect> {
 }
 
 pub(super) fn page_rows(model: &Model) -> i16 {
-    i16::try_from(model.size.1).unwrap_or(i16::MAX).saturating_sub(8).max(1)
+    let rows = view::question_rows(model).map_or(model.size.1.saturating_sub(8), |rows| rows.saturating_sub(1));
+    i16::try_from(rows).unwrap_or(i16::MAX).max(1)
 }
 
 fn open(model: &mut Model, popup: Popup) -> Vec<Effect> {
@@ -304,17 +327,6 @@ fn next_theme(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Goes through the tour; after its last step it ends.
-fn turn_tour(model: &mut Model, by: isize) -> Vec<Effect> {
-    let Some(Popup::Tour(step)) = model.popups.last_mut() else { return Vec::new() };
-    *step = step.saturating_add_signed(by);
-    if *step < TOUR.len() {
-        return Vec::new();
-    }
-    model.popups.pop();
-    vec![Effect::TourSeen]
-}
-
 /// Goes to the workbench; there it switches between editors and run.
 fn workbench(model: &mut Model) -> Vec<Effect> {
     if model.screen == Screen::Workbench {
@@ -336,6 +348,10 @@ fn focus(model: &mut Model, by: usize) -> Vec<Effect> {
         compare::next_run(model, by);
     }
     if model.screen == Screen::Workbench {
+        let on_context = model.workbench.focus == Pane::Editor(Place::Context);
+        if on_context && model.workbench.inputs.step(by == 1) {
+            return Vec::new();
+        }
         let panes = match model.workbench.pipeline {
             Some(_) => vec![Pane::Steps, Pane::Run],
             None => model.workbench.places().map(Pane::Editor).chain([Pane::Run]).collect(),
@@ -343,6 +359,11 @@ fn focus(model: &mut Model, by: usize) -> Vec<Effect> {
         let now = panes.iter().position(|pane| *pane == model.workbench.focus).unwrap_or(0);
         let step = if by == 1 { 1 } else { panes.len() - 1 };
         model.workbench.focus = panes[(now + step) % panes.len()];
+        if model.workbench.focus == Pane::Editor(Place::Context) {
+            // One enters at the end that is next.
+            model.workbench.inputs.focus =
+                if by == 1 { 0 } else { model.workbench.inputs.fields.len().saturating_sub(1) };
+        }
     }
     Vec::new()
 }
@@ -360,7 +381,7 @@ fn close(model: &mut Model) -> Vec<Effect> {
             }
             Popup::Answer { editor, .. } => {
                 model.workbench.run.iter_mut().for_each(|run| run.begun_reply = Some(editor.clone()));
-                announce_stop(model);
+                stop::announce(model, Action::Close);
                 Vec::new()
             }
             Popup::Find(find) => {
@@ -390,11 +411,7 @@ fn close(model: &mut Model) -> Vec<Effect> {
         Screen::Sessions => sessions::close(model),
         Screen::Compare => compare::close(model),
         Screen::Tests => cases::close(model),
-        Screen::Workbench if waits_for_person(model) && !model.workbench.stop_told => {
-            announce_stop(model);
-            Vec::new()
-        }
-        Screen::Workbench if model.workbench.running() => run::stop(model),
+        Screen::Workbench if model.workbench.running() => stop::by_escape(model),
         Screen::Workbench => {
             if !model.wide() && model.workbench.focus == Pane::Run {
                 model.workbench.focus = model.workbench.home();
@@ -407,18 +424,6 @@ fn close(model: &mut Model) -> Vec<Effect> {
 /// Has a transcript the focus?
 fn reads(model: &Model) -> bool {
     model.contexts().contains(&Context::Transcript)
-}
-
-fn waits_for_person(model: &Model) -> bool {
-    model.workbench.run.as_ref().is_some_and(|run| run.question.is_some())
-}
-
-/// A run that waits for a user is stopped by the second Escape only: the first announces it.
-fn announce_stop(model: &mut Model) {
-    let key = |action| model.keymap.first_name(action);
-    let text = format!("the run waits: {} opens the question, {} again stops it", key(Action::Run), key(Action::Close));
-    model.workbench.stop_told = true;
-    model.show_toast(Tone::Info, text);
 }
 
 /// Moves in the transcript on screen.

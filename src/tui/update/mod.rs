@@ -16,22 +16,27 @@ mod play;
 mod popups;
 mod reading;
 mod run;
+mod runs;
 mod save;
 mod sessions;
+mod stop;
 mod take;
+mod tour;
 
 pub(super) use reading::AUTOSCROLL_MS;
 pub(super) use run::ask_about_file;
 
-use super::archive::ArchiveResponse;
+use super::archive::{ArchiveRequest, ArchiveResponse};
 use super::message::{Effect, Msg, Slot};
 use super::model::{CHORD_MS, KEEP_AFTER_MS, Model, Pane, Popup, Screen, Tone};
+use crate::agent::Agent;
 use crate::workbench::DraftSummary;
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let version = model.workbench.version();
     let query = model.sessions.filter.version();
+    let reply = model.reply_version();
     let quiet = matches!(msg, Msg::Clock(_) | Msg::Kept(Ok(())) | Msg::TourNoted(Ok(())) | Msg::Clipped(Ok(())));
     model.dirty |= !quiet;
     let by_hand = matches!(msg, Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_));
@@ -51,6 +56,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 model.workbench.diagnostics = diagnostics;
                 let old = std::mem::replace(&mut model.workbench.preview, *preview);
                 keep_known(&mut model.workbench.preview, old);
+                take::split_whole_file(model);
                 if model.screen == Screen::Tests {
                     return vec![cases::list(model)];
                 }
@@ -73,6 +79,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Evaluated(turn, result) => inspect::evaluated(model, &turn, result),
         Msg::Tests(response) => cases::respond(model, response),
         Msg::OverviewRead(session, result) => overview::was_read(model, &session, result),
+        Msg::ValueComputed(turn, name, result) => inspect::value_computed(model, &turn, &name, result),
         Msg::Listed(all, marks) => sessions::listed(model, all, marks),
         Msg::PreviewCompared(mode, result) => popups::preview_compared(model, mode, result),
         Msg::Opened(result) => sessions::opened(model, result),
@@ -102,9 +109,13 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     if !by_hand && !asked && model.popups.last().is_some_and(Popup::opens_unrequested) {
         model.asked_ms = model.now_ms;
     }
+    model.workbench.sync_inputs();
     find::refresh(model);
     if model.sessions.filter.version() != query {
         effects.extend(sessions::query_changed(model));
+    }
+    if by_hand && model.reply_version() != reply {
+        model.workbench.keep_at_ms = Some(model.now_ms + KEEP_AFTER_MS);
     }
     if model.workbench.version() != version {
         model.workbench.keep_at_ms = Some(model.now_ms + KEEP_AFTER_MS);
@@ -129,6 +140,9 @@ fn respond(model: &mut Model, response: ArchiveResponse) -> Vec<Effect> {
         Response::Exported(result) => dialog::exported(model, result),
         Response::Events(key, result) => play::events(model, &key, result),
         Response::AgentOpened(source, result) => take::opened(model, source, result),
+        Response::ChangedFile(taking, result) => save::file_taken(model, taking, result),
+        Response::ExampleRun(found) => run::show_example(model, found),
+        Response::FileRead(result) => edit::file_read(model, result),
         Response::FileQuestion(source, named) => {
             take::file_question(model, source, *named);
             Vec::new()
@@ -150,12 +164,24 @@ pub fn start(model: &Model) -> Vec<Effect> {
     vec![Effect::Check(model.workbench.version(), model.workbench.texts()), Effect::List]
 }
 
+/// Requests a recorded run of the example that is open, to look at before the first run; `None` for an agent of the user.
+pub(super) fn example_run(model: &Model) -> Option<Effect> {
+    let workbench = &model.workbench;
+    if workbench.file.is_some() || workbench.pipeline.is_some() {
+        return None;
+    }
+    let agent = workbench.texts().to_agent(&Agent::default()).ok()?;
+    let request = ArchiveRequest::ExampleRun(agent.name, agent.mode.name().to_owned());
+    Some(Effect::Archive(request))
+}
+
 fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
     let stood = model.is_answerable();
     let before = std::mem::replace(&mut model.now_ms, now_ms);
     model.dirty |= model.is_answerable() != stood;
     if model.toast.as_ref().is_some_and(|toast| toast.until_ms <= now_ms) {
         model.toast = None;
+        model.workbench.stop_told = false;
         model.dirty = true;
     }
     reading::autoscroll(model);
@@ -168,9 +194,7 @@ fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
     }
     if model.workbench.keep_at_ms.is_some_and(|at| at <= now_ms) {
         model.workbench.keep_at_ms = None;
-        let workbench = &model.workbench;
-        let keep = workbench.unsaved().then(|| Effect::Keep(Box::new(workbench.recovery(now_ms))));
-        return vec![keep.unwrap_or(Effect::Forget)];
+        return vec![model.recovery().map_or(Effect::Forget, |recovery| Effect::Keep(Box::new(recovery)))];
     }
     Vec::new()
 }

@@ -3,6 +3,7 @@
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
+use crate::agent::Place;
 use crate::session::Summary;
 use crate::tui::actions::Action;
 use crate::tui::draft::Reach;
@@ -32,6 +33,7 @@ pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
             model.toast = None;
             model.pointer.sweep = None;
             model.sessions.awaited = None;
+            model.mouse.held = true;
             return press(model, at, reach);
         }
         MouseEventKind::Down(MouseButton::Right) => {
@@ -41,6 +43,7 @@ pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         MouseEventKind::Drag(MouseButton::Left) if model.pointer.drags => super::reading::drag(model, at),
         MouseEventKind::Up(MouseButton::Left) => {
             model.mouse.divider = false;
+            model.mouse.held = false;
             super::reading::release(model, event);
             return swept(model);
         }
@@ -88,9 +91,9 @@ fn press(model: &mut Model, at: Position, reach: Reach) -> Vec<Effect> {
         return super::keys::act(model, Action::OpenSession);
     }
     if let (Screen::Workbench, Pane::Editor(place)) = (model.screen, model.workbench.focus)
-        && model.workbench.editor(place).area.contains(at)
+        && model.workbench.edited(place).area.contains(at)
     {
-        model.workbench.editor_mut(place).draft.select_word();
+        model.workbench.edited_mut(place).draft.select_word();
     }
     Vec::new()
 }
@@ -103,12 +106,11 @@ fn context_menu(model: &mut Model, at: Position) -> Vec<Effect> {
     if model.popups.is_empty() && model.inspector.is_none() {
         match model.screen {
             Screen::Workbench => {
-                let hit = model.workbench.editors.iter().position(|editor| editor.area.contains(at));
-                if let Some(index) = hit {
-                    model.workbench.focus = Pane::Editor(PLACES[index]);
+                if let Some(hit) = editor_at(model, at) {
+                    model.workbench.focus = Pane::Editor(hit);
                     // What is selected stays so: it is what one wants to copy.
-                    if model.workbench.editors[index].draft.selection().is_none() {
-                        place(&mut model.workbench.editors[index], at, Reach::Move);
+                    if model.workbench.edited(hit).draft.selection().is_none() {
+                        place(model.workbench.edited_mut(hit), at, Reach::Move);
                     }
                 } else if model.workbench.run_area.contains(at) {
                     model.workbench.focus = Pane::Run;
@@ -211,7 +213,9 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
             }
         }
         Screen::Workbench => {
-            if let Some(editor) = model.workbench.editors.iter_mut().find(|editor| editor.area.contains(at)) {
+            let workbench = &mut model.workbench;
+            let fields = workbench.inputs.fields.iter_mut().map(|field| &mut field.editor);
+            if let Some(editor) = workbench.editors.iter_mut().chain(fields).find(|editor| editor.area.contains(at)) {
                 scroll_editor(editor, lines);
             }
         }
@@ -277,13 +281,13 @@ fn click(model: &mut Model, at: Position, reach: Reach) -> bool {
             false
         }
         Screen::Workbench => {
-            let hit = model.workbench.editors.iter().position(|editor| editor.area.contains(at));
-            if let Some(index) = hit {
-                let focused = model.workbench.focus == Pane::Editor(PLACES[index]);
-                model.workbench.focus = Pane::Editor(PLACES[index]);
+            let before = (model.workbench.focus, model.workbench.inputs.focus);
+            if let Some(hit) = editor_at(model, at) {
+                model.workbench.focus = Pane::Editor(hit);
                 // A selection continues only in the text where it began.
-                let reach = if focused { reach } else { Reach::Move };
-                place(&mut model.workbench.editors[index], at, reach);
+                let reach =
+                    if before == (model.workbench.focus, model.workbench.inputs.focus) { reach } else { Reach::Move };
+                place(model.workbench.edited_mut(hit), at, reach);
                 return true;
             }
             let in_run = model.workbench.run_area.contains(at);
@@ -294,6 +298,16 @@ fn click(model: &mut Model, at: Position, reach: Reach) -> bool {
             in_run && model.workbench.run.is_some()
         }
     }
+}
+
+/// The editor at this place; an input there gets the focus among the inputs.
+fn editor_at(model: &mut Model, at: Position) -> Option<Place> {
+    let workbench = &mut model.workbench;
+    if let Some(field) = workbench.inputs.fields.iter().position(|field| field.editor.area.contains(at)) {
+        workbench.inputs.focus = field;
+        return Some(Place::Context);
+    }
+    workbench.editors.iter().position(|editor| editor.area.contains(at)).map(|index| PLACES[index])
 }
 
 fn click_session(model: &mut Model, at: Position) {
@@ -331,7 +345,7 @@ fn typed_into(model: &mut Model) -> Option<&mut Editor> {
         },
         Some(_) => None,
         None => match (&model.inspector, model.screen, model.workbench.focus) {
-            (None, Screen::Workbench, Pane::Editor(place)) => Some(model.workbench.editor_mut(place)),
+            (None, Screen::Workbench, Pane::Editor(place)) => Some(model.workbench.edited_mut(place)),
             _ => None,
         },
     }

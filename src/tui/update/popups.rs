@@ -2,11 +2,13 @@
 
 use ratatui::layout::Position;
 
-use crate::agent::{Fix, Mode, set_option};
+use crate::agent::{Fix, Mode, Place, set_option};
+use crate::model::FAULTS;
 use crate::tui::actions::{Action, Context};
+use crate::tui::draft::Reach;
 use crate::tui::menu::{Line, lines, step};
 use crate::tui::message::Effect;
-use crate::tui::model::{Against, Menu, Model, Pane, Picks, Popup, Screen, Tone};
+use crate::tui::model::{Against, ContextView, Menu, Model, Pane, Picks, Popup, Screen, Tone, place_name};
 use crate::workbench::ComparedPart;
 
 /// Opens the menu of everything that means something now; at a place, only of what is special there.
@@ -81,9 +83,22 @@ pub(super) fn preview_compared(
     Vec::new()
 }
 
-/// Makes the only fix there is, or shows those there are.
+/// Makes the only fix there is, or shows those there are. A finding of another editor is gone to first.
 pub(super) fn fix(model: &mut Model) -> Vec<Effect> {
-    let Some(finding) = model.workbench.fixable() else { return Vec::new() };
+    let Some(finding) = model.workbench.fixable().cloned() else { return Vec::new() };
+    if model.workbench.focus != Pane::Editor(finding.place) || model.screen != Screen::Workbench {
+        super::keys::go_to(model, Pane::Editor(finding.place));
+        if finding.place == Place::Context {
+            model.workbench.inputs.focus_on(&finding);
+        }
+        if let Some(span) = finding.span {
+            model.workbench.editor_mut(finding.place).draft.place(span.start, Reach::Move);
+        }
+        let (key, first) = (model.keymap.first_name(Action::Fix), finding.fixes.first());
+        let title = first.map_or("", |fix| fix.title.as_str());
+        model.show_toast(Tone::Info, format!("{}: {key} again to {title}", place_name(finding.place)));
+        return Vec::new();
+    }
     match finding.fixes.as_slice() {
         [only] => {
             let only = only.clone();
@@ -102,7 +117,12 @@ pub(super) fn fix(model: &mut Model) -> Vec<Effect> {
 /// Shows the models that can be used, as changes of the options.
 pub(super) fn choose_model(model: &mut Model) -> Vec<Effect> {
     let preview = &model.workbench.preview;
-    let message = format!("{} answers now. Others by name: model = \"provider:model\" in the options.", preview.model);
+    let faults: Vec<&str> = FAULTS.iter().map(|(_, name, _)| *name).collect();
+    let message = format!(
+        "{} answers now. Others by name in the options: model = \"provider:model\", or \"sample:FAULT\" with one of {}.",
+        preview.model,
+        faults.join(", ")
+    );
     let used = format!("\"{}\"", preview.model);
     let selected = preview.models.iter().position(|fix| fix.text.contains(&used)).unwrap_or(0);
     let fixes = Picks::Fixes(preview.models.clone());
@@ -136,10 +156,16 @@ fn apply(model: &mut Model, fix: &Fix) -> Vec<Effect> {
         model.show_toast(Tone::Info, "the texts are being checked; try again");
         return Vec::new();
     }
+    let was_text = !model.workbench.is_context_readable();
     model.workbench.focus = Pane::Editor(fix.place);
     let editor = model.workbench.editor_mut(fix.place);
     editor.free = false;
     editor.draft.splice(fix.span.start..fix.span.end, &fix.text);
+    // A text that has become a value is edited as one.
+    if was_text && model.workbench.inputs.view == ContextView::Json && model.workbench.is_context_readable() {
+        let switched = model.workbench.switch_context_view();
+        tracing::debug!(?switched, "the context after a correction");
+    }
     let undo = model.keymap.first_name(Action::Undo);
     model.show_toast(Tone::Good, format!("done: {}; {undo} takes it back", fix.title));
     Vec::new()

@@ -1,17 +1,21 @@
 //! Starting, watching, answering and stopping runs.
 
+use std::sync::Arc;
+
 use ptc_core::reasons::Reason;
 
 use crate::agent::{Diagnostic, Place, Severity};
-use crate::event::{Address, Decision, ErrorRecord, Event};
+use crate::event::{Address, Decision, Envelope, ErrorRecord, Event};
 use crate::port::{Gate, Question};
 use crate::tool::{FILE_DECISIONS, NamedFile};
+use crate::tui::actions::Action;
 use crate::tui::archive::{AgentSource, ArchiveRequest};
-use crate::tui::draft::Draft;
+use crate::tui::draft::{Draft, Reach};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{
-    Asker, Differs, Editor, Model, Pane, Phase, Popup, REFUSALS, SETTLE_MS, SaveWhat, Screen, Tone, place_name,
+    Asker, Differs, Editor, Model, Pane, Phase, Popup, REFUSALS, RunView, SETTLE_MS, SaveWhat, Screen, Tone, place_name,
 };
+use crate::tui::recovery::KeptReply;
 use crate::workbench::{RunEnding, RunUpdate};
 
 use super::save;
@@ -25,7 +29,13 @@ pub(super) fn run_or_stop(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     if model.workbench.running() {
-        return stop(model);
+        return super::stop::by_run_key(model);
+    }
+    if std::mem::take(&mut model.workbench.stop_told) && model.workbench.run.is_some() {
+        // The run ended between both presses: the second one is not meant to start another.
+        let key = model.keymap.first_name(Action::Run);
+        model.show_toast(Tone::Info, format!("the run has ended; {key} runs the draft again"));
+        return Vec::new();
     }
     let workbench = &model.workbench;
     let refuses = |finding: &Diagnostic| finding.place == Place::Context && finding.severity == Severity::Error;
@@ -49,6 +59,19 @@ pub(super) fn run_or_stop(model: &mut Model) -> Vec<Effect> {
     }
 }
 
+/// Shows a recorded run of the example in the editors, until the first run takes its place.
+pub(super) fn show_example(model: &mut Model, found: Option<(String, Arc<[Envelope]>)>) -> Vec<Effect> {
+    if let (Some((session, events)), None) = (found, &model.workbench.run) {
+        let mut view =
+            RunView { session: Some(session), ended: Some(RunEnding::Run), is_example: true, ..RunView::default() };
+        events.iter().for_each(|envelope| view.transcript.apply(envelope));
+        view.transcript.close();
+        view.transcript.go_top();
+        model.workbench.run = Some(view);
+    }
+    Vec::new()
+}
+
 pub(super) fn stop(model: &mut Model) -> Vec<Effect> {
     match &mut model.workbench.run {
         Some(run) if matches!(run.phase, Phase::Starting | Phase::Running) => {
@@ -62,7 +85,8 @@ pub(super) fn stop(model: &mut Model) -> Vec<Effect> {
 pub(super) fn started(model: &mut Model, result: Result<Option<String>, Vec<Diagnostic>>) -> Vec<Effect> {
     match result {
         Ok(session) => {
-            model.workbench.before = None;
+            let texts = model.workbench.starting.take();
+            model.workbench.run_begun(texts);
             if let Some(run) = &mut model.workbench.run {
                 run.session = session;
                 if run.phase == Phase::Stopping {
@@ -106,11 +130,14 @@ pub(super) fn refused(model: &mut Model, findings: Vec<Diagnostic>) {
     }
     if let (Some(finding), None) = (first, &model.workbench.pipeline) {
         model.workbench.focus = Pane::Editor(finding.place);
+        if finding.place == Place::Context {
+            model.workbench.inputs.focus_on(finding);
+        }
         let at = finding.span.map(|span| span.start);
         let editor = model.workbench.editor_mut(finding.place);
         editor.free = false;
         if let Some(at) = at {
-            editor.draft.place(at, crate::tui::draft::Reach::Move);
+            editor.draft.place(at, Reach::Move);
         }
     }
     model.show_toast(Tone::Bad, text);
@@ -170,7 +197,9 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 view.asked_ms = model.now_ms;
                 // Only what a model reads grows from question to question.
                 if question.gate.is_none() && question.options.is_empty() {
-                    let new = new_part(&view.asked.0, &question.text);
+                    let is_first = view.asked.0.is_empty();
+                    let new =
+                        if is_first { first_part(&question.text) } else { new_part(&view.asked.0, &question.text) };
                     view.asked = (question.text.clone(), new);
                 } else {
                     view.asked.1 = 0;
@@ -242,6 +271,16 @@ fn new_part(before: &str, now: &str) -> usize {
     if rest.starts_with(OWN_REPLY) { rest.find("\n[user]").map_or(line, |at| line + at + 1) } else { line }
 }
 
+/// The byte from which the first request is the task: its last message of the user.
+fn first_part(text: &str) -> usize {
+    text.rfind("\n[user]").map_or(0, |at| at + 1)
+}
+
+/// The byte of a request at a gate at which its last message begins.
+fn last_message(text: &str) -> usize {
+    text.rfind("\"role\"").and_then(|at| text.get(..at)?.rfind('{')).unwrap_or(0)
+}
+
 /// How a question shows the user's earlier answers.
 const OWN_REPLY: &str = "[assistant]";
 
@@ -249,13 +288,29 @@ const OWN_REPLY: &str = "[assistant]";
 pub(super) fn ask(model: &mut Model, question: Question) {
     let open = model.popups.iter().any(|popup| matches!(popup, Popup::Answer { question: q, .. } if *q == question));
     if !open {
-        let draft = if question.gate.is_some() { Draft::new(&question.text) } else { Draft::default() };
-        let begun = model.workbench.run.as_mut().and_then(|run| run.begun_reply.take());
+        let mut draft = if question.gate.is_some() { Draft::new(&question.text) } else { Draft::default() };
+        if question.gate == Some(Gate::Send) {
+            draft.place(last_message(&question.text), Reach::Move);
+        }
+        if !model.wide() && !question.options.is_empty() {
+            // The run that it is about is above the question.
+            model.workbench.focus = Pane::Run;
+        }
+        let begun =
+            model.workbench.run.as_mut().and_then(|run| run.begun_reply.take()).or_else(|| kept(model, &question));
         let editor = begun.unwrap_or_else(|| Box::new(Editor { draft, ..Editor::default() }));
         let new = model.workbench.run.as_ref().map_or(0, |run| run.asked.1);
         let top = crate::tui::view::asked_rows(model, question.text.get(..new).unwrap_or_default());
         model.popups.push(Popup::Answer { question, asker: Asker::Run, top, read: 0, end_seen: false, editor });
     }
+}
+
+/// The reply of an earlier start to this question.
+fn kept(model: &mut Model, question: &Question) -> Option<Box<Editor>> {
+    let session = model.workbench.run.as_ref()?.session.clone()?;
+    let is_of = |reply: &KeptReply| reply.session == session && question.address.as_str() == reply.question;
+    let reply = model.workbench.kept_reply.take_if(|reply| is_of(reply))?;
+    Some(Box::new(Editor { draft: reply.draft, ..Editor::default() }))
 }
 
 /// Asks whether the agent that is opened may name a file outside of its folder.
@@ -305,6 +360,8 @@ pub(super) fn answer_with(model: &mut Model, text: &str) -> Vec<Effect> {
     }
     drop_question(model);
     model.popups.retain(|popup| !popup.is_of_run());
+    // What was kept of the reply is no longer needed.
+    model.workbench.keep_at_ms = Some(model.now_ms);
     vec![effect]
 }
 

@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use crate::agent::{DraftTexts, Place};
-use crate::tui::archive::ArchiveRequest;
+use crate::event::ErrorRecord;
+use crate::tui::actions::Action;
+use crate::tui::archive::{ArchiveRequest, Taking};
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{AfterSave, Leaving, Model, Popup, RECOVERED, SaveWhat, Tone};
-use crate::tui::recovery::Recovery;
-use crate::workbench::{AgentFile, Overwrite, SECRET, SaveError};
+use crate::tui::model::{AfterSave, Leaving, Model, Popup, RECOVERED, SaveWhat, Tone, place_name};
+use crate::tui::recovery::{KeptReply, Recovery};
+use crate::workbench::{AgentFile, OpenAgent, Overwrite, SECRET, SaveError};
 
 /// Saves to the agent's file, or asks where.
 pub(super) fn save(model: &mut Model, after: AfterSave) -> Vec<Effect> {
@@ -80,6 +82,43 @@ pub(super) fn confirm_overwrite(model: &mut Model) -> Vec<Effect> {
     write(model, path, Overwrite::Always)
 }
 
+/// Reads the file that another program changed, to reload it or to merge it.
+pub(super) fn take_file(model: &mut Model, taking: Taking) -> Vec<Effect> {
+    let Some(Popup::Overwrite { path }) = model.popups.pop() else { return Vec::new() };
+    vec![Effect::Archive(ArchiveRequest::ChangedFile(path, taking))]
+}
+
+/// The file was read, or not. After a merge the save continues.
+pub(super) fn file_taken(
+    model: &mut Model,
+    taking: Taking,
+    result: Result<Box<OpenAgent>, ErrorRecord>,
+) -> Vec<Effect> {
+    let after = model.workbench.saving.take();
+    match (taking, result) {
+        (_, Err(error)) => {
+            model.show_toast(Tone::Bad, format!("the file was not read: {}", error.message));
+            Vec::new()
+        }
+        (Taking::Reload, Ok(agent)) => {
+            super::take::show(model, *agent);
+            let undo = model.keymap.first_name(Action::Undo);
+            model.show_toast(Tone::Good, format!("reloaded; {undo} brings the edits of a text back"));
+            Vec::new()
+        }
+        (Taking::Merge, Ok(agent)) => {
+            let conflicts = super::take::merge(model, *agent);
+            if conflicts.is_empty() {
+                return save(model, after.unwrap_or(AfterSave::Stay));
+            }
+            let names: Vec<String> = conflicts.into_iter().map(|place| place_name(place).to_lowercase()).collect();
+            let text = format!("not merged: {} changed here and in the file; reload or overwrite", names.join(", "));
+            model.show_toast(Tone::Bad, text);
+            Vec::new()
+        }
+    }
+}
+
 pub(super) fn saved(
     model: &mut Model,
     path: String,
@@ -126,12 +165,13 @@ pub(super) fn saved(
     }
 }
 
-/// Leaves, after asking when there are unsaved edits.
+/// Leaves, after asking when there are unsaved edits or a run would be stopped.
 pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
+    let unsaved = model.workbench.unsaved();
     if matches!(model.popups.last(), Some(Popup::Leaving(_))) {
-        return Vec::new();
+        return if unsaved { Vec::new() } else { leave(model) };
     }
-    if model.workbench.unsaved() {
+    if unsaved || model.stops_by_leaving() {
         model.popups.push(Popup::Leaving(Leaving::Program));
         return Vec::new();
     }
@@ -166,7 +206,10 @@ pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
     let asks = model.workbench.run.as_ref().is_some_and(|run| run.question.is_some());
     let run = if asks { Effect::SuspendRun(Slot::Workbench) } else { Effect::Cancel(Slot::Workbench) };
     let sides = [Slot::Viewer, Slot::Left, Slot::Right].map(Effect::Cancel);
-    [run, Effect::StopMatrix, Effect::Forget].into_iter().chain(sides).collect()
+    // A reply to a run that waits in its session is kept for it.
+    let unsent = model.recovery().filter(|recovery| asks && recovery.is_saved);
+    let kept = unsent.map_or(Effect::Forget, |recovery| Effect::Keep(Box::new(recovery)));
+    [run, Effect::StopMatrix, kept].into_iter().chain(sides).collect()
 }
 
 /// Offers the newest texts of an earlier start.
@@ -177,8 +220,17 @@ pub(super) fn recoveries(model: &mut Model, found: Vec<Recovery>) -> Vec<Effect>
         let [Some(prompt), Some(signature), Some(context), Some(options)] = restored else { return None };
         let drafts = [prompt, signature, context, options];
         let (tools, program) = (recovery.tools.restored()?, recovery.program.restored()?);
-        Some(Recovery { id: recovery.id, saved_ms: recovery.saved_ms, file: recovery.file, drafts, tools, program })
+        let reply = recovery.reply.and_then(|reply| Some(KeptReply { draft: reply.draft.restored()?, ..reply }));
+        let (id, saved_ms, file, is_saved) = (recovery.id, recovery.saved_ms, recovery.file, recovery.is_saved);
+        Some(Recovery { id, saved_ms, file, drafts, tools, program, reply, is_saved })
     });
+    if let Some(Recovery { reply: Some(reply), id, is_saved, .. }) = &usable {
+        model.workbench.kept_reply = Some(reply.clone());
+        if *is_saved {
+            let own = Recovery { reply: Some(reply.clone()), ..model.workbench.recovery(model.now_ms) };
+            return vec![Effect::TakeOver(Box::new(own), id.clone())];
+        }
+    }
     // Texts of an agent have no place where a pipeline is open: they wait for the next start.
     if let (Some(recovery), None) = (usable, &model.workbench.pipeline) {
         model.popups.push(Popup::Recovery(Box::new(recovery)));

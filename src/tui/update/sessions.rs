@@ -245,7 +245,7 @@ pub(super) fn go_on(model: &mut Model) -> Vec<Effect> {
     model.sessions.filtering = false;
     model.screen = Screen::Workbench;
     model.workbench.focus = Pane::Run;
-    model.workbench.begin();
+    model.workbench.begin_other();
     vec![Effect::Resume(key)]
 }
 

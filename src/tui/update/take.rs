@@ -1,10 +1,10 @@
 //! Another agent in the editors, or the steps of a pipeline in their place: from a file, an example, or a session. Unsaved edits are asked
 //! about first.
 
-use crate::agent::Place;
+use crate::agent::{DraftTexts, Place};
 use crate::event::ErrorRecord;
 use crate::session::Summary;
-use crate::tool::NamedFile;
+use crate::tool::{FileAccess, NamedFile};
 use crate::tui::actions::Action;
 use crate::tui::archive::{AgentSource, ArchiveRequest};
 use crate::tui::draft::Reach;
@@ -19,6 +19,17 @@ pub(super) fn dialog(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Asks for the name, the mode and the start of a new agent.
+pub(super) fn new_dialog(model: &mut Model) -> Vec<Effect> {
+    model.popups.push(Popup::Form(Box::new(workbench::new_agent()), Purpose::NewAgent));
+    Vec::new()
+}
+
+/// Is it a dialog that opens an agent?
+fn is_dialog(popup: &Popup) -> bool {
+    matches!(popup, Popup::Form(_, Purpose::Agent | Purpose::NewAgent))
+}
+
 /// Reads the agent of the session in hand.
 pub(super) fn of_session(model: &mut Model) -> Vec<Effect> {
     let key = model.sessions.subject().map(Summary::key);
@@ -31,14 +42,13 @@ pub(super) fn opened(
     source: AgentSource,
     result: Result<Box<OpenAgent>, ErrorRecord>,
 ) -> Vec<Effect> {
-    let dialog = |popup: &Popup| matches!(popup, Popup::Form(_, Purpose::Agent));
     match result {
-        Err(error) => match model.popups.iter_mut().find(|popup| dialog(popup)) {
+        Err(error) => match model.popups.iter_mut().find(|popup| is_dialog(popup)) {
             Some(Popup::Form(form, _)) => form.fail(error.message),
             _ => model.show_toast(Tone::Bad, format!("not opened: {}", error.message)),
         },
         Ok(agent) => {
-            model.popups.retain(|popup| !dialog(popup));
+            model.popups.retain(|popup| !is_dialog(popup));
             if model.workbench.unsaved() {
                 model.popups.push(Popup::Leaving(Leaving::For(source, agent)));
             } else {
@@ -51,7 +61,7 @@ pub(super) fn opened(
 
 /// A file that it names needs consent.
 pub(super) fn file_question(model: &mut Model, source: AgentSource, named: NamedFile) {
-    model.popups.retain(|popup| !matches!(popup, Popup::Form(_, Purpose::Agent)));
+    model.popups.retain(|popup| !is_dialog(popup));
     super::run::ask_about_file(model, source, named);
 }
 
@@ -65,6 +75,7 @@ pub(super) fn show(model: &mut Model, agent: OpenAgent) {
     }
     let told = match (&pipeline, &file) {
         (Some(pipeline), _) => format!("the pipeline {} is open", pipeline.definition.name),
+        (None, Some(file)) if file.sha.is_empty() => format!("a new agent: saving creates {}", file.path.display()),
         (None, Some(file)) => format!("the agent from {} is in the editors", file.path.display()),
         (None, None) => "the agent is in the editors".to_owned(),
     };
@@ -77,17 +88,36 @@ pub(super) fn show(model: &mut Model, agent: OpenAgent) {
     model.show_toast(Tone::Good, told);
 }
 
+/// A file that was not TOML has been corrected in the options: its texts get their editors.
+pub(super) fn split_whole_file(model: &mut Model) {
+    let workbench = &mut model.workbench;
+    let now = workbench.texts();
+    let others = DraftTexts { options: String::new(), ..now.clone() };
+    if !workbench.saved.is_whole_file() || now.is_whole_file() || others != DraftTexts::default() {
+        return;
+    }
+    let path = workbench.file.as_ref().map(|file| file.path.clone()).unwrap_or_default();
+    let Some(texts) = DraftTexts::of_unreadable(&now.options, &path, &FileAccess::default()) else { return };
+    if texts == now {
+        return;
+    }
+    for (place, text) in PLACES.into_iter().zip(texts_of(&texts)) {
+        workbench.editor_mut(place).draft.replace_all(text);
+    }
+    model.show_toast(Tone::Good, "the file can be read now: each of its texts has its editor");
+}
+
 /// The program changed the file of the agent in the editors: takes its texts over, below the user's edits.
 ///
 /// A text that the user edited keeps the edits; what was added to it in the file is added here too. Where both changed the same text in
-/// another way, the file counts as changed by someone else, so that saving asks.
-pub(super) fn merge(model: &mut Model, agent: OpenAgent) {
-    let OpenAgent { texts, file: Some(file), .. } = agent else { return };
+/// another way, the file counts as changed by another program, so that saving asks. Returns the places of these texts.
+pub(super) fn merge(model: &mut Model, agent: OpenAgent) -> Vec<Place> {
+    let OpenAgent { texts, file: Some(file), .. } = agent else { return Vec::new() };
     if model.workbench.file.as_ref().is_none_or(|own| own.path != file.path) {
-        return;
+        return Vec::new();
     }
     let saved = model.workbench.saved.clone();
-    let mut is_merged = true;
+    let mut conflicts = Vec::new();
     for ((place, before), now) in PLACES.into_iter().zip(texts_of(&saved)).zip(texts_of(&texts)) {
         let draft = &mut model.workbench.editor_mut(place).draft;
         if draft.text() == before {
@@ -99,13 +129,14 @@ pub(super) fn merge(model: &mut Model, agent: OpenAgent) {
                     let gap = if draft.text().ends_with('\n') || draft.text().is_empty() { "" } else { "\n" };
                     draft.splice(end..end, &format!("{gap}{added}"));
                 }
-                None => is_merged = false,
+                None => conflicts.push(place),
             }
         }
     }
-    if is_merged {
+    if conflicts.is_empty() {
         (model.workbench.saved, model.workbench.file) = (texts, Some(file));
     }
+    conflicts
 }
 
 /// The lines that were added, if nothing else was changed.

@@ -53,7 +53,13 @@ pub(super) fn draw(
         row.draw(line_of(above, line), buffer, model.theme);
     }
     let below = scroll_limit(rows.len(), above.height).saturating_sub(top);
-    let more = (below > 0).then(|| Piece::new(Role::Accent, &format!("▼ {below} more")));
+    let more = match (top, below) {
+        (0, 0) => None,
+        (0, below) => Some(format!("▼ {below} more")),
+        (above, 0) => Some(format!("▲ {above} more")),
+        (above, below) => Some(format!("▲ {above} ▼ {below} more")),
+    };
+    let more = more.map(|more| Piece::new(Role::Accent, &more));
     if !question.options.is_empty() {
         bars::rule(rule, "Your decision", true, more.into_iter().collect(), buffer, model.theme);
         draw_choices(model, (&question.options, looks), reply, buffer);
@@ -95,26 +101,36 @@ fn heading(model: &Model, question: &Question) -> String {
 
 /// The tool whose result waits at a gate, with its arguments in short.
 fn asked_tool(model: &Model, question: &Question) -> String {
+    let Some((name, args)) = asked_call(model, question) else { return "the call".to_owned() };
+    format!("{name} {}", truncate(args, ARGS))
+}
+
+/// Name and arguments of the call whose result waits at a gate.
+fn asked_call<'m>(model: &'m Model, question: &Question) -> Option<(&'m str, &'m str)> {
     let call = question.address.as_str().rsplit_once('/').map(|(call, _)| call);
-    let run = model.workbench.run.as_ref();
-    let card = run.and_then(|run| run.transcript.turn_card(&question.address.turn_part()));
-    let made = card.and_then(|card| card.calls.iter().find(|made| made.address.as_ref().map(Address::as_str) == call));
-    made.map_or_else(|| "the call".to_owned(), |made| format!("{} {}", made.name, truncate(&made.args, ARGS)))
+    let card = model.workbench.run.as_ref()?.transcript.turn_card(&question.address.turn_part())?;
+    let made = card.calls.iter().find(|made| made.address.as_ref().map(Address::as_str) == call)?;
+    Some((&made.name, &made.args))
 }
 
 /// One row per answer: its key and what it means. Consent is dim until the question was read to its end.
 fn draw_choices(model: &Model, (options, looks): (&[String], AnswerLooks<'_>), area: Rect, buffer: &mut Buffer) {
     for (line, option) in options.iter().take(usize::from(area.height)).enumerate() {
-        let meaning = match Decision::read(option) {
-            Some(decision) if matches!(looks.asker, Asker::Agent(..)) => file_meaning(decision),
-            Some(decision) => decision.meaning(),
-            None => option.as_str(),
-        };
+        let meaning = meaning(option, looks.asker);
         let key = option.get(..1).unwrap_or_default();
         let is_ready = looks.end_seen || REFUSALS.contains(&option.as_str());
         let (key_role, role) = if is_ready { (Role::Key, Role::Text) } else { (Role::Dim, Role::Dim) };
         let row = Row::new([Piece::new(key_role, key), Piece::new(role, &format!("  {meaning}"))]);
         row.draw(line_of(area, line), buffer, model.theme);
+    }
+}
+
+/// What an answer means.
+pub(super) fn meaning<'o>(option: &'o str, asker: &Asker) -> &'o str {
+    match Decision::read(option) {
+        Some(decision) if matches!(asker, Asker::Agent(..)) => file_meaning(decision),
+        Some(decision) => decision.meaning(),
+        None => option,
     }
 }
 
@@ -152,7 +168,10 @@ pub(super) fn areas(inner: Rect, question: &Question) -> (Rect, Rect, Rect) {
 /// What the text would be read as, when it is a reply.
 fn typed(model: &Model, question: &Question, text: &str) -> Option<Typed> {
     if question.gate == Some(Gate::Result) {
-        return Some(check::data(text, false));
+        let card = model.workbench.run.as_ref()?.transcript.turn_card(&question.address.turn_part());
+        let reader = card.and_then(|card| card.reader.as_deref());
+        let tool = asked_call(model, question).map(|(name, _)| name);
+        return Some(check::result(text, reader.zip(tool)));
     }
     let is_reply = !question.address.is_question() || question.gate == Some(Gate::Apply);
     let transcript = &model.workbench.run.as_ref().filter(|_| is_reply)?.transcript;

@@ -8,8 +8,10 @@ use crate::tui::model::{PLACES, Pane, TWO_COLUMNS, Workbench};
 
 /// Shares of the editors in their column.
 const SHARES: [u16; PLACES.len()] = [4, 2, 3, 3, 4, 3];
-/// Rows that the editors need to be open at the same time: rule and text for each.
-const OPEN_ROWS: u16 = 12;
+/// Shares are multiplied by this where one types.
+const FOCUSED: u16 = 3;
+/// Rows that the editors need to be open at the same time. With fewer, all but one are their titles.
+const OPEN_ROWS: u16 = 24;
 /// Columns that each side keeps, wherever the divider is dragged.
 const NARROWEST: u16 = 30;
 
@@ -26,6 +28,8 @@ pub(super) struct Areas {
     pub(super) divider: Option<Rect>,
     /// The run's rule and its rows; `None` on the editors page.
     pub(super) run: Option<(Rect, Rect)>,
+    /// The row of the draft's runs, between both; `None` while there is only one.
+    pub(super) runs: Option<Rect>,
     /// The rule above the status line; empty on low screens.
     pub(super) rule: Rect,
     /// Status line.
@@ -41,7 +45,9 @@ pub(super) fn areas(screen: Rect, workbench: &Workbench) -> Areas {
     let rule_rows = u16::from(screen.height >= 20);
     let body = Rect::new(screen.x, screen.y + 1, screen.width, screen.height.saturating_sub(3 + rule_rows));
     let wide = screen.width >= TWO_COLUMNS;
-    let (left, divider, right) = if wide {
+    let (left, divider, right) = if workbench.zoomed {
+        if focus == Pane::Run { (None, None, Some(body)) } else { (Some(body), None, None) }
+    } else if wide {
         let wanted = u32::from(screen.width) * u32::from(workbench.split) / 100 + 1;
         let columns = u16::try_from(wanted).unwrap_or(screen.width).clamp(NARROWEST, screen.width - NARROWEST);
         let left = Rect { width: columns, ..body };
@@ -52,12 +58,15 @@ pub(super) fn areas(screen: Rect, workbench: &Workbench) -> Areas {
     } else {
         (Some(body), None, None)
     };
+    let run = right.map(split_rule);
+    let runs = run.filter(|(_, rows)| workbench.runs.all().len() > 1 && rows.height > 4);
     Areas {
         title: line(screen.y),
         column: left,
         editors: left.map(|left| editors(left, workbench)),
         divider,
-        run: right.map(split_rule),
+        run: runs.map(|(rule, rows)| (rule, split_rule(rows).1)).or(run),
+        runs: runs.map(|(_, rows)| split_rule(rows).0),
         rule: if rule_rows == 1 { line(body.bottom()) } else { Rect::default() },
         status: line(screen.bottom() - 2),
         footer: line(screen.bottom() - 1),
@@ -70,7 +79,12 @@ fn split_rule(area: Rect) -> (Rect, Rect) {
 }
 
 fn editors(column: Rect, workbench: &Workbench) -> [(Rect, Rect); PLACES.len()] {
-    let focused = PLACES.iter().position(|place| workbench.focus == Pane::Editor(*place)).unwrap_or(0);
+    let focused = PLACES.iter().position(|place| workbench.room == *place).unwrap_or(0);
+    if workbench.zoomed {
+        let mut heights = [0; PLACES.len()];
+        heights[focused] = column.height;
+        return stacked(column, heights);
+    }
     let mut heights = PLACES.map(|place| u16::from(!workbench.hidden(place)));
     let there = heights.iter().sum::<u16>();
     if column.height >= OPEN_ROWS {
@@ -90,6 +104,11 @@ fn editors(column: Rect, workbench: &Workbench) -> [(Rect, Rect); PLACES.len()] 
     } else {
         heights[focused] = column.height.saturating_sub(there - 1);
     }
+    stacked(column, heights)
+}
+
+/// Areas of these heights below each other.
+fn stacked(column: Rect, heights: [u16; PLACES.len()]) -> [(Rect, Rect); PLACES.len()] {
     let mut y = column.y;
     heights.map(|height| {
         let area = Rect { y, height, ..column };
@@ -101,7 +120,10 @@ fn editors(column: Rect, workbench: &Workbench) -> [(Rect, Rect); PLACES.len()] 
 /// The editors that are open, each with its share.
 fn heights_of(workbench: &Workbench) -> impl Iterator<Item = (usize, u16)> {
     let open = PLACES.into_iter().enumerate().zip(SHARES).filter(|((_, place), _)| !workbench.folded(*place));
-    open.map(|((index, _), share)| (index, share))
+    open.map(|((index, place), share)| {
+        let weight = if workbench.room == place { FOCUSED } else { 1 };
+        (index, share * weight)
+    })
 }
 
 /// The editor of an index.

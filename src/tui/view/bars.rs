@@ -59,6 +59,9 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
         }
         facts.extend(workbench.other_agent().map(|agent| format!("run of {agent}")));
     }
+    if workbench.zoomed {
+        facts.push("zoom".to_owned());
+    }
     if !workbench.gates.is_empty() {
         facts.push("intercepts".to_owned());
     }
@@ -141,6 +144,10 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
         }
         (Some(_), _) => toast(model),
         (None, None) => Row::new([Piece::new(Role::Dim, &nothing_yet(model))]),
+        (None, Some(run)) if run.is_example => {
+            let key = model.keymap.first_name(Action::Run);
+            Row::new([Piece::new(Role::Dim, &format!(" a recorded run of this example; {key} runs the draft"))])
+        }
         (None, Some(run)) => Row::new([Piece::new(Role::Dim, &format!(" {}", budget::used(model, run, columns)))]),
     };
     row.draw(area, buffer, model.theme);
@@ -317,6 +324,9 @@ pub(super) fn footer_action(model: &Model, area: Rect, column: u16) -> Option<Ac
     None
 }
 
+/// Keys that the footer shows next to that of the help.
+const MOST_LABELS: usize = 5;
+
 /// What the footer shows, from the left; the last place is help's.
 fn labels(model: &Model, columns: u16) -> Vec<(Action, Label)> {
     if !model.is_answerable() {
@@ -343,7 +353,7 @@ fn labels(model: &Model, columns: u16) -> Vec<(Action, Label)> {
     let mut shown = Vec::new();
     for row in rows.iter().filter(|row| row.action != Action::Help) {
         let label = label(row);
-        if used + label_columns(&label) + reserved <= columns + 2 {
+        if shown.len() < MOST_LABELS && used + label_columns(&label) + reserved <= columns + 2 {
             used += label_columns(&label);
             shown.push((row.action, label));
         }

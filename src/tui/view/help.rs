@@ -1,7 +1,8 @@
 //! The help: every row of the action table, grouped by where it means something.
 
+use super::answer;
 use crate::tui::actions::{ACTIONS, ActionRow, Context};
-use crate::tui::model::Model;
+use crate::tui::model::{Model, Popup};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use ptc_core::text::SafeText;
@@ -17,7 +18,7 @@ pub(super) fn rows(model: &Model, columns: usize) -> Vec<Row> {
         Context::Always => 1,
         _ => 0,
     });
-    let mut rows = Vec::new();
+    let mut rows = answers(model);
     for (context, title) in first.into_iter().chain(rest) {
         if !rows.is_empty() {
             rows.push(Row::default());
@@ -29,6 +30,22 @@ pub(super) fn rows(model: &Model, columns: usize) -> Vec<Row> {
         }
     }
     rows
+}
+
+/// The keys that answer the question below the help, if it has some.
+fn answers(model: &Model) -> Vec<Row> {
+    let Some(Popup::Answer { question, asker, .. }) = model.popups.iter().rev().nth(1) else { return Vec::new() };
+    let rows = question.options.iter().map(|option| {
+        let key = Piece::new(Role::Key, option.get(..1).unwrap_or_default());
+        Row::new([key, Piece::new(Role::Text, &format!("  {}", answer::meaning(option, asker)))])
+    });
+    let rows: Vec<Row> = rows.collect();
+    if rows.is_empty() {
+        return rows;
+    }
+    std::iter::once(Row::new([Piece::literal(Role::Title, "Your decision"), Piece::literal(Role::Dim, "  (here)")]))
+        .chain(rows)
+        .collect()
 }
 
 fn entry(model: &Model, action: &ActionRow, columns: usize) -> Vec<Row> {

@@ -307,7 +307,12 @@ fn input(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) 
 /// What there is in this tab, in a line.
 fn status(inspector: &Inspector) -> Row {
     let parts = inspector.parts(inspector.tab);
+    let facts = inspector.inspection().map(|found| &found.facts);
     let text = match inspector.tab {
+        _ if facts.is_some_and(|facts| facts.success.is_none()) => {
+            let elapsed = facts.map_or(0, |facts| facts.elapsed_ms);
+            format!(" as of {} after the start of the turn, which has no end yet; r reads it again", duration(elapsed))
+        }
         Tab::Request if inspector.difference => {
             let number = |wanted: fn(&Change) -> bool| parts.iter().filter(|part| wanted(&part.change)).count() as u64;
             format!(

@@ -7,9 +7,12 @@ mod budget;
 mod cases;
 mod choices;
 mod compare;
+mod dock;
+mod draft_runs;
 mod editor;
 mod form;
 mod help;
+mod inputs;
 mod inspector;
 mod menu;
 mod overview;
@@ -221,6 +224,14 @@ fn draw_sweep(model: &Model, buffer: &mut Buffer) {
 }
 
 pub(super) use run::MARGIN;
+
+/// Rows of the question on top that are seen at the same time.
+pub(super) fn question_rows(model: &Model) -> Option<u16> {
+    let popup = model.popups.last()?;
+    let Popup::Answer { question, .. } = popup else { return None };
+    let inner = popups::inside(model, popup, Rect::new(0, 0, model.size.0, model.size.1));
+    Some(answer::areas(inner, question).0.height)
+}
 
 /// Rows that the start of a question takes in its popup.
 pub(super) fn asked_rows(model: &Model, start: &str) -> usize {

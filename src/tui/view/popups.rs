@@ -7,7 +7,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
 
 use super::areas::{line_of, scroll_limit};
-use super::{answer, bars, choices, editor, form, help, menu, preview};
+use super::{answer, bars, choices, dock, editor, form, help, menu, preview};
 use crate::port::Gate;
 use crate::tui::actions::ActionRow;
 use crate::tui::colours::Language;
@@ -62,6 +62,9 @@ pub(super) fn layout(model: &mut Model) {
 
 /// The box of a popup.
 fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
+    if let Some(panel) = dock::panel(popup, model, screen) {
+        return panel;
+    }
     let (columns, rows) = match popup {
         Popup::Help { .. } | Popup::Preview { .. } | Popup::Differs(_) | Popup::Answer { .. } => {
             (answer_columns(screen.width), screen.height)
@@ -228,6 +231,7 @@ fn title(model: &Model, popup: &Popup) -> String {
         Popup::Find(find) => return choices::find_title(find),
         Popup::Fixes { title, .. } => title,
         Popup::Tour(step) => return choices::tour_title(*step),
+        Popup::Leaving(Leaving::Program) if !model.workbench.unsaved() => "Leave?",
         Popup::Leaving(_) => "Unsaved edits",
         Popup::Recovery(_) => "Kept drafts",
         Popup::SavePath { what: SaveWhat::Session, .. } => "Save the session elsewhere",
@@ -254,6 +258,9 @@ fn title(model: &Model, popup: &Popup) -> String {
 /// The text of a question.
 fn message(model: &Model, popup: &Popup) -> SafeText {
     let text = match popup {
+        Popup::Leaving(Leaving::Program) if !model.workbench.unsaved() => {
+            "A run is in progress. Leaving stops it; its session keeps what it has.".to_owned()
+        }
         Popup::Leaving(leaving) => {
             let changed = changed(model).join(", ");
             let run = if model.workbench.running() { " The run will be stopped." } else { "" };
@@ -263,8 +270,9 @@ fn message(model: &Model, popup: &Popup) -> SafeText {
             }
         }
         Popup::Overwrite { path } => {
-            let known = model.workbench.file.as_ref().is_some_and(|file| file.path == Path::new(path));
-            let what = if known { "was changed by someone else since it was read" } else { "exists already" };
+            let known =
+                model.workbench.file.as_ref().is_some_and(|file| file.path == Path::new(path) && !file.sha.is_empty());
+            let what = if known { "was changed by another program since it was read" } else { "exists already" };
             format!("{path} {what}. Replace it with these texts?")
         }
         Popup::SavePath { error: Some(error), .. } => error.clone(),
@@ -334,7 +342,8 @@ fn draw_reading(model: &Model, popup: &Popup, top: usize, area: Rect, buffer: &m
     }
     let below = scroll_limit(rows.len(), area.height).saturating_sub(top);
     if below > 0 {
-        let more = format!(" ▼ {below} more ");
+        // In the help, a number of lines is of no use.
+        let more = if matches!(popup, Popup::Help { .. }) { " ▼ ".to_owned() } else { format!(" ▼ {below} more ") };
         let x = area.right().saturating_sub(u16::try_from(width(&more)).unwrap_or(0));
         let y = area.bottom().saturating_add(1);
         if y < buffer.area.bottom() {

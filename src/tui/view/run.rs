@@ -26,11 +26,18 @@ pub(super) fn card_columns(area: Rect) -> usize {
 /// The rule above a run.
 pub(super) fn draw_rule(model: &Model, view: &RunView, area: Rect, focused: bool, buffer: &mut Buffer) {
     let facts = &view.transcript.facts;
-    let kind = if view.replay.is_some() { "Replay" } else { "Run" };
+    let kind = match view.replay {
+        Some(_) => "Replay",
+        None if view.is_example => "Example run",
+        None => "Run",
+    };
     let mut parts = vec![match &facts.run {
         Some(run) => format!("{kind} {run}"),
         None => kind.to_owned(),
     }];
+    if model.screen == Screen::Workbench && model.workbench.run_is_of_older_draft() {
+        parts.push("older draft".to_owned());
+    }
     // The title shows the agent of the draft, or of the session.
     parts.extend(model.workbench.other_agent().filter(|_| model.screen == Screen::Workbench).map(str::to_owned));
     parts.extend([&facts.mode, &facts.model].into_iter().filter(|part| !part.is_empty()).cloned());

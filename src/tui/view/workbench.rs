@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::areas::line_of;
 use super::areas::{Areas, areas, place};
-use super::{bars, editor, overview, run, steps};
+use super::{bars, dock, draft_runs, editor, inputs, overview, run, steps};
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::tui::actions::Action;
 use crate::tui::forms::brackets_at;
@@ -18,6 +18,9 @@ use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, wrap};
 
 pub(super) fn layout(model: &mut Model) {
+    if let (Pane::Editor(place), false) = (model.workbench.focus, model.mouse.held) {
+        model.workbench.room = place;
+    }
     let areas = screen_areas(model);
     let now_ms = model.now_ms;
     let fix_key = model.keymap.first_name(Action::Fix);
@@ -27,6 +30,12 @@ pub(super) fn layout(model: &mut Model) {
     for index in 0..workbench.editors.len() {
         let area =
             editors.map_or(Rect::default(), |editors| text_area(editors[index].1, workbench, (place(index), &fix_key)));
+        if place(index) == Place::Context && workbench.inputs.is_shown() {
+            let focused = workbench.focus == Pane::Editor(Place::Context);
+            inputs::layout(&mut workbench.inputs, area, focused);
+            workbench.editors[index].area = Rect::default();
+            continue;
+        }
         editor::layout(&mut workbench.editors[index], area);
     }
     if let (Some((pipeline, top)), Some(column)) = (&mut workbench.pipeline, areas.column) {
@@ -49,7 +58,8 @@ pub(super) fn text_areas(model: &Model) -> Vec<Rect> {
 }
 
 fn screen_areas(model: &Model) -> Areas {
-    areas(Rect::new(0, 0, model.size.0, model.size.1), &model.workbench)
+    let screen = dock::rest(model, Rect::new(0, 0, model.size.0, model.size.1));
+    areas(screen, &model.workbench)
 }
 
 /// The rows of an editor that its findings leave to the text, one column from the edges.
@@ -111,7 +121,7 @@ fn mark(finding: &Diagnostic) -> Piece {
 }
 
 pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
-    let areas = areas(screen, &model.workbench);
+    let areas = areas(dock::rest(model, screen), &model.workbench);
     bars::title(model, areas.title, buffer);
     let mut cursor = None;
     if let (Some((pipeline, top)), Some(column)) = (&model.workbench.pipeline, areas.column) {
@@ -124,6 +134,9 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
     bars::rule(areas.rule, "", false, Vec::new(), buffer, model.theme);
     if let Some((rule, rows)) = areas.run {
         draw_run(model, rule, rows, buffer);
+    }
+    if let Some(row) = areas.runs {
+        draft_runs::draw(model, row, buffer);
     }
     if let Some(divider) = areas.divider {
         draw_divider(model, divider, areas.rule, buffer);
@@ -143,13 +156,19 @@ fn draw_editor(model: &Model, place: Place, rule: Rect, rows: Rect, buffer: &mut
     let below = finding_rows(rows, workbench, (place, &fix_key));
     let mut state = state(workbench, place, &findings, below.is_empty());
     if rows.height > 0 {
-        let shown = workbench.editor(place);
+        let shown = workbench.edited(place);
         state.splice(0..0, bars::more(editor::lines_above(shown), editor::lines_after(shown), rule.width));
     }
-    bars::rule(rule, place_name(place), focused, state, buffer, model.theme);
+    let name = place_name(place);
+    let heading = if rows.height == 0 { folded_heading(workbench, place) } else { name.to_owned() };
+    bars::rule(rule, &heading, focused, state, buffer, model.theme);
     let first = usize::from(rows.height).saturating_sub(below.len());
     for (line, row) in below.iter().enumerate() {
         row.draw(line_of(rows, first + line), buffer, model.theme);
+    }
+    let area = text_area(rows, workbench, (place, &fix_key));
+    if place == Place::Context && workbench.inputs.is_shown() {
+        return inputs::draw(model, area, &findings, buffer);
     }
     let draft = &workbench.editor(place).draft;
     let is_program = focused && place == Place::Program && draft.text().len() <= LONGEST_PROGRAM;
@@ -165,8 +184,18 @@ fn draw_editor(model: &Model, place: Place, rule: Rect, rows: Rect, buffer: &mut
         theme: model.theme,
         placeholder: placeholder(place),
     };
-    editor::draw(workbench.editor(place), text_area(rows, workbench, (place, &fix_key)), &looks, buffer)
+    editor::draw(workbench.editor(place), area, &looks, buffer)
 }
+
+/// The heading of an editor that is only its title: its name and how its text begins.
+fn folded_heading(workbench: &Workbench, place: Place) -> String {
+    let words: Vec<&str> = workbench.editor(place).draft.text().split_whitespace().take(FOLDED_COLUMNS).collect();
+    let line = truncate(&SafeText::single_line(&words.join(" ")), FOLDED_COLUMNS).into_owned();
+    format!("{}  {line}", place_name(place)).trim_end().to_owned()
+}
+
+/// Columns of a folded editor's text in its title.
+const FOLDED_COLUMNS: usize = 44;
 
 /// Bytes of a program up to which the form under the cursor is marked.
 const LONGEST_PROGRAM: usize = 256 << 10;
@@ -191,8 +220,10 @@ fn state(workbench: &Workbench, place: Place, findings: &[&Diagnostic], with_mes
             Place::Signature => {
                 workbench.preview.fields.map_or_else(String::new, |count| plural(count as u64, "field"))
             }
-            // Whether it fits is a question to a signature that can be read.
-            Place::Context if broken(workbench, Place::Signature) => return vec![Piece::literal(Role::Dim, "–")],
+            // Whether they fit is a question to a signature that can be read.
+            Place::Prompt | Place::Context if broken(workbench, Place::Signature) => {
+                return vec![Piece::literal(Role::Dim, "–")];
+            }
             Place::Context => "fits".to_owned(),
             Place::Program => check::program(workbench.editor(place).draft.text()).state,
             Place::Prompt | Place::Tools | Place::Options => String::new(),

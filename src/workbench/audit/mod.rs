@@ -164,7 +164,7 @@ impl Auditor<'_> {
         for named in access.take_named() {
             let consent = match (&named.resolved, access.is_allowed(&named)) {
                 (None, _) => AuditConsent::NotNeeded,
-                (Some(_), true) if named.is_inside() => AuditConsent::NotNeeded,
+                (Some(_), true) if named.is_own() => AuditConsent::NotNeeded,
                 (Some(_), true) => AuditConsent::Given,
                 (Some(_), false) => AuditConsent::Needed,
             };

@@ -95,6 +95,12 @@ impl Bench {
         (defined, data)
     }
 
+    /// The whole value of a name after the turn, as PTC-Lisp text; `None` where the name is not defined.
+    pub fn value_of(&self, name: &str) -> Option<String> {
+        let binding = self.after.job.memory.iter().find(|(known, _)| known.name() == name)?.1;
+        Some(binding.value.print(Bounds::default()).text)
+    }
+
     /// Runs an input on what the turn left; definitions and results stay for the next one. Blocks.
     pub fn evaluate(&mut self, input: &str) -> BenchOutput {
         let stop = AtomicBool::new(false);
@@ -145,6 +151,14 @@ impl LazyBench {
     /// Errors: why the session cannot be replayed.
     pub fn probe(&self, at: usize) -> Result<Option<Probe>, String> {
         self.with_bench(|bench| bench.probe(at))
+    }
+
+    /// The whole value of a name, as [`Bench::value_of`] finds it.
+    ///
+    /// Errors: why the session cannot be replayed; the name is not defined.
+    pub fn value_of(&self, name: &str) -> Result<String, String> {
+        let found = self.with_bench(|bench| bench.value_of(name))?;
+        found.ok_or_else(|| format!("{name} is not defined after this turn when its session is replayed"))
     }
 
     /// Runs an input on what the turn left, as [`Bench::evaluate`] does.

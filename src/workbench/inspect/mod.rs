@@ -7,6 +7,8 @@ mod asked;
 mod bench;
 mod calls;
 mod extract;
+mod growth;
+mod ledger;
 mod logs;
 mod memory;
 mod probe;
@@ -25,7 +27,9 @@ use crate::session::Session;
 use crate::workbench::{OpenError, Workbench};
 
 pub use bench::{Bench, BenchOutput, LazyBench};
+pub use growth::TurnPrompt;
 pub use probe::Probe;
+pub use request::GROWTH_PART;
 pub use wire::Frame;
 
 /// A turn taken apart.
@@ -43,7 +47,7 @@ pub struct Inspection {
     pub program: Vec<Part>,
     /// Tool calls.
     pub calls: Vec<Part>,
-    /// Definitions, old and new; tasks; the checklist.
+    /// The memory after the turn with what it changed; tasks; the checklist.
     pub memory: Vec<Part>,
     /// What went over the wire.
     pub wire: Vec<Part>,
@@ -87,6 +91,8 @@ pub struct Part {
     pub body: Body,
     /// Against the same part of the request before.
     pub change: Change,
+    /// The recording has only the start of it.
+    pub is_cut: bool,
 }
 
 /// What a part is.
@@ -106,6 +112,8 @@ pub enum Body {
     Sides([String; 2], Vec<[Option<String>; 2]>),
     /// What arrived, in order.
     Frames(Vec<Frame>),
+    /// The requests of a run as bars by kind; the address of the turn that is open.
+    Growth(Vec<TurnPrompt>, Address),
 }
 
 /// Something found at a place of a value.
@@ -172,7 +180,7 @@ impl Part {
         let bytes = match &body {
             Body::Text(text) | Body::Exact(text) | Body::Program(text, _) => text.len(),
             Body::Tree(json, _) => json.to_text().len(),
-            Body::Lines(_) | Body::Sides(..) => 0,
+            Body::Lines(_) | Body::Sides(..) | Body::Growth(..) => 0,
             Body::Frames(frames) => frames.iter().map(|frame| frame.text.len()).sum(),
         };
         Self {
@@ -183,6 +191,7 @@ impl Part {
             tokens: None,
             body,
             change: Change::None,
+            is_cut: false,
         }
     }
 
@@ -216,6 +225,7 @@ impl Part {
                 rows.iter().filter_map(|[_, right]| right.as_deref()).collect::<Vec<_>>().join("\n")
             }
             Body::Frames(frames) => frames.iter().map(|frame| frame.text.as_str()).collect(),
+            Body::Growth(turns, _) => turns.iter().map(TurnPrompt::line).collect::<Vec<_>>().join("\n"),
         }
     }
 }

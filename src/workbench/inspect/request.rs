@@ -1,13 +1,17 @@
-//! What was sent in a turn: a ledger of where everything comes from and what was left out, then section by section.
+//! What was sent in a turn: the whole request, ledgers, the growth over the turns, then section by section.
 
-use ptc_core::text::estimate_tokens;
 use ptc_core::value::Json;
 use ptc_core::value::json::to_json;
 
+use super::growth::growth;
+use super::ledger::Ledger;
 use super::sent::{Section, Sent, sent};
 use super::{Body, Change, Line, Mark, Part, Turn};
-use crate::event::{CompactionDone, Event, JsonText, Role};
-use crate::workbench::format::{count, plural, size};
+use crate::event::{Event, JsonText, Role};
+use crate::workbench::format::{count, size};
+
+/// Place of the growth over the turns among the parts of a request.
+pub const GROWTH_PART: usize = 3;
 
 pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     let Some(now) = sent(turn.session, turn.address) else { return Vec::new() };
@@ -38,27 +42,59 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
         })
         .copied()
     });
-    let ledger = ledger(&now, &sections, counted.map(|tokens| tokens.input), compaction);
-    let bytes = now.sections.iter().map(|section| section.text.len() as u64).sum();
-    let tokens = now.sections.iter().map(|section| estimate_tokens(&section.text)).sum();
-    let whole = Part { bytes, tokens: Some(tokens), ..Part::new("ledger", Body::Lines(ledger)) };
-    std::iter::once(whole.noted("origins")).chain(sections).collect()
+    let ledger = Ledger { now: &now, parts: &sections, counted, compaction };
+    let sizes = ledger.sizes();
+    let sized = |part: Part| Part { bytes: sizes.bytes(), tokens: Some(sizes.tokens()), ..part };
+    let grown = growth(turn.session, &turn.address.run_part());
+    let firsts = [
+        sized(Part::new("whole request", Body::Lines(whole(&now))).noted("in the order in which it was sent")),
+        sized(Part::new("ledger", Body::Lines(ledger.by_size())).noted("by kind, the largest first")),
+        sized(Part::new("ledger in order", Body::Lines(ledger.in_order())).noted("in the order in which it was sent")),
+        Part::new("over the turns", Body::Growth(grown, turn.address.clone())).noted("what fills the request, by kind"),
+    ];
+    firsts.into_iter().chain(sections).collect()
+}
+
+/// The request as one text: every message with its role, then tools, schema and options.
+fn whole(now: &Sent) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut number = None;
+    for section in &now.sections {
+        if number != Some(section.key.0) {
+            number = Some(section.key.0);
+            let of_message = now.sections.iter().filter(|other| other.key.0 == section.key.0);
+            let tokens: u64 = of_message.map(|section| section.sizes.tokens()).sum();
+            lines.push(Line::new(Mark::Title, format!("── {} · ~{} tok", section.role.name(), count(tokens))));
+        }
+        let mark = if section.untrusted { Mark::Warn } else { Mark::Plain };
+        lines.extend(section.text.lines().map(|line| Line::new(mark, line)));
+    }
+    let mut beside = |title: String, text: String| {
+        lines.push(Line::new(Mark::Title, format!("── {title}")));
+        lines.extend(text.lines().map(|line| Line::new(Mark::Plain, line)));
+    };
+    for tool in &now.made.tools {
+        beside(format!("tool · {}", tool.name), to_json(tool).to_pretty());
+    }
+    if let Some(schema) = &now.made.schema {
+        beside("schema of the answer".to_owned(), schema.json().to_pretty());
+    }
+    beside("options".to_owned(), to_json(&now.made.options).to_pretty());
+    lines
 }
 
 fn holds(request: &Sent, section: &Section) -> bool {
     request.sections.iter().any(|other| other.key == section.key)
 }
 
-fn title(section: &Section) -> String {
+pub(super) fn title(section: &Section) -> String {
     if section.role == Role::System { format!("system · {}", section.name) } else { section.name.clone() }
 }
 
 fn plain(section: &Section) -> Part {
     let mark = if section.untrusted { Mark::Warn } else { Mark::Plain };
-    Part::new(title(section), Body::Exact(section.text.clone()))
-        .counted(&section.text)
-        .noted(section.origin.clone())
-        .marked(mark)
+    let part = Part::new(title(section), Body::Exact(section.text.clone())).noted(section.origin.clone()).marked(mark);
+    Part { tokens: Some(section.sizes.tokens()), ..part }
 }
 
 fn part(section: &Section, now: &Sent, before: Option<&Sent>) -> Part {
@@ -101,12 +137,13 @@ fn option_parts(now: &Sent, before: Option<&Sent>) -> Vec<Part> {
             (Some(_), Some(old)) if old == text => Change::Same,
             (Some(_), Some(old)) => Change::Changed(Line::difference(&old, &text)),
         };
-        let part = Part::new(title, Body::Tree(json, Vec::new())).counted(&text).noted("agent");
+        let compact = json.to_text();
+        let part = Part::new(title, Body::Tree(json, Vec::new())).counted(&compact).noted("agent");
         parts.push(Part { change, ..part });
     };
     for tool in &now.made.tools {
         let known = before.and_then(|before| before.made.tools.iter().find(|known| known.name == tool.name));
-        push(format!("tool · {}", tool.name), tool.parameters.json(), known.map(|known| known.parameters.json()));
+        push(format!("tool · {}", tool.name), to_json(tool), known.map(to_json));
     }
     if let Some(schema) = &now.made.schema {
         let old = before.and_then(|before| before.made.schema.as_ref()).map(JsonText::json);
@@ -115,92 +152,4 @@ fn option_parts(now: &Sent, before: Option<&Sent>) -> Vec<Part> {
     let options = |made: &crate::event::RequestMade| to_json(&made.options);
     push("options".to_owned(), options(&now.made), before.map(|before| options(&before.made)));
     parts
-}
-
-/// Where each section comes from, how large it is, whether it is to be trusted, and what was left out.
-fn ledger(now: &Sent, parts: &[Part], counted: Option<u64>, compaction: Option<&CompactionDone>) -> Vec<Line> {
-    let mut lines = vec![Line::new(Mark::Title, format!("{:>7} {:>7}     part · from", "bytes", "tokens"))];
-    for part in parts {
-        let tokens = part.tokens.map_or_else(|| "–".to_owned(), |tokens| format!("~{}", count(tokens)));
-        let change = match part.change {
-            Change::None | Change::Same => ' ',
-            Change::New => '+',
-            Change::Gone => '-',
-            Change::Changed(_) => '~',
-        };
-        let trust = if part.mark == Mark::Warn { '!' } else { ' ' };
-        let text = format!("{:>7} {tokens:>7}  {trust}{change} {} · {}", count(part.bytes), part.title, part.note);
-        let mark = match part.change {
-            Change::Gone => Mark::Removed,
-            Change::New | Change::Changed(_) => Mark::Added,
-            _ if part.mark == Mark::Warn => Mark::Warn,
-            _ => Mark::Plain,
-        };
-        lines.push(Line::new(mark, text));
-    }
-    let sum: u64 = now.sections.iter().map(|section| section.text.len() as u64).sum();
-    let tokens: u64 = now.sections.iter().map(|section| estimate_tokens(&section.text)).sum();
-    let sent = plural(now.sections.len() as u64, "section");
-    lines.push(Line::new(
-        Mark::Title,
-        format!("{:>7} {:>7}     {sent} in messages", count(sum), format!("~{}", count(tokens))),
-    ));
-    lines.extend(outside(now, sum));
-    lines.extend(counted.into_iter().flat_map(|counted| against_count(now, tokens, counted)));
-    let signs = "! from outside   + new   ~ changed   - not sent any more";
-    lines.extend([Line::new(Mark::Plain, ""), Line::new(Mark::Dim, signs)]);
-    if let Some(done) = compaction {
-        lines.push(Line::new(Mark::Plain, String::new()));
-        let text = format!(
-            "compaction · {} because of {}: messages {} → {}, tokens ~{} → ~{}",
-            done.strategy,
-            done.reason,
-            done.messages_before,
-            done.messages_after,
-            count(done.tokens_before),
-            count(done.tokens_after)
-        );
-        lines.push(Line::new(Mark::Warn, text));
-        lines.extend(
-            done.counts.iter().map(|(name, number)| Line::new(Mark::Dim, format!("  {name} {}", count(*number)))),
-        );
-    }
-    if !now.left_out.is_empty() {
-        lines.push(Line::new(Mark::Plain, String::new()));
-        lines.push(Line::new(Mark::Title, "said in this run and not sent"));
-        for section in &now.left_out {
-            let tokens = format!("~{}", count(estimate_tokens(&section.text)));
-            let bytes = count(section.text.len() as u64);
-            let text = format!("{bytes:>7} {tokens:>7}  -  {} · {}", title(section), section.origin);
-            lines.push(Line::new(Mark::Removed, text));
-        }
-    }
-    lines
-}
-
-/// From so many percent on, the estimate is too far from what the provider counted to be relied on.
-const FAR_PERCENT: u64 = 25;
-
-/// What the provider counted, and the estimate of messages, tools and schema against it.
-fn against_count(now: &Sent, messages: u64, counted: u64) -> Vec<Line> {
-    let tools = now.made.tools.iter().map(|tool| tool.parameters.json());
-    let beside = tools.chain(now.made.schema.as_ref().map(JsonText::json));
-    let estimate = messages + beside.map(|json| estimate_tokens(&json.to_text())).sum::<u64>();
-    let Some(percent) = (estimate.abs_diff(counted) * 100).checked_div(counted) else { return Vec::new() };
-    let (sign, mark) = if percent >= FAR_PERCENT { ('!', Mark::Warn) } else { (' ', Mark::Plain) };
-    let side = if estimate >= counted { '+' } else { '-' };
-    let told = format!("{:>7} {:>7}     counted by the provider", "", count(counted));
-    let estimate = format!("~{}", count(estimate));
-    let held = format!("{:>7} {estimate:>7}  {sign}  estimate, {side}{percent} % (! from {FAR_PERCENT} %)", "");
-    vec![Line::new(Mark::Plain, told), Line::new(mark, held)]
-}
-
-/// How much of it is text from outside.
-fn outside(now: &Sent, sum: u64) -> Option<Line> {
-    let outside: u64 =
-        now.sections.iter().filter(|section| section.untrusted).map(|section| section.text.len() as u64).sum();
-    let share = (outside * 100).checked_div(sum)?;
-    (outside > 0).then(|| {
-        Line::new(Mark::Warn, format!("{:>7} {share:>6}%  !  of it in sections with text from outside", count(outside)))
-    })
 }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use crate::event::{Address, Event, Message, MessagePart, Replies, RequestMade, Role, Source};
 use crate::record::TurnAttempts;
 use crate::session::Session;
+use crate::workbench::prompt_kinds::{PromptKind, PromptSizes};
 
 /// A request of more bytes is not read whole.
 const MOST_BYTES: u64 = 16_000_000;
@@ -14,7 +15,7 @@ const MOST_BYTES: u64 = 16_000_000;
 /// The origin of a section that represents earlier turns.
 const SUMMARY: &str = "summary of the turns before";
 
-/// One section of a request.
+/// One section of a request: parts of a message that share a line are one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Section {
     /// Number of its message, and its place there.
@@ -24,8 +25,10 @@ pub(super) struct Section {
     pub(super) text: String,
     /// Where it comes from, in words.
     pub(super) origin: String,
-    /// Text from outside: models, tools, data.
+    /// Text from outside, in all of it or a part: models, tools, data.
     pub(super) untrusted: bool,
+    /// Its content by kind.
+    pub(super) sizes: PromptSizes,
 }
 
 /// A request as it was sent.
@@ -98,10 +101,25 @@ fn sections(message: &Message, at: &Address, replies: &TurnAttempts) -> Vec<Sect
         Source::Tool => format!("tool{}", turn(at)),
         Source::User => "user".to_owned(),
     };
-    let mut found = Vec::new();
+    let mut found: Vec<Section> = Vec::new();
     let mut push = |name: &str, text: String, origin: String, untrusted: bool| {
+        if text.is_empty() {
+            return;
+        }
+        let kind = PromptKind::of(message.role, message.source, name);
+        if let Some(last) = found.last_mut().filter(|last| is_same_line(last, name)) {
+            if !last.name.split(NAME_GAP).any(|known| known == name) {
+                last.name = format!("{}{NAME_GAP}{name}", last.name);
+            }
+            last.text.push_str(&text);
+            last.untrusted |= untrusted;
+            last.sizes.add(kind, &text);
+            return;
+        }
+        let mut sizes = PromptSizes::default();
+        sizes.add(kind, &text);
         let key = (message.m, found.len());
-        found.push(Section { key, role: message.role, name: name.to_owned(), text, origin, untrusted });
+        found.push(Section { key, role: message.role, name: name.to_owned(), text, origin, untrusted, sizes });
     };
     for part in &message.parts {
         match part {
@@ -121,4 +139,13 @@ fn sections(message: &Message, at: &Address, replies: &TurnAttempts) -> Vec<Sect
         }
     }
     found
+}
+
+/// Between the names of parts that share a line.
+const NAME_GAP: &str = " + ";
+
+/// Does a part of this name continue the last line of the section before it?
+fn is_same_line(before: &Section, name: &str) -> bool {
+    let alone = |name: &str| matches!(name, "call" | "result");
+    !before.text.ends_with('\n') && !alone(name) && !alone(&before.name)
 }

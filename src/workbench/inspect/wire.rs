@@ -4,10 +4,12 @@ use std::io::Read as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use ptc_core::value::json;
 
-use super::{Body, Mark, Part, Turn};
-use crate::event::{Event, ReplyPart, Wire};
+use super::{Body, Line, Mark, Part, Turn};
+use crate::event::{Event, ReplyPart, Sent, Wire};
 use crate::workbench::format::{plural, size};
+use crate::workbench::sent_body;
 
 /// Decoded bytes of one attempt that are shown; a compressed note may claim to hold more.
 const MOST_BYTES: u64 = 4 << 20;
@@ -28,9 +30,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
             Event::Sent(sent) => {
                 let by =
                     sent.structured_by.map(|by| format!(" · structured output by {}", by.name())).unwrap_or_default();
-                let note = format!("{} {}{by}", sent.provider, sent.url);
-                let part = Part::new(format!("→ sent {}", sent.attempt), Body::Tree(sent.frame.json(), Vec::new()));
-                parts.push(Part { bytes: sent.bytes, ..part.noted(note) });
+                parts.extend(body_parts(turn, sent, &format!("{} {}{by}", sent.provider, sent.url)));
             }
             Event::Wire(wire) => {
                 let frames = frames(wire);
@@ -50,6 +50,30 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     }
     parts.extend(deltas(turn));
     parts
+}
+
+/// The body exactly as it was sent, and the same laid out. A body that cannot be rebuilt is marked, with what was recorded of it.
+fn body_parts(turn: &Turn<'_>, sent: &Sent, note: &str) -> Vec<Part> {
+    let title = format!("→ sent {}", sent.attempt);
+    match sent_body(turn.session, &format!("{}:{}", turn.address, sent.attempt)) {
+        Ok(body) => {
+            let tree = json::parse(&body).ok().map(|tree| {
+                let laid_out = Part::new(format!("{title} · tree"), Body::Tree(tree, Vec::new()));
+                Part { bytes: sent.bytes, ..laid_out.noted("the same body laid out") }
+            });
+            let exact = Part::new(title, Body::Exact(body)).noted(note);
+            std::iter::once(Part { bytes: sent.bytes, ..exact }).chain(tree).collect()
+        }
+        Err(error) => {
+            let lines = vec![
+                Line::new(Mark::Warn, format!("{} were sent; this is the body without its messages", size(sent.bytes))),
+                Line::new(Mark::Dim, error.message),
+            ];
+            let why = Part::new(title.clone(), Body::Lines(lines)).noted(note).marked(Mark::Warn);
+            let frame = Part::new(format!("{title} · tree"), Body::Tree(sent.frame.json(), Vec::new()));
+            vec![Part { bytes: sent.bytes, ..why }, frame.noted("without its messages").marked(Mark::Warn)]
+        }
+    }
 }
 
 /// The pieces of the reply, as the program was handed them.

@@ -12,6 +12,7 @@ use crate::agent::{Agent, Case, Diagnostic, Mode, Plan};
 use crate::config::ModelChoice;
 use crate::model::Sample;
 use crate::workbench::Workbench;
+use crate::workbench::prepare::in_own_mode;
 
 /// What is to be compared.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -129,7 +130,7 @@ impl Workbench {
             plan.agents.push(MatrixAgent { name: name.clone(), toml: agent.to_toml() });
             let cases = agent.cases().map_err(|found| MatrixError(format!("{name}: {}", found.message)))?;
             for mode in if spec.modes.is_empty() { &Mode::ALL[..] } else { &spec.modes } {
-                for model in self.models_of(spec, agent)? {
+                for model in self.models_of(spec, &Agent { mode: *mode, ..agent.clone() })? {
                     let cell = Cell {
                         agent: name.clone(),
                         mode: mode.name().to_owned(),
@@ -149,8 +150,9 @@ impl Workbench {
         Ok(plan)
     }
 
+    /// The models of the cells of an agent in its mode.
     fn models_of(&self, spec: &MatrixSpec, agent: &Agent) -> Result<Vec<String>, MatrixError> {
-        if spec.models.is_empty() && agent.program().is_some() {
+        if spec.models.is_empty() && in_own_mode(agent).program().is_some() {
             return Ok(vec![PINNED.to_owned()]);
         }
         let own = || vec![self.model_name(None, agent)];

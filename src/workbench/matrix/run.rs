@@ -19,8 +19,9 @@ use crate::agent::{Context, Step, Verdict};
 use crate::event::{ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource, Kept};
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::session::Group;
+use crate::workbench::case::judged_by;
 use crate::workbench::run::chance;
-use crate::workbench::trial::{judged_by, settled};
+use crate::workbench::saving::settled;
 use crate::workbench::{RunSpec, Running, StartError, Workbench};
 
 /// Why a matrix cannot be planned, opened or continued; the text contains the next step.

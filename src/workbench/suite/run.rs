@@ -11,7 +11,8 @@ use crate::port::{Nobody, Stop, SystemClock};
 use crate::replay::{ReplayOutcome, cassette, replay_by};
 use crate::session::Session;
 use crate::tool::FileAccess;
-use crate::workbench::trial::{judged_by, settled};
+use crate::workbench::case::judged_by;
+use crate::workbench::saving::settled;
 use crate::workbench::{RunSpec, Running, StartError, Workbench};
 
 /// A trial that is to be run: which agent, which case, which number from 1.

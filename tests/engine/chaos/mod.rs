@@ -14,7 +14,7 @@ use ptc_workbench::agent::{Step, StepFold};
 use ptc_workbench::event::{CallStatus, Edit, Editor, JsonText, ReplyStatus};
 use ptc_workbench::port::SystemClock;
 use ptc_workbench::replay::{
-    Answers, Point, RecordedEdits, Recording, ReplayOutcome, ResumePorts, Stage, adopt, input_of, replay,
+    Answers, Point, RecordedEdits, Recording, ReplayOutcome, ResumePorts, Stage, adopt, input_of, replay, verify,
 };
 use ptc_workbench::session::{Header, Prefix, Recorder, Session, SessionId};
 
@@ -137,6 +137,8 @@ async fn holds(play: &Play, played: &Played, path: &Path, whole: Told) {
         ReplayOutcome::Diverged(_) => false,
     };
     assert!(fits, "{}\n{}\n{}", told_of(&report.outcome), play.toml, String::from_utf8_lossy(&before));
+    let findings = verify(&session).await.findings;
+    assert_eq!(findings, [], "{}\n{}", play.toml, String::from_utf8_lossy(&before));
     assert_eq!(std::fs::read(path).unwrap(), before, "replay never changes the recording");
 }
 
@@ -283,7 +285,7 @@ async fn perform(play: &Play) {
 /// Cases; `PTC_LONG_TESTS=1` runs the long form.
 fn cases() -> u32 {
     let told = std::env::var("PTC_CHAOS_CASES").ok().and_then(|text| text.parse().ok());
-    told.unwrap_or(if std::env::var_os("PTC_LONG_TESTS").is_some() { 3_000 } else { 128 })
+    told.unwrap_or(if crate::is_long() { 3_000 } else { 64 })
 }
 
 proptest! {

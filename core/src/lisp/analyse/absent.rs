@@ -33,8 +33,8 @@ const ABSENT: &[Absent] = &[
     ),
     absent(
         &["lazy-seq", "lazy-cat"],
-        "Sequences are not lazy: use map, filter, for or loop",
-        ("(for [x [1 2 3] :while (< x 3)] x)", "[1 2]"),
+        "Functions cannot be lazy: (iterate f x) makes an endless sequence from a step, loop or reduce a finite one",
+        ("(take 5 (map first (iterate (fn [[a b]] [b (+ a b)]) [0 1])))", "[0 1 1 2 3]"),
     ),
     absent(
         &["transient", "persistent!", "conj!", "assoc!", "dissoc!"],
@@ -92,7 +92,6 @@ const ABSENT: &[Absent] = &[
         ("(let [m (atom {})] (swap! m assoc :a 1) @m)", "{:a 1}"),
     ),
     absent(&["pr"], "Use (println (pr-str x))", ("(println (pr-str \"a\"))", "nil")),
-    absent(&["with-out-str"], "Build the text with str and str/join", ("(str \"a\" 1)", "\"a1\"")),
     absent(&["time"], "Omit it: the workbench shows the time of each program", ("(+ 1 2)", "3")),
     absent(&["memoize"], "Keep results in an atom with a map, or in a let", ("(let [x (inc 1)] [x x])", "[2 2]")),
     absent(&["trampoline"], "Use loop and recur", ("(loop [n 3] (if (pos? n) (recur (dec n)) :done))", ":done")),
@@ -137,6 +136,7 @@ const ABSENT_IN_REFERENCE: &[(&[&str], &str)] = &[
     (&["dorun", "run!"], "Use (doseq [x coll] …)"),
     (&["transduce"], "Use (reduce f init (map … coll))"),
     (&["sequence", "eduction"], "Use map or filter on the collection"),
+    (&["with-out-str"], "Build the text with str and str/join"),
     (&["printf"], "Use (println (format …))"),
     (&["sorted-map"], "Maps are always sorted by key: use {…}"),
     (&["sorted-set"], "Sets are always sorted: use #{…}"),

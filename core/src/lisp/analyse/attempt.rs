@@ -1,4 +1,5 @@
-//! `try` with `catch` and `finally`: the parts become functions, which the builtin [`builtins::ATTEMPT`] calls.
+//! `try` with `catch` and `finally`, and `with-out-str`: the parts become functions, which the builtins
+//! [`builtins::ATTEMPT`] and [`builtins::CAPTURE`] call.
 
 use super::call::builtin;
 use super::name::plain;
@@ -45,6 +46,12 @@ impl Analyser<'_> {
         let body = self.part(&[], body, form.span)?;
         let args = [body, finally].into_iter().chain(handlers).collect();
         Ok(builtin(&builtins::ATTEMPT, args, form.span))
+    }
+
+    /// `(with-out-str body…)`
+    pub(super) fn capture_form(&mut self, form: &Form, args: &[Form], _: Tail) -> AnalysisResult {
+        let body = self.part(&[], args, form.span)?;
+        Ok(builtin(&builtins::CAPTURE, vec![body], form.span))
     }
 
     /// A part as a function; `recur` cannot leave it.

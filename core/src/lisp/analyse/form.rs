@@ -40,6 +40,7 @@ pub(super) const CURRENT: &[&str] = &[
     "use",
     "import",
     "set!",
+    "with-out-str",
 ];
 
 macro_rules! forms {
@@ -106,6 +107,7 @@ forms! {
     "use" header_form;
     "import" header_form;
     "set!" header_form;
+    "with-out-str" capture_form;
 }
 
 /// True if there is a form of this name.

@@ -88,7 +88,8 @@ pub(super) const ROWS: &[Builtin] = &[
 ];
 
 /// The difference to Clojure of functions that take an item by position.
-pub(super) const ORDERED: Clojure = Clojure::Differs("maps and sets have no order and are rejected");
+pub(super) const ORDERED: Clojure =
+    Clojure::Differs("maps and sets are in key order; the dialect reference rejects them");
 
 fn first(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     at(machine, &args[0], 0)

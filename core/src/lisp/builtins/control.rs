@@ -27,7 +27,8 @@ pub(super) const ROWS: &[Builtin] = &[
     PRINTLN,
     PRINTLN
         .named("print", &["(print x…)"])
-        .clojure(Clojure::Differs("The same as println: each call makes one entry.")),
+        .running(print)
+        .clojure(Clojure::Differs("The same as println, except in with-out-str: each call makes one entry.")),
     PRINTLN
         .named("prn", &["(prn x…)"])
         .clojure(Clojure::Differs("The same as println: strings are printed without quotes.")),
@@ -44,6 +45,13 @@ pub(super) const ROWS: &[Builtin] = &[
         )
         .examples(&[("(pmap inc [1 2])", "[2 3]"), ("(pmap + [1 2] [3 4])", "[4 6]")])
         .clojure(Clojure::Differs("Eager.")),
+    Builtin::form("with-out-str", Arity::from(0))
+        .doc(&["(with-out-str body…)"], "The text that the body prints, which is not printed.")
+        .examples(&[
+            ("(with-out-str (print \"a\") (println \"b\" 1))", "\"ab 1\\n\""),
+            ("(with-out-str (doseq [x [1 2]] (println x)))", "\"1\\n2\\n\""),
+        ])
+        .current(),
     Builtin::new("pcalls", Arity::from(0), pcalls)
         .doc(&["(pcalls f…)"], "The values of functions without arguments, called in parallel.")
         .examples(&[("(pcalls (fn [] 1) (fn [] 2))", "[1 2]"), ("(pcalls)", "[]")])
@@ -77,7 +85,27 @@ fn apply(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     machine.apply(&function[0], &mut all)
 }
 
+/// The form `with-out-str`, called with the body as a function. The analyser inserts it.
+pub(crate) static CAPTURE: Builtin = Builtin::new(CAPTURE_NAME, Arity::exactly(1), |machine, args| {
+    machine.captured.push(String::new());
+    let result = machine.apply(&args[0], &mut []);
+    let text = machine.captured.pop().unwrap_or_default();
+    result.map(|_| text.into())
+});
+
+/// The name of [`CAPTURE`], whose errors keep the reasons that they have inside.
+pub(crate) const CAPTURE_NAME: &str = "with-out-str";
+
 fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    print_values(machine, args, "\n")
+}
+
+fn print(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    print_values(machine, args, "")
+}
+
+/// Prints the values; `end` follows them where the output is captured.
+fn print_values(machine: &mut Machine<'_>, args: &mut [Value], end: &str) -> EvalResult {
     if machine.world.firewall {
         for value in args.iter_mut() {
             *value = visible(value);
@@ -101,7 +129,10 @@ fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         }
     }
     let Entry { text, machine, .. } = entry;
-    machine.print(text);
+    match machine.captured.last_mut() {
+        Some(captured) => captured.extend([&*text, end]),
+        None => machine.print(text),
+    }
     // Only shortened output is bounded.
     if is_cut {
         let levels = JSON_DEPTH.max;
@@ -120,7 +151,11 @@ fn printf(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         }
     }
     let text = super::format::format(machine, args)?;
-    machine.print(text.as_str().unwrap_or_default().trim_end_matches('\n').to_owned());
+    let text = text.as_str().unwrap_or_default();
+    match machine.captured.last_mut() {
+        Some(captured) => captured.push_str(text),
+        None => machine.print(text.trim_end_matches('\n').to_owned()),
+    }
     Ok(Value::Nil)
 }
 

@@ -181,15 +181,7 @@ pub(super) fn sentence(text: &str) -> &str {
 
 /// The parameters and the text of a function that a program defined.
 fn closure(value: &Value) -> Option<(&str, &str)> {
-    match Callable::of_value(value)? {
-        Callable::Closure(closure) => Some((closure.lambda.params(), closure.lambda.source())),
-        Callable::Builtin(_)
-        | Callable::Tool(_)
-        | Callable::Bound(_)
-        | Callable::Cell(_)
-        | Callable::Transducer(_)
-        | Callable::Endless(_) => None,
-    }
+    Callable::closure_of(value).map(|closure| (closure.lambda.params(), closure.lambda.source()))
 }
 
 /// The name that an argument denotes.

@@ -110,6 +110,11 @@ fn part(exception: &Value, name: &str) -> Value {
     exception.lookup(name).cloned().unwrap_or_default()
 }
 
+/// Throws an exception of a class of Java.
+pub(super) fn raise_class(class: &str, message: String) -> EvalResult {
+    raise(exception(Value::from(message), reason_data(class), Value::Nil))
+}
+
 fn raise(exception: Value) -> EvalResult {
     Err(Box::new(Halt::Throw(Thrown { exception, span: None })))
 }

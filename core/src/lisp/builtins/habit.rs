@@ -63,9 +63,9 @@ pub(crate) const NAMESPACES: &[Namespace] = &[
             ("postwalk-replace", "clojure.walk/postwalk-replace"),
         ]),
     },
-    Namespace { names: &["Math", "StrictMath"], members: Members::Constants(NUMBERS) },
+    Namespace { names: MATHS, members: Members::Constants(NUMBERS) },
+    Namespace { names: MATHS, members: Members::Named(SHARED_MATH) },
     Namespace { names: &["Math", "StrictMath"], members: Members::Named(JAVA_MATH) },
-    Namespace { names: &["clojure.math", "math"], members: Members::Constants(NUMBERS) },
     Namespace { names: &["clojure.math", "math"], members: Members::Named(CLOJURE_MATH) },
     Namespace {
         names: &["Integer", "Long", "Short", "BigInteger"],
@@ -99,8 +99,8 @@ pub(crate) const NAMESPACES: &[Namespace] = &[
     Namespace {
         names: &["Double", "Float"],
         members: Members::Named(&[
-            ("parseDouble", "parse-double"),
-            ("parseFloat", "parse-double"),
+            ("parseDouble", "Double/parseDouble"),
+            ("parseFloat", "Double/parseDouble"),
             ("valueOf", "Double/valueOf"),
             ("toString", "str"),
             ("compare", "compare"),
@@ -151,14 +151,23 @@ pub(crate) const NAMESPACES: &[Namespace] = &[
             ("now", "LocalDate/now"),
             ("ofEpochDay", "LocalDate/ofEpochDay"),
             ("from", ".toLocalDate"),
-            ("ofInstant", ".toLocalDate"),
+            ("ofInstant", "LocalDate/ofInstant"),
         ]),
     },
     Namespace {
-        names: &["LocalDateTime", "ZonedDateTime", "OffsetDateTime"],
+        names: &["LocalDateTime"],
         members: Members::Named(&[
             ("parse", "LocalDateTime/parse"),
             ("of", "LocalDateTime/of"),
+            ("now", "Instant/now"),
+            ("ofInstant", "LocalDateTime/ofInstant"),
+        ]),
+    },
+    Namespace {
+        names: &["ZonedDateTime", "OffsetDateTime"],
+        members: Members::Named(&[
+            ("parse", "OffsetDateTime/parse"),
+            ("of", ".atZone"),
             ("now", "Instant/now"),
             ("ofInstant", ".atZone"),
         ]),
@@ -194,6 +203,8 @@ pub(crate) const NAMESPACES: &[Namespace] = &[
     Namespace {
         names: &["ChronoUnit"],
         members: Members::Constants(&[
+            ("NANOS", Constant::Text("NANOS")),
+            ("MICROS", Constant::Text("MICROS")),
             ("MILLIS", Constant::Text("MILLIS")),
             ("SECONDS", Constant::Text("SECONDS")),
             ("MINUTES", Constant::Text("MINUTES")),
@@ -209,6 +220,14 @@ pub(crate) const NAMESPACES: &[Namespace] = &[
     Namespace { names: &["ZoneId"], members: Members::Named(&[("of", "ZoneId/of")]) },
     Namespace { names: &["ZoneOffset"], members: Members::Constants(&[("UTC", Constant::Text("Z"))]) },
     Namespace {
+        names: &["ZoneOffset"],
+        members: Members::Named(&[
+            ("of", "ZoneId/of"),
+            ("ofHours", "ZoneOffset/ofHours"),
+            ("ofHoursMinutes", "ZoneOffset/ofHours"),
+        ]),
+    },
+    Namespace {
         names: &["DateTimeFormatter"],
         members: Members::Named(&[("ofPattern", "DateTimeFormatter/ofPattern")]),
     },
@@ -220,9 +239,9 @@ pub(crate) const NAMESPACES: &[Namespace] = &[
             ("BASIC_ISO_DATE", Constant::Text("yyyyMMdd")),
             ("ISO_LOCAL_TIME", Constant::Text("HH:mm:ss")),
             ("ISO_LOCAL_DATE_TIME", Constant::Text("yyyy-MM-dd'T'HH:mm:ss")),
-            ("ISO_DATE_TIME", Constant::Text("yyyy-MM-dd'T'HH:mm:ssX")),
-            ("ISO_OFFSET_DATE_TIME", Constant::Text("yyyy-MM-dd'T'HH:mm:ssX")),
-            ("ISO_INSTANT", Constant::Text("yyyy-MM-dd'T'HH:mm:ssX")),
+            ("ISO_DATE_TIME", Constant::Text("yyyy-MM-dd'T'HH:mm:ssXXX")),
+            ("ISO_OFFSET_DATE_TIME", Constant::Text("yyyy-MM-dd'T'HH:mm:ssXXX")),
+            ("ISO_INSTANT", Constant::Text("yyyy-MM-dd'T'HH:mm:ssXXX")),
         ]),
     },
 ];
@@ -238,10 +257,14 @@ const fn texts<const N: usize>(names: [&'static str; N]) -> [(&'static str, Cons
     made
 }
 
+/// The namespaces of mathematics.
+const MATHS: &[&str] = &["Math", "StrictMath", "clojure.math", "math"];
+
 const NUMBERS: &[(&str, Constant)] =
     &[("PI", Constant::Float(std::f64::consts::PI)), ("E", Constant::Float(std::f64::consts::E))];
 
-const JAVA_MATH: &[(&str, &str)] = &[
+/// Functions with the same name in `Math` and `clojure.math`.
+const SHARED_MATH: &[(&str, &str)] = &[
     ("log", "Math/log"),
     ("log10", "Math/log10"),
     ("log1p", "Math/log1p"),
@@ -260,6 +283,10 @@ const JAVA_MATH: &[(&str, &str)] = &[
     ("rint", "Math/rint"),
     ("hypot", "Math/hypot"),
     ("signum", "Math/signum"),
+];
+
+/// Further functions of `Math`.
+const JAVA_MATH: &[(&str, &str)] = &[
     ("toRadians", "Math/toRadians"),
     ("toDegrees", "Math/toDegrees"),
     ("floorDiv", "Math/floorDiv"),
@@ -272,25 +299,8 @@ const JAVA_MATH: &[(&str, &str)] = &[
     ("negateExact", "-"),
 ];
 
+/// Further functions of `clojure.math`.
 const CLOJURE_MATH: &[(&str, &str)] = &[
-    ("log", "Math/log"),
-    ("log10", "Math/log10"),
-    ("log1p", "Math/log1p"),
-    ("exp", "Math/exp"),
-    ("sin", "Math/sin"),
-    ("cos", "Math/cos"),
-    ("tan", "Math/tan"),
-    ("asin", "Math/asin"),
-    ("acos", "Math/acos"),
-    ("atan", "Math/atan"),
-    ("atan2", "Math/atan2"),
-    ("sinh", "Math/sinh"),
-    ("cosh", "Math/cosh"),
-    ("tanh", "Math/tanh"),
-    ("cbrt", "Math/cbrt"),
-    ("rint", "Math/rint"),
-    ("hypot", "Math/hypot"),
-    ("signum", "Math/signum"),
     ("to-radians", "Math/toRadians"),
     ("to-degrees", "Math/toDegrees"),
     ("floor-div", "Math/floorDiv"),

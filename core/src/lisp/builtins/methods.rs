@@ -2,6 +2,7 @@
 //! numbers and characters. Methods that change a collection are refused elsewhere: values do not change.
 
 use super::argument::{hinted, integer, taken};
+use super::parse::number_or_exception;
 use super::strings::{pass, text};
 use super::{Arity, Builtin, Clojure, find, value};
 use crate::lisp::machine::Machine;
@@ -204,7 +205,7 @@ pub(super) const ROWS: &[Builtin] = &[
         Arity::between(1, 2),
         parse_integer,
         &["(Integer/parseInt s)", "(Integer/parseInt s radix)"],
-        "The integer in a string, to base 10 or another; nil if there is none.",
+        "The integer in a string, to base 10 or another; if there is none, nil, and inside `try` a NumberFormatException.",
         &[("(Integer/parseInt \"42\")", "42"), ("(Integer/parseInt \"ff\" 16)", "255")],
     ),
     row(
@@ -400,7 +401,8 @@ fn get(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 fn parse_integer(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [digits, radix] = taken(args);
     if radix.is_nil() {
-        return call(machine, "parse-long", &mut [digits]);
+        let parsed = call(machine, "parse-long", &mut [digits.clone()])?;
+        return number_or_exception(machine, &digits, parsed);
     }
     let s = text(1, &digits)?;
     let radix = u32::try_from(integer(2, &radix)?).ok().filter(|radix| (2..=36).contains(radix));
@@ -408,18 +410,19 @@ fn parse_integer(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         return Err(hinted(wrong(2, "a base from 2 to 36", &Value::Nil), "Write (Integer/parseInt s 16)"));
     };
     pass(machine, s)?;
-    Ok(i64::from_str_radix(s, radix).map_or(Value::Nil, Value::Int))
+    let parsed = i64::from_str_radix(s, radix).map_or(Value::Nil, Value::Int);
+    number_or_exception(machine, &digits, parsed)
 }
 
 fn value_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     match &args[0] {
         Value::Int(_) | Value::Big(_) => Ok(std::mem::take(&mut args[0])),
-        _ => call(machine, "parse-long", args),
+        _ => parse_integer(machine, &mut args[..1]),
     }
 }
 
 fn float_of(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let name = if number::is_number(&args[0]) { "double" } else { "parse-double" };
+    let name = if number::is_number(&args[0]) { "double" } else { "Double/parseDouble" };
     call(machine, name, args)
 }
 

@@ -17,6 +17,7 @@ mod collection;
 mod compare;
 mod compose;
 mod control;
+mod custom_stage;
 mod describe;
 mod discovery;
 mod edn;
@@ -70,6 +71,7 @@ use super::machine::Callable;
 use crate::value::Value;
 
 pub(crate) use cells::SWAP_IN_PLACE;
+pub(crate) use control::{CAPTURE, CAPTURE_NAME};
 pub(crate) use exceptions::{ASSERTION, ATTEMPT, ATTEMPT_NAME, EXCEPTION, uncaught};
 pub(crate) use multi::{METHOD, MULTIMETHOD, NAMED_ARGUMENTS};
 
@@ -131,6 +133,7 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Dates and times", rows: time::ROWS },
     Section { title: "Fields of dates and times", rows: calendar::FIELDS },
     Section { title: "Moving dates and times", rows: calendar::MOVES },
+    Section { title: "Time zones", rows: calendar::ZONES },
     Section { title: "Formats of dates and times", rows: calendar::PATTERNS },
     Section { title: "Arithmetic", rows: arith::ROWS },
     Section { title: "Rounding, roots and powers", rows: rounding::ROWS },

@@ -1,5 +1,6 @@
 //! Numbers and booleans from text.
 
+use super::exceptions::raise_class;
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::machine::Machine;
 use crate::lisp::{EvalResult, wrong};
@@ -34,6 +35,23 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(parse-boolean s)"], "true for \"true\", false for \"false\", nil for everything else.")
         .examples(&[("(parse-boolean \"true\")", "true"), ("(parse-boolean \"TRUE\")", "nil")])
         .clojure(LENIENT),
+    Builtin::new("Double/parseDouble", Arity::exactly(1), |machine, args| {
+        let parsed = read(machine, &args[0], parse_double)?;
+        number_or_exception(machine, &args[0], parsed)
+    })
+    .doc(
+        &["(Double/parseDouble s)"],
+        "The float in a string; if there is none, nil, and inside `try` a NumberFormatException.",
+    )
+    .examples(&[
+        ("(Double/parseDouble \"2.5\")", "2.5"),
+        (
+            "(try (Double/parseDouble \"x\") (catch NumberFormatException e (ex-message e)))",
+            "\"For input string: \\\"x\\\"\"",
+        ),
+    ])
+    .clojure(Clojure::Differs("Without try nil for a text that is not a number."))
+    .current(),
     Builtin::new("Boolean/parseBoolean", Arity::exactly(1), java_boolean)
         .doc(&["(Boolean/parseBoolean s)"], "true for \"true\" in any case, false for other strings and nil.")
         .examples(&[("(Boolean/parseBoolean \"TRUE\")", "true"), ("(Boolean/parseBoolean nil)", "false")])
@@ -44,6 +62,15 @@ fn read(machine: &mut Machine<'_>, value: &Value, parse: fn(&str) -> Option<Valu
     let Some(text) = value.as_str().filter(|text| text.len() <= LONGEST) else { return Ok(Value::Nil) };
     machine.ticks(text.len() / 4)?;
     Ok(parse(text).unwrap_or_default())
+}
+
+/// A number that Java would read from a value: inside `try` its absence is an exception, as programs expect that catch it.
+/// Elsewhere it is nil, as in the dialect `reference`.
+pub(super) fn number_or_exception(machine: &Machine<'_>, source: &Value, parsed: Value) -> EvalResult {
+    if parsed.is_nil() && machine.may_catch() {
+        return raise_class("NumberFormatException", format!("For input string: {}", source.brief(60)));
+    }
+    Ok(parsed)
 }
 
 fn parse_boolean(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use super::argument::{integer, length};
 use super::collection::{Each, several};
+use super::custom_stage::CustomStage;
 use super::source::Source;
 use crate::lisp::machine::{Callable, Callee, Machine, Recipe};
 use crate::lisp::{Error, EvalResult, Halt, Items, described, wrong};
@@ -49,6 +50,7 @@ enum Stage<'v> {
     Replace(&'v Map),
     /// The function, the init that is still to be returned, and the last result.
     Reductions(Callee<'v>, Option<Value>, Option<Value>),
+    Custom(CustomStage),
 }
 
 /// The state of `interpose`.
@@ -96,6 +98,10 @@ impl<'v> Pipeline<'v> {
                 Some(Callable::Bound(bound)) if bound.name == "comp" => pending.extend(bound.parts.iter().rev()),
                 Some(Callable::Builtin(row)) if row.name == "cat" => self.stages.push(Stage::Concatenated(None, None)),
                 Some(Callable::Builtin(row)) if row.name == "identity" => {}
+                Some(Callable::Closure(_) | Callable::Bound(_)) => match CustomStage::of(machine, value)? {
+                    Some(stage) => self.stages.push(Stage::Custom(stage)),
+                    None => return Err(no_transducer(value)),
+                },
                 _ => return Err(no_transducer(value)),
             }
         }
@@ -124,7 +130,7 @@ pub(super) const THROUGH: &str = "sequence";
 fn no_transducer(value: &Value) -> Box<Halt> {
     let problem = format!("a transducer is needed, got {}", described(value));
     Error::new(Reason::TypeError, problem)
-        .hint("A transducer is (map f), (filter pred), (take n) … without a collection, or (comp …) of such")
+        .hint("A transducer is (map f), (filter pred), (take n) … without a collection, or (comp …) of such; a function of items is used as (map f)")
         .into()
 }
 
@@ -264,6 +270,7 @@ fn advance(stage: &mut Stage<'_>, machine: &mut Machine<'_>, previous: &mut Prev
         }
         Stage::Reductions(function, init, last) => reduction(function, init, last, machine, previous),
         Stage::PartitionBy(each, ahead) => partition_by(each, ahead, machine, previous),
+        Stage::Custom(custom) => custom.next(machine, previous),
         Stage::Interpose(separator, state) => interposed(separator, state, machine, previous),
     }
 }

@@ -4,29 +4,98 @@ use std::fmt::Write;
 
 use super::discovery::sentence;
 use super::{Builtin, Clojure, Cost, Implementation, InReference, SECTIONS, Section};
-use crate::lisp::ReturnScope;
+use crate::lisp::{Dialect, ReturnScope};
+
+/// The dialects in which a rule of the card holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    Everywhere,
+    /// Only in `reference`.
+    InReference,
+    /// In all others.
+    Outside,
+}
+
+use Holds::{Everywhere, InReference as Reference, Outside};
 
 /// The first part of the card: the differences to Clojure, and common mistakes of models.
-const RULES: &str = "\
-PTC-Lisp is a small Clojure. A program is a few forms; its value is that of the last form. Differences:
-- Only data/…, tool/… and memory are accessible. Nothing is lazy or infinite; no macros, threads, eval, Java objects. ns, require, use, import, declare, set! have no effect, but aliases work.
-- (try … (catch Exception e …) (finally …)) catches errors of functions and tools, not limits. An exception is {:message text :data map}.
-- Atoms live for one program: results, definitions and tool arguments get their value. A branch of pmap changes only its own.
-- data/name is input data. (tool/name {:arg value}) calls a tool; tool/name alone is a function value.
-- (def name value) and (defn name [args] …) define values, also for later programs. *1 *2 *3 are the last results. Names may be used before their definition.
-{ends}
-- (println …) prints; large output is cut, so print only what you need.
-- Vectors are the only sequence type: every sequence function returns a vector, also (list …) and split.
-- Keys: (:k m), (get m :k), (m :k), {:keys [k]} find \"k\" as well as :k, and user_id under :user-id. assoc, update, dissoc and merge write to the key that is found. = and case need the exact key. JSON data and tool results have string keys.
-- Maps and sets have no order: first, last, nth, rest and reverse reject them; use keys, vals, seq or sort, which are in key order.
-- / always returns a float; use quot, rem, mod for integers. Integers have any size.
-- = compares numbers by value: (= 1 1.0). (contains? [1 2] 2) tests for the value. Strings are indexed by visible characters.
-- case without a match returns nil. (or name 0) reads an undefined name as nil.
-- loop and recur are limited to 1,000 jumps: use reduce, map, filter or for.
-- Destructuring works everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. #(f % %2 %&) is a short function.
-- Out-of-range and empty access returns nil, not an error: (nth v 9), (reduce f []). (doc name) prints a function's description and differences.
-- '(1 2) is [1 2]. 1N is an integer, 1.5M and 1/3 are floats.
-";
+const RULES: &[(Holds, &str)] = &[
+    (
+        Everywhere,
+        "PTC-Lisp is a small Clojure. A program is a few forms; its value is that of the last form. Differences:",
+    ),
+    (
+        Outside,
+        "- Only data/…, tool/… and memory are accessible: no files, network, threads, macros, eval, random numbers. ns, require, use, import, declare, set! have no effect, but aliases work.",
+    ),
+    (
+        Outside,
+        "- (try … (catch Exception e …) (finally …)) catches errors of functions and tools, not limits. An exception is {:message text :data map}.",
+    ),
+    (
+        Outside,
+        "- Atoms live for one program: results, definitions and tool arguments get their value. A branch of pmap changes only its own.",
+    ),
+    (
+        Reference,
+        "- Only data/…, tool/… and memory are accessible. Nothing is mutable, lazy or infinite; no macros, namespaces, exceptions, atoms, Java.",
+    ),
+    (
+        Everywhere,
+        "- data/name is input data. (tool/name {:arg value}) calls a tool; tool/name alone is a function value.",
+    ),
+    (
+        Everywhere,
+        "- (def name value) and (defn name [args] …) define values, also for later programs. *1 *2 *3 are the last results. Names may be used before their definition.",
+    ),
+    (Everywhere, ENDS),
+    (Everywhere, "- (println …) prints; large output is cut, so print only what you need."),
+    (
+        Outside,
+        "- Sequence functions compute all items at once and return vectors, also (list …) and split. Only (range), (repeat x), (cycle coll) and (iterate f x) are endless: take a part of them.",
+    ),
+    (
+        Reference,
+        "- Vectors are the only sequence type: every sequence function returns a vector, also (list …) and split.",
+    ),
+    (
+        Outside,
+        "- Keys: (:k m), (get m :k), (m :k), {:keys [k]} find \"k\" as well as :k, and user_id under :user-id. assoc, update, dissoc and merge write to the key that is found. = and case need the exact key. JSON data and tool results have string keys.",
+    ),
+    (Outside, "- Maps and sets are always in key order, also for first, rest and nth."),
+    (
+        Reference,
+        "- Keys: (:k m), (get m :k), (m :k), {:keys [k]} find \"k\" as well as :k, and user_id under :user-id. assoc, update, dissoc, merge, = and case need the exact key. JSON data and tool results have string keys.",
+    ),
+    (
+        Reference,
+        "- Maps and sets have no order: first, last, nth, rest and reverse reject them; use keys, vals, seq or sort, which are in key order.",
+    ),
+    (Everywhere, "- / always returns a float; use quot, rem, mod for integers. Integers have any size."),
+    (
+        Everywhere,
+        "- = compares numbers by value: (= 1 1.0). (contains? [1 2] 2) tests for the value. Strings are indexed by visible characters.",
+    ),
+    (Everywhere, "- case without a match returns nil. (or name 0) reads an undefined name as nil."),
+    (Everywhere, "- loop and recur are limited to 1,000 jumps: use reduce, map, filter or for."),
+    (
+        Outside,
+        "- Destructuring works everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. #(f % %2 %&) is a short function.",
+    ),
+    (
+        Reference,
+        "- Destructuring works everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. #(f % %2 %&) cannot be nested.",
+    ),
+    (
+        Everywhere,
+        "- Out-of-range and empty access returns nil, not an error: (nth v 9), (reduce f []). (doc name) prints a function's description and differences.",
+    ),
+    (Outside, "- '(1 2) is [1 2]. 1N is an integer, 1.5M and 1/3 are floats."),
+    (Reference, "- Quote only symbols; write data as [..] {..} #{..}. No #_ , no @."),
+];
+
+/// The place of the rule about `return` and `fail`, which depends on their scope.
+const ENDS: &str = "";
 
 /// The description of a builtin where `return` and `fail` have this scope.
 pub(super) fn description(row: &Builtin, scope: ReturnScope) -> &'static str {
@@ -112,10 +181,20 @@ pub fn card_of_try() -> String {
     row.map(|row| format!("- {}: {}\n", row.signatures.join(" or "), row.about)).unwrap_or_default()
 }
 
-/// The language card: everything a model must know to write programs, as short as possible.
-pub fn card(scope: ReturnScope) -> String {
-    let mut text = RULES.replace("{ends}", return_rule(scope));
-    text.push_str("\nAll functions and forms (nothing else exists):\n");
+/// The language card of a dialect: everything a model must know to write programs, as short as possible.
+pub fn card(dialect: Dialect, scope: ReturnScope) -> String {
+    let (omitted, list) = match dialect {
+        Dialect::Reference => (Outside, "All functions and forms (nothing else exists):"),
+        Dialect::Current | Dialect::Legacy | Dialect::Auto => (
+            Reference,
+            "Functions and forms (most others of clojure.core, string, set, walk, Math and java.time work too, as in Clojure):",
+        ),
+    };
+    let mut text = String::new();
+    for (_, rule) in RULES.iter().filter(|(holds, _)| *holds != omitted) {
+        let _ = writeln!(text, "{}", if *rule == ENDS { return_rule(scope) } else { rule });
+    }
+    let _ = writeln!(text, "\n{list}");
     // The rules above name the headers.
     for section in SECTIONS.iter().filter(|section| section.title != HEADERS) {
         let names: Vec<&str> = section.rows.iter().filter(|row| on_card(row)).map(|row| row.name).collect();
@@ -145,18 +224,50 @@ mod tests {
     use super::*;
     use crate::lisp::Limits;
     use crate::lisp::{CallAddress, Error, Failure, Host, Input, Memory, run};
+    use crate::reasons::Reason;
     use crate::text::estimate_tokens;
     use crate::value::Value;
 
     #[test]
     fn the_card_names_everything_and_stays_short() {
-        for card in [card(ReturnScope::Run), card(ReturnScope::Call)] {
+        let dialects = [Dialect::Current, Dialect::Reference];
+        let cards = dialects.map(|dialect| [card(dialect, ReturnScope::Run), card(dialect, ReturnScope::Call)]);
+        for card in cards.concat() {
             println!("{card}\n{} tokens", estimate_tokens(&card));
             for row in SECTIONS.iter().flat_map(|section| section.rows) {
                 assert!(card.contains(row.name) || !on_card(row), "{}", row.name);
             }
             assert!(card_of_try().contains("(tool/try "));
             assert!(estimate_tokens(&card) <= 2_500, "{} tokens", estimate_tokens(&card));
+        }
+    }
+
+    #[test]
+    fn the_rules_of_each_card_hold_in_its_dialect() {
+        let cases = [
+            (Dialect::Current, "(first {:b 1 :a 2})", Ok("[:a 2]")),
+            (Dialect::Reference, "(first {:b 1 :a 2})", Err(Reason::TypeError)),
+            (Dialect::Current, "(nth #{3 1} 1)", Ok("3")),
+            (Dialect::Reference, "(nth #{3 1} 1)", Err(Reason::TypeError)),
+            (Dialect::Current, "(assoc {\"a\" 1} :a 2)", Ok("{\"a\" 2}")),
+            (Dialect::Reference, "(assoc {\"a\" 1} :a 2)", Ok("{:a 2 \"a\" 1}")),
+            (Dialect::Current, "(try (/ 1 0) (catch Exception e 5))", Ok("5")),
+            (Dialect::Reference, "(try (/ 1 0) (catch Exception e 5))", Err(Reason::UnboundVar)),
+            (Dialect::Current, "(take 2 (iterate inc 1))", Ok("[1 2]")),
+            (Dialect::Reference, "(take 2 (iterate inc 1))", Err(Reason::UnboundVar)),
+            (Dialect::Current, "(take 2 (cycle [1]))", Ok("[1 1]")),
+            (Dialect::Current, "(take 2 (repeat 1))", Ok("[1 1]")),
+            (Dialect::Current, "(take 2 (range))", Ok("[0 1]")),
+            (Dialect::Current, "(require '[clojure.string :as s]) (s/trim \" a \")", Ok("\"a\"")),
+            (Dialect::Current, "[1N 1.5M 1/4 '(1 2)]", Ok("[1 1.5 0.25 [1 2]]")),
+            (Dialect::Current, "(map #(map #(* % 2) %) [[1 2]])", Ok("[[2 4]]")),
+            (Dialect::Reference, "(map #(map #(* % 2) %) [[1 2]])", Err(Reason::InvalidForm)),
+        ];
+        let (nothing, memory, limits) = (Value::map([]), Memory::new(), Limits::default());
+        for (dialect, program, expected) in cases {
+            let input = Input { context: &nothing, memory: &memory, dialect, ..Input::new(program, &limits) };
+            let got = run(&input, &NoHost).result.map(|(_, value)| value.to_string()).map_err(|error| error.reason);
+            assert_eq!(got.as_deref().map_err(|reason| *reason), expected, "{dialect:?} {program}");
         }
     }
 

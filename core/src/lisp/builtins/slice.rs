@@ -33,20 +33,26 @@ pub(super) const ROWS: &[Builtin] = &[
         .takes_in_reference(Arity::exactly(2))
         .doc(&["(take n coll)"], "The first n items; for a negative n, the last -n.")
         .examples(&[("(take 2 [1 2 3])", "[1 2]"), ("(take -1 [1 2])", "[2]"), ("(take 1 {:b 2 :a 1})", "[[:a 1]]")])
-        .clojure(Clojure::Differs("a negative n counts from the end; sets have no order and are rejected")),
+        .clojure(Clojure::Differs(
+            "a negative n counts from the end; sets are in key order, the dialect reference rejects them",
+        )),
     Builtin::new("drop", Arity::between(1, 2), drop)
         .takes_in_reference(Arity::exactly(2))
         .doc(&["(drop n coll)"], "All items except the first n; for a negative n, except the last -n.")
         .examples(&[("(drop 1 [1 2])", "[2]"), ("(drop -1 [1 2])", "[1]"), ("(drop 1 \"abc\")", "[\"b\" \"c\"]")])
-        .clojure(Clojure::Differs("a negative n counts from the end; sets have no order and are rejected")),
+        .clojure(Clojure::Differs(
+            "a negative n counts from the end; sets are in key order, the dialect reference rejects them",
+        )),
     Builtin::new("take-last", Arity::exactly(2), take_last)
         .doc(&["(take-last n coll)"], "The last n items; nil if there are no items, [] if n is 0 or less.")
         .examples(&[("(take-last 2 [1 2 3])", "[2 3]"), ("(take-last 0 [1])", "[]"), ("(take-last 2 [])", "nil")])
-        .clojure(Clojure::Differs("a count of 0 gives [] and not nil; sets have no order and are rejected")),
+        .clojure(Clojure::Differs(
+            "a count of 0 gives [] and not nil; sets are in key order, the dialect reference rejects them",
+        )),
     Builtin::new("drop-last", Arity::between(1, 2), drop_last)
         .doc(&["(drop-last coll)", "(drop-last n coll)"], "All items except the last n (default 1).")
         .examples(&[("(drop-last [1 2 3])", "[1 2]"), ("(drop-last 2 [1 2 3])", "[1]"), ("(drop-last -1 [1])", "[1]")])
-        .clojure(Clojure::Differs("sets have no order and are rejected")),
+        .clojure(Clojure::Differs("sets are in key order, the dialect reference rejects them")),
     Builtin::new("nthrest", Arity::exactly(2), nthrest)
         .doc(&["(nthrest coll n)"], "All items except the first n; [] if nothing remains.")
         .examples(&[("(nthrest [1 2 3] 1)", "[2 3]"), ("(nthrest [1] 5)", "[]"), ("(nthrest [1 2] -1)", "[1 2]")]),

@@ -135,7 +135,8 @@ fn new_date(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
             let read = Instant::parse_utc(text)
                 .or_else(|| Date::parse(text).map(Date::midnight))
                 .or_else(|| Instant::parse_mail(text));
-            return read.map(Value::Instant).ok_or_else(|| unreadable(text, "a date and time").into());
+            let read = read.map(|at| Value::Instant(in_dialect(machine, at)));
+            return read.ok_or_else(|| unreadable(text, "a date and time").into());
         }
         Some(Value::Date(date)) => Some(date.midnight()),
         Some(value @ Value::Instant(_)) => return Ok(value.clone()),
@@ -144,16 +145,18 @@ fn new_date(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     at.map(Value::Instant).ok_or_else(|| outside("the instant").into())
 }
 
+/// The instant as the dialect reads it: in the dialect `reference` without the digits after the microseconds.
+fn in_dialect(machine: &Machine<'_>, at: Instant) -> Instant {
+    if machine.is_reference() { at.in_micros() } else { at }
+}
+
 fn parse(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if args.len() > 1 {
-        return Ok(match parse_with(machine, args)? {
-            Value::Instant(at) => Value::Date(Date::of_day(at.micros().div_euclid(86_400_000_000)).unwrap_or(Date(0))),
-            date => date,
-        });
+        return parse_with(machine, args).and_then(|read| calendar::date_of(&read));
     }
     let Value::Str(text) = &args[0] else { return Err(wrong(1, "a string", &args[0])) };
     let read = if text.contains('T') {
-        Instant::parse_utc(text).map(Value::Instant)
+        Instant::parse_utc(text).map(|at| Value::Instant(in_dialect(machine, at)))
     } else {
         Date::parse(text).map(Value::Date)
     };
@@ -166,7 +169,7 @@ fn now(machine: &mut Machine<'_>, _: &mut [Value]) -> EvalResult {
 
 fn instant(position: usize, value: &Value) -> EvalResult<Instant> {
     match value {
-        Value::Instant(at) => Ok(*at),
+        Value::Instant(at) => Ok(at.clone()),
         other => Err(wrong(position, "a datetime", other)),
     }
 }
@@ -190,7 +193,8 @@ fn between(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         return Ok(Value::Duration(Duration((i64::from(end.0) - i64::from(start.0)) * 86_400_000)));
     }
     let (start, end) = (instant(1, &args[0])?, instant(2, &args[1])?);
-    Ok(Value::Duration(Duration((end.micros() - start.micros()) / 1_000)))
+    let millis = (end.nanos() - start.nanos()) / 1_000_000;
+    Ok(Value::Duration(Duration(i64::try_from(millis).map_err(|_| outside("the duration"))?)))
 }
 
 fn get_time(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {

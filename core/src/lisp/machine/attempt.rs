@@ -41,25 +41,9 @@ impl Machine<'_> {
 pub(crate) fn is_catchable(halt: &Halt) -> bool {
     match halt {
         Halt::Throw(_) => true,
-        Halt::Error(error) => matches!(
-            error.reason,
-            Reason::NotCallable
-                | Reason::InvalidKeywordCall
-                | Reason::InvalidMapCall
-                | Reason::ArityError
-                | Reason::ArityMismatch
-                | Reason::TypeError
-                | Reason::ArithmeticError
-                | Reason::DestructureError
-                | Reason::RuntimeError
-                | Reason::UnsupportedMethod
-                | Reason::UnboundVar
-                | Reason::InvalidToolArgs
-                | Reason::ToolError
-                | Reason::ToolDenied
-                | Reason::PmapError
-                | Reason::PcallsError
-        ),
+        Halt::Error(error) => {
+            error.reason.is_program_fault() || matches!(error.reason, Reason::ToolError | Reason::ToolDenied)
+        }
         Halt::Return(_) | Halt::Fail(_) => false,
     }
 }

@@ -229,6 +229,13 @@ impl Builtin {
         }
     }
 
+    /// Another implementation.
+    #[must_use]
+    pub const fn running(mut self, run: fn(&mut Machine<'_>, &mut [Value]) -> EvalResult) -> Self {
+        self.run = Implementation::Function(run);
+        self
+    }
+
     /// The same implementation under another name.
     #[must_use]
     pub const fn named(mut self, name: &'static str, signatures: &'static [&'static str]) -> Self {

@@ -87,6 +87,14 @@ impl Callable {
         }
     }
 
+    /// The closure of a value that is one.
+    pub(crate) fn closure_of(value: &Value) -> Option<&Closure> {
+        match Self::of_value(value) {
+            Some(Self::Closure(closure)) => Some(closure),
+            _ => None,
+        }
+    }
+
     /// A function made of others, as a value.
     pub(crate) fn bound(
         name: &'static str,

@@ -239,14 +239,9 @@ impl Global<'_> {
 fn first<'h>(target: &'h Target, value: &Value) -> Option<&'h Closure> {
     let Value::Function(function) = value else { return None };
     match target.get_or_init(|| Arc::clone(function)) {
-        kept if Arc::ptr_eq(kept, function) => match Callable::of(kept)? {
-            Callable::Closure(closure) => Some(closure),
-            Callable::Builtin(_)
-            | Callable::Tool(_)
-            | Callable::Bound(_)
-            | Callable::Cell(_)
-            | Callable::Transducer(_)
-            | Callable::Endless(_) => None,
+        kept if Arc::ptr_eq(kept, function) => match Callable::of(kept) {
+            Some(Callable::Closure(closure)) => Some(closure),
+            _ => None,
         },
         _ => None,
     }

@@ -97,6 +97,8 @@ pub struct Machine<'h> {
     /// Regexes most recently compiled at run time, newest first.
     pub(crate) patterns: Vec<Arc<Regex>>,
     pub(crate) prints: Vec<String>,
+    /// Texts of active forms `with-out-str`, the innermost last; printed text is added to it.
+    pub(crate) captured: Vec<String>,
     pub(crate) calls: Vec<Call>,
     pub(crate) summaries: Vec<(String, String)>,
     pub(crate) journal: Option<Map>,
@@ -150,6 +152,7 @@ impl<'h> Machine<'h> {
             attempts: 0,
             patterns: Vec::new(),
             prints: Vec::new(),
+            captured: Vec::new(),
             calls: Vec::new(),
             summaries: Vec::new(),
             journal: None,

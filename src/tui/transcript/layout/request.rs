@@ -2,7 +2,7 @@
 
 use super::Frame;
 use super::block::{indent, json_rows};
-use crate::event::SentMessage;
+use crate::event::{SentMessage, SentPart};
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -62,23 +62,19 @@ pub(super) fn rows(card: Option<&RequestCard>, frame: &Frame<'_>) -> Vec<Row> {
     rows
 }
 
-/// The sizes of the sections by name; where there is no room, the first of them and the sum.
+/// The sum, then the kinds, the largest first; kinds without room are summed up, so that the numbers add up.
 fn summary(card: &RequestCard, columns: usize) -> String {
-    let schema = card.schema.as_ref().map(|schema| format!("schema {}", size(schema.as_str().len() as u64)));
-    let mut named: Vec<String> =
-        card.sizes.iter().map(|(label, tokens)| format!("{label} ~{}", count(*tokens))).collect();
-    let total: u64 = card.sizes.iter().map(|(_, tokens)| tokens).sum();
-    if named.is_empty() {
-        return schema.unwrap_or_default();
+    let mut kinds: Vec<_> = card.sizes.present().collect();
+    if kinds.is_empty() {
+        return String::new();
     }
-    let all = format!("{} tok", named.join(" · "));
-    let with_schema = schema.map(|schema| format!("{all} · {schema}"));
-    if let Some(text) = with_schema.into_iter().chain([all]).find(|text| width(text) <= columns) {
-        return text;
-    }
-    let whole = format!("~{} tok in all", count(total));
-    while named.pop().is_some() && !named.is_empty() {
-        let text = format!("{} · {whole}", named.join(" · "));
+    kinds.sort_by_key(|(kind, _, tokens)| (std::cmp::Reverse(*tokens), *kind));
+    let whole = format!("~{} tok", count(card.sizes.tokens()));
+    for shown in (1..=kinds.len()).rev() {
+        let named = kinds[..shown].iter().map(|(kind, _, tokens)| format!("{} {}", kind.name(), count(*tokens)));
+        let rest: u64 = kinds[shown..].iter().map(|(_, _, tokens)| tokens).sum();
+        let others = (shown < kinds.len()).then(|| format!("{} others {}", kinds.len() - shown, count(rest)));
+        let text = format!("{whole}: {}", named.chain(others).collect::<Vec<_>>().join(" · "));
         if width(&text) <= columns {
             return text;
         }
@@ -94,13 +90,40 @@ fn message(message: &SentMessage, frame: &Frame<'_>) -> Vec<Row> {
         crate::event::Role::Tool => "tool",
     };
     let mut rows = Vec::new();
-    for part in &message.parts {
-        let text = part.text();
-        let tokens = format!("~{} tok", count(estimate_tokens(&text)));
-        rows.push(heading(&format!("{role} · {}", part.section()), &tokens));
-        rows.extend(frame.text(&text, Language::Plain));
+    for block in blocks(message) {
+        let tokens = format!("~{} tok", count(estimate_tokens(&block.text)));
+        rows.push(heading(&format!("{role} · {}", block.sections.join(" + ")), &tokens));
+        rows.extend(frame.text(&block.text, Language::Plain));
     }
     rows
+}
+
+/// Parts of a message that share a line.
+struct Block<'a> {
+    sections: Vec<&'a str>,
+    text: String,
+}
+
+/// The parts of a message; what continues a line belongs to the block of that line, and empty parts are no block.
+fn blocks(message: &SentMessage) -> Vec<Block<'_>> {
+    let mut blocks: Vec<Block<'_>> = Vec::new();
+    let mut is_text_before = false;
+    for part in &message.parts {
+        let (text, section) = (part.text(), part.section());
+        let is_text = matches!(part, SentPart::Text { .. });
+        match blocks.last_mut().filter(|last| is_text && is_text_before && !last.text.ends_with('\n')) {
+            _ if text.is_empty() => continue,
+            Some(last) => {
+                last.text.push_str(&text);
+                if !last.sections.contains(&section) {
+                    last.sections.push(section);
+                }
+            }
+            None => blocks.push(Block { sections: vec![section], text: text.into_owned() }),
+        }
+        is_text_before = is_text;
+    }
+    blocks
 }
 
 fn heading(title: &str, size: &str) -> Row {

@@ -34,6 +34,8 @@ fn attempt_rows(attempt: &Attempt, frame: &Frame<'_>) -> Vec<Row> {
         let by = sent.structured_by.map(|by| format!(" · structured output by {}", by.name())).unwrap_or_default();
         let text = format!("→ attempt {}  {} {} · {}{by}", attempt.number, sent.provider, sent.url, size(sent.bytes));
         rows.push(Row::new([Piece::new(Role::Accent, &text)]).indented(3));
+        let text = "the body without its messages, which are in the request above; Enter, Wire shows the exact body";
+        rows.push(Row::new([Piece::literal(Role::Dim, text)]).indented(3));
         rows.extend(indent(json_rows(sent.frame.as_str(), frame.body()), 3));
     }
     if let Some(wire) = &attempt.wire {

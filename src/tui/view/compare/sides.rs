@@ -1,22 +1,24 @@
-//! Runs side by side: their transcripts while they run, then their turns aligned with the differences under them.
+//! Runs side by side: their transcripts, which scroll together by turns, or their turns aligned with the differences under them.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{explain, line_row};
+use crate::event::Address;
 use crate::session::diff::Comparison;
 use crate::tui::actions::Action;
 use crate::tui::compare::{Compare, Item, Step, Target};
-use crate::tui::model::{Model, Phase};
+use crate::tui::model::{Model, Phase, RunView};
 use crate::tui::row::{Piece, Row};
 use crate::tui::sessions::SessionAction;
 use crate::tui::theme::Role;
+use crate::tui::transcript::card::Card;
 use crate::tui::view::areas::line_of;
 use crate::tui::view::{bars, run};
 use crate::workbench::comparison::{
     Frame, Line, cell_columns, ends, first_difference, metrics, of_definitions, of_ends, of_turns, summarize_turn,
 };
-use crate::workbench::format::plural;
+use crate::workbench::format::{cost, count, plural};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{pad, truncate, wrap};
 
@@ -70,27 +72,23 @@ fn shown(compare: &Compare, wide: bool) -> Vec<usize> {
     if wide { (0..compare.sides.len()).collect() } else { vec![compare.column] }
 }
 
-/// Areas of the transcripts.
-fn transcripts(compare: &Compare, body: Rect, wide: bool) -> Vec<(usize, Rect, Rect)> {
+/// Areas of the transcripts: rule, strip of figures, rows.
+fn transcripts(compare: &Compare, body: Rect, wide: bool) -> Vec<(usize, [Rect; 3])> {
     let shown = shown(compare, wide);
     let number = u16::try_from(shown.len()).unwrap_or(1).max(1);
     let each = body.width / number;
     let area = |(place, column): (usize, usize)| {
         let x = body.x + u16::try_from(place).unwrap_or(0) * each;
         let rule = Rect { x, width: each, height: 1.min(body.height), ..body };
-        (column, rule, Rect { y: rule.bottom(), height: body.height.saturating_sub(1), ..rule })
+        let strip = Rect { y: rule.bottom(), height: 1.min(body.height.saturating_sub(1)), ..rule };
+        (column, [rule, strip, Rect { y: strip.bottom(), height: body.height.saturating_sub(2), ..rule }])
     };
     shown.into_iter().enumerate().map(area).collect()
 }
 
 pub(super) fn layout(compare: &mut Compare, body: Rect, wide: bool, now_ms: i64) {
     if compare.shows_transcripts() {
-        for (column, _, rows) in transcripts(compare, body, wide) {
-            if let Some(run) = compare.sides.get_mut(column).and_then(|side| side.run.as_mut()) {
-                run.transcript.prepare(run::card_columns(rows), usize::from(rows.height), now_ms);
-            }
-        }
-        return;
+        return layout_transcripts(compare, &transcripts(compare, body, wide), now_ms);
     }
     let Some(comparison) = compare.compared.clone() else { return };
     let areas = areas(body, metrics(&comparison, frame(body.width)).len(), compare.items.len());
@@ -106,6 +104,45 @@ pub(super) fn layout(compare: &mut Compare, body: Rect, wide: bool, now_ms: i64)
     compare.detail.height = usize::from(areas.detail.height);
     let last = compare.detail.rows.len().saturating_sub(compare.detail.height);
     compare.detail.top = compare.detail.top.min(last);
+}
+
+/// Lays out the transcripts: the one that has the focus as it was scrolled, the others with the same turn at the top.
+fn layout_transcripts(compare: &mut Compare, areas: &[(usize, [Rect; 3])], now_ms: i64) {
+    let focus = compare.column;
+    let prepare = |compare: &mut Compare, column: usize| {
+        let area = areas.iter().find(|(known, _)| *known == column).map(|(_, [.., rows])| *rows);
+        let run = compare.sides.get_mut(column).and_then(|side| side.run.as_mut());
+        if let (Some(run), Some(rows)) = (run, area) {
+            run.transcript.prepare(run::card_columns(rows), usize::from(rows.height), now_ms);
+        }
+    };
+    prepare(compare, focus);
+    let leads = compare.sides.get(focus).and_then(|side| side.run.as_ref());
+    let follows_end = leads.is_none_or(|run| run.transcript.follows());
+    let top = leads.and_then(|run| run.transcript.top_turn());
+    let selected = leads.and_then(|run| run.transcript.selected_turn());
+    for (column, _) in areas.iter().filter(|(column, _)| *column != focus) {
+        prepare(compare, *column);
+        let counterpart = |turn: &Address| match compare.compared {
+            Some(_) => compare.row_of(focus, turn).and_then(|row| compare.turn_at(*column, row)),
+            None => Some(turn.clone()),
+        };
+        let wanted = top.as_ref().map(|(turn, above)| (counterpart(turn), *above));
+        let marked = selected.as_ref().and_then(counterpart);
+        let Some(run) = compare.sides.get_mut(*column).and_then(|side| side.run.as_mut()) else { continue };
+        if follows_end {
+            run.transcript.follow();
+        } else {
+            match wanted {
+                Some((Some(turn), above)) => run.transcript.show_turn(Some(&turn), above, now_ms),
+                // The other run has no such turn: it stays where it is.
+                Some((None, _)) => {}
+                None => run.transcript.show_turn(None, 0, now_ms),
+            }
+            run.transcript.mark_turn(marked.as_ref());
+        }
+        prepare(compare, *column);
+    }
 }
 
 /// What differs at a line, wrapped.
@@ -202,7 +239,7 @@ fn beginnings(model: &Model) -> Vec<(String, String)> {
 
 fn draw_transcripts(model: &Model, body: Rect, buffer: &mut Buffer) {
     let compare = &model.compare;
-    for (column, rule, rows) in transcripts(compare, body, model.wide()) {
+    for (column, [rule, strip, rows]) in transcripts(compare, body, model.wide()) {
         let focused = column == compare.column;
         match compare.sides.get(column).map(|side| (&side.run, &side.name)) {
             Some((Some(run), name)) if run.phase == Phase::Starting => {
@@ -210,9 +247,44 @@ fn draw_transcripts(model: &Model, body: Rect, buffer: &mut Buffer) {
             }
             Some((Some(run), _)) => {
                 run::draw_rule(model, run, rule, focused, buffer);
+                draw_strip(model, column, run, strip, buffer);
                 run::draw_rows(model, run, rows, buffer);
+                mark_differences(model, column, run, rows, buffer);
             }
             _ => {}
+        }
+    }
+}
+
+/// The figures of a run in one row, and its answer where it differs from that of the first.
+fn draw_strip(model: &Model, column: usize, run: &RunView, area: Rect, buffer: &mut Buffer) {
+    let facts = &run.transcript.facts;
+    let mut parts = vec![format!(" {}", column + 1), plural(facts.turn.into(), "turn")];
+    parts.extend(facts.tokens.map(|tokens| format!("↑ {} ↓ {}", count(tokens.input), count(tokens.output))));
+    parts.push(format!("cost {}", cost(facts.cost)));
+    parts.push(facts.time(model.now_ms));
+    let mut pieces = vec![Piece::new(Role::Dim, &parts.join(" · "))];
+    let pair = model.compare.compared.as_ref().and_then(|known| known.pairs.iter().find(|pair| pair.column == column));
+    if let Some(pair) = pair.filter(|pair| !pair.answers.is_empty() || !pair.ends.is_empty()) {
+        let what = if pair.ends.is_empty() { "answer" } else { "end" };
+        pieces.push(Piece::new(Role::Warn, &format!(" · ≠ {what}")));
+    }
+    Row::new(pieces).draw(area, buffer, model.theme);
+}
+
+/// Marks the turns that differ, at their first rows: `◆` where the runs part first, `≠` elsewhere.
+fn mark_differences(model: &Model, column: usize, run: &RunView, area: Rect, buffer: &mut Buffer) {
+    let compare = &model.compare;
+    let Some(comparison) = &compare.compared else { return };
+    let first = comparison.first_row();
+    for (line, visible) in run.transcript.rows().enumerate().filter(|(_, visible)| visible.line == 0) {
+        let Some(cell) = run.transcript.cells().get(visible.cell) else { continue };
+        let row = compare.row_of(column, &cell.at).filter(|row| comparison.rows[*row].differs);
+        if let (Some(row), Card::Turn(_)) = (row, &cell.card) {
+            let mark = if first == Some(row) { "◆" } else { "≠" };
+            let place = line_of(area, line);
+            let at = Rect { x: place.x + 1, width: 1.min(place.width), ..place };
+            Row::new([Piece::literal(Role::Warn, mark)]).draw(at, buffer, model.theme);
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Making dates and times, and reading their fields.
 
-use super::{Arity, Builtin, DAY_MICROS, DAYS, MONTHS, Moment, row};
+use super::zones::{same_instant, zone};
+use super::{Arity, Builtin, DAYS, MONTHS, Moment, row};
 use crate::lisp::builtins::argument::{hinted, integer};
 use crate::lisp::machine::Machine;
 use crate::lisp::{Error, EvalResult, Halt, wrong};
 use crate::reasons::Reason;
-use crate::value::{Date, Duration, Instant, Value};
+use crate::value::{Date, Duration, Instant, Value, Zone};
 
 /// A field of a date or time.
 macro_rules! field {
@@ -69,7 +70,7 @@ pub(super) const ROWS: &[Builtin] = &[
     row(
         "Instant/now",
         Arity::between(0, 1),
-        |machine, _| now(machine).map(Moment::value),
+        |machine, _| now(machine).and_then(Moment::value),
         &["(Instant/now)"],
         "The current time, in UTC.",
         &[("(= (.toEpochMilli (Instant/now)) (System/currentTimeMillis))", "true")],
@@ -77,7 +78,7 @@ pub(super) const ROWS: &[Builtin] = &[
     row(
         "Instant/ofEpochMilli",
         Arity::exactly(1),
-        |_, args| of_epoch(args, 1_000),
+        |_, args| of_epoch(args, 1_000_000),
         &["(Instant/ofEpochMilli ms)"],
         "The instant this many milliseconds after the start of 1970.",
         &[("(Instant/ofEpochMilli 1000)", "\"1970-01-01T00:00:01Z\"")],
@@ -85,7 +86,7 @@ pub(super) const ROWS: &[Builtin] = &[
     row(
         "Instant/ofEpochSecond",
         Arity::exactly(1),
-        |_, args| of_epoch(args, 1_000_000),
+        |_, args| of_epoch(args, 1_000_000_000),
         &["(Instant/ofEpochSecond s)"],
         "The instant this many seconds after the start of 1970.",
         &[("(Instant/ofEpochSecond 1)", "\"1970-01-01T00:00:01Z\"")],
@@ -98,10 +99,10 @@ pub(super) const ROWS: &[Builtin] = &[
     field!(".getDayOfWeek", "The name of the day of the week.", "\"MONDAY\"", |at| {
         named(&DAYS, i64::from(at.civil().weekday().to_monday_zero_offset()))
     }),
-    field!(".getHour", "The hour, 0 to 23.", "14", |at| Value::Int(at.of_day() / 3_600_000_000)),
-    field!(".getMinute", "The minute.", "5", |at| Value::Int(at.of_day() / 60_000_000 % 60)),
-    field!(".getSecond", "The second.", "6", |at| Value::Int(at.of_day() / 1_000_000 % 60)),
-    field!(".getNano", "The nanoseconds of the second.", "0", |at| Value::Int(at.of_day() % 1_000_000 * 1_000)),
+    field!(".getHour", "The hour, 0 to 23.", "14", |at| Value::Int(at.of_day() / 3_600_000_000_000)),
+    field!(".getMinute", "The minute.", "5", |at| Value::Int(at.of_day() / 60_000_000_000 % 60)),
+    field!(".getSecond", "The second.", "6", |at| Value::Int(at.of_day() / 1_000_000_000 % 60)),
+    field!(".getNano", "The nanoseconds of the second.", "0", |at| Value::Int(at.of_day() % 1_000_000_000)),
     field!(".lengthOfMonth", "The number of days of the month.", "31", |at| Value::Int(i64::from(
         at.civil().days_in_month()
     ))),
@@ -110,28 +111,50 @@ pub(super) const ROWS: &[Builtin] = &[
     ))),
     field!(".isLeapYear", "True for a date in a leap year.", "false", |at| Value::Bool(at.civil().in_leap_year())),
     field!(".toLocalDate", "The date of a datetime.", "\"2026-03-09\"", |at| Value::Date(at.day)),
-    field!(".toLocalDateTime", "The datetime itself.", "\"2026-03-09T14:05:06Z\"", start),
-    field!(".toInstant", "The datetime itself.", "\"2026-03-09T14:05:06Z\"", start),
-    field!(".toEpochMilli", "Milliseconds since the start of 1970.", "1773065106000", |at| Value::Int(
-        at.micros().div_euclid(1_000)
-    )),
-    field!(".getEpochSecond", "Seconds since the start of 1970.", "1773065106", |at| Value::Int(
-        at.micros().div_euclid(1_000_000)
-    )),
+    row(
+        ".toLocalDateTime",
+        Arity::exactly(1),
+        |_, args| Moment::of(1, &args[0]).and_then(|at| Moment::local(at.day, at.of_day()).value()),
+        &["(.toLocalDateTime datetime)"],
+        "The datetime without its time zone; it counts as UTC.",
+        &[("(.toLocalDateTime (Instant/parse \"2026-03-09T14:05:06Z\"))", "\"2026-03-09T14:05:06Z\"")],
+    ),
+    row(
+        ".toInstant",
+        Arity::between(1, 2),
+        |_, args| match args {
+            [local, offset] => Moment { zone: zone(2, offset)?, ..Moment::of(1, local)? }
+                .value()
+                .and_then(|at| same_instant(&at, Zone::UTC)),
+            args => same_instant(&args[0], Zone::UTC),
+        },
+        &["(.toInstant datetime)", "(.toInstant local-datetime zone)"],
+        "The datetime in UTC.",
+        &[("(.toInstant (Instant/parse \"2026-03-09T14:05:06Z\"))", "\"2026-03-09T14:05:06Z\"")],
+    ),
+    field!(".toEpochMilli", "Milliseconds since the start of 1970.", "1773065106000", |at| at.epoch(1_000_000)),
+    field!(".getEpochSecond", "Seconds since the start of 1970.", "1773065106", |at| at.epoch(1_000_000_000)),
     row(
         ".toEpochSecond",
         Arity::between(1, 2),
-        |_, args| Ok(Value::Int(Moment::of(1, &args[0])?.micros().div_euclid(1_000_000))),
-        &["(.toEpochSecond datetime)"],
+        |_, args| {
+            let at = Moment::of(1, &args[0])?;
+            let zone = args.get(1).map_or(Ok(at.zone), |offset| zone(2, offset))?;
+            Ok(Moment { zone, ..at }.epoch(1_000_000_000))
+        },
+        &["(.toEpochSecond datetime)", "(.toEpochSecond local-datetime zone)"],
         "Seconds since the start of 1970.",
         &[("(.toEpochSecond (Instant/parse \"1970-01-01T00:00:05Z\"))", "5")],
     ),
     row(
         ".atStartOfDay",
         Arity::between(1, 2),
-        |_, args| Ok(start(Moment { micros: None, ..Moment::of(1, &args[0])? })),
-        &["(.atStartOfDay date)"],
-        "The first moment of a date, in UTC.",
+        |_, args| {
+            let zone = args.get(1).map_or(Ok(Zone::LOCAL), |value| zone(2, value))?;
+            Moment { nanos: Some(0), zone, ..Moment::of(1, &args[0])? }.value()
+        },
+        &["(.atStartOfDay date)", "(.atStartOfDay date zone)"],
+        "The first moment of a date, in UTC or the time zone.",
         &[("(.atStartOfDay (LocalDate/parse \"2026-03-09\"))", "\"2026-03-09T00:00:00Z\"")],
     ),
     row(
@@ -141,22 +164,6 @@ pub(super) const ROWS: &[Builtin] = &[
         &["(.atTime date hour minute)", "(.atTime date hour minute second)"],
         "The datetime at this time of a date.",
         &[("(.atTime (LocalDate/parse \"2026-03-09\") 14 5)", "\"2026-03-09T14:05:00Z\"")],
-    ),
-    row(
-        ".atZone",
-        Arity::exactly(2),
-        in_zone,
-        &["(.atZone datetime zone)"],
-        "The datetime itself; UTC is the only zone.",
-        &[("(.atZone (Instant/parse \"2026-03-09T14:05:06Z\") (ZoneId/of \"UTC\"))", "\"2026-03-09T14:05:06Z\"")],
-    ),
-    row(
-        "ZoneId/of",
-        Arity::exactly(1),
-        zone,
-        &["(ZoneId/of \"UTC\")"],
-        "The zone UTC, the only one.",
-        &[("(ZoneId/of \"UTC\")", "\"Z\"")],
     ),
     row(
         ".getValue",
@@ -181,11 +188,6 @@ pub(super) fn outside() -> Error {
 
 fn named(names: &[&str], index: i64) -> Value {
     usize::try_from(index).ok().and_then(|index| names.get(index)).map_or(Value::Nil, |name| Value::from(*name))
-}
-
-/// A date as the first moment of it.
-fn start(at: Moment) -> Value {
-    Moment { micros: Some(at.of_day()), ..at }.value()
 }
 
 /// The month in an argument: a number or a name.
@@ -220,10 +222,10 @@ fn of_epoch_day(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Date::of_day(integer(1, &args[0])?).map(Value::Date).ok_or_else(|| outside().into())
 }
 
-/// The microseconds of a day at this time.
+/// The nanoseconds of a day at this time.
 fn clock(hour: i64, minute: i64, second: i64) -> EvalResult<i64> {
     if (0..24).contains(&hour) && (0..60).contains(&minute) && (0..60).contains(&second) {
-        return Ok(((hour * 60 + minute) * 60 + second) * 1_000_000);
+        return Ok(((hour * 60 + minute) * 60 + second) * 1_000_000_000);
     }
     Error::new(Reason::TypeError, format!("{hour:02}:{minute:02}:{second:02} is not a time of day")).halt()
 }
@@ -235,23 +237,25 @@ fn optional(args: &[Value], index: usize) -> EvalResult<i64> {
 
 fn time_of(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let day = day(integer(1, &args[0])?, month(2, &args[1])?, integer(3, &args[2])?)?;
-    let micros = clock(integer(4, &args[3])?, integer(5, &args[4])?, optional(args, 5)?)?;
-    Ok(Moment { day, micros: Some(micros + optional(args, 6)?.clamp(0, 999_999_999) / 1_000) }.value())
+    let nanos = clock(integer(4, &args[3])?, integer(5, &args[4])?, optional(args, 5)?)?;
+    Moment::local(day, nanos + optional(args, 6)?.clamp(0, 999_999_999)).value()
 }
 
 fn at_time(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let micros = clock(integer(2, &args[1])?, optional(args, 2)?, optional(args, 3)?)?;
-    Ok(Moment { micros: Some(micros), ..Moment::of(1, &args[0])? }.value())
+    let nanos = clock(integer(2, &args[1])?, optional(args, 2)?, optional(args, 3)?)?;
+    Moment { nanos: Some(nanos), ..Moment::of(1, &args[0])? }.value()
 }
 
 /// Reads a datetime; a text without seconds or offset is accepted.
 fn parse_time(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if args.len() > 1 {
-        return Ok(start(Moment::of(1, &super::pattern::parse_with(machine, args)?)?));
+        let at = Moment::of(1, &super::pattern::parse_with(machine, args)?)?;
+        return Moment::local(at.day, at.of_day()).value();
     }
     let Value::Str(text) = &args[0] else { return Err(wrong(1, "a string", &args[0])) };
-    let read = Instant::parse(text).or_else(|_| Instant::parse(&format!("{text}Z")));
-    read.map(|read| Value::Instant(read.at)).map_err(|_| {
+    let local = || Instant::parse(&format!("{text}Z")).map(|read| read.at.in_zone(Zone::LOCAL));
+    let read = Instant::parse(text).map(|read| read.at).or_else(|_| local());
+    read.map(Value::Instant).map_err(|_| {
         let problem = format!("{} is not a date and time", args[0].brief(60));
         Error::new(Reason::TypeError, problem)
             .hint("Write it like 2026-03-09T14:05:06; (LocalDate/parse s) reads a date")
@@ -259,29 +263,9 @@ fn parse_time(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     })
 }
 
-fn of_epoch(args: &[Value], unit_micros: i64) -> EvalResult {
-    let micros = integer(1, &args[0])?.checked_mul(unit_micros);
-    let at = micros.and_then(|micros| Date::of_day(micros.div_euclid(DAY_MICROS)).map(|_| Instant::new(micros)));
+fn of_epoch(args: &[Value], unit_nanos: i64) -> EvalResult {
+    let at = Instant::from_nanos(i128::from(integer(1, &args[0])?) * i128::from(unit_nanos));
     at.map(Value::Instant).ok_or_else(|| outside().into())
-}
-
-/// True for the name of UTC.
-fn is_utc(value: &Value) -> bool {
-    matches!(value.as_str(), Some("UTC" | "Z" | "GMT" | "Etc/UTC"))
-}
-
-#[cold]
-fn only_utc() -> Box<Halt> {
-    Error::new(Reason::TypeError, "UTC is the only time zone").hint("Add the offset yourself: (.plusHours t 2)").into()
-}
-
-fn zone(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    if is_utc(&args[0]) { Ok(Value::str("Z")) } else { Err(only_utc()) }
-}
-
-fn in_zone(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let at = Moment::of(1, &args[0])?;
-    if is_utc(&args[1]) { Ok(start(at)) } else { Err(only_utc()) }
 }
 
 fn get_value(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {

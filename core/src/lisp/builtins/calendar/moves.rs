@@ -1,12 +1,12 @@
 //! Moving dates and times, and the differences between them.
 
 use super::fields::{day, duration, outside};
-use super::{Arity, Builtin, DAY_MICROS, Moment, row};
+use super::{Arity, Builtin, DAY_NANOS, Moment, row};
 use crate::lisp::builtins::argument::{hinted, integer, taken};
 use crate::lisp::machine::Machine;
 use crate::lisp::{Error, EvalResult, Halt, wrong};
 use crate::reasons::Reason;
-use crate::value::{Date, Duration, Keyword, Value};
+use crate::value::{Date, Duration, Keyword, Value, Zone};
 
 /// A move by a number of units.
 macro_rules! moving {
@@ -22,21 +22,23 @@ macro_rules! moving {
     };
 }
 
-/// The units of time by name, with their microseconds, or months if they have no fixed length.
+/// The units of time by name, with their nanoseconds, or months if they have no fixed length.
 const UNITS: &[(&str, Unit)] = &[
-    ("MILLIS", Unit::Micros(1_000)),
-    ("SECONDS", Unit::Micros(1_000_000)),
-    ("MINUTES", Unit::Micros(60_000_000)),
-    ("HOURS", Unit::Micros(3_600_000_000)),
-    ("DAYS", Unit::Micros(DAY_MICROS)),
-    ("WEEKS", Unit::Micros(7 * DAY_MICROS)),
+    ("MILLIS", Unit::Nanos(1_000_000)),
+    ("SECONDS", Unit::Nanos(1_000_000_000)),
+    ("MINUTES", Unit::Nanos(60_000_000_000)),
+    ("HOURS", Unit::Nanos(3_600_000_000_000)),
+    ("DAYS", Unit::Nanos(DAY_NANOS)),
+    ("WEEKS", Unit::Nanos(7 * DAY_NANOS)),
     ("MONTHS", Unit::Months(1)),
     ("YEARS", Unit::Months(12)),
+    ("MICROS", Unit::Nanos(1_000)),
+    ("NANOS", Unit::Nanos(1)),
 ];
 
 #[derive(Clone, Copy)]
 enum Unit {
-    Micros(i64),
+    Nanos(i64),
     Months(i64),
 }
 
@@ -281,18 +283,15 @@ pub(in crate::lisp::builtins) fn moved(value: &Value, amount: i64, unit: &str) -
     match unit_of(3, &Value::from(unit))? {
         Unit::Months(months) => {
             let moved = amount.checked_mul(months).and_then(|months| add_months(at.civil(), months));
-            moved.map(|day| Moment { day, ..at }.value()).ok_or_else(|| outside().into())
+            moved.map_or_else(|| outside().halt(), |day| Moment { day, ..at }.value())
         }
-        Unit::Micros(micros) if at.micros.is_none() && micros < DAY_MICROS => {
+        Unit::Nanos(nanos) if at.nanos.is_none() && nanos < DAY_NANOS => {
             Err(hinted(wrong(1, "a datetime", value), "A date has no time of day: (.atStartOfDay date) is a datetime"))
         }
-        Unit::Micros(micros) => {
-            let moved = amount.checked_mul(micros).and_then(|micros| at.micros().checked_add(micros));
-            let moment = |moved: i64| {
-                let day = Date::of_day(moved.div_euclid(DAY_MICROS))?;
-                Some(Moment { day, micros: at.micros.map(|_| moved.rem_euclid(DAY_MICROS)) })
-            };
-            moved.and_then(moment).map(Moment::value).ok_or_else(|| outside().into())
+        Unit::Nanos(nanos) => {
+            let moved = Moment::at(at.epoch_nanos() + i128::from(amount) * i128::from(nanos), at.zone);
+            let moved = moved.map(|moved| Moment { nanos: at.nanos.and(moved.nanos), ..moved });
+            moved.map_or_else(|| outside().halt(), Moment::value)
         }
     }
 }
@@ -344,15 +343,15 @@ fn with(args: &[Value], change: fn(Civil, i64) -> Civil) -> EvalResult {
     // A day that the month lacks is an error only where it was given.
     let last = day(year, month, 1)?.civil().map_or(31, |civil| i64::from(civil.days_in_month()));
     let wanted = if wanted == fields.2 && number != wanted { wanted.min(last) } else { wanted };
-    Ok(Moment { day: day(year, month, wanted)?, ..at }.value())
+    Moment { day: day(year, month, wanted)?, ..at }.value()
 }
 
 fn truncated(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let at = Moment::of(1, &args[0])?;
     match unit_of(2, &args[1])? {
-        Unit::Micros(micros) if micros <= DAY_MICROS => {
+        Unit::Nanos(nanos) if nanos <= DAY_NANOS => {
             let of_day = at.of_day();
-            Ok(Moment { micros: at.micros.map(|_| of_day - of_day % micros), ..at }.value())
+            Moment { nanos: at.nanos.map(|_| of_day - of_day % nanos), ..at }.value()
         }
         _ => Err(hinted(wrong(2, "a unit up to DAYS", &args[1]), "For a month use (.withDayOfMonth date 1)")),
     }
@@ -360,22 +359,26 @@ fn truncated(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 fn is_equal(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (one, other) = (Moment::of(1, &args[0])?, Moment::of(2, &args[1])?);
-    Ok(Value::Bool(one.micros() == other.micros()))
+    Ok(Value::Bool(one.epoch_nanos() == other.epoch_nanos()))
 }
 
 /// The number of whole units from one moment to another.
 pub(in crate::lisp::builtins) fn between(unit: &Value, start: &Value, end: &Value) -> EvalResult {
     let unit = unit_of(1, unit)?;
     let (from, to) = (Moment::of(2, start)?, Moment::of(3, end)?);
-    if from.micros.is_some() != to.micros.is_some() {
+    if from.nanos.is_some() != to.nanos.is_some() {
         return Err(hinted(
-            wrong(3, if from.micros.is_some() { "a datetime" } else { "a date" }, end),
+            wrong(3, if from.nanos.is_some() { "a datetime" } else { "a date" }, end),
             "Compare two dates or two datetimes: (.toLocalDate t), (.atStartOfDay d)",
         ));
     }
     Ok(Value::Int(match unit {
-        Unit::Micros(micros) => (to.micros() - from.micros()) / micros,
-        Unit::Months(size) => months_between(from, to) / size,
+        Unit::Nanos(nanos) => {
+            let units = (to.epoch_nanos() - from.epoch_nanos()) / i128::from(nanos);
+            i64::try_from(units).map_err(|_| outside())?
+        }
+        // Both in the zone of the first one.
+        Unit::Months(size) => months_between(from, Moment::at(to.epoch_nanos(), from.zone).unwrap_or(to)) / size,
     }))
 }
 
@@ -405,7 +408,8 @@ fn period_of(years: i64, months: i64, days: i64) -> EvalResult {
 
 fn period(start: &Value, end: &Value) -> EvalResult {
     let (from, to) = (Moment::of(1, start)?, Moment::of(2, end)?);
-    let (from, to) = (Moment { micros: None, ..from }, Moment { micros: None, ..to });
+    let date = |at: Moment| Moment { nanos: None, zone: Zone::LOCAL, ..at };
+    let (from, to) = (date(from), date(to));
     let months = months_between(from, to);
     let reached = add_months(from.civil(), months).ok_or_else(|| Box::<Halt>::from(outside()))?;
     period_of(months / 12, months % 12, i64::from(to.day.0) - i64::from(reached.0))

@@ -1,7 +1,7 @@
 //! `DateTimeFormatter`: writing and reading dates and times by a pattern such as `dd.MM.yyyy HH:mm`.
 //!
 //! Letters: y u (year), M L (month, also by name), d (day), D (day of the year), E (day of the week), H h K k (hour),
-//! m, s, S (fraction), a (AM or PM), X Z x V z (UTC). Text in single quotes is literal.
+//! m, s, S (fraction), a (AM or PM), Q (quarter), X x Z O V z (offset). Text in single quotes is literal.
 
 use super::fields::day;
 use super::{Arity, Builtin, DAYS, MONTHS, Moment, row};
@@ -9,7 +9,7 @@ use crate::lisp::builtins::argument::hinted;
 use crate::lisp::machine::Machine;
 use crate::lisp::{Error, EvalResult, Halt, wrong};
 use crate::reasons::Reason;
-use crate::value::Value;
+use crate::value::{Value, Zone};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
@@ -74,12 +74,15 @@ fn parts(pattern: &str) -> EvalResult<Vec<Part<'_>>> {
             end = close + 2;
         } else if first.is_ascii_alphabetic() {
             end = rest.find(|other| other != first).unwrap_or(rest.len());
-            if !"yuMLdDEHhKkmsSaXZxVz".contains(first) {
+            if !"yuMLdDEHhKkmsSaQXZxOVz".contains(first) {
                 return Err(unknown(pattern, &format!("the letter {first} is not supported")));
             }
             found.push(Part::Field(first, end));
+        } else if "[]{}#".contains(first) {
+            return Err(unknown(pattern, &format!("{first} is not supported, as optional parts are not")));
         } else {
-            end = rest.find(|other: char| other.is_ascii_alphabetic() || other == '\'').unwrap_or(rest.len());
+            let is_text = |other: char| !other.is_ascii_alphabetic() && !"'[]{}#".contains(other);
+            end = rest.find(|other| !is_text(other)).unwrap_or(rest.len());
             found.push(Part::Text(&rest[..end]));
         }
         rest = &rest[end..];
@@ -90,7 +93,7 @@ fn parts(pattern: &str) -> EvalResult<Vec<Part<'_>>> {
 #[cold]
 fn unknown(pattern: &str, problem: &str) -> Box<Halt> {
     Error::new(Reason::TypeError, format!("the pattern {pattern:?} cannot be used: {problem}"))
-        .hint("Supported: yyyy yy MM M MMM MMMM dd d EEE EEEE HH H hh h mm ss SSS a X, and text in single quotes")
+        .hint("Supported: yyyy yy MM M MMM MMMM dd d EEE EEEE HH H hh h mm ss SSS a Q X XXX, and text in single quotes")
         .into()
 }
 
@@ -132,13 +135,13 @@ fn name_of(names: &'static [&'static str], index: i8) -> &'static str {
 fn shown(at: Moment, letter: char, count: usize) -> EvalResult<String> {
     let civil = at.civil();
     let padded = |number: i64| format!("{number:0count$}");
-    let micros = at.of_day();
-    if at.micros.is_none() && "HhKkmsSa".contains(letter) {
+    let nanos = at.of_day();
+    if at.nanos.is_none() && "HhKkmsSa".contains(letter) {
         return Error::new(Reason::TypeError, format!("a date has no time of day for `{letter}`"))
             .hint("(.atStartOfDay date) is a datetime")
             .halt();
     }
-    let hour = micros / 3_600_000_000;
+    let hour = nanos / 3_600_000_000_000;
     Ok(match letter {
         'y' | 'u' if count == 2 => format!("{:02}", i64::from(civil.year()).rem_euclid(100)),
         'y' | 'u' => padded(i64::from(civil.year())),
@@ -155,17 +158,44 @@ fn shown(at: Moment, letter: char, count: usize) -> EvalResult<String> {
         'k' => padded(if hour == 0 { 24 } else { hour }),
         'h' => padded((hour + 11) % 12 + 1),
         'K' => padded(hour % 12),
-        'm' => padded(micros / 60_000_000 % 60),
-        's' => padded(micros / 1_000_000 % 60),
+        'm' => padded(nanos / 60_000_000_000 % 60),
+        's' => padded(nanos / 1_000_000_000 % 60),
         'S' => {
-            let digits = format!("{:06}000", micros % 1_000_000);
+            let digits = format!("{:09}", nanos % 1_000_000_000);
             digits[..count.min(digits.len())].to_owned()
         }
         'a' => if hour < 12 { "AM" } else { "PM" }.to_owned(),
-        'X' => "Z".to_owned(),
-        'z' | 'V' => "UTC".to_owned(),
-        _ => "+0000".to_owned(),
+        'Q' if count > 2 => format!("Q{}", (civil.month() + 2) / 3),
+        'Q' => padded(i64::from((civil.month() + 2) / 3)),
+        _ => offset(at.zone, letter, count),
     })
+}
+
+/// The offset of a zone as these letters write it.
+fn offset(zone: Zone, letter: char, count: usize) -> String {
+    let minutes = zone.minutes();
+    let sign = if minutes < 0 { '-' } else { '+' };
+    let (hours, rest) = (minutes.abs() / 60, minutes.abs() % 60);
+    let is_utc = minutes == 0;
+    match (letter, count) {
+        ('X', _) | ('Z', 5) if is_utc => "Z".to_owned(),
+        ('z' | 'V', _) if is_utc => "UTC".to_owned(),
+        ('O', _) | ('Z', 4) if is_utc => "GMT".to_owned(),
+        ('X' | 'x', 1) if rest == 0 => format!("{sign}{hours:02}"),
+        ('X' | 'x', 1 | 2) | ('Z', 1..=3) => format!("{sign}{hours:02}{rest:02}"),
+        ('O', 1) if rest == 0 => format!("GMT{sign}{hours}"),
+        ('O', _) | ('Z', 4) => format!("GMT{sign}{hours:02}:{rest:02}"),
+        _ => format!("{sign}{hours:02}:{rest:02}"),
+    }
+}
+
+/// Reads an offset or a name of UTC; returns the rest of the text.
+fn read_offset(text: &str) -> Option<(Zone, &str)> {
+    let after_name = ["UTC", "GMT"].iter().find_map(|name| text.strip_prefix(name));
+    let (is_named, text) = (after_name.is_some(), after_name.unwrap_or(text));
+    // The longest form first: +02:00, +0200, +02, Z.
+    let found = [6, 5, 3, 1].iter().find_map(|length| Some((Zone::parse(text.get(..*length)?)?, &text[*length..])));
+    found.or_else(|| is_named.then_some((Zone::UTC, text)))
 }
 
 /// The fields read from a text.
@@ -177,7 +207,8 @@ struct Fields {
     hour: Option<i64>,
     minute: i64,
     second: i64,
-    micros: i64,
+    nanos: i64,
+    zone: Option<Zone>,
     is_afternoon: Option<bool>,
     has_half_hours: bool,
 }
@@ -210,7 +241,8 @@ pub(in crate::lisp::builtins) fn parse_with(machine: &mut Machine<'_>, args: &mu
         return Err(mismatch(text, pattern));
     }
     let seconds = (hour * 60 + fields.minute) * 60 + fields.second;
-    Ok(Moment { day: date, micros: Some(seconds * 1_000_000 + fields.micros) }.value())
+    let zone = fields.zone.unwrap_or(Zone::LOCAL);
+    Moment { day: date, nanos: Some(seconds * 1_000_000_000 + fields.nanos), zone }.value()
 }
 
 #[cold]
@@ -239,8 +271,10 @@ fn read<'t>(fields: &mut Fields, part: &Part<'_>, is_fixed: bool, text: &'t str)
             fields.is_afternoon = Some(head.eq_ignore_ascii_case("PM"));
             return (head.eq_ignore_ascii_case("PM") || head.eq_ignore_ascii_case("AM")).then(|| &text[2..]);
         }
-        'X' | 'Z' | 'x' | 'z' | 'V' => {
-            return ["UTC", "GMT", "Z", "+00:00", "+0000"].iter().find_map(|zone| text.strip_prefix(zone));
+        'X' | 'Z' | 'x' | 'z' | 'V' | 'O' => {
+            let (zone, rest) = read_offset(text)?;
+            fields.zone = Some(zone);
+            return Some(rest);
         }
         _ => {}
     }
@@ -275,7 +309,7 @@ fn read<'t>(fields: &mut Fields, part: &Part<'_>, is_fixed: bool, text: &'t str)
         }
         'm' => fields.minute = number,
         's' => fields.second = number,
-        'S' => fields.micros = format!("{digits:0<6}")[..6].parse().ok()?,
+        'S' => fields.nanos = format!("{digits:0<9}")[..9].parse().ok()?,
         _ => {}
     }
     Some(rest)

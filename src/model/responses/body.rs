@@ -1,0 +1,202 @@
+//! The body of a request of the Responses API.
+//!
+//! In: a question and what the service is known to accept. Out: the body. The service keeps nothing: reasoning comes
+//! encrypted and goes back with the calls that followed it.
+
+use std::borrow::Cow;
+
+use ptc_core::value::Json;
+use ptc_core::value::json::to_json;
+use serde::Serialize;
+use serde_with::skip_serializing_none;
+
+use crate::event::{JsonText, NativeCall, StructuredBy};
+use crate::model;
+use crate::model::history::{Spoken, accepted, arguments, spoken};
+use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
+use crate::model::schema::{is_strict, written};
+
+/// What the service adds to its reply for a client that keeps the history.
+const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
+
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    instructions: Option<&'a str>,
+    input: Vec<Item<'a>>,
+    stream: bool,
+    store: bool,
+    include: Option<[&'static str; 1]>,
+    temperature: Option<f64>,
+    top_p: Option<f64>,
+    max_output_tokens: Option<u64>,
+    reasoning: Option<Reasoning<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    tool_choice: Option<ToolChoice<'a>>,
+    text: Option<TextOptions>,
+}
+
+#[derive(Serialize)]
+struct Reasoning<'a> {
+    effort: &'a str,
+    summary: &'static str,
+}
+
+/// A function. The service takes every schema for a strict one unless the opposite is stated.
+#[skip_serializing_none]
+#[derive(Serialize)]
+struct Tool<'a> {
+    r#type: &'static str,
+    name: &'a str,
+    description: Option<&'a str>,
+    parameters: Json,
+    strict: bool,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ToolChoice<'a> {
+    Word(&'static str),
+    Function { r#type: &'static str, name: &'a str },
+}
+
+#[derive(Serialize)]
+struct TextOptions {
+    format: Format,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Format {
+    JsonSchema { name: String, schema: Json, strict: bool },
+    JsonObject,
+}
+
+/// A part of the conversation.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Item<'a> {
+    Message {
+        role: &'static str,
+        content: Cow<'a, str>,
+    },
+    Call {
+        r#type: &'static str,
+        call_id: &'a str,
+        name: String,
+        arguments: Cow<'a, str>,
+    },
+    Result {
+        r#type: &'static str,
+        call_id: &'a str,
+        output: &'a str,
+    },
+    /// A reasoning item exactly as the service made it.
+    Reasoning(Json),
+}
+
+/// Builds the body of a question.
+pub(super) fn build(draft: &Draft<'_>) -> Json {
+    let Draft { request, endpoint, dialect } = draft;
+    let options = &request.options;
+    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling);
+    let effort = options.reasoning.as_deref().filter(|asked| dialect.effort_word && asked.parse::<u64>().is_err());
+    let (tools, tool_choice) = tools(draft);
+    to_json(&Body {
+        model: &endpoint.id,
+        instructions: request.system.as_deref().filter(|text| !text.is_empty()),
+        input: input(draft),
+        stream: endpoint.stream,
+        store: false,
+        include: dialect.encrypted_reasoning.then_some([ENCRYPTED_REASONING]),
+        temperature: sampled(options.temperature),
+        top_p: sampled(options.top_p),
+        max_output_tokens: options.max_tokens,
+        reasoning: effort.map(|effort| Reasoning { effort, summary: "auto" }),
+        tools,
+        tool_choice,
+        text: format(draft).map(|format| TextOptions { format }),
+    })
+}
+
+/// Returns the tools that may be called, and what the model must do with them. The tool that carries the schema is the only one to be
+/// called when there is no other.
+fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
+    let function = |name: &'a str, description: Option<&'a str>, parameters: Json| {
+        let strict = is_strict(&parameters);
+        Tool { r#type: "function", name, description, parameters, strict }
+    };
+    let tools = draft.request.tools.iter();
+    let mut all: Vec<Tool<'a>> =
+        tools.map(|tool| function(&tool.name, tool.description.as_deref(), tool.parameters.json())).collect();
+    let choice = draft.schema(StructuredBy::Tool).map(|schema| {
+        let by_name = all.is_empty() && draft.dialect.named;
+        all.push(function(RESPOND, Some(RESPOND_ABOUT), written(schema, draft.dialect.form)));
+        if by_name { ToolChoice::Function { r#type: "function", name: RESPOND } } else { ToolChoice::Word("required") }
+    });
+    (all, choice.or_else(|| draft.tool_choice().map(chosen)))
+}
+
+fn chosen(choice: &model::ToolChoice) -> ToolChoice<'_> {
+    ToolChoice::Word(match choice {
+        model::ToolChoice::Auto => "auto",
+        model::ToolChoice::Required => "required",
+        model::ToolChoice::None => "none",
+        model::ToolChoice::Tool(name) => return ToolChoice::Function { r#type: "function", name },
+    })
+}
+
+fn format(draft: &Draft<'_>) -> Option<Format> {
+    let Some(schema) = draft.schema(StructuredBy::JsonSchema) else {
+        return draft.asks_for_object().then_some(Format::JsonObject);
+    };
+    let schema = written(schema, draft.dialect.form);
+    let strict = is_strict(&schema);
+    Some(Format::JsonSchema { name: accepted(&draft.request.agent, "answer"), schema, strict })
+}
+
+fn input<'a>(draft: &Draft<'a>) -> Vec<Item<'a>> {
+    let mut out = Vec::new();
+    for turn in spoken(draft.request, &draft.endpoint.provider) {
+        match turn {
+            Spoken::System(text) => out.push(message("developer", text)),
+            Spoken::User(text) => out.push(message("user", text)),
+            Spoken::Assistant { text, calls, .. } if calls.is_empty() => out.push(message("assistant", text)),
+            Spoken::Assistant { text, calls, opaque } => add_calling(text, &calls, opaque, &mut out),
+            Spoken::Results(results) => out.extend(results.iter().map(|answer| Item::Result {
+                r#type: "function_call_output",
+                call_id: answer.id,
+                output: answer.result,
+            })),
+        }
+    }
+    out
+}
+
+fn message<'a>(role: &'static str, text: impl Into<Cow<'a, str>>) -> Item<'a> {
+    Item::Message { role, content: text.into() }
+}
+
+/// Adds text and calls with the reasoning between them in the recorded order. Reasoning goes back with calls only: it
+/// belongs to the work that is not finished.
+fn add_calling<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonText>, out: &mut Vec<Item<'a>>) {
+    let given = opaque.map(JsonText::json).unwrap_or_default();
+    let add_reasoning = |place: usize, out: &mut Vec<Item<'a>>| {
+        let here = given.items().unwrap_or_default().iter();
+        let here = here.filter(|part| part.get("place") == Some(&Json::from(place)));
+        out.extend(here.filter_map(|part| part.get("item")).cloned().map(Item::Reasoning));
+    };
+    add_reasoning(0, out);
+    if !text.is_empty() {
+        out.push(message("assistant", text));
+    }
+    for (number, call) in calls.iter().enumerate() {
+        add_reasoning(number + 1, out);
+        let is_object = arguments(call).members().is_some_and(|members| !members.is_empty());
+        let arguments = if is_object { Cow::Borrowed(call.args.as_str()) } else { Cow::Borrowed("{}") };
+        let name = accepted(&call.name, "unknown");
+        out.push(Item::Call { r#type: "function_call", call_id: &call.id, name, arguments });
+    }
+}

@@ -1,0 +1,119 @@
+//! Request bodies rebuilt from a recording.
+//!
+//! In: events in the order of the session. Out: the bytes that an attempt sent, checked against the recorded hash and size. It must never
+//! return a body with another hash.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::event::{Address, Envelope, Event, JsonText, Message, MessagePart, RequestMade, Role, RunText, Sent};
+use crate::model::{self, Request, Retry, rebuild_body};
+use crate::prompt::outgoing;
+use crate::record::TurnAttempts;
+
+/// The messages, replies and requests that bodies are made of.
+#[derive(Default)]
+pub struct RecordedBodies {
+    messages: HashMap<Address, HashMap<u32, Message>>,
+    attempts: TurnAttempts,
+    requests: HashMap<Address, RequestMade>,
+}
+
+/// The reason why the body of an attempt cannot be rebuilt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BodyError {
+    /// The turn has no request.
+    NoRequest,
+    /// The rebuilt body has this hash instead of that of the body that was sent.
+    Hash(String),
+    /// The rebuilt body has this number of bytes instead of the recorded one.
+    Bytes(u64),
+}
+
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRequest => f.write_str("its turn has no request"),
+            Self::Hash(hash) => write!(f, "rebuilt from the recorded request it has the SHA-256 {hash}"),
+            Self::Bytes(bytes) => write!(f, "rebuilt from the recorded request it has {bytes} bytes"),
+        }
+    }
+}
+
+impl RecordedBodies {
+    /// Takes the next event of the session.
+    pub fn apply(&mut self, envelope: &Envelope) {
+        match &envelope.event {
+            Event::Message(message) => {
+                self.messages.entry(envelope.run()).or_default().insert(message.m, message.clone());
+            }
+            Event::RequestMade(request) => _ = self.requests.insert(envelope.address.clone(), request.clone()),
+            event @ (Event::ReplyPart(_) | Event::ReplyEnd(_)) => {
+                self.attempts.entry(envelope.address.clone()).or_default().apply(event);
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the request of a turn.
+    pub fn request(&self, turn: &Address) -> Option<&RequestMade> {
+        self.requests.get(turn)
+    }
+
+    /// Rebuilds the body that an attempt of a turn sent.
+    pub fn body(&self, turn: &Address, sent: &Sent) -> Result<String, BodyError> {
+        let made = self.request(turn).ok_or(BodyError::NoRequest)?;
+        let body = rebuild_body(&recorded_request(turn, made, self.messages(turn, made)), sent);
+        let body = body.map_err(BodyError::Hash)?;
+        match body.len() as u64 {
+            bytes if bytes == sent.bytes => Ok(body),
+            bytes => Err(BodyError::Bytes(bytes)),
+        }
+    }
+
+    /// The messages of a request as the model got them.
+    fn messages(&self, turn: &Address, made: &RequestMade) -> Vec<Arc<model::Message>> {
+        let Some(known) = self.messages.get(&turn.run_part()) else { return Vec::new() };
+        // A range may name more numbers than there are messages.
+        let ranges = made.messages.iter().flat_map(|(first, last)| {
+            let mut numbers: Vec<u32> = known.keys().copied().filter(|m| (*first..=*last).contains(m)).collect();
+            numbers.sort_unstable();
+            numbers
+        });
+        let messages: Vec<&Message> = ranges.filter_map(|m| known.get(&m)).collect();
+        let repeated: RunText = messages
+            .iter()
+            .flat_map(|message| &message.parts)
+            .filter_map(|part| match part {
+                MessagePart::Reply { reply } => Some((reply.clone(), self.attempts.get(reply)?.repeated())),
+                _ => None,
+            })
+            .collect();
+        messages.into_iter().map(|message| Arc::new(outgoing(message, &repeated))).collect()
+    }
+}
+
+/// The request as far as bodies depend on it: their frames are recorded, only their messages are not.
+fn recorded_request(turn: &Address, made: &RequestMade, messages: Vec<Arc<model::Message>>) -> Request {
+    let (system, messages): (Vec<_>, Vec<_>) = messages.into_iter().partition(|message| message.role == Role::System);
+    let system: Vec<String> = system.iter().map(|message| message.joined()).collect();
+    Request {
+        address: turn.clone(),
+        agent: String::new(),
+        mode: String::new(),
+        want: made.want,
+        system: (!system.is_empty()).then(|| system.concat()),
+        messages,
+        schema: made.schema.as_ref().map(JsonText::json),
+        tools: made.tools.clone(),
+        tool_choice: None,
+        tool_names: made.tool_names.clone(),
+        tool_signatures: Vec::new(),
+        signature: None,
+        options: made.options.clone(),
+        retry: Retry::default(),
+        cache: made.cache,
+        seed: 0,
+    }
+}

@@ -1,0 +1,104 @@
+//! Describes why a server over HTTP gave no answer: its status and what to do about it.
+//!
+//! In: an error of the transport. Out: the rest of a sentence that begins with the server's name; `None` for another
+//! transport. It must never contain a header's value.
+
+use std::error::Error;
+
+use rmcp::transport::DynamicTransportError;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+use rmcp::transport::worker::WorkerQuitReason;
+
+use crate::model::{HttpClientError, status_title};
+
+type HttpError = StreamableHttpError<HttpClientError>;
+
+/// Maximum characters of a server's own text.
+const QUOTE_CHARS: usize = 300;
+
+/// Describes an error of the HTTP transport.
+pub(super) fn describe_http_error(error: &DynamicTransportError, server: &str) -> Option<String> {
+    Some(match http_error(error)? {
+        HttpError::AuthRequired(_) => with_advice(401, "", server),
+        HttpError::InsufficientScope(_) => with_advice(403, "", server),
+        HttpError::HttpStatus(failure) => {
+            let later = failure.retry_after.as_deref().map(|wait| format!("; Retry-After: {wait}"));
+            with_advice(failure.status, &later.unwrap_or_default(), server)
+        }
+        HttpError::UnexpectedServerResponse(text) => match status_and_body(text) {
+            Some((status, body)) => with_advice(status, &quoted(body), server),
+            None => format!("answered with something else than MCP{}", quoted(text)),
+        },
+        HttpError::UnexpectedContentType(Some(kind)) if kind.contains("html") => {
+            format!("answered with a web page, not with MCP; check url under [mcp.{server}]")
+        }
+        HttpError::UnexpectedContentType(kind) => {
+            let kind = kind.as_deref().unwrap_or("no content type");
+            format!("answered with {kind}, not with MCP; check url under [mcp.{server}]")
+        }
+        HttpError::SessionExpired => "no longer knows the session (404); run again".to_owned(),
+        HttpError::ResponseBodyTooLarge { max_size } => format!("answered with more than {max_size} bytes"),
+        HttpError::Client(error) => match error.status() {
+            Some(status) => with_advice(status.as_u16(), "", server),
+            None => format!("cannot be reached: {}", cause(error)),
+        },
+        other => format!("did not answer: {other}"),
+    })
+}
+
+/// Returns the error of the HTTP transport inside of a transport's error.
+fn http_error(error: &DynamicTransportError) -> Option<&HttpError> {
+    let inner = error.error.as_ref();
+    if let Some(found) = inner.downcast_ref::<HttpError>() {
+        return Some(found);
+    }
+    match inner.downcast_ref::<WorkerQuitReason<HttpError>>()? {
+        WorkerQuitReason::Fatal { error, .. } => Some(error),
+        _ => None,
+    }
+}
+
+/// Splits `HTTP 307 Temporary Redirect: body`.
+fn status_and_body(text: &str) -> Option<(u16, &str)> {
+    let rest = text.strip_prefix("HTTP ")?;
+    let (status, body) = rest.split_once(':').unwrap_or((rest, ""));
+    Some((status.split(' ').next()?.parse().ok()?, body.trim()))
+}
+
+fn with_advice(status: u16, detail: &str, server: &str) -> String {
+    let answered = format!("answered {status} {}", status_title(status));
+    let advice = match status {
+        300..=399 => {
+            format!("; redirects are not followed, because headers would go along: correct url under [mcp.{server}]")
+        }
+        401 => {
+            format!("; it requires a token: headers = {{ Authorization = \"Bearer ${{NAME}}\" }} under [mcp.{server}]")
+        }
+        403 => format!("; the token in headers under [mcp.{server}] does not allow this"),
+        404 | 405 => format!("; check url under [mcp.{server}]"),
+        429 => "; try again later".to_owned(),
+        500.. => "; the server has a problem, try again later".to_owned(),
+        _ => String::new(),
+    };
+    format!("{}{detail}{advice}", answered.trim_end())
+}
+
+/// A server's own text after a colon, cut; a web page is only named.
+fn quoted(text: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    match text.char_indices().nth(QUOTE_CHARS) {
+        _ if text.trim().is_empty() => String::new(),
+        _ if lower.contains("<html") || lower.contains("<!doctype") => ": a web page".to_owned(),
+        Some((end, _)) => format!(": {}…", text.get(..end).unwrap_or_default()),
+        None => format!(": {text}"),
+    }
+}
+
+/// Returns the innermost cause.
+fn cause(error: &HttpClientError) -> String {
+    let mut inner: &dyn Error = error;
+    while let Some(next) = inner.source() {
+        inner = next;
+    }
+    inner.to_string()
+}

@@ -1,0 +1,43 @@
+//! The runs of the draft: moving among them, the last two next to each other, the draft against its last saved version.
+
+use super::compare::{sessions, show_matrix};
+use crate::agent::Mode;
+use crate::tui::compare::CompareRequest;
+use crate::tui::message::Effect;
+use crate::tui::model::{Model, Tone};
+use crate::workbench::matrix::MatrixSpec;
+
+/// Trials of each case when the draft is tried against its saved version, and how many run at the same time.
+const TRIALS: u32 = 5;
+const JOBS: usize = 4;
+
+/// Shows the run that is so many places after the one that is shown.
+pub(super) fn show(model: &mut Model, by: isize) -> Vec<Effect> {
+    let Some(place) = model.workbench.runs.shown().checked_add_signed(by) else { return Vec::new() };
+    if let Err(reason) = model.workbench.show_run(place) {
+        model.show_toast(Tone::Info, reason);
+    }
+    Vec::new()
+}
+
+/// Shows the run next to the one before it: the older one on the left.
+pub(super) fn compare(model: &mut Model) -> Vec<Effect> {
+    let runs = &model.workbench.runs;
+    let shown = model.workbench.run.as_ref();
+    let name = |run: &crate::tui::model::DraftRun| run.view(shown).and_then(|view| view.session.clone());
+    let names: Vec<String> = runs.before().into_iter().chain(runs.current()).filter_map(name).collect();
+    if names.len() < 2 {
+        model.show_toast(Tone::Info, "there is no saved run before this one");
+        return Vec::new();
+    }
+    sessions(model, names)
+}
+
+/// Tries the draft and its last saved version on the cases.
+pub(super) fn against_saved(model: &mut Model) -> Vec<Effect> {
+    let (draft, saved) = (model.workbench.texts(), model.workbench.saved.clone());
+    let mode = model.workbench.preview.mode.split(' ').next().and_then(Mode::from_name);
+    let spec = MatrixSpec { modes: mode.into_iter().collect(), trials: TRIALS, ..MatrixSpec::default() };
+    show_matrix(model);
+    vec![Effect::Compare(CompareRequest::AgainstSaved(draft, saved, spec, JOBS))]
+}
