@@ -33,7 +33,7 @@ pub use editors::{PLACES, RECOVERED, place_language, place_name, texts_of};
 pub use find::{Find, FindField};
 pub use inputs::{ContextView, InputField, InputKind, Inputs};
 pub use pointer::{Pointer, Sweep};
-pub use popup::{AfterSave, Against, Asker, Leaving, Picks, Popup, REFUSALS, SaveWhat};
+pub use popup::{AfterSave, Against, Asker, FailureLine, Leaving, Picks, Popup, REFUSALS, SaveWhat, failure_lines};
 pub use tour::TOUR;
 mod saved;
 mod sessions;

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::{OpenError, Workbench};
 use crate::event::Address;
-use crate::session::Summary;
-use crate::session::index::{Filter, FoundSession, Query};
+use crate::session::index::{Failure, FoundSession, Query};
+use crate::session::{SessionKey, Summary};
 
 /// Failures of one kind.
 #[derive(Debug, Clone)]
@@ -23,6 +23,24 @@ pub struct FailureGroup {
     /// The newest session in which it happened.
     pub newest: Summary,
     /// The first turn or call of it there.
+    pub at: Address,
+    /// Where it happened, newest session first; at most [`MAX_PLACES`].
+    pub places: Vec<FailurePlace>,
+}
+
+/// Places of one kind of failure that are kept.
+const MAX_PLACES: usize = 100;
+
+/// A turn or call that failed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailurePlace {
+    /// Its session.
+    pub session: SessionKey,
+    /// The agent of the session.
+    pub agent: String,
+    /// When the session began, Unix time in ms.
+    pub created_ms: i64,
+    /// The turn or call.
     pub at: Address,
 }
 
@@ -42,26 +60,33 @@ impl Workbench {
     /// of the index.
     pub fn failures(&self, query: &Query) -> Result<FailureReport, OpenError> {
         let report = self.search(query)?;
-        let asked: Vec<_> = query.filters.iter().filter_map(Filter::reason).collect();
-        let counts = |reason: &str| asked.is_empty() || asked.iter().any(|words| words.matches(reason));
         let sessions = report.found.len();
-        Ok(FailureReport { groups: grouped(report.found, counts), sessions, notices: report.notices })
+        Ok(FailureReport {
+            groups: grouped(report.found, |failure| query.selects(failure)),
+            sessions,
+            notices: report.notices,
+        })
     }
 }
 
 /// Groups the failures of sessions, newest first, whose reason counts.
-fn grouped(found: Vec<FoundSession>, counts: impl Fn(&str) -> bool) -> Vec<FailureGroup> {
+fn grouped(found: Vec<FoundSession>, counts: impl Fn(&Failure) -> bool) -> Vec<FailureGroup> {
     let mut groups: Vec<FailureGroup> = Vec::new();
     let mut places: HashMap<(String, String), usize> = HashMap::new();
     for FoundSession { summary, failures, .. } in found {
         let mut here = HashSet::new();
-        for failure in failures.into_iter().filter(|failure| counts(&failure.reason)) {
+        for failure in failures.into_iter().filter(|failure| counts(failure)) {
             let (reason, path, at) = (failure.reason, failure.path, failure.at);
             let place = *places.entry((reason.clone(), path.clone())).or_insert_with(|| {
-                groups.push(FailureGroup { reason, path, count: 0, sessions: 0, newest: summary.clone(), at });
+                let (newest, at, places) = (summary.clone(), at.clone(), Vec::new());
+                groups.push(FailureGroup { reason, path, count: 0, sessions: 0, newest, at, places });
                 groups.len() - 1
             });
             groups[place].count += 1;
+            if groups[place].places.len() < MAX_PLACES {
+                let (agent, created_ms) = (summary.agent.clone(), summary.created_ms);
+                groups[place].places.push(FailurePlace { session: summary.key(), agent, created_ms, at });
+            }
             groups[place].sessions += usize::from(here.insert(place));
         }
     }

@@ -72,7 +72,7 @@ pub use doctor::{Finding, FindingsJson, Health};
 pub use draft::{DraftSummary, OpenAgent};
 pub use ending::next_step;
 pub use export::{ExportError, ExportPreview, ExportReport, ExportSpec, Prepared, Secrets, write_export};
-pub use failures::{FailureGroup, FailureReport};
+pub use failures::{FailureGroup, FailurePlace, FailureReport};
 pub use feed::Feed;
 pub use few_shot::AddedExample;
 pub use fork::{Changed, ForkSpec};

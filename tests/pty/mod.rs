@@ -6,6 +6,7 @@ mod compare;
 mod panics;
 mod paths;
 mod prompts;
+mod questions;
 mod repl;
 mod sessions;
 pub(crate) mod terminal;

@@ -64,3 +64,19 @@ fn a_reason_that_is_asked_for_leads_to_the_turn() {
     assert_eq!(groups(&program, "reason:\"no_such_reason\""), Vec::<Value>::new());
     program.run(["sessions", "failures", "turns>x"]).exits(2);
 }
+
+#[test]
+fn a_failed_tool_that_is_asked_for_leads_to_its_calls() {
+    let program = failing();
+    let found = |query: &str| {
+        let said = program.run(["sessions", "search", query, "--json"]).exits(0).json();
+        said["sessions"].as_array().unwrap().clone()
+    };
+    let sessions = found("tool:look failed -is:example");
+    assert_eq!(sessions.len(), 1);
+    assert_eq!(sessions[0]["matches"][0]["address"], "r0/t1/c0");
+    assert_eq!(found("tool:l*k failed -is:example").len(), 1);
+    assert!(found("tool:other failed -is:example").is_empty());
+    assert_eq!(groups(&program, "tool:look failed -is:example").len(), 1);
+    assert!(groups(&program, "tool:look failed reason:validation_error -is:example").is_empty());
+}

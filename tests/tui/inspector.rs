@@ -343,3 +343,30 @@ pub(super) fn inside(tab: Tab) -> Model {
     queue.keys(&["down", "enter"]);
     queue.model
 }
+
+#[test]
+fn a_search_goes_through_the_parts_of_every_tab() {
+    let mut queue = QuestionQueue::open(SALES, 1, (120, 40));
+    queue.press("/");
+    for c in "region".chars() {
+        let effects = write(&mut queue.model, &c.to_string());
+        queue.perform(effects);
+    }
+    let open = queue.model.inspector.as_ref().unwrap();
+    let (at, of) = open.found();
+    assert!(at >= 1 && of > 1, "{at} of {of}");
+    let shown = rows(&mut queue.model);
+    assert!(shown.contains(&format!("{at} of {of} parts")), "{shown}");
+    let mut tabs = Vec::new();
+    for _ in 0..200 {
+        let tab = queue.model.inspector.as_ref().unwrap().tab;
+        if !tabs.contains(&tab) {
+            tabs.push(tab);
+        }
+        queue.press("enter");
+        picture(&mut queue.model, (120, 40));
+    }
+    assert!(tabs.contains(&Tab::Request) && tabs.contains(&Tab::Calls), "{tabs:?}");
+    queue.press("esc");
+    assert!(queue.model.inspector.is_some(), "the turn stays open");
+}

@@ -25,6 +25,7 @@ mod order;
 mod overview;
 mod palette;
 mod pictures;
+mod places;
 mod reading;
 mod runs;
 mod saved;

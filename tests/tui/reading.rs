@@ -234,3 +234,15 @@ fn errors_attempts_and_whole_results_are_found() {
     assert_eq!(found(&model).1, 1, "the end of a result that the card shows in short");
     assert!(picture(&mut model).contains("tool result"));
 }
+
+#[test]
+fn the_help_is_searched() {
+    let mut model = reading((120, 40));
+    press(&mut model, "f1");
+    press(&mut model, "/");
+    write(&mut model, "by number");
+    let shown = picture(&mut model);
+    assert!(shown.contains("A turn by number") && shown.contains("1 of "), "{shown}");
+    press(&mut model, "esc");
+    assert!(matches!(model.popups.last(), Some(ptc_workbench::tui::model::Popup::Help { .. })));
+}

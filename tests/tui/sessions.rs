@@ -463,6 +463,7 @@ fn what_failed_is_listed_and_opened_where_it_failed() {
         sessions: 1,
         newest: session(id),
         at: Address::from(at),
+        places: Vec::new(),
     };
     let failures = vec![failing("one", "r0/t1"), failing("two", "r0/t2/c0")];
     apply_message(&mut model, Msg::Archive(ArchiveResponse::Failures(Ok(failures))));

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::digest::{Digest, Facts, Failure, Field};
-use super::filter::{Filter, WordList};
+use super::filter::Filter;
 use super::find::{SearchMatch, SessionMatches, excerpt, search_texts};
 use super::query::Query;
 use super::segment::{FileStamp, IndexEntry, SegmentBuilder, SegmentHeader, SegmentTexts};
@@ -465,13 +465,12 @@ fn search_notes(query: &Query, marks: &Marks, id: &str, hits: &mut SessionMatche
     }
 }
 
-/// Adds the failures that a reason filter selects, if the query has no terms.
+/// Adds the failures that filters select, if the query has no terms.
 fn add_failures(query: &Query, failures: &[Failure], hits: &mut SessionMatches) {
-    if !query.terms.is_empty() {
+    if !query.terms.is_empty() || !query.filters.iter().any(Filter::is_about_failures) {
         return;
     }
-    let wanted: Vec<&WordList> = query.filters.iter().filter_map(Filter::reason).collect();
-    for failure in failures.iter().filter(|failure| wanted.iter().any(|words| words.matches(&failure.reason))) {
+    for failure in failures.iter().filter(|failure| query.selects(failure)) {
         let gap = if failure.path.is_empty() { "" } else { ": " };
         let excerpt = format!("{}{gap}{}", failure.reason, failure.path);
         let highlight = (0, failure.reason.len());

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use ptc_core::text::matches_wildcard;
 
-use super::digest::Facts;
+use super::digest::{Facts, Failure};
 use crate::session::{Marks, RunState, Summary};
 
 /// One condition on a session.
@@ -23,6 +23,8 @@ pub enum Filter {
     Reason(WordList),
     /// A tool that was called in it.
     Tool(WordList),
+    /// A tool of which a call failed in it.
+    FailedTool(WordList),
     /// A tag of the session, or of a run or turn in it.
     Tag(WordList),
     /// A prefix of its id.
@@ -131,11 +133,26 @@ impl WordList {
 }
 
 impl Filter {
-    /// Returns the reasons of a reason filter.
-    pub fn reason(&self) -> Option<&WordList> {
+    /// The same about failed calls, where it is about calls.
+    #[must_use]
+    pub(super) fn of_failed_tool(self) -> Self {
         match self {
-            Self::Reason(words) => Some(words),
-            _ => None,
+            Self::Tool(words) => Self::FailedTool(words),
+            other => other,
+        }
+    }
+
+    /// Returns whether the filter is about failures.
+    pub fn is_about_failures(&self) -> bool {
+        matches!(self, Self::Reason(_) | Self::FailedTool(_))
+    }
+
+    /// Returns whether the filter is about this failure.
+    pub fn selects(&self, failure: &Failure) -> bool {
+        match self {
+            Self::Reason(words) => words.matches(&failure.reason),
+            Self::FailedTool(words) => failure.at.is_call() && words.matches(&failure.path),
+            _ => false,
         }
     }
 
@@ -150,6 +167,7 @@ impl Filter {
             }
             Self::Status(states) => states.contains(&summary.state),
             Self::Reason(words) => facts.reasons.iter().any(|reason| words.matches(reason)),
+            Self::FailedTool(_) => facts.failures.iter().any(|failure| self.selects(failure)),
             Self::Tool(words) => facts.tools.iter().any(|tool| words.matches(tool)),
             Self::Tag(words) => marked().any(|(_, mark)| mark.tags.iter().any(|tag| words.matches(tag))),
             Self::Id(words) => words.matches_start(&summary.id),

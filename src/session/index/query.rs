@@ -5,7 +5,7 @@
 
 use regex::{Regex, RegexBuilder};
 
-use super::digest::Field;
+use super::digest::{Failure, Field};
 use super::filter::{Filter, Flag, NumberCondition, Operator, WordList};
 use crate::agent::Mode;
 use crate::session::RunState;
@@ -108,7 +108,7 @@ pub const FILTERS: &[FilterRow] = &[
     row("agent", "agent:sentiment", ValueType::Words(Filter::Agent)),
     row("status", "status:ok, status:error, status:open", ValueType::States),
     row("reason", "reason:validation_error: failure reason of a run, turn, program or tool", ValueType::Reasons),
-    row("tool", "tool:search: a called tool", ValueType::Words(Filter::Tool)),
+    row("tool", "tool:search: a called tool; tool:search failed: one that failed", ValueType::Words(Filter::Tool)),
     row("tag", "tag:slow: a tag of the session, or of a run or turn in it", ValueType::Words(Filter::Tag)),
     row("id", "id:2026-11-21: a prefix of the id", ValueType::Words(Filter::Id)),
     row("in", "in:reply,program: fields to search", ValueType::Fields),
@@ -139,8 +139,15 @@ impl Query {
     pub fn parse(text: &str, syntax: TermSyntax, now_ms: i64) -> Result<Self, QueryError> {
         let mut query = Self::default();
         let items = items(text)?;
-        for item in &items {
+        // `tool:search failed`: the tool must have failed, and the word is not searched for.
+        let is_tool = |item: &&Item<'_>| item.head.is_some_and(|(known, _)| known.name == "tool") && !item.negated;
+        let is_failed = |item: &Item<'_>| item.kind == ItemKind::Bare && item.head.is_none() && item.text == "failed";
+        let of_failed_tool = items.iter().any(|item| is_tool(&item)) && items.iter().any(is_failed);
+        for item in items.iter().filter(|item| !(of_failed_tool && is_failed(item))) {
             query.add_item(item, syntax, now_ms)?;
+        }
+        if of_failed_tool {
+            query.filters = query.filters.into_iter().map(Filter::of_failed_tool).collect();
         }
         if let Some(fields) = items
             .iter()
@@ -200,6 +207,11 @@ impl Query {
         };
         self.filters.push(if item.negated { Filter::Not(Box::new(filter)) } else { filter });
         Ok(())
+    }
+
+    /// Returns whether the filters about failures, if there are any, are about this one.
+    pub fn selects(&self, failure: &Failure) -> bool {
+        self.filters.iter().filter(|filter| filter.is_about_failures()).all(|filter| filter.selects(failure))
     }
 
     /// Returns whether the query has no conditions.

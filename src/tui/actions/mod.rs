@@ -221,6 +221,11 @@ const fn row(
 }
 
 impl Action {
+    /// Is it about a search in a transcript, a turn or the help?
+    pub fn is_search(self) -> bool {
+        matches!(self, Self::Seek | Self::SeekNext | Self::SeekPrevious | Self::SeekRepeats)
+    }
+
     /// The first row of this action.
     pub fn row(self) -> Option<&'static ActionRow> {
         ACTIONS.iter().find(|row| row.action == self)

@@ -6,6 +6,7 @@ mod frames;
 mod growth;
 mod program;
 mod rows;
+mod search;
 mod tree;
 
 use std::collections::HashSet;
@@ -199,6 +200,7 @@ pub struct Inspector {
     /// First visible row of the list.
     pub list_top: usize,
     laid: Laid,
+    search: search::Search,
 }
 
 /// The rows of the part that is seen.
@@ -247,6 +249,7 @@ impl Inspector {
             part_area: Rect::default(),
             list_top: 0,
             laid: Laid::default(),
+            search: search::Search::default(),
         }
     }
 
@@ -394,6 +397,7 @@ impl Inspector {
             let (rows, places) = self.lay(columns.max(1));
             self.laid = Laid { key: Some(key), rows, places };
         }
+        self.reveal_match();
         let height = usize::from(part.height);
         if self.focus == Focus::Part
             && let Some(row) = self.cursor_row()

@@ -192,12 +192,8 @@ impl Model {
                 Err("there is nothing below the fields")
             }
             Action::GoOn => self.enabled_to_go_on(),
-            Action::SeekNext | Action::SeekPrevious
-                if self.active_transcript().is_some_and(|it| it.needle().is_empty()) =>
-            {
-                Err("nothing is searched")
-            }
-            Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom | Action::Seek => rule(
+            action if action.is_search() => self.can_seek(action, popups),
+            Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom => rule(
                 self.active_transcript().is_some_and(|transcript| !transcript.is_empty()),
                 "there is nothing here yet",
             ),
@@ -324,7 +320,8 @@ impl Model {
                 _ => row.title,
             },
             Action::Close if matches!(popup, Some(Popup::Seek { .. })) => {
-                let found = self.active_transcript().is_some_and(|transcript| transcript.found().1 > 0);
+                let found = self.inspector.is_none()
+                    && self.active_transcript().is_some_and(|transcript| transcript.found().1 > 0);
                 if found { "keep the marks" } else { "close" }
             }
             Action::Close if popup.is_none() && self.inspector.is_none() && self.searched() => "clear search",

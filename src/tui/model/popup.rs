@@ -2,6 +2,7 @@
 
 use super::{Editor, Find, Menu};
 use crate::agent::{Fix, Mode};
+use crate::event::Address;
 use crate::port::Question;
 use crate::tool::NamedFile;
 use crate::tui::actions::Context;
@@ -13,7 +14,7 @@ use crate::tui::overview::TurnPrompt;
 use crate::tui::recovery::Recovery;
 use crate::tui::sessions::Purpose;
 use crate::workbench::format::plural;
-use crate::workbench::{ComparedPart, FailureGroup, OpenAgent};
+use crate::workbench::{ComparedPart, FailureGroup, OpenAgent, SessionKey};
 
 /// What a path is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,8 +166,8 @@ impl Popup {
 pub enum Picks {
     /// Changes of the texts.
     Fixes(Vec<Fix>),
-    /// Failures to look at.
-    Failures(Vec<FailureGroup>),
+    /// Failures to look at: a line for each kind, and one for each place of it.
+    Failures(Vec<FailureLine>),
 }
 
 impl Picks {
@@ -174,7 +175,7 @@ impl Picks {
     pub fn titles(&self) -> Vec<String> {
         match self {
             Self::Fixes(fixes) => fixes.iter().map(|fix| fix.title.clone()).collect(),
-            Self::Failures(groups) => groups.iter().map(failure_title).collect(),
+            Self::Failures(lines) => lines.iter().map(|line| line.title.clone()).collect(),
         }
     }
 
@@ -182,9 +183,36 @@ impl Picks {
     pub fn count(&self) -> usize {
         match self {
             Self::Fixes(fixes) => fixes.len(),
-            Self::Failures(groups) => groups.len(),
+            Self::Failures(lines) => lines.len(),
         }
     }
+}
+
+/// A line of the failures, and what it opens.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailureLine {
+    /// Its text.
+    pub title: String,
+    /// The session.
+    pub session: SessionKey,
+    /// The turn or call.
+    pub at: Address,
+}
+
+/// Lines for kinds of failures: one for the kind, which opens the newest, and one for each place where there are several.
+pub fn failure_lines(groups: &[FailureGroup], when: impl Fn(i64) -> String) -> Vec<FailureLine> {
+    let mut lines = Vec::new();
+    for group in groups {
+        let (title, session) = (failure_title(group), group.newest.key());
+        lines.push(FailureLine { title, session, at: group.at.clone() });
+        let several = &group.places[if group.places.len() > 1 { 0 } else { group.places.len() }..];
+        lines.extend(several.iter().map(|place| FailureLine {
+            title: format!("  {}  {}  {}", when(place.created_ms), place.at, place.agent),
+            session: place.session.clone(),
+            at: place.at.clone(),
+        }));
+    }
+    lines
 }
 
 /// How often, which reason, of what, in how many sessions.

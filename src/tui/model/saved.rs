@@ -4,6 +4,7 @@ use super::{Model, Phase, Popup, Screen};
 use crate::event::Address;
 use crate::port::Question;
 use crate::session::{RunState, Summary};
+use crate::tui::actions::Action;
 use crate::tui::sessions::{Purpose, SessionAction};
 use crate::tui::transcript::Transcript;
 
@@ -47,6 +48,21 @@ impl Model {
     /// Is the overview shown in the place of the workbench's transcript?
     pub fn shows_overview(&self) -> bool {
         self.workbench.run.as_ref().is_some_and(|run| run.overview.is_open)
+    }
+
+    /// Can this be searched: the help, the turn that is taken apart, the transcript?
+    pub(super) fn can_seek(&self, action: Action, popups: &[Popup]) -> Result<(), &'static str> {
+        let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
+        let transcript = self.active_transcript().filter(|transcript| !transcript.is_empty());
+        let in_help = popups.iter().any(|popup| matches!(popup, Popup::Help { .. }));
+        match action {
+            Action::SeekRepeats => rule(self.inspector.is_none() && !in_help, "only requests repeat texts"),
+            _ if in_help => Ok(()),
+            Action::Seek if !popups.is_empty() => Err("only the help is searched"),
+            _ if self.inspector.is_some() => Ok(()),
+            Action::Seek => rule(transcript.is_some(), "there is nothing here yet"),
+            _ => rule(transcript.is_none_or(|transcript| !transcript.needle().is_empty()), "nothing is searched"),
+        }
     }
 
     /// Are there turns to look through?

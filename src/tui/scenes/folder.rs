@@ -10,6 +10,7 @@ const FILES: &[(&str, &str)] = &[
     ("", include_str!("../../../assets/scenes/failed.jsonl")),
     ("", include_str!("../../../assets/scenes/retried.jsonl")),
     ("", include_str!("../../../assets/scenes/slow.jsonl")),
+    ("", include_str!("../../../assets/scenes/audit.jsonl")),
     ("", include_str!("../../../assets/scenes/both-json.jsonl")),
     ("", include_str!("../../../assets/scenes/both-lisp.jsonl")),
     ("", include_str!("../../../assets/scenes/fork-reply.jsonl")),

@@ -65,6 +65,8 @@ enum Step {
     ChooseBy(&'static str, &'static str),
     /// The opened session was replayed without a difference.
     Replayed,
+    /// The cases of the draft have run: the last one with this mismatch, the others as expected.
+    Tested(&'static str, &'static str),
 }
 
 /// The model of a scene at a size in columns and rows. Must be called inside of a runtime.

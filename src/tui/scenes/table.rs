@@ -1,6 +1,6 @@
 //! The table of scenes.
 
-use super::Step::{Asked, Choose, ChooseBy, ExampleRun, Keys, Ran, Replayed, Rest, Streams, Type, Until};
+use super::Step::{Asked, Choose, ChooseBy, ExampleRun, Keys, Ran, Replayed, Rest, Streams, Tested, Type, Until};
 use super::{Opens, Scene, Step};
 use crate::agent::Mode;
 
@@ -22,6 +22,8 @@ const SLOW: Opens = Opens { name: "sentiment", mode: Some(Mode::PtcLisp), model:
 
 /// From the start to the first turn of the recording of `sales` in `ptc_lisp`, taken apart.
 const INSPECT: Step = Keys(&["f3"]);
+/// The long run: 33 turns, five of which failed.
+const OPEN_AUDIT: Step = Choose("audit", "text");
 const OPEN_SALES: Step = Choose("sales", "ptc_lisp");
 const FIRST_TURN: Step = Keys(&["enter", "home", "down", "enter"]);
 /// The same for `extract` over HTTP, whose first reply had to be repaired.
@@ -89,6 +91,13 @@ pub const SCENES: &[Scene] = &[
     scene("sessions-none", "a search that finds nothing", SENTIMENT, &[Keys(&["f3", "/"]), Type("zebra")]),
     scene("session", "an opened session", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter"])]),
     scene("transcript-search", "what was found in a transcript", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter", "/"]), Type("region")]),
+    scene("overview", "one line for each turn of a long run, at a turn in which a tool failed", SENTIMENT, &[Keys(&["f3"]), OPEN_AUDIT, Keys(&["enter", "u", "}"])]),
+    scene("overview-slow", "the slowest turns first, and where the time of one went", SENTIMENT, &[Keys(&["f3"]), OPEN_AUDIT, Keys(&["enter", "u", "s", "home", "down"])]),
+    scene("overview-filter", "the turns in which one tool failed", SENTIMENT, &[Keys(&["f3"]), OPEN_AUDIT, Keys(&["enter", "u", "/"]), Type("tool:fetch failed"), Keys(&["enter"])]),
+    scene("turns", "a long run with its turns next to it", SENTIMENT, &[Keys(&["f3"]), OPEN_AUDIT, Keys(&["enter", "}", "}"])]),
+    scene("failures", "what failed in all sessions, with its places", SENTIMENT, &[Keys(&["f3", "x"])]),
+    scene("failed-tool", "the sessions in which a tool failed", SENTIMENT, &[Keys(&["f3", "/"]), Type("tool:fetch failed"), Keys(&["down"])]),
+    scene("tests", "the cases of the draft: expected next to got", SENTIMENT, &[Keys(&["alt-g", "o", "ctrl-end", "enter"]), Type("[[cases]]"), Keys(&["enter"]), Type("name = \"sarcasm\""), Keys(&["enter"]), Type("context = { text = \"Great, it broke.\" }"), Keys(&["enter"]), Type("expect = '(= (:sentiment result) \"negative\")'"), Keys(&["f11"]), Tested("sentiment", "expected \"negative\", got \"positive\""), Keys(&["end"])]),
     scene("play", "a session played from its recording", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter", "p", "]", "right", "right", "right", "right", "right", "right", "right"])]),
     scene("replay", "a replay without a difference", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter"]), Replayed]),
     scene("fork", "a fork about to begin, with another reply", SENTIMENT, &[Keys(&["f3"]), Choose("sentiment", "json"), Keys(&["f", "right"])]),
@@ -103,6 +112,7 @@ pub const SCENES: &[Scene] = &[
     scene("inspect-ledger", "what fills a request, by kind and part", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["down"])]),
     scene("inspect-part", "one part of a request", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["down", "down", "down", "down", "down"])]),
     scene("prompt-growth", "what fills the requests of a run, turn by turn", SENTIMENT, &[INSPECT, Choose("yard", "text"), Keys(&["enter", "b"])]),
+    scene("inspect-search", "what was found in a turn", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["/"]), Type("region")]),
     scene("inspect-difference", "a request against the one before", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["n", "d"])]),
     scene("inspect-feedback", "what went back to the model", SENTIMENT, &[INSPECT, Choose("sentiment", "json"), FIRST_TURN, Keys(&["n", "d"])]),
     scene("inspect-reply", "the reply, byte by byte", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["tab"])]),

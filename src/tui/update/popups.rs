@@ -138,7 +138,7 @@ pub(super) fn choose(model: &mut Model) -> Vec<Effect> {
         Picks::Fixes(fixes) => fixes.get(selected).map_or_else(Vec::new, |fix| apply(model, fix)),
         Picks::Failures(failures) => {
             let Some(failing) = failures.into_iter().nth(selected) else { return Vec::new() };
-            super::sessions::open_at(model, failing.newest.key(), failing.at)
+            super::sessions::open_at(model, failing.session, failing.at)
         }
     }
 }

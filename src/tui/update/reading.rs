@@ -33,9 +33,16 @@ pub(super) fn on_screen(model: &mut Model) -> Option<(&mut RunView, Rect)> {
     None
 }
 
-/// Does what can be done with texts of a transcript.
+/// Does what can be done with texts of a transcript, of a turn that is taken apart, or of the help.
 pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     match action {
+        Action::SeekNext if model.popups.len() > 1 => help_match(model, Direction::Forward),
+        Action::SeekPrevious if model.popups.len() > 1 => help_match(model, Direction::Back),
+        Action::SeekNext | Action::SeekPrevious if model.inspector.is_some() => {
+            let direction = if action == Action::SeekNext { Direction::Forward } else { Direction::Back };
+            model.inspector.iter_mut().for_each(|open| open.next_match(direction));
+            Vec::new()
+        }
         Action::Seek => find(model),
         Action::SeekNext => next(model, Direction::Forward),
         Action::SeekPrevious => next(model, Direction::Back),
@@ -47,7 +54,10 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
 /// Asks what to look for.
 fn find(model: &mut Model) -> Vec<Effect> {
     let mut input = Draft::default();
-    if let Some((view, _)) = on_screen(model) {
+    if let Some(open) = model.inspector.as_ref().filter(|_| model.popups.is_empty()) {
+        input.insert(open.needle());
+        input.select_all();
+    } else if let Some((view, _)) = on_screen(model) {
         input.insert(view.transcript.needle());
         input.select_all();
     }
@@ -59,6 +69,21 @@ fn find(model: &mut Model) -> Vec<Effect> {
 pub(super) fn searched(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Seek { input }) = model.popups.last() else { return Vec::new() };
     let (needle, now_ms) = (input.text().to_owned(), model.now_ms);
+    if let Some(Popup::Help { top }) = model.popups.iter_mut().rev().nth(1) {
+        // From the start on: what is typed further narrows what is found.
+        *top = 0;
+        let first = crate::tui::view::help_places(model).first().copied();
+        if let (Some(Popup::Help { top }), Some(first)) = (model.popups.iter_mut().rev().nth(1), first) {
+            *top = first;
+        }
+        return Vec::new();
+    }
+    if let Some(open) = &mut model.inspector {
+        if open.needle() != needle {
+            open.look_for(&needle);
+        }
+        return Vec::new();
+    }
     let Some((view, _)) = on_screen(model) else { return Vec::new() };
     if view.transcript.needle() == needle {
         return Vec::new();
@@ -92,6 +117,20 @@ fn repeats(model: &mut Model) -> Vec<Effect> {
     let now_ms = model.now_ms;
     if let Some((view, _)) = on_screen(model) {
         view.transcript.toggle_repeats(now_ms);
+    }
+    Vec::new()
+}
+
+/// Scrolls the help below the search to the next row with the text.
+fn help_match(model: &mut Model, direction: Direction) -> Vec<Effect> {
+    let places = crate::tui::view::help_places(model);
+    let Some(Popup::Help { top }) = model.popups.iter_mut().rev().nth(1) else { return Vec::new() };
+    let next = match direction {
+        Direction::Forward => places.iter().find(|place| **place > *top).or(places.first()),
+        Direction::Back => places.iter().rev().find(|place| **place < *top).or(places.last()),
+    };
+    if let Some(place) = next {
+        *top = *place;
     }
     Vec::new()
 }

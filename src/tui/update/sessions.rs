@@ -6,7 +6,7 @@ use crate::session::index::FoundSession;
 use crate::session::{Marks, Summary};
 use crate::tui::archive::ArchiveRequest;
 use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{Model, Pane, Phase, Picks, Popup, RunView, Screen, Search, Tone};
+use crate::tui::model::{Model, Pane, Phase, Picks, Popup, RunView, Screen, Search, Tone, failure_lines};
 use crate::tui::overview::RAIL_TURNS;
 use crate::workbench::{FailureGroup, OpenSession, SearchError, SessionKey, TurnBody};
 
@@ -154,8 +154,9 @@ pub(super) fn show_failures(model: &mut Model, result: Result<Vec<FailureGroup>,
     match result {
         Ok(failures) if failures.is_empty() => model.show_toast(Tone::Info, "nothing has failed in these sessions"),
         Ok(failures) => {
-            let message = "What failed, the most frequent first. Enter opens the newest session of a kind at its turn.";
-            let (title, message, fixes) = ("Failures", message.to_owned(), Picks::Failures(failures));
+            let lines = failure_lines(&failures, |ms| crate::tui::view::when(model, ms));
+            let message = "What failed, the most frequent first, with its places. Enter opens the session at the turn.";
+            let (title, message, fixes) = ("Failures", message.to_owned(), Picks::Failures(lines));
             model.popups.push(Popup::Fixes { title, message, fixes, selected: 0 });
         }
         Err(error) => model.show_toast(Tone::Bad, error.message),

@@ -165,22 +165,37 @@ fn nothing_yet(model: &Model) -> String {
     }
 }
 
+/// Where a search is: which of so many cards, parts or lines.
+pub(super) struct Hits {
+    /// From 1.
+    pub(super) at: usize,
+    /// How many there are.
+    pub(super) of: usize,
+    /// What is counted.
+    pub(super) noun: &'static str,
+}
+
 /// What is looked for in the transcript, on the two lowest lines.
-pub(super) fn find(model: &Model, input: &Draft, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
+pub(super) fn find(
+    model: &Model,
+    input: &Draft,
+    Hits { at, of, noun }: Hits,
+    screen: Rect,
+    buffer: &mut Buffer,
+) -> Option<Position> {
     let line = |up: u16| Rect { y: screen.bottom().saturating_sub(up), height: 1, ..screen };
     for area in [line(2), line(1)] {
         let area = area.intersection(buffer.area);
         buffer.set_string(area.x, area.y, " ".repeat(usize::from(area.width)), model.theme.style(Role::Text));
     }
-    let found = model.active_transcript().map(Transcript::found);
-    let (at, of) = found.unwrap_or_default();
     let (role, told) = match of {
         _ if input.text().is_empty() => (Role::Dim, String::new()),
         0 => (Role::Bad, "✗ nothing found ".to_owned()),
         _ => {
-            let place = model.active_transcript().and_then(Transcript::found_in);
+            let transcript = model.active_transcript().filter(|_| noun == "card");
+            let place = transcript.and_then(Transcript::found_in);
             let place = place.map(|place| format!(" · {place}")).unwrap_or_default();
-            (Role::Good, format!("{at} of {}{place} ", plural(of as u64, "card")))
+            (Role::Good, format!("{at} of {}{place} ", plural(of as u64, noun)))
         }
     };
     let area = line(2);

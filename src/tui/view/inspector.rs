@@ -214,6 +214,9 @@ fn part(model: &Model, inspector: &Inspector, areas: &Areas, buffer: &mut Buffer
     for (line, (number, row)) in inspector.visible().enumerate() {
         let place = line_of(areas.part, line);
         row.draw(place, buffer, model.theme);
+        if inspector.found_row() == Some(number) {
+            buffer.set_style(place.intersection(buffer.area), model.theme.style(Role::Found));
+        }
         if cursor == Some(number) && place.x > 0 {
             let at = Rect { x: place.x - 1, width: 1, ..place };
             Row::new([Piece::literal(Role::Accent, "▌")]).draw(at, buffer, model.theme);

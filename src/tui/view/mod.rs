@@ -32,6 +32,7 @@ use super::compare::Field as MatrixField;
 use super::model::{Model, Popup, SMALLEST, Screen};
 use super::row::{Piece, Row};
 use super::theme::Role;
+use super::transcript::Transcript;
 use areas::line_of;
 use ptc_core::text::width::{width, wrap};
 
@@ -75,7 +76,12 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
         bars::long_toast(model, line, buffer);
     }
     let cursor = match model.popups.last() {
-        Some(Popup::Seek { input }) => bars::find(model, input, area, buffer),
+        Some(Popup::Seek { input }) => {
+            if let Some(help @ Popup::Help { .. }) = model.popups.iter().rev().nth(1) {
+                popups::draw(model, help, area, buffer);
+            }
+            bars::find(model, input, hits(model), area, buffer)
+        }
         Some(Popup::Turns { what, input }) => bars::ask_turns(model, *what, input, area, buffer),
         Some(popup) => popups::draw(model, popup, area, buffer),
         None => below,
@@ -113,6 +119,30 @@ pub(super) fn title_action(model: &Model, column: u16) -> Option<Action> {
 /// The palette's entry, or the fix, at this place.
 pub(super) fn popup_row(model: &Model, at: Position) -> Option<usize> {
     popups::row_at(model, model.popups.last()?, Rect::new(0, 0, model.size.0, model.size.1), at)
+}
+
+/// Where the search is: in the help below it, in the turn that is taken apart, else in the transcript.
+fn hits(model: &Model) -> bars::Hits {
+    if let Some(Popup::Help { top }) = model.popups.iter().rev().nth(1) {
+        let places = help_places(model);
+        let at = places.iter().position(|place| place >= top).map_or(places.len(), |at| at + 1);
+        return bars::Hits { at, of: places.len(), noun: "line" };
+    }
+    let (found, noun) = match &model.inspector {
+        Some(open) => (open.found(), "part"),
+        None => (model.active_transcript().map(Transcript::found).unwrap_or_default(), "card"),
+    };
+    bars::Hits { at: found.0, of: found.1, noun }
+}
+
+/// A time in words: today and yesterday by name.
+pub(super) fn when(model: &Model, at_ms: i64) -> String {
+    sessions::when(at_ms, model.now_ms, model.utc_offset_s)
+}
+
+/// The rows of the help that contain what is looked for in it.
+pub(super) fn help_places(model: &Model) -> Vec<usize> {
+    popups::help_places(model, Rect::new(0, 0, model.size.0, model.size.1))
 }
 
 /// Lines of the list in the topmost popup that are seen.

@@ -106,6 +106,17 @@ fn footer_of(frame: Rect) -> Rect {
     Rect { x: frame.x + 1, y: frame.bottom().saturating_sub(2), width: frame.width.saturating_sub(2), height: 1 }
 }
 
+/// The rows of the help below a search that contain what is typed.
+pub(super) fn help_places(model: &Model, screen: Rect) -> Vec<usize> {
+    let (Some(Popup::Seek { input }), Some(help)) = (model.popups.last(), model.popups.iter().rev().nth(1)) else {
+        return Vec::new();
+    };
+    let wanted = input.text().to_lowercase();
+    let rows = reading_rows(model, help, usize::from(inside(model, help, screen).width));
+    let has = |row: &Row| !wanted.is_empty() && row.plain().to_lowercase().contains(&wanted);
+    (0..rows.len()).filter(|at| has(&rows[*at])).collect()
+}
+
 /// The line of keys of a popup.
 pub(super) fn footer(model: &Model, popup: &Popup, screen: Rect) -> Rect {
     footer_of(frame(popup, model, screen))

@@ -24,7 +24,7 @@ const FILTERS: [&str; 10] = [
     "status:error",
     "mode:json",
     "agent:name",
-    "tool:name",
+    "tool:name failed",
     "turns>3",
     "since:7d",
     "tag:slow",
