@@ -53,7 +53,7 @@ fn main() -> Result<(), Failure> {
     let deltas = arguments().next().map_or(Ok(10_000), |text| text.parse::<usize>())?;
     println!("{deltas} deltas of {} bytes        processor ms    wall ms    parts   frames   session kB", PIECE.len());
     let mut slow = Vec::new();
-    for protocol in [Protocol::OpenAi, Protocol::Anthropic, Protocol::Gemini, Protocol::Ollama] {
+    for protocol in [Protocol::OpenAi, Protocol::Responses, Protocol::Anthropic, Protocol::Gemini, Protocol::Ollama] {
         let journal = to_the_journal(protocol, deltas)?;
         println!("{:<12} {:<22} {journal}", protocol.name(), "to the journal");
         let screen = to_the_screen(protocol, deltas)?;
@@ -212,6 +212,11 @@ fn reply(protocol: Protocol, deltas: usize) -> String {
             "text/event-stream",
             event(&format!(r#"{{"id":"c","model":"m","choices":[{{"index":0,"delta":{{"content":"{PIECE}"}},"finish_reason":null}}]}}"#)),
             event(r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#) + &event("[DONE]"),
+        ),
+        Protocol::Responses => (
+            "text/event-stream",
+            event(&format!(r#"{{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"{PIECE}"}}"#)),
+            event(r#"{"type":"response.completed","response":{"status":"completed","output":[],"usage":{"input_tokens":1,"output_tokens":7}}}"#),
         ),
         Protocol::Anthropic => (
             "text/event-stream",

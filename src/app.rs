@@ -129,11 +129,9 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
     let mut pipeline = None;
     let mut draft = None;
     let files = AgentFiles::new(workbench.file_access().clone());
-    if let Some(name) = arguments.open.as_deref() {
-        if files.is_new(name) {
-            let new = workbench.new_draft(&files, &NewAgent::at(name));
-            draft = Some(new.map_err(|error| error.with_hint())?);
-        }
+    if let Some(name) = arguments.open.as_deref().filter(|name| files.is_new(name)) {
+        let new = workbench.new_draft(&files, &NewAgent::at(name));
+        draft = Some(new.map_err(|error| error.with_hint())?);
     }
     if let Some(name) = arguments.open.as_deref().filter(|_| draft.is_none()) {
         setup.session = session_named(name, &workbench)?;

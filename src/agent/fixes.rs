@@ -297,13 +297,11 @@ fn value_at(json: &Json, span: Span) -> Option<&Json> {
 
 /// The place of the first text that is one of these words.
 fn text_in(json: &Json, words: &[&str]) -> Option<Span> {
-    match &json.node {
-        Node::Str(text) => words.contains(&text.as_str()).then_some(json.span),
-        _ => {
-            let members = json.members().into_iter().flatten().map(|member| text_in(&member.value, words));
-            members.chain(json.items().into_iter().flatten().map(|item| text_in(item, words))).flatten().next()
-        }
+    if let Node::Str(text) = &json.node {
+        return words.contains(&text.as_str()).then_some(json.span);
     }
+    let members = json.members().into_iter().flatten().map(|member| text_in(&member.value, words));
+    members.chain(json.items().into_iter().flatten().map(|item| text_in(item, words))).flatten().next()
 }
 
 fn closing_fix(place: Place, (at, more): closing::Insertion) -> Fix {

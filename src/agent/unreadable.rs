@@ -32,7 +32,7 @@ impl DraftTexts {
             if is_read {
                 document.remove(key);
             }
-            is_read.then_some(value).unwrap_or_default()
+            if is_read { value } else { String::new() }
         };
         texts.prompt = take("prompt", read.prompt);
         texts.signature = take("signature", read.signature);
@@ -43,7 +43,7 @@ impl DraftTexts {
         if let Some(tools) = document.remove("tools") {
             let mut own = DocumentMut::new();
             own.insert("tools", tools);
-            texts.tools = own.to_string().trim_start().to_owned();
+            own.to_string().trim_start().clone_into(&mut texts.tools);
         }
         // As for any other file without a name, its own is the agent's.
         let own = file.file_stem().filter(|_| !document.contains_key("name")).map(|_| Json::str(agent.name.as_str()));

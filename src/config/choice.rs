@@ -129,7 +129,7 @@ impl Config {
             alias: text.to_owned(),
             provider: provider.name.clone(),
             id: model.id,
-            kind: self.api_of(provider, model.api, known.api).of(provider.kind),
+            kind: api_of(provider, model.api, known.api).of(provider.kind),
             version: provider.version.clone(),
             context: model.context,
             base_url: provider.base_url.clone(),
@@ -150,13 +150,11 @@ impl Config {
     }
 }
 
-impl Config {
-    /// Returns the API of a model: as configured, else that of the shipped table, which holds for the service itself and not for another
-    /// address under its name.
-    fn api_of(&self, provider: &Provider, of_model: Option<Api>, known: Option<Api>) -> Api {
-        let is_service = || provider.base_url.starts_with(OPENAI_URL);
-        of_model.or(provider.api).or_else(|| known.filter(|_| is_service())).unwrap_or(Api::Chat)
-    }
+/// Returns the API of a model: as configured, else that of the shipped table, which holds for the service itself and not for another
+/// address under its name.
+fn api_of(provider: &Provider, of_model: Option<Api>, known: Option<Api>) -> Api {
+    let is_service = || provider.base_url.starts_with(OPENAI_URL);
+    of_model.or(provider.api).or_else(|| known.filter(|_| is_service())).unwrap_or(Api::Chat)
 }
 
 fn not_found(message: impl Into<String>) -> ConfigError {

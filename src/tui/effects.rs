@@ -28,6 +28,7 @@ use crate::workbench::inspect::LazyBench;
 use crate::workbench::{RequestPart, RunHandle, SaveError, SessionKey, compared_with};
 
 /// Executes an effect of `update`.
+#[expect(clippy::too_many_lines, reason = "one row for each effect")]
 pub(super) async fn perform(
     driver: &mut Driver,
     model: &mut Model,

@@ -146,7 +146,9 @@ mod tests {
         let mut sizes = PromptSizes::default();
         sizes.add(PromptKind::Data, "");
         assert_eq!((sizes.bytes(), sizes.tokens()), (0, 0), "an empty text has no token");
-        PromptKind::ALL.iter().for_each(|(kind, ..)| sizes.add(*kind, "four"));
+        for (kind, ..) in &PromptKind::ALL {
+            sizes.add(*kind, "four");
+        }
         assert_eq!(sizes.present().count(), PromptKind::ALL.len());
         assert_eq!(sizes.bytes(), 4 * PromptKind::ALL.len() as u64);
     }

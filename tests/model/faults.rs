@@ -103,9 +103,6 @@ fn idle(kit: Kit) -> Vec<String> {
             vec![": wait\n\n".to_owned(), "\n".to_owned(), progress, "data: x".to_owned()]
         }
         Protocol::Gemini => vec![": wait\n\n".to_owned(), kit.frame(&json!({"candidates": []})), "data: x".to_owned()],
-        Protocol::Responses => {
-            vec![": wait\n\n".to_owned(), kit.frame(&json!({"type": "response.in_progress"})), "data: x".to_owned()]
-        }
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::kit::{ALL, Kit};
 use super::{ask, result, tool};
 use crate::openai::request;
-use crate::openai::server::{Play, Server, delta, ending};
+use crate::openai::server::{Play, Received, Server, delta, ending};
 
 const ANTHROPIC: Kit = Kit(Protocol::Anthropic);
 const OPENAI: Kit = Kit(Protocol::OpenAi);
@@ -256,7 +256,7 @@ async fn what_a_model_of_the_responses_api_refuses_is_asked_for_no_more() {
     asked_for.options.reasoning = Some("low".into());
     let asked = ask(RESPONSES, &server, &RESPONSES.model(&server), &asked_for).await;
     assert_eq!(asked.reply().text, "fine");
-    let bodies: Vec<_> = server.received().iter().map(|received| received.json()).collect();
+    let bodies: Vec<_> = server.received().iter().map(Received::json).collect();
     let has = |body: &serde_json::Value| (body.get("include").is_some(), body.get("reasoning").is_some());
     assert_eq!(bodies.iter().map(has).collect::<Vec<_>>(), [(true, true), (false, true), (false, false)]);
 }
@@ -290,7 +290,7 @@ async fn parts_of_a_summary_and_tools_of_the_service_are_shown() {
     let delta = |text: &str| json!({"type": "response.reasoning_summary_text.delta", "output_index": 0, "delta": text});
     let search = json!({"type": "response.output_item.added", "output_index": 1, "item": {"type": "web_search_call"}});
     let frames = [&part, &delta("One."), &part, &delta("Two."), &search];
-    let frames: String = frames.into_iter().map(|frame| format!("data: {frame}\n\n")).collect();
+    let frames = frames.map(|frame| format!("data: {frame}\n\n")).concat();
     let server =
         Server::play([RESPONSES.play([RESPONSES.begin(), frames, RESPONSES.text("a"), RESPONSES.end("stop")])]).await;
     let asked = ask(RESPONSES, &server, &RESPONSES.model(&server), &request("hi")).await;

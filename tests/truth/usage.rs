@@ -293,8 +293,10 @@ fn as_earlier_version(text: &str, is_counted: bool) -> String {
             }
         }
     }
-    lines.iter_mut().for_each(|line| _ = line.as_object_mut().unwrap().remove("b"));
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    for line in &mut lines {
+        line.as_object_mut().unwrap().remove("b");
+    }
+    lines.iter().map(|line| line.to_string() + "\n").collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ptc_workbench::agent::Mode;
 use ptc_workbench::event::{Address, Envelope, Kept, Role, Source, Tokens};
 use ptc_workbench::port::Question;
-use ptc_workbench::session::diff::{Side, compare};
+use ptc_workbench::session::diff::{Side, TurnPart, compare};
 use ptc_workbench::tui::compare::{CompareRequest, CompareResponse, Field, Page, Target};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Screen};
@@ -225,7 +225,7 @@ fn requests_of_different_modes_are_no_difference() {
     let parts: Vec<_> =
         found.pairs[0].turns.iter().flat_map(|turn| turn.parts.iter().map(|part| part.part.name())).collect();
     assert!(!parts.contains(&"request"), "{parts:?}");
-    assert_eq!(found.pairs[0].first.as_ref().and_then(|first| first.part).map(|part| part.name()), Some("reply"));
+    assert_eq!(found.pairs[0].first.as_ref().and_then(|first| first.part).map(TurnPart::name), Some("reply"));
 }
 
 fn plan() -> MatrixPlan {

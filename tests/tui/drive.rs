@@ -63,7 +63,7 @@ where
         model.screen = Screen::Sessions;
     }
     let player = tokio::spawn(scenario(inputs));
-    let exit = driver.run(&mut model, &mut paper, start.session.map(Effect::Open)).await.unwrap();
+    let exit = Box::pin(driver.run(&mut model, &mut paper, start.session.map(Effect::Open))).await.unwrap();
     player.await.unwrap();
     let text = last.lock().unwrap().clone();
     Played { exit, counts: driver.counts, text, model }

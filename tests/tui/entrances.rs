@@ -27,7 +27,7 @@ async fn model_of(run: &RunHandle) -> String {
         if let Some(model) = started {
             return model;
         }
-        tokio::time::timeout(Duration::from_secs(60), run.changed()).await.expect("the run begins");
+        tokio::time::timeout(Duration::from_mins(1), run.changed()).await.expect("the run begins");
     }
 }
 

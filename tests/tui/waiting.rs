@@ -57,11 +57,11 @@ fn a_turn_that_waits_says_for_how_long() {
 
 /// The notifications among what an interface asks for.
 fn notified(effects: &[Effect]) -> Vec<&str> {
-    let text = |effect| match effect {
-        &Effect::Notify(_, ref text) => Some(text.as_str()),
+    let texts = effects.iter().filter_map(|effect| match effect {
+        Effect::Notify(_, text) => Some(text.as_str()),
         _ => None,
-    };
-    effects.iter().filter_map(text).collect()
+    });
+    texts.collect()
 }
 
 #[test]

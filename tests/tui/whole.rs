@@ -66,7 +66,7 @@ fn memory_is_shown_as_it_stood_after_the_turn_with_what_the_turn_changed() {
 /// Waits until a run has ended.
 async fn ended(run: &RunHandle) {
     while !run.drain().iter().any(|update| matches!(update, RunUpdate::Ended(RunEnding::Run))) {
-        tokio::time::timeout(Duration::from_secs(60), run.changed()).await.expect("the run ends");
+        tokio::time::timeout(Duration::from_mins(1), run.changed()).await.expect("the run ends");
     }
 }
 

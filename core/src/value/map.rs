@@ -161,7 +161,7 @@ impl Map {
         if !matches!(key, Value::Str(_) | Value::Keyword(_)) {
             return self.slot(key);
         }
-        self.0.slot_or(key, |table, key| written_key(table, key))
+        self.0.slot_or(key, written_key)
     }
 
     /// The values in the order of their keys, for writing in place.

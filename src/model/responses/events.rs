@@ -238,10 +238,9 @@ impl EventReader {
         assembly.stopped(match (response.status.as_deref(), reason) {
             (Some("incomplete"), Some("max_output_tokens")) => Finish::Length,
             (Some("incomplete"), Some("content_filter")) => Finish::ContentFilter,
-            (Some("incomplete"), Some(other)) => Finish::from_name(other),
             (Some("completed") | None, _) if !self.calls.is_empty() => Finish::ToolCalls,
             (Some("completed") | None, _) => Finish::Stop,
-            (Some(other), _) => Finish::from_name(other),
+            (_, Some(other)) | (Some(other), None) => Finish::from_name(other),
         });
         assembly.opaque.clone_from(&self.reasoning);
     }

@@ -1,4 +1,4 @@
-//! The protocol `responses`: OpenAI's Responses API, without state at the service (`store: false`).
+//! The protocol `responses`: `OpenAI`'s Responses API, without state at the service (`store: false`).
 
 mod body;
 mod events;

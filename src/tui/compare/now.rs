@@ -24,10 +24,16 @@ impl Compare {
         match (self.page, step) {
             (
                 Page::Sides,
-                Step::First | Step::Next | Step::Previous | Step::Up | Step::Down | Step::PageUp | Step::PageDown,
+                Step::First
+                | Step::Next
+                | Step::Previous
+                | Step::Up
+                | Step::Down
+                | Step::PageUp
+                | Step::PageDown
+                | Step::Pair,
             ) => rule(self.compared.is_some(), "nothing is compared yet"),
             (Page::Sides, Step::Open) => rule(self.turn().is_some(), "this run has no turn here"),
-            (Page::Sides, Step::Pair) => rule(self.compared.is_some(), "nothing is compared yet"),
             (Page::Sides, Step::Transcripts) => rule(
                 self.compared.is_some() && self.sides.iter().any(|side| side.run.is_some()),
                 "there are no transcripts",

@@ -280,7 +280,7 @@ fn sides(model: &mut Model, step: Step) -> Vec<Effect> {
         Step::Down => select(compare, Some(compare.selected + 1)),
         Step::First => select(compare, compare.items.iter().position(|item| item.first)),
         Step::Pair => {
-            let turn = transcript(compare).and_then(|transcript| transcript.turn_in_focus());
+            let turn = transcript(compare).and_then(Transcript::turn_in_focus);
             let row = turn.and_then(|turn| compare.row_of(compare.column, &turn));
             select(compare, compare.items.iter().position(|item| Some(item.target) == row.map(Target::Turns)));
             compare.turns = true;
@@ -311,7 +311,7 @@ fn go_difference(model: &mut Model, direction: Direction) {
     let now_ms = model.now_ms;
     let compare = &mut model.compare;
     let column = compare.column;
-    let turn = transcript(compare).and_then(|transcript| transcript.turn_in_focus());
+    let turn = transcript(compare).and_then(Transcript::turn_in_focus);
     let here = turn.and_then(|turn| compare.row_of(column, &turn));
     let rows = compare.compared.as_ref().map_or(&[][..], |comparison| &comparison.rows);
     let differs = |row: &usize| rows[*row].differs && rows[*row].cells.get(column).is_some_and(Option::is_some);

@@ -205,14 +205,13 @@ fn detail(model: &Model, case: &CaseLine, columns: usize) -> Vec<Row> {
         rows.push(Row::default());
     }
     rows.extend(text("expected", &case.outline.expected, columns));
-    match case.result.as_ref().and_then(|result| result.got.as_ref()) {
-        Some(got) => rows.extend(text("got", got, columns)),
-        None => {
-            let key = model.keymap.first_name(Action::Testing(Step::RunOne));
-            let hint = format!("{key} runs the case");
-            rows.push(Row::new([Piece::new(Role::Dim, &hint)]));
-            rows.push(Row::default());
-        }
+    if let Some(got) = case.result.as_ref().and_then(|result| result.got.as_ref()) {
+        rows.extend(text("got", got, columns));
+    } else {
+        let key = model.keymap.first_name(Action::Testing(Step::RunOne));
+        let hint = format!("{key} runs the case");
+        rows.push(Row::new([Piece::new(Role::Dim, &hint)]));
+        rows.push(Row::default());
     }
     rows.extend(text("inputs", &case.outline.inputs, columns));
     rows

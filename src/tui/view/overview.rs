@@ -137,6 +137,7 @@ struct Looks {
 }
 
 /// The columns for which there is room.
+#[expect(clippy::struct_excessive_bools, reason = "each is a column")]
 #[derive(Clone, Copy)]
 struct Columns {
     all: usize,
@@ -208,9 +209,9 @@ impl Columns {
             right += &pad("prompt", PROMPT_CELLS + 1);
         }
         if self.has_tokens {
-            right += &format!("{:>7} {:>7} ", "in", "out");
+            right += "     in     out ";
         }
-        right += &format!("{:>8} ", "time");
+        right += "    time ";
         if self.has_split {
             right += &pad("spent on", TIME_CELLS + 1);
         }

@@ -68,7 +68,9 @@ pub(super) fn growth(session: &Session, run: &Address) -> Vec<TurnPrompt> {
                     }
                     made.tools.iter().for_each(|tool| sizes.add_tool(tool));
                     let schema = made.schema.as_ref().map(|schema| schema.json().to_text());
-                    schema.iter().for_each(|schema| sizes.add(PromptKind::Schema, schema));
+                    if let Some(schema) = &schema {
+                        sizes.add(PromptKind::Schema, schema);
+                    }
                     found = Some(sizes);
                 }
                 Event::ReplyEnd(end) => counted = end.usage.or(counted),

@@ -40,7 +40,9 @@ impl Ledger<'_> {
         self.now.sections.iter().for_each(|section| sizes.add_all(&section.sizes));
         self.now.made.tools.iter().for_each(|tool| sizes.add_tool(tool));
         let schema = self.now.made.schema.as_ref().map(JsonText::json);
-        schema.iter().for_each(|schema| sizes.add(PromptKind::Schema, &schema.to_text()));
+        if let Some(schema) = &schema {
+            sizes.add(PromptKind::Schema, &schema.to_text());
+        }
         sizes
     }
 
