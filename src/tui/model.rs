@@ -279,7 +279,19 @@ impl Model {
 impl Model {
     /// Is a run in progress that leaving would stop? One that waits for the user is suspended in its session.
     pub fn stops_by_leaving(&self) -> bool {
-        (self.workbench.running() && !self.waits_for_user()) || self.compare.runs()
+        self.compared_run_in_progress().is_some() || self.own_run_in_progress()
+    }
+
+    /// Name of a run on the compare screen that is in progress.
+    pub fn compared_run_in_progress(&self) -> Option<&str> {
+        let runs = self.compare.sides.iter().filter_map(|side| Some((side.name.as_str(), side.run.as_ref()?)));
+        runs.into_iter().find(|(_, run)| run.is_in_progress()).map(|(name, _)| name)
+    }
+
+    fn own_run_in_progress(&self) -> bool {
+        let of_pipeline = self.workbench.pipeline.is_some();
+        let own = self.workbench.run.as_ref().filter(|_| !self.waits_for_user());
+        own.is_some_and(|run| if of_pipeline { run.phase != Phase::Done } else { run.is_in_progress() })
     }
 
     /// Does the workbench's run wait for an answer of the user?

@@ -60,6 +60,11 @@ impl RunView {
         Self { phase: Phase::Starting, ..Self::default() }
     }
 
+    /// Is there more to come? After its last event a run only closes its session, which leaving the program waits for.
+    pub fn is_in_progress(&self) -> bool {
+        self.phase != Phase::Done && self.transcript.facts.end.is_none()
+    }
+
     /// A saved session to read.
     pub fn of_session(session: &OpenSession) -> Self {
         Self {

@@ -93,7 +93,7 @@ fn what_a_protocol_cannot_carry_is_told_before_the_run() {
     let done = program.run(["prompt", "a.toml", "--model", "sonnet"]);
     let told = "warning: anthropic takes no temperature";
     assert!(done.exits(0).stderr.contains(told) && done.stderr.contains("seed: left out"), "{}", done.stderr);
-    assert!(!program.run(["prompt", "a.toml", "--model", "gpt"]).exits(0).stderr.contains("left out"));
+    assert!(!program.run(["prompt", "a.toml", "--model", "openai:gpt-4.1"]).exits(0).stderr.contains("left out"));
 }
 
 /// A run of two turns by a cheap model, whose second turn is made again by one a thousand times as dear.

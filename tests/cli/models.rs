@@ -113,7 +113,7 @@ fn the_demo_says_what_it_has_recorded() {
     let (head, recorded) = message.split_once("; recorded: ").unwrap();
     assert_eq!(head, "model demo has no recording of the agent \"inline\" in mode json");
     assert!(recorded.contains("extract (json, json_loop, ptc_lisp, text), "), "{recorded}");
-    assert_eq!(fail["hint"], "the model `sample` answers any signature with generated data");
+    assert_eq!(fail["hint"], "the model `sample` answers any signature with generated data; with `human` you answer");
 }
 
 #[test]

@@ -278,7 +278,7 @@ fn a_turn_of_a_live_run_is_taken_apart_and_the_repl_answers() {
     terminal.send("k");
     terminal.wait_for("open turn");
     terminal.send(ENTER);
-    terminal.wait_for("sections in messages");
+    terminal.wait_for("whole request");
     terminal.send("\x1b[Z\x1b[Z");
     terminal.wait_for("REPL on the memory and data");
     terminal.send(ENTER);

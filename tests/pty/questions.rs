@@ -64,7 +64,7 @@ fn the_overview_names_why_a_turn_was_slow_at_80_columns_too() {
         terminal.send(F3);
         terminal.wait_for("result");
         terminal.send("/");
-        terminal.send("audit");
+        terminal.send("agent:audit");
         terminal.wait_for("1 of ");
         terminal.send(ENTER);
         terminal.wait_for("read-only");

@@ -55,17 +55,24 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         title: "Run it, and see an error corrected",
         intro: "Each turn is a card.",
-        moves: &[Move {
-            does: &[Press("run.start")],
-            says: "the first answer misses a field and has one that nobody asked for. What is wrong goes back to the model, and the \
+        moves: &[
+            Move {
+                does: &[Press("run.start")],
+                says: "the first answer misses a field and has one that nobody asked for. What is wrong goes back to the model, and the \
                    second turn fits.",
-            sees: &["✗ sentiment  expected field, got nil", "Feedback sent to the model", "Turn 2", "✓ returned"],
-            picture: Some((
-                "workbench",
-                "Editors on the left; on the right two turns, the first with its errors, the second valid",
-            )),
-            ..PLAIN
-        }],
+                sees: &["✗ sentiment  expected field, got nil", "Feedback sent to the model", "Turn 2", "✓ returned"],
+                picture: Some((
+                    "workbench",
+                    "Editors on the left; on the right two turns, the first with its errors, the second valid",
+                )),
+                ..PLAIN
+            },
+            Move {
+                says: "the row above the cards has the runs of the draft: the recorded one, and this one.",
+                sees: &["[2 ✓ json]"],
+                ..PLAIN
+            },
+        ],
     },
     Step {
         title: "Inspect what was really sent",
@@ -292,7 +299,6 @@ pub(crate) const STEPS: &[Step] = &[
                 does: &[Press("draft.new"), Type("greeting"), Press("line.submit")],
                 says: "name, mode, and what it starts from. Where no provider is configured, the model `sample` answers with generated data.",
                 sees: &["a new agent: saving creates greeting.toml"],
-                picture: Some(("new-agent", "The dialog of a new agent: name, mode, what it starts from")),
                 ..PLAIN
             },
             Move {
@@ -304,7 +310,7 @@ pub(crate) const STEPS: &[Step] = &[
             Move {
                 does: &[Press("focus.next"), Type("Ada \"the first\""), Press("run.start")],
                 says: "the input, and the first run. To stop a run takes two presses, so that none is lost to one.",
-                sees: &["✓ returned"],
+                sees: &["{:greeting", "✓ returned"],
                 ..PLAIN
             },
             Move {

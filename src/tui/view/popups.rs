@@ -259,7 +259,9 @@ fn title(model: &Model, popup: &Popup) -> String {
 fn message(model: &Model, popup: &Popup) -> SafeText {
     let text = match popup {
         Popup::Leaving(Leaving::Program) if !model.workbench.unsaved() => {
-            "A run is in progress. Leaving stops it; its session keeps what it has.".to_owned()
+            let place = model.compared_run_in_progress().map(|name| format!(" on the compare screen ({name})"));
+            let place = place.unwrap_or_default();
+            format!("A run{place} is in progress. Leaving stops it; its session keeps what it has.")
         }
         Popup::Leaving(leaving) => {
             let changed = changed(model).join(", ");
