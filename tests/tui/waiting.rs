@@ -23,7 +23,9 @@ fn running(size: (u16, u16), story: Story, later_ms: i64) -> Model {
     let mut view = RunView { phase: Phase::Running, ..RunView::default() };
     let events = story.events();
     let now_ms = events.last().unwrap().at_ms + later_ms;
-    events.iter().for_each(|event| view.transcript.apply(event));
+    for event in events {
+        view.transcript.apply(event);
+    }
     model.workbench.run = Some(view);
     apply_message(&mut model, Msg::Clock(now_ms));
     model
