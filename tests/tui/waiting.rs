@@ -24,7 +24,7 @@ fn running(size: (u16, u16), story: Story, later_ms: i64) -> Model {
     let events = story.events();
     let now_ms = events.last().unwrap().at_ms + later_ms;
     for event in events {
-        view.transcript.apply(event);
+        view.transcript.apply(&event);
     }
     model.workbench.run = Some(view);
     apply_message(&mut model, Msg::Clock(now_ms));
