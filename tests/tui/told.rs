@@ -209,7 +209,10 @@ fn leaving_a_run_that_asks_puts_it_down_and_any_other_is_stopped() {
     ran(&mut model, two_turns(), None);
     let first = |effects: Vec<Effect>| effects.into_iter().next();
     let mut going = model.clone();
-    going.workbench.run.as_mut().unwrap().phase = ptc_workbench::tui::model::Phase::Running;
+    let run = going.workbench.run.as_mut().unwrap();
+    run.phase = ptc_workbench::tui::model::Phase::Running;
+    // After its last event nothing would be stopped.
+    assert!(run.transcript.facts.end.take().is_some());
     assert_eq!(first(press(&mut going, "ctrl-q")), None);
     assert_eq!(first(press(&mut going, "ctrl-q")), Some(Effect::Cancel(Slot::Workbench)));
     let question =

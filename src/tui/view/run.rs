@@ -58,7 +58,8 @@ fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
     if view.transcript.new_after() > 0 {
         let text = format!("▼ {} new below  ", count(view.transcript.new_after() as u64));
         pieces.push(Piece::new(Role::Accent, &text));
-    } else {
+    } else if !view.overview.is_open {
+        // The overview shows turns; rows of the transcript are not what it hides.
         let (above, below) = view.transcript.hidden_rows();
         pieces.extend(more(above, below, columns));
     }
