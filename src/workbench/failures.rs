@@ -24,7 +24,7 @@ pub struct FailureGroup {
     pub newest: Summary,
     /// The first turn or call of it there.
     pub at: Address,
-    /// Where it happened, newest session first; at most [`MAX_PLACES`].
+    /// Where it happened, newest session first; at most `MAX_PLACES`.
     pub places: Vec<FailurePlace>,
 }
 
