@@ -236,7 +236,8 @@ impl EventReader {
         assembly.usage = response.usage.as_ref().and_then(tokens).or(assembly.usage);
         let reason = response.incomplete_details.as_ref().and_then(|details| details.get("reason")?.as_str());
         assembly.stopped(match (response.status.as_deref(), reason) {
-            (Some("incomplete"), Some("max_output_tokens")) => Finish::Length,
+            // Without a reason it is cut all the same.
+            (Some("incomplete"), Some("max_output_tokens") | None) => Finish::Length,
             (Some("incomplete"), Some("content_filter")) => Finish::ContentFilter,
             (Some("completed") | None, _) if !self.calls.is_empty() => Finish::ToolCalls,
             (Some("completed") | None, _) => Finish::Stop,
