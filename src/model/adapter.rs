@@ -142,7 +142,10 @@ impl Attempts for Answer<'_> {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
         let draft = Draft { request: self.request, endpoint, dialect };
         self.report_limits(&draft, outlet).await;
-        let body = draft.body(*language).map_err(|path| ModelError::new(ErrorClass::Configuration, clash(&path)))?;
+        let body = draft.body(*language).map_err(|path| {
+            ModelError::new(ErrorClass::Configuration, conflict_message(&path))
+                .hint("remove it from extra_body, or remove the option that sets it")
+        })?;
         let structured_by = draft.structured_by();
         let text = body.to_text();
         let sent = Sent {
@@ -259,7 +262,7 @@ impl Answer<'_> {
 /// What the protocol cannot carry, and why a schema does not travel in the strongest way.
 fn limits(language: &dyn Language, draft: &Draft<'_>) -> Vec<String> {
     let endpoint = draft.endpoint;
-    let clash = draft.body(language).err().map(|path| clash(&path));
+    let conflict = draft.body(language).err().map(|path| conflict_message(&path));
     let left_out = language.left_out(draft);
     let left_out =
         (!left_out.is_empty()).then(|| format!("{} takes no {}: left out", endpoint.provider, left_out.join(", ")));
@@ -274,14 +277,12 @@ fn limits(language: &dyn Language, draft: &Draft<'_>) -> Vec<String> {
             endpoint.alias
         )
     });
-    left_out.into_iter().chain(way).chain(clash).collect()
+    left_out.into_iter().chain(way).chain(conflict).collect()
 }
 
 /// Why a body with further members cannot be sent.
-fn clash(path: &str) -> String {
-    format!(
-        "extra_body sets `{path}`, which this program sets itself: remove it from extra_body, or the option that sets it"
-    )
+fn conflict_message(path: &str) -> String {
+    format!("extra_body sets `{path}`, which this program sets itself")
 }
 
 /// Is a reply the JSON that was promised, or, where its length was limited, the beginning of one? What was thought aloud before does

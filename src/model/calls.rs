@@ -72,7 +72,7 @@ impl Calls {
         let is_latest = at + 1 == self.calls.len();
         // The name of the call before is complete, whether or not it has arguments.
         if let Some(before) = at.checked_sub(1).filter(|_| is_new) {
-            self.name(before, pieces);
+            self.show_name(before, pieces);
         }
         let Some(call) = self.calls.get_mut(at) else { return };
         if call.id.is_empty() {
@@ -89,7 +89,7 @@ impl Calls {
             _ if is_latest && !self.is_answer(at) => {
                 // A name may come in pieces; the arguments follow it.
                 if arguments.iter().any(|text| !text.is_empty()) {
-                    self.name(at, pieces);
+                    self.show_name(at, pieces);
                 }
                 pieces.extend(arguments.into_iter().map(|text| (PartKind::Call, text)));
             }
@@ -98,7 +98,7 @@ impl Calls {
     }
 
     /// Adds the name of a call to `pieces`, once.
-    fn name(&mut self, at: usize, pieces: &mut Vec<(PartKind, Utf16Text)>) {
+    fn show_name(&mut self, at: usize, pieces: &mut Vec<(PartKind, Utf16Text)>) {
         let is_answer = self.is_answer(at);
         if let Some(call) = self.calls.get_mut(at).filter(|call| !call.is_named && !is_answer) {
             call.is_named = true;

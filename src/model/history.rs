@@ -235,6 +235,12 @@ pub(crate) fn arguments(call: &NativeCall) -> Json {
     json::parse(&call.args).ok().filter(|args| args.members().is_some()).unwrap_or_else(Json::empty)
 }
 
+/// The same as the model wrote it, for services that take them as text.
+pub(super) fn arguments_text(call: &NativeCall) -> &str {
+    let is_filled = arguments(call).members().is_some_and(|members| !members.is_empty());
+    if is_filled { &call.args } else { "{}" }
+}
+
 /// A name that services accept: letters, digits, `_` and `-`.
 pub(crate) fn accepted(name: &str, otherwise: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };

@@ -47,6 +47,17 @@ impl<'a> Draft<'a> {
         self.dialect.object && (beside_tools || self.request.tools.is_empty())
     }
 
+    /// The amount of reasoning as a word, unless the service refuses words. For protocols that have no number of tokens for it.
+    pub(super) fn effort(&self) -> Option<&'a str> {
+        let asked = self.request.options.reasoning.as_deref();
+        asked.filter(|_| self.dialect.effort_word && !self.counts_reasoning())
+    }
+
+    /// Is the amount of reasoning a number of tokens?
+    pub(super) fn counts_reasoning(&self) -> bool {
+        self.request.options.reasoning.as_deref().is_some_and(|asked| asked.parse::<u64>().is_ok())
+    }
+
     /// The restriction of tool calls, if there are tools and none of them carries the schema.
     pub(super) fn tool_choice(&self) -> Option<&'a ToolChoice> {
         let is_free = self.schema(StructuredBy::Tool).is_none() && !self.request.tools.is_empty();

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use ratatui::layout::Rect;
 
+use super::direction::Leap;
 use crate::agent::DraftTexts;
 use crate::workbench::suite::{CaseOutline, TestedCase};
 
@@ -17,12 +18,7 @@ const JOBS: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is described by its row in the table of actions")]
 pub enum Step {
-    Up,
-    Down,
-    PageUp,
-    PageDown,
-    Top,
-    Bottom,
+    Go(Leap),
     RunOne,
     RunAll,
     Stop,

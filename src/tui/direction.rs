@@ -18,3 +18,40 @@ pub enum Edge {
     /// Where it ends.
     End,
 }
+
+/// How far the selection goes in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leap {
+    /// One line.
+    Up,
+    /// One line.
+    Down,
+    /// As many lines as are seen, less one.
+    PageUp,
+    /// As many lines as are seen, less one.
+    PageDown,
+    /// To the first line.
+    Top,
+    /// To the last line.
+    Bottom,
+}
+
+impl Leap {
+    /// Lines, where so many are seen; up is below zero. Who moves stays within the list.
+    pub fn lines(self, seen: usize) -> isize {
+        let page = isize::try_from(seen).unwrap_or(isize::MAX).saturating_sub(1).max(1);
+        match self {
+            Self::Up => -1,
+            Self::Down => 1,
+            Self::PageUp => -page,
+            Self::PageDown => page,
+            Self::Top => isize::MIN,
+            Self::Bottom => isize::MAX,
+        }
+    }
+
+    /// The line to select in a list of `count` lines of which so many are seen, from the one at `from`.
+    pub fn within(self, from: usize, count: usize, seen: usize) -> usize {
+        from.saturating_add_signed(self.lines(seen)).min(count.saturating_sub(1))
+    }
+}

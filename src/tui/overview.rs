@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use ratatui::layout::Rect;
 
 use crate::event::Address;
-use crate::tui::direction::Direction;
+use crate::tui::direction::{Direction, Leap};
 use crate::workbench::overview::{Overview, TurnFilter, TurnLine, TurnOrder};
 
 /// From this number of turns on, a rail of turns is shown next to a wide transcript.
@@ -19,12 +19,7 @@ pub const RAIL_FROM: u16 = 110;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is described by its row in the table of actions")]
 pub enum Step {
-    Up,
-    Down,
-    PageUp,
-    PageDown,
-    Top,
-    Bottom,
+    Go(Leap),
     Open,
     Order,
     Filter,

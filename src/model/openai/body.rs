@@ -8,7 +8,6 @@ use ptc_core::value::json::to_json;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
-use super::is_effort;
 use super::messages::{Message, messages};
 use crate::event::StructuredBy;
 use crate::model;
@@ -105,7 +104,7 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
         top_p: sampled(options.top_p),
         stop: &options.stop,
         seed: options.seed,
-        reasoning_effort: options.reasoning.as_deref().filter(|asked| dialect.effort_word && is_effort(asked)),
+        reasoning_effort: draft.effort(),
         tools,
         tool_choice,
         response_format: format(draft),

@@ -8,7 +8,7 @@ use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall};
 use crate::model::Request;
-use crate::model::history::{Spoken, accepted, arguments, spoken};
+use crate::model::history::{Spoken, accepted, arguments_text, spoken};
 
 /// A message. Reasoning goes back under the name that the server gave it.
 #[skip_serializing_none]
@@ -85,8 +85,6 @@ fn calling<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonText>
 }
 
 fn tool_call(call: &NativeCall) -> ToolCall<'_> {
-    let is_object = arguments(call).members().is_some_and(|members| !members.is_empty());
-    let arguments = if is_object { call.args.as_str() } else { "{}" };
-    let function = Function { name: accepted(&call.name, "unknown"), arguments };
+    let function = Function { name: accepted(&call.name, "unknown"), arguments: arguments_text(call) };
     ToolCall { id: &call.id, r#type: "function", function }
 }

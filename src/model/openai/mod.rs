@@ -12,11 +12,6 @@ use super::endpoint::Endpoint;
 use super::language::{Draft, Language, Listing, Reader};
 use crate::event::StructuredBy;
 
-/// Whether the amount of reasoning is a word: the protocol has no number of tokens for it.
-fn is_effort(asked: &str) -> bool {
-    asked.parse::<u64>().is_err()
-}
-
 /// Chat completions.
 #[derive(Debug)]
 pub(super) struct Completions;
@@ -43,8 +38,7 @@ impl Language for Completions {
     }
 
     fn left_out(&self, draft: &Draft<'_>) -> Vec<&'static str> {
-        let asked = draft.request.options.reasoning.as_deref();
-        asked.filter(|asked| !is_effort(asked)).map(|_| "number of tokens for reasoning").into_iter().collect()
+        draft.counts_reasoning().then_some("number of tokens for reasoning").into_iter().collect()
     }
 
     fn reader(&self) -> Box<dyn Reader> {

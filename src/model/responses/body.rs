@@ -12,7 +12,7 @@ use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model;
-use crate::model::history::{Spoken, accepted, arguments, spoken};
+use crate::model::history::{Spoken, accepted, arguments_text, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::{is_strict, written};
 
@@ -86,7 +86,7 @@ enum Item<'a> {
         r#type: &'static str,
         call_id: &'a str,
         name: String,
-        arguments: Cow<'a, str>,
+        arguments: &'a str,
     },
     Result {
         r#type: &'static str,
@@ -102,7 +102,6 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
     let Draft { request, endpoint, dialect } = draft;
     let options = &request.options;
     let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling);
-    let effort = options.reasoning.as_deref().filter(|asked| dialect.effort_word && asked.parse::<u64>().is_err());
     let (tools, tool_choice) = tools(draft);
     to_json(&Body {
         model: &endpoint.id,
@@ -114,7 +113,7 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
         temperature: sampled(options.temperature),
         top_p: sampled(options.top_p),
         max_output_tokens: options.max_tokens,
-        reasoning: effort.map(|effort| Reasoning { effort, summary: "auto" }),
+        reasoning: draft.effort().map(|effort| Reasoning { effort, summary: "auto" }),
         tools,
         tool_choice,
         text: format(draft).map(|format| TextOptions { format }),
@@ -194,9 +193,7 @@ fn add_calling<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonT
     }
     for (number, call) in calls.iter().enumerate() {
         add_reasoning(number + 1, out);
-        let is_object = arguments(call).members().is_some_and(|members| !members.is_empty());
-        let arguments = if is_object { Cow::Borrowed(call.args.as_str()) } else { Cow::Borrowed("{}") };
-        let name = accepted(&call.name, "unknown");
+        let (name, arguments) = (accepted(&call.name, "unknown"), arguments_text(call));
         out.push(Item::Call { r#type: "function_call", call_id: &call.id, name, arguments });
     }
 }

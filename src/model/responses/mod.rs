@@ -40,11 +40,10 @@ impl Language for Responses {
 
     fn left_out(&self, draft: &Draft<'_>) -> Vec<&'static str> {
         let options = &draft.request.options;
-        let is_number = options.reasoning.as_deref().is_some_and(|asked| asked.parse::<u64>().is_ok());
         let asked = [
             ("stop", !options.stop.is_empty()),
             ("seed", options.seed.is_some()),
-            ("number of tokens for reasoning", is_number),
+            ("number of tokens for reasoning", draft.counts_reasoning()),
         ];
         asked.into_iter().filter(|(_, is_left)| *is_left).map(|(name, _)| name).collect()
     }

@@ -11,7 +11,7 @@ pub use table::ACTIONS;
 use super::archive::Taking;
 use super::cases::Step as TestStep;
 use super::compare::Step as Comparison;
-use super::direction::Direction;
+use super::direction::{Direction, Leap};
 use super::draft::{Motion, Reach};
 use super::inspector::Step;
 use super::overview::{Step as TurnStep, TurnPrompt};
@@ -155,38 +155,6 @@ pub enum Action {
     ConfirmOverwrite,
     TakeFile(Taking),
     SendAnswer,
-}
-
-/// How far the selection goes in a list of a popup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leap {
-    /// One line.
-    Up,
-    /// One line.
-    Down,
-    /// As many lines as are seen, less one.
-    PageUp,
-    /// As many lines as are seen, less one.
-    PageDown,
-    /// To the first line.
-    Top,
-    /// To the last line.
-    Bottom,
-}
-
-impl Leap {
-    /// Lines, where so many are seen; up is below zero. Who moves stays within the list.
-    pub fn lines(self, seen: usize) -> isize {
-        let page = isize::try_from(seen).unwrap_or(isize::MAX).saturating_sub(1).max(1);
-        match self {
-            Self::Up => -1,
-            Self::Down => 1,
-            Self::PageUp => -page,
-            Self::PageDown => page,
-            Self::Top => isize::MIN,
-            Self::Bottom => isize::MAX,
-        }
-    }
 }
 
 /// One action with all of its texts.

@@ -1,12 +1,12 @@
 //! The rows of the table of actions.
 
-use super::{Action, ActionRow, Context, Leap, row};
+use super::{Action, ActionRow, Context, row};
 use crate::agent::{Mode, Place};
 use crate::port::Gate;
 use crate::tui::archive::Taking;
 use crate::tui::cases::Step as Q;
 use crate::tui::compare::Step;
-use crate::tui::direction::Direction;
+use crate::tui::direction::{Direction, Leap};
 use crate::tui::draft::{Motion, Reach};
 use crate::tui::inspector::Step as S;
 use crate::tui::overview::{Step as T, TurnPrompt};
@@ -134,12 +134,12 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Testing(Q::Stop), "tests.stop", "stop", "Stops the cases that run.", &["s"], C::Tests, 6),
     row(A::Session(On::MakeCase), "tests.case", "case of the run", "Makes a case of the run that is shown: its inputs and its answer.", &["shift-t", "n"], C::Tests, 7),
     row(A::Testing(Q::Edit), "tests.edit", "edit case", "Goes to the case in the options.", &["e"], C::Tests, 8),
-    row(A::Testing(Q::Up), "tests.up", "up", "To the case above.", &["up", "k"], C::Tests, 0),
-    row(A::Testing(Q::Down), "tests.down", "down", "To the case below.", &["down", "j"], C::Tests, 0),
-    row(A::Testing(Q::PageUp), "tests.page_up", "page up", "One page of cases up.", &["pageup"], C::Tests, 0),
-    row(A::Testing(Q::PageDown), "tests.page_down", "page down", "One page of cases down.", &["pagedown"], C::Tests, 0),
-    row(A::Testing(Q::Top), "tests.top", "top", "To the first case.", &["home", "g"], C::Tests, 0),
-    row(A::Testing(Q::Bottom), "tests.bottom", "end", "To the last case.", &["end", "shift-g"], C::Tests, 0),
+    row(A::Testing(Q::Go(L::Up)), "tests.up", "up", "To the case above.", &["up", "k"], C::Tests, 0),
+    row(A::Testing(Q::Go(L::Down)), "tests.down", "down", "To the case below.", &["down", "j"], C::Tests, 0),
+    row(A::Testing(Q::Go(L::PageUp)), "tests.page_up", "page up", "One page of cases up.", &["pageup"], C::Tests, 0),
+    row(A::Testing(Q::Go(L::PageDown)), "tests.page_down", "page down", "One page of cases down.", &["pagedown"], C::Tests, 0),
+    row(A::Testing(Q::Go(L::Top)), "tests.top", "top", "To the first case.", &["home", "g"], C::Tests, 0),
+    row(A::Testing(Q::Go(L::Bottom)), "tests.bottom", "end", "To the last case.", &["end", "shift-g"], C::Tests, 0),
 
     row(A::Overview, "transcript.overview", "overview", "Shows one line for each turn: what it did, tools, errors, tokens, where the time went.", &["u"], C::Transcript, 11),
     row(A::Failing(Direction::Forward), "transcript.next_failure", "next failure", "To the next turn in which something failed.", &["}", "!"], C::Transcript, 12),
@@ -147,12 +147,12 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::AskTurn(TurnPrompt::Number), "transcript.turn", "turn by number", "Goes to the turn of a number.", &[":"], C::Transcript, 0),
     row(A::Overview, "overview.close", "transcript", "Goes back to the transcript.", &["u"], C::Overview, 3),
     row(A::Turns(T::Open), "overview.open", "open turn", "Shows the selected turn in the transcript.", &["enter", "right"], C::Overview, 1),
-    row(A::Turns(T::Up), "overview.up", "up", "To the turn above.", &["up", "k"], C::Overview, 0),
-    row(A::Turns(T::Down), "overview.down", "down", "To the turn below.", &["down", "j"], C::Overview, 0),
-    row(A::Turns(T::PageUp), "overview.page_up", "page up", "One page of turns up.", &["pageup"], C::Overview, 0),
-    row(A::Turns(T::PageDown), "overview.page_down", "page down", "One page of turns down.", &["pagedown"], C::Overview, 0),
-    row(A::Turns(T::Top), "overview.top", "top", "To the first turn.", &["home", "g"], C::Overview, 0),
-    row(A::Turns(T::Bottom), "overview.bottom", "end", "To the last turn.", &["end", "shift-g"], C::Overview, 0),
+    row(A::Turns(T::Go(L::Up)), "overview.up", "up", "To the turn above.", &["up", "k"], C::Overview, 0),
+    row(A::Turns(T::Go(L::Down)), "overview.down", "down", "To the turn below.", &["down", "j"], C::Overview, 0),
+    row(A::Turns(T::Go(L::PageUp)), "overview.page_up", "page up", "One page of turns up.", &["pageup"], C::Overview, 0),
+    row(A::Turns(T::Go(L::PageDown)), "overview.page_down", "page down", "One page of turns down.", &["pagedown"], C::Overview, 0),
+    row(A::Turns(T::Go(L::Top)), "overview.top", "top", "To the first turn.", &["home", "g"], C::Overview, 0),
+    row(A::Turns(T::Go(L::Bottom)), "overview.bottom", "end", "To the last turn.", &["end", "shift-g"], C::Overview, 0),
     row(A::Turns(T::Filter), "overview.filter", "filter", "Shows some of the turns: tool:name, failed, slow, cost>0.01, time>5s, words.", &["/"], C::Overview, 4),
     row(A::Turns(T::Order), "overview.order", "order", "Sorts by time, prompt, failures or cost, or as the turns ran.", &["s"], C::Overview, 5),
     row(A::Turns(T::Fold), "overview.fold", "fold child runs", "Hides or shows the turns of child runs.", &["space"], C::Overview, 9),

@@ -9,6 +9,7 @@ use ratatui::layout::Position;
 use crate::agent::Place;
 use crate::event::Address;
 use crate::tui::cases::{Step, TestRequest, TestResponse};
+use crate::tui::direction::Leap;
 use crate::tui::message::Effect;
 use crate::tui::model::{Model, Pane, Screen, Tone};
 
@@ -32,15 +33,9 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
 /// A move or a choice.
 pub(super) fn step(model: &mut Model, step: Step) -> Vec<Effect> {
     let tests = &mut model.tests;
-    let last = tests.cases.as_ref().map_or(0, Vec::len).saturating_sub(1);
-    let page = usize::from(tests.area.height).saturating_sub(1).max(1);
+    let count = tests.cases.as_ref().map_or(0, Vec::len);
     match step {
-        Step::Up => tests.selected = tests.selected.saturating_sub(1),
-        Step::Down => tests.selected = (tests.selected + 1).min(last),
-        Step::PageUp => tests.selected = tests.selected.saturating_sub(page),
-        Step::PageDown => tests.selected = (tests.selected + page).min(last),
-        Step::Top => tests.selected = 0,
-        Step::Bottom => tests.selected = last,
+        Step::Go(leap) => tests.selected = leap.within(tests.selected, count, usize::from(tests.area.height)),
         Step::RunOne => {
             let name = tests.current().map(|line| line.outline.name.clone());
             return run(model, name.into_iter().collect());
@@ -81,8 +76,8 @@ pub(super) fn click(model: &mut Model, at: Position) {
 
 /// The wheel moves the selection.
 pub(super) fn wheel(model: &mut Model, lines: isize) {
-    let to = if lines < 0 { Step::Up } else { Step::Down };
-    drop(step(model, to));
+    let leap = if lines < 0 { Leap::Up } else { Leap::Down };
+    drop(step(model, Step::Go(leap)));
 }
 
 /// Runs all cases of the draft.

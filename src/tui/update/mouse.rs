@@ -6,6 +6,7 @@ use ratatui::layout::{Position, Rect};
 use crate::agent::Place;
 use crate::session::Summary;
 use crate::tui::actions::Action;
+use crate::tui::direction::Leap;
 use crate::tui::draft::Reach;
 use crate::tui::form::Input;
 use crate::tui::message::Effect;
@@ -190,7 +191,7 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
         return inspector.wheel(at, lines);
     }
     if super::overview::is_under(model, at) {
-        let step = if lines < 0 { Step::Up } else { Step::Down };
+        let step = if lines < 0 { Step::Go(Leap::Up) } else { Step::Go(Leap::Down) };
         _ = super::overview::step(model, step);
         return;
     }

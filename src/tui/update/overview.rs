@@ -4,7 +4,7 @@
 //! when the overview is first needed.
 
 use crate::event::{Address, ErrorRecord};
-use crate::tui::direction::Direction;
+use crate::tui::direction::{Direction, Leap};
 use crate::tui::draft::Draft;
 use crate::tui::message::Effect;
 use crate::tui::model::{Model, Popup, RunView, Tone};
@@ -120,16 +120,10 @@ pub(super) fn step(model: &mut Model, step: Step) -> Vec<Effect> {
     let Some(overview) = transcript.overview() else { return Vec::new() };
     let selected = transcript.selected_turn();
     let row = pane.row_of(overview, selected.as_ref());
-    let last = pane.shown().len().saturating_sub(1);
-    let page = usize::from(pane.area.height).saturating_sub(1).max(1);
-    let at = row.unwrap_or(0);
     let wanted = match step {
-        Step::Up => at.saturating_sub(1),
-        Step::Down => row.map_or(0, |row| row + 1),
-        Step::PageUp => at.saturating_sub(page),
-        Step::PageDown => at + page,
-        Step::Top => 0,
-        Step::Bottom => last,
+        // From no turn the first one is next.
+        Step::Go(Leap::Down) if row.is_none() => 0,
+        Step::Go(leap) => leap.within(row.unwrap_or(0), pane.shown().len(), usize::from(pane.area.height)),
         Step::Open => {
             pane.is_open = false;
             if let Some(turn) = selected {
@@ -152,7 +146,7 @@ pub(super) fn step(model: &mut Model, step: Step) -> Vec<Effect> {
             return Vec::new();
         }
     };
-    if let Some(turn) = turn_at(overview, pane, wanted.min(last)) {
+    if let Some(turn) = turn_at(overview, pane, wanted) {
         transcript.go_to(&turn);
     }
     Vec::new()

@@ -175,6 +175,16 @@ pub(super) struct Hits {
     pub(super) noun: &'static str,
 }
 
+/// The two lowest lines of a screen, made blank.
+fn two_lowest(model: &Model, screen: Rect, buffer: &mut Buffer) -> [Rect; 2] {
+    let lines = [2, 1].map(|up| Rect { y: screen.bottom().saturating_sub(up), height: 1, ..screen });
+    for line in lines {
+        let area = line.intersection(buffer.area);
+        buffer.set_string(area.x, area.y, " ".repeat(usize::from(area.width)), model.theme.style(Role::Text));
+    }
+    lines
+}
+
 /// What is looked for in the transcript, on the two lowest lines.
 pub(super) fn find(
     model: &Model,
@@ -183,11 +193,7 @@ pub(super) fn find(
     screen: Rect,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let line = |up: u16| Rect { y: screen.bottom().saturating_sub(up), height: 1, ..screen };
-    for area in [line(2), line(1)] {
-        let area = area.intersection(buffer.area);
-        buffer.set_string(area.x, area.y, " ".repeat(usize::from(area.width)), model.theme.style(Role::Text));
-    }
+    let [area, below] = two_lowest(model, screen, buffer);
     let (role, told) = match of {
         _ if input.text().is_empty() => (Role::Dim, String::new()),
         0 => (Role::Bad, "✗ nothing found ".to_owned()),
@@ -198,11 +204,10 @@ pub(super) fn find(
             (Role::Good, format!("{at} of {}{place} ", plural(of as u64, noun)))
         }
     };
-    let area = line(2);
     Row::new([Piece::literal(Role::Key, " search "), Piece::literal(Role::Accent, "/ ")])
         .ending([Piece::new(role, &told)])
         .draw(area, buffer, model.theme);
-    footer(model, line(1), buffer);
+    footer(model, below, buffer);
     let taken = u16::try_from(width(&told)).unwrap_or_default() + 11;
     let field = Rect { x: area.x + 10, width: area.width.saturating_sub(taken), ..area };
     editor::draw_line(input, field, model.theme, buffer)
@@ -216,11 +221,7 @@ pub(super) fn ask_turns(
     screen: Rect,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let line = |up: u16| Rect { y: screen.bottom().saturating_sub(up), height: 1, ..screen };
-    for area in [line(2), line(1)] {
-        let area = area.intersection(buffer.area);
-        buffer.set_string(area.x, area.y, " ".repeat(usize::from(area.width)), model.theme.style(Role::Text));
-    }
+    let [area, below] = two_lowest(model, screen, buffer);
     let view = match model.screen {
         Screen::Sessions => model.sessions.viewer.as_ref(),
         Screen::Workbench | Screen::Compare | Screen::Tests => model.workbench.run.as_ref(),
@@ -233,13 +234,12 @@ pub(super) fn ask_turns(
             (" turns / ", Piece::new(Role::Dim, &format!("{} ", TurnFilter::EXAMPLES.join("  "))))
         }
     };
-    let area = line(2);
     let columns = u16::try_from(width(label)).unwrap_or_default();
     let room = usize::from(area.width).saturating_sub(usize::from(columns) + 24);
     let hint = if width(&hint.text) > room { Piece::new(hint.role, &truncate(&hint.text, room)) } else { hint };
     let taken = u16::try_from(width(&hint.text)).unwrap_or_default() + columns + 1;
     Row::new([Piece::literal(Role::Key, label)]).ending([hint]).draw(area, buffer, model.theme);
-    footer(model, line(1), buffer);
+    footer(model, below, buffer);
     let field = Rect { x: area.x + columns, width: area.width.saturating_sub(taken), ..area };
     editor::draw_line(input, field, model.theme, buffer)
 }
