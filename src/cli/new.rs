@@ -6,15 +6,17 @@
 use std::path::PathBuf;
 
 use super::arguments::NewFlags;
-use super::output::{UsageError, exit, print_line, print_note};
+use super::output::{UsageError, exit, print_line, print_note, safe_line};
 use super::source::mode;
+use crate::session::shell_word;
 use crate::workbench::{AgentFiles, NewAgent, Workbench};
 
 /// Creates the file and prints its path.
 pub(super) fn new(flags: &NewFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let path = create_agent(flags, workbench)?.display().to_string();
     print_line(&path);
-    print_note(&format!("open it with `ptc-workbench {path}`, or run it with `ptc-workbench run {path}`"));
+    let word = shell_word(&path);
+    print_note(&safe_line(&format!("open it with: ptc-workbench {word}; run it with: ptc-workbench run {word}")));
     Ok(exit::OK)
 }
 

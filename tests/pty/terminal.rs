@@ -111,6 +111,14 @@ impl Start {
     }
 }
 
+impl Output {
+    /// Is no frame half drawn? The program says where each begins and ends (synchronized updates).
+    fn is_whole(&self) -> bool {
+        let last = |mark: &[u8]| self.bytes.windows(mark.len()).rposition(|window| window == mark);
+        self.ended || last(b"\x1b[?2026h") <= last(b"\x1b[?2026l")
+    }
+}
+
 fn settings(master: &dyn MasterPty) -> String {
     format!("{:?}", master.get_termios().unwrap())
 }
@@ -150,7 +158,7 @@ impl Terminal {
         let (output, changed) = &*self.output;
         let limit = Instant::now() + LIMIT;
         let mut output = output.lock().unwrap();
-        while !holds(&output) {
+        while !(output.is_whole() && holds(&output)) {
             let left = limit.saturating_duration_since(Instant::now());
             assert!(!left.is_zero() && !output.ended, "waited for {what}:\n{}", output.parser.screen().contents());
             output = changed.wait_timeout(output, left).unwrap().0;
@@ -171,9 +179,12 @@ impl Terminal {
         self.output.0.lock().unwrap().bytes.clone()
     }
 
-    /// The screen as text.
+    /// The screen as text, after a whole frame.
     pub(crate) fn screen(&self) -> String {
-        self.output.0.lock().unwrap().parser.screen().contents()
+        let (output, changed) = &*self.output;
+        let output = output.lock().unwrap();
+        let (output, _) = changed.wait_timeout_while(output, LIMIT, |output| !output.is_whole()).unwrap();
+        output.parser.screen().contents()
     }
 
     /// Gives the terminal another size.

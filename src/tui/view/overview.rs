@@ -30,6 +30,8 @@ const DETAIL_ROWS: u16 = 4;
 const DETAIL_FROM: u16 = 12;
 /// Columns of an action next to an error, at least.
 const ACTION_COLUMNS: usize = 18;
+/// Columns of an error next to an action, at least.
+const ERROR_COLUMNS: usize = 14;
 
 /// The areas of a pane: the overview or the rail, and the transcript next to it.
 pub(super) fn split(view: &RunView, area: Rect) -> (Rect, Rect) {
@@ -83,7 +85,7 @@ pub(super) fn draw(model: &Model, view: &RunView, area: Rect, buffer: &mut Buffe
         return Row::new([Piece::new(Role::Dim, text)]).indented(2).draw(line_of(area, 0), buffer, model.theme);
     };
     let list = list_area(area);
-    let columns = Columns::of(list.width);
+    let columns = Columns::of(list.width, overview);
     columns.heads(view, overview).draw(line_of(area, 0), buffer, model.theme);
     draw_lines(model, view, overview, (list, columns), buffer);
     if view.overview.shown().is_empty() && !overview.lines().is_empty() {
@@ -146,24 +148,37 @@ struct Columns {
     has_tokens: bool,
     has_bar: bool,
     has_split: bool,
+    /// An error takes the place of the action.
+    has_error_alone: bool,
 }
 
 impl Columns {
-    fn of(columns: u16) -> Self {
+    fn of(columns: u16, overview: &Overview) -> Self {
         let all = usize::from(columns);
+        let tools = if all >= 110 { 26 } else { 16 };
+        let has_tools = overview.lines().iter().any(|line| !line.tools().is_empty());
         Self {
             all,
-            tools: if all >= 110 { 26 } else { 16 },
+            tools: if has_tools { tools } else { 0 },
             has_repairs: all >= 90,
             has_tokens: all >= 76,
             has_bar: all >= 60,
             has_split: all >= 100,
+            has_error_alone: false,
         }
     }
 
     fn of_rail(columns: u16) -> Self {
         let all = usize::from(columns);
-        Self { all, tools: 0, has_repairs: false, has_tokens: false, has_bar: all >= 44, has_split: false }
+        Self {
+            all,
+            tools: 0,
+            has_repairs: false,
+            has_tokens: false,
+            has_bar: all >= 44,
+            has_split: false,
+            has_error_alone: true,
+        }
     }
 
     /// Columns of the pieces at the right edge.
@@ -234,7 +249,7 @@ impl Columns {
         Row::new(left).ending(self.numbers(line, looks))
     }
 
-    /// The action, and the first error after it.
+    /// The action, and the first error after it; where there is no room for both, the error.
     fn words(self, line: &TurnLine, looks: Looks, room: usize) -> Vec<Piece> {
         let agent = line.agent.as_ref().map(|agent| format!("{agent}: ")).unwrap_or_default();
         let children = match looks.hidden {
@@ -244,7 +259,7 @@ impl Columns {
         let action = format!("{children}{agent}{}", line.action);
         let text = if looks.is_selected { Role::Title } else { Role::Text };
         let Some(error) = &line.error else { return vec![Piece::new(text, &truncate(&action, room))] };
-        if self.tools == 0 {
+        if self.has_error_alone || room < ACTION_COLUMNS + ERROR_COLUMNS {
             return vec![Piece::new(Role::Bad, &truncate(error, room))];
         }
         let error = format!("✗ {error}");
