@@ -46,5 +46,5 @@ pub fn task(text: impl Into<String>) -> AgentBuilder {
 
 /// The examples of the page about the library, compiled and run with those of the code.
 #[cfg(doctest)]
-#[doc = include_str!("../docs/library.md")]
+#[doc = include_str!("../../docs/library.md")]
 struct Page;
