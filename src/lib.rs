@@ -56,6 +56,8 @@ pub mod prompt;
 #[doc(hidden)]
 pub mod record;
 pub mod replay;
+#[doc(hidden)]
+pub mod server;
 pub mod session;
 #[doc(hidden)]
 pub mod tool;
