@@ -57,6 +57,8 @@ pub mod prompt;
 pub mod record;
 pub mod replay;
 #[doc(hidden)]
+pub mod serve;
+#[doc(hidden)]
 pub mod server;
 pub mod session;
 #[doc(hidden)]
