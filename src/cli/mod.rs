@@ -14,6 +14,7 @@ mod journal;
 mod keyboard;
 mod lisp;
 mod matrix;
+mod mcp;
 mod models;
 mod new;
 mod output;
@@ -68,6 +69,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Inspect(flags) => inspect::inspect(flags, workbench).await,
         Command::Doctor(flags) => doctor::doctor(flags, arguments.plain, workbench).await,
         Command::Serve(flags) => serve::serve(flags, arguments.allow_tools, workbench).await,
+        Command::Mcp(flags) => mcp::mcp(flags, arguments.allow_tools, workbench).await,
         Command::Lisp { command } => lisp::lisp(command, arguments),
         Command::Screenshot(flags) => screenshot::screenshot(flags, drawing.screen).await,
     };

@@ -14,6 +14,9 @@ use crate::agent::{Agent, Context, Plan, Step};
 use crate::event::ErrorRecord;
 use crate::workbench::{Source, Workbench};
 
+/// The key of a schema that names the type of what it describes.
+pub(super) const OUTPUT_SCHEMA_KEY: &str = "type";
+
 /// An agent that is served.
 #[derive(Debug, Clone)]
 pub struct ServedAgent {
@@ -85,6 +88,11 @@ impl ServedAgent {
         }
         self.agent.signature.as_ref()?;
         Some(json_schema::answer(&self.plan.output, &self.agent.field_descriptions)?.json)
+    }
+
+    /// The schema of an answer that is JSON; `None` for texts.
+    pub(super) fn structured_schema(&self) -> Option<Json> {
+        self.answer_schema()
     }
 
     /// What it does, in a sentence: its description, else the first line of its prompt.

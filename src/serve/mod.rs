@@ -5,6 +5,7 @@
 
 mod agents;
 pub mod http;
+pub mod mcp;
 mod metrics;
 mod runs;
 

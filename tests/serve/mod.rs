@@ -2,6 +2,7 @@
 
 mod chat;
 mod kit;
+mod mcp;
 mod runs;
 
 /// Computes without a model.

@@ -32,3 +32,14 @@ pub struct ServeFlags {
     #[arg(long)]
     pub no_save: bool,
 }
+
+/// Flags of `mcp`.
+#[derive(Debug, Args)]
+pub struct McpFlags {
+    /// Agent that is a tool of the server (repeatable): an agent file or the name of an example
+    #[arg(long, value_name = "AGENT.toml")]
+    pub agent: Vec<String>,
+    /// Let the client start runs: agents by name, cases, forks
+    #[arg(long)]
+    pub allow_runs: bool,
+}
