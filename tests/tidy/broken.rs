@@ -57,7 +57,7 @@ fn an_import_against_the_order_of_files_is_found() {
 #[test]
 fn a_reserved_path_outside_its_place_is_found() {
     let sockets = |source: &Source| trespasses(source, &SOCKETS);
-    let expected = ["src/tool/http.rs:1: `reqwest::Client`: only src/model opens sockets"];
+    let expected = ["src/tool/http.rs:1: `reqwest::Client`: only src/model opens sockets, and src/server listens"];
     assert_eq!(findings("src/tool/http.rs", "use reqwest::Client;", sockets), expected);
     assert_eq!(findings("src/model/http.rs", "use tokio::net::TcpStream;", sockets), [""; 0]);
 
