@@ -150,7 +150,7 @@ fn response_schema(body: &Map<String, Value>) -> Result<Option<RawSchema>, Failu
 /// The answer of a run as text. An answer that is no text is JSON.
 fn content_of(step: &Step, asked: &ChatRequest) -> Result<String, Failure> {
     if let Some(fail) = &step.fail {
-        let mut failure = Failure { status: status_of_step(step), error: fail.clone() };
+        let mut failure = Failure { status: status_of_step(step), error: Box::new(fail.clone()) };
         if failure.status == StatusCode::ACCEPTED {
             // A client of this protocol would take a success for an answer.
             failure.status = StatusCode::CONFLICT;

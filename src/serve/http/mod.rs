@@ -40,12 +40,12 @@ pub struct AgentService {
 #[derive(Debug)]
 struct Failure {
     status: StatusCode,
-    error: ErrorRecord,
+    error: Box<ErrorRecord>,
 }
 
 impl Failure {
     fn new(status: StatusCode, reason: Reason, message: impl Into<String>) -> Self {
-        Self { status, error: ErrorRecord { hint: None, ..ErrorRecord::new(reason, message) } }
+        Self { status, error: Box::new(ErrorRecord { hint: None, ..ErrorRecord::new(reason, message) }) }
     }
 
     /// A request that cannot be understood.
@@ -67,7 +67,7 @@ impl From<RunRefusal> for Failure {
             RunRefusal::Session(_) => StatusCode::NOT_FOUND,
             RunRefusal::Start(error) => status_of(error.reason()),
         };
-        Self { status, error: refusal.record() }
+        Self { status, error: Box::new(refusal.record()) }
     }
 }
 

@@ -11,11 +11,11 @@ use super::{Failure, core_json, read_object, status_of_step};
 use crate::agent::Step;
 use crate::event::{Address, Envelope};
 use crate::serve::{ActiveRun, Runs, ServedAgent};
-use crate::server::{HeaderName, HeaderValue, Reply, Request, StatusCode, header, json_reply, typed_reply};
+use crate::server::{HeaderValue, Reply, Request, StatusCode, header, json_reply, typed_reply};
 use crate::workbench::Answers;
 
 /// The header with the id of the session.
-pub(super) const SESSION: HeaderName = HeaderName::from_static("x-ptc-session");
+pub(super) const SESSION: &str = "x-ptc-session";
 
 /// A failed request.
 pub(super) fn failed(failure: &Failure) -> Reply {

@@ -56,7 +56,7 @@ async fn follow(mut run: ActiveRun, first: String, mut writer: impl Writer, send
         let progress = tokio::select! {
             progress = run.next() => progress,
             () = tokio::time::sleep(KEEP_ALIVE) => {
-                text = ": the run goes on\n\n".to_owned();
+                text.push_str(": the run goes on\n\n");
                 continue;
             }
             // Dropping the run stops it.

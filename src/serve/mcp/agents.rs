@@ -182,7 +182,10 @@ pub(super) fn lisp(_: &WorkbenchServer, arguments: &Value) -> Result<String, Str
         stop: &AtomicBool::new(false),
     };
     let outcome = program::run(&case.input(), &setting);
-    let mut text: String = outcome.prints.iter().map(|entry| format!("{entry}\n")).collect();
+    let mut text = String::new();
+    for entry in &outcome.prints {
+        _ = writeln!(text, "{entry}");
+    }
     for warning in &outcome.warnings {
         _ = writeln!(text, "note: {warning}");
     }

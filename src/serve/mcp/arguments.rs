@@ -155,7 +155,7 @@ pub(super) struct CasesArguments {
 pub(super) struct MatrixArguments {
     /// Agent files in the folder of the server, or examples
     pub(super) agents: Vec<String>,
-    /// Modes: ptc_lisp, json, text, json_loop; default: the agents' own
+    /// Modes: `ptc_lisp`, `json`, `text`, `json_loop`; default: the agents' own
     #[serde(default)]
     pub(super) modes: Vec<String>,
     /// Models; default: the agents' own

@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_pages_of_a_text_join_to_it() {
-        let text: String = (0..500).map(|number| format!("{number} ü漢 ")).collect();
+        let text: String = (0..500).map(|number| number.to_string() + " ü漢 ").collect();
         let (mut offset, mut joined) = (0, String::new());
         loop {
             let cut = page(&json!({"offset": offset, "max_chars": 700})).unwrap().cut(&text);

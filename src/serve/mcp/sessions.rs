@@ -2,6 +2,8 @@
 //!
 //! In: names and addresses from a client. Out: texts. Sessions are named by id: a path is refused.
 
+use std::fmt::Write as _;
+
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use rmcp::RoleServer;
@@ -164,8 +166,8 @@ pub(super) fn show_turn(server: &WorkbenchServer, arguments: &Value) -> Result<S
         if parts.is_empty() {
             continue;
         }
-        text.push_str(&format!("\n# {title}\n"));
-        parts.iter().for_each(|part| text.push_str(&part_text(part)));
+        _ = writeln!(text, "\n# {title}");
+        text.extend(parts.iter().map(part_text));
     }
     Ok(text)
 }

@@ -12,19 +12,17 @@ use super::arguments::{
 };
 use super::{Answer, WorkbenchServer, agents, sessions, trials};
 
+/// Starts runs and waits for them.
+type Wait =
+    for<'a> fn(&'a WorkbenchServer, &'a Value, &'a RequestContext<RoleServer>) -> BoxFuture<'a, Result<Answer, String>>;
+
 /// What a tool does.
 #[derive(Clone, Copy)]
 pub(super) enum Call {
     /// Reads files and computes.
     Read(fn(&WorkbenchServer, &Value) -> Result<String, String>),
     /// Waits for runs.
-    Wait(
-        for<'a> fn(
-            &'a WorkbenchServer,
-            &'a Value,
-            &'a RequestContext<RoleServer>,
-        ) -> BoxFuture<'a, Result<Answer, String>>,
-    ),
+    Wait(Wait),
 }
 
 /// A tool.

@@ -2,6 +2,7 @@
 //!
 //! In: names from a client. Out: texts with counts, intervals and the sessions of what failed.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use futures::FutureExt as _;
@@ -76,8 +77,8 @@ fn case_text(case: &CaseReport) -> String {
     let mut text = format!("{}: {} of {} passed", case.name, counts.passed, counts.trials);
     for trial in case.trials.iter().filter(|trial| !trial.verdict.is_pass()) {
         let session = trial.session.as_ref().map(|id| format!(", session {id}")).unwrap_or_default();
-        text.push_str(&format!("\n  trial {}{session}", trial.number));
-        trial.verdict.lines().iter().for_each(|line| text.push_str(&format!("\n    {line}")));
+        _ = write!(text, "\n  trial {}{session}", trial.number);
+        trial.verdict.lines().iter().for_each(|line| _ = write!(text, "\n    {line}"));
     }
     text
 }
@@ -142,7 +143,7 @@ fn cell_text(report: &CellReport) -> String {
     );
     for trial in report.sessions.iter().filter(|trial| !trial.passed) {
         let why = trial.why.as_deref().unwrap_or_default();
-        text.push_str(&format!("\n  trial {}, session {}: {why}", trial.trial, trial.session));
+        _ = write!(text, "\n  trial {}, session {}: {why}", trial.trial, trial.session);
     }
     text
 }
