@@ -309,6 +309,24 @@ async fn a_reply_that_the_user_gave_later_replays_wherever_its_recording_was_cut
     }
 }
 
+/// A run that is stopped after so many events.
+fn stopped(mode: &str, stop_after: u32, cut: usize) -> Play {
+    let toml = format!("mode = \"{mode}\"\nprompt = \"do {{{{x}}}}\"\nsignature = \"(x :string) -> :string\"\nmax_turns = 1\n");
+    let acts = vec![Act { reply: 0, fault: 9, usage: None }];
+    Play { toml, acts, stop_after: Some(stop_after), turn_budget: 4, ..waiting(cut) }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_was_stopped_replays_wherever_its_recording_was_cut_and_resumed() {
+    let modes = ["ptc_lisp", "json", "text", "json_loop"];
+    for (mode, stop_after) in modes.iter().flat_map(|mode| (0..12).map(move |after| (mode, after))) {
+        let step = if crate::is_long() { 1 } else { 7 };
+        for cut in (stop_after as usize % step..18).step_by(step) {
+            perform(&stopped(mode, stop_after, cut)).await;
+        }
+    }
+}
+
 /// Cases; `PTC_LONG_TESTS=1` runs the long form.
 fn cases() -> u32 {
     let told = std::env::var("PTC_CHAOS_CASES").ok().and_then(|text| text.parse().ok());
