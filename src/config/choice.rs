@@ -7,7 +7,9 @@ use ptc_core::reasons::Reason;
 
 use super::document::advice;
 use super::model::RESERVED;
-use super::{Api, Config, ConfigError, KeySource, ModelEntry, ModelFacts, Protocol, Provider, Timeouts, options_over};
+use super::{
+    Api, Config, ConfigError, KeySource, ModelEntry, ModelFacts, Protocol, Provider, Timeouts, TlsFiles, options_over,
+};
 use crate::event::{Options, Price, StructuredBy};
 
 /// Address of the service whose models the shipped table describes.
@@ -65,6 +67,8 @@ pub struct HttpModel {
     pub max_attempts: u32,
     /// Timeouts of the provider.
     pub timeouts: Timeouts,
+    /// Certificates besides those of the system.
+    pub tls: TlsFiles,
 }
 
 impl Config {
@@ -146,6 +150,7 @@ impl Config {
             fallback: model.fallback,
             max_attempts: self.max_attempts,
             timeouts: provider.timeouts,
+            tls: provider.tls.clone(),
         })))
     }
 }

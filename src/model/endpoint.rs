@@ -13,7 +13,7 @@ use super::scrub::Scrub;
 use super::secret::Secret;
 use super::variables::{self, filled};
 use super::{ErrorClass, ModelError, proxy};
-use crate::config::{HttpModel, KeySource, Protocol, Timeouts, is_secret_name};
+use crate::config::{HttpModel, KeySource, Protocol, Timeouts, TlsFiles, is_secret_name};
 use crate::event::{ModelRecord, Price, StructuredBy};
 
 /// A model at a provider.
@@ -50,6 +50,8 @@ pub struct Endpoint {
     pub retry: RetryPolicy,
     /// How long to wait.
     pub timeouts: Timeouts,
+    /// Certificates besides those of the system.
+    pub tls: TlsFiles,
 }
 
 /// What is known of a model before it is asked.
@@ -106,6 +108,7 @@ impl Endpoint {
             stream: true,
             retry: RetryPolicy::default(),
             timeouts: Timeouts::default(),
+            tls: TlsFiles::default(),
         }
     }
 
@@ -167,7 +170,9 @@ impl Endpoint {
     pub(super) fn scrub(&self, key: Option<&Secret>, url: &Url) -> Scrub {
         let headers = self.headers.iter().flat_map(|(name, text)| variables::secrets(name, text));
         let query = url.query_pairs().filter(|(name, _)| is_secret_name(name)).map(|(_, value)| Secret::new(value));
-        Scrub::new(key.cloned().into_iter().chain(headers).chain(query).chain(proxy::secrets()))
+        let known = Scrub::new(key.cloned().into_iter().chain(headers).chain(query).chain(proxy::secrets()));
+        // The key of a command may be renewed meanwhile.
+        if matches!(self.key, Some(KeySource::Command(_))) { known.with_late_secrets() } else { known }
     }
 }
 
@@ -227,6 +232,7 @@ impl From<HttpModel> for Endpoint {
             stream: model.stream,
             retry: RetryPolicy { max_attempts: model.max_attempts, ..RetryPolicy::default() },
             timeouts: model.timeouts,
+            tls: model.tls,
         }
     }
 }

@@ -213,7 +213,7 @@ fn advice(class: ErrorClass, status: Option<u16>, said: &Said, target: &Target) 
         ErrorClass::Auth => match &target.key {
             Some((name, advice)) => format!("check the key in {name}; {advice}"),
             None => format!(
-                "provider {} has no key: set api_key_env or api_key_file under [providers.{0}]",
+                "provider {} has no key: set api_key_env, api_key_file or api_key_command under [providers.{0}]",
                 target.provider
             ),
         },

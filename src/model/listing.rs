@@ -11,9 +11,10 @@ use super::language::Listing;
 use super::outlet::Failure;
 use super::protocols::{self, list_url};
 use super::scrub::Scrub;
+use super::secret::Secret;
 use super::tape::Tape;
 use super::{ErrorClass, ModelError, fault};
-use crate::config::Timeouts;
+use crate::config::{KeySource, Timeouts};
 
 /// How long a server may take to list its models, in ms.
 pub const LIST_MS: u64 = 10_000;
@@ -31,13 +32,26 @@ fn within(timeouts: Timeouts, most_ms: u64) -> Timeouts {
 
 /// The models that the server lists, in its order, without secrets.
 pub async fn listed(endpoint: &Endpoint) -> Result<Vec<String>, ModelError> {
-    let key = endpoint.key.as_ref().map(crate::config::KeySource::read).transpose()?;
+    let Some(source) = &endpoint.key else { return listed_with(endpoint, None).await };
+    let key = source.fetch().await?;
+    let names = listed_with(endpoint, Some(&key)).await;
+    match (source, &names) {
+        // The key of a command may be too old.
+        (KeySource::Command(command), Err(error)) if matches!(error.status, Some(401 | 403)) => {
+            command.discard(&key);
+            listed_with(endpoint, Some(&source.fetch().await?)).await
+        }
+        _ => names,
+    }
+}
+
+async fn listed_with(endpoint: &Endpoint, key: Option<&Secret>) -> Result<Vec<String>, ModelError> {
     let url = list_url(endpoint)?;
-    let scrub = endpoint.scrub(key.as_ref(), &url);
+    let scrub = endpoint.scrub(key, &url);
     let mut headers = endpoint.header_map()?;
     let language = protocols::language(endpoint.protocol);
     language.headers(endpoint, &mut headers);
-    if let Some(key) = &key {
+    if let Some(key) = key {
         let (name, scheme) = language.key_header(endpoint);
         let value = HeaderValue::try_from(format!("{scheme}{}", key.expose()));
         headers.extend(value.ok().map(|value| (HeaderName::from_static(name), value)));
@@ -49,6 +63,7 @@ pub async fn listed(endpoint: &Endpoint) -> Result<Vec<String>, ModelError> {
         key: endpoint.key.as_ref().map(|key| (key.name(), key.advice())),
         model: endpoint.id.clone(),
         timeouts: within(endpoint.timeouts, LIST_MS),
+        tls: endpoint.tls.clone(),
     };
     let names = ask(&target, headers, &scrub, language.list()).await.map_err(|mut failure| {
         if failure.error.class == ErrorClass::NotFound {

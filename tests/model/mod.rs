@@ -7,6 +7,8 @@
 mod bodies;
 mod documents;
 mod faults;
+#[cfg(unix)]
+mod key_command;
 pub(crate) mod kit;
 mod listing;
 mod peer;
@@ -16,6 +18,7 @@ mod replies;
 mod secrets;
 mod services;
 mod structure;
+mod tls;
 
 use std::sync::{Arc, OnceLock};
 

@@ -16,6 +16,7 @@ use rmcp::model::{
 use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RoleClient, ServiceError};
 use tokio::sync::mpsc;
 
+use super::access::ServerAccess;
 use super::connect::{Open, open};
 use super::http_error::describe_http_error;
 use super::listing::{self, is_same_name};
@@ -41,8 +42,13 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) async fn begin(server: &str, connection: &Connection, log: &Arc<Log>) -> Result<Self, String> {
-        let open = open(server, connection, log).await?;
+    pub(super) async fn begin(
+        server: &str,
+        connection: &Connection,
+        access: &ServerAccess,
+        log: &Arc<Log>,
+    ) -> Result<Self, String> {
+        let open = open(server, connection, access, log).await?;
         // The tool list is cached here, and read again after a change notification.
         open.service.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
         let (log, tools) = (Arc::clone(log), Mutex::default());
