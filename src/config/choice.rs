@@ -43,6 +43,8 @@ pub struct HttpModel {
     pub kind: Protocol,
     /// The protocol's version.
     pub version: Option<String>,
+    /// Region of the service, for `bedrock`.
+    pub region: Option<String>,
     /// Its known properties.
     pub known: ModelFacts,
     /// Context size in tokens, if configured.
@@ -135,6 +137,7 @@ impl Config {
             id: model.id,
             kind: api_of(provider, model.api, known.api).of(provider.kind),
             version: provider.version.clone(),
+            region: provider.region.clone(),
             context: model.context,
             base_url: provider.base_url.clone(),
             key: provider.key.clone(),

@@ -28,12 +28,15 @@ pub enum Protocol {
     Gemini,
     /// Ollama's native API.
     Ollama,
+    /// The Converse API of Amazon Bedrock.
+    Bedrock,
 }
 
 impl Protocol {
-    pub(crate) const ALL: [Self; 5] = [Self::OpenAi, Self::Responses, Self::Anthropic, Self::Gemini, Self::Ollama];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::OpenAi, Self::Responses, Self::Anthropic, Self::Gemini, Self::Ollama, Self::Bedrock];
     /// Values of `kind`.
-    const KINDS: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama];
+    const KINDS: [Self; 5] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama, Self::Bedrock];
 
     /// Returns the name in files.
     pub fn name(self) -> &'static str {
@@ -43,6 +46,7 @@ impl Protocol {
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
             Self::Ollama => "ollama",
+            Self::Bedrock => "bedrock",
         }
     }
 }
@@ -78,6 +82,8 @@ pub struct Provider {
     pub api: Option<Api>,
     /// Version of the protocol, for protocols with several.
     pub version: Option<String>,
+    /// Region of the service, for `bedrock`.
+    pub region: Option<String>,
     /// Base URL of the API, without a trailing slash.
     pub base_url: String,
     /// Source of its key; `None` for servers without keys.
@@ -174,7 +180,7 @@ const KEYS: &[Key<Target>] = &[
     Key {
         name: "kind",
         about: KeyDoc::Text(
-            "openai, anthropic, gemini, ollama",
+            "openai, anthropic, gemini, ollama, bedrock",
             "",
             "Required: the protocol. `openai` is chat completions, which many servers implement, or the Responses API (`api`).",
         ),
@@ -193,7 +199,16 @@ const KEYS: &[Key<Target>] = &[
     Key {
         name: "version",
         about: KeyDoc::Text("text", "", "Version of the protocol, if it has several."),
-        read: |entry, target, problems| set(&mut target.provider.version, version(entry).map(Some), problems),
+        read: |entry, target, problems| set(&mut target.provider.version, plain_word(entry).map(Some), problems),
+    },
+    Key {
+        name: "region",
+        about: KeyDoc::Text(
+            "name of a region",
+            "that of `base_url`, else AWS_REGION",
+            "For `kind = \"bedrock\"`: the region for which requests are signed.",
+        ),
+        read: |entry, target, problems| set(&mut target.provider.region, plain_word(entry).map(Some), problems),
     },
     Key {
         name: "api_key_env",
@@ -318,6 +333,7 @@ pub(super) fn read(
         kind: Protocol::OpenAi,
         api: None,
         version: None,
+        region: None,
         base_url: String::new(),
         key: None,
         headers: Vec::new(),
@@ -415,11 +431,15 @@ fn url(entry: &Entry<'_>) -> Result<String, Problem> {
     }
 }
 
-/// The version becomes part of a header or URL, so only plain characters are valid.
-fn version(entry: &Entry<'_>) -> Result<String, Problem> {
+/// Reads what becomes part of a header, URL or signature, so that only plain characters are valid.
+fn plain_word(entry: &Entry<'_>) -> Result<String, Problem> {
     let text = entry.non_blank_text()?;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-    if text.chars().all(plain) { Ok(text) } else { Err(entry.expected("a version, such as \"2023-06-01\"")) }
+    if text.chars().all(plain) {
+        Ok(text)
+    } else {
+        Err(entry.expected("a text of letters, digits and -._, such as \"2023-06-01\""))
+    }
 }
 
 fn headers(entry: &Entry<'_>) -> Result<Vec<(String, String)>, Problem> {

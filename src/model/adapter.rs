@@ -19,7 +19,7 @@ use super::endpoint::{Endpoint, StructuredOutput, shown};
 use super::gate::Gate;
 use super::history::with_unique_ids;
 use super::http::{Target, post};
-use super::language::{Draft, Framing, Language};
+use super::language::{Draft, Framing, Language, Unsigned};
 use super::listener::Listener;
 use super::outlet::{Failure, Outlet};
 use super::protocols::{self, list_url, request_url};
@@ -57,7 +57,7 @@ impl Adapter {
             provider: endpoint.provider.clone(),
             url: url.clone(),
             check_url: shown(&list_url(&endpoint)?),
-            key: endpoint.key.as_ref().map(|key| (key.name(), key.advice())),
+            key: key_name(&endpoint, language),
             model: endpoint.id.clone(),
             timeouts: endpoint.timeouts,
             tls: endpoint.tls.clone(),
@@ -176,7 +176,11 @@ impl Attempts for Answer<'_> {
             structured_by,
         };
         outlet.sent(sent).await;
-        let mut response = post(target, self.headers(key.as_ref())?, text, tape).await?;
+        let mut headers = self.headers(key.as_ref())?;
+        if key.is_none() {
+            language.sign(endpoint, &Unsigned { method: "POST", url: &self.model.url, body: &text }, &mut headers)?;
+        }
+        let mut response = post(target, headers, text, tape).await?;
         if !(200..300).contains(&response.status) {
             let body = response.error_body(tape).await;
             let now = Timestamp::now().as_millisecond();
@@ -190,7 +194,8 @@ impl Attempts for Answer<'_> {
             Framing::Lines if endpoint.stream => listener.lines(response, tape).await,
             // Some servers ignore `stream` and answer at once.
             Framing::Events if !response.is_type("json") => listener.events(response, tape).await,
-            Framing::Lines | Framing::Events => listener.whole(response, tape).await,
+            Framing::Frames if endpoint.stream && !response.is_type("json") => listener.frames(response, tape).await,
+            Framing::Lines | Framing::Events | Framing::Frames => listener.whole(response, tape).await,
         };
         let reply = Reply { structured_by, ..reply? };
         if self.request.schema.is_some() && !keeps_to_json(&reply) {
@@ -274,6 +279,7 @@ impl Answer<'_> {
             (false, _) => "application/json",
             (true, Framing::Events) => "text/event-stream",
             (true, Framing::Lines) => "application/x-ndjson",
+            (true, Framing::Frames) => "application/vnd.amazon.eventstream",
         };
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
         if let Some(key) = key {
@@ -302,6 +308,12 @@ impl Answer<'_> {
         ModelError::new(ErrorClass::Configuration, message)
             .hint(format!("base_url usually ends in /v1; check with: curl {check_url}"))
     }
+}
+
+/// The name of what authenticates requests, and how it is set.
+pub(super) fn key_name(endpoint: &Endpoint, language: &dyn Language) -> Option<(String, String)> {
+    let configured = endpoint.key.as_ref().map(|key| (key.name(), key.advice()));
+    configured.or_else(|| language.account().map(|(name, advice)| (name.to_owned(), advice.to_owned())))
 }
 
 /// What the protocol cannot carry, and why a schema does not travel in the strongest way.

@@ -36,6 +36,8 @@ pub struct Endpoint {
     pub protocol: Protocol,
     /// The protocol's version, for protocols that have several; `None` = the newest known.
     pub version: Option<String>,
+    /// The region of the service, for protocols whose requests are signed for one.
+    pub region: Option<String>,
     /// How a schema is to travel.
     pub structured_output: StructuredOutput,
     /// What is known of the model before it is asked.
@@ -101,6 +103,7 @@ impl Endpoint {
             headers: Vec::new(),
             protocol: Protocol::OpenAi,
             version: None,
+            region: None,
             known: Known::default(),
             context_tokens: None,
             structured_output: StructuredOutput::Auto,
@@ -171,8 +174,13 @@ impl Endpoint {
         let headers = self.headers.iter().flat_map(|(name, text)| variables::secrets(name, text));
         let query = url.query_pairs().filter(|(name, _)| is_secret_name(name)).map(|(_, value)| Secret::new(value));
         let known = Scrub::new(key.cloned().into_iter().chain(headers).chain(query).chain(proxy::secrets()));
-        // The key of a command may be renewed meanwhile.
-        if matches!(self.key, Some(KeySource::Command(_))) { known.with_late_secrets() } else { known }
+        // The key of a command may be renewed meanwhile; those of an account are read for each request.
+        let has_late = match self.key {
+            Some(KeySource::Command(_)) => true,
+            Some(_) => false,
+            None => self.protocol == Protocol::Bedrock,
+        };
+        if has_late { known.with_late_secrets() } else { known }
     }
 }
 
@@ -221,6 +229,7 @@ impl From<HttpModel> for Endpoint {
             headers: model.headers,
             protocol: model.kind,
             version: model.version,
+            region: model.region,
             known: Known {
                 way: model.known.structured_output,
                 strict: model.known.strict,

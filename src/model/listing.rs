@@ -5,9 +5,10 @@
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
+use super::adapter::key_name;
 use super::endpoint::{Endpoint, shown};
 use super::http::{Response, Target, get};
-use super::language::Listing;
+use super::language::{Listing, Unsigned};
 use super::outlet::Failure;
 use super::protocols::{self, list_url};
 use super::scrub::Scrub;
@@ -56,11 +57,14 @@ async fn listed_with(endpoint: &Endpoint, key: Option<&Secret>) -> Result<Vec<St
         let value = HeaderValue::try_from(format!("{scheme}{}", key.expose()));
         headers.extend(value.ok().map(|value| (HeaderName::from_static(name), value)));
     }
+    if key.is_none() {
+        language.sign(endpoint, &Unsigned { method: "GET", url: &url, body: "" }, &mut headers)?;
+    }
     let target = Target {
         provider: endpoint.provider.clone(),
         check_url: shown(&url),
         url,
-        key: endpoint.key.as_ref().map(|key| (key.name(), key.advice())),
+        key: key_name(endpoint, language),
         model: endpoint.id.clone(),
         timeouts: within(endpoint.timeouts, LIST_MS),
         tls: endpoint.tls.clone(),

@@ -7,6 +7,7 @@ mod adapter;
 mod answered;
 mod anthropic;
 mod assembly;
+mod bedrock;
 mod body;
 mod calls;
 mod closure;

@@ -3,7 +3,7 @@
 //! The certificates in `fixtures/tls` are valid for a hundred years. They were made with `openssl req` and `openssl x509`; the key of
 //! their authority was discarded.
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,6 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, Stream};
 
-use super::kit::ALL;
 use crate::cli::program::Program;
 use crate::openai::request;
 
