@@ -6,6 +6,7 @@
 
 mod access;
 mod connect;
+mod features;
 mod http_error;
 mod lines;
 mod listing;
