@@ -56,6 +56,10 @@ pub mod prompt;
 #[doc(hidden)]
 pub mod record;
 pub mod replay;
+#[doc(hidden)]
+pub mod serve;
+#[doc(hidden)]
+pub mod server;
 pub mod session;
 #[doc(hidden)]
 pub mod tool;

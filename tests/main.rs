@@ -19,6 +19,7 @@ mod openai;
 mod pages;
 mod pty;
 mod replay;
+mod serve;
 mod session;
 mod tidy;
 mod tools;

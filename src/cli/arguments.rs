@@ -4,6 +4,7 @@ mod compare;
 pub(super) mod lisp;
 mod refused;
 mod replay;
+mod serve;
 mod sessions;
 mod tools;
 
@@ -19,6 +20,7 @@ pub(super) use compare::{CompareFlags, MatrixFlags};
 pub use refused::meant_command;
 pub(super) use replay::TestFlags;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
+pub(super) use serve::{McpFlags, ServeFlags};
 pub(super) use sessions::{CaseFlags, ExampleFlags};
 pub(super) use sessions::{ExportFlags, ImportFlags};
 pub(super) use sessions::{FailuresFlags, MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags, VerifyFlags};
@@ -121,6 +123,10 @@ pub enum Command {
     Tools(ToolsFlags),
     /// Report all that a file would read, start, contact and send, and what is odd in it, without doing any of it; exit with code 1 if something needs consent
     Inspect(InspectFlags),
+    /// Serve agents over HTTP: runs with their Steps or events, and an OpenAI-compatible API whose models are the agents
+    Serve(ServeFlags),
+    /// Serve agents, sessions and PTC-Lisp to MCP clients on stdin and stdout; reads only, unless --allow-runs is given
+    Mcp(McpFlags),
     /// Check the terminal, configuration, keys and servers on this machine
     Doctor(DoctorFlags),
     /// Render a screen to an SVG file

@@ -14,6 +14,7 @@ mod journal;
 mod keyboard;
 mod lisp;
 mod matrix;
+mod mcp;
 mod models;
 mod new;
 mod output;
@@ -26,6 +27,7 @@ mod report;
 mod rerun;
 mod run;
 mod screenshot;
+mod serve;
 mod sessions;
 mod signature;
 mod source;
@@ -66,6 +68,8 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Models(flags) => models::models(flags, arguments.plain, workbench).await,
         Command::Inspect(flags) => inspect::inspect(flags, workbench).await,
         Command::Doctor(flags) => doctor::doctor(flags, arguments.plain, workbench).await,
+        Command::Serve(flags) => serve::serve(flags, arguments.allow_tools, workbench).await,
+        Command::Mcp(flags) => mcp::mcp(flags, arguments.allow_tools, workbench).await,
         Command::Lisp { command } => lisp::lisp(command, arguments),
         Command::Screenshot(flags) => screenshot::screenshot(flags, drawing.screen).await,
     };

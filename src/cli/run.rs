@@ -225,6 +225,14 @@ async fn terminated() {
     std::future::pending::<()>().await;
 }
 
+/// Resolves at Ctrl-C or SIGTERM.
+pub(super) async fn ended_by_signal() {
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = terminated() => {}
+    }
+}
+
 /// Stops with Ctrl-C and SIGTERM.
 pub(super) async fn stop_on_signal(stop: Stop) {
     tokio::select! {

@@ -35,7 +35,7 @@ impl Zone {
 
     /// An offset in minutes east of UTC; `None` beyond 18 hours.
     pub fn of_minutes(minutes: i64) -> Option<Self> {
-        let is_allowed = minutes.abs() <= Self::MOST_MINUTES;
+        let is_allowed = (-Self::MOST_MINUTES..=Self::MOST_MINUTES).contains(&minutes);
         i16::try_from(minutes).ok().filter(|_| is_allowed).map(Self)
     }
 

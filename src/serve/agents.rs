@@ -1,0 +1,155 @@
+//! The agents that are served, by name.
+//!
+//! In: names of files and examples. Out: checked agents with the schemas of their inputs and answers. It must never serve an
+//! agent that could not run.
+
+use std::path::Path;
+
+use ptc_core::signature::json_schema;
+use ptc_core::text::did_you_mean;
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
+
+use crate::agent::{Agent, Context, Plan, Step};
+use crate::event::ErrorRecord;
+use crate::workbench::{Source, Workbench};
+
+/// The key of a schema that names the type of what it describes.
+pub(super) const OUTPUT_SCHEMA_KEY: &str = "type";
+
+/// An agent that is served.
+#[derive(Debug, Clone)]
+pub struct ServedAgent {
+    /// The name in requests: that of its file without folder and ending, or of the example.
+    pub name: String,
+    /// The file or the example as the owner named it.
+    pub label: String,
+    /// The agent.
+    pub agent: Agent,
+    /// What a run executes.
+    pub plan: Plan,
+}
+
+impl ServedAgent {
+    /// Finds and checks agents. Errors: one that cannot run, a pipeline, two of one name.
+    pub fn find_all(labels: &[String], workbench: &Workbench) -> Result<Vec<Self>, String> {
+        let mut served: Vec<Self> = Vec::new();
+        for label in labels {
+            let one = Self::find(label, workbench)?;
+            if let Some(other) = served.iter().find(|other| other.name == one.name) {
+                let (name, other) = (&one.name, &other.label);
+                return Err(format!("{label}: the name `{name}` is that of {other} too: rename one of the files"));
+            }
+            served.push(one);
+        }
+        Ok(served)
+    }
+
+    fn find(label: &str, workbench: &Workbench) -> Result<Self, String> {
+        let path = Path::new(label);
+        let agent = match Source::find(label, path, workbench.file_access())? {
+            Source::Agent(agent) => *agent,
+            Source::Pipeline(_) => {
+                return Err(format!("{label} is a pipeline: only single agents are served"));
+            }
+        };
+        let name = path.file_stem().map_or_else(|| label.to_owned(), |stem| stem.to_string_lossy().into_owned());
+        Self::new(name, label.to_owned(), agent, workbench)
+    }
+
+    /// An agent under this name.
+    pub fn new(name: String, label: String, agent: Agent, workbench: &Workbench) -> Result<Self, String> {
+        let connected = workbench.connected(agent.clone()).map_err(|error| format!("{label}: {error}"))?;
+        let plan = Plan::new(&connected).map_err(|findings| {
+            let errors = findings.iter().filter(|finding| finding.is_error()).map(|finding| finding.message.as_str());
+            format!("{label}: {}", errors.collect::<Vec<_>>().join("; "))
+        })?;
+        Ok(Self { name, label, agent, plan })
+    }
+
+    /// The agent of this name. The error names the others.
+    pub fn named<'a>(served: &'a [Self], name: &str) -> Result<&'a Self, String> {
+        served.iter().find(|one| one.name == name).ok_or_else(|| {
+            let names = || served.iter().map(|one| one.name.as_str());
+            let near = did_you_mean(name, names());
+            format!("no agent `{name}` is served{near} (agents: {})", names().collect::<Vec<_>>().join(", "))
+        })
+    }
+
+    /// The JSON Schema of its context.
+    pub fn input_schema(&self) -> Json {
+        json_schema::tool(self.plan.signature.params.as_deref().unwrap_or_default())
+    }
+
+    /// The JSON Schema of its answer; `None` for text and for any JSON.
+    pub fn answer_schema(&self) -> Option<Json> {
+        if let Some(raw) = &self.agent.schema {
+            return Some(raw.clone());
+        }
+        self.agent.signature.as_ref()?;
+        Some(json_schema::answer(&self.plan.output, &self.agent.field_descriptions)?.json)
+    }
+
+    /// The schema of an answer that is JSON; `None` for texts.
+    pub(super) fn structured_schema(&self) -> Option<Json> {
+        self.answer_schema()
+    }
+
+    /// What it does, in a sentence: its description, else the first line of its prompt.
+    pub fn summary(&self) -> String {
+        let described = self.agent.description.as_deref().filter(|text| !text.trim().is_empty());
+        let text = described.unwrap_or(&self.agent.prompt);
+        text.trim().lines().next().unwrap_or_default().to_owned()
+    }
+
+    /// A text as its context: the value of its only input, or a JSON object with its inputs.
+    ///
+    /// Errors: it has several inputs, and the text is no JSON object.
+    pub fn context_of_text(&self, text: &str) -> Result<Json, String> {
+        let several = self.plan.signature.params.as_ref().is_some_and(|params| params.len() > 1);
+        let object = ptc_core::value::json::parse(text.trim()).ok().filter(|json| json.members().is_some());
+        let takes_object = several || object.as_ref().is_some_and(|json| self.has_inputs_of(json));
+        if takes_object {
+            return object.ok_or_else(|| {
+                let params = self.plan.signature.params.as_deref().unwrap_or_default();
+                let names: Vec<&str> = params.iter().map(|field| field.name.as_str()).collect();
+                let (name, names) = (&self.name, names.join(", "));
+                format!("the agent `{name}` has the inputs {names}: write them as a JSON object in the last message")
+            });
+        }
+        let step = Step { answer: Some(Json::str(text)), ..Step::default() };
+        Context::for_plan(&step, &self.plan).map(|context| context.json).map_err(|error: ErrorRecord| error.message)
+    }
+
+    /// Is this object its inputs, and not the text of its only one?
+    fn has_inputs_of(&self, object: &Json) -> bool {
+        let params = self.plan.signature.params.as_deref().unwrap_or_default();
+        let members = object.members().unwrap_or_default();
+        matches!(params, [only] if members.len() == 1 && members[0].key == only.name && !matches!(only.ty.base(), ptc_core::signature::Type::Map))
+    }
+
+    /// The names of the tools, those of child agents included, that start a process or leave the machine.
+    pub fn outside_tools(&self) -> Vec<String> {
+        fn collect(plan: &Plan, names: &mut Vec<String>) {
+            let own = plan.tools.iter().filter(|tool| tool.definition().is_some());
+            names.extend(own.map(|tool| tool.name.clone()).filter(|name| !names.contains(name)).collect::<Vec<_>>());
+            plan.children.iter().for_each(|(_, child)| collect(child, names));
+        }
+        let mut names = Vec::new();
+        collect(&self.plan, &mut names);
+        names
+    }
+
+    /// What a list of agents shows of it.
+    pub fn to_json(&self) -> Json {
+        let text = |text: &str| Json::str(text);
+        let answer = self.answer_schema().unwrap_or(Json { node: Node::Null, ..Json::default() });
+        Json::empty()
+            .with("name", text(&self.name))
+            .with("mode", text(self.agent.mode.name()))
+            .with("signature", self.agent.signature.as_deref().map_or_else(|| Node::Null.into(), text))
+            .with("summary", Json::str(self.summary()))
+            .with("context_schema", self.input_schema())
+            .with("answer_schema", answer)
+    }
+}

@@ -1,0 +1,258 @@
+//! `/v1/models` and `/v1/chat/completions`: agents as models of the protocol that most clients speak.
+//!
+//! In: a request whose `model` is an agent. The last user message is the agent's input; other messages are refused, because an agent
+//! begins anew with each run. Out: a completion, or chunks. A plain text agent streams as its model writes; other agents send
+//! their answer when it is checked.
+
+use ptc_core::reasons::Reason;
+use serde_json::{Map, Value, json};
+
+use super::sse::{self, Writer};
+use super::{Failure, core_json, read_object, status_of_step};
+use crate::agent::{Mode, RawSchema, Step, Variant};
+use crate::event::{Envelope, Event, PartKind, ReplyStatus};
+use crate::port::SystemClock;
+use crate::serve::{Runs, ServedAgent};
+use crate::server::{HeaderValue, Reply, Request, StatusCode, header, json_reply};
+
+/// A failed request, in the protocol's form.
+pub(super) fn failed(failure: &Failure) -> Reply {
+    let mut reply = json_reply(failure.status, &json!({ "error": error_of(failure) }));
+    if failure.status == StatusCode::TOO_MANY_REQUESTS {
+        reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    reply
+}
+
+fn error_of(failure: &Failure) -> Value {
+    let kind = if failure.status.is_client_error() { "invalid_request_error" } else { "server_error" };
+    let hint = failure.error.hint.as_deref().map(|hint| format!(" {hint}")).unwrap_or_default();
+    let message = format!("{}{hint}", failure.error.message);
+    json!({ "message": message, "type": kind, "code": failure.error.reason, "param": null })
+}
+
+/// The list of agents.
+pub(super) fn models(runs: &Runs) -> Reply {
+    let model = |served: &ServedAgent| json!({ "id": served.name, "object": "model", "created": 0, "owned_by": "ptc-workbench" });
+    let models: Vec<Value> = runs.agents.iter().map(model).collect();
+    json_reply(StatusCode::OK, &json!({ "object": "list", "data": models }))
+}
+
+/// What a request asks for.
+struct ChatRequest {
+    text: String,
+    streams: bool,
+    includes_usage: bool,
+    schema: Option<RawSchema>,
+}
+
+pub(super) async fn complete(runs: &Runs, request: Request) -> Result<Reply, Failure> {
+    let body = read_object(request).await?;
+    let model = body.get("model").and_then(Value::as_str).ok_or_else(|| Failure::bad_request("`model` is missing"))?;
+    let served = ServedAgent::named(&runs.agents, model).map_err(Failure::not_found)?;
+    let asked = read_chat(&body)?;
+    let context = served.context_of_text(&asked.text).map_err(Failure::bad_request)?;
+    let run = runs.start(served, context, 0)?;
+    let id = format!("chatcmpl-{}", run.session().unwrap_or("unsaved"));
+    let head = Head { id, model: served.name.clone(), created: SystemClock.now() / 1_000 };
+    if asked.streams {
+        let is_live =
+            served.agent.mode == Mode::Text && served.plan.variant == Variant::Plain && asked.schema.is_none();
+        let first = head.chunk(&json!({ "role": "assistant", "content": "" }), None);
+        let writer = ChunkWriter { head, is_live, sent: String::new(), includes_usage: asked.includes_usage, asked };
+        return Ok(sse::reply(run, first, writer));
+    }
+    let step = run.finish().await;
+    let content = content_of(&step, &asked)?;
+    let mut reply = json_reply(
+        StatusCode::OK,
+        &json!({
+            "id": head.id,
+            "object": "chat.completion",
+            "created": head.created,
+            "model": head.model,
+            "choices": [{
+                "index": 0,
+                "message": { "role": "assistant", "content": content, "refusal": null },
+                "logprobs": null,
+                "finish_reason": "stop",
+            }],
+            "usage": usage_of(&step),
+        }),
+    );
+    if let Some(session) = step.session.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
+        reply.headers_mut().insert(super::native::SESSION, session);
+    }
+    Ok(reply)
+}
+
+fn read_chat(body: &Map<String, Value>) -> Result<ChatRequest, Failure> {
+    for key in ["tools", "functions"] {
+        if body.get(key).and_then(Value::as_array).is_some_and(|tools| !tools.is_empty()) {
+            return Err(Failure::bad_request(format!("`{key}`: an agent has its own tools")));
+        }
+    }
+    if body.get("n").and_then(Value::as_u64).is_some_and(|n| n != 1) {
+        return Err(Failure::bad_request("`n`: a request is one run"));
+    }
+    let is_true = |value: Option<&Value>| value.and_then(Value::as_bool).unwrap_or_default();
+    Ok(ChatRequest {
+        text: last_message(body)?,
+        streams: is_true(body.get("stream")),
+        includes_usage: is_true(body.get("stream_options").and_then(|options| options.get("include_usage"))),
+        schema: response_schema(body)?,
+    })
+}
+
+/// The text of the only message.
+fn last_message(body: &Map<String, Value>) -> Result<String, Failure> {
+    let messages = body.get("messages").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let [message] = messages else {
+        let message = match messages.len() {
+            0 => "`messages` is empty".to_owned(),
+            count => format!(
+                "{count} messages: an agent takes one user message, its input; its system prompt is its own, and it has no history"
+            ),
+        };
+        return Err(Failure::bad_request(message));
+    };
+    if message.get("role").and_then(Value::as_str) != Some("user") {
+        return Err(Failure::bad_request("messages[0]: its role is not `user`"));
+    }
+    match message.get("content") {
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(Value::Array(parts)) => {
+            let texts = parts.iter().enumerate().map(|(at, part)| {
+                let text = part.get("text").and_then(Value::as_str);
+                text.ok_or_else(|| Failure::bad_request(format!("messages[0].content[{at}]: only text is taken")))
+            });
+            Ok(texts.collect::<Result<Vec<_>, _>>()?.concat())
+        }
+        _ => Err(Failure::bad_request("messages[0]: it has no content")),
+    }
+}
+
+/// The schema that the answer must fit.
+fn response_schema(body: &Map<String, Value>) -> Result<Option<RawSchema>, Failure> {
+    let Some(format) = body.get("response_format").filter(|format| !format.is_null()) else { return Ok(None) };
+    match format.get("type").and_then(Value::as_str) {
+        Some("text" | "json_object") => Ok(None),
+        Some("json_schema") => {
+            let schema = format.pointer("/json_schema/schema");
+            let schema = schema.ok_or_else(|| Failure::bad_request("response_format.json_schema has no `schema`"))?;
+            let read = RawSchema::compile(&core_json(schema)?);
+            read.map(Some).map_err(|error| Failure::bad_request(format!("response_format.json_schema: {error}")))
+        }
+        _ => Err(Failure::bad_request("response_format: its type is neither `text`, `json_object` nor `json_schema`")),
+    }
+}
+
+/// The answer of a run as text. An answer that is no text is JSON.
+fn content_of(step: &Step, asked: &ChatRequest) -> Result<String, Failure> {
+    if let Some(fail) = &step.fail {
+        let mut failure = Failure { status: status_of_step(step), error: fail.clone() };
+        if failure.status == StatusCode::ACCEPTED {
+            // A client of this protocol would take a success for an answer.
+            failure.status = StatusCode::CONFLICT;
+            let id = step.session.as_deref().unwrap_or_default();
+            failure.error.hint = Some(format!("Answer with POST /runs/{id}/answers."));
+        }
+        return Err(failure);
+    }
+    let answer = step.answer.clone().unwrap_or_default();
+    if let Some(schema) = &asked.schema
+        && let Some(issue) = schema.check(&answer).first()
+    {
+        let message = format!("the agent's answer does not fit response_format: {issue}");
+        return Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, Reason::ValidationError, message));
+    }
+    Ok(answer.as_str().map_or_else(|| answer.to_text(), ToOwned::to_owned))
+}
+
+fn usage_of(step: &Step) -> Value {
+    let tokens = step.usage.total.totals().tokens.unwrap_or_default();
+    json!({
+        "prompt_tokens": tokens.input,
+        "completion_tokens": tokens.output,
+        "total_tokens": tokens.total(),
+    })
+}
+
+/// What all chunks share.
+struct Head {
+    id: String,
+    model: String,
+    created: i64,
+}
+
+impl Head {
+    fn object(&self, choices: &Value) -> Value {
+        json!({
+            "id": self.id,
+            "object": "chat.completion.chunk",
+            "created": self.created,
+            "model": self.model,
+            "choices": choices,
+        })
+    }
+
+    fn chunk(&self, delta: &Value, finish: Option<&str>) -> String {
+        let choices = json!([{ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish }]);
+        sse::unnamed(&self.object(&choices).to_string())
+    }
+}
+
+/// Chunks of a completion.
+struct ChunkWriter {
+    head: Head,
+    /// Text is sent as the model writes it.
+    is_live: bool,
+    /// The text that was sent.
+    sent: String,
+    includes_usage: bool,
+    asked: ChatRequest,
+}
+
+impl Writer for ChunkWriter {
+    fn event(&mut self, envelope: &Envelope) -> String {
+        match &envelope.event {
+            Event::ReplyPart(part) if self.is_live && part.kind == PartKind::Text => {
+                self.sent.push_str(&part.text);
+                self.head.chunk(&json!({ "content": part.text }), None)
+            }
+            // What was sent cannot be taken back: the rest comes with the end, if it begins like it.
+            Event::ReplyEnd(end) if end.status != ReplyStatus::Ok => {
+                self.is_live = false;
+                String::new()
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn end(&mut self, step: &Step) -> String {
+        let content = content_of(step, &self.asked).and_then(|content| match content.strip_prefix(&self.sent) {
+            Some(rest) => Ok(rest.to_owned()),
+            None => Err(Failure::new(
+                StatusCode::BAD_GATEWAY,
+                Reason::LlmError,
+                "the reply broke off after a part of it was sent, and the repeated one is another: ask again",
+            )),
+        });
+        let rest = match content {
+            Ok(rest) => rest,
+            Err(failure) => return sse::unnamed(&json!({ "error": error_of(&failure) }).to_string()),
+        };
+        let mut text = String::new();
+        if !rest.is_empty() {
+            text.push_str(&self.head.chunk(&json!({ "content": rest }), None));
+        }
+        text.push_str(&self.head.chunk(&json!({}), Some("stop")));
+        if self.includes_usage {
+            let mut object = self.head.object(&json!([]));
+            object["usage"] = usage_of(step);
+            text.push_str(&sse::unnamed(&object.to_string()));
+        }
+        text.push_str(&sse::unnamed("[DONE]"));
+        text
+    }
+}

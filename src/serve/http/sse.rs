@@ -1,0 +1,74 @@
+//! Server-sent events of a run: a task follows the run and sends pieces while the client reads.
+//!
+//! In: a run and how its progress becomes text. Out: a streamed reply. When the client leaves, the run is stopped.
+
+use std::time::Duration;
+
+use crate::agent::Step;
+use crate::event::Envelope;
+use crate::serve::{ActiveRun, RunProgress};
+use crate::server::{BodySender, HeaderValue, Reply, header, streamed};
+
+/// Time without an event after which a comment shows that the connection is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Turns the progress of a run into the text of events.
+pub(super) trait Writer: Send + 'static {
+    /// The text for an event; empty for none.
+    fn event(&mut self, envelope: &Envelope) -> String;
+
+    /// The text for the end.
+    fn end(&mut self, step: &Step) -> String;
+}
+
+/// An event with a name.
+pub(super) fn named(name: &str, data: &str) -> String {
+    format!("event: {name}\n{}", unnamed(data))
+}
+
+/// An event without a name.
+pub(super) fn unnamed(data: &str) -> String {
+    let lines: Vec<String> = data.lines().map(|line| format!("data: {line}\n")).collect();
+    format!("{}\n", lines.concat())
+}
+
+/// The reply that follows a run.
+pub(super) fn reply(run: ActiveRun, first: String, writer: impl Writer) -> Reply {
+    let (sender, body) = streamed();
+    let session = run.session().and_then(|id| HeaderValue::from_str(id).ok());
+    tokio::spawn(follow(run, first, writer, sender));
+    let mut reply = Reply::new(body);
+    let headers = reply.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if let Some(session) = session {
+        headers.insert(super::native::SESSION, session);
+    }
+    reply
+}
+
+async fn follow(mut run: ActiveRun, first: String, mut writer: impl Writer, sender: BodySender) {
+    let mut text = first;
+    loop {
+        if !text.is_empty() && !sender.send(std::mem::take(&mut text)).await {
+            return;
+        }
+        let progress = tokio::select! {
+            progress = run.next() => progress,
+            () = tokio::time::sleep(KEEP_ALIVE) => {
+                text = ": the run goes on\n\n".to_owned();
+                continue;
+            }
+            // Dropping the run stops it.
+            () = sender.closed() => return,
+        };
+        match progress {
+            RunProgress::Events(events) => text = events.iter().map(|envelope| writer.event(envelope)).collect(),
+            RunProgress::Ended(step) => {
+                let end = writer.end(&step);
+                _ = sender.send(end).await;
+                return;
+            }
+        }
+    }
+}

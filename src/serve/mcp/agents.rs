@@ -1,0 +1,304 @@
+//! Tools about agents: files, checks, the first request, runs; models and programs.
+//!
+//! In: names from a client. Out: texts. It must never open a file outside the folder of the server.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use ptc_core::limits::{COMPILE_TIMEOUT, PROGRAM_TIMEOUT};
+use ptc_core::lisp::case::Case;
+use ptc_core::lisp::{CallAddress, Signal};
+use ptc_core::value::{Bounds, Json, Value as LispValue};
+use rmcp::RoleServer;
+use rmcp::service::RequestContext;
+use serde_json::{Value, json};
+
+use super::arguments::{AgentArguments, CheckArguments, LispArguments, NoArguments, RunArguments, read};
+use super::human::ElicitingHuman;
+use super::{Answer, WorkbenchServer};
+use crate::agent::{Agent, BUNDLED, Bundled, Context, Diagnostic, Mode, Plan, Severity, Step};
+use crate::port::{Human, Stop, SystemClock};
+use crate::program::{self, Setting};
+use crate::serve::ServedAgent;
+use crate::workbench::{RunSpec, Running, Source};
+
+/// Agent files that a list shows at most.
+const MOST_FILES: usize = 200;
+
+/// The folder that the server was started in.
+fn root() -> Result<PathBuf, String> {
+    let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
+    folder.map_err(|error| format!("the folder of the server cannot be read: {error}"))
+}
+
+/// The agent file of a name inside the folder; `None` for a name that can only be an example.
+fn file_of(name: &str) -> Result<Option<PathBuf>, String> {
+    let (root, path) = (root()?, Path::new(name));
+    if !root.join(path).exists() {
+        return Ok(None);
+    }
+    let file = root.join(path).canonicalize().map_err(|error| format!("{name}: {error}"))?;
+    if !file.starts_with(&root) {
+        return Err(format!("{name} is outside the folder of the server"));
+    }
+    Ok(Some(file))
+}
+
+impl WorkbenchServer {
+    /// The agent of a name: a file inside the folder, else an example.
+    pub(super) fn agent(&self, name: &str) -> Result<Agent, String> {
+        let path = file_of(name)?.unwrap_or_else(|| PathBuf::from(name));
+        if path.is_absolute() || Bundled::find(name).is_some() {
+            return match Source::find(name, &path, self.workbench.file_access())? {
+                Source::Agent(agent) => Ok(*agent),
+                Source::Pipeline(_) => Err(format!("{name} is a pipeline, not an agent")),
+            };
+        }
+        let names: Vec<&str> = BUNDLED.iter().map(|example| example.name).collect();
+        Err(format!(
+            "{name}: no such agent file in the folder of the server, and no example (examples: {})",
+            names.join(", ")
+        ))
+    }
+
+    /// The user of this client.
+    pub(super) fn human(&self, context: &RequestContext<RoleServer>) -> Arc<dyn Human> {
+        Arc::new(ElicitingHuman { peer: context.peer.clone(), input_end: self.input_end.clone() })
+    }
+}
+
+pub(super) fn list(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+    let NoArguments {} = read(arguments)?;
+    let mut lines = Vec::new();
+    let root = root()?;
+    let mut files: Vec<PathBuf> = toml_files(&root);
+    files.sort();
+    for file in files.iter().take(MOST_FILES) {
+        let name = file.strip_prefix(&root).unwrap_or(file).display().to_string();
+        let Ok(Source::Agent(agent)) = Source::find(&name, file, server.workbench.file_access()) else { continue };
+        lines.push(line(&name, &agent));
+    }
+    for example in BUNDLED {
+        if let Ok(agent) = example.agent() {
+            lines.push(format!("{} (example)", line(example.name, &agent)));
+        }
+    }
+    for served in server.agents.iter() {
+        lines.push(format!("{} (a tool of this server)", line(&served.label, &served.agent)));
+    }
+    Ok(lines.join("\n"))
+}
+
+/// Agent files of the folder and of its folders, without hidden ones.
+fn toml_files(root: &Path) -> Vec<PathBuf> {
+    let entries = |folder: &Path| {
+        let read = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        read.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')).collect::<Vec<_>>()
+    };
+    let is_agent = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml") && path.is_file();
+    let (mut files, mut folders) = (Vec::new(), Vec::new());
+    for entry in entries(root) {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder { folders.push(entry.path()) } else { files.push(entry.path()) }
+    }
+    files.extend(folders.iter().flat_map(|folder| entries(folder)).map(|entry| entry.path()));
+    files.retain(is_agent);
+    files.retain(|file| file.file_name().is_none_or(|name| name != "Cargo.toml" && name != "pyproject.toml"));
+    files
+}
+
+fn line(name: &str, agent: &Agent) -> String {
+    let signature = agent.signature.as_deref().unwrap_or("no signature");
+    format!("{name}: {}, {}", agent.mode, signature.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+pub(super) fn read_text(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+    let AgentArguments { agent: name } = read(arguments)?;
+    let agent = server.agent(&name)?;
+    match file_of(&name)? {
+        Some(file) => std::fs::read_to_string(&file).map_err(|error| format!("{name}: {error}")),
+        None => Ok(agent.to_toml()),
+    }
+}
+
+pub(super) fn check(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+    let CheckArguments { agent, toml } = read(arguments)?;
+    let (name, checked) = match (agent, toml) {
+        (Some(name), None) => (name.clone(), server.agent(&name)?),
+        (None, Some(text)) => match Agent::from_toml(&text, "agent") {
+            Ok(agent) => ("the agent".to_owned(), agent),
+            Err(error) => return Ok(format!("error: {error}")),
+        },
+        _ => return Err("name either `agent` or `toml`".to_owned()),
+    };
+    let findings = match server.workbench.connected(checked).map_err(|error| error.to_string()) {
+        Ok(agent) => match Plan::new(&agent) {
+            Ok(plan) => plan.warnings,
+            Err(findings) => findings,
+        },
+        Err(error) => return Ok(format!("error: {error}")),
+    };
+    if findings.is_empty() {
+        return Ok(format!("{name}: no errors, no warnings"));
+    }
+    Ok(findings.iter().map(finding).collect::<Vec<_>>().join("\n"))
+}
+
+fn finding(found: &Diagnostic) -> String {
+    let severity = if found.severity == Severity::Error { "error" } else { "warning" };
+    let key = if found.key.is_empty() { String::new() } else { format!("{}: ", found.key) };
+    format!("{severity}: {key}{}", found.message)
+}
+
+pub(super) fn preview(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+    let arguments: RunArguments = read(arguments)?;
+    let agent = server.agent(&arguments.agent)?;
+    let context = arguments.context.map(|context| core_json(&Value::Object(context))).transpose()?;
+    let preview = server.workbench.preview(&agent, arguments.model.as_deref(), context.map(Context::from));
+    preview.map(|preview| preview.to_json().to_pretty()).map_err(|error| error.to_string())
+}
+
+pub(super) fn models(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+    let NoArguments {} = read(arguments)?;
+    let lines =
+        server.workbench.models().into_iter().map(|line| format!("{}: {:?}, {}", line.name, line.state, line.note));
+    Ok(lines.collect::<Vec<_>>().join("\n"))
+}
+
+pub(super) fn lisp(_: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+    let LispArguments { program, data } = read(arguments)?;
+    let record = core_json(&json!({ "program": program, "context": data, "opts": { "dialect": "current" } }))?;
+    let case = Case::read(&record).map_err(|error| error.message())?;
+    let tools = |_: &CallAddress, tool: &str, args: &LispValue| case.answer(tool, args);
+    let setting = Setting {
+        tools: &tools,
+        timeout_ms: PROGRAM_TIMEOUT.most(),
+        compile_timeout_ms: COMPILE_TIMEOUT.most(),
+        now_ms: SystemClock.now(),
+        stop: &AtomicBool::new(false),
+    };
+    let outcome = program::run(&case.input(), &setting);
+    let mut text: String = outcome.prints.iter().map(|entry| format!("{entry}\n")).collect();
+    for warning in &outcome.warnings {
+        _ = writeln!(text, "note: {warning}");
+    }
+    match &outcome.result {
+        Ok((Signal::Fail, value)) => Err(format!("{text}the program failed: {}", value.print(Bounds::default()).text)),
+        Ok((_, value)) => Ok(format!("{text}{}", value.print(Bounds::default()).text)),
+        Err(error) => {
+            let place = error.span.map(|span| format!(" at {}", span.line_col(&case.program))).unwrap_or_default();
+            let hint = error.hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+            Err(format!("{text}{}{place}: {}{hint}", error.reason, error.message()))
+        }
+    }
+}
+
+/// A run by name.
+pub(super) fn run<'a>(
+    server: &'a WorkbenchServer,
+    arguments: &'a Value,
+    context: &'a RequestContext<RoleServer>,
+) -> BoxFuture<'a, Result<Answer, String>> {
+    async move {
+        let arguments: RunArguments = read(arguments)?;
+        let agent = server.agent(&arguments.agent)?;
+        let data = arguments.context.map(|data| core_json(&Value::Object(data))).transpose()?;
+        let step = start(server, agent, data, arguments.model, context).await?;
+        Ok(Answer::Run(Box::new(step)))
+    }
+    .boxed()
+}
+
+/// A run of a served agent.
+pub(super) async fn call(
+    server: &WorkbenchServer,
+    served: &ServedAgent,
+    arguments: &Value,
+    context: &RequestContext<RoleServer>,
+) -> Result<Box<Step>, String> {
+    let data = core_json(arguments)?;
+    start(server, served.agent.clone(), Some(data), None, context).await.map(Box::new)
+}
+
+async fn start(
+    server: &WorkbenchServer,
+    agent: Agent,
+    data: Option<Json>,
+    model: Option<String>,
+    context: &RequestContext<RoleServer>,
+) -> Result<Step, String> {
+    let spec = RunSpec {
+        agent,
+        model,
+        context: data.map(Context::from),
+        person: server.human(context),
+        save: true,
+        seed: 0,
+        journal: None,
+    };
+    let running = server.workbench.start(spec).map_err(|error| error.to_string())?;
+    finish(running, context).await
+}
+
+/// Waits for the end of a run. A client that cancels its request stops it.
+pub(super) async fn finish(running: Running, context: &RequestContext<RoleServer>) -> Result<Step, String> {
+    let Running { stop, task, .. } = running;
+    let guard = StopOnDrop(stop.clone());
+    tokio::pin!(task);
+    let step = tokio::select! {
+        step = &mut task => step,
+        () = context.ct.cancelled() => {
+            stop.by_user();
+            task.await
+        }
+    };
+    drop(guard);
+    step.map_err(|error| error.to_string())
+}
+
+/// Stops a run that nobody waits for any more; a run that has ended is not changed.
+struct StopOnDrop(Stop);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.by_user();
+    }
+}
+
+/// The end of a run in words.
+pub(super) fn step_text(step: &Step) -> String {
+    let mut lines = Vec::new();
+    match (&step.answer, &step.fail) {
+        (Some(answer), None) => lines.push(format!("returned: {}", answer.to_text())),
+        (_, Some(fail)) => {
+            lines.push(format!("{}: {}", fail.reason, fail.message));
+            lines.extend(fail.hint.as_ref().map(|hint| format!("hint: {hint}")));
+        }
+        (None, None) => lines.push("the run has not ended".to_owned()),
+    }
+    if let Some(question) = &step.waits_for {
+        let asked = step.questions.iter().find(|asked| asked.address.as_ref() == Some(question));
+        let text = asked.map(|asked| asked.text.as_str()).unwrap_or_default();
+        lines.push(format!("it waits for an answer to {question}: {text}"));
+    }
+    let totals = step.usage.total.totals();
+    let tokens = totals.tokens.map(|tokens| format!(", {} tokens", tokens.total())).unwrap_or_default();
+    lines.push(format!("{} turns{tokens}, {} ms", totals.turns, step.usage.duration_ms));
+    lines.extend(step.session.as_ref().map(|id| format!("session: {id}")));
+    lines.join("\n")
+}
+
+/// A mode by name.
+pub(super) fn mode(name: &str) -> Result<Mode, String> {
+    let names = || Mode::ALL.map(Mode::name).join(", ");
+    Mode::from_name(name).ok_or_else(|| format!("unknown mode `{name}` (modes: {})", names()))
+}
+
+/// JSON of a client in the core's form.
+pub(super) fn core_json(value: &Value) -> Result<Json, String> {
+    ptc_core::value::json::parse(&value.to_string()).map_err(|error| error.message)
+}

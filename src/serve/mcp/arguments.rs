@@ -1,0 +1,211 @@
+//! The arguments of the tools, with their schemas.
+//!
+//! In: JSON of a client. Out: checked values; unknown members are refused. Every text is from a model.
+
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+/// Tools without arguments of their own.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoArguments {}
+
+/// An agent by name.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AgentArguments {
+    /// Agent file in the folder of the server, or an example
+    pub(super) agent: String,
+}
+
+/// An agent, by name or as text.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CheckArguments {
+    /// Agent file in the folder of the server, or an example
+    pub(super) agent: Option<String>,
+    /// The text of an agent file, instead of a file
+    pub(super) toml: Option<String>,
+}
+
+/// An agent with a context.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RunArguments {
+    /// Agent file in the folder of the server, or an example
+    pub(super) agent: String,
+    /// Inputs by name; the agent's own without it
+    pub(super) context: Option<Map<String, Value>>,
+    /// Model instead of the agent's own
+    pub(super) model: Option<String>,
+}
+
+/// A part of a list.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListArguments {
+    /// Most sessions, the newest first; default 20
+    pub(super) limit: Option<usize>,
+}
+
+/// A search.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct QueryArguments {
+    /// Words to find, and filters: status:error, agent:NAME, mode:NAME, tool:NAME failed, reason:NAME, since:7d, cost>0.01; text with a colon is quoted
+    #[serde(default)]
+    pub(super) query: String,
+}
+
+/// A session.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SessionArguments {
+    /// Id, unique beginning of an id, or `last`
+    pub(super) session: String,
+}
+
+/// A turn of a session.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TurnArguments {
+    /// Id, unique beginning of an id, or `last`
+    pub(super) session: String,
+    /// Address of the turn: r0/t2
+    pub(super) turn: String,
+    /// Parts of the turn; default: reply, check, program, calls
+    #[serde(default)]
+    pub(super) parts: Vec<TurnPart>,
+}
+
+/// A part of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum TurnPart {
+    /// What was sent, message by message
+    Request,
+    /// What came back
+    Reply,
+    /// What was found in the reply and how it was checked
+    Check,
+    /// The program and how it ended
+    Program,
+    /// The tool calls
+    Calls,
+    /// The definitions after the turn
+    Memory,
+    /// What went over the wire
+    Wire,
+}
+
+/// Sessions to compare.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CompareArguments {
+    /// Two sessions or more; a name may end in :ADDRESS of a run
+    pub(super) sessions: Vec<String>,
+}
+
+/// A fork.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ForkArguments {
+    /// Id, unique beginning of an id, or `last`
+    pub(super) session: String,
+    /// Point of the fork: a turn (r0/t2, with the stage :request, :reply or :after) or a tool call (r0/t2/c0)
+    pub(super) at: String,
+    /// What changes there: prompt, signature, context, context.NAME, reply, program, result (of the call), memory.NAME (an
+    /// expression), option.KEY
+    #[serde(default)]
+    pub(super) changes: BTreeMap<String, Value>,
+    /// Model for the following turns
+    pub(super) model: Option<String>,
+}
+
+/// An answer for a run that waits.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ResumeArguments {
+    /// Id, unique beginning of an id, or `last`
+    pub(super) session: String,
+    /// Answers in the order of the questions
+    #[serde(default)]
+    pub(super) answers: Vec<String>,
+}
+
+/// Cases of an agent.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CasesArguments {
+    /// Agent file in the folder of the server, or an example
+    pub(super) agent: String,
+    /// Model of all runs
+    pub(super) model: Option<String>,
+    /// Runs of each case; default 1
+    pub(super) trials: Option<u32>,
+}
+
+/// A matrix.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MatrixArguments {
+    /// Agent files in the folder of the server, or examples
+    pub(super) agents: Vec<String>,
+    /// Modes: ptc_lisp, json, text, json_loop; default: the agents' own
+    #[serde(default)]
+    pub(super) modes: Vec<String>,
+    /// Models; default: the agents' own
+    #[serde(default)]
+    pub(super) models: Vec<String>,
+    /// Runs of each case; default 1
+    pub(super) trials: Option<u32>,
+}
+
+/// A matrix that has run.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MatrixNameArguments {
+    /// Id of the matrix; the newest without it
+    pub(super) matrix: Option<String>,
+}
+
+/// A program.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LispArguments {
+    /// PTC-Lisp, a safe Clojure subset; the data is read as data/NAME
+    pub(super) program: String,
+    /// Data by name
+    #[serde(default)]
+    pub(super) data: Map<String, Value>,
+}
+
+/// Reads the arguments of a tool.
+pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
+    T::deserialize(arguments).map_err(|error| format!("the arguments do not fit: {error}"))
+}
+
+/// The schema of the arguments, those of a page included.
+pub(super) fn schema<T: JsonSchema>() -> Map<String, Value> {
+    let schema = SchemaGenerator::default().into_root_schema_for::<T>();
+    let mut object = match schema.to_value() {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    };
+    object.remove("$schema");
+    object.remove("title");
+    object.remove("description");
+    let properties = object.entry("properties").or_insert_with(|| json!({}));
+    let page = [
+        ("offset", "First character of the result to return, for long results"),
+        ("max_chars", "Most characters of the result; default 12000"),
+    ];
+    for (name, description) in page {
+        properties[name] = json!({ "type": "integer", "minimum": 0, "description": description });
+    }
+    object
+}

@@ -1,0 +1,129 @@
+//! The check of a request's `Host` and `Origin`.
+//!
+//! A web page can send requests to any address of the machine that shows it, under the name of the page's server (DNS
+//! rebinding) or with its own origin. In: headers. Out: a refusal, or nothing. It must never let a request through because a
+//! header is unreadable.
+
+use std::net::{IpAddr, SocketAddr};
+
+use hyper::header::{HOST, HeaderMap, ORIGIN};
+
+/// Which requests a listener answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guard {
+    /// Those for this machine, from programs and pages of this machine.
+    Loopback,
+    /// Those for any host; pages only of the host that the request is for.
+    Open,
+}
+
+/// Why a request is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// Its `Host` is another machine's, absent or unreadable.
+    Host(String),
+    /// Its `Origin` is a page of another machine.
+    Origin(String),
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Host(host) => write!(f, "Host `{host}` is not this machine: use 127.0.0.1 or localhost"),
+            Self::Origin(origin) => write!(f, "Origin `{origin}`: pages of other machines are not served"),
+        }
+    }
+}
+
+impl Guard {
+    /// The guard of a listener at this address.
+    pub fn of(address: SocketAddr) -> Self {
+        if address.ip().is_loopback() { Self::Loopback } else { Self::Open }
+    }
+
+    /// Checks a request by its headers.
+    pub fn check(self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let host = text(headers, &HOST);
+        if self == Self::Loopback && !host.as_deref().is_some_and(|host| is_loopback(name_of(host))) {
+            return Err(Refusal::Host(host.unwrap_or_default()));
+        }
+        // A browser sends `null` for pages without an origin, which may be anyone's.
+        let Some(origin) = text(headers, &ORIGIN) else { return Ok(()) };
+        let authority = origin.split_once("://").map(|(_, rest)| rest);
+        let is_own = authority.is_some_and(|authority| match self {
+            Self::Loopback => is_loopback(name_of(authority)),
+            Self::Open => host.as_deref().is_some_and(|host| host.eq_ignore_ascii_case(authority)),
+        });
+        if is_own { Ok(()) } else { Err(Refusal::Origin(origin)) }
+    }
+}
+
+/// The values of a header as one text; unreadable bytes become `?`.
+fn text(headers: &HeaderMap, name: &hyper::header::HeaderName) -> Option<String> {
+    let values: Vec<String> = headers
+        .get_all(name)
+        .iter()
+        .map(|value| value.as_bytes().iter().map(|&byte| if byte.is_ascii_graphic() { byte as char } else { '?' }))
+        .map(Iterator::collect)
+        .collect();
+    (!values.is_empty()).then(|| values.join(","))
+}
+
+/// The name or address in `NAME:PORT` or `[ADDRESS]:PORT`.
+fn name_of(authority: &str) -> &str {
+    if let Some(rest) = authority.strip_prefix('[') {
+        return rest.split_once(']').map_or(rest, |(address, _)| address);
+    }
+    authority.rsplit_once(':').map_or(authority, |(name, _)| name)
+}
+
+fn is_loopback(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Guard, Refusal};
+    use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN};
+
+    fn check(guard: Guard, host: Option<&str>, origin: Option<&str>) -> Result<(), Refusal> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [(HOST, host), (ORIGIN, origin)] {
+            if let Some(value) = value {
+                headers.append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+            }
+        }
+        guard.check(&headers)
+    }
+
+    #[test]
+    fn a_loopback_listener_answers_requests_for_this_machine_only() {
+        for host in ["localhost", "LOCALHOST:4142", "127.0.0.1:1", "127.8.9.1", "[::1]:4142"] {
+            assert_eq!(check(Guard::Loopback, Some(host), None), Ok(()), "{host}");
+        }
+        for host in ["evil.example", "localhost.evil.example:4142", "10.0.0.1", "127.0.0.1.evil.example", "", "\u{fc}"]
+        {
+            assert!(matches!(check(Guard::Loopback, Some(host), None), Err(Refusal::Host(_))), "{host}");
+        }
+        assert!(check(Guard::Loopback, None, None).is_err());
+    }
+
+    #[test]
+    fn pages_of_other_machines_are_refused_by_every_listener() {
+        let host = Some("localhost:4142");
+        for origin in ["http://localhost:3000", "http://127.0.0.1:3000", "http://[::1]"] {
+            assert_eq!(check(Guard::Loopback, host, Some(origin)), Ok(()), "{origin}");
+        }
+        for origin in
+            ["https://evil.example", "null", "http://localhost.evil.example", "http://localhost@evil.example", ""]
+        {
+            assert!(matches!(check(Guard::Loopback, host, Some(origin)), Err(Refusal::Origin(_))), "{origin}");
+            assert!(
+                matches!(check(Guard::Open, Some("agents.example"), Some(origin)), Err(Refusal::Origin(_))),
+                "{origin}"
+            );
+        }
+        assert_eq!(check(Guard::Open, Some("agents.example"), Some("https://agents.example")), Ok(()));
+        assert_eq!(check(Guard::Open, Some("agents.example"), None), Ok(()));
+    }
+}

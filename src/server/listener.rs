@@ -1,0 +1,130 @@
+//! The loop that accepts connections and gives their requests to a handler.
+//!
+//! In: an address, limits, a handler, a token that ends it. Out: replies. Ends gracefully: running requests get
+//! [`ListenerLimits::grace`], new ones are not accepted. It must never hold a connection that sends no request.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use hyper::StatusCode;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use serde_json::json;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::{Guard, Reply, Request, json_reply};
+
+/// Answers requests.
+pub trait Handler: Send + Sync + 'static {
+    /// Answers a request that the guard let through. When the client leaves, the future is dropped.
+    fn answer(&self, request: Request) -> BoxFuture<'_, Reply>;
+}
+
+/// Limits of a listener.
+#[derive(Debug, Clone, Copy)]
+pub struct ListenerLimits {
+    /// Most connections at once; further ones wait to be accepted.
+    pub connections: usize,
+    /// Time for the head of a request.
+    pub head: Duration,
+    /// Time for running requests after the end was asked for.
+    pub grace: Duration,
+}
+
+impl Default for ListenerLimits {
+    fn default() -> Self {
+        Self { connections: 4_096, head: Duration::from_secs(30), grace: Duration::from_secs(10) }
+    }
+}
+
+/// A bound address.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    address: SocketAddr,
+    guard: Guard,
+    limits: ListenerLimits,
+}
+
+impl Listener {
+    /// Binds an address; port 0 takes a free one.
+    pub async fn bind(address: SocketAddr, limits: ListenerLimits) -> io::Result<Self> {
+        let socket = TcpListener::bind(address).await?;
+        let address = socket.local_addr()?;
+        Ok(Self { socket, address, guard: Guard::of(address), limits })
+    }
+
+    /// Returns the address with its real port.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `end` is cancelled and the running requests have ended or their grace is over.
+    pub async fn serve(self, handler: Arc<dyn Handler>, end: CancellationToken) {
+        let Self { socket, guard, limits, .. } = self;
+        let graceful = GracefulShutdown::new();
+        let slots = Arc::new(Semaphore::new(limits.connections));
+        let mut server = http1::Builder::new();
+        server.timer(TokioTimer::new()).header_read_timeout(limits.head);
+        loop {
+            let accepted = async {
+                let slot = Arc::clone(&slots).acquire_owned().await;
+                (slot, accept(&socket).await)
+            };
+            let (slot, connection) = tokio::select! {
+                biased;
+                () = end.cancelled() => break,
+                accepted = accepted => accepted,
+            };
+            // Pieces of a stream leave as they come.
+            _ = connection.set_nodelay(true);
+            let handler = Arc::clone(&handler);
+            let service = service_fn(move |request: Request| {
+                let handler = Arc::clone(&handler);
+                async move { Ok::<Reply, Infallible>(answer(guard, &*handler, request).await) }
+            });
+            let served = graceful.watch(server.serve_connection(TokioIo::new(connection), service));
+            tokio::spawn(async move {
+                if let Err(error) = served.await {
+                    tracing::debug!(%error, "connection ended");
+                }
+                drop(slot);
+            });
+        }
+        drop(socket);
+        if tokio::time::timeout(limits.grace, graceful.shutdown()).await.is_err() {
+            tracing::warn!("requests were still running when the server ended");
+        }
+    }
+}
+
+/// Accepts a connection. Errors of accepting (a client that left, no free file handles) pass with time.
+async fn accept(socket: &TcpListener) -> TcpStream {
+    loop {
+        match socket.accept().await {
+            Ok((connection, _)) => return connection,
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+async fn answer(guard: Guard, handler: &dyn Handler, request: Request) -> Reply {
+    match guard.check(request.headers()) {
+        Ok(()) => handler.answer(request).await,
+        Err(refusal) => json_reply(
+            StatusCode::FORBIDDEN,
+            &json!({ "error": { "message": refusal.to_string(), "type": "forbidden" } }),
+        ),
+    }
+}

@@ -1,0 +1,124 @@
+//! `/v1`: agents as models of the chat completions protocol.
+
+use serde_json::{Value, json};
+
+use super::kit::{Got, Wish};
+use super::{ASK, DOUBLE, JSON, TEXT};
+use crate::openai::server::{Play, Server, answer, delta, ending};
+
+fn body(model: &str, text: &str, more: &Value) -> String {
+    let mut body = json!({"model": model, "messages": [{"role": "user", "content": text}]});
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    body.to_string()
+}
+
+/// The text of a streamed completion, joined.
+fn streamed(got: &Got) -> String {
+    let chunks = got.events().into_iter().filter(|(_, data)| data != "[DONE]");
+    let text = |(_, data): (String, String)| {
+        let chunk: Value = serde_json::from_str(&data).unwrap();
+        chunk.pointer("/choices/0/delta/content").and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    chunks.map(text).collect()
+}
+
+#[tokio::test]
+async fn a_message_is_the_input_of_an_agent_and_its_answer_the_completion() {
+    let model = Server::play([answer("{\"good\": true}")]).await;
+    let served = Wish::of(&[("judge", JSON), ("double", DOUBLE)]).with_model_at(&model.base_url).start().await;
+    let got = served.post("/v1/chat/completions", body("judge", "fine", &json!({}))).await;
+    let reply = got.json();
+    assert_eq!(reply["choices"][0]["message"]["content"], "{\"good\":true}");
+    assert_eq!(reply["usage"], json!({"prompt_tokens": 10, "completion_tokens": 7, "total_tokens": 17}));
+    assert!(model.received()[0].body.contains("Judge fine"));
+    // The inputs as an object.
+    let without_model = Wish::of(&[("double", DOUBLE)]).start().await;
+    let got = without_model.post("/v1/chat/completions", body("double", "{\"n\": 4}", &json!({}))).await;
+    assert_eq!(got.json()["choices"][0]["message"]["content"], "{\"twice\":8}");
+    // Parts of a content.
+    let parts = json!({"model": "judge", "messages": [{"role": "user", "content": [{"type": "text", "text": "fi"}, {"type": "text", "text": "ne"}]}]});
+    assert_eq!(served.post("/v1/chat/completions", parts.to_string()).await.status, 200);
+    assert_eq!(served.get("/v1/models").await.json()["data"][1]["id"], "double");
+}
+
+#[tokio::test]
+async fn the_chunks_of_a_stream_join_to_the_whole_answer() {
+    let model = Server::play([Play::events([delta("One "), delta("two"), ending("stop")])]).await;
+    let served = Wish::of(&[("writer", TEXT)]).with_model_at(&model.base_url).start().await;
+    let more = json!({"stream": true, "stream_options": {"include_usage": true}});
+    let got = served.post("/v1/chat/completions", body("writer", "numbers", &more)).await;
+    assert_eq!(streamed(&got), "One two");
+    let events = got.events();
+    assert_eq!(events.last().unwrap().1, "[DONE]");
+    let usage: Value = serde_json::from_str(&events[events.len() - 2].1).unwrap();
+    assert_eq!((&usage["usage"]["total_tokens"], &usage["choices"]), (&json!(17), &json!([])));
+    let whole = served.post("/v1/chat/completions", body("writer", "numbers", &json!({}))).await;
+    assert_eq!(whole.json()["choices"][0]["message"]["content"], "One two");
+}
+
+#[tokio::test]
+async fn an_answer_is_streamed_only_when_it_is_checked() {
+    let model = Server::play([answer("{\"good\": 3}"), answer("{\"good\": false}")]).await;
+    let served = Wish::of(&[("judge", JSON)]).with_model_at(&model.base_url).start().await;
+    let got = served.post("/v1/chat/completions", body("judge", "x", &json!({"stream": true}))).await;
+    assert_eq!(streamed(&got), "{\"good\":false}");
+}
+
+#[tokio::test]
+async fn text_that_was_sent_is_never_followed_by_another_reply() {
+    // The first attempt breaks off after its start; the second one begins the same, or not.
+    for (second, expected) in [("One two three", Some("One two three")), ("Another text", None)] {
+        let plays = [Play::cut([delta("One ")]), answer(second)];
+        let model = Server::play(plays).await;
+        let served = Wish::of(&[("writer", TEXT)]).with_model_at(&model.base_url).start().await;
+        let got = served.post("/v1/chat/completions", body("writer", "x", &json!({"stream": true}))).await;
+        let error = got.events().into_iter().any(|(_, data)| data.contains("\"error\""));
+        match expected {
+            Some(text) => assert_eq!((streamed(&got).as_str(), error), (text, false), "{}", got.text),
+            None => assert!(error && !got.text.contains("[DONE]") && !got.text.contains("Another"), "{}", got.text),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_schema_of_a_request_is_checked_against_the_answer() {
+    let model = Server::play([answer("{\"good\": true}")]).await;
+    let served = Wish::of(&[("judge", JSON)]).with_model_at(&model.base_url).start().await;
+    for (property, status) in [("good", 200), ("bad", 422)] {
+        let schema = json!({"type": "object", "required": [property]});
+        let more = json!({"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}});
+        let got = served.post("/v1/chat/completions", body("judge", "x", &more)).await;
+        assert_eq!(got.status, status, "{}", got.text);
+    }
+}
+
+#[tokio::test]
+async fn what_an_agent_cannot_do_is_refused_in_words() {
+    let served = Wish::of(&[("judge", JSON), ("ask", ASK)]).start().await;
+    let history = json!([{"role": "system", "content": "Be brief"}, {"role": "user", "content": "x"}]);
+    let rows: &[(Value, u16, &str)] = &[
+        (json!({"model": "judge", "messages": []}), 400, "`messages` is empty"),
+        (json!({"model": "judge", "messages": history}), 400, "no history"),
+        (json!({"model": "judge", "messages": [{"role": "assistant", "content": "x"}]}), 400, "not `user`"),
+        (json!({"model": "judge", "messages": [{"role": "user"}]}), 400, "no content"),
+        (
+            json!({"model": "judge", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]}),
+            400,
+            "only text",
+        ),
+        (json!({"model": "judge", "messages": [{"role": "user", "content": "x"}], "n": 2}), 400, "`n`"),
+        (json!({"model": "judge", "messages": [{"role": "user", "content": "x"}], "tools": [{}]}), 400, "`tools`"),
+        (
+            json!({"model": "judge", "messages": [{"role": "user", "content": "x"}], "response_format": {"type": "xml"}}),
+            400,
+            "response_format",
+        ),
+        (json!({"model": "gpt", "messages": [{"role": "user", "content": "x"}]}), 404, "no agent `gpt`"),
+        (json!({"model": "ask", "messages": [{"role": "user", "content": "{}"}]}), 409, "/answers"),
+    ];
+    for (request, status, text) in rows {
+        let got = served.post("/v1/chat/completions", request.to_string()).await;
+        assert_eq!(got.status, *status, "{request}: {}", got.text);
+        assert!(got.json()["error"]["message"].as_str().unwrap().contains(text), "{request}: {}", got.text);
+    }
+}

@@ -1,0 +1,255 @@
+//! The MCP server: what a client of the protocol sees, and that it gets all its replies.
+
+use std::sync::Arc;
+
+use ptc_workbench::agent::Agent;
+use ptc_workbench::config::{Config, Folders};
+use ptc_workbench::serve::ServedAgent;
+use ptc_workbench::serve::mcp::{McpOptions, serve};
+use ptc_workbench::workbench::Workbench;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::task::JoinHandle;
+
+use super::{ASK, DOUBLE};
+
+/// A client of one server.
+struct Client {
+    lines: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
+    input: WriteHalf<DuplexStream>,
+    task: JoinHandle<Result<(), String>>,
+    workbench: Workbench,
+    last: u64,
+    /// What it answers when it is asked; `None` for a client that cannot be asked.
+    reply: Option<Value>,
+    _dir: Arc<TempDir>,
+}
+
+/// A text of a result, and whether it is an error.
+#[derive(Debug)]
+struct ToolResult {
+    is_error: bool,
+    text: String,
+    structured: Value,
+}
+
+impl Client {
+    async fn start(agents: &[(&str, &str)], options: McpOptions, reply: Option<Value>) -> Self {
+        let dir = Arc::new(tempfile::tempdir().unwrap());
+        let config = Config::from_toml("", "config.toml", &|_: &str| None).unwrap();
+        let workbench = Workbench::new(config, Folders::at(dir.path().to_owned(), dir.path(), Some(dir.path())));
+        let agents = agents.iter().map(|(name, toml)| {
+            let agent = Agent::from_toml(toml, name).unwrap();
+            ServedAgent::new((*name).to_owned(), format!("{name}.toml"), agent, &workbench).unwrap()
+        });
+        let agents = agents.collect();
+        let (own, theirs) = tokio::io::duplex(1 << 20);
+        let (read, write) = tokio::io::split(theirs);
+        let task = tokio::spawn(serve(workbench.clone(), agents, options, read, write));
+        let (read, input) = tokio::io::split(own);
+        let lines = BufReader::new(read).lines();
+        let mut client = Self { lines, input, task, workbench, last: 0, reply, _dir: dir };
+        let capabilities = if client.reply.is_some() { json!({"elicitation": {}}) } else { json!({}) };
+        let version = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": {"name": "test", "version": "1"}});
+        let begun = client.request("initialize", version).await;
+        assert_eq!(begun["result"]["serverInfo"]["name"], "ptc-workbench");
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+        client
+    }
+
+    async fn send(&mut self, message: &Value) {
+        self.input.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn begin(&mut self, method: &str, params: Value) -> u64 {
+        self.last += 1;
+        let id = self.last;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
+        id
+    }
+
+    /// The reply to a request; questions of the server are answered before.
+    async fn wait(&mut self, id: u64) -> Value {
+        loop {
+            let line = self.lines.next_line().await.unwrap().expect("the server answers");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            match message["method"].as_str() {
+                None if message["id"] == id => return message,
+                Some("elicitation/create") => {
+                    let reply = self.reply.clone().expect("a client that can be asked");
+                    self.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": reply})).await;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    async fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params).await;
+        self.wait(id).await
+    }
+
+    async fn call(&mut self, name: &str, arguments: Value) -> ToolResult {
+        let reply = self.request("tools/call", json!({"name": name, "arguments": arguments})).await;
+        let result = &reply["result"];
+        assert!(result.is_object(), "{name} {arguments}: {reply}");
+        ToolResult {
+            is_error: result["isError"].as_bool().unwrap_or_default(),
+            text: result["content"][0]["text"].as_str().unwrap_or_default().to_owned(),
+            structured: result["structuredContent"].clone(),
+        }
+    }
+
+    async fn tools(&mut self) -> Vec<Value> {
+        self.request("tools/list", json!({})).await["result"]["tools"].as_array().unwrap().clone()
+    }
+}
+
+const READS: McpOptions = McpOptions { allow_runs: false };
+const RUNS: McpOptions = McpOptions { allow_runs: true };
+
+/// The word after this one in a text.
+fn word_after<'t>(text: &'t str, before: &str) -> &'t str {
+    let rest = text.split_once(before).unwrap_or_else(|| panic!("`{before}` is not in: {text}")).1;
+    rest.split([' ', '\n', ':', ';']).next().unwrap()
+}
+
+#[tokio::test]
+async fn without_the_flag_a_client_only_reads() {
+    let mut client = Client::start(&[], READS, None).await;
+    let tools = client.tools().await;
+    let read_only = |tool: &&Value| tool["annotations"]["readOnlyHint"] == true;
+    assert!(tools.len() >= 5 && tools.iter().filter(read_only).count() == tools.len(), "{tools:?}");
+    for name in ["agent_run", "session_fork", "session_resume", "cases_run", "matrix_run"] {
+        assert!(tools.iter().all(|tool| tool["name"] != name), "{name}");
+        let refused = client.call(name, json!({"agent": "sentiment"})).await;
+        assert!(refused.is_error && refused.text.contains("--allow-runs"), "{name}: {}", refused.text);
+    }
+    assert!(!client.workbench.folders.sessions_dir.join("x").exists());
+    let mut client = Client::start(&[], RUNS, None).await;
+    assert!(client.tools().await.iter().any(|tool| tool["name"] == "session_fork"));
+}
+
+#[tokio::test]
+async fn a_client_finds_why_an_example_run_failed_and_proves_a_fix_by_a_fork() {
+    let mut client = Client::start(&[], RUNS, None).await;
+    // The replies that did not fit, of the example `sentiment`.
+    let failures = client.call("failures_list", json!({"query": "agent:sentiment"})).await.text;
+    let session = word_after(&failures, "newest ").to_owned();
+    let turn = word_after(&failures, &format!("{session} ")).to_owned();
+    let shown = client.call("session_show", json!({"session": session})).await.text;
+    assert!(shown.contains(&format!("{turn} failed")), "{shown}");
+    let why =
+        client.call("turn_show", json!({"session": session, "turn": turn, "parts": ["reply", "check"]})).await.text;
+    assert!(why.contains("validation_error") && why.contains("score"), "{why}");
+    let reply = json!({"sentiment": "positive", "score": 0.5}).to_string();
+    let fork = json!({"session": session, "at": format!("{turn}:reply"), "changes": {"reply": reply}, "model": "demo"});
+    let fixed = client.call("session_fork", fork).await;
+    assert!(
+        !fixed.is_error && fixed.text.contains("returned: {\"sentiment\":\"positive\",\"score\":0.5}"),
+        "{}",
+        fixed.text
+    );
+    let id = word_after(&fixed.text, "session: ").to_owned();
+    let replayed = client.call("session_replay", json!({"session": id})).await.text;
+    assert!(replayed.contains("identical"), "{replayed}");
+    let compared = client.call("sessions_compare", json!({"sessions": [session, id]})).await.text;
+    assert!(compared.contains("0.5"), "{compared}");
+}
+
+#[tokio::test]
+async fn a_name_never_leads_out_of_the_folders_of_the_server() {
+    let mut client = Client::start(&[], RUNS, None).await;
+    let outside = ["/etc/passwd", "../../../../../../etc/passwd", "tests/../../../../../../etc/hostname", "/", ".."];
+    for name in outside {
+        for tool in ["agent_read", "agent_preview", "agent_check", "agent_run", "cases_run"] {
+            let got = client.call(tool, json!({"agent": name})).await;
+            assert!(got.is_error, "{tool} {name}: {}", got.text);
+        }
+        for tool in ["session_show", "session_replay", "session_resume"] {
+            let got = client.call(tool, json!({"session": name})).await;
+            assert!(got.is_error, "{tool} {name}: {}", got.text);
+        }
+        assert!(client.call("sessions_compare", json!({"sessions": [name, "last"]})).await.is_error, "{name}");
+        assert!(client.call("matrix_show", json!({"matrix": name})).await.is_error, "{name}");
+        assert!(client.call("matrix_run", json!({"agents": [name]})).await.is_error, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn arguments_that_do_not_fit_are_errors_of_the_tool_and_the_server_goes_on() {
+    let mut client = Client::start(&[("double", DOUBLE)], RUNS, None).await;
+    let names: Vec<String> =
+        client.tools().await.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
+    for name in names {
+        for arguments in [json!({"unknown_member": 1}), json!({"offset": -1}), json!({"agent": 7, "session": 7})] {
+            let got = client.call(&name, arguments.clone()).await;
+            assert!(got.is_error && !got.text.is_empty(), "{name} {arguments}: {}", got.text);
+        }
+    }
+    assert!(client.call("double", json!({"n": "many"})).await.text.contains("invalid_context"));
+    assert_eq!(client.call("lisp_run", json!({"program": "(+ data/a 1)", "data": {"a": 1}})).await.text, "2");
+}
+
+#[tokio::test]
+async fn a_served_agent_is_a_tool_with_the_schema_of_its_signature() {
+    let mut client = Client::start(&[("double", DOUBLE)], READS, None).await;
+    let tools = client.tools().await;
+    let tool = tools.iter().find(|tool| tool["name"] == "double").unwrap();
+    assert_eq!(tool["inputSchema"]["required"], json!(["n"]));
+    assert_eq!(tool["outputSchema"]["properties"]["twice"]["type"], "integer");
+    let got = client.call("double", json!({"n": 21})).await;
+    assert_eq!((got.structured, got.text.as_str()), (json!({"twice": 42}), "{\"twice\":42}"));
+}
+
+#[tokio::test]
+async fn questions_of_an_agent_are_asked_of_the_clients_user_else_the_run_waits() {
+    let accept = json!({"action": "accept", "content": {"answer": "blue"}});
+    let mut client = Client::start(&[("ask", ASK)], RUNS, Some(accept)).await;
+    assert_eq!(client.call("ask", json!({})).await.structured, json!({"colour": "blue", "size": "blue"}));
+    for reply in [None, Some(json!({"action": "decline"})), Some(json!({"action": "cancel"}))] {
+        let mut client = Client::start(&[("ask", ASK)], RUNS, reply).await;
+        let waits = client.call("ask", json!({})).await;
+        assert!(
+            waits.is_error && waits.text.contains("waits for an answer") && waits.text.contains("Which colour?"),
+            "{}",
+            waits.text
+        );
+        let session = word_after(&waits.text, "session: ").to_owned();
+        let answers = json!({"session": session, "answers": ["red", "small"]});
+        let done = client.call("session_resume", answers).await;
+        assert!(done.text.contains("{\"colour\":\"red\",\"size\":\"small\"}"), "{}", done.text);
+    }
+}
+
+#[tokio::test]
+async fn requests_before_the_end_of_the_input_are_answered() {
+    // One of them waits for an answer that cannot come any more.
+    let accept = json!({"action": "accept", "content": {"answer": "never sent"}});
+    let mut client = Client::start(&[("ask", ASK), ("double", DOUBLE)], RUNS, Some(accept)).await;
+    let mut ids = vec![client.begin("tools/call", json!({"name": "ask", "arguments": {}})).await];
+    for n in 0..20 {
+        ids.push(client.begin("tools/call", json!({"name": "double", "arguments": {"n": n}})).await);
+    }
+    client.input.shutdown().await.unwrap();
+    let mut answered = Vec::new();
+    while let Some(line) = client.lines.next_line().await.unwrap() {
+        let message: Value = serde_json::from_str(&line).unwrap();
+        answered.extend(message["id"].as_u64().filter(|_| message.get("result").is_some()));
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, ids);
+    assert_eq!(client.task.await.unwrap(), Ok(()));
+}
+
+#[tokio::test]
+async fn a_long_result_is_read_page_by_page() {
+    let mut client = Client::start(&[], READS, None).await;
+    let first = client.call("models_list", json!({"max_chars": 50})).await.text;
+    assert!(first.contains("the next page: offset 50"), "{first}");
+    let second = client.call("models_list", json!({"max_chars": 50, "offset": 50})).await.text;
+    let whole = client.call("models_list", json!({})).await.text;
+    let part = |page: &str| page.rsplit_once("\n[").unwrap().0.to_owned();
+    assert!(whole.starts_with(&format!("{}{}", part(&first), part(&second))), "{first} {second}");
+}
