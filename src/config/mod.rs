@@ -195,7 +195,7 @@ const KEYS: &[Key<Target>] = &[
         name: CA_FILE.0,
         about: CA_FILE.1,
         read: |entry, target, problems| {
-            set(&mut target.config.tls.ca_file, target.start.file(entry).map(Some), problems)
+            set(&mut target.config.tls.ca_file, target.start.file(entry).map(Some), problems);
         },
     },
     Key {

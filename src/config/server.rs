@@ -4,7 +4,7 @@
 
 use ptc_core::value::Json;
 
-use super::document::{Entry, Key, KeyDoc, KeyTable, Problem, Problems, key_table, read_table, set};
+use super::document::{Entry, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
 use super::provider::BaseFolders;
 use super::tls::{CA_FILE, CLIENT_CERTIFICATE_FILE, TlsFiles};
 
@@ -23,9 +23,14 @@ pub struct ServerEntry {
     pub url: Option<String>,
     /// Headers of its requests; `${NAME}` is an environment variable.
     pub headers: Vec<(String, String)>,
+    /// Least severity of the log messages that it sends, if it is asked for one.
+    pub log_level: Option<&'static str>,
     /// Certificates besides those of the system, for a server with a URL.
     pub tls: TlsFiles,
 }
+
+/// Severities of the protocol, from the least.
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// A server while its section is read.
 struct Target {
@@ -60,10 +65,23 @@ const KEYS: &[Key<Target>] = &[
         read: |entry, target, problems| set(&mut target.server.headers, entry.text_table(), problems),
     },
     Key {
+        name: "log_level",
+        about: KeyDoc::Text(
+            "debug, info, notice, warning, error, critical, alert, emergency",
+            "the server decides",
+            "The least severity of log messages that the server is asked for.",
+        ),
+        read: |entry, target, problems| {
+            let rows = LEVELS.map(|level| (level, Some(level)));
+            let level = entry.named(&Names { what: "log level", rows: &rows });
+            set(&mut target.server.log_level, level, problems);
+        },
+    },
+    Key {
         name: CA_FILE.0,
         about: CA_FILE.1,
         read: |entry, target, problems| {
-            set(&mut target.server.tls.ca_file, target.start.file(entry).map(Some), problems)
+            set(&mut target.server.tls.ca_file, target.start.file(entry).map(Some), problems);
         },
     },
     Key {

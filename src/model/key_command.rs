@@ -18,7 +18,7 @@ use super::secret::{Secret, is_word};
 use crate::config::KeyCommand;
 
 /// Time for a command to print a key.
-const KEY_COMMAND_TIME: Duration = Duration::from_secs(60);
+const KEY_COMMAND_TIME: Duration = Duration::from_mins(1);
 /// Maximum bytes of its output.
 const KEY_MAX_BYTES: u64 = 64 * 1024;
 

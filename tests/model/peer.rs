@@ -22,10 +22,9 @@ async fn peer() -> Option<Peer> {
 fn endpoint(peer: &Peer, protocol: Protocol, stream: bool) -> Endpoint {
     let root = peer.base_url.trim_end_matches("/v1");
     let base = match protocol {
-        Protocol::Bedrock => root.to_owned(),
         Protocol::OpenAi | Protocol::Responses | Protocol::Anthropic => peer.base_url.clone(),
         Protocol::Gemini => format!("{root}/v1beta"),
-        Protocol::Ollama => root.to_owned(),
+        Protocol::Ollama | Protocol::Bedrock => root.to_owned(),
     };
     let mut endpoint = Endpoint::new("aimock", "m-test", base);
     endpoint.protocol = protocol;

@@ -117,7 +117,7 @@ impl Play {
                     _ if piece.starts_with(b"0\r\n") => out.push(piece.clone()),
                     None => out.push(piece.clone()),
                     Some(inner) => {
-                        out.extend(Some(convert(inner)).filter(|new| !new.is_empty()).map(|new| chunk(&new)))
+                        out.extend(Some(convert(inner)).filter(|new| !new.is_empty()).map(|new| chunk(&new)));
                     }
                 }
             }

@@ -91,6 +91,22 @@ async fn resources_and_prompts_are_tools_of_a_server_that_has_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_is_asked_for_the_configured_log_level_when_it_has_one() {
+    for (capabilities, expected) in
+        [(json!({"logging": {}, "resources": {}}), Some(json!({"level": "error"}))), (json!({"resources": {}}), None)]
+    {
+        let server = server(capabilities, answers()).await;
+        let program = Program::new();
+        program.file("config.toml", format!("[mcp.files]\nurl = \"{}\"\nlog_level = \"error\"\n", server.base_url));
+        let done =
+            tokio::task::block_in_place(|| program.run(["--config", "config.toml", "tools", "--server", "files"]));
+        done.exits(0);
+        let asked = sent(&server, "logging/setLevel").map(|params| json!({"level": params["level"]}));
+        assert_eq!(asked, expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_tool_of_the_server_hides_the_feature_of_its_name_and_a_refusal_is_an_error_of_the_call() {
     let own = json!({"tools": [{"name": "read-resource", "inputSchema": {"type": "object", "properties": {"uri": {"type": "string"}},
         "required": ["uri"]}}]});

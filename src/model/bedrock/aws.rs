@@ -101,11 +101,10 @@ impl FrameReader {
         self.pending.extend_from_slice(bytes);
         let mut rest = self.pending.as_slice();
         let mut events = Vec::new();
-        loop {
-            match self.decoder.decode_frame(&mut rest).map_err(|error| error.to_string())? {
-                DecodedFrame::Complete(message) => events.push(event(&message)),
-                DecodedFrame::Incomplete => break,
-            }
+        while let DecodedFrame::Complete(message) =
+            self.decoder.decode_frame(&mut rest).map_err(|error| error.to_string())?
+        {
+            events.push(event(&message));
         }
         let used = self.pending.len() - rest.len();
         self.pending.drain(..used);
@@ -147,7 +146,7 @@ mod tests {
     use super::*;
 
     /// 2015-08-30T12:36:00Z, the time of AWS's published examples.
-    const THEN: Duration = Duration::from_secs(1_440_938_160);
+    const THEN: Duration = Duration::from_mins(24_015_636);
 
     /// The signature of a request with the keys of AWS's published examples.
     fn signature(method: &'static str, url: &str, body: &str, kind: Option<&'static str>) -> String {

@@ -150,16 +150,18 @@ fn reasoning(draft: &Draft<'_>) -> Option<Json> {
     if id.contains("anthropic") {
         // Less than this is refused.
         let budget = i64::try_from(tokens.max(1_024)).unwrap_or(i64::MAX);
-        let thinking = match is_off {
-            true => object("disabled", Vec::new()),
-            false => object("enabled", vec![("budget_tokens", Json::from(budget))]),
+        let thinking = if is_off {
+            object("disabled", Vec::new())
+        } else {
+            object("enabled", vec![("budget_tokens", Json::from(budget))])
         };
         return Some(Json::empty().with("thinking", thinking));
     }
     if id.contains("amazon.nova") {
-        let config = match is_off {
-            true => object("disabled", Vec::new()),
-            false => object("enabled", vec![("maxReasoningEffort", Json::str(asked))]),
+        let config = if is_off {
+            object("disabled", Vec::new())
+        } else {
+            object("enabled", vec![("maxReasoningEffort", Json::str(asked))])
         };
         return Some(Json::empty().with("reasoningConfig", config));
     }

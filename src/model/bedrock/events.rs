@@ -151,8 +151,8 @@ struct Block<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolUse<'a> {
-    #[serde(default)]
-    tool_use_id: String,
+    #[serde(rename = "toolUseId", default)]
+    id: String,
     #[serde(default)]
     name: String,
     #[serde(borrow, default)]
@@ -237,7 +237,7 @@ impl EventReader {
                 );
             }
             if let Some(tool) = block.tool_use {
-                self.start_call(index, tool.tool_use_id, tool.name, assembly, pieces);
+                self.start_call(index, tool.id, tool.name, assembly, pieces);
                 let input = tool.input.map(RawValue::get).filter(|input| !matches!(*input, "{}" | "null" | "\"\""));
                 if let Some(input) = input {
                     self.fill_call(index, input.into(), assembly, pieces);

@@ -1,6 +1,6 @@
-//! How servers with a URL are reached, by the configuration of this machine: certificates.
+//! How servers are reached, by the configuration of this machine: certificates, and the log level that they are asked for.
 //!
-//! In: URLs of the configuration. Out: the certificates for a URL. It is bound to URLs and not to names of servers: an agent file that gives
+//! In: the configuration. Out: the certificates for a URL, the level of a server. Certificates are bound to URLs and not to names of servers: an agent file that gives
 //! another URL to a name gets nothing that belongs to the configured one.
 
 use crate::config::{Config, TlsFiles};
@@ -10,6 +10,7 @@ use crate::config::{Config, TlsFiles};
 pub struct ServerAccess {
     by_url: Vec<(String, TlsFiles)>,
     general: TlsFiles,
+    levels: Vec<(String, &'static str)>,
 }
 
 impl ServerAccess {
@@ -19,7 +20,14 @@ impl ServerAccess {
         let by_url = servers.filter_map(|server| Some((server.url.clone()?, server.tls.clone()))).collect();
         // A client certificate is for the servers of the configuration only.
         let general = TlsFiles { client_certificate_file: None, ..config.tls.clone() };
-        Self { by_url, general }
+        let levels =
+            config.servers.iter().filter_map(|server| Some((server.name.clone(), server.log_level?))).collect();
+        Self { by_url, general, levels }
+    }
+
+    /// The least severity of log messages that a server is asked for.
+    pub(super) fn log_level(&self, server: &str) -> Option<&'static str> {
+        self.levels.iter().find(|(name, _)| name == server).map(|(_, level)| *level)
     }
 
     /// The certificates for a URL; those for all where the configuration does not have it.

@@ -22,6 +22,7 @@ use super::features::{FeatureError, Offer, offers};
 use super::http_error::describe_http_error;
 use super::listing::{self, is_same_name};
 use super::log::Log;
+use super::notifications::request_log_level;
 use super::{Connection, Listing, result};
 use crate::tool::text::scrub_value;
 
@@ -53,7 +54,20 @@ impl Session {
         // The tool list is cached here, and read again after a change notification.
         open.service.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
         let (log, tools) = (Arc::clone(log), Mutex::default());
-        Ok(Self { server: server.to_owned(), open, log, tools, has_cancelled_call: AtomicBool::new(false) })
+        let session = Self { server: server.to_owned(), open, log, tools, has_cancelled_call: AtomicBool::new(false) };
+        if let Some(level) = access.log_level(server) {
+            session.set_log_level(level).await;
+        }
+        Ok(session)
+    }
+
+    /// Asks for log messages of this severity at least; a refusal is logged.
+    async fn set_log_level(&self, level: &str) {
+        if self.capabilities().logging.is_some()
+            && let Err(error) = request_log_level(self.open.service.peer(), level).await
+        {
+            self.log.push_line(&format!("the server refused the log level: {error}"));
+        }
     }
 
     /// Returns whether the connection is closed.
