@@ -234,6 +234,8 @@ fn reply(protocol: Protocol, deltas: usize) -> String {
             format!("{{\"model\":\"m\",\"message\":{{\"role\":\"assistant\",\"content\":\"{PIECE}\"}},\"done\":false}}\n"),
             "{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\"}\n".to_owned(),
         ),
+        // Its streams are binary frames, not texts.
+        Protocol::Bedrock => return String::new(),
     };
     format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: {kind}\r\n\r\n{}{end}", delta.repeat(deltas))
 }

@@ -98,6 +98,7 @@ const PROCESSES: Reserved = Reserved {
     paths: &[&["process", "Command"], &["tokio", "process"], &["process", "Child"]],
     places: &[
         ("src/tool", "runs commands and tool servers"),
+        ("src/model/key_command", "runs api_key_command of the user's configuration"),
         ("src/tui/terminal", "hands the screen to $EDITOR, and to the shell when stopped"),
     ],
 };

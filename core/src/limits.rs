@@ -63,6 +63,7 @@ limits! {
     TOOL_OUTPUT "output_max_bytes" "bytes" Some(1_048_576), 1, 67_108_864, ToolError "agent file: `[tools.NAME]`" "Size of the result of one command or request.";
     MODEL_ATTEMPTS "max_attempts" "attempts" Some(3), 1, 20, LlmError "config.toml and agent file: `[retry]`" "Attempts to get one reply from a provider, including the first; only temporary failures are retried.";
     CONCURRENT_REQUESTS "concurrent_requests" "requests" Some(8), 1, 1_000, LlmError "config.toml: `[providers.NAME]`" "Concurrent requests to one provider, from all runs of the program; further requests wait, and the waiting time does not count as latency.";
+    KEY_TTL "api_key_ttl_s" "s" None, 1, 31_536_000, LlmError "config.toml: `[providers.NAME]`" "Time for which the key of `api_key_command` is used; without it until the service refuses the key.";
     CONNECT_TIME "connect_ms" "ms" Some(10_000), 1, 3_600_000, LlmError "config.toml: `[providers.NAME]`" "Time to connect to a provider, including the TLS handshake.";
     FIRST_BYTE_TIME "first_byte_ms" "ms" Some(300_000), 1, 86_400_000, LlmError "config.toml: `[providers.NAME]`" "Time from sending a request to the first byte of the reply; a local model may need minutes for a long prompt.";
     SILENCE_TIME "silence_ms" "ms" Some(120_000), 1, 86_400_000, LlmError "config.toml: `[providers.NAME]`" "Silence within a reply; keep-alive comments of the service end it.";

@@ -7,7 +7,9 @@ use ptc_core::reasons::Reason;
 
 use super::document::advice;
 use super::model::RESERVED;
-use super::{Api, Config, ConfigError, KeySource, ModelEntry, ModelFacts, Protocol, Provider, Timeouts, options_over};
+use super::{
+    Api, Config, ConfigError, KeySource, ModelEntry, ModelFacts, Protocol, Provider, Timeouts, TlsFiles, options_over,
+};
 use crate::event::{Options, Price, StructuredBy};
 
 /// Address of the service whose models the shipped table describes.
@@ -41,6 +43,8 @@ pub struct HttpModel {
     pub kind: Protocol,
     /// The protocol's version.
     pub version: Option<String>,
+    /// Region of the service, for `bedrock`.
+    pub region: Option<String>,
     /// Its known properties.
     pub known: ModelFacts,
     /// Context size in tokens, if configured.
@@ -65,6 +69,8 @@ pub struct HttpModel {
     pub max_attempts: u32,
     /// Timeouts of the provider.
     pub timeouts: Timeouts,
+    /// Certificates besides those of the system.
+    pub tls: TlsFiles,
 }
 
 impl Config {
@@ -131,6 +137,7 @@ impl Config {
             id: model.id,
             kind: api_of(provider, model.api, known.api).of(provider.kind),
             version: provider.version.clone(),
+            region: provider.region.clone(),
             context: model.context,
             base_url: provider.base_url.clone(),
             key: provider.key.clone(),
@@ -146,6 +153,7 @@ impl Config {
             fallback: model.fallback,
             max_attempts: self.max_attempts,
             timeouts: provider.timeouts,
+            tls: provider.tls.clone(),
         })))
     }
 }

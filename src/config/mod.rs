@@ -14,6 +14,7 @@ mod private;
 mod provider;
 mod read;
 mod server;
+mod tls;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -29,12 +30,14 @@ pub use model::ModelEntry;
 pub use options::{OPTIONS, options_over};
 pub use private::{create_private_dir, create_private_file, private_options, write_private_file};
 pub(crate) use provider::is_plain_secret;
-pub use provider::{Api, KeySource, Protocol, Provider, Timeouts, is_secret_name};
+pub use provider::{Api, KeyCommand, KeySource, Protocol, Provider, Timeouts, is_secret_name};
 pub use read::{read_named_file, read_regular_file, read_resolved_file};
 pub use server::ServerEntry;
+pub use tls::TlsFiles;
 
 use document::{Entry, FileError, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
 use provider::BaseFolders;
+use tls::{CA_FILE, CLIENT_CERTIFICATE_FILE};
 
 /// Looks up an environment variable.
 pub type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -57,6 +60,8 @@ pub struct Config {
     pub max_attempts: u32,
     /// MCP servers.
     pub servers: Vec<ServerEntry>,
+    /// Certificates besides those of the system, for providers and servers without their own.
+    pub tls: TlsFiles,
     /// Settings of the interface.
     pub interface: Interface,
     /// Key bindings: action and its chords.
@@ -186,6 +191,21 @@ const KEYS: &[Key<Target>] = &[
         ),
         read: read_keys,
     },
+    Key {
+        name: CA_FILE.0,
+        about: CA_FILE.1,
+        read: |entry, target, problems| {
+            set(&mut target.config.tls.ca_file, target.start.file(entry).map(Some), problems);
+        },
+    },
+    Key {
+        name: CLIENT_CERTIFICATE_FILE.0,
+        about: CLIENT_CERTIFICATE_FILE.1,
+        read: |entry, target, problems| {
+            let file = target.start.file(entry).map(Some);
+            set(&mut target.config.tls.client_certificate_file, file, problems);
+        },
+    },
     Key { name: "mcp", about: KeyDoc::Text("tables", "", "MCP servers, one section each."), read: read_servers },
 ];
 
@@ -272,6 +292,7 @@ impl Config {
             models: Vec::new(),
             max_attempts: limits::MODEL_ATTEMPTS.usual(),
             servers: Vec::new(),
+            tls: TlsFiles::default(),
             interface: Interface::default(),
             keys: Vec::new(),
             file: None,
@@ -293,6 +314,11 @@ impl Config {
         if let Some(document) = problems.take(document::parse(text)) {
             read_table(&Entry::root(&document), KEYS, &mut target, &mut problems);
             target.config.check(&Entry::root(&document), &mut problems);
+        }
+        let Config { providers, servers, tls, .. } = &mut target.config;
+        let own = providers.iter_mut().map(|provider| &mut provider.tls);
+        for files in own.chain(servers.iter_mut().map(|server| &mut server.tls)) {
+            *files = std::mem::take(files).or(tls);
         }
         problems.or_first(target.config, file, text)
     }
@@ -338,7 +364,7 @@ fn read_models(entry: &Entry<'_>, target: &mut Target, problems: &mut Problems) 
 
 fn read_servers(entry: &Entry<'_>, target: &mut Target, problems: &mut Problems) {
     for entry in problems.take(entry.entries()).unwrap_or_default() {
-        let server = server::read(&entry, problems);
+        let server = server::read(&entry, &target.start, problems);
         insert_or_replace(&mut target.config.servers, server, |server| &server.name);
     }
 }

@@ -5,11 +5,14 @@
 
 use std::path::PathBuf;
 
-use ptc_core::limits::{CONCURRENT_REQUESTS, CONNECT_TIME, FIRST_BYTE_TIME, KEEP_ALIVE_TIME, Limit, SILENCE_TIME};
+use ptc_core::limits::{
+    CONCURRENT_REQUESTS, CONNECT_TIME, FIRST_BYTE_TIME, KEEP_ALIVE_TIME, KEY_TTL, Limit, SILENCE_TIME,
+};
 use serde::{Deserialize, Serialize};
 
 use super::document::{Entry, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
 use super::options::{EXTRA_BODY, extra_body};
+use super::tls::{CA_FILE, CLIENT_CERTIFICATE_FILE, TlsFiles};
 use crate::event::JsonText;
 
 /// A wire protocol.
@@ -25,12 +28,15 @@ pub enum Protocol {
     Gemini,
     /// Ollama's native API.
     Ollama,
+    /// The Converse API of Amazon Bedrock.
+    Bedrock,
 }
 
 impl Protocol {
-    pub(crate) const ALL: [Self; 5] = [Self::OpenAi, Self::Responses, Self::Anthropic, Self::Gemini, Self::Ollama];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::OpenAi, Self::Responses, Self::Anthropic, Self::Gemini, Self::Ollama, Self::Bedrock];
     /// Values of `kind`.
-    const KINDS: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama];
+    const KINDS: [Self; 5] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama, Self::Bedrock];
 
     /// Returns the name in files.
     pub fn name(self) -> &'static str {
@@ -40,6 +46,7 @@ impl Protocol {
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
             Self::Ollama => "ollama",
+            Self::Bedrock => "bedrock",
         }
     }
 }
@@ -75,6 +82,8 @@ pub struct Provider {
     pub api: Option<Api>,
     /// Version of the protocol, for protocols with several.
     pub version: Option<String>,
+    /// Region of the service, for `bedrock`.
+    pub region: Option<String>,
     /// Base URL of the API, without a trailing slash.
     pub base_url: String,
     /// Source of its key; `None` for servers without keys.
@@ -87,6 +96,8 @@ pub struct Provider {
     pub concurrent_requests: u32,
     /// Its timeouts.
     pub timeouts: Timeouts,
+    /// Certificates besides those of the system.
+    pub tls: TlsFiles,
 }
 
 /// Timeouts in ms.
@@ -121,12 +132,24 @@ pub enum KeySource {
     Env(String),
     /// A file that contains nothing but the key.
     File(PathBuf),
+    /// A command that prints the key.
+    Command(KeyCommand),
+}
+
+/// A command that prints a key.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct KeyCommand {
+    /// The program and its arguments; never empty.
+    pub argv: Vec<String>,
+    /// Limit `api_key_ttl_s`.
+    pub ttl_s: Option<u64>,
 }
 
 /// A provider while its section is read.
 struct Target {
     provider: Provider,
     keys: Vec<KeySource>,
+    key_ttl_s: Option<u64>,
     start: BaseFolders,
 }
 
@@ -140,6 +163,11 @@ pub(super) struct BaseFolders {
 }
 
 impl BaseFolders {
+    /// Reads the path of a file.
+    pub(super) fn file(&self, entry: &Entry<'_>) -> Result<PathBuf, Problem> {
+        entry.non_blank_text().map(|text| self.place(&text))
+    }
+
     fn place(&self, text: &str) -> PathBuf {
         match (text.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
@@ -152,7 +180,7 @@ const KEYS: &[Key<Target>] = &[
     Key {
         name: "kind",
         about: KeyDoc::Text(
-            "openai, anthropic, gemini, ollama",
+            "openai, anthropic, gemini, ollama, bedrock",
             "",
             "Required: the protocol. `openai` is chat completions, which many servers implement, or the Responses API (`api`).",
         ),
@@ -171,14 +199,23 @@ const KEYS: &[Key<Target>] = &[
     Key {
         name: "version",
         about: KeyDoc::Text("text", "", "Version of the protocol, if it has several."),
-        read: |entry, target, problems| set(&mut target.provider.version, version(entry).map(Some), problems),
+        read: |entry, target, problems| set(&mut target.provider.version, plain_word(entry).map(Some), problems),
+    },
+    Key {
+        name: "region",
+        about: KeyDoc::Text(
+            "name of a region",
+            "that of `base_url`, else AWS_REGION",
+            "For `kind = \"bedrock\"`: the region for which requests are signed.",
+        ),
+        read: |entry, target, problems| set(&mut target.provider.region, plain_word(entry).map(Some), problems),
     },
     Key {
         name: "api_key_env",
         about: KeyDoc::Text(
             "name of a variable",
             "",
-            "The environment variable that contains the key. Servers without keys need neither this nor `api_key_file`.",
+            "The environment variable that contains the key. Servers without keys need none of the three.",
         ),
         read: |entry, target, problems| target.keys.extend(problems.take(entry.non_blank_text()).map(KeySource::Env)),
     },
@@ -190,8 +227,38 @@ const KEYS: &[Key<Target>] = &[
             "A file that contains nothing but the key; relative to the folder of `config.toml`, or to the home folder with `~/`.",
         ),
         read: |entry, target, problems| {
-            let file = problems.take(entry.non_blank_text()).map(|text| target.start.place(&text));
-            target.keys.extend(file.map(KeySource::File));
+            target.keys.extend(problems.take(target.start.file(entry)).map(KeySource::File));
+        },
+    },
+    Key {
+        name: "api_key_command",
+        about: KeyDoc::Text(
+            "list of texts",
+            "",
+            "A program and its arguments, started without a shell, that prints nothing but the key: for short-lived tokens. Its key is used until the service refuses it (401, 403) or for `api_key_ttl_s`.",
+        ),
+        read: |entry, target, problems| {
+            target.keys.extend(problems.take(key_command(entry, &target.start)).map(KeySource::Command));
+        },
+    },
+    Key {
+        name: KEY_TTL.name,
+        about: KeyDoc::Limit(&KEY_TTL),
+        read: |entry, target, problems| set(&mut target.key_ttl_s, entry.limit(&KEY_TTL).map(Some), problems),
+    },
+    Key {
+        name: CA_FILE.0,
+        about: CA_FILE.1,
+        read: |entry, target, problems| {
+            set(&mut target.provider.tls.ca_file, target.start.file(entry).map(Some), problems);
+        },
+    },
+    Key {
+        name: CLIENT_CERTIFICATE_FILE.0,
+        about: CLIENT_CERTIFICATE_FILE.1,
+        read: |entry, target, problems| {
+            let file = target.start.file(entry).map(Some);
+            set(&mut target.provider.tls.client_certificate_file, file, problems);
         },
     },
     Key {
@@ -266,24 +333,37 @@ pub(super) fn read(
         kind: Protocol::OpenAi,
         api: None,
         version: None,
+        region: None,
         base_url: String::new(),
         key: None,
         headers: Vec::new(),
         extra_body: None,
         concurrent_requests: CONCURRENT_REQUESTS.usual(),
         timeouts: Timeouts::default(),
+        tls: TlsFiles::default(),
     });
-    let mut target = Target { provider, keys: Vec::new(), start: start.clone() };
+    let mut target = Target { provider, keys: Vec::new(), key_ttl_s: None, start: start.clone() };
     match entry.json.get("api_key") {
         Some(_) => problems.push(refuse_literal_key(entry)),
         None => read_table(entry, KEYS, &mut target, problems),
     }
     if target.keys.len() > 1 {
-        let message = format!("[{}] names two keys; keep `api_key_env` or `api_key_file`", entry.path);
+        let message = format!(
+            "[{}] names several keys; keep one of `api_key_env`, `api_key_file` and `api_key_command`",
+            entry.path
+        );
         problems.push(Problem { key: entry.path.clone(), span: entry.key_span, message });
     }
     if let Some(key) = target.keys.pop() {
         target.provider.key = Some(key);
+    }
+    match (&mut target.provider.key, target.key_ttl_s) {
+        (Some(KeySource::Command(command)), ttl_s @ Some(_)) => command.ttl_s = ttl_s,
+        (_, Some(_)) => {
+            let message = format!("[{}] sets `{}` without `api_key_command`", entry.path, KEY_TTL.name);
+            problems.push(Problem { key: format!("{}.{}", entry.path, KEY_TTL.name), span: entry.key_span, message });
+        }
+        _ => {}
     }
     target.provider
 }
@@ -298,6 +378,25 @@ fn refuse_literal_key(entry: &Entry<'_>) -> Problem {
          or keep the key in a file of its own and write `api_key_file = \"PATH\"`"
     );
     Problem { key: format!("{}.api_key", entry.path), span, message }
+}
+
+/// Reads a command. A text is refused: no shell would divide it.
+fn key_command(entry: &Entry<'_>, start: &BaseFolders) -> Result<KeyCommand, Problem> {
+    if entry.json.as_str().is_some() {
+        return Err(entry.expected(
+            "a list of the program and its arguments, such as [\"gcloud\", \"auth\", \"print-access-token\"]",
+        ));
+    }
+    let mut argv = entry.texts()?;
+    match argv.first_mut() {
+        Some(program) if !program.trim().is_empty() => {
+            if program.starts_with("~/") {
+                *program = start.place(program).to_string_lossy().into_owned();
+            }
+        }
+        _ => return Err(entry.problem(format!("`{}` must name a program", entry.path))),
+    }
+    Ok(KeyCommand { argv, ttl_s: None })
 }
 
 fn kind(entry: &Entry<'_>) -> Result<Protocol, Problem> {
@@ -332,11 +431,15 @@ fn url(entry: &Entry<'_>) -> Result<String, Problem> {
     }
 }
 
-/// The version becomes part of a header or URL, so only plain characters are valid.
-fn version(entry: &Entry<'_>) -> Result<String, Problem> {
+/// Reads what becomes part of a header, URL or signature, so that only plain characters are valid.
+fn plain_word(entry: &Entry<'_>) -> Result<String, Problem> {
     let text = entry.non_blank_text()?;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-    if text.chars().all(plain) { Ok(text) } else { Err(entry.expected("a version, such as \"2023-06-01\"")) }
+    if text.chars().all(plain) {
+        Ok(text)
+    } else {
+        Err(entry.expected("a text of letters, digits and -._, such as \"2023-06-01\""))
+    }
 }
 
 fn headers(entry: &Entry<'_>) -> Result<Vec<(String, String)>, Problem> {

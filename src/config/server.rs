@@ -4,7 +4,9 @@
 
 use ptc_core::value::Json;
 
-use super::document::{Entry, Key, KeyDoc, KeyTable, Problem, Problems, key_table, read_table, set};
+use super::document::{Entry, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
+use super::provider::BaseFolders;
+use super::tls::{CA_FILE, CLIENT_CERTIFICATE_FILE, TlsFiles};
 
 /// A server whose tools agents may use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -21,33 +23,74 @@ pub struct ServerEntry {
     pub url: Option<String>,
     /// Headers of its requests; `${NAME}` is an environment variable.
     pub headers: Vec<(String, String)>,
+    /// Least severity of the log messages that it sends, if it is asked for one.
+    pub log_level: Option<&'static str>,
+    /// Certificates besides those of the system, for a server with a URL.
+    pub tls: TlsFiles,
 }
 
-const KEYS: &[Key<ServerEntry>] = &[
+/// Severities of the protocol, from the least.
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/// A server while its section is read.
+struct Target {
+    server: ServerEntry,
+    start: BaseFolders,
+}
+
+const KEYS: &[Key<Target>] = &[
     Key {
         name: "command",
         about: KeyDoc::Text("list of texts", "", "The server's program and its arguments; either this or `url`."),
-        read: |entry, server, problems| set(&mut server.command, entry.texts(), problems),
+        read: |entry, target, problems| set(&mut target.server.command, entry.texts(), problems),
     },
     Key {
         name: "folder",
         about: KeyDoc::Text("folder", "", "Working folder of the program; by default that of the workbench."),
-        read: |entry, server, problems| set(&mut server.folder, entry.non_blank_text().map(Some), problems),
+        read: |entry, target, problems| set(&mut target.server.folder, entry.non_blank_text().map(Some), problems),
     },
     Key {
         name: "env",
         about: KeyDoc::Text("list of names", "", "Additional environment variables that the program gets."),
-        read: |entry, server, problems| set(&mut server.env, entry.texts(), problems),
+        read: |entry, target, problems| set(&mut target.server.env, entry.texts(), problems),
     },
     Key {
         name: "url",
         about: KeyDoc::Text("address", "", "URL of an HTTP server."),
-        read: |entry, server, problems| set(&mut server.url, entry.non_blank_text().map(Some), problems),
+        read: |entry, target, problems| set(&mut target.server.url, entry.non_blank_text().map(Some), problems),
     },
     Key {
         name: "headers",
         about: KeyDoc::Text("table of texts", "", "Headers of its requests; `${NAME}` is an environment variable."),
-        read: |entry, server, problems| set(&mut server.headers, entry.text_table(), problems),
+        read: |entry, target, problems| set(&mut target.server.headers, entry.text_table(), problems),
+    },
+    Key {
+        name: "log_level",
+        about: KeyDoc::Text(
+            "debug, info, notice, warning, error, critical, alert, emergency",
+            "the server decides",
+            "The least severity of log messages that the server is asked for.",
+        ),
+        read: |entry, target, problems| {
+            let rows = LEVELS.map(|level| (level, Some(level)));
+            let level = entry.named(&Names { what: "log level", rows: &rows });
+            set(&mut target.server.log_level, level, problems);
+        },
+    },
+    Key {
+        name: CA_FILE.0,
+        about: CA_FILE.1,
+        read: |entry, target, problems| {
+            set(&mut target.server.tls.ca_file, target.start.file(entry).map(Some), problems);
+        },
+    },
+    Key {
+        name: CLIENT_CERTIFICATE_FILE.0,
+        about: CLIENT_CERTIFICATE_FILE.1,
+        read: |entry, target, problems| {
+            let file = target.start.file(entry).map(Some);
+            set(&mut target.server.tls.client_certificate_file, file, problems);
+        },
     },
 ];
 
@@ -56,9 +99,11 @@ pub(super) fn table() -> KeyTable {
     key_table("[mcp.NAME]", KEYS)
 }
 
-pub(super) fn read(entry: &Entry<'_>, problems: &mut Problems) -> ServerEntry {
-    let mut server = ServerEntry { name: entry.key.to_owned(), ..ServerEntry::default() };
-    read_table(entry, KEYS, &mut server, problems);
+pub(super) fn read(entry: &Entry<'_>, start: &BaseFolders, problems: &mut Problems) -> ServerEntry {
+    let server = ServerEntry { name: entry.key.to_owned(), ..ServerEntry::default() };
+    let mut target = Target { server, start: start.clone() };
+    read_table(entry, KEYS, &mut target, problems);
+    let server = target.server;
     if server.command.is_empty() == server.url.is_none() {
         let message = format!("[mcp.{}] needs either `command` (the server's program) or `url`", server.name);
         problems.push(Problem { message, ..entry.problem("") });

@@ -19,7 +19,7 @@ use super::endpoint::{Endpoint, StructuredOutput, shown};
 use super::gate::Gate;
 use super::history::with_unique_ids;
 use super::http::{Target, post};
-use super::language::{Draft, Framing, Language};
+use super::language::{Draft, Framing, Language, Unsigned};
 use super::listener::Listener;
 use super::outlet::{Failure, Outlet};
 use super::protocols::{self, list_url, request_url};
@@ -27,7 +27,7 @@ use super::retry::{Attempts, Round};
 use super::secret::Secret;
 use super::tape::Tape;
 use super::{Call, ErrorClass, Finish, Model, ModelError, Reply, Request, Want, fault};
-use crate::config::Protocol;
+use crate::config::{KeySource, Protocol};
 use crate::event::{JsonText, ModelRecord, Sent, StructuredBy, hex_sha};
 
 /// A provider's model.
@@ -57,9 +57,10 @@ impl Adapter {
             provider: endpoint.provider.clone(),
             url: url.clone(),
             check_url: shown(&list_url(&endpoint)?),
-            key: endpoint.key.as_ref().map(|key| (key.name(), key.advice())),
+            key: key_name(&endpoint, language),
             model: endpoint.id.clone(),
             timeouts: endpoint.timeouts,
+            tls: endpoint.tls.clone(),
         };
         let dialect = Mutex::new(Dialect::first(&endpoint, language.ways(), url.host_str()));
         let gate = Gate::new(CONCURRENT_REQUESTS.usual());
@@ -74,7 +75,7 @@ impl Adapter {
 
     /// Is there a key, when one is needed? Errors are of class [`ErrorClass::Auth`] and name the setting.
     pub fn check_key(&self) -> Result<(), ModelError> {
-        self.key().map(drop)
+        self.endpoint.key.as_ref().map_or(Ok(()), KeySource::check)
     }
 
     /// The body that the next attempt would send.
@@ -93,8 +94,11 @@ impl Adapter {
         Draft { request, endpoint: &self.endpoint, dialect: self.dialect() }
     }
 
-    fn key(&self) -> Result<Option<Secret>, ModelError> {
-        self.endpoint.key.as_ref().map(crate::config::KeySource::read).transpose()
+    async fn key(&self) -> Result<Option<Secret>, ModelError> {
+        match &self.endpoint.key {
+            Some(source) => source.fetch().await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Uses the next dialect from now on, unless a parallel request has learned something meanwhile: its knowledge is kept.
@@ -118,9 +122,19 @@ impl Model for Adapter {
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
         Box::pin(async move {
             let request = &*with_unique_ids(request);
-            let key = self.key()?;
+            let key = tokio::select! {
+                biased;
+                () = call.cancel.cancelled() => return Err(ModelError::cancelled()),
+                key = self.key() => key?,
+            };
             let scrub = self.endpoint.scrub(key.as_ref(), &self.url);
-            let answer = Answer { model: self, request, key, used: Mutex::new(self.dialect()) };
+            let answer = Answer {
+                model: self,
+                request,
+                key: Mutex::new(key),
+                is_key_renewed: AtomicBool::new(false),
+                used: Mutex::new(self.dialect()),
+            };
             Round { request, call, scrub: &scrub, gate: &self.gate, policy: self.endpoint.retry }.run(&answer).await
         })
     }
@@ -130,7 +144,10 @@ impl Model for Adapter {
 struct Answer<'a> {
     model: &'a Adapter,
     request: &'a Request,
-    key: Option<Secret>,
+    /// The key; none where none is sent, and after the service refused that of a command.
+    key: Mutex<Option<Secret>>,
+    /// The command was run again after a refusal; that happens once.
+    is_key_renewed: AtomicBool,
     /// What the last attempt asked for.
     used: Mutex<Dialect>,
 }
@@ -138,6 +155,7 @@ struct Answer<'a> {
 impl Attempts for Answer<'_> {
     async fn attempt(&self, outlet: &Outlet<'_>, tape: &mut Tape) -> Result<Reply, Failure> {
         let Adapter { endpoint, language, target, .. } = self.model;
+        let key = self.current_key().await?;
         let dialect = self.model.dialect();
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
         let draft = Draft { request: self.request, endpoint, dialect };
@@ -158,7 +176,11 @@ impl Attempts for Answer<'_> {
             structured_by,
         };
         outlet.sent(sent).await;
-        let mut response = post(target, self.headers()?, text, tape).await?;
+        let mut headers = self.headers(key.as_ref())?;
+        if key.is_none() {
+            language.sign(endpoint, &Unsigned { method: "POST", url: &self.model.url, body: &text }, &mut headers)?;
+        }
+        let mut response = post(target, headers, text, tape).await?;
         if !(200..300).contains(&response.status) {
             let body = response.error_body(tape).await;
             let now = Timestamp::now().as_millisecond();
@@ -172,7 +194,8 @@ impl Attempts for Answer<'_> {
             Framing::Lines if endpoint.stream => listener.lines(response, tape).await,
             // Some servers ignore `stream` and answer at once.
             Framing::Events if !response.is_type("json") => listener.events(response, tape).await,
-            Framing::Lines | Framing::Events => listener.whole(response, tape).await,
+            Framing::Frames if endpoint.stream && !response.is_type("json") => listener.frames(response, tape).await,
+            Framing::Lines | Framing::Events | Framing::Frames => listener.whole(response, tape).await,
         };
         let reply = Reply { structured_by, ..reply? };
         if self.request.schema.is_some() && !keeps_to_json(&reply) {
@@ -184,6 +207,9 @@ impl Attempts for Answer<'_> {
     fn concede(&self, failure: &Failure) -> Option<String> {
         let provider = &self.model.endpoint.provider;
         let status = failure.error.status?;
+        if let Some(change) = self.discard_key(status) {
+            return Some(change);
+        }
         let refused = failure.refused.as_ref()?;
         let before = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let (next, words) = before.concede(status, refused, self.made_use(), self.model.language.ways())?;
@@ -223,15 +249,40 @@ impl Answer<'_> {
         outlet.notice(&format!("{} {words} from now on", self.model.endpoint.provider)).await;
     }
 
-    fn headers(&self) -> Result<HeaderMap, ModelError> {
+    /// The key of this attempt.
+    async fn current_key(&self) -> Result<Option<Secret>, ModelError> {
+        let known = self.key.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if known.is_some() {
+            return Ok(known);
+        }
+        let key = self.model.key().await?;
+        self.key.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&key);
+        Ok(key)
+    }
+
+    /// Forgets the key of a command that the service refused, once; returns what changed.
+    fn discard_key(&self, status: u16) -> Option<String> {
+        let Endpoint { key: Some(source @ KeySource::Command(command)), provider, .. } = &self.model.endpoint else {
+            return None;
+        };
+        if !matches!(status, 401 | 403) || self.is_key_renewed.swap(true, Ordering::Relaxed) {
+            return None;
+        }
+        let refused = self.key.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        command.discard(&refused);
+        Some(format!("{provider} refused the key ({status}): {} runs again", source.name()))
+    }
+
+    fn headers(&self, key: Option<&Secret>) -> Result<HeaderMap, ModelError> {
         let mut headers = self.model.headers.clone();
         let accept = match (self.model.endpoint.stream, self.model.language.framing()) {
             (false, _) => "application/json",
             (true, Framing::Events) => "text/event-stream",
             (true, Framing::Lines) => "application/x-ndjson",
+            (true, Framing::Frames) => "application/vnd.amazon.eventstream",
         };
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
-        if let Some(key) = &self.key {
+        if let Some(key) = key {
             let (name, scheme) = self.model.language.key_header(&self.model.endpoint);
             let mut value = HeaderValue::try_from(format!("{scheme}{}", key.expose()))
                 .map_err(|_| ModelError::new(ErrorClass::Auth, "the API key holds characters that cannot be sent"))?;
@@ -257,6 +308,12 @@ impl Answer<'_> {
         ModelError::new(ErrorClass::Configuration, message)
             .hint(format!("base_url usually ends in /v1; check with: curl {check_url}"))
     }
+}
+
+/// The name of what authenticates requests, and how it is set.
+pub(super) fn key_name(endpoint: &Endpoint, language: &dyn Language) -> Option<(String, String)> {
+    let configured = endpoint.key.as_ref().map(|key| (key.name(), key.advice()));
+    configured.or_else(|| language.account().map(|(name, advice)| (name.to_owned(), advice.to_owned())))
 }
 
 /// What the protocol cannot carry, and why a schema does not travel in the strongest way.

@@ -100,7 +100,10 @@ impl Dialect {
             effort_word: true,
             sampling: true,
             encrypted_reasoning: true,
-            named: matches!(endpoint.protocol, Protocol::OpenAi | Protocol::Responses | Protocol::Anthropic),
+            named: matches!(
+                endpoint.protocol,
+                Protocol::OpenAi | Protocol::Responses | Protocol::Anthropic | Protocol::Bedrock
+            ),
         }
     }
 

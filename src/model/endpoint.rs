@@ -13,7 +13,7 @@ use super::scrub::Scrub;
 use super::secret::Secret;
 use super::variables::{self, filled};
 use super::{ErrorClass, ModelError, proxy};
-use crate::config::{HttpModel, KeySource, Protocol, Timeouts, is_secret_name};
+use crate::config::{HttpModel, KeySource, Protocol, Timeouts, TlsFiles, is_secret_name};
 use crate::event::{ModelRecord, Price, StructuredBy};
 
 /// A model at a provider.
@@ -36,6 +36,8 @@ pub struct Endpoint {
     pub protocol: Protocol,
     /// The protocol's version, for protocols that have several; `None` = the newest known.
     pub version: Option<String>,
+    /// The region of the service, for protocols whose requests are signed for one.
+    pub region: Option<String>,
     /// How a schema is to travel.
     pub structured_output: StructuredOutput,
     /// What is known of the model before it is asked.
@@ -50,6 +52,8 @@ pub struct Endpoint {
     pub retry: RetryPolicy,
     /// How long to wait.
     pub timeouts: Timeouts,
+    /// Certificates besides those of the system.
+    pub tls: TlsFiles,
 }
 
 /// What is known of a model before it is asked.
@@ -99,6 +103,7 @@ impl Endpoint {
             headers: Vec::new(),
             protocol: Protocol::OpenAi,
             version: None,
+            region: None,
             known: Known::default(),
             context_tokens: None,
             structured_output: StructuredOutput::Auto,
@@ -106,6 +111,7 @@ impl Endpoint {
             stream: true,
             retry: RetryPolicy::default(),
             timeouts: Timeouts::default(),
+            tls: TlsFiles::default(),
         }
     }
 
@@ -167,7 +173,14 @@ impl Endpoint {
     pub(super) fn scrub(&self, key: Option<&Secret>, url: &Url) -> Scrub {
         let headers = self.headers.iter().flat_map(|(name, text)| variables::secrets(name, text));
         let query = url.query_pairs().filter(|(name, _)| is_secret_name(name)).map(|(_, value)| Secret::new(value));
-        Scrub::new(key.cloned().into_iter().chain(headers).chain(query).chain(proxy::secrets()))
+        let known = Scrub::new(key.cloned().into_iter().chain(headers).chain(query).chain(proxy::secrets()));
+        // The key of a command may be renewed meanwhile; those of an account are read for each request.
+        let has_late = match self.key {
+            Some(KeySource::Command(_)) => true,
+            Some(_) => false,
+            None => self.protocol == Protocol::Bedrock,
+        };
+        if has_late { known.with_late_secrets() } else { known }
     }
 }
 
@@ -216,6 +229,7 @@ impl From<HttpModel> for Endpoint {
             headers: model.headers,
             protocol: model.kind,
             version: model.version,
+            region: model.region,
             known: Known {
                 way: model.known.structured_output,
                 strict: model.known.strict,
@@ -227,6 +241,7 @@ impl From<HttpModel> for Endpoint {
             stream: model.stream,
             retry: RetryPolicy { max_attempts: model.max_attempts, ..RetryPolicy::default() },
             timeouts: model.timeouts,
+            tls: model.tls,
         }
     }
 }

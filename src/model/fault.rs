@@ -116,7 +116,7 @@ impl Said {
         Self {
             message,
             code: text("code"),
-            kind: text("type").or_else(|| text("status")),
+            kind: text("type").or_else(|| text("__type")).or_else(|| text("status")),
             param: text("param").or(place),
         }
     }
@@ -197,10 +197,18 @@ fn class_of(status: Option<u16>, said: &Said) -> ErrorClass {
         Some(409 | 500..) => ErrorClass::Server,
         Some(_) => ErrorClass::Client,
         None if said.names(&["overloaded", "unavailable"]) => ErrorClass::Server,
-        None if said.names(&["rate_limit", "too_many", "resource_exhausted"]) => ErrorClass::RateLimit,
-        None if said.names(&["authentication", "permission", "invalid_api_key"]) => ErrorClass::Auth,
+        None if said.names(&["rate_limit", "too_many", "resource_exhausted", "throttl"]) => ErrorClass::RateLimit,
+        None if said.names(&["authentication", "permission", "invalid_api_key", "accessdenied"]) => ErrorClass::Auth,
         None if said.names(&["not_found"]) => ErrorClass::NotFound,
-        None if said.names(&["invalid", "context_length", "context_size", "unsupported", "too_large"]) => {
+        None if said.names(&[
+            "invalid",
+            "validation",
+            "context_length",
+            "context_size",
+            "unsupported",
+            "too_large",
+        ]) =>
+        {
             ErrorClass::Client
         }
         None if said.names(&["timeout"]) => ErrorClass::Timeout,
@@ -213,7 +221,7 @@ fn advice(class: ErrorClass, status: Option<u16>, said: &Said, target: &Target) 
         ErrorClass::Auth => match &target.key {
             Some((name, advice)) => format!("check the key in {name}; {advice}"),
             None => format!(
-                "provider {} has no key: set api_key_env or api_key_file under [providers.{0}]",
+                "provider {} has no key: set api_key_env, api_key_file or api_key_command under [providers.{0}]",
                 target.provider
             ),
         },

@@ -10,14 +10,15 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Client, Url};
+use reqwest::{Client, ClientBuilder, Url};
 use tokio::time::{Instant, timeout_at};
 
 use super::endpoint::shown;
 use super::outlet::Failure;
 use super::tape::Tape;
+use super::tls::{TlsVersions, with_files};
 use super::{ErrorClass, ModelError, proxy};
-use crate::config::Timeouts;
+use crate::config::{Timeouts, TlsFiles};
 
 /// Largest reply that is read.
 pub(super) const REPLY_MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -39,12 +40,18 @@ pub(super) struct Target {
     pub(super) model: String,
     /// How long to wait.
     pub(super) timeouts: Timeouts,
+    /// Certificates of the configuration.
+    pub(super) tls: TlsFiles,
 }
 
 impl Target {
     /// The address as it may be shown.
     pub(super) fn shown(&self) -> String {
         shown(&self.url)
+    }
+
+    fn client(&self) -> Result<Client, ModelError> {
+        client(&self.url, self.timeouts.connect_ms, &self.tls)
     }
 }
 
@@ -68,13 +75,13 @@ pub(super) async fn post<'a>(
     body: String,
     tape: &mut Tape,
 ) -> Result<Response<'a>, Failure> {
-    let request = client(&target.url, target.timeouts.connect_ms)?.post(target.url.clone()).headers(headers).body(body);
+    let request = target.client()?.post(target.url.clone()).headers(headers).body(body);
     send(target, request, tape).await
 }
 
 /// Asks by GET. The status is noted on the tape.
 pub(super) async fn get<'a>(target: &'a Target, headers: HeaderMap, tape: &mut Tape) -> Result<Response<'a>, Failure> {
-    let request = client(&target.url, target.timeouts.connect_ms)?.get(target.url.clone()).headers(headers);
+    let request = target.client()?.get(target.url.clone()).headers(headers);
     send(target, request, tape).await
 }
 
@@ -190,24 +197,41 @@ fn after(ms: u64) -> Instant {
     Instant::now() + Duration::from_millis(ms)
 }
 
+/// A client with the kind of addresses it is for.
+struct KnownClient {
+    loopback: bool,
+    connect_ms: u64,
+    tls: TlsFiles,
+    versions: TlsVersions,
+    client: Client,
+}
+
 /// The client for this address: for this machine without proxy, for everything else with the environment's proxies. Clients are made
-/// once for each wait for a connection, and shared.
-pub(super) fn client(url: &Url, connect_ms: u64) -> Result<Client, ModelError> {
-    static CLIENTS: Mutex<Vec<((bool, u64), Client)>> = Mutex::new(Vec::new());
-    let kind = (is_loopback(url), connect_ms);
+/// once for each wait for a connection and set of certificates, and shared; a changed certificate file makes a new one.
+pub(super) fn client(url: &Url, connect_ms: u64, tls: &TlsFiles) -> Result<Client, ModelError> {
+    static CLIENTS: Mutex<Vec<KnownClient>> = Mutex::new(Vec::new());
+    let (loopback, versions) = (is_loopback(url), TlsVersions::of(tls));
     let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, client)) = clients.iter().find(|(known, _)| *known == kind) {
-        return Ok(client.clone());
+    let is_same =
+        |known: &KnownClient| (known.loopback, known.connect_ms) == (loopback, connect_ms) && known.tls == *tls;
+    if let Some(known) = clients.iter().find(|known| is_same(known) && known.versions == versions) {
+        return Ok(known.client.clone());
     }
-    let client = build(kind).map_err(|error| {
-        ModelError::new(ErrorClass::Configuration, format!("no HTTP client: {}", root(&error)))
-            .hint("check the proxy variables of your environment and the system's certificates")
+    let unusable = |error: &reqwest::Error| {
+        ModelError::new(ErrorClass::Configuration, format!("no HTTP client: {}", root(error))).hint(
+            "check the proxy variables of your environment and the certificates of the system and of the configuration",
+        )
+    };
+    let builder = with_files(builder(loopback, connect_ms), tls).map_err(|problem| {
+        ModelError::new(ErrorClass::Configuration, problem).hint("correct the file, or its name in the configuration")
     })?;
-    clients.push((kind, client.clone()));
+    let client = builder.build().map_err(|error| unusable(&error))?;
+    clients.retain(|known| !is_same(known));
+    clients.push(KnownClient { loopback, connect_ms, tls: tls.clone(), versions, client: client.clone() });
     Ok(client)
 }
 
-fn build((loopback, connect_ms): (bool, u64)) -> Result<Client, reqwest::Error> {
+fn builder(loopback: bool, connect_ms: u64) -> ClientBuilder {
     if rustls::crypto::ring::default_provider().install_default().is_err() {
         tracing::debug!("a TLS provider was installed before");
     }
@@ -217,7 +241,7 @@ fn build((loopback, connect_ms): (bool, u64)) -> Result<Client, reqwest::Error> 
         .user_agent(concat!("ptc-workbench/", env!("CARGO_PKG_VERSION")))
         // A compressed stream comes late. One that is compressed nevertheless is read.
         .default_headers(HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]));
-    if loopback { builder.no_proxy() } else { builder }.build()
+    if loopback { builder.no_proxy() } else { builder }
 }
 
 /// Does the address lie on this machine?
@@ -260,7 +284,8 @@ fn unreachable_server(target: &Target, error: &reqwest::Error) -> ModelError {
         Cause::Tls => (
             ErrorClass::Configuration,
             format!("no secure connection to {provider} at {place}: {detail}"),
-            "check that base_url has the right scheme (http or https) and that the system trusts the certificate"
+            "check that base_url has the right scheme (http or https) and that the system trusts the certificate; ca_file names a \
+             further authority, client_certificate_file the certificate of this program"
                 .to_owned(),
         ),
         Cause::Other => (ErrorClass::Network, format!("cannot reach {provider} at {place}: {detail}"), running),

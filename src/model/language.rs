@@ -3,12 +3,13 @@
 use std::fmt;
 
 use ptc_core::value::Json;
+use reqwest::Url;
 use reqwest::header::HeaderMap;
 
 use super::assembly::{Assembly, Odd, Pieces};
 use super::dialect::Dialect;
 use super::endpoint::Endpoint;
-use super::{Request, ToolChoice, Want};
+use super::{ModelError, Request, ToolChoice, Want};
 use crate::config::Protocol;
 use crate::event::StructuredBy;
 
@@ -123,6 +124,8 @@ pub(super) enum Framing {
     Events,
     /// One JSON text a line.
     Lines,
+    /// Binary frames of Amazon's event streams.
+    Frames,
 }
 
 /// A wire protocol.
@@ -141,6 +144,23 @@ pub(super) trait Language: Send + Sync + fmt::Debug {
 
     /// Name and scheme of the header that carries the key.
     fn key_header(&self, endpoint: &Endpoint) -> (&'static str, &'static str);
+
+    /// The host that lists models, where it is not the one that runs them.
+    fn list_host(&self, host: &str) -> Option<String> {
+        let _ = host;
+        None
+    }
+
+    /// What authenticates requests without a configured key, and how it is set.
+    fn account(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
+
+    /// Adds the headers that authenticate a request without a configured key.
+    fn sign(&self, endpoint: &Endpoint, request: &Unsigned<'_>, headers: &mut HeaderMap) -> Result<(), ModelError> {
+        let _ = (endpoint, request, headers);
+        Ok(())
+    }
 
     /// Further headers of the protocol itself.
     fn headers(&self, endpoint: &Endpoint, headers: &mut HeaderMap) {
@@ -171,6 +191,14 @@ pub(super) trait Language: Send + Sync + fmt::Debug {
 
     /// Reads one reply.
     fn reader(&self) -> Box<dyn Reader>;
+}
+
+/// A request before it is authenticated.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unsigned<'a> {
+    pub(super) method: &'static str,
+    pub(super) url: &'a Url,
+    pub(super) body: &'a str,
 }
 
 /// Where a server lists its models.

@@ -4,6 +4,7 @@
 //! It must never take what ended early for a reply.
 
 use super::assembly::{Assembly, Odd, joined};
+use super::bedrock::FrameReader;
 use super::calls::Respond;
 use super::history::calls_before;
 use super::http::{Response, Target};
@@ -18,7 +19,14 @@ use crate::event::{JsonText, NativeCall, Opaque, PartKind};
 /// How long a stream may continue after the model has stopped, in ms: token counts and the end mark come at once or never.
 const AFTER_FINISH_MS: u64 = 5_000;
 /// Finish reasons of servers for a failed reply.
-const BROKEN: [&str; 4] = ["error", "malformed_function_call", "unexpected_tool_call", "network_error"];
+const BROKEN: [&str; 6] = [
+    "error",
+    "malformed_function_call",
+    "malformed_model_output",
+    "malformed_tool_use",
+    "unexpected_tool_call",
+    "network_error",
+];
 
 /// Reads one reply.
 pub(super) struct Listener<'a> {
@@ -110,6 +118,17 @@ impl<'a> Listener<'a> {
         }
         if let Some(line) = reader.finish() {
             self.line(&line, tape).await?;
+        }
+        self.end().await
+    }
+
+    /// Reads a body of binary frames.
+    pub(super) async fn frames(mut self, mut response: Response<'_>, tape: &mut Tape) -> Result<Reply, Failure> {
+        let mut reader = FrameReader::default();
+        while let Some(piece) = self.next(&mut response, tape).await? {
+            for event in reader.push(&piece).map_err(|why| self.malformed(&why))? {
+                self.line(&event, tape).await?;
+            }
         }
         self.end().await
     }

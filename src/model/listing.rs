@@ -5,15 +5,17 @@
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
+use super::adapter::key_name;
 use super::endpoint::{Endpoint, shown};
 use super::http::{Response, Target, get};
-use super::language::Listing;
+use super::language::{Listing, Unsigned};
 use super::outlet::Failure;
 use super::protocols::{self, list_url};
 use super::scrub::Scrub;
+use super::secret::Secret;
 use super::tape::Tape;
 use super::{ErrorClass, ModelError, fault};
-use crate::config::Timeouts;
+use crate::config::{KeySource, Timeouts};
 
 /// How long a server may take to list its models, in ms.
 pub const LIST_MS: u64 = 10_000;
@@ -31,24 +33,41 @@ fn within(timeouts: Timeouts, most_ms: u64) -> Timeouts {
 
 /// The models that the server lists, in its order, without secrets.
 pub async fn listed(endpoint: &Endpoint) -> Result<Vec<String>, ModelError> {
-    let key = endpoint.key.as_ref().map(crate::config::KeySource::read).transpose()?;
+    let Some(source) = &endpoint.key else { return listed_with(endpoint, None).await };
+    let key = source.fetch().await?;
+    let names = listed_with(endpoint, Some(&key)).await;
+    match (source, &names) {
+        // The key of a command may be too old.
+        (KeySource::Command(command), Err(error)) if matches!(error.status, Some(401 | 403)) => {
+            command.discard(&key);
+            listed_with(endpoint, Some(&source.fetch().await?)).await
+        }
+        _ => names,
+    }
+}
+
+async fn listed_with(endpoint: &Endpoint, key: Option<&Secret>) -> Result<Vec<String>, ModelError> {
     let url = list_url(endpoint)?;
-    let scrub = endpoint.scrub(key.as_ref(), &url);
+    let scrub = endpoint.scrub(key, &url);
     let mut headers = endpoint.header_map()?;
     let language = protocols::language(endpoint.protocol);
     language.headers(endpoint, &mut headers);
-    if let Some(key) = &key {
+    if let Some(key) = key {
         let (name, scheme) = language.key_header(endpoint);
         let value = HeaderValue::try_from(format!("{scheme}{}", key.expose()));
         headers.extend(value.ok().map(|value| (HeaderName::from_static(name), value)));
+    }
+    if key.is_none() {
+        language.sign(endpoint, &Unsigned { method: "GET", url: &url, body: "" }, &mut headers)?;
     }
     let target = Target {
         provider: endpoint.provider.clone(),
         check_url: shown(&url),
         url,
-        key: endpoint.key.as_ref().map(|key| (key.name(), key.advice())),
+        key: key_name(endpoint, language),
         model: endpoint.id.clone(),
         timeouts: within(endpoint.timeouts, LIST_MS),
+        tls: endpoint.tls.clone(),
     };
     let names = ask(&target, headers, &scrub, language.list()).await.map_err(|mut failure| {
         if failure.error.class == ErrorClass::NotFound {

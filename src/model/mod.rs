@@ -7,6 +7,7 @@ mod adapter;
 mod answered;
 mod anthropic;
 mod assembly;
+mod bedrock;
 mod body;
 mod calls;
 mod closure;
@@ -21,7 +22,9 @@ mod gemini;
 mod history;
 mod http;
 mod human;
+mod key_command;
 mod language;
+mod late_secrets;
 mod listener;
 mod listing;
 mod ollama;
@@ -30,6 +33,7 @@ mod outlet;
 mod outside;
 mod pinned;
 mod probe;
+mod process_group;
 mod protocols;
 mod proxy;
 mod request;
@@ -44,6 +48,7 @@ mod secret_index;
 mod stream;
 mod surrogate;
 mod tape;
+mod tls;
 #[doc(hidden)]
 pub mod variables;
 mod written;
@@ -65,6 +70,7 @@ pub(crate) use body::rebuild_body;
 pub(crate) use fault::status_title;
 pub(crate) use history::{accepted, arguments, request_lines};
 pub(crate) use outside::HttpClientError;
+pub(crate) use process_group::ProcessGroup;
 
 #[doc(hidden)]
 pub use {

@@ -9,7 +9,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION
 use reqwest::{Client, Method, Url};
 
 use super::http::{client, root};
-use crate::config::Timeouts;
+use crate::config::{Timeouts, TlsFiles};
 
 /// A request of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,6 +24,8 @@ pub struct Outgoing {
     pub body: Option<String>,
     /// Largest answer that is taken.
     pub answer_max_bytes: u64,
+    /// Certificates besides those of the system.
+    pub tls: TlsFiles,
 }
 
 /// What came back.
@@ -48,7 +50,7 @@ pub async fn exchange(out: &Outgoing) -> Result<Incoming, String> {
     if out.body.is_some() {
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
     }
-    let client = client(&url, connect_ms()).map_err(|error| error.message)?;
+    let client = client(&url, connect_ms(), &out.tls).map_err(|error| error.message)?;
     let mut request = client.request(method, url).headers(headers);
     if let Some(body) = &out.body {
         request = request.body(body.clone());
@@ -79,9 +81,13 @@ pub async fn exchange(out: &Outgoing) -> Result<Incoming, String> {
 pub(crate) type HttpClientError = reqwest::Error;
 
 /// What a protocol over HTTP needs to speak to this address by the one client: the client, and the headers of each request.
-pub fn speaker(url: &str, headers: &[(String, String)]) -> Result<(Client, HashMap<HeaderName, HeaderValue>), String> {
+pub fn speaker(
+    url: &str,
+    headers: &[(String, String)],
+    tls: &TlsFiles,
+) -> Result<(Client, HashMap<HeaderName, HeaderValue>), String> {
     let url = Url::parse(url).map_err(|error| format!("{url:?} is no address: {error}"))?;
-    let client = client(&url, connect_ms()).map_err(|error| error.message)?;
+    let client = client(&url, connect_ms(), tls).map_err(|error| error.message)?;
     let headers = header_map(headers)?;
     Ok((client, headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect()))
 }

@@ -6,7 +6,7 @@ use super::assembly::Assembly;
 use super::calls::Respond;
 use super::language::{Framing, Language, Root};
 use super::stream::{LineReader, SseReader};
-use super::{Endpoint, ModelError, anthropic, gemini, ollama, openai, responses};
+use super::{Endpoint, ModelError, anthropic, bedrock, gemini, ollama, openai, responses};
 use crate::config::Protocol;
 
 /// Returns the implementation of a protocol.
@@ -17,6 +17,7 @@ pub(super) fn language(protocol: Protocol) -> &'static dyn Language {
         Protocol::Anthropic => &anthropic::Messages,
         Protocol::Gemini => &gemini::Generate,
         Protocol::Ollama => &ollama::Chat,
+        Protocol::Bedrock => &bedrock::Converse,
     }
 }
 
@@ -34,6 +35,10 @@ pub(super) fn request_url(endpoint: &Endpoint) -> Result<Url, ModelError> {
 pub(super) fn list_url(endpoint: &Endpoint) -> Result<Url, ModelError> {
     let listing = language(endpoint.protocol).list();
     let mut url = resource(endpoint, listing.path)?;
+    if let Some(host) = url.host_str().and_then(|host| language(endpoint.protocol).list_host(host)) {
+        // A host made of a host is one.
+        _ = url.set_host(Some(&host));
+    }
     if let Some((name, value)) = listing.query {
         url.query_pairs_mut().append_pair(name, value);
     }
@@ -83,6 +88,15 @@ pub fn read_frames(protocol: Protocol, bytes: &[u8], piece_bytes: usize) -> usiz
                 }
             }
             frames.extend(lines.finish());
+        }
+        Framing::Frames => {
+            let mut events = bedrock::FrameReader::default();
+            for piece in bytes.chunks(piece_bytes.max(1)) {
+                match events.push(piece) {
+                    Ok(read) => frames.extend(read),
+                    Err(_) => break,
+                }
+            }
         }
     }
     frames.iter().filter_map(|frame| reader.take(frame, &mut assembly).ok()).map(|pieces| pieces.len()).sum()

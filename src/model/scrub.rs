@@ -6,12 +6,13 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Member, Node};
 
 use super::ModelError;
+use super::late_secrets::{generation, late_secrets};
 use super::secret::{MASK, SECRET_MIN_BYTES, Secret};
 use super::secret_index::SecretIndex;
 
@@ -21,11 +22,23 @@ const HELD_MAX: usize = 4 << 10;
 /// Bytes at the end of what a stream has shown that are searched together with what follows.
 const SHOWN_BYTES: usize = 32;
 
+/// Whether secrets are added that the process learns later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Growth {
+    /// None.
+    #[default]
+    Fixed,
+    /// All of them.
+    Growing,
+}
+
 /// Removes known secrets from texts.
 #[derive(Clone, Default)]
 pub struct Scrub {
     secrets: Vec<Secret>,
-    index: Arc<SecretIndex>,
+    growth: Growth,
+    /// The index of these and of late secrets, with the number of the latter.
+    index: Arc<RwLock<(u64, Arc<SecretIndex>)>>,
 }
 
 impl fmt::Debug for Scrub {
@@ -41,14 +54,37 @@ impl Scrub {
         let mut secrets: Vec<_> = secrets.into_iter().filter(is_long).collect();
         secrets.sort_by(|one, other| one.expose().cmp(other.expose()));
         secrets.dedup();
-        let index = Arc::new(SecretIndex::of(secrets.iter().map(Secret::expose)));
-        Self { secrets, index }
+        Self::of(secrets, Growth::Fixed)
+    }
+
+    fn of(secrets: Vec<Secret>, growth: Growth) -> Self {
+        let index = Arc::new(RwLock::new(indexed(&secrets, growth)));
+        Self { secrets, growth, index }
+    }
+
+    /// The same, which also knows the secrets that this process learns later: keys of commands and tokens.
+    #[must_use]
+    pub fn with_late_secrets(self) -> Self {
+        Self::of(self.secrets, Growth::Growing)
+    }
+
+    /// The index, with the secrets that were learned since it was made.
+    fn index(&self) -> Arc<SecretIndex> {
+        let (number, index) = self.index.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if self.growth == Growth::Fixed || number == generation() {
+            return index;
+        }
+        let (number, index) = indexed(&self.secrets, self.growth);
+        *self.index.write().unwrap_or_else(PoisonError::into_inner) = (number, Arc::clone(&index));
+        index
     }
 
     /// The same with these secrets as well.
     #[must_use]
     pub fn knowing(self, more: impl IntoIterator<Item = Secret>) -> Self {
-        Self::new(self.secrets.into_iter().chain(more))
+        let growth = self.growth;
+        let all = Self::new(self.secrets.into_iter().chain(more));
+        if growth == Growth::Growing { all.with_late_secrets() } else { all }
     }
 
     /// The text with [`MASK`] in place of each secret, in whatever form, and how many there were.
@@ -59,7 +95,7 @@ impl Scrub {
 
     /// The positions of the secrets in a text: in order, without overlaps.
     pub fn find(&self, text: &str) -> Vec<Range<usize>> {
-        let mut found = self.index.find(text.as_bytes());
+        let mut found = self.index().find(text.as_bytes());
         for place in &mut found {
             place.start = text.floor_char_boundary(place.start);
             place.end = text.ceil_char_boundary(place.end);
@@ -69,7 +105,7 @@ impl Scrub {
 
     /// The positions of secrets that adjacent texts make together, by text.
     pub fn find_across(&self, texts: &[&str]) -> Vec<Vec<Range<usize>>> {
-        self.index.find_across(texts)
+        self.index().find_across(texts)
     }
 
     /// [`Scrub::clean`] without the count.
@@ -79,7 +115,7 @@ impl Scrub {
 
     /// Data without secrets in its texts and names, also those that adjacent texts make together; `None` when there are none.
     pub fn json(&self, data: &Json) -> Option<Json> {
-        if self.index.is_empty() {
+        if self.index().is_empty() {
             return None;
         }
         let mut texts = Vec::new();
@@ -131,7 +167,7 @@ impl Scrub {
 
     /// Overwrites each secret with `*`, byte for byte, so that places do not move. Returns how many there were.
     pub fn blot(&self, bytes: &mut [u8]) -> usize {
-        let found = self.index.find(bytes);
+        let found = self.index().find(bytes);
         for place in &found {
             if let Some(place) = bytes.get_mut(place.clone()) {
                 place.fill(b'*');
@@ -139,6 +175,15 @@ impl Scrub {
         }
         found.len()
     }
+}
+
+/// The index of these secrets and, for a growing one, of those learned late, with the number of the latter.
+fn indexed(secrets: &[Secret], growth: Growth) -> (u64, Arc<SecretIndex>) {
+    let (number, late) = match growth {
+        Growth::Fixed => (0, Vec::new()),
+        Growth::Growing => late_secrets(),
+    };
+    (number, Arc::new(SecretIndex::of(secrets.iter().chain(&late).map(Secret::expose))))
 }
 
 /// The texts of data in order, names of members not included.
@@ -188,12 +233,12 @@ impl Stream {
     pub(super) fn push(&mut self, scrub: &Scrub, piece: &str) -> CleanPiece {
         let carried = self.pending.len();
         self.pending.push_str(piece);
-        if scrub.index.is_empty() {
+        if scrub.index().is_empty() {
             return CleanPiece { text: std::mem::take(&mut self.pending), ..CleanPiece::default() };
         }
         let (text, before) = (format!("{}{}", self.shown, self.pending), self.shown.len());
         let found = pending_places(scrub.find(&text), before);
-        let mut ready = text.floor_char_boundary(scrub.index.growing_from(&text)).saturating_sub(before);
+        let mut ready = text.floor_char_boundary(scrub.index().growing_from(&text)).saturating_sub(before);
         if self.pending.len() - ready > HELD_MAX {
             ready = self.pending.len();
         }

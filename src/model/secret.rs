@@ -1,6 +1,6 @@
 //! Keys and where they are found.
 //!
-//! In: the source of a key. Out: the key for one header, and all secrets that this machine knows. It must never print a key.
+//! In: the source of a key; commands are run in `key_command.rs`. Out: the key for one header, and all secrets that this machine knows. It must never print a key.
 
 use std::fmt;
 
@@ -54,6 +54,7 @@ impl KeySource {
     /// The key. Errors are of class [`ErrorClass::Auth`] and name the variable or the file.
     pub fn read(&self) -> Result<Secret, ModelError> {
         let found = match self {
+            Self::Command(command) => return command.cached().ok_or_else(|| self.missing("was not run yet")),
             Self::Env(name) => std::env::var(name).map_err(|error| match error {
                 std::env::VarError::NotPresent => self.missing("is not set"),
                 std::env::VarError::NotUnicode(_) => self.missing("is not text"),
@@ -66,10 +67,26 @@ impl KeySource {
         if key.is_empty() {
             return Err(self.missing("is empty"));
         }
-        if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        if !is_word(key) {
             return Err(self.missing("holds more than one word of plain characters"));
         }
         Ok(Secret::new(key))
+    }
+
+    /// Checks what can be known of the key without running a command.
+    pub fn check(&self) -> Result<(), ModelError> {
+        match self {
+            Self::Command(_) => Ok(()),
+            Self::Env(_) | Self::File(_) => self.read().map(drop),
+        }
+    }
+
+    /// The key for a request; a command is run unless its last key counts. Errors as of [`KeySource::read`].
+    pub(super) async fn fetch(&self) -> Result<Secret, ModelError> {
+        match self {
+            Self::Command(command) => command.fetch().await.map_err(|problem| self.missing(&problem)),
+            Self::Env(_) | Self::File(_) => self.read(),
+        }
     }
 
     /// The name of the source for users.
@@ -77,6 +94,7 @@ impl KeySource {
         match self {
             Self::Env(name) => format!("environment variable {name}"),
             Self::File(path) => format!("key file {}", path.display()),
+            Self::Command(command) => format!("api_key_command {}", command.program()),
         }
     }
 
@@ -85,6 +103,9 @@ impl KeySource {
         match self {
             Self::Env(name) => format!("set it with: export {name}=…"),
             Self::File(path) => format!("write it into {}", path.display()),
+            Self::Command(command) => {
+                format!("run {} in a terminal, with the arguments of api_key_command", command.program())
+            }
         }
     }
 
@@ -93,13 +114,18 @@ impl KeySource {
     }
 }
 
+/// Returns whether a key is one word that a header can carry.
+pub(super) fn is_word(key: &str) -> bool {
+    key.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 /// The keys of these providers, as far as they can be read, and the secrets of the environment.
 pub fn known_secrets(providers: &[Provider]) -> Scrub {
     let keys = providers.iter().filter_map(|provider| provider.key.as_ref()?.read().ok());
     let headers = providers.iter().flat_map(|provider| &provider.headers);
     let headers = headers.flat_map(|(name, text)| variables::secrets(name, text));
     let keys: Vec<Secret> = keys.chain(headers).chain(Secret::of_environment()).collect();
-    Scrub::new(keys)
+    Scrub::new(keys).with_late_secrets()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use ptc_core::value::Value;
 
 use super::consent::{ConsentPolicy, Ruling};
 use super::grant::{Grant, Grants};
-use super::mcp::Servers;
+use super::mcp::{ServerAccess, Servers};
 use super::text::scrub_value;
 use super::{Failure, Invocation, Kind, LiveTools, Tool, Tools, command, http};
 use crate::model::Scrub;
@@ -34,7 +34,14 @@ impl ExternalTools {
     /// Stores the logs of servers in this folder.
     #[must_use]
     pub fn with_log_folder(self, folder: PathBuf) -> Self {
-        Self { servers: Servers::new(self.scrub.clone(), Some(folder)), ..self }
+        let servers = Servers::new(self.scrub.clone(), Some(folder)).with_access(self.servers.access().clone());
+        Self { servers, ..self }
+    }
+
+    /// Reaches servers in this way.
+    #[must_use]
+    pub fn with_access(self, access: ServerAccess) -> Self {
+        Self { servers: self.servers.with_access(access), ..self }
     }
 
     /// Ends the servers, which get a moment to exit. Without it they are killed on drop.
@@ -63,7 +70,7 @@ impl Tools for ExternalTools {
         Box::pin(async move {
             let answer = match &call.tool.kind {
                 Kind::Command(command) => command::run(command, call).await,
-                Kind::Http(http) => http::run(http, call).await,
+                Kind::Http(http) => http::run(http, call, self.servers.access()).await,
                 Kind::Mcp(mcp) => self.servers.call(mcp, call).await,
                 _ => return LiveTools.call(call).await,
             };

@@ -8,8 +8,10 @@ use std::fmt::Write as _;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
 
+use super::mcp::ServerAccess;
 use super::text::{parse_result, scrub_value};
 use super::{Failure, Invocation};
+use crate::config::TlsFiles;
 use crate::model::{Incoming, Outgoing, Scrub, exchange, variables};
 use crate::program::path;
 
@@ -102,16 +104,18 @@ impl Http {
             headers,
             body: body.map(|body| body.to_text()),
             answer_max_bytes: self.output_max_bytes,
+            tls: TlsFiles::default(),
         })
     }
 }
 
 /// Sends the request of one call.
-pub(super) async fn run(http: &Http, call: &Invocation<'_>) -> Result<Value, Failure> {
+pub(super) async fn run(http: &Http, call: &Invocation<'_>, access: &ServerAccess) -> Result<Value, Failure> {
     let (headers, secrets) = variables::headers(&http.headers).map_err(Failure::from_message)?;
     let scrub = Scrub::new(secrets);
     let said = |message: String| Failure::from_message(scrub.text(&message));
     let out = http.request(call.args, headers).map_err(said)?;
+    let out = Outgoing { tls: access.tls(&out.url).clone(), ..out };
     let got = tokio::select! {
         biased;
         () = call.cancel.cancelled() => return Err(Failure::Cancelled),

@@ -48,7 +48,7 @@ pub use file_access::{
 pub use grant::{Grant, Grants};
 pub use http::Http;
 pub use live::LiveTools;
-pub use mcp::{Connection, Listing, Mcp, ServerState, Servers, log_file, read_listing, read_result};
+pub use mcp::{Connection, Listing, Mcp, ServerAccess, ServerState, Servers, log_file, read_listing, read_result};
 pub use process::{DEFAULT_VARIABLES, Program};
 pub use shaping::{SHAPING_KEYS, Shaping, answer_signature};
 pub use table::{Table, TableRow};

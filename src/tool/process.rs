@@ -6,6 +6,8 @@ use std::process::Stdio;
 
 use tokio::process::{Child, Command};
 
+use crate::model::ProcessGroup;
+
 /// Environment variables that every process gets; few programs work without them.
 pub const DEFAULT_VARIABLES: &[&str] =
     &["PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SYSTEMROOT", "USERPROFILE"];
@@ -39,7 +41,7 @@ impl Program {
     }
 
     /// Starts the program with stdin, stdout and stderr as pipes.
-    pub(super) fn start(&self) -> Result<(Child, Group), String> {
+    pub(super) fn start(&self) -> Result<(Child, ProcessGroup), String> {
         let Some((program, arguments)) = self.argv.split_first() else { return Err("there is no program".to_owned()) };
         let mut command = Command::new(program);
         command.args(arguments).env_clear().kill_on_drop(true);
@@ -55,31 +57,7 @@ impl Program {
             let place = self.folder.as_ref().map(|folder| format!(" in the folder {folder}")).unwrap_or_default();
             format!("could not start `{program}`{place}: {error}; check that it is installed and in PATH")
         })?;
-        let group = Group(child.id());
+        let group = ProcessGroup::of(child.id());
         Ok((child, group))
-    }
-}
-
-/// A process with all processes that it started.
-#[derive(Debug)]
-pub(super) struct Group(Option<u32>);
-
-impl Group {
-    /// Kills the group.
-    pub(super) fn kill(&mut self) {
-        let Some(leader) = self.0.take() else { return };
-        #[cfg(unix)]
-        if let Some(leader) = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw) {
-            // The group may be gone already.
-            _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
-        }
-        #[cfg(not(unix))]
-        let _ = leader;
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.kill();
     }
 }

@@ -121,8 +121,8 @@ impl Workbench {
                 }
                 seen.push(name.clone());
                 let what = format!("key for {}", provider.name);
-                Some(match key.read() {
-                    Ok(_) => finding(Health::Good, &what, format!("{name} is set")),
+                Some(match key.check() {
+                    Ok(()) => finding(Health::Good, &what, format!("{name} is set")),
                     Err(error) => finding(Health::Note, &what, error.message),
                 })
             })

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::source::demo;
 use super::{SessionKey, StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, Place};
-use crate::config::{ConfigError, HttpModel, ModelChoice, ModelFacts, Protocol, Provider, Timeouts};
+use crate::config::{ConfigError, HttpModel, KeySource, ModelChoice, ModelFacts, Protocol, Provider, Timeouts};
 use crate::model::{Adapter, FAULTS, HumanModel, Model, ModelError, Sample, WithFallback, shown_address};
 use crate::port::Human;
 use crate::replay::{ExactModel, Recording};
@@ -239,7 +239,7 @@ impl Workbench {
             name: provider.name.clone(),
             kind: provider.kind,
             url: shown_address(&provider.base_url),
-            key: provider.key.as_ref().map(|key| (key.name(), key.read().is_ok())),
+            key: provider.key.as_ref().map(|key| (key.name(), key.check().is_ok())),
             concurrent_requests: provider.concurrent_requests,
             timeouts: provider.timeouts,
         };
@@ -249,7 +249,7 @@ impl Workbench {
     fn line(&self, name: &str, provider: &str, id: &str) -> ModelLine {
         let found = self.config.provider(provider);
         let (state, note) = match found {
-            Some(found) => match found.key.as_ref().map(|key| (key.name(), key.read().is_ok())) {
+            Some(found) => match found.key.as_ref().map(|key| (key.name(), key.check().is_ok())) {
                 Some((key, true)) => (ModelState::Ready, format!("{key} is set")),
                 Some((key, false)) => (ModelState::NoKey, format!("{key} is missing")),
                 None => (ModelState::Ready, format!("no key needed, {}", shown_address(&found.base_url))),
@@ -279,11 +279,18 @@ impl Workbench {
         self.config.providers.iter().filter(|provider| crate::model::is_loopback(&provider.base_url))
     }
 
-    /// The servers of this machine's loopback: those that answer are asked for their models.
+    /// The servers of this machine's loopback: those that answer are asked for their models, unless a command would run for it.
     pub async fn local_servers(&self) -> Vec<ServerLine> {
         let asked = self.local_providers().map(|provider| async {
             let listens = crate::model::listens(&provider.base_url, LOOPBACK_WAIT).await;
-            let models = if listens { self.ask_models(provider).await } else { Err("nothing listens".to_owned()) };
+            let models = match &provider.key {
+                _ if !listens => Err("nothing listens".to_owned()),
+                Some(KeySource::Command(_)) => {
+                    let name = &provider.name;
+                    Err(format!("something listens; `models {name}` runs api_key_command and asks for its models"))
+                }
+                _ => self.ask_models(provider).await,
+            };
             ServerLine { name: provider.name.clone(), url: shown_address(&provider.base_url), models }
         });
         futures::future::join_all(asked).await
@@ -292,7 +299,7 @@ impl Workbench {
     /// The servers of all providers whose key is there; each is asked for its models.
     pub async fn check_servers(&self) -> Vec<ServerLine> {
         let ready =
-            self.config.providers.iter().filter(|provider| provider.key.as_ref().is_none_or(|key| key.read().is_ok()));
+            self.config.providers.iter().filter(|provider| provider.key.as_ref().is_none_or(|key| key.check().is_ok()));
         let asked = ready.map(|provider| async {
             let models = self.ask_models(provider).await;
             ServerLine { name: provider.name.clone(), url: shown_address(&provider.base_url), models }

@@ -18,7 +18,8 @@ use crate::event::{Address, Answerer, ConsentRecord, Decision, hex_sha};
 use crate::model::known_secrets;
 use crate::port::{Human, Question};
 use crate::tool::{
-    Connection, ConsentPolicy, ExternalTools, Grants, Kind, Listing, Mcp, Ruling, ServerState, Tool, log_file,
+    Connection, ConsentPolicy, ExternalTools, Grants, Kind, Listing, Mcp, Ruling, ServerAccess, ServerState, Tool,
+    log_file,
 };
 
 /// Lines of a server's log that are shown.
@@ -78,6 +79,7 @@ impl Workbench {
     pub(super) fn outside(&self) -> ExternalTools {
         ExternalTools::new(self.policy, self.grants(), known_secrets(&self.config.providers))
             .with_log_folder(self.folders.logs_dir.clone())
+            .with_access(ServerAccess::of(&self.config))
     }
 
     /// The stored permissions.

@@ -6,7 +6,7 @@ use ptc_core::limits::{CONCURRENT_REQUESTS, MODEL_ATTEMPTS};
 use ptc_core::reasons::Reason;
 use ptc_workbench::agent::Agent;
 use ptc_workbench::config::{
-    Config, ConfigError, Folders, HttpModel, KeySource, ModelChoice, Protocol, Timeouts, options_over,
+    Config, ConfigError, Folders, HttpModel, KeyCommand, KeySource, ModelChoice, Protocol, Timeouts, options_over,
 };
 use ptc_workbench::event::{Options, StructuredBy};
 use ptc_workbench::model::{Endpoint, StructuredOutput};
@@ -116,13 +116,20 @@ fn a_relative_key_file_lies_beside_the_configuration() {
 }
 
 #[test]
+fn a_key_command_is_a_list_with_the_time_of_its_keys() {
+    let config = config("[providers.openai]\napi_key_command = [\"~/bin/token\", \"--for=ann b\"]\napi_key_ttl_s = 5");
+    let argv = vec!["/home/ann/bin/token".to_owned(), "--for=ann b".to_owned()];
+    assert_eq!(http(&config, "gpt").key, Some(KeySource::Command(KeyCommand { argv, ttl_s: Some(5) })));
+}
+
+#[test]
 fn slips_are_reported_at_their_place_with_what_to_write() {
     let attempts = format!(
         "config.toml:2:16: `retry.max_attempts` must be between {} and {} attempts, found 0",
         MODEL_ATTEMPTS.min, MODEL_ATTEMPTS.max
     );
     let provider = "kind = \"openai\"\nbase_url = \"http://x\"";
-    let cases: [(&str, &str); 15] = [
+    let cases: [(&str, &str); 18] = [
         ("default_modl = \"x\"", "config.toml:1:1: unknown key `default_modl`; did you mean `default_model`?"),
         (
             "[providers.x]\nbase_ur = \"http://x\"\nkind = \"openai\"\nbase_url = \"http://x\"",
@@ -159,7 +166,20 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
         ("[keys]\n\"run.start\" = 5", "config.toml:2:15: `keys.run.start` must be a list of texts, found an integer"),
         (
             "[providers.openai]\napi_key_env = \"A\"\napi_key_file = \"b\"",
-            "config.toml:1:12: [providers.openai] names two keys; keep `api_key_env` or `api_key_file`",
+            "config.toml:1:12: [providers.openai] names several keys; keep one of `api_key_env`, `api_key_file` and `api_key_command`",
+        ),
+        (
+            "[providers.openai]\napi_key_command = \"gcloud auth\"",
+            "config.toml:2:19: `providers.openai.api_key_command` must be a list of the program and its arguments, such as \
+             [\"gcloud\", \"auth\", \"print-access-token\"], found text",
+        ),
+        (
+            "[providers.openai]\napi_key_command = []",
+            "config.toml:2:19: `providers.openai.api_key_command` must name a program",
+        ),
+        (
+            "[providers.openai]\napi_key_ttl_s = 5",
+            "config.toml:1:12: [providers.openai] sets `api_key_ttl_s` without `api_key_command`",
         ),
         ("mcp = 1", "config.toml:1:7: `mcp` must be a table, found an integer"),
     ];

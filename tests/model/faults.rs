@@ -16,7 +16,7 @@ fn broken(kit: Kit) -> Vec<(&'static str, Play, &'static str)> {
     let begun = || [kit.begin(), kit.text("half")];
     let and = |last: String| kit.play(begun().into_iter().chain([last]));
     let garbage = match kit.0 {
-        ptc_workbench::config::Protocol::Ollama => "{\"message\":{\"con\n".to_owned(),
+        Protocol::Ollama | Protocol::Bedrock => "{\"message\":{\"con\n".to_owned(),
         _ => "data: {\"choices\":[{\"del\n\n".to_owned(),
     };
     vec![
@@ -103,6 +103,10 @@ fn idle(kit: Kit) -> Vec<String> {
             vec![": wait\n\n".to_owned(), "\n".to_owned(), progress, "data: x".to_owned()]
         }
         Protocol::Gemini => vec![": wait\n\n".to_owned(), kit.frame(&json!({"candidates": []})), "data: x".to_owned()],
+        Protocol::Bedrock => {
+            let nothing = json!({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {}}});
+            vec![kit.frame(&json!({"initial-response": {}})), kit.frame(&nothing)]
+        }
     }
 }
 

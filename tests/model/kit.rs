@@ -1,19 +1,23 @@
-//! The same replies in each protocol: what a server of it sends, so that one test can ask all four.
+//! The same replies in each protocol: what a server of it sends, so that one test can ask all of them.
 
-use ptc_workbench::config::Protocol;
+use ptc_workbench::config::{KeySource, Protocol};
 use ptc_workbench::model::{Adapter, Endpoint};
 use serde_json::{Value, json};
 
 use crate::openai::endpoint;
 use crate::openai::server::{Play, Server};
 
+/// The file of the key for requests that would be signed without one.
+pub(super) const BEDROCK_KEY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/model/fixtures/bedrock.key");
+
 /// All protocols.
-pub(crate) const ALL: [Kit; 5] = [
+pub(crate) const ALL: [Kit; 6] = [
     Kit(Protocol::OpenAi),
     Kit(Protocol::Anthropic),
     Kit(Protocol::Gemini),
     Kit(Protocol::Ollama),
     Kit(Protocol::Responses),
+    Kit(Protocol::Bedrock),
 ];
 
 /// What a server of a protocol sends.
@@ -23,7 +27,12 @@ pub(crate) struct Kit(pub(crate) Protocol);
 impl Kit {
     /// An endpoint of this protocol.
     pub(crate) fn endpoint(self, server: &Server) -> Endpoint {
-        Endpoint { protocol: self.0, ..endpoint(server) }
+        let endpoint = Endpoint { protocol: self.0, ..endpoint(server) };
+        match self.0 {
+            // It signs requests without a key.
+            Protocol::Bedrock => Endpoint { key: Some(KeySource::File(BEDROCK_KEY.into())), ..endpoint },
+            _ => endpoint,
+        }
     }
 
     pub(crate) fn model(self, server: &Server) -> Adapter {
@@ -37,13 +46,18 @@ impl Kit {
 
     /// The play with the content type of this protocol's streams.
     pub(crate) fn typed(self, play: Play) -> Play {
-        if self.0 == Protocol::Ollama { play.into_lines() } else { play }
+        match self.0 {
+            Protocol::Ollama => play.into_lines(),
+            Protocol::Bedrock => super::bedrock::framed(play),
+            _ => play,
+        }
     }
 
     /// A frame that holds this.
     pub(super) fn frame(self, json: &Value) -> String {
         match self.0 {
-            Protocol::Ollama => format!("{json}\n"),
+            // Those of Bedrock become binary where they are sent.
+            Protocol::Ollama | Protocol::Bedrock => format!("{json}\n"),
             Protocol::Anthropic | Protocol::Responses => {
                 format!("event: {}\ndata: {json}\n\n", json["type"].as_str().unwrap_or("error"))
             }
@@ -63,8 +77,18 @@ impl Kit {
                 self.frame(&json!({"type": "response.created", "sequence_number": 0, "response":
                 {"id": "resp_1", "object": "response", "status": "in_progress", "model": "m-answering", "output": []}}))
             }
+            Protocol::Bedrock => self.frame(&json!({"messageStart": {"role": "assistant"}})),
             _ => String::new(),
         }
+    }
+
+    /// The frames of a block of the Converse API.
+    fn converse_block(self, index: u64, start: Option<&Value>, delta: &Value) -> String {
+        let at =
+            |name: &str, key: &str, value: &Value| self.frame(&json!({name: {"contentBlockIndex": index, key: value}}));
+        let start = start.map(|start| at("contentBlockStart", "start", start)).unwrap_or_default();
+        let stop = self.frame(&json!({"contentBlockStop": {"contentBlockIndex": index}}));
+        start + &at("contentBlockDelta", "delta", delta) + &stop
     }
 
     /// The frames of an item of the Responses API: begun, these events, complete.
@@ -113,6 +137,7 @@ impl Kit {
             }
             Protocol::Gemini => self.part(&json!({"text": text})),
             Protocol::Ollama => self.part(&json!({"role": "assistant", "content": text})),
+            Protocol::Bedrock => self.converse_block(1, None, &json!({"text": text})),
         }
     }
 
@@ -138,6 +163,13 @@ impl Kit {
                 self.item(0, &item(json!([])), &[part, delta], &item(summary))
             }
             Protocol::Gemini => self.part(&json!({"text": text, "thought": true})),
+            Protocol::Bedrock => {
+                let delta = |thought: Value| {
+                    let delta = json!({"contentBlockIndex": 0, "delta": {"reasoningContent": thought}});
+                    self.frame(&json!({"contentBlockDelta": delta}))
+                };
+                delta(json!({"text": text})) + &delta(json!({"signature": "sig-1"}))
+            }
             Protocol::Ollama => self.part(&json!({"role": "assistant", "content": "", "thinking": text})),
         }
     }
@@ -162,6 +194,10 @@ impl Kit {
             }
             Protocol::Gemini => {
                 self.part(&json!({"functionCall": {"id": id, "name": name, "args": args}, "thoughtSignature": "sig-1"}))
+            }
+            Protocol::Bedrock => {
+                let start = json!({"toolUse": {"toolUseId": id, "name": name}});
+                self.converse_block(index + 2, Some(&start), &json!({"toolUse": {"input": args.to_string()}}))
             }
             Protocol::Ollama => self.part(&json!({"role": "assistant", "content": "",
                 "tool_calls": [{"id": id, "function": {"name": name, "arguments": args}}]})),
@@ -215,6 +251,17 @@ impl Kit {
                 self.frame(&json!({"candidates": [{"finishReason": word}], "usageMetadata": {"promptTokenCount": 10,
                     "candidatesTokenCount": 7, "cachedContentTokenCount": 4}}))
             }
+            Protocol::Bedrock => {
+                let word = match finish {
+                    "stop" => "end_turn",
+                    "length" => "max_tokens",
+                    "calls" => "tool_use",
+                    _ => "content_filtered",
+                };
+                let usage = json!({"inputTokens": 6, "cacheReadInputTokens": 4, "outputTokens": 7, "totalTokens": 17});
+                self.frame(&json!({"messageStop": {"stopReason": word}}))
+                    + &self.frame(&json!({"metadata": {"usage": usage, "metrics": {"latencyMs": 1}}}))
+            }
             Protocol::Ollama => {
                 let word = if finish == "length" { "length" } else { "stop" };
                 self.frame(
@@ -253,6 +300,8 @@ impl Kit {
             Protocol::Gemini => json!({"modelVersion": "m-answering", "candidates": [{"finishReason": "STOP",
                 "content": {"role": "model", "parts": [{"text": text}]}}],
                 "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 7, "cachedContentTokenCount": 4}}),
+            Protocol::Bedrock => json!({"output": {"message": {"role": "assistant", "content": [{"text": text}]}},
+                "stopReason": "end_turn", "usage": {"inputTokens": 6, "cacheReadInputTokens": 4, "outputTokens": 7}}),
             Protocol::Ollama => json!({"model": "m-answering", "message": {"role": "assistant", "content": text},
                 "done": true, "done_reason": "stop", "prompt_eval_count": 10, "eval_count": 7}),
         }
@@ -265,6 +314,7 @@ impl Kit {
             Protocol::Anthropic => json!({"type": "error", "error": {"type": kind, "message": message}}),
             Protocol::Gemini => json!({"error": {"message": message, "status": kind.to_uppercase()}}),
             Protocol::Ollama => json!({"error": message}),
+            Protocol::Bedrock => json!({"message": message, "__type": kind}),
         }
     }
 }

@@ -4,9 +4,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
+mod bedrock;
 mod bodies;
 mod documents;
 mod faults;
+#[cfg(unix)]
+mod key_command;
 pub(crate) mod kit;
 mod listing;
 mod peer;
@@ -16,6 +19,7 @@ mod replies;
 mod secrets;
 mod services;
 mod structure;
+mod tls;
 
 use std::sync::{Arc, OnceLock};
 
@@ -45,6 +49,7 @@ fn assert_fits(protocol: Protocol, body: &serde_json::Value) {
     static GEMINI: OnceLock<Validator> = OnceLock::new();
     static OLLAMA: OnceLock<Validator> = OnceLock::new();
     static RESPONSES: OnceLock<Validator> = OnceLock::new();
+    static BEDROCK: OnceLock<Validator> = OnceLock::new();
     let (place, schema) = match protocol {
         Protocol::OpenAi => (&OPENAI, include_str!("../openai/request.schema.json")),
         Protocol::Anthropic => (&ANTHROPIC, include_str!("anthropic.schema.json")),
@@ -52,6 +57,7 @@ fn assert_fits(protocol: Protocol, body: &serde_json::Value) {
         Protocol::Gemini => (&GEMINI, include_str!("gemini.schema.json")),
         Protocol::Responses => (&RESPONSES, include_str!("responses.schema.json")),
         Protocol::Ollama => (&OLLAMA, include_str!("ollama.schema.json")),
+        Protocol::Bedrock => (&BEDROCK, include_str!("bedrock.schema.json")),
     };
     let validator = place.get_or_init(|| jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap());
     let errors: Vec<String> =

@@ -1,7 +1,7 @@
 //! Every protocol against a mock of its service that others wrote. Skipped, and said so, unless `tests/peers/install.sh` was run.
 
 use ptc_workbench::agent::Agent;
-use ptc_workbench::config::Protocol;
+use ptc_workbench::config::{KeySource, Protocol};
 use ptc_workbench::event::{PartKind, Role, StructuredBy};
 use ptc_workbench::model::{
     Adapter, Content, Endpoint, ErrorClass, Finish, Message, ModelEvent, Request, RetryPolicy, StructuredOutput,
@@ -9,7 +9,7 @@ use ptc_workbench::model::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::kit::ALL;
+use super::kit::{ALL, BEDROCK_KEY};
 use super::{assert_fits, result, tool};
 use crate::openai::aimock::Peer;
 use crate::openai::{Asked, hear, request, request_json};
@@ -24,11 +24,14 @@ fn endpoint(peer: &Peer, protocol: Protocol, stream: bool) -> Endpoint {
     let base = match protocol {
         Protocol::OpenAi | Protocol::Responses | Protocol::Anthropic => peer.base_url.clone(),
         Protocol::Gemini => format!("{root}/v1beta"),
-        Protocol::Ollama => root.to_owned(),
+        Protocol::Ollama | Protocol::Bedrock => root.to_owned(),
     };
     let mut endpoint = Endpoint::new("aimock", "m-test", base);
     endpoint.protocol = protocol;
     endpoint.stream = stream;
+    if protocol == Protocol::Bedrock {
+        endpoint.key = Some(KeySource::File(BEDROCK_KEY.into()));
+    }
     endpoint.retry = RetryPolicy { base_delay_ms: 1, ..RetryPolicy::default() };
     endpoint.timeouts = Timeouts { first_byte_ms: 20_000, silence_ms: 20_000, ..Timeouts::default() };
     endpoint

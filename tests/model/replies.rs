@@ -24,7 +24,8 @@ async fn a_reply_is_the_same_streamed_and_at_once() {
             let asked = ask(kit, &server, &Adapter::new(endpoint).unwrap(), &request("hi")).await;
             let reply = asked.reply();
             assert_eq!((reply.text.as_str(), reply.finish.clone()), ("naïve 日本 🚀", Some(Finish::Stop)), "{kit:?}");
-            assert_eq!(reply.model.as_deref(), Some("m-answering"), "{kit:?}");
+            let name = if kit.0 == Protocol::Bedrock { None } else { Some("m-answering") };
+            assert_eq!(reply.model.as_deref(), name, "{kit:?}");
             let usage = reply.usage.unwrap();
             let cached = if kit.0 == Protocol::Ollama { None } else { Some(4) };
             assert_eq!((usage.input, usage.output, usage.cache_read), (10, 7, cached), "{kit:?}");
@@ -35,7 +36,8 @@ async fn a_reply_is_the_same_streamed_and_at_once() {
 
 #[tokio::test]
 async fn every_byte_may_come_alone_with_any_line_end() {
-    for kit in ALL {
+    // Binary frames have no lines; `bedrock.rs` cuts them.
+    for kit in ALL.into_iter().filter(|kit| kit.0 != Protocol::Bedrock) {
         let stream = [
             kit.begin(),
             if kit.0 == Protocol::Ollama {

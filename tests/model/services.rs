@@ -101,7 +101,7 @@ fn deflate(text: &[u8]) -> Vec<u8> {
 
 #[tokio::test]
 async fn compressed_replies_are_read_though_none_are_asked_for() {
-    for kit in ALL {
+    for kit in ALL.into_iter().filter(|kit| kit.0 != Protocol::Bedrock) {
         let stream = [kit.begin(), kit.text("squeezed"), kit.end("stop")].concat();
         let kind = if kit.0 == Protocol::Ollama { "application/x-ndjson" } else { "text/event-stream" };
         let kind = format!("content-type: {kind}\r\n");
@@ -334,8 +334,14 @@ async fn further_members_never_replace_what_the_program_sets() {
             (r#"{"model":"other"}"#, &["model"]),
             (r#"{"stream":false}"#, &["stream"]),
             (
-                r#"{"max_tokens":1,"max_output_tokens":1,"options":{"num_predict":1},"generationConfig":{"maxOutputTokens":1}}"#,
-                &["max_tokens", "max_output_tokens", "options.num_predict", "generationConfig.maxOutputTokens"],
+                r#"{"max_tokens":1,"max_output_tokens":1,"options":{"num_predict":1},"generationConfig":{"maxOutputTokens":1},"inferenceConfig":{"maxTokens":1}}"#,
+                &[
+                    "max_tokens",
+                    "max_output_tokens",
+                    "options.num_predict",
+                    "generationConfig.maxOutputTokens",
+                    "inferenceConfig.maxTokens",
+                ],
             ),
         ] {
             let server = Server::play([kit.answer("fine")]).await;

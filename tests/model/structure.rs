@@ -29,8 +29,9 @@ fn way(kit: Kit, body: &Value) -> StructuredBy {
             (schema, !schema && config["responseMimeType"] == "application/json")
         }
         Protocol::Ollama => (body["format"].is_object(), body["format"] == "json"),
+        Protocol::Bedrock => (false, false),
     };
-    match (schema, object, body.get("tools").is_some()) {
+    match (schema, object, body.get("tools").or(body.get("toolConfig")).is_some()) {
         (true, _, _) => StructuredBy::JsonSchema,
         (_, true, _) => StructuredBy::JsonObject,
         (_, _, true) => StructuredBy::Tool,
@@ -46,6 +47,7 @@ fn refusal(kit: Kit, way: StructuredBy) -> Play {
         (Protocol::Anthropic, _) => "output_config.format: Extra inputs are not permitted;",
         (Protocol::Gemini, _) => "JSON mode is not enabled: responseMimeType",
         (Protocol::Ollama, _) => "invalid format: structured output",
+        (Protocol::Bedrock, _) => "no schema of its own",
     };
     Play::json("400 Bad Request", kit.error("invalid_request_error", &format!("{what} is not supported")).to_string())
 }
@@ -53,12 +55,13 @@ fn refusal(kit: Kit, way: StructuredBy) -> Play {
 #[tokio::test]
 async fn each_protocol_steps_down_its_own_ways_and_remembers() {
     use StructuredBy::{JsonObject, JsonSchema, Prompt, Tool};
-    let ways: [&[StructuredBy]; 5] = [
+    let ways: [&[StructuredBy]; 6] = [
         &[JsonSchema, Tool, JsonObject, Prompt],
         &[JsonSchema, Tool, Prompt],
         &[JsonSchema, Tool, JsonObject, Prompt],
         &[JsonSchema, JsonObject, Prompt],
         &[JsonSchema, Tool, JsonObject, Prompt],
+        &[Tool, Prompt],
     ];
     for (kit, ways) in ALL.into_iter().zip(ways) {
         let server = Server::script(move |_, received| match way(kit, &received.json()) {

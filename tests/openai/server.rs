@@ -106,6 +106,30 @@ impl Play {
         }
     }
 
+    /// The same with another content type and each piece of the stream converted; a piece that becomes empty is dropped.
+    pub(crate) fn converted(self, kind: &str, mut convert: impl FnMut(&[u8]) -> Vec<u8>) -> Self {
+        let mut all = |bytes: Vec<Vec<u8>>| {
+            let mut out = vec![String::from_utf8_lossy(&bytes[0]).replace("text/event-stream", kind).into_bytes()];
+            for piece in &bytes[1..] {
+                let begin = piece.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+                match piece.strip_suffix(b"\r\n").and_then(|piece| piece.get(begin..)) {
+                    // The end of the stream, or a chunk that breaks off.
+                    _ if piece.starts_with(b"0\r\n") => out.push(piece.clone()),
+                    None => out.push(piece.clone()),
+                    Some(inner) => {
+                        out.extend(Some(convert(inner)).filter(|new| !new.is_empty()).map(|new| chunk(&new)));
+                    }
+                }
+            }
+            out
+        };
+        match self {
+            Self::Bytes(bytes) => Self::Bytes(all(bytes)),
+            Self::Stall(bytes) => Self::Stall(all(bytes)),
+            Self::Repeat(bytes) => Self::Repeat(all(bytes)),
+        }
+    }
+
     fn begun<P: AsRef<[u8]>>(pieces: impl IntoIterator<Item = P>) -> Vec<Vec<u8>> {
         let start = head("200 OK", "content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n");
         let pieces = pieces.into_iter().filter(|piece| !piece.as_ref().is_empty());

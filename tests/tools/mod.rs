@@ -6,6 +6,7 @@ mod command;
 mod consent;
 mod http;
 mod mcp;
+mod mcp_features;
 mod mcp_http;
 mod others;
 mod secrets;

@@ -80,7 +80,10 @@ fn their_tools_are_listed_as_signatures() {
     file(&program, "text", "");
     let done = program.run(["--config", "config.toml", "tools", "a.toml", "--connect"]);
     for words in [
-        "server everything: 13 tools",
+        // Its 13 tools, and four for its resources and prompts.
+        "server everything: 17 tools",
+        "read_resource  (uri :string) -> :string",
+        "get_prompt  (name :string, arguments :map?)",
         "server files: 14 tools",
         "server memory: 9 tools",
         "server time: 2 tools",

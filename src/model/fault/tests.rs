@@ -15,6 +15,7 @@ fn target() -> Target {
         key: Some(("environment variable LOCAL_KEY".into(), "export LOCAL_KEY=…".into())),
         model: "m-1".into(),
         timeouts: Timeouts::default(),
+        tls: crate::config::TlsFiles::default(),
     }
 }
 

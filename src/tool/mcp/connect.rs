@@ -11,13 +11,12 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use tokio::process::Child;
 
 use super::Connection;
+use super::access::ServerAccess;
 use super::http_error::describe_http_error;
 use super::lines::copy_lines;
 use super::log::Log;
 use super::notifications::RecordedTransport;
-use crate::model::speaker;
-use crate::model::variables;
-use crate::tool::process::Group;
+use crate::model::{ProcessGroup, speaker, variables};
 
 /// Bytes of the server's output that are waiting to be parsed.
 const PIPE_BYTES: usize = 64 * 1024;
@@ -33,11 +32,16 @@ pub(super) struct Open {
     /// The MCP session.
     pub(super) service: RunningService<RoleClient, ClientConfig>,
     /// The server's process, if it is one.
-    pub(super) process: Option<(Child, Group)>,
+    pub(super) process: Option<(Child, ProcessGroup)>,
 }
 
 /// Connects. Errors contain the last log lines of the server.
-pub(super) async fn open(server: &str, connection: &Connection, log: &Arc<Log>) -> Result<Open, String> {
+pub(super) async fn open(
+    server: &str,
+    connection: &Connection,
+    access: &ServerAccess,
+    log: &Arc<Log>,
+) -> Result<Open, String> {
     match connection {
         Connection::Process(program) => {
             let (mut child, group) = program.start()?;
@@ -62,7 +66,7 @@ pub(super) async fn open(server: &str, connection: &Connection, log: &Arc<Log>) 
         }
         Connection::Http { url, headers } => {
             let (headers, _) = variables::headers(headers)?;
-            let (client, headers) = speaker(url, &headers)?;
+            let (client, headers) = speaker(url, &headers, access.tls(url))?;
             let config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(headers);
             let transport = StreamableHttpClientTransport::with_client(client, config);
             match client_config()

@@ -4,7 +4,9 @@
 //! schemas, descriptions, results, logs. A server that crashes, hangs or violates the protocol fails a call, never the
 //! run.
 
+mod access;
 mod connect;
+mod features;
 mod http_error;
 mod lines;
 mod listing;
@@ -18,6 +20,7 @@ mod session;
 
 use super::{Grant, Program};
 
+pub use access::ServerAccess;
 pub use listing::Listing;
 pub use log_file::log_file;
 pub use result::{read_listing, read_result};

@@ -11,11 +11,20 @@ use std::sync::atomic::Ordering;
 
 use rmcp::model::{
     JsonRpcMessage, LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, ServerNotification,
+    SetLevelRequestParams,
 };
-use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::service::{Peer, RoleClient, RxJsonRpcMessage, ServiceError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 
 use super::log::Log;
+
+/// Asks a server for log messages of this severity at least; a name that is none asks for nothing.
+pub(super) async fn request_log_level(peer: &Peer<RoleClient>, level: &str) -> Result<(), ServiceError> {
+    match serde_json::from_value::<LoggingLevel>(serde_json::Value::from(level)) {
+        Ok(level) => peer.set_level(SetLevelRequestParams::new(level)).await,
+        Err(_) => Ok(()),
+    }
+}
 
 /// A transport that records notifications in the order in which they arrive, before the messages that follow them.
 pub(super) struct RecordedTransport<T> {

@@ -36,17 +36,23 @@ fn with_structured(text: String, content: &serde_json::Value) -> String {
     format!("{text}\n{content}")
 }
 
-fn block(block: &ContentBlock) -> String {
+/// Returns the text of a block, or a placeholder.
+pub(super) fn block(block: &ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text.clone(),
         ContentBlock::Image(image) => named("image", &image.mime_type, &image.data),
         ContentBlock::Audio(audio) => named("audio", &audio.mime_type, &audio.data),
         ContentBlock::ResourceLink(link) => format!("[resource {}]", link.uri),
-        ContentBlock::Resource(resource) => match &resource.resource {
-            ResourceContents::TextResourceContents { text, .. } => text.clone(),
-            ResourceContents::BlobResourceContents { uri, blob, .. } => named("resource", uri, blob),
-            _ => UNKNOWN.to_owned(),
-        },
+        ContentBlock::Resource(resource) => resource_text(&resource.resource),
+        _ => UNKNOWN.to_owned(),
+    }
+}
+
+/// Returns the text of a resource, or a placeholder.
+pub(super) fn resource_text(contents: &ResourceContents) -> String {
+    match contents {
+        ResourceContents::TextResourceContents { text, .. } => text.clone(),
+        ResourceContents::BlobResourceContents { uri, blob, .. } => named("resource", uri, blob),
         _ => UNKNOWN.to_owned(),
     }
 }

@@ -11,6 +11,7 @@ use ptc_core::value::Value;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
+use super::access::ServerAccess;
 use super::log::Log;
 use super::log_file::LogFile;
 use super::session::Session;
@@ -31,6 +32,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 pub struct Servers {
     scrub: Scrub,
     logs: Option<PathBuf>,
+    access: ServerAccess,
     slots: Lock<HashMap<(String, Connection), Arc<Slot>>>,
 }
 
@@ -58,7 +60,18 @@ impl std::fmt::Debug for Servers {
 impl Servers {
     /// `scrub` knows the secrets of this machine; `logs` is the folder for the logs of servers.
     pub fn new(scrub: Scrub, logs: Option<PathBuf>) -> Self {
-        Self { scrub, logs, slots: Lock::default() }
+        Self { scrub, logs, access: ServerAccess::default(), slots: Lock::default() }
+    }
+
+    /// Reaches servers in this way.
+    #[must_use]
+    pub fn with_access(self, access: ServerAccess) -> Self {
+        Self { access, ..self }
+    }
+
+    /// How servers are reached.
+    pub(in crate::tool) fn access(&self) -> &ServerAccess {
+        &self.access
     }
 
     fn slot(&self, server: &str, connection: &Connection) -> Arc<Slot> {
@@ -99,7 +112,7 @@ impl Servers {
         let slot = self.slot(&mcp.server, connection);
         let name = mcp.tool.as_deref().unwrap_or(&call.tool.name);
         let work = async {
-            let session = slot.session(&mcp.server, connection, |note| _ = call.notes.send(note)).await?;
+            let session = slot.session(&mcp.server, connection, &self.access, |note| _ = call.notes.send(note)).await?;
             session.call(name, call.args, call.notes).await
         };
         tokio::select! {
@@ -112,7 +125,7 @@ impl Servers {
     /// Starts a server and lists its tools. Errors contain its last log lines.
     pub async fn look(&self, server: &str, connection: &Connection) -> Result<ServerState, String> {
         let slot = self.slot(server, connection);
-        let work = async { slot.session(server, connection, |_| {}).await?.listings().await };
+        let work = async { slot.session(server, connection, &self.access, |_| {}).await?.listings().await };
         match timeout(LIST_TIMEOUT, work).await {
             Ok(tools) => {
                 let tools = tools.map_err(|error| slot.log.clean(&error))?;
@@ -133,6 +146,7 @@ impl Slot {
         &self,
         server: &str,
         connection: &Connection,
+        access: &ServerAccess,
         note: impl Fn(String),
     ) -> Result<Arc<Session>, String> {
         let mut place = self.session.lock().await;
@@ -150,7 +164,7 @@ impl Slot {
         if let Some(how) = ended {
             note(format!("the server {server} had ended{how} and is started again"));
         }
-        let session = Arc::new(Session::begin(server, connection, &self.log).await?);
+        let session = Arc::new(Session::begin(server, connection, access, &self.log).await?);
         place.1 = Some(Arc::clone(&session));
         Ok(session)
     }

@@ -11,20 +11,23 @@ use ptc_core::text::did_you_mean;
 use ptc_core::value::Value;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, PaginatedRequestParams,
-    RequestId, ServerResult, Tool,
+    RequestId, ServerCapabilities, ServerResult,
 };
 use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RoleClient, ServiceError};
 use tokio::sync::mpsc;
 
+use super::access::ServerAccess;
 use super::connect::{Open, open};
+use super::features::{FeatureError, Offer, offers};
 use super::http_error::describe_http_error;
 use super::listing::{self, is_same_name};
 use super::log::Log;
+use super::notifications::request_log_level;
 use super::{Connection, Listing, result};
 use crate::tool::text::scrub_value;
 
-/// Maximum pages of a tool list.
-const MAX_PAGES: usize = 50;
+/// Maximum pages of a list.
+pub(super) const MAX_PAGES: usize = 50;
 /// Maximum time for writing a cancellation before the session is closed.
 const CANCEL_TIMEOUT: Duration = Duration::from_millis(50);
 /// Maximum number of tools per server.
@@ -35,18 +38,36 @@ pub(super) struct Session {
     server: String,
     open: Open,
     log: Arc<Log>,
-    tools: Mutex<Option<Arc<Vec<Tool>>>>,
+    tools: Mutex<Option<Arc<Vec<Offer>>>>,
     /// A call was cancelled before its result arrived.
     has_cancelled_call: AtomicBool,
 }
 
 impl Session {
-    pub(super) async fn begin(server: &str, connection: &Connection, log: &Arc<Log>) -> Result<Self, String> {
-        let open = open(server, connection, log).await?;
+    pub(super) async fn begin(
+        server: &str,
+        connection: &Connection,
+        access: &ServerAccess,
+        log: &Arc<Log>,
+    ) -> Result<Self, String> {
+        let open = open(server, connection, access, log).await?;
         // The tool list is cached here, and read again after a change notification.
         open.service.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
         let (log, tools) = (Arc::clone(log), Mutex::default());
-        Ok(Self { server: server.to_owned(), open, log, tools, has_cancelled_call: AtomicBool::new(false) })
+        let session = Self { server: server.to_owned(), open, log, tools, has_cancelled_call: AtomicBool::new(false) };
+        if let Some(level) = access.log_level(server) {
+            session.set_log_level(level).await;
+        }
+        Ok(session)
+    }
+
+    /// Asks for log messages of this severity at least; a refusal is logged.
+    async fn set_log_level(&self, level: &str) {
+        if self.capabilities().logging.is_some()
+            && let Err(error) = request_log_level(self.open.service.peer(), level).await
+        {
+            self.log.push_line(&format!("the server refused the log level: {error}"));
+        }
     }
 
     /// Returns whether the connection is closed.
@@ -60,16 +81,20 @@ impl Session {
         status.map(|status| format!(" ({status})")).unwrap_or_default()
     }
 
-    /// Returns its tools; read again after a change notification.
-    async fn tools(&self) -> Result<Arc<Vec<Tool>>, String> {
+    /// Returns its tools and features; read again after a change notification.
+    async fn tools(&self) -> Result<Arc<Vec<Offer>>, String> {
         let changed = self.log.take_change();
         let known = self.tools.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let (Some(known), false) = (&known, changed) {
             return Ok(Arc::clone(known));
         }
+        let capabilities = self.capabilities();
         let mut tools = Vec::new();
         let mut cursor = None;
-        for _ in 0..MAX_PAGES {
+        // A server without tools refuses the request.
+        let has_other = capabilities.resources.is_some() || capabilities.prompts.is_some();
+        let pages = if capabilities.tools.is_none() && has_other { 0 } else { MAX_PAGES };
+        for _ in 0..pages {
             let page = PaginatedRequestParams::default().with_cursor(cursor);
             let listed = match self.open.service.peer().list_tools(Some(page)).await {
                 Ok(listed) => listed,
@@ -82,7 +107,7 @@ impl Session {
             }
         }
         tools.truncate(MAX_TOOLS);
-        let tools = Arc::new(tools);
+        let tools = Arc::new(offers(tools, &capabilities));
         if known.is_some_and(|known| names(&known) != names(&tools)) {
             self.log.broadcast(&format!(
                 "the server {} has changed its tools: {}",
@@ -94,9 +119,13 @@ impl Session {
         Ok(tools)
     }
 
+    fn capabilities(&self) -> ServerCapabilities {
+        self.open.service.peer().peer_info().map(|info| info.capabilities.clone()).unwrap_or_default()
+    }
+
     /// Returns its tools with signatures.
     pub(super) async fn listings(&self) -> Result<Vec<Listing>, String> {
-        Ok(self.tools().await?.iter().map(|tool| Listing::of(tool).without_secrets(self.log.scrub())).collect())
+        Ok(self.tools().await?.iter().map(|offer| Listing::of(&offer.tool).without_secrets(self.log.scrub())).collect())
     }
 
     /// Closes the session and waits for the end of the process.
@@ -124,13 +153,22 @@ impl Session {
     ) -> Result<Value, String> {
         let listening = self.log.subscribe(notes);
         let tools = self.tools().await?;
-        let exact = tools.iter().find(|tool| tool.name == name);
-        let Some(tool) = exact.or_else(|| tools.iter().find(|tool| is_same_name(&tool.name, name))) else {
+        let exact = tools.iter().find(|offer| offer.tool.name == name);
+        let near = || tools.iter().find(|offer| is_same_name(&offer.tool.name, name));
+        let Some(Offer { tool, feature }) = exact.or_else(near) else {
             let known = names(&tools);
             let near = did_you_mean(name, known.iter().map(String::as_str));
             return Err(format!("the server {} has no tool `{name}`{near} (tools: {})", self.server, known.join(", ")));
         };
-        let params = CallToolRequestParams::new(tool.name.clone()).with_arguments(listing::arguments(tool, args));
+        let arguments = listing::arguments(tool, args);
+        if let Some(feature) = feature {
+            return match feature.call(self.open.service.peer(), &arguments).await {
+                Ok(value) => Ok(scrub_value(value, self.log.scrub())),
+                Err(FeatureError::Unusable(why)) => Err(format!("the server {} answered {why}", self.server)),
+                Err(FeatureError::Failed(error)) => Err(self.describe_error(&error).await),
+            };
+        }
+        let params = CallToolRequestParams::new(tool.name.clone()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let peer = self.open.service.peer();
         let sent = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
@@ -194,6 +232,6 @@ impl Drop for PendingCall<'_> {
     }
 }
 
-fn names(tools: &[Tool]) -> Vec<String> {
-    tools.iter().map(|tool| tool.name.to_string()).collect()
+fn names(tools: &[Offer]) -> Vec<String> {
+    tools.iter().map(|offer| offer.tool.name.to_string()).collect()
 }

@@ -265,6 +265,7 @@ fn key_source(key: Option<&KeySource>) -> Option<(&'static str, String)> {
     Some(match key? {
         KeySource::Env(name) => ("key", format!("the variable {name}")),
         KeySource::File(path) => ("key", format!("the file {}", path.display())),
+        KeySource::Command(command) => ("key", format!("printed by the command {:?}", command.argv)),
     })
 }
 

@@ -1,0 +1,54 @@
+//! How servers are reached, by the configuration of this machine: certificates, and the log level that they are asked for.
+//!
+//! In: the configuration. Out: the certificates for a URL, the level of a server. Certificates are bound to URLs and not to names of servers: an agent file that gives
+//! another URL to a name gets nothing that belongs to the configured one.
+
+use crate::config::{Config, TlsFiles};
+
+/// Certificates for servers.
+#[derive(Debug, Clone, Default)]
+pub struct ServerAccess {
+    by_url: Vec<(String, TlsFiles)>,
+    general: TlsFiles,
+    levels: Vec<(String, &'static str)>,
+}
+
+impl ServerAccess {
+    /// What the configuration has for its servers.
+    pub fn of(config: &Config) -> Self {
+        let servers = config.servers.iter();
+        let by_url = servers.filter_map(|server| Some((server.url.clone()?, server.tls.clone()))).collect();
+        // A client certificate is for the servers of the configuration only.
+        let general = TlsFiles { client_certificate_file: None, ..config.tls.clone() };
+        let levels =
+            config.servers.iter().filter_map(|server| Some((server.name.clone(), server.log_level?))).collect();
+        Self { by_url, general, levels }
+    }
+
+    /// The least severity of log messages that a server is asked for.
+    pub(super) fn log_level(&self, server: &str) -> Option<&'static str> {
+        self.levels.iter().find(|(name, _)| name == server).map(|(_, level)| *level)
+    }
+
+    /// The certificates for a URL; those for all where the configuration does not have it.
+    pub fn tls(&self, url: &str) -> &TlsFiles {
+        self.by_url.iter().find(|(known, _)| known == url).map_or(&self.general, |(_, tls)| tls)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_certificates_of_a_server_belong_to_its_url() {
+        let text = "ca_file = \"all.pem\"\nclient_certificate_file = \"me.pem\"\n[mcp.files]\nurl = \"https://a.test/mcp\"\nca_file = \"own.pem\"\n";
+        let access = ServerAccess::of(&Config::from_toml(text, "conf/config.toml", &|_| None).unwrap());
+        let names = |url: &str| {
+            let TlsFiles { ca_file, client_certificate_file } = access.tls(url).clone();
+            [ca_file, client_certificate_file].map(|file| file.map(|file| file.display().to_string()))
+        };
+        assert_eq!(names("https://a.test/mcp"), [Some("conf/own.pem".to_owned()), Some("conf/me.pem".to_owned())]);
+        assert_eq!(names("https://b.test/mcp"), [Some("conf/all.pem".to_owned()), None]);
+    }
+}

@@ -1,0 +1,127 @@
+//! Resources and prompts of servers, called as tools.
+
+use serde_json::{Value, json};
+
+use super::agent;
+use crate::cli::program::Program;
+use crate::openai::server::{Play, Server};
+
+const TOOLS: &str = "[tools.list_resources]\nkind = \"mcp\"\nserver = \"files\"\n[tools.read]\nkind = \"mcp\"\nserver = \"files\"\n\
+                     tool = \"read_resource\"\n[tools.list_prompts]\nkind = \"mcp\"\nserver = \"files\"\n[tools.get_prompt]\nkind = \"mcp\"\n\
+                     server = \"files\"\n";
+
+/// A server with these capabilities that answers these methods and refuses all others.
+async fn server(capabilities: Value, answers: Vec<(&'static str, Value)>) -> Server {
+    Server::script(move |_, received| {
+        let Ok(message) = serde_json::from_str::<Value>(&received.body) else {
+            return Play::page("405 Method Not Allowed", "", "");
+        };
+        let method = message["method"].as_str().unwrap_or_default();
+        let answer = match method {
+            "initialize" => {
+                Some(json!({"protocolVersion": message["params"]["protocolVersion"], "capabilities": capabilities,
+                "serverInfo": {"name": "s", "version": "1"}}))
+            }
+            _ => answers.iter().find(|(known, _)| *known == method).map(|(_, answer)| answer.clone()),
+        };
+        let reply = match (answer, message.get("id")) {
+            (_, None) => return Play::page("202 Accepted", "", ""),
+            (Some(result), Some(id)) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            (None, Some(id)) => {
+                json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "unknown method"}})
+            }
+        };
+        Play::json("200 OK", reply.to_string())
+    })
+    .await
+}
+
+fn answers() -> Vec<(&'static str, Value)> {
+    let contents = json!([{"uri": "note://1", "mimeType": "text/plain", "text": "first note"},
+        {"uri": "note://1/picture", "mimeType": "image/png", "blob": "AAAA"}]);
+    let messages = json!([{"role": "user", "content": {"type": "text", "text": "Review main.rs"}},
+        {"role": "assistant", "content": {"type": "text", "text": "Gladly."}}]);
+    vec![
+        ("resources/list", json!({"resources": [{"uri": "note://1", "name": "one", "mimeType": "text/plain"}]})),
+        ("resources/read", json!({"contents": contents})),
+        (
+            "prompts/list",
+            json!({"prompts": [{"name": "review", "description": "Reviews a file",
+                "arguments": [{"name": "file", "required": true}, {"name": "style"}]}]}),
+        ),
+        ("prompts/get", json!({"messages": messages})),
+    ]
+}
+
+fn sent(server: &Server, method: &str) -> Option<Value> {
+    let bodies =
+        server.received().into_iter().filter_map(|received| serde_json::from_str::<Value>(&received.body).ok());
+    bodies.filter(|body| body["method"] == method).map(|body| body["params"].clone()).next()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn resources_and_prompts_are_tools_of_a_server_that_has_them() {
+    let server = server(json!({"resources": {}, "prompts": {}}), answers()).await;
+    let program = Program::new();
+    program.file("config.toml", format!("[mcp.files]\nurl = \"{}\"\n", server.base_url));
+    let code = "(return [(tool/list_resources {}) (tool/read {:uri \"note://1\"}) (tool/list_prompts {}) \
+                (tool/get_prompt {:name \"review\" :arguments {:file \"main.rs\"}})])";
+    program.file("a.toml", agent(code, TOOLS));
+    let run = |arguments: &[&str]| {
+        tokio::task::block_in_place(|| program.run(["--config", "config.toml"].iter().chain(arguments)))
+    };
+    let done = run(&["run", "a.toml", "--allow-tools", "--json"]);
+    let expected = json!([
+        [{"uri": "note://1", "name": "one", "mime_type": "text/plain"}],
+        "first note\n[resource note://1/picture, about 3 bytes, not shown to models]",
+        [{"name": "review", "description": "Reviews a file", "required": ["file"], "optional": ["style"]}],
+        [{"role": "user", "text": "Review main.rs"}, {"role": "assistant", "text": "Gladly."}],
+    ]);
+    assert_eq!(done.exits(0).json()["return"], expected, "{}", done.stderr);
+    assert_eq!(sent(&server, "resources/read").unwrap()["uri"], "note://1");
+    assert_eq!(sent(&server, "prompts/get").unwrap()["arguments"], json!({"file": "main.rs"}));
+    assert_eq!(sent(&server, "tools/list"), None, "a server without tools is not asked for them");
+    let before = server.received().len();
+    run(&["replay", "last", "--check"]).exits(0);
+    assert_eq!(server.received().len(), before, "a replay asks no server");
+    let shown = run(&["tools", "--server", "files"]);
+    for words in ["server files: 4 tools", "read_resource", "(uri :string) -> :string", "get_prompt"] {
+        assert!(shown.exits(0).stdout.contains(words), "{words}: {}", shown.stdout);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_is_asked_for_the_configured_log_level_when_it_has_one() {
+    for (capabilities, expected) in
+        [(json!({"logging": {}, "resources": {}}), Some(json!({"level": "error"}))), (json!({"resources": {}}), None)]
+    {
+        let server = server(capabilities, answers()).await;
+        let program = Program::new();
+        program.file("config.toml", format!("[mcp.files]\nurl = \"{}\"\nlog_level = \"error\"\n", server.base_url));
+        let done =
+            tokio::task::block_in_place(|| program.run(["--config", "config.toml", "tools", "--server", "files"]));
+        done.exits(0);
+        let asked = sent(&server, "logging/setLevel").map(|params| json!({"level": params["level"]}));
+        assert_eq!(asked, expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_of_the_server_hides_the_feature_of_its_name_and_a_refusal_is_an_error_of_the_call() {
+    let own = json!({"tools": [{"name": "read-resource", "inputSchema": {"type": "object", "properties": {"uri": {"type": "string"}},
+        "required": ["uri"]}}]});
+    let called = json!({"content": [{"type": "text", "text": "by the tool"}]});
+    let answers = vec![("tools/list", own), ("tools/call", called)];
+    let server = server(json!({"tools": {}, "resources": {}}), answers).await;
+    let program = Program::new();
+    program.file("config.toml", format!("[mcp.files]\nurl = \"{}\"\n", server.base_url));
+    let tools = "[tools.read]\nkind = \"mcp\"\nserver = \"files\"\ntool = \"read_resource\"\n[tools.list_resources]\nkind = \"mcp\"\nserver = \"files\"\n";
+    let run = |code: &str| {
+        program.file("a.toml", agent(code, tools));
+        tokio::task::block_in_place(|| {
+            program.run(["--config", "config.toml", "run", "a.toml", "--allow-tools", "--json"])
+        })
+    };
+    assert_eq!(run("(return (tool/read {:uri \"a\"}))").exits(0).json()["return"], "by the tool");
+    run("(return (tool/list_resources {}))").exits(1).tells("the server files refused: unknown method");
+}
