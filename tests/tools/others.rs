@@ -80,13 +80,13 @@ fn their_tools_are_listed_as_signatures() {
     file(&program, "text", "");
     let done = program.run(["--config", "config.toml", "tools", "a.toml", "--connect"]);
     for words in [
-        // Its 13 tools, and four for its resources and prompts.
+        // Their own tools, and those for the resources and prompts that a server declares.
         "server everything: 17 tools",
         "read_resource  (uri :string) -> :string",
         "get_prompt  (name :string, arguments :map?)",
         "server files: 14 tools",
-        "server memory: 9 tools",
-        "server time: 2 tools",
+        "server memory: 11 tools",
+        "server time: 6 tools",
         "get-sum  (a :float \"First number\", b :float \"Second number\") -> :string",
         "convert_time  (source_timezone :string",
     ] {

@@ -132,7 +132,7 @@ fn of_body(body: &Value) -> Atoms {
     atoms
 }
 
-/// A part of a message for Anthropic or Gemini.
+/// A part of a message for Anthropic, Gemini or Bedrock.
 fn of_part(atoms: &mut Atoms, role: &str, part: &Value) {
     if part["type"] == "tool_use" {
         call(atoms, &part["id"], &part["name"], &part["input"]);
@@ -142,6 +142,11 @@ fn of_part(atoms: &mut Atoms, role: &str, part: &Value) {
         call(atoms, &asked["id"], &asked["name"], &asked["args"]);
     } else if let Some(answer) = part.get("functionResponse") {
         result(atoms, &answer["id"], &answer["response"]);
+    } else if let Some(asked) = part.get("toolUse") {
+        call(atoms, &asked["toolUseId"], &asked["name"], &asked["input"]);
+    } else if let Some(answer) = part.get("toolResult") {
+        let content = &answer["content"][0];
+        result(atoms, &answer["toolUseId"], content.get("json").unwrap_or(&content["text"]));
     } else if let Some(words) = part["text"].as_str() {
         text(atoms, role, words);
     }

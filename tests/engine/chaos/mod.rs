@@ -311,7 +311,9 @@ async fn a_reply_that_the_user_gave_later_replays_wherever_its_recording_was_cut
 
 /// A run that is stopped after so many events.
 fn stopped(mode: &str, stop_after: u32, cut: usize) -> Play {
-    let toml = format!("mode = \"{mode}\"\nprompt = \"do {{{{x}}}}\"\nsignature = \"(x :string) -> :string\"\nmax_turns = 1\n");
+    let toml = format!(
+        "mode = \"{mode}\"\nprompt = \"do {{{{x}}}}\"\nsignature = \"(x :string) -> :string\"\nmax_turns = 1\n"
+    );
     let acts = vec![Act { reply: 0, fault: 9, usage: None }];
     Play { toml, acts, stop_after: Some(stop_after), turn_budget: 4, ..waiting(cut) }
 }
