@@ -86,6 +86,29 @@ impl Notify {
     const ALL: [(&'static str, Self); 3] = [("off", Self::Off), ("bell", Self::Bell), ("osc9", Self::Osc9)];
 }
 
+/// The list of turns next to the transcript of a long run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TurnList {
+    /// Shown where there is room for it.
+    #[default]
+    Auto,
+    /// Not shown.
+    Off,
+}
+
+impl TurnList {
+    const ALL: [(&'static str, Self); 2] = [("auto", Self::Auto), ("off", Self::Off)];
+
+    /// Returns the other one.
+    #[must_use]
+    pub fn switched(self) -> Self {
+        match self {
+            Self::Auto => Self::Off,
+            Self::Off => Self::Auto,
+        }
+    }
+}
+
 /// Settings of the interface: `[interface]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
@@ -95,13 +118,15 @@ pub struct Interface {
     pub mouse: bool,
     /// How the terminal is told that a long run has ended or asks.
     pub notify: Notify,
+    /// Whether long runs have a list of their turns next to them.
+    pub turn_list: TurnList,
     /// True for line-by-line output (`--plain`); `None`: depends on the environment.
     pub plain: Option<bool>,
 }
 
 impl Default for Interface {
     fn default() -> Self {
-        Self { theme: "ansi".to_owned(), mouse: true, notify: Notify::Off, plain: None }
+        Self { theme: "ansi".to_owned(), mouse: true, notify: Notify::Off, turn_list: TurnList::Auto, plain: None }
     }
 }
 
@@ -242,6 +267,17 @@ const INTERFACE: &[Key<Interface>] = &[
         ),
         read: |entry, interface, problems| {
             set(&mut interface.notify, entry.named(&Names { what: "notification", rows: &Notify::ALL }), problems);
+        },
+    },
+    Key {
+        name: "turn_list",
+        about: KeyDoc::Text(
+            "`auto` or `off`",
+            "auto",
+            "The list of turns next to the transcript of a long run on a wide screen; **Shift-U** switches it.",
+        ),
+        read: |entry, interface, problems| {
+            set(&mut interface.turn_list, entry.named(&Names { what: "turn list", rows: &TurnList::ALL }), problems);
         },
     },
     Key {

@@ -154,6 +154,7 @@ pub async fn run(services: Arc<Services>, setup: Setup) -> Result<TuiExit, TakeE
     model.themes = setup.themes;
     model.keymap = setup.keymap;
     model.notify = services.workbench.config.interface.notify;
+    model.turn_list = services.workbench.config.interface.turn_list;
     model.utc_offset_s = i64::from(jiff::Zoned::now().offset().seconds());
     let mut driver = Driver::new(services.clone(), Clock::starting_at(now_ms));
     let opens_session = setup.session.is_some();

@@ -12,7 +12,7 @@ use super::keys::Keymap;
 use super::recovery::{KeptReply, Recovery};
 use super::theme::Theme;
 use crate::agent::{Diagnostic, DraftTexts, Place};
-use crate::config::Notify;
+use crate::config::{Notify, TurnList};
 use crate::port::{Breakpoint, Gate};
 use crate::workbench::{AgentFile, DraftSummary, OpenAgent, PipelineOutline};
 
@@ -76,6 +76,8 @@ pub struct Model {
     pub mouse: Mouse,
     /// How the terminal is told that a run ended or asks.
     pub notify: Notify,
+    /// Whether long runs have a list of their turns next to them.
+    pub turn_list: TurnList,
     /// Which screen.
     pub screen: Screen,
     /// Editors and their run.
@@ -232,6 +234,7 @@ impl Model {
             last_find: None,
             mouse: Mouse::default(),
             notify: Notify::Off,
+            turn_list: TurnList::Auto,
             screen: Screen::Workbench,
             workbench: Workbench {
                 editors,

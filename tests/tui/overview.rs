@@ -248,6 +248,11 @@ fn a_long_saved_session_is_read_once_and_shows_its_turns_next_to_the_transcript(
     let shown = picture(&mut model);
     assert!(shown.contains("t34"), "the rail shows the turns:\n{shown}");
     assert!(shown.contains("! rate: not_found"), "{shown}");
+    press(&mut model, "shift-u");
+    let shown = picture(&mut model);
+    assert!(!shown.contains("t34 "), "the list was switched off:\n{shown}");
+    press(&mut model, "shift-u");
+    assert!(picture(&mut model).contains("t34"), "and on again");
     model.size = (100, 40);
     let shown = picture(&mut model);
     assert!(!shown.contains("t34 "), "there is no room for a rail:\n{shown}");

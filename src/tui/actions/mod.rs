@@ -93,6 +93,7 @@ pub enum Action {
     SeekRepeats,
     CopyPart,
     Overview,
+    SwitchTurnList,
     Turns(TurnStep),
     Failing(Direction),
     AskTurn(TurnPrompt),

@@ -142,6 +142,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Testing(Q::Go(L::Bottom)), "tests.bottom", "end", "To the last case.", &["end", "shift-g"], C::Tests, 0),
 
     row(A::Overview, "transcript.overview", "overview", "Shows one line for each turn: what it did, tools, errors, tokens, where the time went.", &["u"], C::Transcript, 11),
+    row(A::SwitchTurnList, "transcript.turn_list", "turn list", "Shows or hides the list of turns next to a long run.", &["shift-u"], C::Transcript, 0),
     row(A::Failing(Direction::Forward), "transcript.next_failure", "next failure", "To the next turn in which something failed.", &["}", "!"], C::Transcript, 12),
     row(A::Failing(Direction::Back), "transcript.previous_failure", "failure before", "To the turn before in which something failed.", &["{"], C::Transcript, 0),
     row(A::AskTurn(TurnPrompt::Number), "transcript.turn", "turn by number", "Goes to the turn of a number.", &[":"], C::Transcript, 0),

@@ -197,7 +197,9 @@ impl Model {
                 self.active_transcript().is_some_and(|transcript| !transcript.is_empty()),
                 "there is nothing here yet",
             ),
-            Action::Overview | Action::Turns(_) | Action::Failing(_) | Action::AskTurn(_) => self.enabled_for_turns(),
+            Action::Overview | Action::SwitchTurnList | Action::Turns(_) | Action::Failing(_) | Action::AskTurn(_) => {
+                self.enabled_for_turns()
+            }
             Action::OlderRun | Action::NewerRun | Action::CompareRuns | Action::AgainstSaved => {
                 self.enabled_for_runs(action)
             }

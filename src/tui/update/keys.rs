@@ -224,6 +224,10 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             reading::act(model, action)
         }
         Action::Overview => overview::toggle(model),
+        Action::SwitchTurnList => {
+            model.turn_list = model.turn_list.switched();
+            Vec::new()
+        }
         Action::Turns(step) => overview::step(model, step),
         Action::Failing(direction) => overview::go_to_failure(model, direction),
         Action::AskTurn(what) => overview::ask(model, what),

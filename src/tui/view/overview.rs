@@ -9,6 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::areas::line_of;
+use crate::config::TurnList;
 use crate::event::Address;
 use crate::record::TurnState;
 use crate::tui::model::{Model, RunView};
@@ -34,8 +35,9 @@ const ACTION_COLUMNS: usize = 18;
 const ERROR_COLUMNS: usize = 14;
 
 /// The areas of a pane: the overview or the rail, and the transcript next to it.
-pub(super) fn split(view: &RunView, area: Rect) -> (Rect, Rect) {
-    let rail = area.width >= RAIL_FROM
+pub(super) fn split(view: &RunView, area: Rect, turn_list: TurnList) -> (Rect, Rect) {
+    let rail = turn_list == TurnList::Auto
+        && area.width >= RAIL_FROM
         && view.transcript.overview().is_some_and(|overview| overview.lines().len() >= RAIL_TURNS);
     if view.overview.is_open || !rail {
         return (Rect::default(), area);
@@ -52,9 +54,9 @@ fn list_area(area: Rect) -> Rect {
 }
 
 /// Measures overview or rail; gives the area that the transcript has.
-pub(super) fn layout(view: &mut RunView, area: Rect) -> Rect {
+pub(super) fn layout(view: &mut RunView, area: Rect, turn_list: TurnList) -> Rect {
     view.transcript.refresh_overview();
-    let (rail, rows) = split(view, area);
+    let (rail, rows) = split(view, area, turn_list);
     let selected = view.transcript.selected_turn();
     let list = if view.overview.is_open { list_area(area) } else { rail };
     match view.transcript.overview() {
@@ -66,7 +68,7 @@ pub(super) fn layout(view: &mut RunView, area: Rect) -> Rect {
 
 /// Draws the rail next to a transcript, if there is room for one.
 pub(super) fn draw_rail(model: &Model, view: &RunView, area: Rect, buffer: &mut Buffer) -> Rect {
-    let (rail, rows) = split(view, area);
+    let (rail, rows) = split(view, area, model.turn_list);
     if let Some(overview) = view.transcript.overview().filter(|_| !rail.is_empty()) {
         let columns = Columns::of_rail(rail.width);
         draw_lines(model, view, overview, (rail, columns), buffer);

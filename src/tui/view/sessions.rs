@@ -97,10 +97,10 @@ pub(super) fn text_areas(model: &Model, screen: Rect) -> Vec<Rect> {
 
 pub(super) fn layout(model: &mut Model) {
     let screen = Rect::new(0, 0, model.size.0, model.size.1);
-    let now_ms = model.viewer_now_ms();
+    let (now_ms, turn_list) = (model.viewer_now_ms(), model.turn_list);
     if let Some(viewer) = &mut model.sessions.viewer {
         let (_, _, rows) = viewer_areas(viewer, screen);
-        let rows = overview::layout(viewer, rows);
+        let rows = overview::layout(viewer, rows, turn_list);
         model.sessions.viewer_area = rows;
         viewer.transcript.prepare(run::card_columns(rows), usize::from(rows.height), now_ms);
         return;

@@ -22,7 +22,7 @@ pub(super) fn layout(model: &mut Model) {
         model.workbench.room = place;
     }
     let areas = screen_areas(model);
-    let now_ms = model.now_ms;
+    let (now_ms, turn_list) = (model.now_ms, model.turn_list);
     let fix_key = model.keymap.first_name(Action::Fix);
     let workbench = &mut model.workbench;
     // A pipeline takes the place of the editors.
@@ -43,7 +43,7 @@ pub(super) fn layout(model: &mut Model) {
     }
     workbench.run_area = areas.run.map_or(Rect::default(), |(_, rows)| rows);
     if let (Some(run), Some((_, rows))) = (&mut workbench.run, areas.run) {
-        let rows = overview::layout(run, rows);
+        let rows = overview::layout(run, rows, turn_list);
         workbench.run_area = rows;
         run.transcript.prepare(run::card_columns(rows), usize::from(rows.height), now_ms);
     }
