@@ -273,6 +273,7 @@ fn draw_run(model: &Model, rule: Rect, rows: Rect, buffer: &mut Buffer) {
         (key(Action::Preview), "shows what would be sent".to_owned()),
         (key(Action::Sessions), "opens saved sessions".to_owned()),
         (key(Action::OpenAgent), "opens another agent, a pipeline or an example".to_owned()),
+        (key(Action::NewAgent), "begins a new agent".to_owned()),
     ];
     if model.enabled(Action::ChooseModel).is_ok() {
         lines.push((key(Action::ChooseModel), "chooses another model".to_owned()));
