@@ -16,7 +16,7 @@ use super::machine::Callable;
 use super::machine::{Machine, Target, World};
 use super::read::read_watched;
 use super::stack::{Stack, catch_panic};
-use super::{Budget, Call, Error, Form, Halt, Host, Names, builtins, ir};
+use super::{Budget, Call, Error, EvalResult, Form, Halt, Host, Names, builtins, ir};
 use crate::heap;
 use crate::reasons::Reason;
 use crate::value::{Keyword, Map, Value};
@@ -210,24 +210,23 @@ impl Prepared {
         });
         drop(frame);
         let usage = Usage { steps: machine.steps(), bytes: machine.peak() };
-        let result = match result.map_err(|halt| *halt) {
+        // Errors stay boxed up to here, so that a result is small to move.
+        let finished = match result {
             Ok(value) => Ok((Signal::Value, value)),
-            Err(Halt::Return(value)) => machine.leaving(value).map(|value| (Signal::Return, value)).map_err(ended),
-            Err(Halt::Fail(value)) => machine.leaving(value).map(|value| (Signal::Fail, value)).map_err(ended),
-            Err(halt) => Err(ended(halt.into())),
+            Err(halt) => left_early(&machine, halt),
         };
-        let result = result.and_then(|(signal, value)| {
+        let finished = finished.and_then(|(signal, value)| {
             if Callable::is_endless(&value) {
-                return Err(Error::new(Reason::RuntimeError, "the result is an endless sequence").hint(ENDLESS));
+                let error = Error::new(Reason::RuntimeError, "the result is an endless sequence");
+                return Err(error.hint(ENDLESS).into());
             }
-            machine.check_result_sizes(&value).map_err(ended)?;
-            let memory = machine.leaving_memory().map_err(ended)?;
-            Ok((signal, value, memory))
+            machine.check_result_sizes(&value)?;
+            Ok((signal, value, machine.leaving_memory()?))
         });
-        let whole = result.is_ok();
-        let (result, memory) = match result {
+        let whole = finished.is_ok();
+        let (result, memory) = match finished {
             Ok((signal, value, memory)) => (Ok((signal, value)), memory),
-            Err(error) => (Err(error), input.memory.clone()),
+            Err(halt) => (Err(ended(halt)), input.memory.clone()),
         };
         Outcome {
             result,
@@ -258,7 +257,19 @@ impl Outcome {
     }
 }
 
+/// The value of a program that `return` or `fail` ended.
+#[cold]
+#[expect(clippy::boxed_local, reason = "early ends are boxed everywhere")]
+fn left_early(machine: &Machine<'_>, halt: Box<Halt>) -> EvalResult<(Signal, Value)> {
+    match *halt {
+        Halt::Return(value) => Ok((Signal::Return, machine.leaving(value)?)),
+        Halt::Fail(value) => Ok((Signal::Fail, machine.leaving(value)?)),
+        halt @ (Halt::Error(_) | Halt::Throw(_)) => Err(halt.into()),
+    }
+}
+
 /// The error of a program that ended early.
+#[cold]
 #[expect(clippy::boxed_local, reason = "early ends are boxed everywhere")]
 fn ended(halt: Box<Halt>) -> Error {
     match *halt {
