@@ -109,11 +109,12 @@ fn drawn(line: &ModelLine) -> String {
 
 /// The same as a sentence: whether it can be used first, no columns.
 fn spoken(line: &ModelLine) -> String {
-    let (mark, why) = match line.state {
-        ModelState::Ready => (WORDS.good, "can be used now"),
-        ModelState::NoKey => (WORDS.none, "key missing"),
-        ModelState::Unknown => (WORDS.bad, "provider unknown"),
+    let mark = match line.state {
+        ModelState::Ready => WORDS.good,
+        ModelState::NoKey => WORDS.none,
+        ModelState::Unknown => WORDS.bad,
     };
+    let why = line.state.meaning();
     let id = if line.id == line.name { "" } else { &line.id };
     let facts = format!("{}{}", sizes(&line.facts), line.note);
     let parts = [line.name.as_str(), id, why].into_iter().chain(facts.split(SIGNS.dot));

@@ -215,7 +215,7 @@ const KEYS: &[Key<Target>] = &[
         about: KeyDoc::Text(
             "name of a variable",
             "",
-            "The environment variable that contains the key. Servers without keys need none of the three.",
+            "The environment variable that contains the key. Servers without keys need neither this nor `api_key_file` nor `api_key_command`.",
         ),
         read: |entry, target, problems| target.keys.extend(problems.take(entry.non_blank_text()).map(KeySource::Env)),
     },

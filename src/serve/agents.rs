@@ -12,10 +12,7 @@ use ptc_core::value::json::Node;
 
 use crate::agent::{Agent, Context, Plan, Step};
 use crate::event::ErrorRecord;
-use crate::workbench::{Source, Workbench};
-
-/// The key of a schema that names the type of what it describes.
-pub(super) const OUTPUT_SCHEMA_KEY: &str = "type";
+use crate::workbench::{Source, StartError, Workbench};
 
 /// An agent that is served.
 #[derive(Debug, Clone)]
@@ -60,10 +57,7 @@ impl ServedAgent {
     /// An agent under this name.
     pub fn new(name: String, label: String, agent: Agent, workbench: &Workbench) -> Result<Self, String> {
         let connected = workbench.connected(agent.clone()).map_err(|error| format!("{label}: {error}"))?;
-        let plan = Plan::new(&connected).map_err(|findings| {
-            let errors = findings.iter().filter(|finding| finding.is_error()).map(|finding| finding.message.as_str());
-            format!("{label}: {}", errors.collect::<Vec<_>>().join("; "))
-        })?;
+        let plan = Plan::new(&connected).map_err(|findings| format!("{label}: {}", StartError::Agent(findings)))?;
         Ok(Self { name, label, agent, plan })
     }
 
@@ -90,11 +84,6 @@ impl ServedAgent {
         Some(json_schema::answer(&self.plan.output, &self.agent.field_descriptions)?.json)
     }
 
-    /// The schema of an answer that is JSON; `None` for texts.
-    pub(super) fn structured_schema(&self) -> Option<Json> {
-        self.answer_schema()
-    }
-
     /// What it does, in a sentence: its description, else the first line of its prompt.
     pub fn summary(&self) -> String {
         let described = self.agent.description.as_deref().filter(|text| !text.trim().is_empty());
@@ -114,7 +103,7 @@ impl ServedAgent {
                 let params = self.plan.signature.params.as_deref().unwrap_or_default();
                 let names: Vec<&str> = params.iter().map(|field| field.name.as_str()).collect();
                 let (name, names) = (&self.name, names.join(", "));
-                format!("the agent `{name}` has the inputs {names}: write them as a JSON object in the last message")
+                format!("the agent `{name}` has the inputs {names}: write them as a JSON object in the message")
             });
         }
         let step = Step { answer: Some(Json::str(text)), ..Step::default() };

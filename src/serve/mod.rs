@@ -9,5 +9,12 @@ pub mod mcp;
 mod metrics;
 mod runs;
 
+use ptc_core::value::{Json, json};
+
 pub use agents::ServedAgent;
 pub use runs::{ActiveRun, RunOptions, RunProgress, RunRefusal, Runs};
+
+/// JSON of a client in the core's form. Errors: it is nested too deeply, or a number is too long.
+fn core_json(value: &serde_json::Value) -> Result<Json, String> {
+    json::parse(&value.to_string()).map_err(|error| error.message)
+}

@@ -15,7 +15,7 @@ use super::ServedAgent;
 use super::metrics::Metrics;
 use crate::agent::{Step, StepFold};
 use crate::event::{Address, Envelope, ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource};
-use crate::port::{Human, Nobody, Stop};
+use crate::port::{Human, Nobody};
 use crate::session::{Session, SessionId};
 use crate::tool::ConsentPolicy;
 use crate::workbench::{Answers, RunSpec, Running, SessionKey, StartError, Workbench};
@@ -207,11 +207,6 @@ impl ActiveRun {
     /// The id of its session, when it is saved.
     pub fn session(&self) -> Option<&str> {
         self.running.session.as_deref()
-    }
-
-    /// Stops it.
-    pub fn stop(&self) -> &Stop {
-        &self.running.stop
     }
 
     /// Waits for what it does next.

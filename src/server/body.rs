@@ -41,17 +41,12 @@ pub fn whole(bytes: impl Into<Bytes>) -> Body {
 
 /// The sending half of a streamed body. When it is dropped, the body ends.
 #[derive(Debug, Clone)]
-pub struct BodySender(mpsc::Sender<Result<Bytes, BodyError>>);
+pub struct BodySender(mpsc::Sender<Bytes>);
 
 impl BodySender {
     /// Sends a piece, waiting for room. `false` when the receiver has left.
     pub async fn send(&self, piece: impl Into<Bytes>) -> bool {
-        self.0.send(Ok(piece.into())).await.is_ok()
-    }
-
-    /// Breaks the body off: its receiver sees an error instead of an end.
-    pub async fn fail(self, error: BodyError) {
-        _ = self.0.send(Err(error)).await;
+        self.0.send(piece.into()).await.is_ok()
     }
 
     /// Resolves when the receiver has left.
@@ -64,7 +59,7 @@ impl BodySender {
 pub fn streamed() -> (BodySender, Body) {
     let (sender, mut receiver) = mpsc::channel(PIECES);
     let pieces = futures::stream::poll_fn(move |context| receiver.poll_recv(context));
-    (BodySender(sender), StreamBody::new(pieces.map(|piece| piece.map(Frame::data))).boxed_unsync())
+    (BodySender(sender), StreamBody::new(pieces.map(|piece| Ok(Frame::data(piece)))).boxed_unsync())
 }
 
 /// Reads a body to its end.

@@ -9,9 +9,9 @@ mod listener;
 
 pub use body::{Body, BodyError, BodySender, TooLarge, read_body, streamed, whole};
 pub use guard::{Guard, Refusal};
-pub use hyper::body::{Bytes, Frame, Incoming};
-pub use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-pub use hyper::{Method, StatusCode, Uri};
+use hyper::body::{Bytes, Incoming};
+pub use hyper::header::{self, HeaderValue};
+pub use hyper::{Method, StatusCode};
 pub use listener::{Handler, Listener, ListenerLimits};
 
 /// A request whose body has not been read.

@@ -28,6 +28,17 @@ pub enum ModelState {
     Unknown,
 }
 
+impl ModelState {
+    /// Returns it in words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Ready => "can be used now",
+            Self::NoKey => "key missing",
+            Self::Unknown => "provider unknown",
+        }
+    }
+}
+
 /// One line of the list of models.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelLine {

@@ -72,8 +72,7 @@ fn profile_value(text: &str, profile: &str, name: &str) -> Option<String> {
     for line in text.lines().map(str::trim) {
         if let Some(section) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
             is_profile = section.trim() == profile;
-        } else if let Some((key, value)) = line.split_once('=').filter(|(key, _)| is_profile && key.trim() == name) {
-            let _ = key;
+        } else if let Some((_, value)) = line.split_once('=').filter(|(key, _)| is_profile && key.trim() == name) {
             return Some(value.trim().to_owned()).filter(|value| !value.is_empty());
         }
     }

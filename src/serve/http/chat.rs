@@ -1,27 +1,23 @@
 //! `/v1/models` and `/v1/chat/completions`: agents as models of the protocol that most clients speak.
 //!
-//! In: a request whose `model` is an agent. The last user message is the agent's input; other messages are refused, because an agent
-//! begins anew with each run. Out: a completion, or chunks. A plain text agent streams as its model writes; other agents send
+//! In: a request whose `model` is an agent. Its only message is the agent's input; a history is refused, because a run has
+//! none. Out: a completion, or chunks. A plain text agent streams as its model writes; other agents send
 //! their answer when it is checked.
 
 use ptc_core::reasons::Reason;
 use serde_json::{Map, Value, json};
 
 use super::sse::{self, Writer};
-use super::{Failure, core_json, read_object, status_of_step};
+use super::{Failure, failure_reply, read_object, status_of_step, with_session};
 use crate::agent::{Mode, RawSchema, Step, Variant};
 use crate::event::{Envelope, Event, PartKind, ReplyStatus};
 use crate::port::SystemClock;
-use crate::serve::{Runs, ServedAgent};
-use crate::server::{HeaderValue, Reply, Request, StatusCode, header, json_reply};
+use crate::serve::{Runs, ServedAgent, core_json};
+use crate::server::{Reply, Request, StatusCode, json_reply};
 
 /// A failed request, in the protocol's form.
 pub(super) fn failed(failure: &Failure) -> Reply {
-    let mut reply = json_reply(failure.status, &json!({ "error": error_of(failure) }));
-    if failure.status == StatusCode::TOO_MANY_REQUESTS {
-        reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    }
-    reply
+    failure_reply(failure, &json!({ "error": error_of(failure) }))
 }
 
 fn error_of(failure: &Failure) -> Value {
@@ -59,12 +55,12 @@ pub(super) async fn complete(runs: &Runs, request: Request) -> Result<Reply, Fai
         let is_live =
             served.agent.mode == Mode::Text && served.plan.variant == Variant::Plain && asked.schema.is_none();
         let first = head.chunk(&json!({ "role": "assistant", "content": "" }), None);
-        let writer = ChunkWriter { head, is_live, sent: String::new(), includes_usage: asked.includes_usage, asked };
+        let writer = ChunkWriter { head, is_live, sent: String::new(), asked };
         return Ok(sse::reply(run, first, writer));
     }
     let step = run.finish().await;
     let content = content_of(&step, &asked)?;
-    let mut reply = json_reply(
+    let reply = json_reply(
         StatusCode::OK,
         &json!({
             "id": head.id,
@@ -80,10 +76,7 @@ pub(super) async fn complete(runs: &Runs, request: Request) -> Result<Reply, Fai
             "usage": usage_of(&step),
         }),
     );
-    if let Some(session) = step.session.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
-        reply.headers_mut().insert(super::native::SESSION, session);
-    }
-    Ok(reply)
+    Ok(with_session(reply, step.session.as_deref()))
 }
 
 fn read_chat(body: &Map<String, Value>) -> Result<ChatRequest, Failure> {
@@ -97,7 +90,7 @@ fn read_chat(body: &Map<String, Value>) -> Result<ChatRequest, Failure> {
     }
     let is_true = |value: Option<&Value>| value.and_then(Value::as_bool).unwrap_or_default();
     Ok(ChatRequest {
-        text: last_message(body)?,
+        text: only_message(body)?,
         streams: is_true(body.get("stream")),
         includes_usage: is_true(body.get("stream_options").and_then(|options| options.get("include_usage"))),
         schema: response_schema(body)?,
@@ -105,7 +98,7 @@ fn read_chat(body: &Map<String, Value>) -> Result<ChatRequest, Failure> {
 }
 
 /// The text of the only message.
-fn last_message(body: &Map<String, Value>) -> Result<String, Failure> {
+fn only_message(body: &Map<String, Value>) -> Result<String, Failure> {
     let messages = body.get("messages").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let [message] = messages else {
         let message = match messages.len() {
@@ -140,7 +133,7 @@ fn response_schema(body: &Map<String, Value>) -> Result<Option<RawSchema>, Failu
         Some("json_schema") => {
             let schema = format.pointer("/json_schema/schema");
             let schema = schema.ok_or_else(|| Failure::bad_request("response_format.json_schema has no `schema`"))?;
-            let read = RawSchema::compile(&core_json(schema)?);
+            let read = RawSchema::compile(&core_json(schema).map_err(Failure::bad_request)?);
             read.map(Some).map_err(|error| Failure::bad_request(format!("response_format.json_schema: {error}")))
         }
         _ => Err(Failure::bad_request("response_format: its type is neither `text`, `json_object` nor `json_schema`")),
@@ -209,7 +202,6 @@ struct ChunkWriter {
     is_live: bool,
     /// The text that was sent.
     sent: String,
-    includes_usage: bool,
     asked: ChatRequest,
 }
 
@@ -247,7 +239,7 @@ impl Writer for ChunkWriter {
             text.push_str(&self.head.chunk(&json!({ "content": rest }), None));
         }
         text.push_str(&self.head.chunk(&json!({}), Some("stop")));
-        if self.includes_usage {
+        if self.asked.includes_usage {
             let mut object = self.head.object(&json!([]));
             object["usage"] = usage_of(step);
             text.push_str(&sse::unnamed(&object.to_string()));

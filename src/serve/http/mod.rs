@@ -19,7 +19,7 @@ use super::{RunRefusal, Runs};
 use crate::agent::Step;
 use crate::event::ErrorRecord;
 use crate::server::{
-    Handler, Method, Reply, Request, StatusCode, TooLarge, header, json_reply, read_body, typed_reply,
+    Handler, HeaderValue, Method, Reply, Request, StatusCode, TooLarge, header, json_reply, read_body, typed_reply,
 };
 
 /// Most bytes of a request.
@@ -69,6 +69,26 @@ impl From<RunRefusal> for Failure {
         };
         Self { status, error: Box::new(refusal.record()) }
     }
+}
+
+/// The header with the id of the session.
+const SESSION: &str = "x-ptc-session";
+
+/// Names the session in a reply.
+fn with_session(mut reply: Reply, session: Option<&str>) -> Reply {
+    if let Some(session) = session.and_then(|id| HeaderValue::from_str(id).ok()) {
+        reply.headers_mut().insert(SESSION, session);
+    }
+    reply
+}
+
+/// The reply to a failed request with this body.
+fn failure_reply(failure: &Failure, body: &Value) -> Reply {
+    let mut reply = json_reply(failure.status, body);
+    if failure.status == StatusCode::TOO_MANY_REQUESTS {
+        reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    reply
 }
 
 /// The status of a run that failed for this reason.
@@ -173,9 +193,4 @@ async fn read_object(request: Request) -> Result<serde_json::Map<String, Value>,
         Ok(_) => Err(Failure::bad_request("the body is not a JSON object")),
         Err(error) => Err(Failure::bad_request(format!("the body is not JSON: {error}"))),
     }
-}
-
-/// A JSON value in the core's form.
-fn core_json(value: &Value) -> Result<ptc_core::value::Json, Failure> {
-    ptc_core::value::json::parse(&value.to_string()).map_err(|error| Failure::bad_request(error.message))
 }

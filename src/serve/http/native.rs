@@ -7,25 +7,18 @@ use ptc_core::value::Json;
 use serde_json::{Value, json};
 
 use super::sse::{self, Writer};
-use super::{Failure, core_json, read_object, status_of_step};
+use super::{Failure, failure_reply, read_object, status_of_step, with_session};
 use crate::agent::Step;
 use crate::event::{Address, Envelope};
-use crate::serve::{ActiveRun, Runs, ServedAgent};
-use crate::server::{HeaderValue, Reply, Request, StatusCode, header, json_reply, typed_reply};
+use crate::serve::{ActiveRun, Runs, ServedAgent, core_json};
+use crate::server::{Reply, Request, StatusCode, header, typed_reply};
 use crate::workbench::Answers;
-
-/// The header with the id of the session.
-pub(super) const SESSION: &str = "x-ptc-session";
 
 /// A failed request.
 pub(super) fn failed(failure: &Failure) -> Reply {
     let error = &failure.error;
     let body = json!({ "error": { "reason": error.reason, "message": error.message, "hint": error.hint } });
-    let mut reply = json_reply(failure.status, &body);
-    if failure.status == StatusCode::TOO_MANY_REQUESTS {
-        reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    }
-    reply
+    failure_reply(failure, &body)
 }
 
 pub(super) fn list(runs: &Runs) -> Reply {
@@ -46,7 +39,7 @@ pub(super) async fn run(runs: &Runs, name: &str, request: Request) -> Result<Rep
     refuse_unknown(&body, &["context", "seed", "stream"])?;
     let context = match body.get("context") {
         None | Some(Value::Null) => Json::empty(),
-        Some(context @ Value::Object(_)) => core_json(context)?,
+        Some(context @ Value::Object(_)) => core_json(context).map_err(Failure::bad_request)?,
         Some(_) => return Err(Failure::bad_request("`context` is not an object of inputs")),
     };
     let seed = match body.get("seed") {
@@ -118,11 +111,7 @@ async fn reply(run: ActiveRun, streaming: Streaming) -> Reply {
 
 fn step_reply(step: &Step) -> Reply {
     let text = serde_json::to_string(&crate::export::step(step)).unwrap_or_default();
-    let mut reply = typed_reply(status_of_step(step), "application/json", text);
-    if let Some(session) = step.session.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
-        reply.headers_mut().insert(SESSION, session);
-    }
-    reply
+    with_session(typed_reply(status_of_step(step), "application/json", text), step.session.as_deref())
 }
 
 fn refuse_unknown(body: &serde_json::Map<String, Value>, known: &[&str]) -> Result<(), Failure> {

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use super::with_session;
 use crate::agent::Step;
 use crate::event::Envelope;
 use crate::serve::{ActiveRun, RunProgress};
@@ -35,15 +36,11 @@ pub(super) fn unnamed(data: &str) -> String {
 /// The reply that follows a run.
 pub(super) fn reply(run: ActiveRun, first: String, writer: impl Writer) -> Reply {
     let (sender, body) = streamed();
-    let session = run.session().and_then(|id| HeaderValue::from_str(id).ok());
+    let mut reply = with_session(Reply::new(body), run.session());
     tokio::spawn(follow(run, first, writer, sender));
-    let mut reply = Reply::new(body);
     let headers = reply.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    if let Some(session) = session {
-        headers.insert(super::native::SESSION, session);
-    }
     reply
 }
 

@@ -23,7 +23,7 @@ use super::{Answer, WorkbenchServer};
 use crate::agent::{Agent, BUNDLED, Bundled, Context, Diagnostic, Mode, Plan, Severity, Step};
 use crate::port::{Human, Stop, SystemClock};
 use crate::program::{self, Setting};
-use crate::serve::ServedAgent;
+use crate::serve::{ServedAgent, core_json};
 use crate::workbench::{RunSpec, Running, Source};
 
 /// Agent files that a list shows at most.
@@ -164,8 +164,11 @@ pub(super) fn preview(server: &WorkbenchServer, arguments: &Value) -> Result<Str
 
 pub(super) fn models(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
     let NoArguments {} = read(arguments)?;
-    let lines =
-        server.workbench.models().into_iter().map(|line| format!("{}: {:?}, {}", line.name, line.state, line.note));
+    let lines = server
+        .workbench
+        .models()
+        .into_iter()
+        .map(|line| format!("{}: {}, {}", line.name, line.state.meaning(), line.note));
     Ok(lines.collect::<Vec<_>>().join("\n"))
 }
 
@@ -250,20 +253,27 @@ async fn start(
 /// Waits for the end of a run. A client that cancels its request stops it.
 pub(super) async fn finish(running: Running, context: &RequestContext<RoleServer>) -> Result<Step, String> {
     let Running { stop, task, .. } = running;
-    let guard = StopOnDrop(stop.clone());
-    tokio::pin!(task);
-    let step = tokio::select! {
-        step = &mut task => step,
-        () = context.ct.cancelled() => {
-            stop.by_user();
-            task.await
-        }
-    };
-    drop(guard);
-    step.map_err(|error| error.to_string())
+    stopped_with(context, &stop, task).await.map_err(|error| error.to_string())
 }
 
-/// Stops a run that nobody waits for any more; a run that has ended is not changed.
+/// Waits for work that this stop ends. The client stops it by cancelling its request or leaving.
+pub(super) async fn stopped_with<T>(
+    context: &RequestContext<RoleServer>,
+    stop: &Stop,
+    work: impl Future<Output = T>,
+) -> T {
+    let _guard = StopOnDrop(stop.clone());
+    tokio::pin!(work);
+    tokio::select! {
+        done = &mut work => done,
+        () = context.ct.cancelled() => {
+            stop.by_user();
+            work.await
+        }
+    }
+}
+
+/// Stops work whose result is not awaited any more; work that has ended is not changed.
 struct StopOnDrop(Stop);
 
 impl Drop for StopOnDrop {
@@ -299,9 +309,4 @@ pub(super) fn step_text(step: &Step) -> String {
 pub(super) fn mode(name: &str) -> Result<Mode, String> {
     let names = || Mode::ALL.map(Mode::name).join(", ");
     Mode::from_name(name).ok_or_else(|| format!("unknown mode `{name}` (modes: {})", names()))
-}
-
-/// JSON of a client in the core's form.
-pub(super) fn core_json(value: &Value) -> Result<Json, String> {
-    ptc_core::value::json::parse(&value.to_string()).map_err(|error| error.message)
 }

@@ -26,7 +26,7 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use super::{ServedAgent, agents::OUTPUT_SCHEMA_KEY};
+use super::ServedAgent;
 use crate::agent::Step;
 use crate::workbench::Workbench;
 use page::Page;
@@ -153,9 +153,9 @@ fn agent_tool(agent: &ServedAgent) -> Tool {
     };
     let tool =
         Tool::new(Cow::Owned(agent.name.clone()), Cow::Owned(agent.summary()), Arc::new(object(&agent.input_schema())));
-    let answers_object = |schema: &Json| schema.get(OUTPUT_SCHEMA_KEY).and_then(Json::as_str) == Some("object");
+    let answers_object = |schema: &Json| schema.get("type").and_then(Json::as_str) == Some("object");
     let tool = tool.with_annotations(ToolAnnotations::new().read_only(false).open_world(true));
-    match agent.structured_schema().filter(answers_object) {
+    match agent.answer_schema().filter(answers_object) {
         Some(schema) => tool.with_raw_output_schema(Arc::new(object(&schema))),
         None => tool,
     }
@@ -166,7 +166,7 @@ fn run_result(step: &Step, agent: &ServedAgent, page: Page) -> CallToolResult {
     let mut result = step_result(step, page);
     if let (Some(answer), None) = (&step.answer, &step.fail) {
         result.content = vec![ContentBlock::text(answer.as_str().map_or_else(|| answer.to_text(), ToOwned::to_owned))];
-        if agent.structured_schema().is_some() && answer.members().is_some() {
+        if agent.answer_schema().is_some() && answer.members().is_some() {
             result.structured_content = serde_json::from_str(&answer.to_text()).ok();
         }
     }

@@ -10,13 +10,14 @@ use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
-use super::agents::{core_json, finish};
+use super::agents::finish;
 use super::arguments::{
     CompareArguments, ForkArguments, ListArguments, QueryArguments, ResumeArguments, SessionArguments, TurnArguments,
     TurnPart, read,
 };
 use super::{Answer, WorkbenchServer};
 use crate::event::{Address, Editor};
+use crate::serve::core_json;
 use crate::session::index::TermSyntax;
 use crate::session::{ParentKind, Session, SessionKey, Summary};
 use crate::workbench::comparison::{Frame, Line, against, totals, turns};

@@ -11,14 +11,14 @@ use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
-use super::agents::mode;
+use super::agents::{mode, stopped_with};
 use super::arguments::{CasesArguments, MatrixArguments, MatrixNameArguments, read};
 use super::{Answer, WorkbenchServer};
 use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::format::{cost, duration};
-use crate::workbench::matrix::{CellReport, MatrixSpec, MatrixState, split_models};
-use crate::workbench::suite::{CaseReport, Suite, SuiteAgent};
+use crate::workbench::matrix::{CellReport, MatrixEvent, MatrixSpec, MatrixState, split_models};
+use crate::workbench::suite::{CaseReport, Suite, SuiteAgent, TrialReport};
 
 /// Trials at once.
 const JOBS: usize = 4;
@@ -29,17 +29,6 @@ fn trials(wanted: Option<u32>) -> Result<u32, String> {
     let trials = wanted.unwrap_or(1);
     let is_allowed = (1..=MOST_TRIALS).contains(&trials);
     if is_allowed { Ok(trials) } else { Err(format!("`trials` is {trials}: it is a number from 1 to {MOST_TRIALS}")) }
-}
-
-/// A stop that a cancelled request pulls.
-fn stop_of(context: &RequestContext<RoleServer>) -> Stop {
-    let (stop, cancelled) = (Stop::default(), context.ct.clone());
-    let pulled = stop.clone();
-    tokio::spawn(async move {
-        cancelled.cancelled().await;
-        pulled.by_user();
-    });
-    stop
 }
 
 pub(super) fn run_cases<'a>(
@@ -60,7 +49,8 @@ pub(super) fn run_cases<'a>(
         let trials = trials(arguments.trials)?;
         let suite = Suite { agents: vec![suite_agent], model: arguments.model, trials, jobs: JOBS };
         server.workbench.check_suite(&suite).map_err(|error| error.to_string())?;
-        let report = server.workbench.run_suite(&suite, &stop_of(context), &mut |_, _, _| {}).await;
+        let (stop, watch) = (Stop::default(), &mut |_: usize, _: &str, _: &TrialReport| {});
+        let report = stopped_with(context, &stop, server.workbench.run_suite(&suite, &stop, watch)).await;
         let mut lines: Vec<String> = report.agents.iter().flat_map(|agent| agent.cases.iter().map(case_text)).collect();
         let counts = report.counts();
         lines.push(format!("{} passed, {} failed, {} errors", counts.passed, counts.failed, counts.errors));
@@ -100,9 +90,9 @@ pub(super) fn run_matrix<'a>(
         };
         let plan = server.workbench.plan_matrix(&spec).map_err(|error| error.to_string())?;
         let (mut file, mut state) = server.workbench.begin_matrix(plan).map_err(|error| error.to_string())?;
-        let stop = stop_of(context);
-        let ran = server.workbench.run_matrix(&mut file, &mut state, JOBS, &stop, &mut |_, _| {}).await;
-        ran.map_err(|error| error.to_string())?;
+        let (stop, watch) = (Stop::default(), &mut |_: &MatrixEvent, _: &MatrixState| {});
+        let work = server.workbench.run_matrix(&mut file, &mut state, JOBS, &stop, watch);
+        stopped_with(context, &stop, work).await.map_err(|error| error.to_string())?;
         Ok(Answer::Text(matrix_text(&file.id, &state)))
     }
     .boxed()
