@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use ptc_core::signature::json_schema;
+use ptc_core::signature::json_schema::{self, Schema, Wrap};
 use ptc_core::text::did_you_mean;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
@@ -75,13 +75,26 @@ impl ServedAgent {
         json_schema::tool(self.plan.signature.params.as_deref().unwrap_or_default())
     }
 
-    /// The JSON Schema of its answer; `None` for text and for any JSON.
-    pub fn answer_schema(&self) -> Option<Json> {
-        if let Some(raw) = &self.agent.schema {
-            return Some(raw.clone());
+    /// The JSON Schema of its answer as an object: lists and scalars are wrapped in one. `None` for any JSON, and for a schema of its
+    /// own that describes no object.
+    pub fn object_schema(&self) -> Option<Schema> {
+        match &self.agent.schema {
+            Some(own) if own.get("type").and_then(Json::as_str) != Some("object") => None,
+            Some(own) => Some(Schema { json: own.clone(), wrap: Wrap::None }),
+            None => json_schema::answer(&self.plan.output, &self.agent.field_descriptions),
         }
-        self.agent.signature.as_ref()?;
-        Some(json_schema::answer(&self.plan.output, &self.agent.field_descriptions)?.json)
+    }
+
+    /// The JSON Schema of its answer as it is; `None` for any JSON.
+    pub fn answer_schema(&self) -> Option<Json> {
+        if let Some(own) = &self.agent.schema {
+            return Some(own.clone());
+        }
+        let Schema { json, wrap } = self.object_schema()?;
+        match wrap.key() {
+            Some(key) => json.get("properties")?.get(key).cloned(),
+            None => Some(json),
+        }
     }
 
     /// What it does, in a sentence: its description, else the first line of its prompt.

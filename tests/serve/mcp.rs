@@ -204,6 +204,33 @@ async fn a_served_agent_is_a_tool_with_the_schema_of_its_signature() {
 }
 
 #[tokio::test]
+async fn every_answer_of_a_served_agent_fits_the_schema_that_its_tool_declares() {
+    let rows = [
+        ("{twice :int}", "{:twice 2}", json!({"twice": 2})),
+        ("[:int]", "[1 2]", json!({"items": [1, 2]})),
+        (":string", "\"a\"", json!({"value": "a"})),
+        (":int", "3", json!({"value": 3})),
+        ("{a :int}?", "nil", json!({"value": null})),
+        (":any", "[1]", Value::Null),
+    ];
+    for (output, value, expected) in rows {
+        let toml = format!(
+            "name = \"gives\"\nmode = \"ptc_lisp\"\nprompt = \"Go\"\nsignature = \"() -> {output}\"\nmax_turns = 1\nprogram = '(return {value})'\n"
+        );
+        let mut client = Client::start(&[("gives", &toml)], READS, None).await;
+        let tools = client.tools().await;
+        let schema = &tools.iter().find(|tool| tool["name"] == "gives").unwrap()["outputSchema"];
+        let got = client.call("gives", json!({})).await;
+        assert_eq!(got.structured, expected, "{output}: {}", got.text);
+        assert_eq!(schema.is_null(), expected.is_null(), "{output}: {schema}");
+        if !schema.is_null() {
+            assert_eq!(schema["type"], "object", "{output}");
+            assert!(jsonschema::is_valid(schema, &got.structured), "{output}: {schema} {}", got.structured);
+        }
+    }
+}
+
+#[tokio::test]
 async fn questions_of_an_agent_are_asked_of_the_clients_user_else_the_run_waits() {
     let accept = json!({"action": "accept", "content": {"answer": "blue"}});
     let mut client = Client::start(&[("ask", ASK)], RUNS, Some(accept)).await;

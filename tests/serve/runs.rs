@@ -28,6 +28,21 @@ async fn a_run_gives_its_step_and_leaves_a_session_that_replays() {
 }
 
 #[tokio::test]
+async fn the_schemas_of_an_agent_describe_its_context_and_its_answer() {
+    let list = DOUBLE.replace("{twice :int}", "[:int]").replace("{:twice (* 2 data/n)}", "[data/n]");
+    let text = DOUBLE.replace("{twice :int}", ":string").replace("{:twice (* 2 data/n)}", "(str data/n)");
+    for toml in [DOUBLE, &list, &text] {
+        let served = Wish::of(&[("double", toml)]).start().await;
+        let described = served.get("/agents/double").await.json();
+        let context = json!({"n": 2});
+        assert!(jsonschema::is_valid(&described["context_schema"], &context), "{described}");
+        let answer = served.post("/agents/double/run", json!({"context": context}).to_string()).await.json();
+        let schema = &described["answer_schema"];
+        assert!(schema.is_object() && jsonschema::is_valid(schema, &answer["return"]), "{schema} {}", answer["return"]);
+    }
+}
+
+#[tokio::test]
 async fn a_stream_has_every_event_of_the_session_and_ends_with_the_step() {
     let served = Wish::of(&[("double", DOUBLE)]).start().await;
     let got = served.post("/agents/double/run", r#"{"context": {"n": 4}, "stream": true}"#).await;

@@ -153,22 +153,20 @@ fn agent_tool(agent: &ServedAgent) -> Tool {
     };
     let tool =
         Tool::new(Cow::Owned(agent.name.clone()), Cow::Owned(agent.summary()), Arc::new(object(&agent.input_schema())));
-    let answers_object = |schema: &Json| schema.get("type").and_then(Json::as_str) == Some("object");
     let tool = tool.with_annotations(ToolAnnotations::new().read_only(false).open_world(true));
-    match agent.answer_schema().filter(answers_object) {
-        Some(schema) => tool.with_raw_output_schema(Arc::new(object(&schema))),
+    match agent.object_schema() {
+        Some(schema) => tool.with_raw_output_schema(Arc::new(object(&schema.json))),
         None => tool,
     }
 }
 
-/// The end of a run of a served agent: its answer, structured where it is an object.
+/// The end of a run of a served agent: its answer as text, and as the object that the tool's schema describes.
 fn run_result(step: &Step, agent: &ServedAgent, page: Page) -> CallToolResult {
     let mut result = step_result(step, page);
     if let (Some(answer), None) = (&step.answer, &step.fail) {
         result.content = vec![ContentBlock::text(answer.as_str().map_or_else(|| answer.to_text(), ToOwned::to_owned))];
-        if agent.answer_schema().is_some() && answer.members().is_some() {
-            result.structured_content = serde_json::from_str(&answer.to_text()).ok();
-        }
+        let structured = agent.object_schema().map(|schema| schema.wrap.around(answer.clone()));
+        result.structured_content = structured.and_then(|answer| serde_json::from_str(&answer.to_text()).ok());
     }
     result
 }
