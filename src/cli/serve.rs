@@ -35,7 +35,8 @@ pub(super) async fn serve(flags: &ServeFlags, allow_tools: bool, workbench: &Wor
     };
     let address = SocketAddr::new(flags.host, flags.port);
     let listener = Listener::bind(address, ListenerLimits::default()).await;
-    let listener = listener.map_err(|error| UsageError(format!("{address} cannot be listened on: {error}")))?;
+    let listener = listener
+        .map_err(|error| UsageError(format!("cannot listen on {address}: {error}; choose another port with --port")))?;
     for agent in &agents {
         let outside = if allow_tools { Vec::new() } else { agent.outside_tools() };
         if !outside.is_empty() {

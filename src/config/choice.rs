@@ -69,7 +69,7 @@ pub struct HttpModel {
     pub max_attempts: u32,
     /// Timeouts of the provider.
     pub timeouts: Timeouts,
-    /// Certificates besides those of the system.
+    /// Certificates in addition to those of the system.
     pub tls: TlsFiles,
 }
 

@@ -60,7 +60,7 @@ pub struct Config {
     pub max_attempts: u32,
     /// MCP servers.
     pub servers: Vec<ServerEntry>,
-    /// Certificates besides those of the system, for providers and servers without their own.
+    /// Certificates in addition to those of the system, for providers and servers without their own.
     pub tls: TlsFiles,
     /// Settings of the interface.
     pub interface: Interface,

@@ -96,7 +96,7 @@ pub struct Provider {
     pub concurrent_requests: u32,
     /// Its timeouts.
     pub timeouts: Timeouts,
-    /// Certificates besides those of the system.
+    /// Certificates in addition to those of the system.
     pub tls: TlsFiles,
 }
 

@@ -25,7 +25,7 @@ pub struct ServerEntry {
     pub headers: Vec<(String, String)>,
     /// Least severity of the log messages that it sends, if it is asked for one.
     pub log_level: Option<&'static str>,
-    /// Certificates besides those of the system, for a server with a URL.
+    /// Certificates in addition to those of the system, for a server with a URL.
     pub tls: TlsFiles,
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::document::KeyDoc;
 
-/// Certificates besides those of the system.
+/// Certificates in addition to those of the system.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct TlsFiles {
     /// Further authorities, in PEM.
@@ -32,7 +32,7 @@ pub(super) const CA_FILE: (&str, KeyDoc) = (
     KeyDoc::Text(
         "file",
         "",
-        "Certificates of authorities that are trusted besides those of the system, in PEM; without a path in a section, that of the whole file. Relative to the folder of `config.toml`, or to the home folder with `~/`.",
+        "Certificates of authorities that are trusted in addition to those of the system, in PEM; without a path in a section, that of the whole file. Relative to the folder of `config.toml`, or to the home folder with `~/`.",
     ),
 );
 

@@ -52,7 +52,7 @@ pub struct Endpoint {
     pub retry: RetryPolicy,
     /// How long to wait.
     pub timeouts: Timeouts,
-    /// Certificates besides those of the system.
+    /// Certificates in addition to those of the system.
     pub tls: TlsFiles,
 }
 

@@ -24,7 +24,7 @@ pub struct Outgoing {
     pub body: Option<String>,
     /// Largest answer that is taken.
     pub answer_max_bytes: u64,
-    /// Certificates besides those of the system.
+    /// Certificates in addition to those of the system.
     pub tls: TlsFiles,
 }
 

@@ -35,7 +35,11 @@ impl ServedAgent {
             let one = Self::find(label, workbench)?;
             if let Some(other) = served.iter().find(|other| other.name == one.name) {
                 let (name, other) = (&one.name, &other.label);
-                return Err(format!("{label}: the name `{name}` is that of {other} too: rename one of the files"));
+                return Err(if other == label {
+                    format!("{label} is named twice")
+                } else {
+                    format!("{label} and {other} would both be served as `{name}`: rename one of the files")
+                });
             }
             served.push(one);
         }
@@ -57,7 +61,10 @@ impl ServedAgent {
     /// An agent under this name.
     pub fn new(name: String, label: String, agent: Agent, workbench: &Workbench) -> Result<Self, String> {
         let connected = workbench.connected(agent.clone()).map_err(|error| format!("{label}: {error}"))?;
-        let plan = Plan::new(&connected).map_err(|findings| format!("{label}: {}", StartError::Agent(findings)))?;
+        let plan = Plan::new(&connected).map_err(|findings| {
+            let errors = StartError::Agent(findings).to_string();
+            format!("{label}: {}", errors.lines().collect::<Vec<_>>().join("; "))
+        })?;
         Ok(Self { name, label, agent, plan })
     }
 

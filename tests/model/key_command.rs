@@ -1,4 +1,4 @@
-//! Keys from a command: when it runs, when its key is used again, and that nobody reads what it printed.
+//! Keys from a command: when it runs, when its key is used again, and that its output is never reported.
 
 use std::path::Path;
 

@@ -1,6 +1,7 @@
 //! Agents over HTTP and over MCP: what clients get, what is refused, what is recorded.
 
 mod chat;
+mod command;
 mod kit;
 mod mcp;
 mod runs;

@@ -53,7 +53,7 @@ async fn follow(mut run: ActiveRun, first: String, mut writer: impl Writer, send
         let progress = tokio::select! {
             progress = run.next() => progress,
             () = tokio::time::sleep(KEEP_ALIVE) => {
-                text.push_str(": the run goes on\n\n");
+                text.push_str(": the run has not ended\n\n");
                 continue;
             }
             // Dropping the run stops it.

@@ -1,6 +1,6 @@
 //! Resources and prompts of a server, offered as tools: listed, read and filled in like calls, with the same consent and record.
 //!
-//! In: the capabilities of a server; calls. Out: tools besides those of the server, and their results. Contents are untrusted data. A tool
+//! In: the capabilities of a server; calls. Out: tools in addition to those of the server, and their results. Contents are untrusted data. A tool
 //! of the server hides one of these with its name.
 
 use ptc_core::value::{Value, json};
