@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use super::RecorderError;
 use super::copy::LineCopy;
 use super::place::{self, Written};
-use crate::config::{create_private_dir, private_options};
+use crate::config::{LockedFile, create_private_dir, private_options};
 use crate::event::{Envelope, Event};
 
 /// Delay before the next attempt after a failed write; the end of a turn retries at once.
@@ -51,6 +51,28 @@ impl Medium for File {
 
     fn sync(&mut self) -> io::Result<()> {
         self.sync_data()
+    }
+
+    fn check_place(&self, path: &Path, written: &Written<'_>) -> io::Result<()> {
+        place::check_place(self, path, written)
+    }
+
+    fn check_content(&self, path: &Path, written: &Written<'_>) -> io::Result<()> {
+        place::check_content(self, path, written)
+    }
+}
+
+impl Medium for LockedFile {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        (**self).append(bytes)
+    }
+
+    fn cut(&mut self, end_bytes: u64) -> io::Result<()> {
+        (**self).cut(end_bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        (**self).sync()
     }
 
     fn check_place(&self, path: &Path, written: &Written<'_>) -> io::Result<()> {
@@ -110,10 +132,8 @@ pub(super) struct Journal {
 }
 
 /// Creates a new file and locks it against other writers.
-pub(super) fn create(path: &Path) -> io::Result<File> {
-    let file = private_options().append(true).create_new(true).open(path)?;
-    file.try_lock().map_err(io::Error::other)?;
-    Ok(file)
+pub(super) fn create(path: &Path) -> io::Result<LockedFile> {
+    LockedFile::lock(private_options().append(true).create_new(true).open(path)?)
 }
 
 impl Journal {
@@ -267,10 +287,10 @@ impl Journal {
     pub(super) fn move_to(&mut self, dir: &Path) -> Result<(), RecorderError> {
         let name = self.path.file_name().unwrap_or_default();
         let path = dir.join(name);
-        let mut moved = || -> io::Result<File> {
+        let mut moved = || -> io::Result<LockedFile> {
             create_private_dir(dir)?;
             let mut file = create(&path)?;
-            let filled = self.copy.write_to(&mut file).and_then(|()| file.sync_all());
+            let filled = self.copy.write_to(&mut *file).and_then(|()| file.sync_all());
             if filled.is_err() {
                 // A partial copy would be listed as a session.
                 std::fs::remove_file(&path)?;
@@ -317,10 +337,10 @@ fn requires_sync(event: &Event) -> bool {
 
 /// Opens a session's file to append after `end_bytes`: locks it, drops a torn last line, ends a whole one that lacks its line break.
 /// Returns the end of the file too, in bytes.
-pub(super) fn reopen(path: &Path, end_bytes: u64) -> io::Result<(File, u64)> {
-    let mut file = OpenOptions::new().read(true).append(true).open(path)?;
+pub(super) fn reopen(path: &Path, end_bytes: u64) -> io::Result<(LockedFile, u64)> {
+    let file = OpenOptions::new().read(true).append(true).open(path)?;
     let locked = "another program is writing to this session; try again when it has finished";
-    file.try_lock().map_err(|_| io::Error::other(locked))?;
+    let mut file = LockedFile::lock(file).map_err(|_| io::Error::other(locked))?;
     file.seek(SeekFrom::Start(end_bytes))?;
     let mut torn = Vec::new();
     file.read_to_end(&mut torn)?;

@@ -4,7 +4,7 @@
 //! In: a file. Out: eight bytes of memory per event, and the skeleton. Bodies stay in the file, which may be larger
 //! than the memory. It must never write to a session, nor cache bodies.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -14,6 +14,7 @@ use super::header::{FORMAT, Header, OLDEST_VERSION, VERSION};
 use super::lines::Lines;
 use super::numbers::{SequenceCheck, SequenceNumbers};
 use super::shell::shell_word;
+use crate::config::LockedFile;
 use crate::event::{Address, Envelope, Event, Line, MessagePart, SentMessage};
 use crate::record::MessageLog;
 
@@ -247,11 +248,7 @@ impl Session {
     /// Returns whether another program has locked the file; `false` on systems without such locks.
     pub fn is_being_written(&self) -> bool {
         match &*self.source.lock().unwrap_or_else(PoisonError::into_inner) {
-            Source::File(file) => match file.try_lock_shared() {
-                Err(TryLockError::WouldBlock) => true,
-                Ok(()) => file.unlock().is_err(),
-                Err(TryLockError::Error(_)) => false,
-            },
+            Source::File(file) => LockedFile::is_held_elsewhere(file),
             Source::Bytes(_) => false,
         }
     }

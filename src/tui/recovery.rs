@@ -12,7 +12,7 @@ use ptc_core::reasons::Reason;
 use serde::{Deserialize, Serialize};
 
 use super::draft::Draft;
-use crate::config::{create_private_dir, create_private_file};
+use crate::config::{LockedFile, create_private_dir, create_private_file};
 use crate::event::ErrorRecord;
 use crate::workbench::AgentFile;
 use crate::workbench::files::{write_whole, write_whole_private};
@@ -60,7 +60,7 @@ pub struct RecoveryFiles {
     dir: PathBuf,
     own: PathBuf,
     /// Held while something is kept.
-    lock: Option<fs::File>,
+    lock: Option<LockedFile>,
 }
 
 impl RecoveryFiles {
@@ -102,10 +102,7 @@ impl RecoveryFiles {
     fn take_lock(&mut self) -> io::Result<()> {
         if self.lock.is_none() {
             let lock = create_private_file(&lock_of(&self.own))?;
-            if let Err(error) = lock.try_lock() {
-                tracing::debug!(%error, "locking kept drafts");
-            }
-            self.lock = Some(lock);
+            self.lock = Some(LockedFile::lock_where_possible(lock));
         }
         Ok(())
     }
@@ -136,8 +133,7 @@ fn lock_of(kept: &Path) -> PathBuf {
 /// Does the process of this file live?
 fn is_locked(kept: &Path) -> bool {
     let Ok(lock) = fs::File::open(lock_of(kept)) else { return false };
-    // Shared, so that two that look at the same time do not take each other for the owner.
-    matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock))
+    LockedFile::is_held_elsewhere(&lock)
 }
 
 fn remove(path: &Path) {

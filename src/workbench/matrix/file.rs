@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::plan::MatrixPlan;
 use super::run::MatrixError;
 use super::state::{MatrixState, Trial};
-use crate::config::{create_private_dir, private_options};
+use crate::config::{LockedFile, create_private_dir, private_options};
 use crate::session::{LAST, SessionId, shell_word};
 
 /// The folder in the sessions folder.
@@ -49,7 +49,7 @@ pub struct MatrixFile {
     pub unreadable: Vec<usize>,
     /// Where it lay before, and why it could not be written there.
     pub moved: Option<(PathBuf, String)>,
-    file: File,
+    file: LockedFile,
 }
 
 /// A matrix of the list.
@@ -108,11 +108,9 @@ impl MatrixFile {
             program,
             plan: plan.clone(),
         };
-        let open = || -> std::io::Result<File> {
+        let open = || -> std::io::Result<LockedFile> {
             create_private_dir(&folder)?;
-            let file = private_options().append(true).create_new(true).open(&path)?;
-            file.try_lock().map_err(std::io::Error::other)?;
-            Ok(file)
+            LockedFile::lock(private_options().append(true).create_new(true).open(&path)?)
         };
         let file = open().map_err(|error| unwritable(&path, &error))?;
         let mut matrix = Self { id, path, unreadable: Vec::new(), moved: None, file };
@@ -127,13 +125,13 @@ impl MatrixFile {
     /// Opens a matrix to continue it: by id, by a beginning that only one id has, or `last`.
     pub(super) fn open(sessions: &Path, name: &str) -> Result<(Self, MatrixState), MatrixError> {
         let path = find(sessions, name)?;
-        let mut file = match OpenOptions::new().read(true).append(true).open(&path) {
+        let file = match OpenOptions::new().read(true).append(true).open(&path) {
             Ok(file) => file,
             Err(error) => return Self::finished(path, &error),
         };
-        if file.try_lock().is_err() {
+        let Ok(mut file) = LockedFile::lock(file) else {
             return Err(MatrixError(format!("{}: another program is running this matrix", path.display())));
-        }
+        };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|error| unwritable(&path, &error))?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
@@ -156,6 +154,7 @@ impl MatrixFile {
         if !state.is_complete() {
             return Err(unwritable(&path, error));
         }
+        let file = LockedFile::lock_where_possible(file);
         Ok((Self { id: head.id, path, unreadable, moved: None, file }, state))
     }
 
@@ -201,21 +200,20 @@ impl MatrixFile {
     }
 
     /// A copy in another folder with one more line, open and ours.
-    fn copied_to(&self, folder: &Path, more: &str) -> std::io::Result<(PathBuf, File)> {
+    fn copied_to(&self, folder: &Path, more: &str) -> std::io::Result<(PathBuf, LockedFile)> {
         let path = folder.join(format!("{}.jsonl", self.id));
         create_private_dir(folder)?;
-        let mut file = private_options().append(true).create_new(true).open(&path)?;
-        let copied = file
-            .try_lock()
-            .map_err(std::io::Error::other)
-            .and_then(|()| std::fs::read(&self.path))
-            .and_then(|bytes| file.write_all(&bytes))
-            .and_then(|()| file.write_all(more.as_bytes()))
-            .and_then(|()| file.sync_data());
+        let file = private_options().append(true).create_new(true).open(&path)?;
+        let copied = LockedFile::lock(file).and_then(|mut file| {
+            file.write_all(&std::fs::read(&self.path)?)?;
+            file.write_all(more.as_bytes())?;
+            file.sync_data()?;
+            Ok(file)
+        });
         if copied.is_err() {
             _ = std::fs::remove_file(&path);
         }
-        copied.map(|()| (path, file))
+        copied.map(|file| (path, file))
     }
 }
 
