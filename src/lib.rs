@@ -54,6 +54,8 @@ pub mod program;
 #[doc(hidden)]
 pub mod prompt;
 #[doc(hidden)]
+pub mod proxy;
+#[doc(hidden)]
 pub mod record;
 pub mod replay;
 #[doc(hidden)]

@@ -20,7 +20,7 @@ const LONGEST: usize = 500;
 const PACKAGE: &[&[&str]] = &[
     &["app"],
     &["tui", "cli"],
-    &["serve"],
+    &["serve", "proxy"],
     &["workbench", "library"],
     &["replay", "export"],
     &["session", "engine"],
@@ -99,6 +99,7 @@ const PROCESSES: Reserved = Reserved {
     places: &[
         ("src/tool", "runs commands and tool servers"),
         ("src/model/key_command", "runs api_key_command of the user's configuration"),
+        ("src/proxy/program", "runs the command after `proxy --`"),
         ("src/tui/terminal", "hands the screen to $EDITOR, and to the shell when stopped"),
     ],
 };

@@ -2,6 +2,7 @@
 
 mod compare;
 pub(super) mod lisp;
+mod proxy;
 mod refused;
 mod replay;
 mod serve;
@@ -17,6 +18,7 @@ use lisp::LispCommand;
 use crate::port::{Breakpoint, Gate};
 
 pub(super) use compare::{CompareFlags, MatrixFlags};
+pub(super) use proxy::ProxyFlags;
 pub use refused::meant_command;
 pub(super) use replay::TestFlags;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
@@ -125,6 +127,8 @@ pub enum Command {
     Inspect(InspectFlags),
     /// Serve agents over HTTP: runs with their Steps or events, and an OpenAI-compatible API whose models are the agents
     Serve(ServeFlags),
+    /// Record the traffic between other programs and model services as sessions, or answer it from recordings
+    Proxy(ProxyFlags),
     /// Serve agents, sessions and PTC-Lisp to MCP clients on stdin and stdout; reads only, unless --allow-runs is given
     Mcp(McpFlags),
     /// Check the terminal, configuration, keys and servers on this machine

@@ -22,6 +22,7 @@ mod plain;
 mod printer;
 mod proceed;
 mod prompt;
+mod proxy;
 mod replay;
 mod report;
 mod rerun;
@@ -69,6 +70,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Inspect(flags) => inspect::inspect(flags, workbench).await,
         Command::Doctor(flags) => doctor::doctor(flags, arguments.plain, workbench).await,
         Command::Serve(flags) => serve::serve(flags, arguments.allow_tools, workbench).await,
+        Command::Proxy(flags) => proxy::proxy(flags, workbench).await,
         Command::Mcp(flags) => mcp::mcp(flags, arguments.allow_tools, workbench).await,
         Command::Lisp { command } => lisp::lisp(command, arguments),
         Command::Screenshot(flags) => screenshot::screenshot(flags, drawing.screen).await,

@@ -203,7 +203,13 @@ impl<W: Write> Printer<W> {
                 self.marked(self.marks.warning, &said);
             }
             // The end of the run explains why a turn does not start; other commands print requests and replies.
-            Event::TurnStart(_) | Event::Message(_) | Event::RequestMade(_) | Event::Sent(_) | Event::Wire(_) => {}
+            Event::TurnStart(_)
+            | Event::Message(_)
+            | Event::RequestMade(_)
+            | Event::Sent(_)
+            | Event::Wire(_)
+            | Event::RawRequest(_)
+            | Event::RawReply(_) => {}
         }
     }
 

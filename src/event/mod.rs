@@ -124,6 +124,8 @@ events! {
     RequestMade "request" Derived "the request of a turn: which messages, schema, options";
     Sent "sent" Note "an attempt left the machine";
     Wire "wire" Note "the raw frames of an attempt, compressed";
+    RawRequest "raw.request" Note "the bytes of a request of another program, as it passed the proxy";
+    RawReply "raw.reply" Note "the head of the reply to it";
     RetryWait "retry.wait" Note "waiting before the next attempt";
     ReplyPart "reply.part" Input "text of a reply as it arrived";
     ReplyEnd "reply.end" Input "an attempt ended";

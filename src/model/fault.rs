@@ -62,6 +62,11 @@ pub(super) fn of_event(target: &Target, body: &str, scrub: &Scrub) -> Failure {
     }
 }
 
+/// The service's own words in the body of an error, cut.
+pub(super) fn text_of(body: &str) -> String {
+    Said::read(body).message.chars().take(QUOTE_MAX_CHARS).collect()
+}
+
 /// Returns the standard words of an HTTP status; empty for an unknown one.
 pub(crate) fn status_title(status: u16) -> &'static str {
     StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or_default()

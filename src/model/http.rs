@@ -231,10 +231,15 @@ pub(super) fn client(url: &Url, connect_ms: u64, tls: &TlsFiles) -> Result<Clien
     Ok(client)
 }
 
-fn builder(loopback: bool, connect_ms: u64) -> ClientBuilder {
+/// Chooses the cryptography of all connections, once.
+pub(super) fn install_tls_provider() {
     if rustls::crypto::ring::default_provider().install_default().is_err() {
         tracing::debug!("a TLS provider was installed before");
     }
+}
+
+fn builder(loopback: bool, connect_ms: u64) -> ClientBuilder {
+    install_tls_provider();
     let builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(Duration::from_millis(connect_ms))

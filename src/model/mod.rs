@@ -10,6 +10,7 @@ mod assembly;
 mod bedrock;
 mod body;
 mod calls;
+mod captured;
 mod closure;
 mod decoded_text;
 mod dialect;
@@ -49,6 +50,7 @@ mod stream;
 mod surrogate;
 mod tape;
 mod tls;
+mod upstream;
 #[doc(hidden)]
 pub mod variables;
 mod written;
@@ -63,6 +65,7 @@ pub(crate) use decoded_text::search_decoded;
 pub use error::{ErrorClass, ModelError};
 pub use fallback::WithFallback;
 pub use request::{Content, Finish, Message, Reply, Request, ToolChoice};
+pub use reqwest::Url;
 pub use retry::Retry;
 pub(crate) use secret_index::entropy;
 
@@ -78,6 +81,10 @@ pub use {
     adapter::Adapter,
     answered::{OtherModel, asked},
     body::carries,
+    captured::{
+        CapturedMessage, CapturedReply, CapturedRequest, Coding, Echoes, ReplyOutcome, pack_body, protocol_of,
+        unpack_body,
+    },
     endpoint::{Endpoint, Known, StructuredOutput, shown_address},
     gate::Gate,
     human::{HumanModel, everything},
@@ -90,7 +97,8 @@ pub use {
     sample::{FAULTS, Fault, Sample},
     scrub::Scrub,
     secret::{MASK, SECRET_MIN_BYTES, Secret, known_secrets},
-    tape::unpack,
+    tape::{pack, unpack},
+    upstream::{UpstreamBody, UpstreamClient, UpstreamReply},
     written::{CALL, Written, typed},
 };
 

@@ -56,15 +56,22 @@ impl Tape {
     }
 
     fn pack(&self) -> std::io::Result<String> {
-        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
         let mut rest = self.bytes.as_slice();
-        for (ms, len) in &self.reads {
+        pack(self.reads.iter().map(|(ms, len)| {
             let (read, tail) = rest.split_at_checked(*len).unwrap_or((rest, &[]));
             rest = tail;
-            writeln!(encoder, "[{ms},\"{}\"]", STANDARD.encode(read))?;
-        }
-        Ok(STANDARD.encode(encoder.finish()?))
+            (*ms, read)
+        }))
     }
+}
+
+/// The frames of a `wire` event: reads with their times in ms since sending.
+pub fn pack<'b>(reads: impl Iterator<Item = (u64, &'b [u8])>) -> std::io::Result<String> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+    for (ms, read) in reads {
+        writeln!(encoder, "[{ms},\"{}\"]", STANDARD.encode(read))?;
+    }
+    Ok(STANDARD.encode(encoder.finish()?))
 }
 
 /// A time span in whole milliseconds.

@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::ops::Deref;
 
-use crate::event::{Address, Event, NativeCall, PartKind, Replies, ReplyEnd, ReplyPart, ReplyStatus, Said, Sent, Wire};
+use crate::event::{
+    Address, Event, NativeCall, PartKind, RawReply, Replies, ReplyEnd, ReplyPart, ReplyStatus, Said, Sent, Wire,
+};
 
 /// A try to get a reply. A reply that the user changed at a gate is one more.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -23,8 +25,10 @@ pub struct Attempt {
     pub calling: String,
     /// How it ended.
     pub end: Option<ReplyEnd>,
-    /// The raw frames.
-    pub wire: Option<Wire>,
+    /// The raw frames, in order. A long captured reply has several parts.
+    pub wires: Vec<Wire>,
+    /// The head of a captured reply.
+    pub raw_reply: Option<RawReply>,
     /// A part or the end of a reply arrived, however empty.
     has_reply: bool,
 }
@@ -78,7 +82,12 @@ impl Attempts {
 
     /// Takes raw frames.
     pub(super) fn take_wire(&mut self, wire: &Wire) {
-        self.at(wire.attempt).wire = Some(wire.clone());
+        self.at(wire.attempt).wires.push(wire.clone());
+    }
+
+    /// Takes the head of a captured reply.
+    pub(super) fn take_raw_reply(&mut self, reply: &RawReply) {
+        self.at(reply.attempt).raw_reply = Some(reply.clone());
     }
 
     /// Takes a part of a reply.

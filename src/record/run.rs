@@ -99,6 +99,8 @@ impl RunRecord {
             Event::CompactionDone(_)
             | Event::Sent(_)
             | Event::Wire(_)
+            | Event::RawRequest(_)
+            | Event::RawReply(_)
             | Event::RetryWait(_)
             | Event::ReplyPart(_)
             | Event::ReplyEnd(_)

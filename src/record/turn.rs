@@ -148,6 +148,7 @@ impl TurnRecord {
                 self.attempts.take_sent(sent);
             }
             Event::Wire(wire) => self.attempts.take_wire(wire),
+            Event::RawReply(reply) => self.attempts.take_raw_reply(reply),
             Event::RetryWait(wait) => {
                 self.end_wait();
                 let until_ms = envelope.at_ms.saturating_add_unsigned(wait.wait_ms);
@@ -197,6 +198,8 @@ impl TurnRecord {
             Event::Unknown(unknown) => self.unknown.push(unknown.clone()),
             // Events of the run.
             Event::RunStart(_) | Event::RunEnd(_) | Event::RunWait(_) | Event::Resume(_) => {}
+            // `sent` has its size; the bytes are for the proxy.
+            Event::RawRequest(_) => {}
         }
     }
 

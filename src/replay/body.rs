@@ -7,8 +7,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::event::{Address, Envelope, Event, JsonText, Message, MessagePart, RequestMade, Role, RunText, Sent};
-use crate::model::{self, Request, Retry, rebuild_body};
+use crate::event::{
+    Address, Envelope, Event, JsonText, Message, MessagePart, RequestMade, Role, RunText, Sent, hex_sha,
+};
+use crate::model::{self, Request, Retry, rebuild_body, unpack_body};
 use crate::prompt::outgoing;
 use crate::record::TurnAttempts;
 
@@ -18,6 +20,8 @@ pub struct RecordedBodies {
     messages: HashMap<Address, HashMap<u32, Message>>,
     attempts: TurnAttempts,
     requests: HashMap<Address, RequestMade>,
+    /// Bodies of other programs, as they passed the proxy.
+    raw: HashMap<Address, Result<Vec<u8>, String>>,
 }
 
 /// The reason why the body of an attempt cannot be rebuilt.
@@ -29,6 +33,8 @@ pub enum BodyError {
     Hash(String),
     /// The rebuilt body has this number of bytes instead of the recorded one.
     Bytes(u64),
+    /// The recorded bytes cannot be read.
+    Raw(String),
 }
 
 impl fmt::Display for BodyError {
@@ -36,6 +42,7 @@ impl fmt::Display for BodyError {
         match self {
             Self::NoRequest => f.write_str("its turn has no request"),
             Self::Hash(hash) => write!(f, "rebuilt from the recorded request it has the SHA-256 {hash}"),
+            Self::Raw(why) => f.write_str(why),
             Self::Bytes(bytes) => write!(f, "rebuilt from the recorded request it has {bytes} bytes"),
         }
     }
@@ -47,6 +54,11 @@ impl RecordedBodies {
         match &envelope.event {
             Event::Message(message) => {
                 self.messages.entry(envelope.run()).or_default().insert(message.m, message.clone());
+            }
+            Event::RawRequest(request) => {
+                let base = request.body.base.as_ref().and_then(|base| self.raw.get(base)?.as_deref().ok());
+                let body = unpack_body(&request.body, base);
+                self.raw.insert(envelope.address.clone(), body);
             }
             Event::RequestMade(request) => _ = self.requests.insert(envelope.address.clone(), request.clone()),
             event @ (Event::ReplyPart(_) | Event::ReplyEnd(_)) => {
@@ -63,6 +75,9 @@ impl RecordedBodies {
 
     /// Rebuilds the body that an attempt of a turn sent.
     pub fn body(&self, turn: &Address, sent: &Sent) -> Result<String, BodyError> {
+        if let Some(raw) = self.raw.get(turn) {
+            return raw_body(raw, sent);
+        }
         let made = self.request(turn).ok_or(BodyError::NoRequest)?;
         let body = rebuild_body(&recorded_request(turn, made, self.messages(turn, made)), sent);
         let body = body.map_err(BodyError::Hash)?;
@@ -92,6 +107,19 @@ impl RecordedBodies {
             .collect();
         messages.into_iter().map(|message| Arc::new(outgoing(message, &repeated))).collect()
     }
+}
+
+/// A body of another program, checked.
+fn raw_body(raw: &Result<Vec<u8>, String>, sent: &Sent) -> Result<String, BodyError> {
+    let body = raw.as_ref().map_err(|why| BodyError::Raw(why.clone()))?;
+    let hash = hex_sha(body);
+    if hash != sent.sha {
+        return Err(BodyError::Hash(hash));
+    }
+    if body.len() as u64 != sent.bytes {
+        return Err(BodyError::Bytes(body.len() as u64));
+    }
+    Ok(String::from_utf8_lossy(body).into_owned())
 }
 
 /// The request as far as bodies depend on it: their frames are recorded, only their messages are not.

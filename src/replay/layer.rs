@@ -85,6 +85,8 @@ impl Layer {
             | Event::RunEnd(_)
             | Event::Sent(_)
             | Event::Wire(_)
+            | Event::RawRequest(_)
+            | Event::RawReply(_)
             | Event::RetryWait(_)
             | Event::TasksKept(_)
             | Event::RunWait(_)

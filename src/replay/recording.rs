@@ -32,6 +32,13 @@ impl Recording {
     /// Reads all events of a session. Fails on damage other than a torn last line, with a summary of what could be
     /// read.
     pub fn of(session: &Session) -> Result<Self, String> {
+        if let Some(captured) = &session.header.captured {
+            return Err(format!(
+                "{} was captured from requests to {captured}: its program is another one and cannot be replayed; `proxy --replay {}` \
+                 answers that program from the recording",
+                session.header.id, session.header.id
+            ));
+        }
         if let Some(imported) = &session.header.imported {
             return Err(format!(
                 "{} was imported from {imported}: it can be viewed and exported but not replayed, because the inputs of its runs are incomplete",

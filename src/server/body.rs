@@ -62,6 +62,11 @@ pub fn streamed() -> (BodySender, Body) {
     (BodySender(sender), StreamBody::new(pieces.map(|piece| Ok(Frame::data(piece)))).boxed_unsync())
 }
 
+/// Makes a body of pieces; an error breaks the connection, so that the receiver knows that the body is not whole.
+pub fn pieces(pieces: impl futures::Stream<Item = Result<Bytes, BodyError>> + Send + 'static) -> Body {
+    StreamBody::new(pieces.map(|piece| piece.map(Frame::data))).boxed_unsync()
+}
+
 /// Reads a body to its end.
 ///
 /// Errors: [`TooLarge`], or what broke the connection.

@@ -7,7 +7,7 @@ mod body;
 mod guard;
 mod listener;
 
-pub use body::{Body, BodyError, BodySender, TooLarge, read_body, streamed, whole};
+pub use body::{Body, BodyError, BodySender, TooLarge, pieces, read_body, streamed, whole};
 pub use guard::{Guard, Refusal};
 use hyper::body::{Bytes, Incoming};
 pub use hyper::header::{self, HeaderValue};

@@ -1,5 +1,7 @@
 //! The first line of a session file, and session ids: a UTC timestamp and eight random hexadecimal digits.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
 use serde::{Deserialize, Serialize};
 
 use crate::event::words;
@@ -37,6 +39,10 @@ pub struct Header {
     /// resumed or continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// The traffic that this session was captured from. A captured session can be viewed and answers requests (`proxy --replay`), but it is not
+    /// replayed, resumed or continued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub captured: Option<Captured>,
     /// Number of places from which content was removed, where values that are computed from it are as they were recorded. Replay counts
     /// the differences that this explains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,6 +57,26 @@ pub struct Group {
     pub id: String,
     /// Label of its cell.
     pub cell: String,
+}
+
+/// Origin of a captured session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Captured {
+    /// Name of the upstream that the requests went to.
+    pub upstream: String,
+    /// Wire protocol: `openai`, `responses`, `anthropic`, `gemini`, `ollama`.
+    pub protocol: String,
+}
+
+impl std::fmt::Display for Captured {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.upstream == self.protocol {
+            f.write_str(&self.upstream)
+        } else {
+            write!(f, "{} ({})", self.upstream, self.protocol)
+        }
+    }
 }
 
 /// Origin of an imported session.
@@ -139,8 +165,15 @@ impl Header {
             parent: None,
             group: None,
             imported: None,
+            captured: None,
             redacted: None,
         }
+    }
+
+    /// Returns where the session comes from, when this program did not run what it contains: such a session is not replayed.
+    pub fn foreign_origin(&self) -> Option<String> {
+        let captured = self.captured.as_ref().map(|captured| format!("captured from requests to {captured}"));
+        captured.or_else(|| self.imported.as_ref().map(|imported| format!("imported from {imported}")))
     }
 
     /// Returns name and version of this program.
@@ -165,6 +198,11 @@ impl SessionId {
     pub fn new(now_ms: i64, random: u32) -> Self {
         let stamp = jiff::Timestamp::from_millisecond(now_ms).unwrap_or_default();
         Self(format!("{}-{random:08x}", stamp.strftime("%Y-%m-%dT%H-%M-%SZ")))
+    }
+
+    /// Creates an id from a time (Unix ms) and a number by chance: the standard library's randomly keyed hasher.
+    pub fn draw(now_ms: i64) -> Self {
+        Self::new(now_ms, u32::try_from(RandomState::new().build_hasher().finish() >> 32).unwrap_or_default())
     }
 
     /// Returns the id in a file name `<id>.jsonl`; `None` when the name has another form.

@@ -24,8 +24,9 @@ mod recover;
 mod shell;
 mod skeleton;
 mod whole;
+mod writer;
 
-pub use header::{Group, Header, Imported, Parent, ParentKind, SessionId};
+pub use header::{Captured, Group, Header, Imported, Parent, ParentKind, SessionId};
 pub use journal::Unwritten;
 pub use list::{FindError, SessionKey, Summary, find, list, summarize};
 pub use read::{Damage, ReadError, Session};
@@ -44,4 +45,5 @@ pub use {
     shell::shell_word,
     skeleton::{EventRange, RunEntry, RunState, Skeleton, TurnEntry},
     whole::write_session,
+    writer::SessionWriter,
 };

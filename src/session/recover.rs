@@ -80,9 +80,10 @@ fn write(
                 if let Some(new) = pending_header.take() {
                     let session = found.as_ref().map_or(stem.clone(), |old| old.id.to_string());
                     let parent = Some(Parent::whole(session, ParentKind::Recover));
-                    // An imported session cannot be replayed after recovery either.
-                    let imported = found.as_mut().and_then(|old| old.imported.take());
-                    out.write_line(&serde_json::to_string(&Header { parent, imported, ..new })?)?;
+                    // An imported or captured session cannot be replayed after recovery either.
+                    let (imported, captured) =
+                        found.as_mut().map(|old| (old.imported.take(), old.captured.take())).unwrap_or_default();
+                    out.write_line(&serde_json::to_string(&Header { parent, imported, captured, ..new })?)?;
                 }
                 if !seen.insert(old.s, body) {
                     lost.push(format!("line {number}: event {} is a duplicate and was skipped", old.s));

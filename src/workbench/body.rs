@@ -67,6 +67,12 @@ fn attempts(session: &Session, turn: &Address) -> Vec<Sent> {
 fn bodies(session: &Session, turn: &Address) -> Option<RecordedBodies> {
     let (request, parts) = session.request_indexes(turn)?;
     let mut bodies = RecordedBodies::default();
+    if session.header.captured.is_some() {
+        // Each body holds what differs from the one before.
+        let all = (0..session.len()).filter_map(|index| session.event(index));
+        let raw = all.filter(|envelope| matches!(envelope.event, Event::RawRequest(_)));
+        raw.for_each(|envelope| bodies.apply(&envelope));
+    }
     let events = parts.into_iter().chain([request]).filter_map(|index| session.event(index));
     events.for_each(|envelope| bodies.apply(&envelope));
     Some(bodies)

@@ -124,7 +124,8 @@ fn first_definition(events: &[Envelope]) -> String {
 }
 
 fn without_frames(events: Vec<Envelope>) -> Vec<Envelope> {
-    let kept = events.into_iter().filter(|envelope| !matches!(envelope.event, Event::Wire(_)));
+    let is_raw = |event: &Event| matches!(event, Event::Wire(_) | Event::RawRequest(_) | Event::RawReply(_));
+    let kept = events.into_iter().filter(|envelope| !is_raw(&envelope.event));
     let bare = |event: Event| match event {
         Event::Sent(mut sent) => {
             sent.frame = JsonText::default();

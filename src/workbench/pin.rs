@@ -14,9 +14,9 @@ impl Workbench {
     /// The agent of a session whose model is the program of the turn at this address, with the definitions that earlier turns of the
     /// run made. Tools stay as they are; child agents and questions still need a model or a user.
     pub fn pin(&self, session: &Session, turn: &Address) -> Result<Agent, StartError> {
-        if let Some(imported) = &session.header.imported {
+        if let Some(origin) = session.header.foreign_origin() {
             return Err(unusable(format!(
-                "{} was imported from {imported}: its programs can be looked at, but not run again, because it does not hold what they were given",
+                "{} was {origin}: its programs can be looked at, but not run again, because it does not hold what they were given",
                 session.header.id
             )));
         }

@@ -181,6 +181,13 @@ impl Fields {
                 shape(&["sha"]), shape(&["structured_by"]),
             ] }),
             Event::Wire(_) => Self::Of(const { &[shape(&["frames"])] }),
+            Event::RawRequest(_) => Self::Of(const { &[
+                shape(&["method"]), field(&["path"], Group::Names), field(&["headers", "*", "1"], Group::Names),
+                shape(&["headers", "*", "0"]), shape(&["body", "sha"]), shape(&["body", "base"]), shape(&["body", "data"]),
+            ] }),
+            Event::RawReply(_) => Self::Of(const { &[
+                shape(&["headers", "*", "0"]), field(&["headers", "*", "1"], Group::Names), field(&["by"], Group::Notes),
+            ] }),
             Event::RetryWait(_) => Self::Of(const { &[shape(&["class"]), field(&["message"], Group::Errors)] }),
             Event::ReplyPart(_) => Self::Pieces(const { &[shape(&["kind"]), field(&["text"], Group::Replies)] }),
             Event::ReplyEnd(_) => Self::Of(REPLY_END),

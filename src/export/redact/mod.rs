@@ -87,7 +87,7 @@ fn applied(mut events: Vec<Envelope>, walk: &Walk<'_>) -> Result<Redacted, Strin
         found.at = envelope.seq;
         let address = redact_address(&envelope.address, walk, &mut found);
         let event = match envelope.event {
-            Event::Wire(_) => continue,
+            Event::Wire(_) | Event::RawRequest(_) | Event::RawReply(_) => continue,
             part @ Event::ReplyPart(_) => part,
             event => redact_event(&address, event, walk, &mut found)?,
         };

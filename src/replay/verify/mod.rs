@@ -116,7 +116,8 @@ pub async fn verify(session: &Session) -> Verification {
     let mut findings = file::check(session);
     let events: Vec<Envelope> = session.events().collect();
     findings.extend(check_events(&session.header, &events));
-    let replay = if findings.iter().any(|found| found.check == Check::File) || session.header.imported.is_some() {
+    let replay = if findings.iter().any(|found| found.check == Check::File) || session.header.foreign_origin().is_some()
+    {
         None
     } else {
         match Recording::of(session) {

@@ -458,6 +458,8 @@ impl Transcript {
             | Event::Message(_)
             | Event::Sent(_)
             | Event::Wire(_)
+            | Event::RawRequest(_)
+            | Event::RawReply(_)
             | Event::RetryWait(_)
             | Event::ReplyPart(_)
             | Event::ReplyEnd(_)

@@ -99,14 +99,14 @@ async fn audit(session: &Session, auditor: &mut Auditor<'_>) {
     if consents > 0 {
         auditor.odd("file", format!("{consents} recorded questions of consent: their answers are for replay only"));
     }
-    if session.header.imported.is_none() {
+    if session.header.foreign_origin().is_none() {
         replayed(session, auditor).await;
     }
 }
 
 fn origin(header: &Header, auditor: &mut Auditor<'_>) {
-    if let Some(imported) = &header.imported {
-        auditor.odd("header", format!("foreign origin: imported from {imported}"));
+    if let Some(origin) = header.foreign_origin() {
+        auditor.odd("header", format!("foreign origin: {origin}"));
     }
     let own = Header::new(header.id.clone(), header.created_ms).program;
     if header.program != own {

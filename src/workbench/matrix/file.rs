@@ -347,7 +347,7 @@ mod tests {
         );
         let before = std::fs::read(&file.path).unwrap();
         // A file where a folder should be: the spare place refuses too.
-        file.file = File::options().append(true).open("/dev/full").unwrap();
+        file.file = LockedFile::lock_where_possible(File::options().append(true).open("/dev/full").unwrap());
         std::fs::write(dir.path().join("no"), "").unwrap();
         let error = file.add(&trial(2), &dir.path().join("no")).unwrap_err().0;
         assert!(error.contains("cannot write the matrix to") && error.contains("nor to"), "{error}");

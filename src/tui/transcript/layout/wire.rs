@@ -38,7 +38,7 @@ fn attempt_rows(attempt: &Attempt, frame: &Frame<'_>) -> Vec<Row> {
         rows.push(Row::new([Piece::literal(Role::Dim, text)]).indented(3));
         rows.extend(indent(json_rows(sent.frame.as_str(), frame.body()), 3));
     }
-    if let Some(wire) = &attempt.wire {
+    for wire in &attempt.wires {
         let status = wire.status.map_or_else(|| "no response".to_owned(), |status| status.to_string());
         let frames = frames(wire);
         let reads = plural(frames.len() as u64, "read");

@@ -1,0 +1,45 @@
+//! The arguments of `proxy`.
+
+use std::ffi::OsString;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Flags of `proxy`.
+#[derive(Debug, Args)]
+pub struct ProxyFlags {
+    /// Service behind the proxy (repeatable): a provider, or NAME=URL; without any openai, anthropic, gemini and ollama
+    #[arg(long, value_name = "NAME[=URL]")]
+    pub upstream: Vec<String>,
+    /// Port; 0 takes a free one
+    #[arg(long, default_value_t = 4141)]
+    pub port: u16,
+    /// Address to listen on; everyone who reaches it can use the upstreams with their own keys
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub host: IpAddr,
+    /// Answer from captured sessions instead of the upstreams (repeatable): a session, or a folder of them
+    #[arg(long, value_name = "SESSION")]
+    pub replay: Vec<String>,
+    /// Send requests that are not recorded to the upstream
+    #[arg(long, requires = "replay")]
+    pub record_missing: bool,
+    /// Text that does not count when requests are compared (repeatable), as a regular expression
+    #[arg(long, value_name = "PATTERN", requires = "replay")]
+    pub ignore: Vec<String>,
+    /// File of rules that change, delay or fail requests
+    #[arg(long, value_name = "FILE")]
+    pub rules: Option<PathBuf>,
+    /// Record nothing
+    #[arg(long)]
+    pub no_save: bool,
+    /// Most captured sessions; the oldest without tags and notes are removed
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub keep: u32,
+    /// Most megabytes of captured sessions
+    #[arg(long, value_name = "MB", default_value_t = 1_024, value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
+    pub keep_mb: u64,
+    /// Program to start with the variables that lead it to the proxy; the proxy ends with it
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}

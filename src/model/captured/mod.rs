@@ -1,0 +1,116 @@
+//! Exchanges of other programs, read from their bytes: what a request asks, what a reply answers.
+//!
+//! In: a path, a body, the bytes of a reply as they came. Out: messages, tools and options; pieces, calls and token counts.
+//! Nothing here is sent anywhere. It must never fail for a member that it does not know: what is not read is in the bytes.
+
+mod anthropic;
+mod body;
+mod chat;
+mod gemini;
+mod parts;
+mod reply;
+mod responses;
+
+use ptc_core::value::{Json, json};
+
+pub use body::{pack_body, unpack_body};
+pub use reply::{CapturedReply, Coding, Echoes, ReplyOutcome};
+
+use crate::config::Protocol;
+use crate::event::{JsonText, MessagePart, Options, Role, ToolSchema};
+
+/// What a request asks of a model.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CapturedRequest {
+    /// The model that it names.
+    pub model: String,
+    /// Its messages, oldest first, system texts among them.
+    pub messages: Vec<CapturedMessage>,
+    /// The tools that it offers.
+    pub tools: Vec<ToolSchema>,
+    /// The schema of the answer.
+    pub schema: Option<JsonText>,
+    /// Its options, as far as they have a name here.
+    pub options: Options,
+    /// The body without its messages.
+    pub frame: JsonText,
+    /// The id of the reply that it continues, when the service keeps the messages before it.
+    pub continues: Option<String>,
+    /// The reply is to come in pieces.
+    pub is_streamed: bool,
+}
+
+/// A message of a captured request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CapturedMessage {
+    /// Who speaks.
+    pub role: Role,
+    /// Texts, calls and results, in order.
+    pub parts: Vec<MessagePart>,
+}
+
+/// Returns the protocol of the endpoint that a path names; `None` for everything that asks no model.
+pub fn protocol_of(path: &str) -> Option<Protocol> {
+    let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
+    let ends: [(&str, Protocol); 6] = [
+        ("/chat/completions", Protocol::OpenAi),
+        ("/responses", Protocol::Responses),
+        ("/v1/messages", Protocol::Anthropic),
+        (":generateContent", Protocol::Gemini),
+        (":streamGenerateContent", Protocol::Gemini),
+        ("/api/chat", Protocol::Ollama),
+    ];
+    ends.iter().find(|(end, _)| path.ends_with(end)).map(|(_, protocol)| *protocol)
+}
+
+impl CapturedRequest {
+    /// Reads the body of a request to this path. Errors: the body is no JSON object.
+    pub fn read(protocol: Protocol, path: &str, body: &[u8]) -> Result<Self, String> {
+        let text = std::str::from_utf8(body).map_err(|error| format!("the body is not UTF-8 text: {error}"))?;
+        let body = json::parse(text).map_err(|error| format!("the body is not JSON: {error}"))?;
+        if body.members().is_none() {
+            return Err("the body is not a JSON object".to_owned());
+        }
+        let mut read = match protocol {
+            Protocol::OpenAi => chat::read(&body),
+            Protocol::Ollama => chat::read_ollama(&body),
+            Protocol::Responses => responses::read(&body),
+            Protocol::Anthropic => anthropic::read(&body),
+            Protocol::Gemini | Protocol::Bedrock => gemini::read(&body, path),
+        };
+        let messages = super::protocols::language(protocol).messages_key();
+        read.frame = JsonText::of(&body.without(messages));
+        parts::name_results(&mut read.messages);
+        Ok(read)
+    }
+}
+
+/// The text of a member.
+fn text_of(json: &Json, key: &str) -> Option<String> {
+    json.get(key).and_then(Json::as_str).map(str::to_owned)
+}
+
+/// A number of a member.
+fn number<N: std::str::FromStr>(json: &Json, key: &str) -> Option<N> {
+    json.get(key).and_then(|value| value.to_text().parse().ok())
+}
+
+/// Is a member `true`?
+fn is_true(json: &Json, key: &str) -> bool {
+    json.get(key).is_some_and(|value| value.to_text() == "true")
+}
+
+/// A text, or the texts of a list.
+fn texts(json: Option<&Json>) -> Vec<String> {
+    let Some(json) = json else { return Vec::new() };
+    let one = json.as_str().map(str::to_owned);
+    let many = json.items().unwrap_or_default().iter().filter_map(Json::as_str).map(str::to_owned);
+    one.into_iter().chain(many).collect()
+}
+
+/// A tool with these members: name, description, schema of its arguments.
+fn tool(json: &Json, parameters: &[&str]) -> Option<ToolSchema> {
+    let schema = parameters.iter().find_map(|key| json.get(key)).cloned().unwrap_or_else(Json::empty);
+    let name = text_of(json, "name").or_else(|| text_of(json, "type"))?;
+    Some(ToolSchema { name, description: text_of(json, "description"), parameters: JsonText::of(&schema) })
+}

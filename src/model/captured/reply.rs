@@ -1,0 +1,323 @@
+//! A reply of a service, read while it passes.
+//!
+//! In: the head, then the bytes in pieces as they come, compressed or not. Out: pieces of text, reasoning and calls, and at the end what
+//! the reply was. It must never hold more than the reply's text and one event.
+
+use std::io::Write as _;
+
+use flate2::write::{MultiGzDecoder, ZlibDecoder};
+
+use crate::config::Protocol;
+use crate::event::{NativeCall, PartKind, Tokens};
+use crate::model::assembly::{Assembly, Odd, joined};
+use crate::model::calls::Respond;
+use crate::model::language::{Framing, Reader};
+use crate::model::protocols::language;
+use crate::model::scrub::{CleanPiece, Scrub, Stream};
+use crate::model::stream::{LineReader, SseReader};
+use crate::model::surrogate::Joiner;
+use crate::model::{Finish, fault};
+
+/// Most bytes of a body that is one JSON text, and of an error's; what follows is only in the recorded bytes.
+const WHOLE_MAX_BYTES: usize = 16 << 20;
+
+/// How the bytes of a body are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coding {
+    /// Not at all.
+    Identity,
+    /// `gzip`.
+    Gzip,
+    /// `deflate`.
+    Deflate,
+    /// In a way that is not read here.
+    Unknown,
+}
+
+impl Coding {
+    /// Reads the header `Content-Encoding`.
+    pub fn of(header: Option<&str>) -> Self {
+        match header.unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+            "" | "identity" => Self::Identity,
+            "gzip" | "x-gzip" => Self::Gzip,
+            "deflate" => Self::Deflate,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// What a reply was.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ReplyOutcome {
+    /// Its text.
+    pub text: String,
+    /// The tools that it calls.
+    pub calls: Vec<NativeCall>,
+    /// Why the model stopped.
+    pub finish: Option<String>,
+    /// Tokens as the service counted them.
+    pub usage: Option<Tokens>,
+    /// The model that answered.
+    pub model: Option<String>,
+    /// The id of the reply, where the service can continue it.
+    pub id: Option<String>,
+    /// What is wrong with it.
+    pub error: Option<String>,
+    /// Secrets that it contained.
+    pub echoes: Echoes,
+    /// It is whole: the model stopped, or a limit cut it.
+    pub is_whole: bool,
+}
+
+enum Decoder {
+    Plain,
+    Gzip(Box<MultiGzDecoder<Vec<u8>>>),
+    Deflate(Box<ZlibDecoder<Vec<u8>>>),
+    /// The bytes cannot be read.
+    Blind,
+}
+
+impl Decoder {
+    fn decode(&mut self, bytes: &[u8]) -> Result<Vec<u8>, String> {
+        let broken = |error: std::io::Error| format!("the body is not compressed as its header says: {error}");
+        match self {
+            Self::Plain => Ok(bytes.to_vec()),
+            Self::Gzip(decoder) => {
+                decoder.write_all(bytes).and_then(|()| decoder.flush()).map_err(broken)?;
+                Ok(std::mem::take(decoder.get_mut()))
+            }
+            Self::Deflate(decoder) => {
+                decoder.write_all(bytes).and_then(|()| decoder.flush()).map_err(broken)?;
+                Ok(std::mem::take(decoder.get_mut()))
+            }
+            Self::Blind => Ok(Vec::new()),
+        }
+    }
+}
+
+enum Frames {
+    Events(SseReader),
+    Lines(LineReader),
+    Whole(Vec<u8>),
+}
+
+/// Text of one kind: UTF-16 halves are joined, secrets are removed.
+#[derive(Default)]
+struct Voice {
+    joiner: Joiner,
+    stream: Stream,
+}
+
+/// Secrets that a reply contained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Echoes {
+    /// How many there were.
+    pub found: usize,
+    /// One of them came in pieces: the bytes do not show it as a whole.
+    pub is_joined: bool,
+}
+
+/// The state of reading a reply.
+pub struct CapturedReply {
+    status: u16,
+    decoder: Decoder,
+    frames: Frames,
+    reader: Box<dyn Reader>,
+    assembly: Assembly,
+    voices: [Voice; 3],
+    scrub: Scrub,
+    echoes: Echoes,
+    text: String,
+    id: Option<String>,
+    error: Option<String>,
+}
+
+impl CapturedReply {
+    /// A reply with this head. What it contains of the secrets is masked.
+    pub fn new(protocol: Protocol, status: u16, content_type: &str, coding: Coding, scrub: Scrub) -> Self {
+        let language = language(protocol);
+        let content_type = content_type.to_ascii_lowercase();
+        let frames = if content_type.contains("event-stream") {
+            Frames::Events(SseReader::default())
+        } else if language.framing() == Framing::Lines && status < 400 {
+            Frames::Lines(LineReader::default())
+        } else {
+            Frames::Whole(Vec::new())
+        };
+        let decoder = match coding {
+            Coding::Identity => Decoder::Plain,
+            Coding::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(Vec::new()))),
+            Coding::Deflate => Decoder::Deflate(Box::new(ZlibDecoder::new(Vec::new()))),
+            Coding::Unknown => Decoder::Blind,
+        };
+        let error = matches!(decoder, Decoder::Blind)
+            .then(|| "the body is compressed in a way that cannot be read; its bytes are recorded".to_owned());
+        Self {
+            status,
+            decoder,
+            frames,
+            reader: language.reader(),
+            assembly: Assembly::new(Respond::Absent),
+            voices: Default::default(),
+            scrub,
+            echoes: Echoes::default(),
+            text: String::new(),
+            id: None,
+            error,
+        }
+    }
+
+    /// Takes bytes as they came; returns what they add to the reply.
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<(PartKind, String)> {
+        let decoded = match self.decoder.decode(bytes) {
+            Ok(decoded) => decoded,
+            Err(error) => {
+                self.error.get_or_insert(error);
+                self.decoder = Decoder::Blind;
+                return Vec::new();
+            }
+        };
+        let frames = match &mut self.frames {
+            Frames::Events(reader) => reader
+                .push(&decoded)
+                .map(|events| events.into_iter().map(|event| (event.name, event.data)).collect::<Vec<_>>())
+                .ok(),
+            Frames::Lines(reader) => {
+                reader.push(&decoded).map(|lines| lines.into_iter().map(|line| (None, line)).collect()).ok()
+            }
+            Frames::Whole(body) => {
+                let room = WHOLE_MAX_BYTES.saturating_sub(body.len());
+                body.extend(decoded.iter().take(room));
+                Some(Vec::new())
+            }
+        };
+        let Some(frames) = frames else {
+            self.error.get_or_insert("it contains an endless event".to_owned());
+            self.decoder = Decoder::Blind;
+            return Vec::new();
+        };
+        frames.iter().flat_map(|(name, data)| self.take(name.as_deref(), data)).collect()
+    }
+
+    /// Takes one event.
+    fn take(&mut self, name: Option<&str>, data: &str) -> Vec<(PartKind, String)> {
+        if data.trim() == "[DONE]" {
+            self.assembly.done = true;
+            return Vec::new();
+        }
+        if data.trim().is_empty() || !data.trim_start().starts_with(['{', '[']) && name.is_some() {
+            return Vec::new();
+        }
+        if name == Some("error") {
+            self.error.get_or_insert_with(|| fault::text_of(data));
+            return Vec::new();
+        }
+        if self.id.is_none() && data.contains("\"resp_") {
+            self.id = response_id(data);
+        }
+        match self.reader.take(data, &mut self.assembly) {
+            Ok(pieces) => {
+                let said = pieces.into_iter().map(|(kind, piece)| {
+                    let voice = &mut self.voices[kind as usize];
+                    let joined = voice.joiner.push(&piece);
+                    (kind, voice.stream.push(&self.scrub, &joined))
+                });
+                let said: Vec<_> = said.collect();
+                said.into_iter().filter_map(|(kind, clean)| self.keep(kind, clean)).collect()
+            }
+            Err(Odd::Error) => {
+                self.error.get_or_insert_with(|| fault::text_of(data));
+                Vec::new()
+            }
+            Err(Odd::Malformed(why)) => {
+                if !self.assembly.is_whole() {
+                    self.error.get_or_insert_with(|| format!("something in it is no reply of its protocol: {why}"));
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    /// Keeps a cleaned piece.
+    fn keep(&mut self, kind: PartKind, clean: CleanPiece) -> Option<(PartKind, String)> {
+        self.echoes.found += clean.found;
+        self.echoes.is_joined |= clean.is_joined;
+        if kind == PartKind::Text {
+            self.text.push_str(&clean.text);
+        }
+        (!clean.text.is_empty()).then_some((kind, clean.text))
+    }
+
+    /// Secrets that the reply contained so far.
+    pub fn echoes(&self) -> Echoes {
+        self.echoes
+    }
+
+    /// What the voices held back to the end.
+    fn rest(&mut self) -> Vec<(PartKind, String)> {
+        let mut pieces = Vec::new();
+        for kind in [PartKind::Text, PartKind::Reasoning, PartKind::Call] {
+            let voice = &mut self.voices[kind as usize];
+            let half = voice.joiner.finish().map(String::from).unwrap_or_default();
+            let held = [voice.stream.push(&self.scrub, &half), voice.stream.finish(&self.scrub)];
+            pieces.extend(held.into_iter().filter_map(|clean| self.keep(kind, clean)));
+        }
+        pieces
+    }
+
+    /// Takes the end of the body; returns what was still missing, and what the reply was.
+    pub fn finish(mut self) -> (Vec<(PartKind, String)>, ReplyOutcome) {
+        let last: Vec<(Option<String>, String)> = match &mut self.frames {
+            Frames::Events(reader) => {
+                reader.finish().ok().flatten().map(|event| (event.name, event.data)).into_iter().collect()
+            }
+            Frames::Lines(reader) => reader.finish().map(|line| (None, line)).into_iter().collect(),
+            Frames::Whole(body) => vec![(None, String::from_utf8_lossy(&std::mem::take(body)).into_owned())],
+        };
+        let mut pieces = Vec::new();
+        if self.status >= 400 {
+            let body = last.first().map(|(_, body)| body.as_str()).unwrap_or_default();
+            self.error.get_or_insert_with(|| format!("status {}: {}", self.status, fault::text_of(body)));
+        } else {
+            let is_whole_body = matches!(self.frames, Frames::Whole(_));
+            for (name, data) in last {
+                pieces.extend(self.take(name.as_deref(), &data));
+            }
+            self.assembly.done |= is_whole_body && self.assembly.heard;
+        }
+        pieces.extend(self.rest());
+        let is_whole = self.status < 400 && self.assembly.is_whole();
+        let refusal = joined(&self.assembly.refusal);
+        let scrub = &self.scrub;
+        let clean = |call: NativeCall| NativeCall {
+            id: scrub.text(&call.id),
+            name: scrub.text(&call.name),
+            args: scrub.json_text(&call.args),
+        };
+        let calls: Vec<NativeCall> = self.assembly.calls.finish(1).into_iter().map(clean).collect();
+        let finish = match &self.assembly.finish {
+            Some(Finish::Stop) if !calls.is_empty() => Some(Finish::ToolCalls),
+            other => other.clone(),
+        };
+        let outcome = ReplyOutcome {
+            text: if self.text.is_empty() { scrub.text(&refusal) } else { self.text },
+            calls,
+            finish: finish.map(|finish| scrub.text(finish.name())),
+            usage: self.assembly.usage,
+            model: self.assembly.model.map(|model| scrub.text(&model)),
+            id: self.id,
+            error: self.error.map(|error| scrub.text(&error)),
+            echoes: self.echoes,
+            is_whole,
+        };
+        (pieces, outcome)
+    }
+}
+
+/// The id of a reply of the Responses API, in its first event or in the whole reply.
+fn response_id(data: &str) -> Option<String> {
+    let json = ptc_core::value::json::parse(data).ok()?;
+    let response = json.get("response").unwrap_or(&json);
+    let id = response.get("id")?.as_str()?;
+    id.starts_with("resp_").then(|| id.to_owned())
+}

@@ -1,0 +1,96 @@
+//! Requests of other programs on their way to a service: sent as they came, answered as they are answered.
+//!
+//! In: method, address, headers, body. Out: status, headers and the body as it comes. No header is added that the client did not send but
+//! `accept`, nothing is decompressed, no redirect is followed. It must never keep a key.
+
+use std::time::Duration;
+
+use futures::Stream;
+use hyper::body::Bytes;
+use reqwest::header::HeaderMap;
+use reqwest::{Body, Client, Method, Url};
+
+use super::http::{is_loopback, root};
+
+/// The clients of a proxy: one for this machine without the environment's proxies, one for everything else.
+#[derive(Debug, Clone)]
+pub struct UpstreamClient {
+    near: Client,
+    far: Client,
+}
+
+/// A body that is sent.
+#[derive(Debug)]
+pub enum UpstreamBody {
+    /// All of it.
+    Whole(Bytes),
+    /// Pieces as they come.
+    Streamed(Body),
+}
+
+impl UpstreamBody {
+    /// A body of pieces.
+    pub fn of<E>(pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static) -> Self
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        Self::Streamed(Body::wrap_stream(pieces))
+    }
+}
+
+/// A reply whose body is still to come.
+#[derive(Debug)]
+pub struct UpstreamReply {
+    inner: reqwest::Response,
+}
+
+impl UpstreamClient {
+    /// Errors: the certificates of the system or the environment's proxies cannot be used.
+    pub fn new() -> Result<Self, String> {
+        super::http::install_tls_provider();
+        let builder = || {
+            Client::builder()
+                .redirect(reqwest::redirect::Policy::none())
+                .connect_timeout(Duration::from_secs(30))
+                .no_gzip()
+                .no_deflate()
+                .tcp_nodelay(true)
+        };
+        let built = |builder: reqwest::ClientBuilder| builder.build().map_err(|error| root(&error));
+        Ok(Self { near: built(builder().no_proxy())?, far: built(builder())? })
+    }
+
+    /// Sends a request and waits for the head of the reply. Errors: why there is none, without query or headers.
+    pub async fn send(
+        &self,
+        method: Method,
+        url: Url,
+        headers: HeaderMap,
+        body: UpstreamBody,
+    ) -> Result<UpstreamReply, String> {
+        let client = if is_loopback(&url) { &self.near } else { &self.far };
+        let body = match body {
+            UpstreamBody::Whole(bytes) => Body::from(bytes),
+            UpstreamBody::Streamed(body) => body,
+        };
+        let request = client.request(method, url).headers(headers).body(body);
+        request.send().await.map(|inner| UpstreamReply { inner }).map_err(|error| root(&error.without_url()))
+    }
+}
+
+impl UpstreamReply {
+    /// HTTP status.
+    pub fn status(&self) -> u16 {
+        self.inner.status().as_u16()
+    }
+
+    /// Headers as they came.
+    pub fn headers(&self) -> &HeaderMap {
+        self.inner.headers()
+    }
+
+    /// The next piece of the body; `None` at its end. Errors: why the connection broke.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, String> {
+        self.inner.chunk().await.map_err(|error| root(&error.without_url()))
+    }
+}

@@ -1,0 +1,260 @@
+//! Conversations: which requests belong together.
+//!
+//! In: the messages of a request, as digests. Out: the conversation that it continues, or none. A request continues a conversation when its
+//! messages are those of the last request and more; several clients may have begun with the same words. It must never put two requests that
+//! are answered at the same time into one conversation.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use ptc_core::value::json;
+
+use crate::event::{MessagePart, NativeCall, Role};
+use crate::model::CapturedMessage;
+
+/// A digest of a message: role, text, calls and results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Digest(u64);
+
+impl Digest {
+    /// Of a message of a request.
+    pub fn of(message: &CapturedMessage) -> Self {
+        let mut text = String::new();
+        let mut parts = Vec::new();
+        for part in &message.parts {
+            match part {
+                MessagePart::Text { text: more, .. } => text.push_str(more),
+                MessagePart::Call { call } => parts.push(words_of(call)),
+                MessagePart::Result { call, result, .. } => parts.push(format!("{call} {result}")),
+                MessagePart::Reply { .. } => {}
+            }
+        }
+        Self::new(message.role, &text, &parts)
+    }
+
+    /// Of a reply, as the next request repeats it.
+    pub fn of_reply(text: &str, calls: &[NativeCall]) -> Self {
+        Self::new(Role::Assistant, text, &calls.iter().map(words_of).collect::<Vec<_>>())
+    }
+
+    fn new(role: Role, text: &str, parts: &[String]) -> Self {
+        let mut hasher = DefaultHasher::new();
+        role.name().hash(&mut hasher);
+        // Clients trim replies before they repeat them.
+        text.trim().hash(&mut hasher);
+        parts.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+}
+
+/// Name and arguments; clients write the arguments again with other blanks.
+fn words_of(call: &NativeCall) -> String {
+    let args = json::parse(&call.args).map_or_else(|_| call.args.clone(), |args| args.to_text());
+    format!("{} {args}", call.name)
+}
+
+/// The number of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConversationId(pub u64);
+
+#[derive(Debug)]
+struct Conversation {
+    id: ConversationId,
+    /// Upstream and protocol.
+    key: String,
+    system: Vec<Digest>,
+    messages: Vec<Digest>,
+    reply: Option<Digest>,
+    reply_id: Option<String>,
+    is_answered: bool,
+    is_open: bool,
+    last_ms: i64,
+}
+
+/// The conversations of a proxy.
+#[derive(Debug, Default)]
+pub struct Conversations {
+    known: Vec<Conversation>,
+    next: u64,
+}
+
+/// A request, as far as it matters for its conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Asked {
+    /// Upstream and protocol.
+    pub key: String,
+    /// Digests of the system messages.
+    pub system: Vec<Digest>,
+    /// Digests of the others.
+    pub messages: Vec<Digest>,
+    /// The id of the reply that it continues.
+    pub continues: Option<String>,
+    /// Unix time in ms.
+    pub at_ms: i64,
+}
+
+impl Conversations {
+    /// Returns the conversation of a request; `true`: a new one.
+    pub fn place(&mut self, asked: Asked) -> (ConversationId, bool) {
+        let best = self
+            .known
+            .iter_mut()
+            .filter_map(|known| known.fits(&asked).map(|score| (score, known)))
+            .max_by(|(one, first), (other, second)| one.cmp(other).then(second.last_ms.cmp(&first.last_ms)));
+        let (id, is_new) = match best {
+            Some((_, known)) => (known.id, false),
+            None => {
+                self.next += 1;
+                (ConversationId(self.next), true)
+            }
+        };
+        let now = Conversation {
+            id,
+            key: asked.key,
+            system: asked.system,
+            messages: asked.messages,
+            reply: None,
+            reply_id: None,
+            is_answered: false,
+            is_open: true,
+            last_ms: asked.at_ms,
+        };
+        match self.known.iter_mut().find(|known| known.id == id) {
+            Some(known) => *known = now,
+            None => self.known.push(now),
+        }
+        (id, is_new)
+    }
+
+    /// Notes the end of the last request: its reply when it was answered.
+    pub fn end(&mut self, id: ConversationId, reply: Option<Digest>, reply_id: Option<String>, at_ms: i64) {
+        if let Some(known) = self.known.iter_mut().find(|known| known.id == id) {
+            known.is_open = false;
+            known.is_answered = reply.is_some();
+            known.reply = reply;
+            known.reply_id = reply_id;
+            known.last_ms = at_ms;
+        }
+    }
+
+    /// Forgets conversations that nothing has continued since then, and the oldest beyond a number; returns them.
+    pub fn forget(&mut self, before_ms: i64, most: usize) -> Vec<ConversationId> {
+        let mut idle: Vec<(i64, ConversationId)> =
+            self.known.iter().filter(|known| !known.is_open).map(|known| (known.last_ms, known.id)).collect();
+        idle.sort_unstable();
+        let beyond = self.known.len().saturating_sub(most);
+        let forgotten: Vec<ConversationId> = idle
+            .into_iter()
+            .enumerate()
+            .filter(|(place, (last_ms, _))| *place < beyond || *last_ms < before_ms)
+            .map(|(_, (_, id))| id)
+            .collect();
+        self.known.retain(|known| !forgotten.contains(&known.id));
+        forgotten
+    }
+
+    /// How many are known.
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Is none known?
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+}
+
+impl Conversation {
+    /// How well a request continues this conversation; `None`: it does not.
+    fn fits(&self, asked: &Asked) -> Option<(u8, bool, usize)> {
+        if self.is_open || self.key != asked.key {
+            return None;
+        }
+        let same_system = self.system == asked.system;
+        if let Some(continued) = &asked.continues {
+            return (self.reply_id.as_ref() == Some(continued)).then_some((4, same_system, 0));
+        }
+        let rest = asked.messages.strip_prefix(self.messages.as_slice())?;
+        let length = self.messages.len();
+        match (rest.first(), self.reply) {
+            // The same again: only after a failure. Else two clients asked the same.
+            (None, _) => (!self.is_answered && same_system).then_some((2, same_system, length)),
+            (Some(next), Some(reply)) if *next == reply => Some((3, same_system, length)),
+            // A client that edits the reply, or that leaves it out, continues only what it can be told by.
+            (Some(_), Some(_)) => {
+                (length > 1 || same_system && !self.system.is_empty()).then_some((1, same_system, length))
+            }
+            (Some(_), None) => Some((1, same_system, length)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(role: Role, text: &str) -> Digest {
+        let part = MessagePart::Text { section: String::new(), text: text.to_owned(), untrusted: false };
+        Digest::of(&CapturedMessage { role, parts: vec![part] })
+    }
+
+    fn asked(words: &[(Role, &str)], at_ms: i64) -> Asked {
+        let messages = words.iter().map(|(role, text)| message(*role, text)).collect();
+        Asked { key: "openai".into(), messages, at_ms, ..Asked::default() }
+    }
+
+    const USER: Role = Role::User;
+    const MODEL: Role = Role::Assistant;
+
+    #[test]
+    fn a_request_that_repeats_the_reply_continues_its_conversation_however_many_began_alike() {
+        let mut all = Conversations::default();
+        let (first, _) = all.place(asked(&[(USER, "hello")], 1));
+        let (second, _) = all.place(asked(&[(USER, "hello")], 2));
+        assert_ne!(first, second, "both are answered at the same time");
+        all.end(first, Some(Digest::of_reply("one", &[])), None, 3);
+        all.end(second, Some(Digest::of_reply("two ", &[])), None, 4);
+        assert_eq!(all.place(asked(&[(USER, "hello"), (MODEL, "two"), (USER, "and?")], 5)), (second, false));
+        assert_eq!(all.place(asked(&[(USER, "hello"), (MODEL, "one"), (USER, "and?")], 6)), (first, false));
+        let (third, is_new) = all.place(asked(&[(USER, "hello")], 7));
+        assert!(is_new && third != first && third != second, "answered requests are not repeated");
+    }
+
+    #[test]
+    fn the_same_request_again_is_a_retry_only_after_a_failure() {
+        let mut all = Conversations::default();
+        let (first, _) = all.place(asked(&[(USER, "hello")], 1));
+        all.end(first, None, None, 2);
+        assert_eq!(all.place(asked(&[(USER, "hello")], 3)), (first, false));
+        all.end(first, Some(Digest::of_reply("hi", &[])), None, 4);
+        assert!(all.place(asked(&[(USER, "hello")], 5)).1);
+        assert!(all.place(Asked { key: "other".into(), ..asked(&[(USER, "hello"), (MODEL, "hi")], 6) }).1);
+    }
+
+    #[test]
+    fn a_reply_that_the_service_keeps_is_continued_by_its_id() {
+        let mut all = Conversations::default();
+        let (first, _) = all.place(asked(&[(USER, "hello")], 1));
+        all.end(first, Some(Digest::of_reply("hi", &[])), Some("resp_1".into()), 2);
+        let next = Asked { continues: Some("resp_1".into()), ..asked(&[(USER, "and?")], 3) };
+        assert_eq!(all.place(next.clone()), (first, false));
+        assert!(all.place(Asked { continues: Some("resp_2".into()), ..next }).1);
+    }
+
+    #[test]
+    fn arguments_written_with_other_blanks_are_the_same_call() {
+        let call = |args: &str| NativeCall { id: "1".into(), name: "find".into(), args: args.into() };
+        assert_eq!(Digest::of_reply("", &[call("{\"a\": 1}")]), Digest::of_reply(" ", &[call("{\"a\":1}")]));
+        assert_ne!(Digest::of_reply("", &[call("{\"a\":1}")]), Digest::of_reply("", &[call("{\"a\":2}")]));
+    }
+
+    #[test]
+    fn conversations_are_forgotten_when_they_are_idle_and_never_while_they_are_answered() {
+        let mut all = Conversations::default();
+        let ids: Vec<ConversationId> = (0..5).map(|at| all.place(asked(&[(USER, &format!("{at}"))], at)).0).collect();
+        assert_eq!(all.forget(100, 0), []);
+        ids.iter().take(4).for_each(|id| all.end(*id, None, None, i64::try_from(id.0).unwrap() * 10));
+        assert_eq!(all.forget(15, 100), [ids[0]]);
+        assert_eq!(all.forget(0, 2), [ids[1], ids[2]]);
+        assert_eq!(all.len(), 2);
+    }
+}

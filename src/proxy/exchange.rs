@@ -1,0 +1,165 @@
+//! One exchange: a request and its reply, as the connection tells the recorder about it.
+//!
+//! In: what passes. Out: notes, in order, and a line for users at the end. A client that leaves drops its exchange, which ends it: every
+//! exchange that begins ends. It must never wait for the recorder unless its memory is full.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::body::Bytes;
+use hyper::header::HeaderMap;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use crate::config::Protocol;
+use crate::event::Tokens;
+use crate::model::Scrub;
+
+/// A request that begins.
+#[derive(Debug)]
+pub(super) struct Begun {
+    pub(super) upstream: String,
+    pub(super) protocol: Protocol,
+    pub(super) method: String,
+    /// Path and query as the client sent them.
+    pub(super) path: String,
+    /// Address without query.
+    pub(super) url: String,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+    /// The secrets that must not be recorded, the client's keys among them.
+    pub(super) scrub: Scrub,
+    /// What rules did with it.
+    pub(super) notices: Vec<String>,
+}
+
+/// How an exchange ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExchangeEnd {
+    /// The whole reply passed.
+    Complete,
+    /// The client closed the connection.
+    ClientLeft,
+    /// The upstream's connection broke: why.
+    Broken(String),
+    /// There was no reply: why.
+    NoReply(String),
+}
+
+/// What the recorder learns.
+pub(super) enum Note {
+    Begun { id: u64, at_ms: i64, begun: Box<Begun>, _room: Option<OwnedSemaphorePermit> },
+    Replied { id: u64, at_ms: i64, status: u16, headers: HeaderMap, by: Option<String> },
+    Piece { id: u64, at_ms: i64, ms: u64, bytes: Bytes, _room: Option<OwnedSemaphorePermit> },
+    Ended { id: u64, at_ms: i64, ms: u64, end: ExchangeEnd },
+    Close,
+}
+
+/// An exchange while it passes.
+pub(super) struct Exchange {
+    pub(super) id: u64,
+    pub(super) notes: mpsc::UnboundedSender<Note>,
+    pub(super) room: Arc<Semaphore>,
+    pub(super) started: Instant,
+    pub(super) end: Option<ExchangeEnd>,
+}
+
+/// Takes room for bytes in the recorder's memory; none is needed when it has ended.
+pub(super) async fn room_for(
+    room: &Arc<Semaphore>,
+    notes: &mpsc::UnboundedSender<Note>,
+    bytes: usize,
+) -> Option<OwnedSemaphorePermit> {
+    let most = u32::try_from(super::capture::MEMORY_BYTES).unwrap_or(u32::MAX);
+    let wanted = u32::try_from(bytes).unwrap_or(u32::MAX).min(most);
+    tokio::select! {
+        biased;
+        permit = Arc::clone(room).acquire_many_owned(wanted) => permit.ok(),
+        () = notes.closed() => None,
+    }
+}
+
+impl Exchange {
+    /// The head of the reply came.
+    pub(super) fn replied(&self, status: u16, headers: HeaderMap, by: Option<String>) {
+        self.note(Note::Replied { id: self.id, at_ms: now_ms(), status, headers, by });
+    }
+
+    /// A piece of the body came.
+    pub(super) async fn piece(&self, bytes: &Bytes) {
+        let ms = self.elapsed_ms();
+        let room = room_for(&self.room, &self.notes, bytes.len()).await;
+        self.note(Note::Piece { id: self.id, at_ms: now_ms(), ms, bytes: bytes.clone(), _room: room });
+    }
+
+    /// It ended in this way.
+    pub(super) fn end(mut self, end: ExchangeEnd) {
+        self.end = Some(end);
+    }
+
+    fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn note(&self, note: Note) {
+        // Without a recorder the traffic passes all the same.
+        _ = self.notes.send(note);
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        let end = self.end.take().unwrap_or(ExchangeEnd::ClientLeft);
+        self.note(Note::Ended { id: self.id, at_ms: now_ms(), ms: self.elapsed_ms(), end });
+    }
+}
+
+/// Unix time in ms.
+pub(super) fn now_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    i64::try_from(since.unwrap_or(Duration::ZERO).as_millis()).unwrap_or(i64::MAX)
+}
+
+/// An exchange that has ended, for users.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExchangeLine {
+    /// The session that it is in, and its turn there; `None` when no session could be written.
+    pub place: Option<(String, u32)>,
+    /// Name of the upstream.
+    pub upstream: String,
+    /// The model that was asked.
+    pub model: String,
+    /// HTTP status; `None` when no reply came.
+    pub status: Option<u16>,
+    /// From the request to the first byte of the body.
+    pub first_ms: Option<u64>,
+    /// From the request to the end.
+    pub ms: u64,
+    /// Tokens as the service counted them.
+    pub usage: Option<Tokens>,
+    /// What was wrong, in words.
+    pub problem: Option<String>,
+}
+
+impl fmt::Display for ExchangeLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some((session, turn)) => write!(f, "{session} t{turn}")?,
+            None => f.write_str("not recorded")?,
+        }
+        write!(f, "  {} {}", self.upstream, self.model)?;
+        match self.status {
+            Some(status) => write!(f, "  {status}")?,
+            None => f.write_str("  no reply")?,
+        }
+        if let Some(usage) = &self.usage {
+            write!(f, "  {} in, {} out", usage.input, usage.output)?;
+        }
+        let first = self.first_ms.map(|first| format!(" (first byte {first} ms)")).unwrap_or_default();
+        write!(f, "  {} ms{first}", self.ms)?;
+        if let Some(problem) = &self.problem {
+            write!(f, "  {problem}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,29 @@
+//! The proxy between other programs and model services: their traffic passes unchanged and becomes sessions.
+//!
+//! In: requests of clients, upstreams or recordings that answer them. Out: the replies as they came, and captured sessions. It must never
+//! change a byte that no rule names, never record a key, and never keep a reply back because it is recorded.
+
+mod answers;
+mod capture;
+mod conversations;
+mod exchange;
+mod headers;
+mod program;
+mod recorder;
+mod reply;
+mod retention;
+mod rule_text;
+mod rules;
+mod service;
+mod session;
+mod upstreams;
+
+pub use answers::{Answers, Miss};
+pub use capture::{Capture, CaptureOptions, Prices};
+pub use conversations::Conversations;
+pub use exchange::{ExchangeEnd, ExchangeLine};
+pub use program::{allow_many_files, run_program};
+pub use retention::Retention;
+pub use rules::{Rules, RulesError};
+pub use service::{ProxyService, Replies};
+pub use upstreams::{Upstream, UpstreamError, Upstreams};

@@ -1,0 +1,56 @@
+//! The program that `proxy -- COMMAND` starts.
+//!
+//! In: a command and variables. Out: its exit code. It has the terminal of the proxy, and signals of the terminal reach both.
+
+use std::ffi::OsString;
+
+use tokio::process::Command;
+
+/// Runs a program to its end with these variables in addition. Returns its exit code; 128 and the signal for one that a signal ended.
+///
+/// Errors: it cannot be started.
+pub async fn run_program(
+    program: &OsString,
+    arguments: &[OsString],
+    variables: &[(&'static str, String)],
+) -> std::io::Result<u8> {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .envs(variables.iter().map(|(name, value)| (*name, value.as_str())))
+        .kill_on_drop(true)
+        .spawn()?;
+    let status = loop {
+        tokio::select! {
+            status = child.wait() => break status?,
+            // The terminal sends it to the program, too, which decides about its end.
+            _ = tokio::signal::ctrl_c() => {}
+        }
+    };
+    let code = status.code().or_else(|| signal_code(&status));
+    Ok(u8::try_from(code.unwrap_or(1)).unwrap_or(1))
+}
+
+#[cfg(unix)]
+fn signal_code(status: &std::process::ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(status).map(|signal| 128 + signal)
+}
+
+#[cfg(not(unix))]
+fn signal_code(_: &std::process::ExitStatus) -> Option<i32> {
+    None
+}
+
+/// Raises the number of files that this process may have open as far as the system lets it: each request has two connections and a
+/// session.
+pub fn allow_many_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let now = getrlimit(Resource::Nofile);
+        if now.current < now.maximum
+            && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: now.maximum, maximum: now.maximum })
+        {
+            tracing::debug!(%error, "the number of open files stays as it was");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The recorder: traffic becomes sessions, one for each conversation, a turn for each request.
+//!
+//! In: notes of exchanges. Out: events of captured sessions, and lines for users. Its memory is bounded: the bytes of a reply are written in
+//! parts. It must never write a known secret.
+
+use std::collections::HashMap;
+
+use super::capture::CaptureOptions;
+use super::conversations::{Asked, ConversationId, Conversations, Digest};
+use super::exchange::{Begun, ExchangeEnd, ExchangeLine, Note};
+use super::headers;
+use super::reply::OpenReply;
+use super::session::CapturedSession;
+use crate::event::Role;
+use crate::model::{CapturedRequest, Scrub};
+
+/// Conversations that are kept open; those that waited longest are ended first.
+const OPEN_MOST: usize = 256;
+
+/// Time after which a conversation is ended, in ms. What follows later is a session of its own.
+const IDLE_MS: i64 = 15 * 60 * 1_000;
+
+/// An exchange whose end has not come.
+struct Open {
+    conversation: ConversationId,
+    begun: Box<Begun>,
+    line: ExchangeLine,
+    reply: Option<OpenReply>,
+}
+
+/// Writes captured sessions.
+pub(super) struct Recorder {
+    options: CaptureOptions,
+    conversations: Conversations,
+    sessions: HashMap<ConversationId, CapturedSession>,
+    open: HashMap<u64, Open>,
+    /// A problem of the disk was reported.
+    is_reported: bool,
+}
+
+impl Recorder {
+    pub(super) fn new(options: CaptureOptions) -> Self {
+        options.retention.apply(&options.dir);
+        Self {
+            options,
+            conversations: Conversations::default(),
+            sessions: HashMap::new(),
+            open: HashMap::new(),
+            is_reported: false,
+        }
+    }
+
+    /// Takes the next note.
+    pub(super) fn take(&mut self, note: Note) {
+        match note {
+            Note::Begun { id, at_ms, begun, .. } => self.begin(id, at_ms, begun),
+            Note::Replied { id, at_ms, status, headers, by } => {
+                let Some(open) = self.open.get_mut(&id) else { return };
+                open.line.status = Some(status);
+                let Begun { protocol, scrub, .. } = &*open.begun;
+                open.reply = Some(OpenReply::new(*protocol, status, &headers, scrub.clone()));
+                if let Some(session) = self.sessions.get_mut(&open.conversation) {
+                    session.head(at_ms, status, recorded_headers(&headers, &open.begun.scrub), by);
+                }
+            }
+            Note::Piece { id, at_ms, ms, bytes, .. } => {
+                let Some(open) = self.open.get_mut(&id) else { return };
+                open.line.first_ms.get_or_insert(ms);
+                let Some(reply) = &mut open.reply else { return };
+                let events = reply.take(ms, &bytes);
+                if let Some(session) = self.sessions.get_mut(&open.conversation) {
+                    events.into_iter().for_each(|event| session.of_turn(at_ms, event));
+                }
+            }
+            Note::Ended { id, at_ms, ms, end } => self.end(id, at_ms, ms, end),
+            Note::Close => {}
+        }
+        self.report_disk();
+    }
+
+    fn begin(&mut self, id: u64, at_ms: i64, begun: Box<Begun>) {
+        let read = CapturedRequest::read(begun.protocol, &begun.path, &begun.body);
+        let (request, problem) = match read {
+            Ok(request) => (request, None),
+            Err(why) => (CapturedRequest::default(), Some(why)),
+        };
+        let digests = |of_system: bool| {
+            let of = request.messages.iter().filter(move |message| (message.role == Role::System) == of_system);
+            of.map(Digest::of).collect::<Vec<_>>()
+        };
+        let asked = Asked {
+            key: format!("{}/{}", begun.upstream, begun.protocol.name()),
+            system: digests(true),
+            messages: digests(false),
+            continues: request.continues.clone(),
+            at_ms,
+        };
+        let (conversation, is_new) = self.conversations.place(asked);
+        if is_new || !self.sessions.contains_key(&conversation) {
+            self.start_session(conversation, at_ms, &begun, &request);
+        }
+        let mut line = ExchangeLine {
+            place: None,
+            upstream: begun.upstream.clone(),
+            model: begun.scrub.text(&request.model),
+            status: None,
+            first_ms: None,
+            ms: 0,
+            usage: None,
+            problem: None,
+        };
+        if let Some(session) = self.sessions.get_mut(&conversation) {
+            session.begin_turn(at_ms, &begun, &request, problem.as_deref());
+            line.place = Some((session.id.clone(), session.turns()));
+        }
+        self.open.insert(id, Open { conversation, begun, line, reply: None });
+    }
+
+    fn start_session(&mut self, conversation: ConversationId, at_ms: i64, begun: &Begun, request: &CapturedRequest) {
+        let price = (self.options.prices)(&begun.upstream, &request.model);
+        match CapturedSession::create(&self.options.dir, at_ms, begun, &begun.scrub.text(&request.model), price) {
+            Ok(session) => _ = self.sessions.insert(conversation, session),
+            Err(error) => (self.options.report)(Err(&error.to_string())),
+        }
+        self.close_beyond(at_ms);
+    }
+
+    fn end(&mut self, id: u64, at_ms: i64, ms: u64, end: ExchangeEnd) {
+        let Some(Open { conversation, begun, mut line, reply }) = self.open.remove(&id) else { return };
+        let (events, outcome) = reply.map(OpenReply::finish).unwrap_or_default();
+        line.ms = ms;
+        line.usage = outcome.usage;
+        let is_answered = outcome.is_whole && outcome.error.is_none();
+        let problem = match &end {
+            _ if is_answered => None,
+            ExchangeEnd::ClientLeft => Some("the client closed the connection before the end of the reply".to_owned()),
+            ExchangeEnd::Broken(why) => Some(format!("the connection to {} broke: {why}", begun.upstream)),
+            ExchangeEnd::NoReply(why) => Some(begun.scrub.text(why)),
+            ExchangeEnd::Complete => {
+                Some(outcome.error.clone().unwrap_or_else(|| "the reply ended before the model did".to_owned()))
+            }
+        };
+        line.problem.clone_from(&problem);
+        if let Some(session) = self.sessions.get_mut(&conversation) {
+            events.into_iter().for_each(|event| session.of_turn(at_ms, event));
+            session.end_turn(at_ms, &line, &outcome, &end, problem);
+        }
+        let digest = is_answered.then(|| Digest::of_reply(&outcome.text, &outcome.calls));
+        self.conversations.end(conversation, digest, outcome.id, at_ms);
+        (self.options.report)(Ok(&line));
+    }
+
+    /// Ends conversations that wait for too long, and the oldest beyond a number.
+    fn close_beyond(&mut self, at_ms: i64) {
+        for id in self.conversations.forget(at_ms - IDLE_MS, OPEN_MOST) {
+            self.close(id, at_ms);
+        }
+    }
+
+    pub(super) fn close_idle(&mut self, at_ms: i64) {
+        self.close_beyond(at_ms);
+        self.options.retention.apply(&self.options.dir);
+    }
+
+    fn close(&mut self, id: ConversationId, at_ms: i64) {
+        if let Some(session) = self.sessions.remove(&id) {
+            session.end(at_ms);
+        }
+    }
+
+    /// Ends all sessions; open exchanges end as far as they came.
+    pub(super) fn close_all(&mut self, at_ms: i64) {
+        let mut open: Vec<u64> = self.open.keys().copied().collect();
+        open.sort_unstable();
+        for id in open {
+            self.end(id, at_ms, 0, ExchangeEnd::Broken("the proxy ended".to_owned()));
+        }
+        let sessions: Vec<ConversationId> = self.sessions.keys().copied().collect();
+        sessions.into_iter().for_each(|id| self.close(id, at_ms));
+        self.options.retention.apply(&self.options.dir);
+    }
+
+    /// Reports once that sessions cannot be written, and once that they can again.
+    fn report_disk(&mut self) {
+        let error = self.sessions.values().find_map(CapturedSession::error);
+        if error.is_some() != self.is_reported {
+            self.is_reported = error.is_some();
+            let text = error.unwrap_or_else(|| "sessions are written again".to_owned());
+            (self.options.report)(Err(&text));
+        }
+    }
+}
+
+fn recorded_headers(headers: &hyper::header::HeaderMap, scrub: &Scrub) -> Vec<(String, String)> {
+    headers::recorded(headers).into_iter().map(|(name, value)| (name, scrub.text(&value))).collect()
+}

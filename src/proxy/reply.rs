@@ -1,0 +1,145 @@
+//! A reply while it is recorded: its bytes in parts, its text in pieces.
+//!
+//! In: bytes as they come. Out: events for the session. It must never hold more than one part of the bytes.
+
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
+
+use crate::config::Protocol;
+use crate::event::{Event, PartKind, ReplyPart, Wire};
+use crate::model::{CapturedReply, Coding, Echoes, ReplyOutcome, Scrub, pack};
+
+/// Bytes of a reply that are kept before they are written.
+const PART_BYTES: usize = 64 << 10;
+/// Bytes of text that are kept before they are written.
+const TEXT_BYTES: usize = 4 << 10;
+/// Time after which text is written, in ms.
+const TEXT_MS: u64 = 1_000;
+
+/// A reply that is being recorded.
+pub(super) struct OpenReply {
+    status: u16,
+    reader: CapturedReply,
+    scrub: Scrub,
+    reads: Vec<(u64, Bytes)>,
+    bytes: usize,
+    /// Secrets that were overwritten in the bytes.
+    blotted: usize,
+    text: Option<ReplyPart>,
+    text_since_ms: u64,
+}
+
+impl OpenReply {
+    /// A reply with this head.
+    pub(super) fn new(protocol: Protocol, status: u16, headers: &HeaderMap, scrub: Scrub) -> Self {
+        let header = |name| headers.get(name).and_then(|value: &hyper::header::HeaderValue| value.to_str().ok());
+        let coding = Coding::of(header(CONTENT_ENCODING));
+        let content_type = header(CONTENT_TYPE).unwrap_or_default();
+        Self {
+            status,
+            reader: CapturedReply::new(protocol, status, content_type, coding, scrub.clone()),
+            scrub,
+            reads: Vec::new(),
+            bytes: 0,
+            blotted: 0,
+            text: None,
+            text_since_ms: 0,
+        }
+    }
+
+    /// Takes bytes; returns the events that are due.
+    pub(super) fn take(&mut self, ms: u64, bytes: &Bytes) -> Vec<Event> {
+        let mut events = Vec::new();
+        for (kind, text) in self.reader.push(bytes) {
+            events.extend(self.add_text(ms, kind, &text));
+        }
+        self.reads.push((ms, bytes.clone()));
+        self.bytes += bytes.len();
+        if self.bytes >= PART_BYTES {
+            events.extend(self.take_text());
+            events.extend(self.take_bytes());
+        }
+        events
+    }
+
+    fn add_text(&mut self, ms: u64, kind: PartKind, text: &str) -> Option<Event> {
+        let is_due = self.text.as_ref().is_some_and(|part| {
+            part.kind != kind || part.text.len() >= TEXT_BYTES || ms.saturating_sub(self.text_since_ms) >= TEXT_MS
+        });
+        let due = if is_due { self.take_text() } else { None };
+        if self.text.is_none() {
+            self.text_since_ms = ms;
+        }
+        let empty = || ReplyPart { attempt: 1, kind, text: String::new(), lens: Vec::new(), ms: Vec::new() };
+        let part = self.text.get_or_insert_with(empty);
+        part.text.push_str(text);
+        part.lens.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
+        part.ms.push(u32::try_from(ms).unwrap_or(u32::MAX));
+        due
+    }
+
+    fn take_text(&mut self) -> Option<Event> {
+        self.text.take().map(Event::from)
+    }
+
+    /// The bytes since the last part.
+    fn take_bytes(&mut self) -> Option<Event> {
+        let echoes = self.reader.echoes();
+        let (wire, blotted) = wire(self.status, &self.scrub, &self.reads, self.bytes, self.blotted, echoes)?;
+        self.blotted = blotted;
+        self.reads.clear();
+        self.bytes = 0;
+        Some(wire)
+    }
+
+    /// The end of the bytes: the events that are left, and what the reply was.
+    pub(super) fn finish(self) -> (Vec<Event>, ReplyOutcome) {
+        let Self { status, reader, scrub, reads, bytes, blotted, text, .. } = self;
+        let (pieces, outcome) = reader.finish();
+        // What a secret in pieces is part of is known only now.
+        let wire = wire(status, &scrub, &reads, bytes, blotted, outcome.echoes).map(|(wire, _)| wire);
+        let mut parts: Vec<ReplyPart> = text.into_iter().collect();
+        for (kind, text) in pieces {
+            match parts.last_mut().filter(|part| part.kind == kind) {
+                Some(part) => {
+                    part.lens.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
+                    part.ms.push(part.ms.last().copied().unwrap_or_default());
+                    part.text.push_str(&text);
+                }
+                None => {
+                    let lens = vec![u32::try_from(text.len()).unwrap_or(u32::MAX)];
+                    parts.push(ReplyPart { attempt: 1, kind, text, lens, ms: vec![0] });
+                }
+            }
+        }
+        // The text of a reply comes before its bytes, as in own sessions the bytes are the last that is recorded of it.
+        let mut all: Vec<Event> = parts.into_iter().map(Event::from).collect();
+        all.extend(wire);
+        (all, outcome)
+    }
+}
+
+/// A part of the bytes with secrets overwritten, and how many were so far. The bytes are withheld when they hold a secret in pieces.
+fn wire(
+    status: u16,
+    scrub: &Scrub,
+    reads: &[(u64, Bytes)],
+    bytes: usize,
+    blotted: usize,
+    echoes: Echoes,
+) -> Option<(Event, usize)> {
+    if reads.is_empty() {
+        return None;
+    }
+    let mut all: Vec<u8> = reads.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
+    let blotted = blotted + scrub.blot(&mut all);
+    let is_shown = !echoes.is_joined && blotted >= echoes.found;
+    let mut rest = all.as_slice();
+    let reads = reads.iter().map(|(ms, bytes)| {
+        let (read, tail) = rest.split_at_checked(bytes.len()).unwrap_or((rest, &[]));
+        rest = tail;
+        (*ms, read)
+    });
+    let frames = if is_shown { pack(reads).unwrap_or_default() } else { String::new() };
+    Some((Wire { attempt: 1, status: Some(status), frames, bytes: bytes as u64 }.into(), blotted))
+}

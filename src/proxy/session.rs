@@ -1,0 +1,304 @@
+//! A captured session: the events that a conversation is recorded as.
+//!
+//! In: requests, heads and pieces of replies, their ends. Out: lines of a session file. A request is a turn of one run in the mode `text`;
+//! messages are stored once, the exact bytes of each body as what differs from the one before.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use ptc_core::reasons::Reason;
+use ptc_core::value::Json;
+
+use super::conversations::Digest;
+use super::exchange::{Begun, ExchangeEnd, ExchangeLine};
+use super::headers;
+use crate::event::{
+    Address, AgentRecord, ErrorRecord, Event, JsonText, Message, MessagePart, ModelRecord, Notice, NoticeLevel, Price,
+    RawReply, RawRequest, Remaining, ReplyEnd, ReplyStatus, RequestMade, Role, RunEnd, RunStart, Sent, Source, Totals,
+    TurnEnd, TurnStart, UsageRecord, Want, hex_sha,
+};
+use crate::model::{CapturedRequest, ReplyOutcome, pack_body};
+use crate::session::{Captured, Header, RecorderError, SessionId, SessionWriter};
+
+/// Largest body that the next one is compared with, in bytes.
+const BASE_MAX_BYTES: usize = 4 << 20;
+
+/// A session that is being written.
+pub(super) struct CapturedSession {
+    pub(super) id: String,
+    writer: SessionWriter,
+    run: Address,
+    totals: Totals,
+    /// The messages that were recorded, and their numbers.
+    messages: HashMap<Digest, u32>,
+    next_message: u32,
+    /// The last body, for the next one.
+    body: Option<(Address, Vec<u8>)>,
+    /// The replies so far and the turns that they are of.
+    replies: HashMap<Digest, Address>,
+    has_schema: bool,
+    last_text: Option<String>,
+    last_error: Option<ErrorRecord>,
+}
+
+impl CapturedSession {
+    /// Creates the session of a conversation.
+    pub(super) fn create(
+        dir: &Path,
+        at_ms: i64,
+        begun: &Begun,
+        model: &str,
+        price: Option<Price>,
+    ) -> Result<Self, RecorderError> {
+        let mut tries = 0;
+        let (id, mut writer) = loop {
+            let id = SessionId::draw(at_ms);
+            let captured = Captured { upstream: begun.upstream.clone(), protocol: begun.protocol.name().to_owned() };
+            let header = Header { captured: Some(captured), ..Header::new(id.clone(), at_ms) };
+            match SessionWriter::create(dir, &header) {
+                Ok(writer) => break (id, writer),
+                // Two sessions of one millisecond may draw the same number.
+                Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists && tries < 8 => tries += 1,
+                Err(error) => return Err(error),
+            }
+        };
+        let run = Address::run(0);
+        let name = if model.is_empty() { begun.upstream.clone() } else { model.to_owned() };
+        let toml = format!("name = {}\nmode = \"text\"\nprompt = \"captured\"\n", Json::str(name.as_str()).to_text());
+        let start = RunStart {
+            agent: AgentRecord { name, sha: hex_sha(toml.as_bytes()), toml },
+            mode: "text".to_owned(),
+            model: ModelRecord {
+                alias: format!("{}:{model}", begun.upstream),
+                provider: begun.upstream.clone(),
+                id: model.to_owned(),
+                price,
+            },
+            context: JsonText::of(&Json::empty()),
+            ..RunStart::default()
+        };
+        writer.write(at_ms, run.clone(), start.into());
+        Ok(Self {
+            id: id.to_string(),
+            writer,
+            run,
+            totals: Totals::default(),
+            messages: HashMap::new(),
+            next_message: 0,
+            body: None,
+            replies: HashMap::new(),
+            has_schema: false,
+            last_text: None,
+            last_error: None,
+        })
+    }
+
+    /// How many requests it has.
+    pub(super) fn turns(&self) -> u32 {
+        self.totals.turns
+    }
+
+    /// Why its last lines are not on the disk.
+    pub(super) fn error(&self) -> Option<String> {
+        let error = self.writer.error()?;
+        Some(format!("{} cannot be written: {error}; its lines are kept in memory", self.writer.path().display()))
+    }
+
+    fn turn(&self) -> Address {
+        self.run.turn(self.totals.turns)
+    }
+
+    /// Adds an event of the current turn.
+    pub(super) fn of_turn(&mut self, at_ms: i64, event: Event) {
+        let turn = self.turn();
+        self.writer.write(at_ms, turn, event);
+    }
+
+    fn notice(&mut self, at_ms: i64, level: NoticeLevel, text: String) {
+        self.of_turn(at_ms, Notice { level, text }.into());
+    }
+
+    /// Begins a turn with a request.
+    pub(super) fn begin_turn(&mut self, at_ms: i64, begun: &Begun, request: &CapturedRequest, problem: Option<&str>) {
+        let Begun { scrub, .. } = begun;
+        self.totals.turns += 1;
+        self.totals.requests += 1;
+        self.last_error = None;
+        self.has_schema |= request.schema.is_some();
+        let remaining = Remaining { turns: 1, tree: None, tokens: None, mission_ms: None };
+        let start = TurnStart { now: at_ms, kind: None, remaining, waited_ms: 0, stop: None };
+        self.of_turn(at_ms, start.into());
+        let numbers: Vec<u32> = request.messages.iter().map(|message| self.message(at_ms, begun, message)).collect();
+        let cleaned = |json: &JsonText| JsonText::of(&scrub.json(&json.json()).unwrap_or_else(|| json.json()));
+        let made = RequestMade {
+            messages: ranges(&numbers),
+            want: if request.schema.is_some() { Want::Json } else { Want::Text },
+            schema: request.schema.as_ref().map(cleaned),
+            tools: request.tools.clone(),
+            tool_names: request.tools.iter().map(|tool| tool.name.clone()).collect(),
+            options: request.options.clone(),
+            cache: false,
+        };
+        self.of_turn(at_ms, made.into());
+        let mut body = begun.body.to_vec();
+        let masked = scrub.blot(&mut body) as u64;
+        let base = self.body.as_ref().map(|(address, body)| (address, body.as_slice()));
+        let raw = pack_body(&body, base, masked);
+        let sent = Sent {
+            attempt: 1,
+            provider: begun.upstream.clone(),
+            url: scrub.text(&begun.url),
+            frame: cleaned(&request.frame),
+            bytes: raw.bytes,
+            sha: raw.sha.clone(),
+            structured_by: None,
+        };
+        let recorded = headers::recorded(&begun.headers);
+        let raw = RawRequest {
+            attempt: 1,
+            method: begun.method.clone(),
+            path: scrub.text(&headers::recorded_path(&begun.path)),
+            headers: recorded.into_iter().map(|(name, value)| (name, scrub.text(&value))).collect(),
+            body: raw,
+        };
+        self.of_turn(at_ms, raw.into());
+        self.of_turn(at_ms, sent.into());
+        self.body = (body.len() <= BASE_MAX_BYTES).then(|| (self.turn(), body));
+        if masked > 0 {
+            let text = format!("{masked} known secrets in the body were overwritten with `*` in the recording");
+            self.notice(at_ms, NoticeLevel::Warning, text);
+        }
+        for text in problem.map(str::to_owned).into_iter().chain(begun.notices.iter().cloned()) {
+            self.notice(at_ms, NoticeLevel::Warning, scrub.text(&text));
+        }
+        let retry = begun.headers.get("x-stainless-retry-count").and_then(|value| value.to_str().ok());
+        if let Some(count) = retry.filter(|count| *count != "0") {
+            self.notice(at_ms, NoticeLevel::Info, format!("the client sent it again: retry {count}"));
+        }
+    }
+
+    /// The number of a message; one that is new is recorded.
+    fn message(&mut self, at_ms: i64, begun: &Begun, message: &crate::model::CapturedMessage) -> u32 {
+        let digest = Digest::of(message);
+        if let Some(number) = self.messages.get(&digest) {
+            return *number;
+        }
+        let source = match message.role {
+            Role::System => Source::Prompt,
+            Role::User => Source::User,
+            Role::Assistant => Source::Reply,
+            Role::Tool => Source::Tool,
+        };
+        let parts = match self.replies.get(&digest) {
+            Some(reply) => vec![MessagePart::Reply { reply: reply.clone() }],
+            None => message.parts.iter().map(|part| cleaned(part, begun)).collect(),
+        };
+        let number = self.next_message;
+        self.next_message += 1;
+        self.messages.insert(digest, number);
+        self.of_turn(at_ms, Message { m: number, role: message.role, source, parts }.into());
+        number
+    }
+
+    /// Records the head of the reply.
+    pub(super) fn head(&mut self, at_ms: i64, status: u16, headers: Vec<(String, String)>, by: Option<String>) {
+        self.of_turn(at_ms, RawReply { attempt: 1, status, headers, by }.into());
+    }
+
+    /// Ends the turn.
+    pub(super) fn end_turn(
+        &mut self,
+        at_ms: i64,
+        line: &ExchangeLine,
+        outcome: &ReplyOutcome,
+        end: &ExchangeEnd,
+        problem: Option<String>,
+    ) {
+        let status = match (&problem, outcome.finish.as_deref(), end) {
+            (None, Some("length"), _) => ReplyStatus::Cut,
+            (None, ..) => ReplyStatus::Ok,
+            (Some(_), _, ExchangeEnd::ClientLeft) => ReplyStatus::Cancelled,
+            (Some(_), ..) => ReplyStatus::Error,
+        };
+        let error = problem.map(|message| ErrorRecord {
+            hint: None,
+            status: line.status.filter(|status| *status >= 400),
+            ..ErrorRecord::new(
+                if status == ReplyStatus::Cancelled { Reason::Cancelled } else { Reason::LlmError },
+                message,
+            )
+        });
+        let reply = ReplyEnd {
+            finish: outcome.finish.clone(),
+            usage: outcome.usage,
+            model: outcome.model.clone(),
+            calls: outcome.calls.clone(),
+            requests: 1,
+            error: error.clone(),
+            first_ms: line.first_ms,
+            ..ReplyEnd::new(1, status)
+        };
+        self.of_turn(at_ms, reply.into());
+        let more = Totals { tokens: outcome.usage, ..Totals::default() };
+        self.totals = self.totals.plus(&more);
+        let turn_end = TurnEnd {
+            success: error.is_none(),
+            reason: error.as_ref().map(|error| error.reason.clone()),
+            usage: outcome.usage,
+            totals: self.totals,
+            inputs: None,
+        };
+        self.of_turn(at_ms, turn_end.into());
+        self.writer.sync();
+        if error.is_none() {
+            self.replies.insert(Digest::of_reply(&outcome.text, &outcome.calls), self.turn());
+            self.last_text = Some(outcome.text.clone());
+        }
+        self.last_error = error;
+    }
+
+    /// Ends the session.
+    pub(super) fn end(mut self, at_ms: i64) {
+        let usage = UsageRecord { totals: self.totals, schema_used: self.has_schema, ..UsageRecord::default() };
+        let (value, fail) = match (self.last_error.take(), self.last_text.take()) {
+            (Some(error), _) => (None, Some(error)),
+            (None, text) => (Some(JsonText::of(&Json::str(text.unwrap_or_default()))), None),
+        };
+        let end =
+            RunEnd { value, fail, summary: None, refs: None, from_turn: None, journal: None, usage, inputs: None };
+        let run = self.run.clone();
+        self.writer.write(at_ms, run, end.into());
+        self.writer.sync();
+    }
+}
+
+/// A part without secrets.
+fn cleaned(part: &MessagePart, begun: &Begun) -> MessagePart {
+    let scrub = &begun.scrub;
+    match part.clone() {
+        MessagePart::Text { section, text, untrusted } => {
+            MessagePart::Text { section, text: scrub.text(&text), untrusted }
+        }
+        MessagePart::Result { call, name, result } => {
+            MessagePart::Result { call, name: scrub.text(&name), result: scrub.json_text(&result) }
+        }
+        MessagePart::Call { mut call } => {
+            call.name = scrub.text(&call.name);
+            call.args = scrub.json_text(&call.args);
+            MessagePart::Call { call }
+        }
+        reply @ MessagePart::Reply { .. } => reply,
+    }
+}
+
+/// Numbers as inclusive ranges.
+fn ranges(numbers: &[u32]) -> Vec<(u32, u32)> {
+    let mut out: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match out.last_mut() {
+            Some((_, last)) if *last + 1 == *number => *last = *number,
+            _ => out.push((*number, *number)),
+        }
+    }
+    out
+}

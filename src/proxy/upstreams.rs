@@ -1,0 +1,256 @@
+//! The services behind the proxy, and which of them a request is for.
+//!
+//! In: upstreams as the user names them, paths of requests. Out: the upstream of a request with the address to send it to. The path's protocol
+//! chooses the first upstream of that protocol; `/NAME/…` chooses by name. It must never send a request to a service that was not named.
+
+use hyper::header::HeaderMap;
+
+use crate::config::{Config, Protocol};
+use crate::model::{Url, protocol_of};
+
+/// A service behind the proxy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upstream {
+    /// Its name.
+    pub name: String,
+    /// Its address; paths of clients are appended to it.
+    pub root: Url,
+    /// The protocol of its provider; `None` for a name that is no provider's: such an upstream is reached by its name only.
+    pub kind: Option<Protocol>,
+    /// The path that clients of it append to the address of a service, such as `/v1`.
+    pub base_path: String,
+}
+
+/// Why there are no such upstreams.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpstreamError(pub String);
+
+impl std::fmt::Display for UpstreamError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UpstreamError {}
+
+/// The upstreams of a proxy.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Upstreams(Vec<Upstream>);
+
+/// Where a request goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Route<'u> {
+    pub(super) upstream: &'u Upstream,
+    /// The protocol, where the request asks a model.
+    pub(super) protocol: Option<Protocol>,
+    /// Path and query below the upstream's address.
+    pub(super) path: String,
+}
+
+/// Upstreams where none are named.
+const USUAL: [&str; 4] = ["openai", "anthropic", "gemini", "ollama"];
+
+/// First segments of paths of the protocols, which are no names.
+const RESERVED: [&str; 4] = ["v1", "v1beta", "api", "openai"];
+
+impl Upstreams {
+    /// Reads `NAME` or `NAME=URL` of each upstream; without any, the usual ones.
+    ///
+    /// Errors: a name that is no provider's and has no address, an address that is none, a name twice.
+    pub fn read(texts: &[String], config: &Config) -> Result<Self, UpstreamError> {
+        let usual: Vec<String> = USUAL.map(str::to_owned).to_vec();
+        let texts = if texts.is_empty() { &usual } else { texts };
+        let mut found: Vec<Upstream> = Vec::new();
+        for text in texts {
+            let upstream = read(text, config)?;
+            if found.iter().any(|known| known.name == upstream.name) {
+                return Err(UpstreamError(format!("--upstream {}: the name is given twice", upstream.name)));
+            }
+            found.push(upstream);
+        }
+        Ok(Self(found))
+    }
+
+    /// All of them, in order.
+    pub fn all(&self) -> &[Upstream] {
+        &self.0
+    }
+
+    /// Returns the upstream of a request; `None` when no upstream has its protocol or name.
+    pub(super) fn route(&self, path_and_query: &str, headers: &HeaderMap) -> Option<Route<'_>> {
+        let protocol = protocol_of(path_and_query);
+        let of = |upstream, path: &str| Some(Route { upstream, protocol, path: path.to_owned() });
+        let first = path_and_query.trim_start_matches('/').split(['/', '?']).next().unwrap_or_default();
+        let is_named = |upstream: &&Upstream| upstream.name == first;
+        if let Some(named) = self.0.iter().find(is_named)
+            && let Some(rest) = path_and_query.strip_prefix('/').and_then(|path| path.strip_prefix(first))
+            && (!RESERVED.contains(&first) || rest.starts_with("/v1/") && !self.is_path_of_other(named, path_and_query))
+        {
+            return of(named, if rest.is_empty() { "/" } else { rest });
+        }
+        let kind = protocol.or_else(|| kind_of(path_and_query, headers))?;
+        let kind = if kind == Protocol::Responses { Protocol::OpenAi } else { kind };
+        let of_kind = |upstream: &&Upstream| match upstream.kind {
+            Some(Protocol::Responses) => kind == Protocol::OpenAi,
+            other => other == Some(kind),
+        };
+        of(self.0.iter().find(of_kind)?, path_and_query)
+    }
+
+    /// `/openai/v1/…` is also the path of services that name the protocol so.
+    fn is_path_of_other(&self, named: &Upstream, path: &str) -> bool {
+        self.0.iter().any(|other| other != named && !other.base_path.is_empty() && path.starts_with(&other.base_path))
+    }
+
+    /// The variables by which programs find the proxy at this address.
+    pub fn variables(&self, proxy: &str) -> Vec<(&'static str, String)> {
+        let mut variables: Vec<(&'static str, String)> = Vec::new();
+        for upstream in &self.0 {
+            let with_path = format!("{proxy}{}", upstream.base_path);
+            let own: &[(&'static str, &str)] = match upstream.kind {
+                Some(Protocol::OpenAi | Protocol::Responses) => {
+                    &[("OPENAI_BASE_URL", &with_path), ("OPENAI_API_BASE", &with_path)]
+                }
+                Some(Protocol::Anthropic) => &[("ANTHROPIC_BASE_URL", proxy)],
+                Some(Protocol::Gemini) => &[("GOOGLE_GEMINI_BASE_URL", proxy), ("GEMINI_API_BASE_URL", proxy)],
+                Some(Protocol::Ollama) => &[("OLLAMA_HOST", proxy)],
+                Some(Protocol::Bedrock) | None => &[],
+            };
+            for (name, value) in own {
+                if variables.iter().all(|(known, _)| known != name) {
+                    variables.push((name, (*value).to_owned()));
+                }
+            }
+        }
+        variables
+    }
+}
+
+impl Upstream {
+    /// The address of a path of it.
+    pub(super) fn url(&self, path_and_query: &str) -> Option<Url> {
+        let root = self.root.as_str().trim_end_matches('/');
+        Url::parse(&format!("{root}/{}", path_and_query.trim_start_matches('/'))).ok()
+    }
+}
+
+fn read(text: &str, config: &Config) -> Result<Upstream, UpstreamError> {
+    let fail = |why: String| UpstreamError(format!("--upstream {text}: {why}"));
+    let (name, url) = text.split_once('=').map_or((text, None), |(name, url)| (name, Some(url)));
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || !name.chars().all(is_name) {
+        return Err(fail("a name has letters, digits, `-`, `_` and `.`".to_owned()));
+    }
+    let provider = config.providers.iter().find(|provider| provider.name == name);
+    let base = provider.map(|provider| Url::parse(&provider.base_url));
+    let root = match (url, &base) {
+        (Some(url), _) => Url::parse(url).map_err(|error| fail(format!("{url} is no address: {error}")))?,
+        (None, Some(Ok(base))) => {
+            let mut root = base.clone();
+            root.set_path("");
+            root.set_query(None);
+            root
+        }
+        (None, Some(Err(error))) => return Err(fail(format!("its base_url is no address: {error}"))),
+        (None, None) => {
+            return Err(fail(format!("no provider has this name; give its address: --upstream {name}=https://…")));
+        }
+    };
+    if !matches!(root.scheme(), "http" | "https") || root.host_str().is_none() {
+        return Err(fail("an address begins with http:// or https:// and names a host".to_owned()));
+    }
+    let kind = provider.map(|provider| provider.kind);
+    let base_path = match (url, base) {
+        (None, Some(Ok(base))) => base.path().trim_end_matches('/').to_owned(),
+        _ if matches!(kind, Some(Protocol::OpenAi | Protocol::Responses)) => "/v1".to_owned(),
+        _ => String::new(),
+    };
+    Ok(Upstream { name: name.to_owned(), root, kind, base_path })
+}
+
+/// The protocol of a request that asks no model, such as a list of models.
+fn kind_of(path: &str, headers: &HeaderMap) -> Option<Protocol> {
+    if headers.contains_key("anthropic-version") || path.starts_with("/v1/messages") {
+        return Some(Protocol::Anthropic);
+    }
+    if headers.contains_key("x-goog-api-key") || path.starts_with("/v1beta") {
+        return Some(Protocol::Gemini);
+    }
+    if path.starts_with("/api/") {
+        return Some(Protocol::Ollama);
+    }
+    path.contains("/v1/").then_some(Protocol::OpenAi)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn upstreams(texts: &[&str]) -> Result<Upstreams, UpstreamError> {
+        let config = Config::from_toml("", "config.toml", &|_: &str| None).unwrap();
+        Upstreams::read(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), &config)
+    }
+
+    fn url(upstreams: &Upstreams, path: &str) -> String {
+        let route = upstreams.route(path, &HeaderMap::new());
+        route.and_then(|route| route.upstream.url(&route.path)).map(String::from).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_protocol_of_the_path_chooses_the_upstream_and_the_path_is_appended() {
+        let all = upstreams(&["openai", "anthropic=http://127.0.0.1:9/x", "gemini", "ollama", "groq"]).unwrap();
+        let rows = [
+            ("/v1/chat/completions", "https://api.openai.com/v1/chat/completions"),
+            ("/v1/responses?a=1", "https://api.openai.com/v1/responses?a=1"),
+            ("/v1/messages", "http://127.0.0.1:9/x/v1/messages"),
+            ("/v1/messages/count_tokens", "http://127.0.0.1:9/x/v1/messages/count_tokens"),
+            (
+                "/v1beta/models/g:streamGenerateContent?alt=sse",
+                "https://generativelanguage.googleapis.com/v1beta/models/g:streamGenerateContent?alt=sse",
+            ),
+            ("/api/chat", "http://127.0.0.1:11434/api/chat"),
+            ("/api/tags", "http://127.0.0.1:11434/api/tags"),
+            ("/v1/models", "https://api.openai.com/v1/models"),
+            ("/groq/openai/v1/chat/completions", "https://api.groq.com/openai/v1/chat/completions"),
+            ("/openai/v1/chat/completions", "https://api.openai.com/openai/v1/chat/completions"),
+            ("/favicon.ico", ""),
+        ];
+        for (path, expected) in rows {
+            assert_eq!(url(&all, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn an_upstream_without_the_protocol_is_not_asked() {
+        let one = upstreams(&["anthropic"]).unwrap();
+        assert_eq!(url(&one, "/v1/chat/completions"), "");
+        let own = upstreams(&["work=http://127.0.0.1:1/llm"]).unwrap();
+        assert_eq!(url(&own, "/v1/chat/completions"), "");
+        assert_eq!(url(&own, "/work/v1/chat/completions"), "http://127.0.0.1:1/llm/v1/chat/completions");
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_upstream_is_named() {
+        let rows = [
+            (&["nobody"][..], "no provider has this name"),
+            (&["a b=http://x"], "a name has letters"),
+            (&["work=file:///etc/passwd"], "begins with http"),
+            (&["work=nonsense"], "is no address"),
+            (&["openai", "openai=http://x"], "given twice"),
+        ];
+        for (texts, expected) in rows {
+            let error = upstreams(texts).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn programs_find_the_proxy_by_the_usual_variables() {
+        let all = upstreams(&["openai=http://127.0.0.1:1", "anthropic", "gemini", "ollama"]).unwrap();
+        let variables = all.variables("http://127.0.0.1:4141");
+        let value = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
+        assert_eq!(value("OPENAI_BASE_URL"), Some("http://127.0.0.1:4141/v1"));
+        assert_eq!(value("ANTHROPIC_BASE_URL"), Some("http://127.0.0.1:4141"));
+        assert_eq!(value("OLLAMA_HOST"), Some("http://127.0.0.1:4141"));
+    }
+}

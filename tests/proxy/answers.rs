@@ -1,0 +1,103 @@
+//! Answers from recordings: the same bytes with the service switched off, and what is not recorded.
+
+use std::path::PathBuf;
+
+use ptc_workbench::proxy::Answers;
+
+use crate::openai::server::{Play, Server, answer};
+
+use super::kit::{Got, Proxied, Wish, body_of, fetch, sessions_in};
+
+async fn record() -> (Vec<PathBuf>, Vec<Got>, tempfile::TempDir) {
+    let busy = Play::page("429 Too Many Requests", "retry-after: 1\r\n", "{}");
+    let proxied = Proxied::play([busy, answer("first"), answer("second")]).await;
+    let mut got = Vec::new();
+    for _ in 0..2 {
+        got.push(proxied.chat(&[("user", "on 2026-01-02 in /home/me/a")]).await);
+    }
+    got.push(proxied.chat(&[("user", "other")]).await);
+    let (sessions, dir) = proxied.end().await;
+    (sessions.iter().map(|session| session.path.clone()).collect(), got, dir)
+}
+
+async fn answering(files: &[PathBuf], asks_upstream: bool, plays: Vec<Play>) -> Proxied {
+    let recorded = Some(Answers::read(files, &["nonce-[0-9]+".to_owned()]).unwrap());
+    Proxied::start(Server::play(plays).await, Wish { recorded, asks_upstream, ..Wish::default() }).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn recorded_requests_get_the_recorded_bytes_in_the_recorded_order() {
+    let (files, recorded, _dir) = record().await;
+    let proxied = answering(&files, false, vec![]).await;
+    let mut got = Vec::new();
+    for _ in 0..2 {
+        got.push(proxied.chat(&[("user", "on 2026-01-02 in /home/me/a")]).await);
+    }
+    got.push(proxied.chat(&[("user", "other")]).await);
+    for (got, recorded) in got.iter().zip(&recorded) {
+        assert_eq!((got.status, &got.body, got.is_whole), (recorded.status, &recorded.body, true));
+        assert_eq!(got.headers.get("retry-after"), recorded.headers.get("retry-after"));
+    }
+    // The last one is repeated.
+    assert_eq!(proxied.chat(&[("user", "other")]).await.body, recorded[2].body);
+    assert!(proxied.server.received().is_empty());
+    assert_eq!(proxied.misses(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dates_paths_and_what_the_user_names_do_not_count() {
+    let (files, recorded, _dir) = record().await;
+    let proxied = answering(&files, false, vec![]).await;
+    let got = proxied.chat(&[("user", "on 2027-11-30T10:00:00Z in /tmp/other/b")]).await;
+    assert_eq!((got.status, got.body), (429, recorded[0].body.clone()));
+    // The order of members and blanks do not count either; a text does.
+    let blanks = body_of(&[("user", "other")]).replace(':', ": ");
+    assert_eq!(fetch(proxied.post("/v1/chat/completions", blanks)).await.body, recorded[2].body);
+    assert_eq!(proxied.misses(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_is_not_recorded_is_a_404_with_the_nearest_as_a_diff() {
+    let (files, ..) = record().await;
+    let dir = tempfile::tempdir().unwrap();
+    let _ = &dir;
+    assert!(files.iter().all(|file| !file.exists()), "the folder of the recording is gone");
+    let (files, _, _dir) = record().await;
+    let proxied = answering(&files, false, vec![]).await;
+    let got = proxied.chat(&[("user", "another")]).await;
+    let text = got.text();
+    assert_eq!(got.status, 404);
+    assert!(
+        text.contains("not_recorded") && text.contains("- ") && text.contains("other") && text.contains("another"),
+        "{text}"
+    );
+    let models = fetch(super::kit::client().get(format!("{}/v1/models", proxied.base))).await;
+    assert_eq!(models.status, 404);
+    assert_eq!((proxied.misses(), proxied.server.received().len()), (1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_missing_is_asked_and_recorded_when_that_is_wanted() {
+    let (files, recorded, _dir) = record().await;
+    let proxied = answering(&files, true, vec![answer("from upstream")]).await;
+    assert_eq!(proxied.chat(&[("user", "other")]).await.body, recorded[2].body);
+    assert!(proxied.server.received().is_empty());
+    assert!(proxied.chat(&[("user", "new")]).await.text().contains("from upstream"));
+    assert_eq!(proxied.server.received().len(), 1);
+    let folder = proxied.sessions_dir();
+    let (_, _dir) = proxied.end().await;
+    let all: Vec<PathBuf> = sessions_in(&folder).iter().map(|session| session.path.clone()).collect();
+    // The new recording answers the new request.
+    let again = answering(&all, false, vec![]).await;
+    assert!(again.chat(&[("user", "new")]).await.text().contains("from upstream"));
+    assert!(again.server.received().is_empty());
+}
+
+#[test]
+fn other_sessions_and_broken_patterns_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("2026-01-01T00-00-00Z-00000000.jsonl");
+    std::fs::write(&file, "nonsense\n").unwrap();
+    assert!(Answers::read(&[file], &[]).is_err());
+    assert!(Answers::read(&[], &["(".to_owned()]).err().unwrap().contains("is no pattern"));
+}

@@ -1,0 +1,7 @@
+//! The proxy: what passes, what is recorded, what answers from recordings.
+
+mod answers;
+mod command;
+mod kit;
+mod passing;
+mod sessions;

@@ -1,0 +1,150 @@
+//! What passes the proxy: the same bytes in both directions, whatever happens to the connections.
+
+use std::time::Duration;
+
+use crate::openai::server::{Play, Server, answer, delta, ending};
+
+use super::kit::{Proxied, Wish, body_of, client, fetch};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_pass_byte_for_byte_and_headers_with_them() {
+    // Blanks, a broken escape and bytes that are no JSON: the proxy understands none of it and passes all of it.
+    let reply = b"data: {\"a\" :  1}\r\n\r\n: ping\n\ndata: [DONE]\n\n\xff\xfe".to_vec();
+    let proxied = Proxied::play([Play::events(reply.chunks(3))]).await;
+    for body in [" {\"model\":\"m\", \"messages\": [ ] }\n", "no JSON \u{fc}", ""] {
+        let request =
+            proxied.post("/v1/chat/completions?a=b%20c", body).header("x-own", "1").header("authorization", "Bearer k");
+        let got = fetch(request).await;
+        assert_eq!((got.status, got.body.as_slice(), got.is_whole), (200, reply.as_slice(), true));
+        assert_eq!(got.headers["content-type"], "text/event-stream");
+        let received = proxied.server.received().pop().unwrap();
+        assert_eq!(received.body, body);
+        assert!(received.head.starts_with("POST /v1/chat/completions?a=b%20c HTTP/1.1"), "{}", received.head);
+        assert_eq!((received.header("x-own").as_str(), received.header("authorization").as_str()), ("1", "Bearer k"));
+        assert!(!received.header("host").contains(proxied.base.trim_start_matches("http://")), "{}", received.head);
+    }
+    let got = fetch(client().get(format!("{}/v1/models", proxied.base))).await;
+    assert_eq!((got.status, got.is_whole), (200, true));
+    assert!(proxied.server.received().pop().unwrap().head.starts_with("GET /v1/models "));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_of_the_service_pass_as_they_came() {
+    let body = r#"{"error":{"message":"slow down","type":"rate_limit"}}"#;
+    let busy = Play::page("429 Too Many Requests", "retry-after: 7\r\ncontent-type: application/json\r\n", body);
+    let proxied = Proxied::play([busy]).await;
+    let got = proxied.chat(&[("user", "hi")]).await;
+    assert_eq!((got.status, got.text().as_str()), (429, body));
+    assert_eq!(got.headers["retry-after"], "7");
+    let (sessions, _dir) = proxied.end().await;
+    let text = std::fs::read_to_string(&sessions[0].path).unwrap();
+    assert!(text.contains("status 429: slow down") && text.contains("\"retry-after\",\"7\""), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_that_breaks_off_breaks_off_for_the_client() {
+    let proxied = Proxied::play([Play::cut([delta("half")])]).await;
+    let got = proxied.chat(&[("user", "hi")]).await;
+    assert!(!got.is_whole && got.text().starts_with(&delta("half")), "{}", got.text());
+    let (sessions, _dir) = proxied.end().await;
+    let text = std::fs::read_to_string(&sessions[0].path).unwrap();
+    assert!(text.contains("\"status\":\"error\"") && text.contains("broke"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_is_not_there_is_a_502_that_names_it() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let root = format!("http://{}", free.local_addr().unwrap());
+    drop(free);
+    let proxied = Proxied::at(Server::play([answer("")]).await, &root, Wish::default()).await;
+    let got = proxied.chat(&[("user", "hi")]).await;
+    assert_eq!(got.status, 502);
+    assert!(got.text().contains("openai cannot be reached"), "{}", got.text());
+    let (sessions, _dir) = proxied.end().await;
+    assert!(std::fs::read_to_string(&sessions[0].path).unwrap().contains("cannot be reached"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_leaves_ends_the_request_of_the_upstream() {
+    let mut proxied = Proxied::play([Play::silent([delta("half")])]).await;
+    let mut reply = proxied.post("/v1/chat/completions", body_of(&[("user", "hi")])).send().await.unwrap();
+    assert!(reply.chunk().await.unwrap().is_some());
+    drop(reply);
+    assert_eq!(proxied.server.client_hung_up().await, 0);
+    let (sessions, _dir) = proxied.end().await;
+    let text = std::fs::read_to_string(&sessions[0].path).unwrap();
+    assert!(text.contains("\"status\":\"cancelled\"") && text.contains("the client closed the connection"), "{text}");
+    assert!(text.contains("half"), "what came is kept: {text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_without_an_upstream_and_of_foreign_pages_are_refused() {
+    let proxied = Proxied::play([answer("hi")]).await;
+    let got = fetch(client().get(format!("{}/favicon.ico", proxied.base))).await;
+    assert!(got.status == 404 && got.text().contains("no upstream"), "{}", got.text());
+    let foreign = proxied.post("/v1/chat/completions", "{}").header("origin", "https://evil.example");
+    assert_eq!(fetch(foreign).await.status, 403);
+    let rebound = proxied.post("/v1/chat/completions", "{}").header("host", "evil.example");
+    assert_eq!(fetch(rebound).await.status, 403);
+    assert!(proxied.server.received().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_make_faults_that_the_client_sees_and_the_session_names() {
+    let rules = "when text ~ busy first 1: fail 429 \"try later\"\nwhen text ~ cut: cut 10\nwhen text ~ drop: drop\n\
+                 when text ~ slow: delay 5; set model = \"other\"";
+    let server = Server::play([answer("fine")]).await;
+    let proxied = Proxied::start(server, Wish { rules, ..Wish::default() }).await;
+    let busy = proxied.chat(&[("user", "busy")]).await;
+    assert!(busy.status == 429 && busy.text().contains("try later"), "{}", busy.text());
+    assert_eq!(proxied.chat(&[("user", "busy")]).await.status, 200);
+    let cut = proxied.chat(&[("user", "cut")]).await;
+    assert!(!cut.is_whole && cut.body.len() == 10, "{}", cut.text());
+    let before = proxied.server.received().len();
+    let dropped = proxied.post("/v1/chat/completions", body_of(&[("user", "drop")])).send().await;
+    assert!(match dropped {
+        Ok(mut reply) => reply.chunk().await.is_err(),
+        Err(_) => true,
+    });
+    assert_eq!(proxied.server.received().len(), before, "nothing was asked");
+    assert!(proxied.chat(&[("user", "slow")]).await.is_whole);
+    assert_eq!(proxied.server.received().pop().unwrap().json()["model"], "other");
+    let (sessions, _dir) = proxied.end().await;
+    let text: String = sessions.iter().map(|session| std::fs::read_to_string(&session.path).unwrap()).collect();
+    for words in [
+        "a rule of the proxy: when text ~ busy first 1",
+        "a rule of the proxy: when text ~ slow",
+        "a rule of the proxy cut the reply",
+    ] {
+        assert!(text.contains(words), "{words}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn compressed_replies_pass_as_they_are_and_are_read() {
+    use std::io::Write as _;
+    let events = format!("{}{}", delta("packed words"), ending("stop"));
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(events.as_bytes()).unwrap();
+    let packed = encoder.finish().unwrap();
+    let proxied = Proxied::play([Play::coded("gzip", "content-type: text/event-stream\r\n", &packed)]).await;
+    let request =
+        proxied.post("/v1/chat/completions", body_of(&[("user", "hi")])).header("accept-encoding", "br, gzip");
+    let got = fetch(request).await;
+    assert_eq!((got.body, got.headers["content-encoding"].to_str().unwrap()), (packed, "gzip"));
+    assert_eq!(proxied.server.received()[0].header("accept-encoding"), "gzip");
+    let (sessions, _dir) = proxied.end().await;
+    assert!(std::fs::read_to_string(&sessions[0].path).unwrap().contains("packed words"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_beyond_the_limit_is_refused_and_nothing_hangs() {
+    let proxied = Proxied::play([answer("hi")]).await;
+    let huge = vec![b' '; (64 << 20) + 1];
+    let sent = tokio::time::timeout(Duration::from_secs(60), proxied.post("/v1/chat/completions", huge).send()).await;
+    // The proxy may close the connection before all of it was sent.
+    if let Ok(reply) = sent.expect("it ends") {
+        assert_eq!(reply.status().as_u16(), 413);
+    }
+    assert!(proxied.chat(&[("user", "hi")]).await.is_whole);
+}
