@@ -23,7 +23,7 @@ pub use refused::meant_command;
 pub(super) use replay::TestFlags;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
 pub(super) use serve::{McpFlags, ServeFlags};
-pub(super) use sessions::{CaseFlags, ExampleFlags};
+pub(super) use sessions::{CapturedAgentFlags, CaseFlags, ExampleFlags};
 pub(super) use sessions::{ExportFlags, ImportFlags};
 pub(super) use sessions::{FailuresFlags, MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags, VerifyFlags};
 pub(super) use tools::ModelsFlags;
@@ -319,6 +319,8 @@ pub enum SessionsCommand {
     Case(CaseFlags),
     /// Append the inputs and the reply of a turn to the agent's prompt as an example
     Example(ExampleFlags),
+    /// Make an agent of a captured request: its texts, tools, schema, options and model
+    Agent(CapturedAgentFlags),
     /// Search sessions by words and filters; `sessions search --help` lists the filters
     Search(SearchFlags),
     /// List failures in the sessions, grouped by reason and position

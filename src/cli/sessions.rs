@@ -8,7 +8,7 @@ pub(super) mod verify;
 use ptc_core::text::width;
 use serde::Serialize;
 
-use super::arguments::{CaseFlags, ExampleFlags, SessionsCommand};
+use super::arguments::{CapturedAgentFlags, CaseFlags, ExampleFlags, SessionsCommand};
 use super::export;
 use super::output::Stdout;
 use super::output::{UsageError, exit, print_exact, print_json, print_line, print_note, safe, safe_line};
@@ -19,7 +19,7 @@ use crate::event::{Address, Event};
 use crate::export::step;
 use crate::session::{Marks, RunState, Session, Summary, shell_word, summarize};
 use crate::workbench::format::plural;
-use crate::workbench::{CaseSpec, Workbench, sent_body};
+use crate::workbench::{CaseSpec, Workbench, agent_of_request, sent_body, write_new_agent};
 use marks::MarkJson;
 
 /// Columns that a result may take on a terminal.
@@ -34,6 +34,7 @@ pub(super) async fn sessions(
     match command {
         SessionsCommand::Case(flags) => case(flags, workbench)?,
         SessionsCommand::Example(flags) => example(flags, workbench)?,
+        SessionsCommand::Agent(flags) => captured_agent(flags, workbench)?,
         SessionsCommand::List { json } => list(&workbench.sessions(), &workbench.marks()?, *json, plain),
         SessionsCommand::Show { session, body: Some(at), .. } => {
             let key = workbench.find_session(session)?;
@@ -102,6 +103,24 @@ fn example(flags: &ExampleFlags, workbench: &Workbench) -> Result<(), UsageError
     print_line(&safe(added.example.trim()));
     let new = if added.is_new_file { "new file " } else { "" };
     print_note(&safe_line(&format!("{} is an example at the end of the prompt in {new}{file}", added.turn)));
+    Ok(())
+}
+
+fn captured_agent(flags: &CapturedAgentFlags, workbench: &Workbench) -> Result<(), UsageError> {
+    let (session, turn) = match flags.place.contains('@') {
+        true => workbench.turn_place(&flags.place)?,
+        false => (workbench.open_session(&flags.place)?, Address::run(0).turn(1)),
+    };
+    let file = flags.output.as_deref();
+    let name = file.and_then(|file| file.file_stem()?.to_str()).unwrap_or("captured");
+    let text = agent_of_request(&session, &turn, name)?;
+    match file {
+        None => print_exact(&text),
+        Some(file) => {
+            write_new_agent(file, &text)?;
+            print_note(&safe_line(&format!("agent made of {turn} of {}: {}", session.header.id, file.display())));
+        }
+    }
     Ok(())
 }
 

@@ -115,6 +115,15 @@ fn the_page_about_serving_shows_what_its_commands_print() {
 
 #[cfg(unix)]
 #[test]
+fn the_page_about_the_proxy_shows_what_its_commands_print() {
+    if Command::new("/usr/bin/curl").arg("--version").output().is_err() {
+        return crate::openai::aimock::say_skipped("there is no /usr/bin/curl, which the page uses");
+    }
+    holds("docs/proxy.md");
+}
+
+#[cfg(unix)]
+#[test]
 fn the_page_about_the_mcp_server_shows_what_its_commands_print() {
     holds("docs/mcp-server.md");
 }

@@ -1,10 +1,11 @@
 //! What traffic becomes: conversations as sessions, with exact bodies and without keys.
 
-use ptc_workbench::event::Event;
+use ptc_workbench::agent::Agent;
+use ptc_workbench::event::{Address, Event};
 use ptc_workbench::proxy::Retention;
 use ptc_workbench::replay::verify;
 use ptc_workbench::session::{MarkChange, Session, write_mark};
-use ptc_workbench::workbench::sent_body;
+use ptc_workbench::workbench::{agent_of_request, sent_body, write_new_agent};
 use serde_json::{Value, json};
 
 use crate::openai::server::{Play, Server, answer};
@@ -225,4 +226,38 @@ async fn the_oldest_captured_sessions_are_removed_and_marked_ones_stay() {
     left.sort();
     assert_eq!(left, ["2020-01-01T00-00-00Z-00000000", ids[0].as_str(), ids[1].as_str(), ids[4].as_str()]);
     busy.unlock().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_captured_request_makes_an_agent_whose_tools_answer_as_they_did() {
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]});
+    let tools = json!([{"type": "function", "function": {"name": "forecast", "description": "Tells the weather", "parameters": schema}}]);
+    let call =
+        json!({"id": "c1", "type": "function", "function": {"name": "forecast", "arguments": "{\"city\":\"Rome\"}"}});
+    let system = json!({"role": "system", "content": "Use {{tools}}."});
+    let first = json!({"model": "gpt-4.1", "temperature": 0.5, "tools": tools, "messages": [system, {"role": "user", "content": "Rain in Rome?"}]});
+    let second = json!({"model": "gpt-4.1", "temperature": 0.5, "tools": tools, "messages": [system, {"role": "user", "content": "Rain in Rome?"},
+        {"role": "assistant", "content": null, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c1", "content": "{\"rain\": true}"}]});
+    let called = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": null, "tool_calls": [call]}, "finish_reason": "tool_calls"}]});
+    let done =
+        json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "Yes"}, "finish_reason": "stop"}]});
+    let proxied =
+        Proxied::play([Play::json("200 OK", called.to_string()), Play::json("200 OK", done.to_string())]).await;
+    for body in [first, second] {
+        assert!(fetch(proxied.post("/v1/chat/completions", body.to_string())).await.is_whole);
+    }
+    let (sessions, dir) = proxied.end().await;
+    let [session] = sessions.as_slice() else { panic!("{} sessions", sessions.len()) };
+    let text = agent_of_request(session, &Address::from("r0/t1"), "weather").unwrap();
+    let agent = Agent::from_toml(&text, "weather.toml").unwrap_or_else(|error| panic!("{error}: {text}"));
+    assert_eq!((agent.prompt.as_str(), agent.model.as_deref()), ("Rain in Rome?", Some("openai:gpt-4.1")));
+    assert!(text.contains("Use {{tools}}.") && text.contains("(city :string, days :int?) -> :any"), "{text}");
+    assert!(text.contains("rain") && text.contains("temperature = 0.5"), "{text}");
+    let file = dir.path().join("weather.toml");
+    write_new_agent(&file, &text).unwrap();
+    assert!(write_new_agent(&file, &text).unwrap_err().message.contains("exists"));
+    // A later request is the conversation so far, as text.
+    let later = agent_of_request(session, &Address::from("r0/t2"), "weather").unwrap();
+    assert!(later.contains("# assistant") && later.contains("# tool"), "{later}");
+    assert!(agent_of_request(session, &Address::from("r0/t9"), "weather").is_err());
 }

@@ -170,6 +170,17 @@ pub struct ExampleFlags {
     pub json: bool,
 }
 
+/// Flags of `sessions agent`.
+#[derive(Debug, Args)]
+pub struct CapturedAgentFlags {
+    /// SESSION, or SESSION@TURN (r0/t2); without a turn the first one
+    #[arg(value_name = "SESSION[@TURN]")]
+    pub place: String,
+    /// New agent file; without it the agent is printed
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
 /// Flags of `sessions export`.
 #[derive(Debug, Args)]
 pub struct ExportFlags {

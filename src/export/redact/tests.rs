@@ -74,7 +74,8 @@ fn no_text_of_any_event_keeps_a_secret_in_any_format() {
 
 #[test]
 fn the_scan_finds_a_secret_in_each_text_of_each_event() {
-    for (kind, ..) in KINDS.iter().filter(|(kind, ..)| *kind != "wire") {
+    // Bytes are in no export.
+    for (kind, ..) in KINDS.iter().filter(|(kind, ..)| *kind != "wire" && !kind.starts_with("raw.")) {
         for (data, event) in samples(kind, &token()) {
             let places = data.to_string().matches(&token()).count();
             let envelope = Envelope { seq: 1, at_ms: 0, address: Address::from("r0/t1"), event };

@@ -1,0 +1,190 @@
+//! Agents out of captured requests: what another program asked, as an agent that can be run, forked and compared.
+//!
+//! In: a turn of a captured session. Out: an agent: its texts, tools, schema, options and model. The tools answer what they answered in the
+//! conversation. The session is never changed.
+
+use std::path::Path;
+
+use ptc_core::reasons::Reason;
+use ptc_core::signature::{Type, from_json_schema};
+use ptc_core::value::Json;
+use toml_edit::{DocumentMut, InlineTable, Item, Table, Value, value};
+
+use super::files::write_whole_in_folder;
+use crate::agent::Agent;
+use crate::event::{Address, ErrorRecord, Event, RequestMade, Role, SentMessage, SentPart, ToolSchema};
+use crate::session::Session;
+
+/// Returns the text of an agent file for the request of a turn.
+///
+/// Errors: the session was not captured, or has no request there.
+pub fn agent_of_request(session: &Session, turn: &Address, name: &str) -> Result<String, ErrorRecord> {
+    let refused = |message: String| ErrorRecord { hint: None, ..ErrorRecord::new(Reason::InvalidAgent, message) };
+    if session.header.captured.is_none() {
+        return Err(refused(format!(
+            "{} was not captured: `sessions export` and the workbench show the agent that it ran",
+            session.header.id
+        )));
+    }
+    let none = || refused(format!("{} has no request at {turn}", session.header.id));
+    let messages = session.request(turn).ok_or_else(none)?;
+    let made = events_of(session, turn).find_map(|event| match event {
+        Event::RequestMade(made) => Some(made),
+        _ => None,
+    });
+    let made = made.ok_or_else(none)?;
+    let start = session.events().find_map(|envelope| match envelope.event {
+        Event::RunStart(start) => Some(start),
+        _ => None,
+    });
+    let model = start.map(|start| start.model.alias).filter(|alias| !alias.ends_with(':'));
+    Ok(document(name, model.as_deref(), &made, &messages, &all_messages(session)).to_string())
+}
+
+/// Creates an agent file; one that exists is not changed.
+///
+/// Errors: the text is no valid agent; the file exists or cannot be written.
+pub fn write_new_agent(path: &Path, text: &str) -> Result<(), ErrorRecord> {
+    let refused = |message: String| ErrorRecord { hint: None, ..ErrorRecord::new(Reason::InvalidAgent, message) };
+    Agent::from_toml(text, &path.display().to_string())
+        .map_err(|error| refused(format!("the request makes no valid agent: {error}")))?;
+    if path.exists() {
+        return Err(refused(format!("{} exists: name another file with -o", path.display())));
+    }
+    write_whole_in_folder(path, text.as_bytes()).map_err(|error| refused(format!("{}: {error}", path.display())))
+}
+
+fn events_of<'s>(session: &'s Session, turn: &Address) -> impl Iterator<Item = Event> + use<'s> {
+    let turn = turn.clone();
+    session.events().filter(move |envelope| envelope.address == turn).map(|envelope| envelope.event)
+}
+
+/// All messages of the conversation, for the results of its tools.
+fn all_messages(session: &Session) -> Vec<SentMessage> {
+    let turns = session.skeleton().roots();
+    let last = turns.last().and_then(|run| run.turns.last()).map(|turn| turn.address.clone());
+    last.and_then(|turn| session.request(&turn)).unwrap_or_default()
+}
+
+fn document(
+    name: &str,
+    model: Option<&str>,
+    made: &RequestMade,
+    messages: &[SentMessage],
+    all: &[SentMessage],
+) -> DocumentMut {
+    let mut file = DocumentMut::new();
+    file["name"] = value(name);
+    let is_json = made.schema.is_some() && made.tools.is_empty();
+    file["mode"] = value(if is_json { "json" } else { "text" });
+    if let Some(model) = model {
+        file["model"] = value(model);
+    }
+    // The text of another program has no tags of ours.
+    file["literal"] = value(true);
+    let system: Vec<String> =
+        messages.iter().filter(|message| message.role == Role::System).map(SentMessage::text).collect();
+    file["prompt"] = value(prompt(messages));
+    file["system_prompt"] = value(system.join("\n\n"));
+    if let Some(schema) = made.schema.as_ref().filter(|_| is_json) {
+        file["schema"] = value(schema.json().to_pretty());
+    }
+    file["max_turns"] = value(if made.tools.is_empty() { 1 } else { 10 });
+    let options = options(made);
+    if !options.is_empty() {
+        file["model_options"] = Item::Table(options);
+    }
+    if !made.tools.is_empty() {
+        let mut tools = Table::new();
+        tools.set_implicit(true);
+        for tool in &made.tools {
+            tools[&tool.name] = Item::Table(tool_table(tool, all));
+        }
+        file["tools"] = Item::Table(tools);
+    }
+    file
+}
+
+/// The task: the user's messages before the first reply; where the conversation went further, all of it as text.
+fn prompt(messages: &[SentMessage]) -> String {
+    let others: Vec<&SentMessage> = messages.iter().filter(|message| message.role != Role::System).collect();
+    if others.iter().all(|message| message.role == Role::User) {
+        return others.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n\n");
+    }
+    let parts = others.iter().map(|message| format!("# {}\n\n{}", message.role.name(), message.lines().trim_end()));
+    parts.collect::<Vec<_>>().join("\n\n")
+}
+
+fn options(made: &RequestMade) -> Table {
+    let mut table = Table::new();
+    let options = &made.options;
+    let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    if let Some(temperature) = options.temperature {
+        table["temperature"] = value(temperature);
+    }
+    if let Some(tokens) = options.max_tokens {
+        table["max_tokens"] = value(whole(tokens));
+    }
+    if let Some(top_p) = options.top_p {
+        table["top_p"] = value(top_p);
+    }
+    if !options.stop.is_empty() {
+        table["stop"] = value(options.stop.iter().collect::<toml_edit::Array>());
+    }
+    if let Some(seed) = options.seed {
+        table["seed"] = value(whole(seed));
+    }
+    if let Some(reasoning) = &options.reasoning {
+        table["reasoning"] = value(reasoning);
+    }
+    table
+}
+
+/// A tool that answers what it answered in the conversation.
+fn tool_table(tool: &ToolSchema, all: &[SentMessage]) -> Table {
+    let mut table = Table::new();
+    table["kind"] = value("table");
+    table["signature"] = value(signature(&tool.parameters.json()));
+    table["description"] = value(tool.description.clone().unwrap_or_else(|| tool.name.clone()));
+    let parts = all.iter().flat_map(|message| &message.parts);
+    let calls: Vec<(&str, &str)> = parts
+        .clone()
+        .filter_map(|part| match part {
+            SentPart::Call(call) if call.name == tool.name => Some((call.id.as_str(), call.args.as_str())),
+            _ => None,
+        })
+        .collect();
+    let mut rows = toml_edit::Array::new();
+    let results = parts.filter_map(|part| match part {
+        SentPart::Result { call, result, .. } => Some((call.as_str(), result.as_str())),
+        _ => None,
+    });
+    for (id, result) in results {
+        let Some((_, args)) = calls.iter().find(|(known, _)| *known == id) else { continue };
+        let mut row = InlineTable::new();
+        row.insert("args", Value::from(*args));
+        row.insert("result", Value::from(result));
+        rows.push(row);
+    }
+    if !rows.is_empty() {
+        table["rows"] = value(rows);
+    }
+    table["default"] = value("not recorded");
+    table
+}
+
+/// The signature of a tool, as far as its schema has one: what cannot be expressed is `:any`.
+fn signature(parameters: &Json) -> String {
+    let required: Vec<&str> =
+        parameters.get("required").and_then(Json::items).unwrap_or_default().iter().filter_map(Json::as_str).collect();
+    let fields = parameters.get("properties").and_then(Json::members).unwrap_or_default().iter().map(|member| {
+        let known = from_json_schema(&member.value).unwrap_or(Type::Any);
+        let of = if required.contains(&member.key.as_str()) || known.is_optional() {
+            known
+        } else {
+            Type::Optional(Box::new(known))
+        };
+        format!("{} {}", member.key, of.render())
+    });
+    format!("({}) -> :any", fields.collect::<Vec<_>>().join(", "))
+}
