@@ -6,6 +6,7 @@ mod refused;
 mod replay;
 mod serve;
 mod sessions;
+mod test;
 mod tools;
 
 use std::path::PathBuf;
@@ -18,12 +19,12 @@ use crate::port::{Breakpoint, Gate};
 
 pub(super) use compare::{CompareFlags, MatrixFlags};
 pub use refused::meant_command;
-pub(super) use replay::TestFlags;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
 pub(super) use serve::{McpFlags, ServeFlags};
 pub(super) use sessions::{CaseFlags, ExampleFlags};
 pub(super) use sessions::{ExportFlags, ImportFlags};
 pub(super) use sessions::{FailuresFlags, MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags, VerifyFlags};
+pub(super) use test::TestFlags;
 pub(super) use tools::ModelsFlags;
 pub(super) use tools::{DoctorFlags, InspectFlags};
 pub(super) use tools::{ToolsAction, ToolsFlags};
