@@ -1,9 +1,12 @@
 //! `compare AGENT.toml …`: every case in every mode with every model, several times; and continuing such a matrix.
 
 mod json;
+mod paired;
 mod progress;
 mod sections;
 mod table;
+
+use std::path::Path;
 
 use super::arguments::{CompareFlags, MatrixFlags};
 use super::output::{UsageError, columns, exit, print_json, print_line, print_note, safe, safe_line, unwritable};
@@ -14,8 +17,8 @@ use crate::workbench::Workbench;
 use crate::workbench::files::check_place;
 use crate::workbench::format::{Marks, plural};
 use crate::workbench::matrix::{
-    Baseline, Cell, CellReport, Change, ChangeKind, MatrixFile, MatrixSpec, MatrixState, Trial, called, compare_with,
-    split_models, totals,
+    Baseline, Cell, CellReport, Change, ChangeKind, MatrixFile, MatrixSpec, MatrixState, PairedReport, Trial, called,
+    compare_with, paired, split_models, totals,
 };
 use progress::Progress;
 
@@ -26,14 +29,20 @@ const JOBS: usize = 4;
 pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let of_matrix = &flags.matrix;
     let here = std::env::current_dir().unwrap_or_default();
-    let named =
-        |name: &String| Ok::<_, UsageError>((called(name, &here), agent_source(name, workbench.file_access())?));
+    let named = |name: &String| {
+        let access = workbench.file_access();
+        let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+        let agent = agent_source(name, access)?.with_case_files_read(folder, access);
+        let agent = agent.map_err(|found| UsageError(format!("{name}: {}", found.message)))?;
+        Ok::<_, UsageError>((called(name, &here), agent))
+    };
     let spec = MatrixSpec {
         agents: flags.names.iter().map(named).collect::<Result<_, _>>()?,
         modes: of_matrix.modes.iter().map(|name| mode(name.trim())).collect::<Result<_, _>>()?,
         models: split_models(&of_matrix.models),
         trials: of_matrix.trials.unwrap_or(1),
         seed: of_matrix.seed.unwrap_or(0),
+        filter: of_matrix.selection.to_filter(of_matrix.seed.unwrap_or(0)),
     };
     let plan = workbench.plan_matrix(&spec)?;
     let baseline = baseline(of_matrix, &plan.cells)?;
@@ -114,10 +123,13 @@ async fn finish(
     let unfinished = stopped || ran.is_err();
     let reports = state.reports();
     let all = totals(&reports, |cell| state.trials_of(cell).collect::<Vec<&Trial>>());
+    let pairs = paired(&reports);
     // What did not run did not get better or worse.
     let changes = baseline.filter(|_| !unfinished).map(|baseline| compare_with(baseline, &reports));
     if flags.json {
-        print_json(&json::matrix(&file.id, &state, &reports, &all, baseline.zip(changes.as_deref())));
+        let parts =
+            json::Parts { reports: &reports, totals: &all, pairs: &pairs, baseline: baseline.zip(changes.as_deref()) };
+        print_json(&json::matrix(&file.id, &state, &parts));
     }
     if stopped {
         print_note(&format!(
@@ -128,7 +140,7 @@ async fn finish(
         return Ok(exit::CANCELLED);
     }
     if !flags.json {
-        print_line(&report_lines(&reports, &all, changes.as_deref(), plain).join("\n"));
+        print_line(&report_lines(&reports, &all, (&pairs, changes.as_deref()), plain).join("\n"));
     }
     if let Err(error) = ran {
         print_note(&format!(
@@ -161,7 +173,12 @@ async fn finish(
 }
 
 /// Everything about a matrix, for a terminal.
-fn report_lines(reports: &[CellReport], all: &[CellReport], changes: Option<&[Change]>, plain: bool) -> Vec<String> {
+fn report_lines(
+    reports: &[CellReport],
+    all: &[CellReport],
+    (pairs, changes): (&[PairedReport], Option<&[Change]>),
+    plain: bool,
+) -> Vec<String> {
     let columns = columns();
     let mut lines = table::table(reports, columns, plain);
     if !all.is_empty() {
@@ -171,6 +188,7 @@ fn report_lines(reports: &[CellReport], all: &[CellReport], changes: Option<&[Ch
     lines.extend(sections::unfit(reports));
     lines.extend(sections::answers(reports, columns, Marks::of(plain)));
     lines.extend(sections::errors(reports, columns));
+    lines.extend(paired::lines(pairs, Marks::of(plain)));
     lines.extend(changes.map(|changes| sections::changes(changes, plain)).unwrap_or_default());
     lines
 }

@@ -1,9 +1,8 @@
 //! `test`: the cases of agents, with a summary, JSON and `JUnit` XML.
 
-use std::path::Path;
+mod json;
 
-use serde::Serialize;
-use serde_with::skip_serializing_none;
+use std::path::Path;
 
 use super::agent_source;
 use super::arguments::TestFlags;
@@ -12,78 +11,30 @@ use super::run::stop_on_signal;
 use super::source::{self, place};
 use crate::agent::Verdict;
 use crate::port::Stop;
-use crate::tool::FileAccess;
 use crate::workbench::Workbench;
 use crate::workbench::files::{check_place, write_whole};
 use crate::workbench::format::{Marks, duration, plural};
-use crate::workbench::suite::{CaseReport, Counts, Suite, SuiteAgent, SuiteReport, TrialReport, junit};
+use crate::workbench::suite::{CaseFilter, CaseReport, Counts, Suite, SuiteAgent, SuiteReport, TrialReport, junit};
 
 /// How the results begin as XML.
 const XML: &str = "<?xml";
 
-/// What `--json` prints.
-#[derive(Serialize)]
-struct SuiteJson<'a> {
-    agents: Vec<AgentJson<'a>>,
-    trials: u64,
-    passed: u64,
-    failed: u64,
-    errors: u64,
-    duration_ms: u64,
-    stopped: bool,
-}
-
-#[derive(Serialize)]
-struct AgentJson<'a> {
-    agent: &'a str,
-    file: &'a str,
-    mode: &'static str,
-    model: &'a str,
-    cases: Vec<CaseJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct CaseJson<'a> {
-    name: &'a str,
-    replayed: bool,
-    trials: Vec<TrialJson<'a>>,
-}
-
-#[skip_serializing_none]
-#[derive(Serialize)]
-struct TrialJson<'a> {
-    trial: u32,
-    seed: u64,
-    verdict: &'static str,
-    why: Vec<WhyJson<'a>>,
-    session: Option<&'a str>,
-    duration_ms: u64,
-    turns: u32,
-    input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
-    cost: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct WhyJson<'a> {
-    path: &'a str,
-    why: &'a str,
-}
-
 pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
-    let agents = flags
-        .agents
-        .iter()
-        .map(|name| agent(name, flags.mode.as_deref(), workbench.file_access()))
-        .collect::<Result<Vec<_>, _>>()?;
-    for agent in agents.iter().filter(|agent| agent.cases.is_empty()) {
+    let agents = flags.agents.iter().map(|name| agent(name, flags, workbench)).collect::<Result<Vec<_>, _>>()?;
+    for agent in agents.iter().filter(|agent| agent.selection.total == 0) {
         print_note(&format!(
             "warning: {} has no cases; write [[cases]] (`sessions case` makes one)",
             safe_line(&agent.label)
         ));
     }
-    if agents.iter().all(|agent| agent.cases.is_empty()) {
-        return Err(UsageError("there is no case to run".to_owned()));
+    let total: u64 = agents.iter().map(|agent| agent.selection.total).sum();
+    if agents.iter().all(|agent| agent.selection.count() == 0) {
+        // A part of the cases may be empty, and so may those that failed.
+        if total == 0 || (flags.selection.shard.is_none() && !flags.failed) {
+            let none = format!("there is no case to run: none of {} is chosen", plural(total, "case"));
+            return Err(UsageError(if total == 0 { "there is no case to run".to_owned() } else { none }));
+        }
+        print_note(&format!("none of {} is chosen", plural(total, "case")));
     }
     let suite = Suite { agents, model: flags.model.clone(), trials: flags.trials, jobs: flags.jobs.into() };
     workbench.check_suite(&suite).map_err(|error| UsageError(error.to_string()))?;
@@ -94,20 +45,25 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
     let marks = Marks::of(plain);
     let labels: Vec<String> = suite.agents.iter().map(|agent| agent.agent.name.clone()).collect();
-    let mut watch = |agent: usize, case: &str, trial: &TrialReport| {
+    let mut watch = |agent: usize, case: &CaseReport, trial: &TrialReport| {
         let number = if suite.trials > 1 { format!(" [{}]", trial.number) } else { String::new() };
-        let text = format!("{} · {case}{number}  {}", labels[agent], duration(trial.duration_ms));
+        let text = format!("{} · {}{number}  {}", labels[agent], case.name, duration(trial.duration_ms));
         print_note(&safe_line(&judged(&trial.verdict, &text, marks)));
     };
     let report = workbench.run_suite(&suite, &stop, &mut watch).await;
     signals.abort();
+    for agent in &report.agents {
+        if let Err(error) = workbench.keep_failures(agent) {
+            print_note(&safe_line(&format!("warning: --failed will not know this result: {error}")));
+        }
+    }
     if let Some(file) = &flags.junit {
         let page =
             junit(&report).map_err(|error| UsageError(format!("the results cannot be written as XML: {error}")))?;
         write_whole(file, page.as_bytes()).map_err(|error| unwritable(file, &error))?;
     }
     if flags.json {
-        print_json(&suite_json(&report));
+        print_json(&json::suite_json(&report));
     } else {
         summary(&report, marks);
     }
@@ -118,11 +74,20 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
     })
 }
 
-fn agent(name: &str, mode: Option<&str>, access: &FileAccess) -> Result<SuiteAgent, UsageError> {
+/// An agent with the cases that the flags choose.
+fn agent(name: &str, flags: &TestFlags, workbench: &Workbench) -> Result<SuiteAgent, UsageError> {
+    let access = workbench.file_access();
     let agent = agent_source(name, access)?;
-    let mode = mode.map(source::mode).transpose()?;
+    let mode = flags.mode.as_deref().map(source::mode).transpose()?;
     let folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
-    SuiteAgent::new(name, &agent, mode, folder).map_err(|findings| {
+    let names = if flags.failed {
+        let known = workbench.last_failures(name);
+        Some(known.ok_or_else(|| UsageError(format!("{name} was not tested yet: run it once without --failed")))?)
+    } else {
+        None
+    };
+    let filter = CaseFilter { names, ..flags.selection.to_filter(flags.seed) };
+    SuiteAgent::new(name, &agent, mode, (folder, access), &filter).map_err(|findings| {
         let lines: Vec<_> =
             findings.iter().map(|found| format!("{name}: {}{}", place(&agent, found), found.message)).collect();
         UsageError(lines.join("\nerror: "))
@@ -152,6 +117,13 @@ fn summary(report: &SuiteReport, marks: &Marks) {
         plural(cases as u64, "case"),
         plural(errors, "error")
     ));
+    if let Some(rate) = report.weighted_rate() {
+        print_line(&format!("weighted by the cases: {:.1} % passed", rate * 100.0));
+    }
+    let skipped: u64 = report.agents.iter().map(|agent| agent.skipped).sum();
+    if skipped > 0 {
+        print_note(&format!("{} skipped", plural(skipped, "case")));
+    }
     if report.stopped {
         print_note("stopped: what had not begun was not run");
     }
@@ -180,49 +152,5 @@ fn of_case(case: &CaseReport, marks: &Marks) {
         }
         let lines = trial.verdict.lines();
         lines.iter().flat_map(|line| line.lines()).for_each(|line| print_line(&format!("      {}", safe(line))));
-    }
-}
-
-fn suite_json(report: &SuiteReport) -> SuiteJson<'_> {
-    let Counts { trials, passed, failed, errors } = report.counts();
-    let agents = report.agents.iter().map(|agent| AgentJson {
-        agent: &agent.name,
-        file: &agent.label,
-        mode: agent.mode.name(),
-        model: &agent.model,
-        cases: agent.cases.iter().map(case).collect(),
-    });
-    SuiteJson {
-        agents: agents.collect(),
-        trials,
-        passed,
-        failed,
-        errors,
-        duration_ms: report.duration_ms,
-        stopped: report.stopped,
-    }
-}
-
-fn case(case: &CaseReport) -> CaseJson<'_> {
-    CaseJson { name: &case.name, replayed: case.is_replayed, trials: case.trials.iter().map(trial).collect() }
-}
-
-fn trial(trial: &TrialReport) -> TrialJson<'_> {
-    let why = match &trial.verdict {
-        Verdict::Pass => Vec::new(),
-        Verdict::Fail(found) => found.iter().map(|found| WhyJson { path: &found.path, why: &found.why }).collect(),
-        Verdict::Error(why) => vec![WhyJson { path: "", why }],
-    };
-    TrialJson {
-        trial: trial.number,
-        seed: trial.seed,
-        verdict: trial.verdict.name(),
-        why,
-        session: trial.session.as_deref(),
-        duration_ms: trial.duration_ms,
-        turns: trial.turns,
-        input_tokens: trial.tokens.map(|tokens| tokens.input),
-        output_tokens: trial.tokens.map(|tokens| tokens.output),
-        cost: trial.cost,
     }
 }

@@ -16,15 +16,20 @@ pub fn read_regular_file(path: &Path) -> io::Result<String> {
     // Opening a pipe for reading waits for a writer otherwise.
     #[cfg(unix)]
     set_flags(&mut options, rustix::fs::OFlags::NONBLOCK);
-    read_opened(&options, path)
+    read_to_limit(open(&options, path)?)
 }
 
 /// Reads a file whose path is resolved: what was a link only after that is an error.
 pub fn read_resolved_file(path: &Path) -> io::Result<String> {
+    read_to_limit(open_resolved_file(path)?)
+}
+
+/// Opens a file whose path is resolved, for a reader that limits what it reads at once.
+pub fn open_resolved_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     set_flags(&mut options, rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW);
-    read_opened(&options, path)
+    open(&options, path)
 }
 
 #[cfg(unix)]
@@ -34,12 +39,12 @@ fn set_flags(options: &mut OpenOptions, flags: rustix::fs::OFlags) {
     }
 }
 
-fn read_opened(options: &OpenOptions, path: &Path) -> io::Result<String> {
+fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
     // Opening a device or a pipe may have effects: its kind is known before it is opened, and checked again after.
     check_kind(&std::fs::metadata(path)?)?;
     let file = options.clone().read(true).open(path)?;
     check_kind(&file.metadata()?)?;
-    read_to_limit(file)
+    Ok(file)
 }
 
 fn check_kind(metadata: &std::fs::Metadata) -> io::Result<()> {

@@ -1,48 +1,109 @@
-//! PTC-Lisp expressions over `result` in agent files: refs and expectations of cases.
+//! PTC-Lisp expressions in agent files: refs see `result`, expectations of cases also what led to it.
 //!
-//! In: the text of an expression, and an answer. Out: its value, or an error. Expressions have no tools and no clock.
+//! In: the text of an expression, and the values of its names. Out: its value, or an error. Expressions have no tools and no clock.
 
 use ptc_core::lisp::Limits;
-use ptc_core::lisp::{Budget, Dialect, Error, Input, Memory, Names, Outcome, Signal, analyse, boundary, read, survey};
+use ptc_core::lisp::Names as ProgramNames;
+use ptc_core::lisp::{Budget, Dialect, Error, Input, Memory, Outcome, Signal, analyse, boundary, read, survey};
 use ptc_core::reasons::Reason;
 use ptc_core::value::Value;
 
 use super::Job;
 
-/// Text before the expression in the executed program.
-const OPENING: &str = "(let [result data/result]\n";
-/// The only key of its data.
+/// The only name of expressions about an answer alone.
 const RESULT: &str = "result";
 
-/// Checks an expression without running it; positions are bytes of its text.
-///
-/// Errors: those of reading and analysing a program, and `parse_error` for a blank text.
-pub fn check(expression: &str) -> Result<(), Error> {
-    // Read it alone first: its brackets must be balanced without the added ones.
-    if read(expression, Budget::default())?.is_empty() {
-        return Err(Error::new(Reason::ParseError, "the expression is empty"));
+/// The names that an expression sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Names<'n>(&'n [&'n str]);
+
+/// Expressions about an answer: they see `result`.
+pub const OF_RESULT: Names<'static> = Names(&[RESULT]);
+
+/// Expressions about a run: its answer and what led to it.
+pub const OF_RUN: Names<'static> = Names(&[RESULT, "calls", "turns", "usage", "prints", "context"]);
+
+impl Names<'_> {
+    /// Text before the expression in the executed program.
+    fn opening(self) -> String {
+        let bindings: Vec<String> = self.0.iter().map(|name| format!("{name} data/{name}")).collect();
+        format!("(let [{}]\n", bindings.join(" "))
     }
-    let forms = read(&program(expression), Budget::default())?;
-    let names = Names { memory: &Memory::new(), tools: &[], dialect: Dialect::default() };
-    analyse(&forms, &names).map_err(|error| inside(error, expression))?;
-    check_names(expression).map_err(|error| inside(error, expression))
+
+    /// The line end prevents a comment in the expression from hiding the bracket.
+    fn program(self, expression: &str) -> String {
+        format!("{}{expression}\n)", self.opening())
+    }
+
+    /// The names for a message.
+    fn listed(self) -> String {
+        match self.0 {
+            [only] => format!("`{only}`, the answer, and nothing else"),
+            [first, rest @ ..] => format!("`{first}`, the answer, and `{}`", rest.join("`, `")),
+            [] => "nothing".to_owned(),
+        }
+    }
+
+    /// Checks an expression without running it; positions are bytes of its text.
+    ///
+    /// Errors: those of reading and analysing a program, and `parse_error` for a blank text.
+    pub fn check(self, expression: &str) -> Result<(), Error> {
+        // Read it alone first: its brackets must be balanced without the added ones.
+        if read(expression, Budget::default())?.is_empty() {
+            return Err(Error::new(Reason::ParseError, "the expression is empty"));
+        }
+        let forms = read(&self.program(expression), Budget::default())?;
+        let names = ProgramNames { memory: &Memory::new(), tools: &[], dialect: Dialect::default() };
+        analyse(&forms, &names).map_err(|error| self.inside(error, expression))?;
+        self.check_data(expression).map_err(|error| self.inside(error, expression))
+    }
+
+    /// Rejects other data and tools. In programs missing data is nil, but here it is a mistake.
+    fn check_data(self, expression: &str) -> Result<(), Error> {
+        let (source, limits) = (self.program(expression), Limits::default());
+        let found = survey(&Input::new(&source, &limits));
+        let data = found.data.iter().filter(|(key, _)| !self.0.iter().any(|name| **key == **name));
+        let data = data.map(|(key, span)| (format!("data/{key}"), *span));
+        let calls = found.calls.iter().map(|call| (format!("tool/{}", call.tool), call.span));
+        let Some((name, span)) = data.chain(calls).min_by_key(|(_, span)| span.start) else { return Ok(()) };
+        let problem = format!("there is no {name} here: an expression sees {}", self.listed());
+        let mut error = Error::new(Reason::UnboundVar, problem);
+        error.span = Some(span);
+        Err(error)
+    }
+
+    /// Returns the value of an expression for these values of the names, with keywords as strings. Blocks; time and memory are limited as
+    /// for any program.
+    pub fn evaluate(self, expression: &str, data: &Value) -> Result<Value, Error> {
+        let job = Job { context: data.clone(), ..Job::alone(self.program(expression)) };
+        self.value(expression, job.evaluate())
+    }
+
+    /// Returns the value of the program of an expression.
+    fn value(self, expression: &str, outcome: Outcome) -> Result<Value, Error> {
+        match outcome.result {
+            Ok((Signal::Value | Signal::Return, value)) => Ok(boundary::externalize(&value).0),
+            Ok((Signal::Fail, value)) => Err(Error::new(Reason::Failed, format!("it called fail with {value}"))),
+            Err(error) => Err(self.inside(error, expression)),
+        }
+    }
+
+    /// Makes the position of an error relative to the expression.
+    fn inside(self, mut error: Error, expression: &str) -> Error {
+        if let Some(span) = &mut error.span {
+            let place = |at: usize| at.saturating_sub(self.opening().len()).min(expression.len());
+            (span.start, span.end) = (place(span.start), place(span.end));
+        }
+        error
+    }
 }
 
-/// Rejects other data and tools. In programs missing data is nil, but here it is a mistake.
-fn check_names(expression: &str) -> Result<(), Error> {
-    let (source, limits) = (program(expression), Limits::default());
-    let found = survey(&Input::new(&source, &limits));
-    let data = found.data.iter().filter(|(key, _)| **key != *RESULT).map(|(key, span)| (format!("data/{key}"), *span));
-    let calls = found.calls.iter().map(|call| (format!("tool/{}", call.tool), call.span));
-    let Some((name, span)) = data.chain(calls).min_by_key(|(_, span)| span.start) else { return Ok(()) };
-    let problem = format!("there is no {name} here: an expression sees `{RESULT}`, the answer, and nothing else");
-    let mut error = Error::new(Reason::UnboundVar, problem);
-    error.span = Some(span);
-    Err(error)
+/// Checks an expression over `result` without running it.
+pub fn check(expression: &str) -> Result<(), Error> {
+    OF_RESULT.check(expression)
 }
 
-/// Returns the value of an expression for this answer, with keywords as strings. Blocks; time and memory are limited as
-/// for any program.
+/// Returns the value of an expression over `result` for this answer.
 pub fn evaluate(expression: &str, result: &Value) -> Result<Value, Error> {
     value(expression, job(expression, result).evaluate())
 }
@@ -50,30 +111,12 @@ pub fn evaluate(expression: &str, result: &Value) -> Result<Value, Error> {
 /// Creates the program that evaluates an expression for this answer.
 pub fn job(expression: &str, result: &Value) -> Job {
     let context = Value::map(vec![(Value::str(RESULT), result.clone())]);
-    Job { context, ..Job::alone(program(expression)) }
+    Job { context, ..Job::alone(OF_RESULT.program(expression)) }
 }
 
 /// Returns the value of such a program.
 pub fn value(expression: &str, outcome: Outcome) -> Result<Value, Error> {
-    match outcome.result {
-        Ok((Signal::Value | Signal::Return, value)) => Ok(boundary::externalize(&value).0),
-        Ok((Signal::Fail, value)) => Err(Error::new(Reason::Failed, format!("it called fail with {value}"))),
-        Err(error) => Err(inside(error, expression)),
-    }
-}
-
-/// The line end prevents a comment in the expression from hiding the bracket.
-fn program(expression: &str) -> String {
-    format!("{OPENING}{expression}\n)")
-}
-
-/// Makes the position of an error relative to the expression.
-fn inside(mut error: Error, expression: &str) -> Error {
-    if let Some(span) = &mut error.span {
-        let place = |at: usize| at.saturating_sub(OPENING.len()).min(expression.len());
-        (span.start, span.end) = (place(span.start), place(span.end));
-    }
-    error
+    OF_RESULT.value(expression, outcome)
 }
 
 #[cfg(test)]
@@ -93,6 +136,15 @@ mod tests {
         assert_eq!(evaluate("(/ 1 0)", &parsed("1")).unwrap_err().reason, Reason::ArithmeticError);
         assert_eq!(evaluate("(tool/x {})", &parsed("1")).unwrap_err().reason, Reason::UnknownTool);
         assert!(evaluate("(fail \"no\")", &parsed("1")).unwrap_err().problem.contains("no"));
+    }
+
+    #[test]
+    fn an_expression_about_a_run_sees_more_than_the_answer() {
+        let data = parsed(r#"{"result":1,"calls":[{"name":"a"}],"turns":[],"usage":{},"prints":[],"context":{}}"#);
+        let text = "(= [result (count calls)] [1 1])";
+        assert_eq!(OF_RUN.evaluate(text, &data).unwrap(), Value::Bool(true));
+        assert!(OF_RUN.check(text).is_ok() && check(text).is_err());
+        assert!(OF_RUN.check("(count data/text)").unwrap_err().message().contains("`calls`"));
     }
 
     #[test]

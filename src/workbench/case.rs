@@ -12,7 +12,7 @@ use ptc_core::value::Json;
 use super::Workbench;
 use super::files::{check_folder, write_whole, write_whole_in_folder};
 use super::fork::inputs_at;
-use crate::agent::{Agent, Bundled, Case, Expect, Inputs, Step, Verdict};
+use crate::agent::{Agent, Bundled, Case, Expect, Inputs, Judgement, Step, Verdict};
 use crate::config::read_regular_file;
 use crate::event::{Address, ErrorRecord, Event, RunEnd};
 use crate::replay::{Recording, cassette};
@@ -240,10 +240,11 @@ fn copy(session: &Session, file: &Path) -> io::Result<()> {
     write_whole_in_folder(file, &session.complete_lines()?)
 }
 
-/// The verdict on a Step. A predicate is a program and may take its time: it runs on a thread for that.
-pub(super) async fn judged_by(case: Case, step: Step) -> Verdict {
-    let verdict = tokio::task::spawn_blocking(move || case.judge(&step)).await;
-    verdict.unwrap_or_else(|error| Verdict::Error(format!("{}: {error}", Reason::InternalError)))
+/// The verdict on a Step, with its score. A predicate is a program and may take its time: it runs on a thread for that.
+pub(super) async fn judged_by(case: Case, step: Step) -> Judgement {
+    let judged = tokio::task::spawn_blocking(move || case.judgement(&step)).await;
+    let failed = |error| Verdict::Error(format!("{}: {error}", Reason::InternalError));
+    judged.unwrap_or_else(|error| Judgement { verdict: failed(error), score: 0.0 })
 }
 
 #[cfg(test)]

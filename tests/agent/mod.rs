@@ -2,9 +2,11 @@
 
 mod below;
 mod bundled;
+mod case_files;
 mod cases;
 mod context;
 mod draft;
+mod expectations;
 mod file;
 mod fixes;
 mod judged;

@@ -1,5 +1,5 @@
 //! The pages in `docs`: every command in a block marked `sh run` is run, in order and in one empty home, and prints what is shown in the
-//! block behind it. Blocks marked `toml file NAME` are the files that the commands use.
+//! block behind it. Blocks marked `toml file NAME` (or another language) are the files that the commands use.
 
 use std::path::Path;
 use std::process::Command;
@@ -47,9 +47,11 @@ fn holds(file: &str) {
     let mut blocks = blocks(&page).into_iter().peekable();
     let mut count = 0;
     while let Some(block) = blocks.next() {
-        if let Some(name) = block.mark.strip_prefix("toml file ") {
+        if let Some((_, name)) = block.mark.split_once(" file ") {
             // A page that is drawn does not show what stands on the fence.
             assert_eq!(block.before, format!("The file `{name}`:"), "{file}");
+            let folder = program.dir().join(name).parent().map(Path::to_owned).unwrap();
+            std::fs::create_dir_all(folder).unwrap();
             program.file(name, &block.text);
         }
         if block.mark != "sh run" {
@@ -90,6 +92,12 @@ fn the_page_about_the_matrix_shows_what_its_commands_print() {
 #[test]
 fn the_page_about_testing_shows_what_its_commands_print() {
     holds("docs/testing.md");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_page_about_improving_shows_what_its_commands_print() {
+    holds("docs/improve.md");
 }
 
 #[cfg(unix)]

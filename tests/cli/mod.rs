@@ -2,6 +2,7 @@
 
 mod answered;
 mod bad_input;
+mod case_files;
 mod commands;
 mod compare;
 mod context;

@@ -25,6 +25,7 @@ async fn two_hundred_trials_are_the_same_whatever_the_jobs() {
         models: vec!["sample".to_owned(), "sample:wrong_type".to_owned()],
         trials: 50,
         seed: 7,
+        ..MatrixSpec::default()
     };
     let config = || Config::built_in().unwrap();
     let (few, many) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

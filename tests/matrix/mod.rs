@@ -28,6 +28,7 @@ fn spec(name: &str, toml: &str, models: &[&str], trials: u32) -> MatrixSpec {
         models: models.iter().map(|model| (*model).to_owned()).collect(),
         trials,
         seed: 0,
+        ..MatrixSpec::default()
     }
 }
 

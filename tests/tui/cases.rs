@@ -49,7 +49,7 @@ fn result(name: &str, verdict: Verdict) -> TestedCase {
 
 fn mismatch() -> Verdict {
     let why = "expected \"positive\", got \"neutral\"".to_owned();
-    Verdict::Fail(vec![Mismatch { path: "sentiment".to_owned(), why }])
+    Verdict::Fail(vec![Mismatch { path: "sentiment".to_owned(), why, ..Mismatch::default() }])
 }
 
 /// The names of the cases that are started.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::test::SelectionFlags;
+
 /// Flags of `compare`.
 #[derive(Debug, Args)]
 pub struct CompareFlags {
@@ -49,6 +51,9 @@ pub struct MatrixFlags {
     /// Resume a stopped matrix (id, unique beginning of an id, or `last`); a complete one is shown
     #[arg(long, value_name = "MATRIX", conflicts_with_all = ["names", "modes", "models", "trials", "seed"])]
     pub resume: Option<String>,
+    /// Which cases
+    #[command(flatten)]
+    pub selection: SelectionFlags,
 }
 
 impl MatrixFlags {
@@ -62,6 +67,9 @@ impl MatrixFlags {
             ("--baseline", self.baseline.is_some()),
             ("--save-baseline", self.save_baseline.is_some()),
             ("--seed", self.seed.is_some()),
+            ("--filter", !self.selection.filter.is_empty()),
+            ("--sample", self.selection.sample.is_some()),
+            ("--shard", self.selection.shard.is_some()),
         ];
         given.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
     }

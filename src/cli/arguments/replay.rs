@@ -1,6 +1,4 @@
-//! The arguments of `replay`, `fork`, `rerun` and `test`.
-
-use std::path::PathBuf;
+//! The arguments of `replay`, `fork` and `rerun`.
 
 use clap::Args;
 
@@ -97,32 +95,6 @@ pub struct RerunFlags {
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub times: u32,
     /// Print only the Step (of several runs, a comparison) as JSON to stdout
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Flags of `test`.
-#[derive(Debug, Args)]
-pub struct TestFlags {
-    /// Agent files, or names of example agents
-    #[arg(value_name = "AGENT.toml", required = true)]
-    pub agents: Vec<String>,
-    /// Runs of each case; a case passes if all of them pass
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub trials: u32,
-    /// Mode of all agents
-    #[arg(long, value_name = "MODE")]
-    pub mode: Option<String>,
-    /// Model of all agents
-    #[arg(long, value_name = "MODEL")]
-    pub model: Option<String>,
-    /// Concurrent runs
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub jobs: u16,
-    /// Write the results as JUnit XML
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
-    /// Print the results as JSON
     #[arg(long)]
     pub json: bool,
 }

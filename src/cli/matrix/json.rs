@@ -7,9 +7,10 @@ use ptc_core::value::json::parse;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
+use super::paired::PairedJson;
 use crate::event::Kept;
 use crate::workbench::matrix::{
-    AnswerGroup, Baseline, BaselineCell, Cell, CellReport, Change, ChangeKind, MatrixState, Outcome,
+    AnswerGroup, Baseline, BaselineCell, Cell, CellReport, Change, ChangeKind, MatrixState, Outcome, PairedReport,
 };
 
 /// A matrix as `--json` prints it.
@@ -23,6 +24,8 @@ pub(super) struct MatrixJson<'a> {
     cells: Vec<ReportJson<'a>>,
     totals: Vec<ReportJson<'a>>,
     untried: Vec<UntriedJson<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    paired: Vec<PairedJson<'a>>,
     baseline: Option<BaselineJson<'a>>,
 }
 
@@ -34,7 +37,7 @@ struct UntriedJson<'a> {
 }
 
 #[derive(Serialize)]
-struct CellJson<'a> {
+pub(super) struct CellJson<'a> {
     agent: &'a str,
     mode: &'a str,
     model: &'a str,
@@ -49,6 +52,7 @@ struct ReportJson<'a> {
     trials: u32,
     passed: u32,
     rate: Option<f64>,
+    score: Option<f64>,
     interval: [Option<f64>; 2],
     pass_hat: Vec<Option<f64>>,
     answers: Vec<AnswerJson<'a>>,
@@ -120,14 +124,20 @@ struct SideJson {
     time_ms: Option<u64>,
 }
 
+/// The results of a matrix.
+pub(super) struct Parts<'a> {
+    /// The cells.
+    pub(super) reports: &'a [CellReport],
+    /// Those of several cases together.
+    pub(super) totals: &'a [CellReport],
+    /// Versions against the first.
+    pub(super) pairs: &'a [PairedReport],
+    /// The baseline and what has changed.
+    pub(super) baseline: Option<(&'a Baseline, &'a [Change])>,
+}
+
 /// Returns what `--json` prints of a matrix.
-pub(super) fn matrix<'a>(
-    id: &'a str,
-    state: &'a MatrixState,
-    reports: &'a [CellReport],
-    totals: &'a [CellReport],
-    baseline: Option<(&'a Baseline, &'a [Change])>,
-) -> MatrixJson<'a> {
+pub(super) fn matrix<'a>(id: &'a str, state: &'a MatrixState, parts: &Parts<'a>) -> MatrixJson<'a> {
     let untried = state.untried().iter().map(|(key, why)| UntriedJson {
         cell: state.plan.cells.get(key.cell).map(Cell::name).unwrap_or_default(),
         trial: key.trial,
@@ -138,10 +148,11 @@ pub(super) fn matrix<'a>(
         complete: state.is_complete(),
         trials: state.plan.trials,
         seed: state.plan.seed,
-        cells: reports.iter().map(report).collect(),
-        totals: totals.iter().map(report).collect(),
+        cells: parts.reports.iter().map(report).collect(),
+        totals: parts.totals.iter().map(report).collect(),
         untried: untried.collect(),
-        baseline: baseline.map(|(baseline, changes)| compared(baseline, changes)),
+        paired: parts.pairs.iter().map(super::paired::json).collect(),
+        baseline: parts.baseline.map(|(baseline, changes)| compared(baseline, changes)),
     }
 }
 
@@ -158,6 +169,7 @@ fn report(report: &CellReport) -> ReportJson<'_> {
         trials: report.trials,
         passed: report.passed,
         rate: rounded(report.rate()),
+        score: rounded(report.score),
         interval: [rounded(Some(low)), rounded(Some(high))],
         pass_hat: report.pass_hat.iter().map(|chance| rounded(Some(*chance))).collect(),
         answers: report.answers.iter().map(answer).collect(),
@@ -178,7 +190,7 @@ fn report(report: &CellReport) -> ReportJson<'_> {
     }
 }
 
-fn cell(cell: &Cell) -> CellJson<'_> {
+pub(super) fn cell(cell: &Cell) -> CellJson<'_> {
     CellJson {
         agent: &cell.agent,
         mode: &cell.mode,
@@ -224,6 +236,6 @@ fn compared<'a>(baseline: &'a Baseline, changes: &'a [Change]) -> BaselineJson<'
 }
 
 /// A number that may be unknown, at most six digits after the point.
-fn rounded(number: Option<f64>) -> Option<f64> {
+pub(super) fn rounded(number: Option<f64>) -> Option<f64> {
     number.map(|number| (number * 1e6).round() / 1e6).filter(|number| number.is_finite())
 }

@@ -14,11 +14,12 @@ use serde_json::Value;
 use super::agents::{mode, stopped_with};
 use super::arguments::{CasesArguments, MatrixArguments, MatrixNameArguments, read};
 use super::{Answer, WorkbenchServer};
+use crate::agent::Agent;
 use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::format::{cost, duration};
 use crate::workbench::matrix::{CellReport, MatrixEvent, MatrixSpec, MatrixState, split_models};
-use crate::workbench::suite::{CaseReport, Suite, SuiteAgent, TrialReport};
+use crate::workbench::suite::{CaseFilter, CaseReport, Suite, SuiteAgent, TrialReport};
 
 /// Trials at once.
 const JOBS: usize = 4;
@@ -40,16 +41,22 @@ pub(super) fn run_cases<'a>(
         let arguments: CasesArguments = read(arguments)?;
         let agent = server.agent(&arguments.agent)?;
         let folder = Path::new(&arguments.agent).parent().unwrap_or(Path::new("")).to_owned();
-        let suite_agent = SuiteAgent::new(&arguments.agent, &agent, None, folder);
+        let suite_agent = SuiteAgent::new(
+            &arguments.agent,
+            &agent,
+            None,
+            (folder, server.workbench.file_access()),
+            &CaseFilter::default(),
+        );
         let suite_agent =
             suite_agent.map_err(|found| found.first().map(|one| one.message.clone()).unwrap_or_default())?;
-        if suite_agent.cases.is_empty() {
+        if suite_agent.selection.count() == 0 {
             return Err(format!("{} has no cases: write [[cases]] into its file", arguments.agent));
         }
         let trials = trials(arguments.trials)?;
         let suite = Suite { agents: vec![suite_agent], model: arguments.model, trials, jobs: JOBS };
         server.workbench.check_suite(&suite).map_err(|error| error.to_string())?;
-        let (stop, watch) = (Stop::default(), &mut |_: usize, _: &str, _: &TrialReport| {});
+        let (stop, watch) = (Stop::default(), &mut |_: usize, _: &CaseReport, _: &TrialReport| {});
         let report = stopped_with(context, &stop, server.workbench.run_suite(&suite, &stop, watch)).await;
         let mut lines: Vec<String> = report.agents.iter().flat_map(|agent| agent.cases.iter().map(case_text)).collect();
         let counts = report.counts();
@@ -60,6 +67,13 @@ pub(super) fn run_cases<'a>(
         Ok(Answer::Text(lines.join("\n")))
     }
     .boxed()
+}
+
+/// An agent with the cases of its files in the definition.
+fn agent_with_cases(server: &WorkbenchServer, name: &str) -> Result<Agent, String> {
+    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    let agent = server.agent(name)?.with_case_files_read(folder, server.workbench.file_access());
+    agent.map_err(|found| format!("{name}: {}", found.message))
 }
 
 fn case_text(case: &CaseReport) -> String {
@@ -80,13 +94,14 @@ pub(super) fn run_matrix<'a>(
 ) -> BoxFuture<'a, Result<Answer, String>> {
     async move {
         let arguments: MatrixArguments = read(arguments)?;
-        let agents = arguments.agents.iter().map(|name| Ok((name.clone(), server.agent(name)?)));
+        let agents = arguments.agents.iter().map(|name| Ok((name.clone(), agent_with_cases(server, name)?)));
         let spec = MatrixSpec {
             agents: agents.collect::<Result<_, String>>()?,
             modes: arguments.modes.iter().map(|name| mode(name)).collect::<Result<_, _>>()?,
             models: split_models(&arguments.models),
             trials: trials(arguments.trials)?,
             seed: 0,
+            ..MatrixSpec::default()
         };
         let plan = server.workbench.plan_matrix(&spec).map_err(|error| error.to_string())?;
         let (mut file, mut state) = server.workbench.begin_matrix(plan).map_err(|error| error.to_string())?;

@@ -205,7 +205,7 @@ impl Player {
             let verdict = if at + 1 < names.len() {
                 Verdict::Pass
             } else {
-                Verdict::Fail(vec![Mismatch { path: path.to_owned(), why: why.to_owned() }])
+                Verdict::Fail(vec![Mismatch { path: path.to_owned(), why: why.to_owned(), ..Mismatch::default() }])
             };
             let untried = TestedCase::untried(name, String::new());
             let trial = TrialReport { verdict, duration_ms: 412 + 90 * at as u64, turns: 2, ..untried.trial };

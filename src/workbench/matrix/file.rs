@@ -335,6 +335,7 @@ mod tests {
             trial,
             session: format!("s{trial}"),
             passed: true,
+            score: None,
             why: None,
             outcome: Outcome::Answer(Kept::of("1".to_owned())),
             measures: Measures::default(),

@@ -2,17 +2,21 @@
 //!
 //! In: a [`MatrixSpec`]. Out: a [`MatrixPlan`] that holds everything a later resume needs; the agents' files are not read again.
 
+use std::collections::HashMap;
+
+use ptc_core::reasons::Reason;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::cell::Cell;
 use super::run::MatrixError;
 use super::state::TrialKey;
-use crate::agent::{Agent, Case, Diagnostic, Mode, Plan};
+use crate::agent::{Agent, Case, Diagnostic, Mode, Place, Plan};
 use crate::config::ModelChoice;
 use crate::model::Sample;
 use crate::workbench::Workbench;
 use crate::workbench::prepare::in_own_mode;
+use crate::workbench::suite::{CaseFilter, Selection};
 
 /// What is to be compared.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -27,6 +31,8 @@ pub struct MatrixSpec {
     pub trials: u32,
     /// What the seeds of the trials come from.
     pub seed: u64,
+    /// Which cases of each agent.
+    pub filter: CaseFilter,
 }
 
 /// An agent of a matrix.
@@ -49,6 +55,13 @@ pub struct MatrixPlan {
     pub seed: u64,
     /// The cells: by agent, mode, model, case, in the order in which they were asked for.
     pub cells: Vec<Cell>,
+}
+
+/// The agents of a plan by name, each with its cases by name.
+pub(super) struct Definitions(HashMap<String, (Agent, HashMap<String, Case>)>);
+
+fn unusable(what: &str) -> MatrixError {
+    MatrixError(format!("the plan of the matrix cannot be used: {what}"))
 }
 
 /// How the model of an agent that is a program is called.
@@ -88,19 +101,26 @@ impl MatrixPlan {
         u64::from_be_bytes(bytes) >> 11
     }
 
+    /// Reads the definitions of the agents once for all trials. Errors: a plan that was changed by hand.
+    pub(super) fn definitions(&self) -> Result<Definitions, MatrixError> {
+        let read = |agent: &MatrixAgent| {
+            let wrong = |what: &str| unusable(what);
+            let definition = Agent::recorded(&agent.toml).map_err(|error| wrong(&error.to_string()))?;
+            let cases = definition.cases().map_err(|found| wrong(&found.message))?;
+            let cases = cases.into_iter().map(|case| (case.name.clone(), case)).collect();
+            Ok((agent.name.clone(), (definition, cases)))
+        };
+        self.agents.iter().map(read).collect::<Result<_, _>>().map(Definitions)
+    }
+
     /// What a trial runs. Errors: a plan that was changed by hand.
-    pub(super) fn trial(&self, key: TrialKey) -> Result<TrialSpec, MatrixError> {
-        let wrong = |what: &str| MatrixError(format!("the plan of the matrix cannot be used: {what}"));
+    pub(super) fn trial(&self, definitions: &Definitions, key: TrialKey) -> Result<TrialSpec, MatrixError> {
+        let wrong = |what: &str| unusable(what);
         let cell = self.cells.get(key.cell).ok_or_else(|| wrong("there is no such cell"))?;
-        let agent = self.agents.iter().find(|agent| agent.name == cell.agent);
-        let agent = agent.ok_or_else(|| wrong("there is no such agent"))?;
-        let agent = Agent::recorded(&agent.toml).map_err(|error| wrong(&error.to_string()))?;
+        let (agent, cases) = definitions.0.get(&cell.agent).ok_or_else(|| wrong("there is no such agent"))?;
         let mode = Mode::from_name(&cell.mode).ok_or_else(|| wrong("there is no such mode"))?;
-        let cases = agent.cases().map_err(|found| wrong(&found.message))?;
         let case = match &cell.case {
-            Some(name) => {
-                cases.into_iter().find(|case| case.name == *name).ok_or_else(|| wrong("there is no such case"))?
-            }
+            Some(name) => cases.get(name).cloned().ok_or_else(|| wrong("there is no such case"))?,
             None => without_expectations(),
         };
         let agent = agent.for_mode(mode).map_err(|found| wrong(&findings_text(&found)))?;
@@ -128,7 +148,8 @@ impl Workbench {
                 return Err(MatrixError(format!("`{name}` is named twice")));
             }
             plan.agents.push(MatrixAgent { name: name.clone(), toml: agent.to_toml() });
-            let cases = agent.cases().map_err(|found| MatrixError(format!("{name}: {}", found.message)))?;
+            let cases =
+                chosen(agent, &spec.filter).map_err(|found| MatrixError(format!("{name}: {}", found.message)))?;
             for mode in if spec.modes.is_empty() { &Mode::ALL[..] } else { &spec.modes } {
                 for model in self.models_of(spec, &Agent { mode: *mode, ..agent.clone() })? {
                     let cell = Cell {
@@ -186,6 +207,17 @@ pub fn split_models(words: &[String]) -> Vec<String> {
         }
     }
     models
+}
+
+/// The cases of an agent that a filter chooses. Errors: a case that cannot be used; none is chosen of those that there are.
+fn chosen(agent: &Agent, filter: &CaseFilter) -> Result<Vec<Case>, Diagnostic> {
+    let cases = agent.cases()?;
+    let selection = Selection::of(cases.iter().cloned().map(Ok), filter)?;
+    if selection.count() == 0 && !cases.is_empty() {
+        let message = format!("none of its {} cases is chosen; change --filter, --sample or --shard", cases.len());
+        return Err(Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key("cases"));
+    }
+    Ok(selection.choose(cases))
 }
 
 /// The cell once per case. A cell in which the agent cannot run represents all.
@@ -271,7 +303,7 @@ mod tests {
         let of = |trials: u32| {
             let agents = vec![MatrixAgent { name: "a".to_owned(), toml: toml.to_owned() }];
             let plan = MatrixPlan { agents, trials, ..plan(0) };
-            plan.trial(TrialKey { cell: 0, trial: 1 }).unwrap().agent.cache
+            plan.trial(&plan.definitions().unwrap(), TrialKey { cell: 0, trial: 1 }).unwrap().agent.cache
         };
         assert_eq!((of(1), of(2)), (true, false));
     }

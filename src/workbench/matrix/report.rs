@@ -37,6 +37,8 @@ pub struct CellReport {
     pub trials: u32,
     /// Those that passed.
     pub passed: u32,
+    /// The mean share of what is expected that held, from 0 to 1.
+    pub score: Option<Mean>,
     /// Wilson interval (95 %) of the pass rate.
     pub interval: (f64, f64),
     /// pass^k for k = 1 up to the number of trials; of several cases the mean, up to the fewest trials.
@@ -95,6 +97,7 @@ pub fn report<'a>(cell: &Cell, trials: impl Iterator<Item = &'a Trial>) -> CellR
         cell: cell.clone(),
         trials: n,
         passed,
+        score: mean_of(trials.iter().map(|trial| Some(trial.score()))),
         interval: wilson(passed, n),
         pass_hat: (1..=n).filter_map(|k| pass_hat(passed, n, k)).collect(),
         answers: groups(trials.iter().copied()),

@@ -13,9 +13,9 @@ use tokio::sync::mpsc;
 use super::answers::canonical;
 use super::file::MatrixFile;
 use super::meter::Meter;
-use super::plan::MatrixPlan;
+use super::plan::{Definitions, MatrixPlan};
 use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
-use crate::agent::{Context, Step, Verdict};
+use crate::agent::{Context, Judgement, Step, Verdict};
 use crate::event::{ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource, Kept};
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::session::Group;
@@ -97,6 +97,7 @@ impl Workbench {
     ) -> Result<(), MatrixError> {
         let (tell, mut told) = mpsc::unbounded_channel();
         let (plan, id) = (Arc::new(state.plan.clone()), file.id.clone());
+        let definitions = Arc::new(plan.definitions()?);
         let halt = stop.child();
         let together = self.sharing_adapters();
         let mut missing = state.missing().into_iter();
@@ -105,7 +106,13 @@ impl Workbench {
         loop {
             while open.len() < jobs.max(1) && halt.reason().is_none() {
                 let Some(key) = missing.next() else { break };
-                open.push(together.matrix_trial(&id, Arc::clone(&plan), key, halt.child(), tell.clone()));
+                open.push(together.matrix_trial(
+                    &id,
+                    (Arc::clone(&plan), Arc::clone(&definitions)),
+                    key,
+                    halt.child(),
+                    tell.clone(),
+                ));
             }
             if open.is_empty() {
                 break;
@@ -140,8 +147,9 @@ impl Workbench {
 
     fn check_models(&self, plan: &MatrixPlan) -> Result<(), MatrixError> {
         let mut checked: Vec<&str> = Vec::new();
+        let definitions = plan.definitions()?;
         for key in plan.trials().filter(|key| key.trial == 1) {
-            let spec = plan.trial(key)?;
+            let spec = plan.trial(&definitions, key)?;
             let Some(cell) = plan.cells.get(key.cell) else { continue };
             if spec.model.is_some() && !checked.contains(&cell.model.as_str()) {
                 self.build_model(self.choose(&cell.model)?, Arc::new(Nobody))?;
@@ -155,13 +163,13 @@ impl Workbench {
     async fn matrix_trial(
         &self,
         matrix: &str,
-        plan: Arc<MatrixPlan>,
+        (plan, definitions): (Arc<MatrixPlan>, Arc<Definitions>),
         key: TrialKey,
         stop: Stop,
         tell: mpsc::UnboundedSender<MatrixEvent>,
     ) -> MatrixEvent {
         let untried = |why: String| MatrixEvent::Untried { key, why };
-        let spec = match plan.trial(key) {
+        let spec = match plan.trial(&definitions, key) {
             Ok(spec) => spec,
             Err(error) => return untried(error.to_string()),
         };
@@ -195,7 +203,7 @@ impl Workbench {
             (answer, None) => Outcome::Answer(Kept::of(canonical(&answer.clone().unwrap_or_default()))),
         };
         let case = spec.case;
-        let verdict = judged_by(case, step).await;
+        let Judgement { verdict, score } = judged_by(case, step).await;
         if let Verdict::Error(why) = &verdict {
             return untried(format!("{why} ({session})"));
         }
@@ -207,6 +215,7 @@ impl Workbench {
             trial,
             session,
             passed: verdict.is_pass(),
+            score: Some(score).filter(|score| *score > 0.0 && *score < 1.0),
             why,
             outcome,
             measures,

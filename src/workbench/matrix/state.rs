@@ -41,6 +41,9 @@ pub struct Trial {
     pub session: String,
     /// Did it pass?
     pub passed: bool,
+    /// The share of what is expected that holds, where it is neither all nor nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
     /// Why not, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -51,6 +54,11 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// The share of what is expected that holds, from 0 to 1.
+    pub fn score(&self) -> f64 {
+        self.score.unwrap_or(f64::from(u8::from(self.passed)))
+    }
+
     /// Which one it is.
     pub fn key(&self) -> TrialKey {
         TrialKey { cell: self.cell, trial: self.trial }
@@ -224,6 +232,7 @@ mod tests {
             trial,
             session: format!("s{cell}{trial}"),
             passed,
+            score: None,
             why: None,
             outcome,
             measures: Measures::default(),

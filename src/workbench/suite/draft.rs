@@ -5,8 +5,8 @@
 
 use std::path::PathBuf;
 
-use super::{Suite, SuiteAgent, TrialReport};
-use crate::agent::{Agent, Case, Diagnostic, Expect, Verdict};
+use super::{CaseFilter, Suite, SuiteAgent, TrialReport};
+use crate::agent::{Agent, Case, Diagnostic, Verdict};
 use crate::port::Stop;
 use crate::workbench::Workbench;
 
@@ -39,10 +39,7 @@ impl CaseOutline {
         let expected = match &case.expect {
             None if case.cassette.is_some() => "as recorded".to_owned(),
             None => "an answer that fits the signature".to_owned(),
-            Some(Expect::Value(value)) => value.to_pretty(),
-            Some(Expect::Predicate(text)) => text.clone(),
-            Some(Expect::Schema(schema)) => schema.json().to_pretty(),
-            Some(Expect::Fail(reason)) => format!("the run fails: {reason}"),
+            Some(expect) => expect.outline(),
         };
         let inputs = match &case.cassette {
             Some(_) => "those of the cassette".to_owned(),
@@ -70,8 +67,7 @@ impl Workbench {
         name: &str,
         stop: &Stop,
     ) -> Result<Option<TestedCase>, Vec<Diagnostic>> {
-        let mut with = SuiteAgent::new(&agent.name, agent, None, folder)?;
-        with.cases.retain(|case| case.name == name);
+        let with = SuiteAgent::new(&agent.name, agent, None, (folder, self.file_access()), &CaseFilter::named(name))?;
         let suite = Suite { agents: vec![with], model: None, trials: 1, jobs: 1 };
         let report = self.run_suite(&suite, stop, &mut |_, _, _| {}).await;
         let trial = report.agents.into_iter().flat_map(|agent| agent.cases).flat_map(|case| case.trials).next();
@@ -99,6 +95,7 @@ impl TestedCase {
             number: 1,
             seed: 0,
             verdict: Verdict::Error(why),
+            score: 0.0,
             session: None,
             duration_ms: 0,
             turns: 0,

@@ -5,15 +5,19 @@
 
 mod draft;
 mod junit;
+mod last;
 mod run;
+mod selection;
 
 use std::path::{Path, PathBuf};
 
 use crate::agent::{Agent, Case, Diagnostic, Mode, Verdict};
 use crate::event::Tokens;
+use crate::tool::FileAccess;
 
 pub use draft::{CaseOutline, TestedCase, case_outlines};
 pub use junit::junit;
+pub use selection::{CaseFilter, Selection, Shard};
 
 /// What is to be run.
 #[derive(Debug, Clone, Default)]
@@ -28,25 +32,49 @@ pub struct Suite {
     pub jobs: usize,
 }
 
-/// An agent with its cases.
+/// An agent with the choice of its cases.
 #[derive(Debug, Clone)]
 pub struct SuiteAgent {
     /// What the user called it: a file, or the name of an example.
     pub label: String,
     /// The agent in its mode.
     pub agent: Agent,
-    /// The folder of its file, where cassettes lie; the current one when absent.
+    /// The folder of its file, where cassettes and files of cases lie; the current one when absent.
     pub folder: PathBuf,
-    /// Its cases.
-    pub cases: Vec<Case>,
+    /// The cases that are to run.
+    pub selection: Selection,
+    /// The access to files of cases.
+    access: FileAccess,
 }
 
 impl SuiteAgent {
-    /// An agent in the mode that it is to be tried in. Errors: it cannot be in this mode, a case that cannot be used.
-    pub fn new(label: &str, agent: &Agent, mode: Option<Mode>, folder: PathBuf) -> Result<Self, Vec<Diagnostic>> {
+    /// An agent in the mode that it is to be tried in, with the cases that a filter chooses. Every row of its files of cases is read once.
+    ///
+    /// Errors: it cannot be in this mode, a case that cannot be used.
+    pub fn new(
+        label: &str,
+        agent: &Agent,
+        mode: Option<Mode>,
+        place: (PathBuf, &FileAccess),
+        filter: &CaseFilter,
+    ) -> Result<Self, Vec<Diagnostic>> {
         let agent = agent.for_mode(mode.unwrap_or(agent.mode))?;
-        let cases = agent.cases().map_err(|found| vec![found])?;
-        Ok(Self { label: label.to_owned(), agent, folder, cases })
+        let (folder, access) = place;
+        let selection = Selection::of(agent.case_rows(&folder, access), filter).map_err(|found| vec![found])?;
+        Ok(Self { label: label.to_owned(), agent, folder, selection, access: access.clone() })
+    }
+
+    /// The chosen cases in order, read again one by one. A row that has changed meanwhile and cannot be used ends it with the problem.
+    fn cases(&self) -> impl Iterator<Item = Result<Case, Diagnostic>> + Send + use<> {
+        let mut places = self.selection.places.clone().into_iter().peekable();
+        let rows = self.agent.case_rows(&self.folder, &self.access).enumerate();
+        rows.filter_map(move |(place, case)| {
+            let is_chosen = places.peek().is_some_and(|next| *next as usize == place);
+            if is_chosen {
+                places.next();
+            }
+            (is_chosen || case.is_err()).then_some(case)
+        })
     }
 
     /// The folder, resolved.
@@ -80,8 +108,10 @@ pub struct AgentReport {
     pub model: String,
     /// Unix time in ms at which the suite began.
     pub started_ms: i64,
-    /// Its cases, in the order of its file.
+    /// Its chosen cases, in the order of its file.
     pub cases: Vec<CaseReport>,
+    /// Cases with the mark `skip`.
+    pub skipped: u64,
 }
 
 /// What came of a case.
@@ -91,6 +121,10 @@ pub struct CaseReport {
     pub name: String,
     /// A cassette was replayed: one trial, no model.
     pub is_replayed: bool,
+    /// Its weight in the weighted pass rate.
+    pub weight: f64,
+    /// Its tags.
+    pub tags: Vec<String>,
     /// Its trials in order.
     pub trials: Vec<TrialReport>,
 }
@@ -104,6 +138,8 @@ pub struct TrialReport {
     pub seed: u64,
     /// What it is worth.
     pub verdict: Verdict,
+    /// The share of what is expected that holds, from 0 to 1.
+    pub score: f64,
     /// The session that recorded it; of a cassette the cassette's id.
     pub session: Option<String>,
     /// How long it took, in ms.
@@ -166,5 +202,20 @@ impl SuiteReport {
     /// All trials counted.
     pub fn counts(&self) -> Counts {
         Counts::of(self.agents.iter().flat_map(|agent| &agent.cases).flat_map(|case| &case.trials))
+    }
+
+    /// The weighted pass rate over the cases that were run; `None` when all weights are equal, or none was run.
+    pub fn weighted_rate(&self) -> Option<f64> {
+        let cases = self.agents.iter().flat_map(|agent| &agent.cases).filter(|case| !case.trials.is_empty());
+        let (mut sum, mut passed, mut weights) = (0.0, 0.0, Vec::new());
+        for case in cases {
+            let counts = case.counts();
+            #[expect(clippy::cast_precision_loss, reason = "counts of trials")]
+            let rate = counts.passed as f64 / counts.trials as f64;
+            (sum, passed) = (sum + case.weight, passed + case.weight * rate);
+            weights.push(case.weight);
+        }
+        let differ = weights.iter().any(|weight| weight.total_cmp(&weights[0]).is_ne());
+        differ.then(|| passed / sum)
     }
 }

@@ -1,12 +1,13 @@
 //! Running a suite: several trials at once, reported as they end.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use futures::stream::{self, StreamExt as _};
 
 use super::{AgentReport, CaseReport, Suite, SuiteAgent, SuiteReport, TrialReport};
-use crate::agent::{Case, Context, Mismatch, Step, Verdict};
+use crate::agent::{Case, Context, Judgement, Mismatch, Step, Verdict};
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::replay::{ReplayOutcome, cassette, replay_by};
 use crate::session::Session;
@@ -15,16 +16,17 @@ use crate::workbench::case::judged_by;
 use crate::workbench::saving::settled;
 use crate::workbench::{RunSpec, Running, StartError, Workbench};
 
-/// A trial that is to be run: which agent, which case, which number from 1.
-#[derive(Debug, Clone, Copy)]
+/// A trial that is to be run: which agent, which of its chosen cases, which number from 1.
+#[derive(Debug, Clone)]
 struct Due {
     agent: usize,
-    case: usize,
+    place: usize,
+    case: Arc<Result<Case, String>>,
     number: u32,
 }
 
-/// Takes each trial as it ends: the agent's place, the case's name, what came of it.
-type Watch<'a> = &'a mut (dyn FnMut(usize, &str, &TrialReport) + Send);
+/// Takes each trial as it ends: the agent's place, the case with its earlier trials, what came of it.
+type Watch<'a> = &'a mut (dyn FnMut(usize, &CaseReport, &TrialReport) + Send);
 
 impl Workbench {
     /// Runs the cases of a suite. A stop ends the trials that run, each with its session, and begins no other.
@@ -34,20 +36,22 @@ impl Workbench {
             agents: suite.agents.iter().map(|agent| self.empty(suite, agent, started_ms)).collect(),
             ..SuiteReport::default()
         };
+        let mut cases: Vec<BTreeMap<usize, CaseReport>> = vec![BTreeMap::new(); suite.agents.len()];
         let together = self.sharing_adapters();
         let mut ended =
             stream::iter(due(suite)).map(|due| together.try_case(suite, due, stop)).buffer_unordered(suite.jobs.max(1));
         while let Some((due, trial)) = ended.next().await {
+            let case = cases[due.agent].entry(due.place).or_insert_with(|| empty_case(&due));
             let Some(trial) = trial else {
                 report.stopped = true;
                 continue;
             };
-            let case = &mut report.agents[due.agent].cases[due.case];
-            watch(due.agent, &case.name, &trial);
+            watch(due.agent, case, &trial);
             case.trials.push(trial);
         }
-        for case in report.agents.iter_mut().flat_map(|agent| &mut agent.cases) {
-            case.trials.sort_by_key(|trial| trial.number);
+        for (agent, cases) in report.agents.iter_mut().zip(cases) {
+            agent.cases = cases.into_values().collect();
+            agent.cases.iter_mut().for_each(|case| case.trials.sort_by_key(|trial| trial.number));
         }
         report.stopped |= stop.reason().is_some();
         report.duration_ms = whole_ms(started);
@@ -56,8 +60,7 @@ impl Workbench {
 
     /// Can the model that all runs of a suite are to have be used? Errors: what is wrong with it and what to do.
     pub fn check_suite(&self, suite: &Suite) -> Result<(), StartError> {
-        let asks = |agent: &SuiteAgent| agent.cases.iter().any(|case| case.cassette.is_none());
-        match suite.model.as_deref().filter(|_| suite.agents.iter().any(asks)) {
+        match suite.model.as_deref().filter(|_| suite.agents.iter().any(|agent| agent.selection.asks_model)) {
             Some(name) => {
                 self.trust_recording(name);
                 self.build_model(self.choose(name)?, Arc::new(Nobody)).map(|_| ())
@@ -67,18 +70,14 @@ impl Workbench {
     }
 
     fn empty(&self, suite: &Suite, agent: &SuiteAgent, started_ms: i64) -> AgentReport {
-        let case = |case: &Case| CaseReport {
-            name: case.name.clone(),
-            is_replayed: case.cassette.is_some(),
-            trials: Vec::new(),
-        };
         AgentReport {
             label: agent.label.clone(),
             name: agent.agent.name.clone(),
             mode: agent.agent.mode,
             model: self.model_name(suite.model.as_deref(), &agent.agent),
             started_ms,
-            cases: agent.cases.iter().map(case).collect(),
+            cases: Vec::new(),
+            skipped: agent.selection.skipped,
         }
     }
 
@@ -88,7 +87,14 @@ impl Workbench {
             return (due, None);
         }
         let agent = &suite.agents[due.agent];
-        let case = &agent.cases[due.case];
+        let case = match &*due.case {
+            Ok(case) => case,
+            Err(why) => {
+                let verdict = Verdict::Error(why.clone());
+                let trial = TrialReport { verdict, score: 0.0, ..begun(due.number) };
+                return (due, Some(trial));
+            }
+        };
         let started = Instant::now();
         let trial = match &case.cassette {
             Some(name) => play(self.file_access(), agent, case, name, begun(due.number)).await,
@@ -120,30 +126,47 @@ impl Workbench {
             Ok(running) => running,
             Err(error) => {
                 let why = format!("the run could not be started: {error}");
-                return TrialReport { verdict: Verdict::Error(why), ..trial };
+                return TrialReport { verdict: Verdict::Error(why), score: 0.0, ..trial };
             }
         };
         let step = task.await;
         let trial = TrialReport { session, ..trial };
         match (settled(saving).await, step) {
             (Ok(()), Ok(step)) => judged(case.clone(), step, trial).await,
-            (Err(why), _) => TrialReport { verdict: Verdict::Error(why), ..trial },
-            (_, Err(error)) => TrialReport { verdict: Verdict::Error(format!("the run broke off: {error}")), ..trial },
+            (Err(why), _) => TrialReport { verdict: Verdict::Error(why), score: 0.0, ..trial },
+            (_, Err(error)) => {
+                let verdict = Verdict::Error(format!("the run broke off: {error}"));
+                TrialReport { verdict, score: 0.0, ..trial }
+            }
         }
     }
 }
 
-/// Every trial, case by case. A cassette gives the same each time: it is played once.
-fn due(suite: &Suite) -> Vec<Due> {
-    let cases = suite.agents.iter().enumerate().flat_map(|(agent, with)| {
-        with.cases.iter().enumerate().map(move |(case, of)| (agent, case, of.cassette.is_some()))
-    });
-    cases
-        .flat_map(|(agent, case, once)| {
-            let trials = if once { 1 } else { suite.trials.max(1) };
-            (1..=trials).map(move |number| Due { agent, case, number })
+/// Every trial, case by case, read when it is its turn. A cassette gives the same each time: it is played once.
+fn due(suite: &Suite) -> impl Iterator<Item = Due> + Send {
+    let trials = suite.trials.max(1);
+    let of_agent = move |(agent, with): (usize, &SuiteAgent)| {
+        let cases = with.cases().map(|case| Arc::new(case.map_err(|found| found.message))).enumerate();
+        cases.flat_map(move |(place, case)| {
+            let is_live = case.as_ref().as_ref().is_ok_and(|case| case.cassette.is_none());
+            let last = if is_live { trials } else { 1 };
+            (1..=last).map(move |number| Due { agent, place, case: Arc::clone(&case), number })
         })
-        .collect()
+    };
+    suite.agents.iter().enumerate().flat_map(of_agent)
+}
+
+/// A case without trials.
+fn empty_case(due: &Due) -> CaseReport {
+    let unread = Case { name: "a case that cannot be read".to_owned(), ..Case::default() };
+    let case = due.case.as_ref().as_ref().unwrap_or(&unread);
+    CaseReport {
+        name: case.name.clone(),
+        is_replayed: case.cassette.is_some(),
+        weight: case.weight,
+        tags: case.tags.clone(),
+        trials: Vec::new(),
+    }
 }
 
 /// A trial of which nothing is known yet.
@@ -152,6 +175,7 @@ fn begun(number: u32) -> TrialReport {
         number,
         seed: u64::from(number - 1),
         verdict: Verdict::Pass,
+        score: 1.0,
         session: None,
         duration_ms: 0,
         turns: 0,
@@ -163,7 +187,8 @@ fn begun(number: u32) -> TrialReport {
 /// The trial with its verdict and what it used.
 async fn judged(case: Case, step: Step, trial: TrialReport) -> TrialReport {
     let trial = used(trial, &step);
-    TrialReport { verdict: judged_by(case, step).await, ..trial }
+    let Judgement { verdict, score } = judged_by(case, step).await;
+    TrialReport { verdict, score, ..trial }
 }
 
 /// The trial with the usage of the run and its child runs.
@@ -176,7 +201,7 @@ fn used(trial: TrialReport, step: &Step) -> TrialReport {
 /// the answer is that.
 async fn play(access: &FileAccess, agent: &SuiteAgent, case: &Case, name: &str, trial: TrialReport) -> TrialReport {
     let failed = |why: String| Verdict::Error(format!("the cassette {name} cannot be played: {why}"));
-    let error = |why: String| TrialReport { verdict: failed(why), ..trial.clone() };
+    let error = |why: String| TrialReport { verdict: failed(why), score: 0.0, ..trial.clone() };
     let path = match access.resolve(&agent.root(), "cases.cassette", &agent.folder.join(name)) {
         Ok(path) => path,
         Err(refusal) => return error(format!("it names a file, {refusal}")),
@@ -198,10 +223,10 @@ async fn play(access: &FileAccess, agent: &SuiteAgent, case: &Case, name: &str, 
         (ReplayOutcome::Identical, Some(step)) if case.expect.is_some() => judged(case.clone(), step, trial).await,
         (ReplayOutcome::Identical, Some(step)) => used(trial, &step),
         (ReplayOutcome::Diverged(found), _) => {
-            let mismatch = Mismatch { path: String::new(), why: format!("not as recorded: {found}") };
-            TrialReport { verdict: Verdict::Fail(vec![mismatch]), ..trial }
+            let mismatch = Mismatch { why: format!("not as recorded: {found}"), ..Mismatch::default() };
+            TrialReport { verdict: Verdict::Fail(vec![mismatch]), score: 0.0, ..trial }
         }
-        _ => TrialReport { verdict: failed("it ends before its run does".to_owned()), ..trial },
+        _ => TrialReport { verdict: failed("it ends before its run does".to_owned()), score: 0.0, ..trial },
     }
 }
 

@@ -21,6 +21,7 @@ fn trial(number: u32, passed: bool, answer: &str, time_ms: u64) -> Trial {
         trial: number,
         session: format!("s{number}"),
         passed,
+        score: None,
         why: None,
         outcome: Outcome::Answer(Kept::Whole(answer.to_owned())),
         measures: Measures {

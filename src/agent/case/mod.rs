@@ -1,0 +1,218 @@
+//! Cases: inputs of an agent with what is expected of its runs.
+//!
+//! In: the key `cases` of an agent file, the files that it names, Steps. Out: [`Case`]s, or what is wrong with them and where; a
+//! [`Verdict`] on each Step. Judging is the same for `test`, the matrix and screens, and it runs nothing but predicates.
+
+mod csv;
+mod expect;
+mod judge;
+mod read;
+mod rows;
+mod similarity;
+mod source;
+mod trajectory;
+mod typed;
+
+use ptc_core::reasons::Reason;
+use ptc_core::value::Json;
+use ptc_core::value::json;
+
+use super::{Agent, Diagnostic};
+use crate::config::document::{self, Entry};
+use crate::event::ErrorRecord;
+
+pub use expect::Expect;
+pub use judge::Judgement;
+pub(super) use read::read;
+pub use rows::CaseRows;
+
+/// Failures that are no result of the agent: it could not be tried.
+const UNTRIED: [Reason; 16] = [
+    Reason::LlmError,
+    Reason::LlmRequired,
+    Reason::LlmNotFound,
+    Reason::LlmRegistryRequired,
+    Reason::InvalidAgent,
+    Reason::InvalidContext,
+    Reason::TemplateError,
+    Reason::SignatureError,
+    Reason::SessionUnreadable,
+    Reason::ChainedFailure,
+    Reason::ChainError,
+    Reason::Cancelled,
+    Reason::Suspended,
+    Reason::RecorderFailed,
+    Reason::WriteFailed,
+    Reason::InternalError,
+];
+
+/// The weight of a case that names none.
+const WEIGHT: f64 = 1.0;
+
+/// One case; by default one that expects only an answer.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// Its name, the only one of the agent.
+    pub name: String,
+    /// Its inputs, a JSON object; the agent's own context when absent.
+    pub context: Option<Json>,
+    /// What is expected; when absent, only that the run returns an answer that fits the signature.
+    pub expect: Option<Expect>,
+    /// A recorded session next to the agent file that is replayed instead of asking a model.
+    pub cassette: Option<String>,
+    /// Of a cassette: what is sent may differ from the recording, what comes of the replies may not.
+    pub lenient: bool,
+    /// Words to select cases by.
+    pub tags: Vec<String>,
+    /// How much it counts in the weighted pass rate; above 0.
+    pub weight: f64,
+    /// It does not run.
+    pub skip: bool,
+    /// It and others with this mark are the only ones that run.
+    pub only: bool,
+}
+
+impl Default for Case {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            context: None,
+            expect: None,
+            cassette: None,
+            lenient: false,
+            tags: Vec::new(),
+            weight: WEIGHT,
+            skip: false,
+            only: false,
+        }
+    }
+}
+
+/// What a Step is worth for a case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// As expected.
+    Pass,
+    /// Otherwise; at least one mismatch.
+    Fail(Vec<Mismatch>),
+    /// Undecided: the run could not be tried, or a predicate failed.
+    Error(String),
+}
+
+/// One thing that is not as expected.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Mismatch {
+    /// Which of several expectations, such as `all.1.contains`; empty for the only one.
+    pub expectation: String,
+    /// Where in the answer, such as `items.2.price`; empty for all of it.
+    pub path: String,
+    /// What was expected and what was there.
+    pub why: String,
+}
+
+impl Mismatch {
+    /// A mismatch of the whole answer.
+    fn whole(why: impl Into<String>) -> Self {
+        Self { why: why.into(), ..Self::default() }
+    }
+}
+
+impl std::fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let places = [&self.expectation, &self.path].into_iter().filter(|place| !place.is_empty());
+        places.into_iter().try_for_each(|place| write!(f, "{place}: "))?;
+        f.write_str(&self.why)
+    }
+}
+
+impl Verdict {
+    /// `pass`, `fail`, `error`
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail(_) => "fail",
+            Self::Error(_) => "error",
+        }
+    }
+
+    /// Is it as expected?
+    pub fn is_pass(&self) -> bool {
+        *self == Self::Pass
+    }
+
+    /// Why not, a line for each mismatch; empty when it passed.
+    pub fn lines(&self) -> Vec<String> {
+        match self {
+            Self::Pass => Vec::new(),
+            Self::Fail(found) => found.iter().map(ToString::to_string).collect(),
+            Self::Error(why) => vec![why.clone()],
+        }
+    }
+
+    fn fail(why: impl Into<String>) -> Self {
+        Self::Fail(vec![Mismatch::whole(why)])
+    }
+}
+
+impl Agent {
+    /// The cases that the definition itself holds, in the order of its file. Errors: the first that cannot be used.
+    pub fn cases(&self) -> Result<Vec<Case>, Diagnostic> {
+        match self.option("cases") {
+            None => Ok(Vec::new()),
+            Some(json) => {
+                let entry = Entry { path: "cases".to_owned(), key: "cases", key_span: json.span, json };
+                read(&entry).map_err(|problem| Diagnostic { span: None, ..problem.into() })
+            }
+        }
+    }
+
+    /// The entries of the key `cases`: tables and names of files. The key may hold JSON text.
+    fn case_entries(&self) -> Vec<Json> {
+        let known = self.option("cases");
+        let parsed = known.and_then(Json::as_str).and_then(|text| json::parse(text).ok());
+        parsed.as_ref().or(known).and_then(Json::items).map(<[Json]>::to_vec).unwrap_or_default()
+    }
+    /// The same agent with one more case, a table as agent files hold it.
+    #[must_use]
+    pub fn with_case(self, case: Json) -> Self {
+        let mut all = self.case_entries();
+        all.push(case);
+        self.with_option("cases", Json::list(all))
+    }
+}
+
+impl Case {
+    /// The inputs of a run of this case.
+    pub fn inputs(&self, agent: &Agent) -> Json {
+        self.context.clone().unwrap_or_else(|| agent.context.clone())
+    }
+
+    /// The `context` of a case for these inputs: JSON text when TOML cannot express them.
+    pub fn write_context(inputs: &Json) -> Json {
+        if document::to_inline(inputs).is_some() { inputs.clone() } else { Json::str(inputs.to_text()) }
+    }
+
+    /// Is this failure no result of the agent, because it could not be tried?
+    pub fn is_untried(fail: &ErrorRecord) -> bool {
+        Reason::from_name(&fail.reason).is_some_and(|reason| UNTRIED.contains(&reason))
+    }
+}
+
+impl Expect {
+    /// What a case has under `expect` when exactly this answer is expected: as short as it can be read again.
+    pub fn write_value(answer: &Json) -> Json {
+        if document::to_inline(answer).is_none() {
+            return Json::empty().with("json", Json::str(answer.to_text()));
+        }
+        let entry = Entry { path: "expect".to_owned(), ..Entry::root(answer) };
+        match Expect::read(&entry) {
+            Ok(Self::Value(read)) if read == *answer => answer.clone(),
+            _ => Json::empty().with("value", answer.clone()),
+        }
+    }
+
+    /// The same for a failure with this reason.
+    pub fn write_fail(reason: &str) -> Json {
+        Json::empty().with("fail", Json::str(reason))
+    }
+}

@@ -1,0 +1,293 @@
+//! Reading the cases of an agent one after the other: those of its file, and those of the files that it names.
+//!
+//! In: an agent, the folder of its file, the access to other files. Out: cases in order, or the first problem with file and row. Rows are
+//! read when they are asked for; a file of any length needs the memory of one row.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use ptc_core::value::Json;
+use ptc_core::value::json;
+
+use super::Case;
+use super::csv::{MOST_ROW_BYTES, Records, trimmed};
+use super::read::{Read, case, read_entry, tables};
+use super::source::{CaseSource, row_of_cells};
+use super::typed::Types;
+use crate::agent::{Agent, Diagnostic};
+use crate::config::document::{self, Entry};
+use crate::config::open_resolved_file;
+use crate::tool::FileAccess;
+
+/// The key in messages about consent.
+const KEY: &str = "cases.file";
+
+/// The cases of an agent in order. It ends after the first problem.
+pub struct CaseRows {
+    types: Types,
+    folder: PathBuf,
+    access: FileAccess,
+    entries: VecDeque<(usize, Json)>,
+    files: VecDeque<PathBuf>,
+    source: CaseSource,
+    open: Option<OpenFile>,
+    /// Tables of the last row or entry, with the name of its place.
+    ready: VecDeque<(String, Json)>,
+    has_failed: bool,
+}
+
+impl std::fmt::Debug for CaseRows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CaseRows").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+/// A file that is being read.
+struct OpenFile {
+    name: String,
+    /// Rows so far.
+    place: usize,
+    rows: Rows,
+}
+
+/// The rows of a file by its kind.
+enum Rows {
+    Lines(BufReader<File>),
+    Table { records: Records<BufReader<File>>, columns: Vec<String> },
+    Tables(VecDeque<Json>),
+}
+
+impl Agent {
+    /// Does the definition name files of cases?
+    pub fn has_case_files(&self) -> bool {
+        self.case_entries().iter().any(|entry| entry.as_str().is_some() || entry.get("file").is_some())
+    }
+
+    /// The same agent with the cases of its files in the definition, so that it names none. Errors: the first that cannot be used.
+    pub fn with_case_files_read(self, folder: &Path, access: &FileAccess) -> Result<Self, Diagnostic> {
+        if !self.has_case_files() {
+            return Ok(self);
+        }
+        let mut rows = self.case_rows(folder, access);
+        let mut tables = Vec::new();
+        while let Some((_, table)) = rows.next_table().map_err(|why| Diagnostic::option("cases", why))? {
+            tables.push(table);
+        }
+        Ok(self.with_option("cases", Json::list(tables)))
+    }
+
+    /// The cases of this agent, those of files included. `folder` is that of the agent's file.
+    pub fn case_rows(&self, folder: &Path, access: &FileAccess) -> CaseRows {
+        CaseRows {
+            types: Types::of(self),
+            folder: folder.to_owned(),
+            access: access.clone(),
+            entries: self.case_entries().into_iter().enumerate().collect(),
+            files: VecDeque::new(),
+            source: CaseSource::default(),
+            open: None,
+            ready: VecDeque::new(),
+            has_failed: false,
+        }
+    }
+}
+
+impl Iterator for CaseRows {
+    type Item = Result<Case, Diagnostic>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.has_failed {
+            return None;
+        }
+        let next = self.advance().transpose()?;
+        self.has_failed = next.is_err();
+        Some(next.map_err(|why| Diagnostic::option("cases", why)))
+    }
+}
+
+impl CaseRows {
+    /// The next case.
+    fn advance(&mut self) -> Result<Option<Case>, String> {
+        let Some((place, table)) = self.next_table()? else { return Ok(None) };
+        let entry = Entry { path: place, key: "cases", ..Entry::root(&table) };
+        case(&entry).map(Some).map_err(|problem| problem.message)
+    }
+
+    /// The table of the next case, and the name of its place.
+    fn next_table(&mut self) -> Result<Option<(String, Json)>, String> {
+        loop {
+            if let Some(table) = self.ready.pop_front() {
+                return Ok(Some(table));
+            }
+            if let Some(open) = &mut self.open {
+                match open.next_row(&self.source, &self.types)? {
+                    Some(found) => self.ready.extend(found),
+                    None => self.open = None,
+                }
+            } else if let Some(path) = self.files.pop_front() {
+                self.open = Some(self.open(&path)?);
+            } else if let Some((place, json)) = self.entries.pop_front() {
+                let entry = Entry { path: format!("cases.{place}"), key: "cases", key_span: json.span, json: &json };
+                match read_entry(&entry).map_err(|problem| problem.message)? {
+                    Read::Tables(found) => {
+                        self.ready.extend(found.into_iter().map(|table| (format!("cases.{place}"), table)));
+                    }
+                    Read::Source(source) => {
+                        self.files = files(&self.folder, &source.file)?;
+                        self.source = *source;
+                    }
+                }
+            } else {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn open(&self, path: &Path) -> Result<OpenFile, String> {
+        let here = if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder };
+        let root = here.canonicalize().unwrap_or_else(|_| here.to_owned());
+        let refused = |why: String| format!("`{KEY}` names the file {}, {why}", path.display());
+        let resolved = self.access.resolve(&root, KEY, path).map_err(|refusal| refused(refusal.to_string()))?;
+        let name = path.strip_prefix(&self.folder).unwrap_or(path).display().to_string();
+        let of_file = |error: std::io::Error| format!("{name}: {error}");
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
+        let rows = match ending.as_str() {
+            "jsonl" | "ndjson" => Rows::Lines(BufReader::new(open_resolved_file(&resolved).map_err(of_file)?)),
+            "csv" | "tsv" => {
+                let separator = if ending == "csv" { b',' } else { b'\t' };
+                let mut records =
+                    Records::new(BufReader::new(open_resolved_file(&resolved).map_err(of_file)?), separator);
+                let columns = records.next_record().map_err(of_file)?;
+                let mut columns =
+                    columns.ok_or_else(|| format!("{name}: the file has no first row with the columns"))?;
+                if let Some(first) = columns.first_mut() {
+                    *first = first.trim_start_matches('\u{feff}').to_owned();
+                }
+                Rows::Table { records, columns }
+            }
+            "toml" | "json" => Rows::Tables(self.tables(path, &root, &name, &ending)?),
+            _ => {
+                return Err(refused(
+                    "which is no file of cases; known endings: toml, json, jsonl, csv, tsv".to_owned(),
+                ));
+            }
+        };
+        Ok(OpenFile { name, place: 0, rows })
+    }
+
+    /// The `[[cases]]` of a TOML file, or the items of a JSON list.
+    fn tables(&self, path: &Path, root: &Path, name: &str, ending: &str) -> Result<VecDeque<Json>, String> {
+        let text = self.access.read(root, KEY, path).map_err(|refusal| format!("{name}: {refusal}"))?;
+        let items = if ending == "json" {
+            let json =
+                json::parse(&text).map_err(|error| format!("{name}:{}: {}", error.line_col(&text), error.message))?;
+            json.items().map(<[Json]>::to_vec).ok_or_else(|| format!("{name}: must hold a JSON list of cases"))?
+        } else {
+            let document = document::parse(&text);
+            let document = document.map_err(|problem| document::FileError::of(name, &text, &problem).to_string())?;
+            let others = document.members().unwrap_or_default().iter().filter(|member| member.key != "cases");
+            if let Some(other) = others.map(|member| &member.key).next() {
+                return Err(format!("{name}: unknown key `{other}`; a file of cases has only [[cases]]"));
+            }
+            document.get("cases").and_then(Json::items).map(<[Json]>::to_vec).unwrap_or_default()
+        };
+        Ok(items.into())
+    }
+}
+
+impl OpenFile {
+    /// The tables of the next row; `None` at the end.
+    fn next_row(&mut self, source: &CaseSource, types: &Types) -> Result<Option<Vec<(String, Json)>>, String> {
+        let row = match &mut self.rows {
+            Rows::Lines(reader) => json_line(reader, &mut self.place).map_err(|why| format!("{}:{why}", self.name))?,
+            Rows::Table { records, columns } => {
+                self.place += 1;
+                let here = |why: String| format!("{}: row {}: {why}", self.name, self.place);
+                let record = records.next_record().map_err(|error| here(error.to_string()))?;
+                record.map(|cells| row_of_cells(columns, cells, source, types)).transpose().map_err(here)?
+            }
+            Rows::Tables(tables) => {
+                self.place += 1;
+                tables.pop_front()
+            }
+        };
+        let Some(row) = row else { return Ok(None) };
+        let here = |why: String| format!("{}: row {}: {why}", self.name, self.place);
+        if row.members().is_none() {
+            return Err(here("a row must be an object with the keys of a case".to_owned()));
+        }
+        let table = source.case_table(&row, types, &self.name, self.place).map_err(here)?;
+        let place = format!("{} row {}", self.name, self.place);
+        let entry = Entry { path: place.clone(), key: "cases", ..Entry::root(&table) };
+        let tables = tables(&entry).map_err(|problem| problem.message)?;
+        Ok(Some(tables.into_iter().map(|table| (place.clone(), table)).collect()))
+    }
+}
+
+/// The next line of JSON that is not blank; counts lines. Errors begin with the line's number.
+fn json_line(reader: &mut BufReader<File>, place: &mut usize) -> Result<Option<Json>, String> {
+    loop {
+        let mut line = Vec::new();
+        *place += 1;
+        let read = reader.by_ref().take(MOST_ROW_BYTES as u64 + 1).read_until(b'\n', &mut line);
+        match read.map_err(|error| format!("{place}: {error}"))? {
+            0 => return Ok(None),
+            read if read > MOST_ROW_BYTES => return Err(format!("{place}: the line is larger than 4 MiB")),
+            _ => {}
+        }
+        let text = std::str::from_utf8(trimmed(&line)).map_err(|_| format!("{place}: the line is not UTF-8 text"))?;
+        let text = text.trim_start_matches('\u{feff}');
+        if !text.trim().is_empty() {
+            let parsed = json::parse(text);
+            return parsed.map(Some).map_err(|error| format!("{place}: the line is not JSON: {}", error.message));
+        }
+    }
+}
+
+/// The files of a path, by name; `*` in the last part stands for any text.
+fn files(folder: &Path, pattern: &str) -> Result<VecDeque<PathBuf>, String> {
+    let path = folder.join(pattern);
+    let last = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+    if !last.contains('*') {
+        return Ok(VecDeque::from([path]));
+    }
+    let parent = path.parent().unwrap_or(Path::new(""));
+    let here = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let found =
+        std::fs::read_dir(here).map_err(|error| format!("`{KEY}` = {pattern:?}: {}: {error}", here.display()))?;
+    let names = found.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| !name.starts_with('.') && fits(&last, name)).collect();
+    names.sort();
+    if names.is_empty() {
+        return Err(format!("`{KEY}` = {pattern:?} fits no file"));
+    }
+    Ok(names.into_iter().map(|name| parent.join(name)).collect())
+}
+
+/// Does a name fit a pattern in which `*` stands for any text?
+fn fits(pattern: &str, name: &str) -> bool {
+    let parts: Vec<&str> = pattern.split('*').collect();
+    let [first, middle @ .., last] = parts.as_slice() else { return pattern == name };
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    for part in middle {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        let known = [("*.toml", "a.toml", true), ("a*b*c", "a-b-c", true), ("a*b*c", "ac", false), ("a*", "b", false)];
+        for (pattern, name, expected) in known {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+        assert!(!fits("a*a", "a"));
+    }
+}

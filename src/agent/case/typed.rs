@@ -1,0 +1,74 @@
+//! Cells of tables as values: text in the type of the parameter or the output that it is for.
+//!
+//! In: the signature of an agent, the text of a cell. Out: JSON, or the problem. Only cells of text tables are converted; values of JSON
+//! rows have their types.
+
+use ptc_core::signature::{self, Signature, Type};
+use ptc_core::value::Json;
+use ptc_core::value::json;
+
+use crate::agent::Agent;
+
+/// The types of an agent's inputs and output, as far as its signature names them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Types {
+    signature: Option<Signature>,
+}
+
+impl Types {
+    pub(super) fn of(agent: &Agent) -> Self {
+        let parsed = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());
+        Self { signature: parsed }
+    }
+
+    /// The names of the parameters.
+    pub(super) fn params(&self) -> impl Iterator<Item = &str> {
+        let params = self.signature.iter().flat_map(|signature| signature.params.iter().flatten());
+        params.map(|field| field.name.as_str())
+    }
+
+    /// The value of a cell for an input. `None` for an empty cell of an optional parameter, or of one that is no text.
+    pub(super) fn input(&self, name: &str, cell: &Json) -> Result<Option<Json>, String> {
+        let Some(text) = cell.as_str() else { return Ok(Some(cell.clone())) };
+        let Some(field) = self.signature.as_ref().and_then(|signature| signature.param(name)) else {
+            return Ok(Some(Json::str(text)));
+        };
+        if text.is_empty() && (field.ty.is_optional() || !is_text(field.ty.base())) {
+            return Ok(None);
+        }
+        value(field.ty.base(), text).map(Some).map_err(|why| format!("the input `{name}`: {why}"))
+    }
+
+    /// The value of a cell that the answer is compared with, or the field of it at `path`.
+    pub(super) fn expected(&self, path: &str, cell: &Json) -> Result<Json, String> {
+        let Some(text) = cell.as_str() else { return Ok(cell.clone()) };
+        let Some(output) = self.signature.as_ref().and_then(|signature| signature.output.as_ref()) else {
+            return Ok(Json::str(text));
+        };
+        let mut ty = output;
+        for step in path.split('.').filter(|step| !step.is_empty()) {
+            ty = match ty.base() {
+                Type::List(item) => item,
+                record => match record.fields().iter().find(|field| field.name == step) {
+                    Some(field) => &field.ty,
+                    None => return Ok(json::parse(text).unwrap_or_else(|_| Json::str(text))),
+                },
+            };
+        }
+        let place = if path.is_empty() { "the expected answer".to_owned() } else { format!("the expected `{path}`") };
+        value(ty.base(), text).map_err(|why| format!("{place}: {why}"))
+    }
+}
+
+fn is_text(ty: &Type) -> bool {
+    matches!(ty, Type::String | Type::Keyword | Type::Datetime | Type::Enum(_))
+}
+
+/// The value of a text in this type.
+fn value(ty: &Type, text: &str) -> Result<Json, String> {
+    match ty {
+        _ if is_text(ty) => Ok(Json::str(text)),
+        Type::Any => Ok(json::parse(text).unwrap_or_else(|_| Json::str(text))),
+        _ => json::parse(text.trim()).map_err(|_| format!("{text:?} is not {} as JSON", ty.render())),
+    }
+}

@@ -1,0 +1,65 @@
+//! The arguments of `test`, and the choice of cases that `compare` shares with it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::workbench::suite::{CaseFilter, Shard};
+
+/// The choice of cases.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Which cases")]
+pub struct SelectionFlags {
+    /// Only cases whose name contains TEXT, or with tag:NAME; `!` before it excludes them; several must all hold
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Vec<String>,
+    /// Only N of them, chosen at random by --seed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub sample: Option<u32>,
+    /// Only part I of N, for N machines; a case is in the same part everywhere
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+}
+
+impl SelectionFlags {
+    /// The choice that the flags describe; `seed` is that of the sample.
+    pub fn to_filter(&self, seed: u64) -> CaseFilter {
+        let sample = self.sample.map(|count| (count as usize, seed));
+        CaseFilter { conditions: self.filter.clone(), sample, shard: self.shard, names: None }
+    }
+}
+
+/// Flags of `test`.
+#[derive(Debug, Args)]
+pub struct TestFlags {
+    /// Agent files, or names of example agents
+    #[arg(value_name = "AGENT.toml", required = true)]
+    pub agents: Vec<String>,
+    /// Runs of each case; a case passes if all of them pass
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub trials: u32,
+    /// Mode of all agents
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<String>,
+    /// Model of all agents
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Concurrent runs
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub jobs: u16,
+    /// Seed of --sample
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Only cases that did not pass when they were tested last
+    #[arg(long)]
+    pub failed: bool,
+    /// Which cases
+    #[command(flatten)]
+    pub selection: SelectionFlags,
+    /// Write the results as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Print the results as JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,125 @@
+//! Statistics of paired results: exact tests, bootstrap intervals, corrections, sample sizes.
+//!
+//! In: counts and differences of pairs. Out: probabilities and intervals. Pure functions; what is random comes from a seed.
+
+/// The quantile of the normal distribution for a two-sided test at 5 %.
+const Z_TEST: f64 = 1.959_963_984_540_054;
+/// The quantile for a power of 80 %.
+const Z_POWER: f64 = 0.841_621_233_572_914;
+/// Resamples of a bootstrap interval.
+const RESAMPLES: usize = 4_000;
+
+/// McNemar's exact test: the two-sided probability of a split at least as uneven as `gained` to `lost` when both are equally likely.
+pub(super) fn mcnemar_exact(gained: u32, lost: u32) -> f64 {
+    let n = u64::from(gained) + u64::from(lost);
+    if n == 0 {
+        return 1.0;
+    }
+    // Sums of binomial terms in logarithms: 2^n does not fit into a double.
+    let fewer = u64::from(gained.min(lost));
+    #[expect(clippy::cast_precision_loss, reason = "counts of cases")]
+    let (count, ln_half) = (n as f64, 0.5_f64.ln());
+    let mut ln_term = count * ln_half;
+    let mut sum = ln_term.exp();
+    for k in 1..=fewer {
+        #[expect(clippy::cast_precision_loss, reason = "counts of cases")]
+        let k = k as f64;
+        ln_term += (count - k + 1.0).ln() - k.ln();
+        sum += ln_term.exp();
+    }
+    (2.0 * sum).min(1.0)
+}
+
+/// Holm's correction: the probabilities of several tests, adjusted so that the chance of one false finding among all stays bounded. In the
+/// order of the input.
+pub(super) fn holm(probabilities: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..probabilities.len()).collect();
+    order.sort_by(|one, other| probabilities[*one].total_cmp(&probabilities[*other]));
+    let mut adjusted = vec![0.0; probabilities.len()];
+    let mut largest = 0.0_f64;
+    for (rank, place) in order.iter().enumerate() {
+        #[expect(clippy::cast_precision_loss, reason = "a count of comparisons")]
+        let factor = (probabilities.len() - rank) as f64;
+        largest = largest.max((probabilities[*place] * factor).min(1.0));
+        adjusted[*place] = largest;
+    }
+    adjusted
+}
+
+/// The pairs that a McNemar test at 5 % needs to find this difference with a power of 80 % (Connor 1987): `gained` and `lost` of `pairs`.
+/// `None` without a difference.
+pub(super) fn pairs_needed(gained: u32, lost: u32, pairs: u32) -> Option<u64> {
+    if gained == lost || pairs == 0 {
+        return None;
+    }
+    let n = f64::from(pairs);
+    let discordant = f64::from(gained + lost) / n;
+    let difference = (f64::from(gained) - f64::from(lost)) / n;
+    let spread = Z_TEST * discordant.sqrt() + Z_POWER * (discordant - difference * difference).max(0.0).sqrt();
+    let needed = (spread / difference).powi(2).ceil();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count; what is larger saturates")]
+    Some(needed as u64)
+}
+
+/// A mean with its interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeanInterval {
+    /// The mean.
+    pub mean: f64,
+    /// The lower end (2.5 %).
+    pub low: f64,
+    /// The upper end (97.5 %).
+    pub high: f64,
+}
+
+/// The mean of differences with its bootstrap interval (95 %, percentiles). The same seed gives the same interval. `None` without values.
+pub(super) fn bootstrap_mean(values: &[f64], seed: u64) -> Option<MeanInterval> {
+    let mean = mean(values.iter().copied(), values.len())?;
+    let mut random = SplitMix(seed);
+    let mut means: Vec<f64> = (0..RESAMPLES)
+        .filter_map(|_| {
+            let sample = (0..values.len()).map(|_| values[random.below(values.len())]);
+            self::mean(sample, values.len())
+        })
+        .collect();
+    means.sort_by(f64::total_cmp);
+    Some(MeanInterval { mean, low: percentile(&means, 0.025), high: percentile(&means, 0.975) })
+}
+
+fn mean(values: impl Iterator<Item = f64>, count: usize) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "a count of cases")]
+    (count > 0).then(|| values.sum::<f64>() / count as f64)
+}
+
+/// The percentile of sorted values, linear between neighbours.
+fn percentile(sorted: &[f64], share: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
+    #[expect(clippy::cast_precision_loss, reason = "a count of resamples")]
+    let place = share * last as f64;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and the last place")]
+    let low = place.floor() as usize;
+    let rest = place - place.floor();
+    sorted[low] + rest * (sorted[(low + 1).min(last)] - sorted[low])
+}
+
+/// The generator `SplitMix64`: small, and the same on every machine.
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `count`, which is above 0.
+    fn below(&mut self, count: usize) -> usize {
+        let wide = u128::from(self.next()) * count as u128;
+        usize::try_from(wide >> 64).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

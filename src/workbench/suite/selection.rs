@@ -1,0 +1,242 @@
+//! The selection of cases: which of an agent's cases a suite runs.
+//!
+//! In: the cases of an agent in order, a [`CaseFilter`]. Out: the places of the chosen ones, ascending, so that a second pass over the rows
+//! finds them without holding the others. A sample and a shard depend on names only: every machine and every order gives the same.
+
+use std::collections::{BTreeSet, HashSet};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::agent::{Case, Diagnostic, Place};
+use ptc_core::reasons::Reason;
+
+/// Which cases are to run; by default all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CaseFilter {
+    /// Conditions that all must hold: a part of the name, `tag:NAME`, or one of these after `!`.
+    pub conditions: Vec<String>,
+    /// So many of the rest, chosen by a seed.
+    pub sample: Option<(usize, u64)>,
+    /// A part of the rest: which, from 1, and of how many.
+    pub shard: Option<Shard>,
+    /// Only cases of these names.
+    pub names: Option<BTreeSet<String>>,
+}
+
+/// One of several parts of the cases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// From 1.
+    pub index: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
+        match numbers {
+            Some((index, count)) if index >= 1 && index <= count => Ok(Self { index, count }),
+            _ => Err("write I/N with I from 1 to N, such as 1/4".to_owned()),
+        }
+    }
+}
+
+impl Shard {
+    /// Does the case of this name belong to it?
+    pub fn has(self, name: &str) -> bool {
+        hash("shard", name) % self.count.max(1) == self.index - 1
+    }
+}
+
+/// The chosen cases of an agent.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Their places among all cases, ascending.
+    pub(super) places: Vec<u32>,
+    /// Cases with the mark `skip` that the filter would have chosen.
+    pub skipped: u64,
+    /// All cases of the agent.
+    pub total: u64,
+    /// One of them needs a model.
+    pub(super) asks_model: bool,
+}
+
+/// A case that may be chosen.
+struct Candidate {
+    place: u32,
+    order: u64,
+    only: bool,
+    in_shard: bool,
+    has_cassette: bool,
+}
+
+impl Selection {
+    /// Chooses among cases. Errors: a case cannot be read, or two have one name.
+    pub(in crate::workbench) fn of(
+        cases: impl Iterator<Item = Result<Case, Diagnostic>>,
+        filter: &CaseFilter,
+    ) -> Result<Self, Diagnostic> {
+        let mut selection = Self::default();
+        let mut names: HashSet<u128> = HashSet::new();
+        let mut candidates: Vec<Candidate> = Vec::new();
+        let seed = filter.sample.map_or(0, |(_, seed)| seed);
+        for (place, case) in cases.enumerate() {
+            let case = case?;
+            if !names.insert(identity(&case.name)) {
+                let message = format!("two cases have the name `{}`; rename one", case.name);
+                return Err(Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key("cases"));
+            }
+            selection.total += 1;
+            if !filter.admits(&case) {
+                continue;
+            }
+            if case.skip {
+                selection.skipped += 1;
+                continue;
+            }
+            candidates.push(Candidate {
+                place: u32::try_from(place).unwrap_or(u32::MAX),
+                order: hash(&seed.to_string(), &case.name),
+                only: case.only,
+                in_shard: filter.shard.is_none_or(|shard| shard.has(&case.name)),
+                has_cassette: case.cassette.is_some(),
+            });
+        }
+        if candidates.iter().any(|candidate| candidate.only) {
+            candidates.retain(|candidate| candidate.only);
+        }
+        if let Some((count, _)) = filter.sample {
+            candidates.sort_by_key(|candidate| (candidate.order, candidate.place));
+            candidates.truncate(count);
+            candidates.sort_by_key(|candidate| candidate.place);
+        }
+        candidates.retain(|candidate| candidate.in_shard);
+        selection.asks_model = candidates.iter().any(|candidate| !candidate.has_cassette);
+        selection.places = candidates.iter().map(|candidate| candidate.place).collect();
+        Ok(selection)
+    }
+
+    /// The chosen ones of the cases in order.
+    pub(in crate::workbench) fn choose(&self, cases: Vec<Case>) -> Vec<Case> {
+        let mut places = self.places.iter().peekable();
+        let is_chosen = |place: usize| places.next_if(|next| **next as usize == place).is_some();
+        cases
+            .into_iter()
+            .enumerate()
+            .scan(is_chosen, |is_chosen, (place, case)| Some(is_chosen(place).then_some(case)))
+            .flatten()
+            .collect()
+    }
+
+    /// The number of chosen cases.
+    pub fn count(&self) -> usize {
+        self.places.len()
+    }
+}
+
+impl CaseFilter {
+    /// The filter that chooses the case of one name.
+    pub(super) fn named(name: &str) -> Self {
+        Self { names: Some(BTreeSet::from([name.to_owned()])), ..Self::default() }
+    }
+
+    /// Does a case fulfil the conditions on its name and tags?
+    fn admits(&self, case: &Case) -> bool {
+        self.names.as_ref().is_none_or(|names| names.contains(&case.name))
+            && self.conditions.iter().all(|condition| match condition.strip_prefix('!') {
+                Some(rest) => !holds(rest, case),
+                None => holds(condition, case),
+            })
+    }
+}
+
+fn holds(condition: &str, case: &Case) -> bool {
+    match condition.strip_prefix("tag:") {
+        Some(tag) => case.tags.iter().any(|known| known == tag),
+        None => case.name.contains(condition),
+    }
+}
+
+/// A number that depends on both texts only.
+fn hash(salt: &str, name: &str) -> u64 {
+    let hash = Sha256::digest(format!("{salt}\n{name}"));
+    u64::from_be_bytes(hash.first_chunk::<8>().copied().unwrap_or_default())
+}
+
+/// A name in 16 bytes: equal only for equal names, but for chance.
+fn identity(name: &str) -> u128 {
+    u128::from_be_bytes(Sha256::digest(name).first_chunk::<16>().copied().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cases(count: u32) -> impl Iterator<Item = Result<Case, Diagnostic>> {
+        let tags = |number: u32| if number.is_multiple_of(2) { vec!["even".to_owned()] } else { Vec::new() };
+        (0..count).map(move |number| Ok(Case { name: format!("case {number}"), tags: tags(number), ..Case::default() }))
+    }
+
+    fn chosen(filter: &CaseFilter) -> Vec<u32> {
+        Selection::of(cases(40), filter).unwrap().places
+    }
+
+    #[test]
+    fn conditions_are_about_names_and_tags() {
+        let with = |conditions: &[&str]| {
+            let conditions = conditions.iter().map(|condition| (*condition).to_owned()).collect();
+            chosen(&CaseFilter { conditions, ..CaseFilter::default() })
+        };
+        assert_eq!(with(&["case 1"]).len(), 11);
+        assert_eq!(with(&["case 1", "tag:even"]), [10, 12, 14, 16, 18]);
+        assert_eq!(with(&["case 1", "!tag:even"]), [1, 11, 13, 15, 17, 19]);
+        assert_eq!(with(&["tag:odd"]), [0_u32; 0]);
+    }
+
+    #[test]
+    fn a_sample_depends_on_its_seed_and_on_names_only() {
+        let sample =
+            |count: usize, seed: u64| chosen(&CaseFilter { sample: Some((count, seed)), ..CaseFilter::default() });
+        assert_eq!(sample(5, 1), sample(5, 1));
+        assert_ne!(sample(5, 1), sample(5, 2));
+        // A larger sample contains the smaller one.
+        assert!(sample(5, 1).iter().all(|place| sample(9, 1).contains(place)));
+        assert_eq!(sample(99, 1).len(), 40);
+    }
+
+    #[test]
+    fn shards_are_disjoint_and_complete_also_of_a_sample() {
+        for sample in [None, Some((17, 3))] {
+            let whole = chosen(&CaseFilter { sample, ..CaseFilter::default() });
+            let shard = |index: u64| {
+                let shard = Some(Shard { index, count: 3 });
+                chosen(&CaseFilter { sample, shard, ..CaseFilter::default() })
+            };
+            let mut parts: Vec<u32> = (1..=3).flat_map(shard).collect();
+            parts.sort_unstable();
+            assert_eq!(parts, whole);
+        }
+        assert_eq!("2/3".parse(), Ok(Shard { index: 2, count: 3 }));
+        for wrong in ["0/3", "4/3", "1", "a/b", "1/0"] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn marks_and_equal_names_are_respected() {
+        let of = |marks: &[(&str, bool, bool)]| {
+            let case = |(name, skip, only): &(&str, bool, bool)| {
+                Ok(Case { name: (*name).to_owned(), skip: *skip, only: *only, ..Case::default() })
+            };
+            Selection::of(marks.iter().map(case), &CaseFilter::default())
+        };
+        let skipped = of(&[("a", true, false), ("b", false, false)]).unwrap();
+        assert_eq!((skipped.places, skipped.skipped, skipped.total), (vec![1], 1, 2));
+        assert_eq!(of(&[("a", false, false), ("b", false, true), ("c", true, true)]).unwrap().places, [1]);
+        let twice = of(&[("a", false, false), ("a", false, false)]).unwrap_err();
+        assert!(twice.message.contains("two cases have the name `a`"));
+    }
+}
