@@ -1,6 +1,7 @@
 //! The interface without a terminal: updates, pictures of screens, the loop on a paused clock.
 
 mod actions;
+mod alignment;
 mod cases;
 mod compare;
 mod consent;

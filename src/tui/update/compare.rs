@@ -242,7 +242,8 @@ fn keep_runs(model: &mut Model) {
     if model.workbench.running() {
         return;
     }
-    for run in model.compare.sides.iter().filter_map(|side| side.run.clone()) {
+    for mut run in model.compare.sides.iter().filter_map(|side| side.run.clone()) {
+        run.transcript.unpad();
         model.workbench.add_run(texts.clone(), run);
     }
 }
@@ -323,7 +324,8 @@ fn go_difference(model: &mut Model, direction: Direction) {
     let run = compare.sides.get_mut(column).and_then(|side| side.run.as_mut());
     match (turn, run) {
         (Some(turn), Some(run)) => {
-            run.transcript.show_turn(Some(&turn), 0, now_ms);
+            let start = run.transcript.first_cell(&turn);
+            start.into_iter().for_each(|cell| run.transcript.show_from(cell, 0, now_ms));
             run.transcript.mark_turn(Some(&turn));
         }
         _ => model.show_toast(Tone::Info, "no further turn differs"),
