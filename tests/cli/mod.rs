@@ -25,3 +25,4 @@ mod signals;
 mod stdout;
 mod suspension;
 mod test;
+mod without;

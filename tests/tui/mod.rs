@@ -44,6 +44,7 @@ mod updates;
 mod waiting;
 mod ways;
 mod whole;
+mod without;
 mod work;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
