@@ -10,7 +10,7 @@ use super::output::{UsageError, print_note};
 use super::run::print_run;
 use crate::agent::Agent;
 use crate::config::OPTIONS;
-use crate::event::{Edit, Editor};
+use crate::event::{Address, Edit, Editor};
 use crate::port::Human;
 use crate::session::{ParentKind, Session};
 use crate::workbench::{Changed, ForkSpec, PROGRAM, QuestionQueue, Workbench};
@@ -26,7 +26,15 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
         by: Editor::Command,
         kind: ParentKind::Fork,
     };
-    let running = workbench.fork(&session, spec, Arc::clone(&queue) as Arc<dyn Human>).await?;
+    let person = Arc::clone(&queue) as Arc<dyn Human>;
+    let running = match &flags.drop {
+        Some(title) => {
+            let turn = Address::from(flags.at.trim_end_matches(":request"));
+            let place = workbench.request_place(&session, &turn, title)?;
+            workbench.ask_without(&session, place, spec, person).await?
+        }
+        None => workbench.fork(&session, spec, person).await?,
+    };
     for warning in &running.warnings {
         print_note(&super::output::safe_line(&format!("warning: {}", warning.message)));
     }

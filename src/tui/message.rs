@@ -30,15 +30,21 @@ pub enum Slot {
     Workbench,
     /// The replay in the sessions screen.
     Viewer,
-    /// The first of two runs side by side.
+    /// The first of the runs side by side.
     Left,
     /// The second.
     Right,
+    /// The third of up to four.
+    Third,
+    /// The fourth.
+    Fourth,
 }
 
 impl Slot {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Workbench, Self::Viewer, Self::Left, Self::Right];
+    pub const ALL: [Self; 6] = [Self::Workbench, Self::Viewer, Self::Left, Self::Right, Self::Third, Self::Fourth];
+    /// Those of the runs side by side, from left to right.
+    pub const SIDES: [Self; 4] = [Self::Left, Self::Right, Self::Third, Self::Fourth];
 }
 
 /// Something happened.

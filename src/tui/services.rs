@@ -9,12 +9,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::archive::AgentSource;
+use super::compare::WithoutRequest;
 use super::recovery::RecoveryFiles;
 use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place, Plan};
-use crate::event::ErrorRecord;
+use crate::event::{Editor, ErrorRecord};
 use crate::export::{Content, Piece};
+use crate::session::ParentKind;
 use crate::workbench::{
-    AgentFiles, Answers, DraftSummary, Intercept, NewAgent, OpenAgent, Pipeline, PipelineSpec, QuestionQueue,
+    AgentFiles, Answers, DraftSummary, ForkSpec, Intercept, NewAgent, OpenAgent, Pipeline, PipelineSpec, QuestionQueue,
     RunHandle, RunSpec, SessionKey, Source, StartError, Workbench,
 };
 
@@ -140,6 +142,21 @@ impl Services {
         let (session, queue) = (self.workbench.open_found(key)?, self.queue());
         let running = wait(self.workbench.resume(&session, Answers::default(), None, queue.clone()))?;
         Ok(RunHandle::of_run(running, queue))
+    }
+
+    /// Asks again without a part of a request, as often as wanted. Blocks, and must be called inside of the runtime.
+    ///
+    /// Errors: the session cannot be forked there.
+    pub fn ask_without(&self, request: &WithoutRequest) -> Result<Vec<RunHandle>, ErrorRecord> {
+        let session = self.workbench.open_session(&request.name)?;
+        let start = |_| {
+            let queue = Arc::<QuestionQueue>::default();
+            let (at, by, kind) = (format!("{}:request", request.turn), Editor::User, ParentKind::Fork);
+            let spec = ForkSpec { at, changes: Vec::new(), model: None, by, kind };
+            let running = wait(self.workbench.ask_without(&session, request.place, spec, queue.clone()))?;
+            Ok(RunHandle::of_run(running, queue))
+        };
+        (0..request.times).map(start).collect()
     }
 
     /// Reads an agent or a pipeline for the editors.

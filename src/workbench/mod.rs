@@ -54,6 +54,7 @@ mod stages;
 pub mod suite;
 mod tools;
 mod tree;
+mod without;
 pub mod wording;
 
 use crate::config::{Config, Folders};
@@ -80,6 +81,7 @@ pub use few_shot::AddedExample;
 pub use fork::{Changed, ForkSpec};
 pub use handle::{RunEnding, RunHandle, RunUpdate};
 pub use import::{ImportError, ImportReport};
+pub use inspect::RequestPlace;
 pub use keys::SECRET;
 pub use marks::MarkPlace;
 pub use models::{ModelLine, ModelState, ProviderLine, ServerLine};

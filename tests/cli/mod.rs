@@ -26,3 +26,4 @@ mod signals;
 mod stdout;
 mod suspension;
 mod test;
+mod without;

@@ -22,7 +22,7 @@ use super::story::{NOW_MS, Story, apply_message, fresh, missed, recorded, two_tu
 use super::{press, write};
 
 const SIZES: &[(u16, u16)] = &[(80, 24), (120, 40), (200, 60)];
-const NAMES: [&str; 2] = ["2026-11-21T20-52-07Z-3f9a11c2", "2026-11-21T20-52-08Z-77aa0012"];
+pub(super) const NAMES: [&str; 2] = ["2026-11-21T20-52-07Z-3f9a11c2", "2026-11-21T20-52-08Z-77aa0012"];
 
 /// The same task as a program that returns at once.
 fn program() -> Vec<Envelope> {
@@ -41,14 +41,14 @@ fn program() -> Vec<Envelope> {
         .events()
 }
 
-fn compared(names: &[&str], sides: Vec<Vec<Envelope>>) -> CompareResponse {
+pub(super) fn compared(names: &[&str], sides: Vec<Vec<Envelope>>) -> CompareResponse {
     let sides = names.iter().zip(sides).map(|(name, events)| Side::of(name, events, None)).collect();
     let names = names.iter().map(|name| (*name).to_owned()).collect();
     CompareResponse::Compared(names, Ok((Arc::new(compare(sides)), Vec::new())))
 }
 
 /// Both modes were asked for.
-fn both(size: (u16, u16)) -> Model {
+pub(super) fn both(size: (u16, u16)) -> Model {
     let mut model = fresh(size);
     press(&mut model, "f9");
     let sessions = NAMES.map(|name| Some(name.to_owned())).to_vec();
@@ -56,7 +56,7 @@ fn both(size: (u16, u16)) -> Model {
     model
 }
 
-fn happens(model: &mut Model, slot: Slot, events: Vec<Envelope>, ended: Option<RunEnding>) -> Vec<Effect> {
+pub(super) fn happens(model: &mut Model, slot: Slot, events: Vec<Envelope>, ended: Option<RunEnding>) -> Vec<Effect> {
     let last = events.last().map_or(NOW_MS, |envelope| envelope.at_ms);
     apply_message(model, Msg::Clock(last.max(model.now_ms)));
     let events = events.into_iter().map(|envelope| RunUpdate::Event(Box::new(envelope)));
@@ -195,13 +195,13 @@ fn transcripts_scroll_together_by_turns_and_mark_what_differs() {
     happens(&mut model, Slot::Right, other.clone(), Some(RunEnding::Run));
     apply_message(&mut model, Msg::Compare(compared(&NAMES, vec![one, other])));
     picture(&mut model, size);
-    let top = |model: &Model, side: usize| model.compare.sides[side].run.as_ref().unwrap().transcript.top_turn();
+    let top = |model: &Model, side: usize| model.compare.sides[side].run.as_ref().unwrap().transcript.top_place();
     press(&mut model, "home");
     picture(&mut model, size);
     for _ in 0..4 {
         press(&mut model, "pagedown");
         picture(&mut model, size);
-        assert_eq!(top(&model, 0).map(|(turn, _)| turn), top(&model, 1).map(|(turn, _)| turn));
+        assert_eq!(top(&model, 0), top(&model, 1));
     }
     press(&mut model, "home");
     picture(&mut model, size);

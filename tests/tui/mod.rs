@@ -1,6 +1,7 @@
 //! The interface without a terminal: updates, pictures of screens, the loop on a paused clock.
 
 mod actions;
+mod alignment;
 mod cases;
 mod compare;
 mod consent;
@@ -43,6 +44,7 @@ mod updates;
 mod waiting;
 mod ways;
 mod whole;
+mod without;
 mod work;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};

@@ -66,6 +66,9 @@ pub struct ForkFlags {
     /// Result of this call
     #[arg(long, value_name = "JSON|@FILE", allow_hyphen_values = true)]
     pub result: Option<String>,
+    /// Ask without a part of the request of this turn, by its title in the ledger (`feedback`, `result`); also in the following turns
+    #[arg(long, value_name = "PART", conflicts_with_all = ["reply", "reply_json", "program", "result"])]
+    pub drop: Option<String>,
     /// Another model for the following turns
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,

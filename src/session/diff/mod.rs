@@ -11,6 +11,7 @@ mod sent;
 mod side;
 mod totals;
 mod turn;
+mod words;
 
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Difference};
@@ -19,6 +20,7 @@ pub use lines::{DiffLine, diff_lines};
 pub use side::{Side, SideRun, SideTurn};
 pub use totals::{ColumnTotals, RunTotals};
 pub use turn::{MessageDifference, PartChange, PartDifference, TurnPart};
+pub use words::{WordRanges, diff_words};
 
 use crate::event::Address;
 use align::align_turns;

@@ -4,6 +4,7 @@
 //! a comparison was made of them by the workbench.
 
 mod form;
+mod marks;
 mod matrix;
 mod now;
 mod request;
@@ -14,8 +15,9 @@ use ratatui::layout::Rect;
 
 pub(super) use form::at_end;
 pub use form::{Field, Form};
+pub use marks::WordMarks;
 pub use matrix::{MatrixView, TrialMark};
-pub use request::{CompareRequest, CompareResponse};
+pub use request::{CompareRequest, CompareResponse, StartedWithout, WithoutRequest};
 
 use super::direction::Direction;
 use super::run_view::{Phase, RunView};
@@ -146,6 +148,10 @@ pub struct Compare {
     pub error: Option<String>,
     /// They are being read.
     pub reading: bool,
+    /// The columns and widths that transcripts were aligned for.
+    pub aligned: Vec<(usize, usize)>,
+    /// Words that differ in the visible turns.
+    pub marks: WordMarks,
     /// The aligned turns with their differences are shown in the place of the transcripts.
     pub turns: bool,
     /// The draft that was run here, until its runs join those of the workbench.

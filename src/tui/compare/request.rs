@@ -8,8 +8,8 @@ use crate::agent::{Diagnostic, DraftTexts, Mode};
 use crate::event::{Address, ErrorRecord};
 use crate::session::diff::Comparison;
 use crate::tui::transcript::Transcript;
-use crate::workbench::SessionKey;
 use crate::workbench::matrix::{MatrixEntry, MatrixSpec, MatrixState, MatrixUpdate};
+use crate::workbench::{RequestPlace, SessionKey};
 
 /// Something that the workbench is to do for the compare screen.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +20,8 @@ pub enum CompareRequest {
     Transcripts(Vec<String>),
     /// Run the draft in these modes; answers [`CompareResponse::Started`].
     Modes(DraftTexts, Vec<Mode>),
+    /// Run a session again without a part of a request, beside it; answers [`CompareResponse::Without`].
+    Without(WithoutRequest),
     /// Find a session to open at a turn; answers [`CompareResponse::Found`].
     Find(String, Option<Address>),
     /// Start a matrix of the draft, with the agents of the spec and so many concurrent trials; answers
@@ -35,6 +37,32 @@ pub enum CompareRequest {
     OpenMatrix(String),
 }
 
+/// A part of a request that is dropped, and how often the model is asked without it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WithoutRequest {
+    /// The session.
+    pub name: String,
+    /// The turn.
+    pub turn: Address,
+    /// The part.
+    pub place: RequestPlace,
+    /// Its title.
+    pub title: String,
+    /// How often.
+    pub times: usize,
+}
+
+/// A run and runs without a part of its request.
+#[derive(Debug, Clone)]
+pub struct StartedWithout {
+    /// The turn.
+    pub turn: Address,
+    /// The recorded run; `None` when it is too large to be shown.
+    pub original: Option<Transcript>,
+    /// The sessions of the others.
+    pub sessions: Vec<Option<String>>,
+}
+
 /// The response to a [`CompareRequest`], or an update of the matrix.
 #[derive(Debug)]
 pub enum CompareResponse {
@@ -44,6 +72,8 @@ pub enum CompareResponse {
     Transcripts(Vec<String>, Vec<Option<Transcript>>),
     /// Runs were started, in the order of their modes.
     Started(Result<Vec<Option<String>>, Vec<Diagnostic>>),
+    /// Runs without a part of a request were started, or why not.
+    Without(Result<Box<StartedWithout>, ErrorRecord>),
     /// A session was found.
     Found(Result<(SessionKey, Option<Address>), ErrorRecord>),
     /// A matrix was started or resumed: its id and state.

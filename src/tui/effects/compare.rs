@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use super::EffectResult;
 use crate::event::ErrorRecord;
-use crate::tui::compare::{CompareRequest, CompareResponse};
+use crate::tui::compare::{CompareRequest, CompareResponse, StartedWithout};
 use crate::tui::message::{Msg, Slot};
 use crate::tui::services::Services;
 use crate::tui::transcript::Transcript;
+use crate::workbench::RunHandle;
 use crate::workbench::matrix::{MatrixFile, MatrixSpec, MatrixState};
 
 use CompareRequest as Request;
@@ -29,11 +30,21 @@ pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
         }
         Request::Modes(texts, modes) => match services.start_modes(&texts, &modes) {
             Ok(runs) => {
-                let sessions = runs.iter().map(crate::workbench::RunHandle::session).collect();
+                let sessions = runs.iter().map(RunHandle::session).collect();
                 let runs = [Slot::Left, Slot::Right].into_iter().zip(runs.into_iter().map(Arc::new)).collect();
                 return EffectResult::Runs(runs, Msg::Compare(Response::Started(Ok(sessions))));
             }
             Err(findings) => Response::Started(Err(findings)),
+        },
+        Request::Without(without) => match services.ask_without(&without) {
+            Ok(runs) => {
+                let sessions = runs.iter().map(RunHandle::session).collect();
+                let original = transcript(services, &without.name);
+                let runs = Slot::SIDES.into_iter().skip(1).zip(runs.into_iter().map(Arc::new)).collect();
+                let started = Box::new(StartedWithout { turn: without.turn.clone(), original, sessions });
+                return EffectResult::Runs(runs, Msg::Compare(Response::Without(Ok(started))));
+            }
+            Err(error) => Response::Without(Err(error)),
         },
         Request::Find(name, turn) => {
             Response::Found(workbench.find_session(&name).map(|key| (key, turn)).map_err(ErrorRecord::from))

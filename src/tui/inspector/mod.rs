@@ -96,6 +96,7 @@ pub enum Step {
     Bottom,
     Enter,
     Difference,
+    Without,
     Copy,
     NextTurn,
     PreviousTurn,

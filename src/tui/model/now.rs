@@ -265,6 +265,14 @@ impl Model {
         match step {
             Step::Difference if inspector.tab != Tab::Request => Err("only requests are compared"),
             Step::Difference => rule(number > first, "it is the first request of its run"),
+            Step::Without if inspector.tab != Tab::Request => Err("only parts of a request are dropped"),
+            Step::Without if self.compare.runs() => {
+                Err("runs are in progress side by side: wait for them, or stop them")
+            }
+            Step::Without => rule(
+                inspector.parts(Tab::Request).iter().any(|part| part.place.is_some()),
+                "no request was made in this turn",
+            ),
             Step::NextTurn => rule(number < last, "it is the last turn of its run"),
             Step::PreviousTurn => rule(number > first, "it is the first turn of its run"),
             Step::Enter if inspector.entering().is_none() => Err("there is nothing further inside"),

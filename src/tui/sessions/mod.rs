@@ -10,6 +10,7 @@ pub mod fork;
 pub mod marks;
 pub mod rerun;
 pub mod scrub;
+pub mod without;
 pub mod workbench;
 
 use super::archive::{AgentSource, ArchiveRequest};
@@ -80,6 +81,8 @@ pub enum Purpose {
     Fork(Box<fork::Fork>),
     /// A re-run.
     Rerun(rerun::Rerun),
+    /// A request without one of its parts.
+    Without(without::Without),
     /// A new message to a finished run.
     Message(rerun::Message),
     /// A case or a regression test.
@@ -108,7 +111,8 @@ impl Purpose {
                 Vec::new()
             }
             Self::Export(export) => export.changed(form),
-            Self::Message(_)
+            Self::Without(_)
+            | Self::Message(_)
             | Self::Case(_)
             | Self::Marks(_)
             | Self::Agent
@@ -132,6 +136,7 @@ impl Purpose {
             Self::Agent => workbench::agent_source(form).map(ArchiveRequest::OpenAgent),
             Self::NewAgent => Ok(ArchiveRequest::OpenAgent(AgentSource::New(workbench::written_agent(form)))),
             Self::InsertFile => workbench::written_file(form).map(ArchiveRequest::ReadFile),
+            Self::Without(without) => return without.submit(form),
             Self::Breakpoints => return workbench::written_breakpoints(form).map(Effect::StopAt),
         };
         request.map(Effect::Archive)
@@ -145,7 +150,7 @@ impl Purpose {
     /// What it shows while it is being done.
     pub fn doing(&self) -> &'static str {
         match self {
-            Self::Fork(_) => "replaying up to the point, then forking …",
+            Self::Fork(_) | Self::Without(_) => "replaying up to the point, then forking …",
             Self::Rerun(_) => "starting …",
             Self::Message(_) => "replaying what was said, then asking …",
             Self::Agent | Self::NewAgent | Self::InsertFile => "reading …",

@@ -31,7 +31,7 @@ fn modifiers(role: Role) -> Modifier {
         Role::Dim | Role::Border => Modifier::DIM,
         Role::Title | Role::Key | Role::Warn => Modifier::BOLD,
         Role::Selected => Modifier::REVERSED,
-        Role::ErrorPlace => Modifier::UNDERLINED.union(Modifier::BOLD),
+        Role::ErrorPlace | Role::Differs => Modifier::UNDERLINED.union(Modifier::BOLD),
         Role::WarnPlace | Role::Found => Modifier::UNDERLINED,
         _ => Modifier::empty(),
     }
@@ -43,7 +43,7 @@ fn color(role: Role) -> Option<Color> {
         Role::Accent | Role::Key | Role::Tag | Role::JsonKey | Role::Found => Some(Color::Cyan),
         Role::Good | Role::JsonString => Some(Color::Green),
         Role::Bad | Role::ErrorPlace => Some(Color::Red),
-        Role::Warn | Role::WarnPlace | Role::JsonNumber | Role::Type => Some(Color::Magenta),
+        Role::Warn | Role::WarnPlace | Role::Differs | Role::JsonNumber | Role::Type => Some(Color::Magenta),
     }
 }
 
@@ -98,7 +98,7 @@ fn true_colours(palette: &Palette) -> Theme {
             Role::Accent | Role::Key | Role::Tag | Role::JsonKey | Role::Found => palette.accent,
             Role::Good | Role::JsonString => palette.good,
             Role::Bad | Role::ErrorPlace => palette.bad,
-            Role::Warn | Role::WarnPlace | Role::JsonNumber => palette.warn,
+            Role::Warn | Role::WarnPlace | Role::Differs | Role::JsonNumber => palette.warn,
             Role::Type => palette.kind,
         };
         let bg = match role {

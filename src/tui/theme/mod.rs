@@ -54,10 +54,12 @@ pub enum Role {
     ErrorPlace,
     /// The place of a warning in a text.
     WarnPlace,
+    /// Words that only one of two texts has.
+    Differs,
 }
 
 /// Every role with its name in theme files.
-pub const ROLES: [(Role, &str); 18] = [
+pub const ROLES: [(Role, &str); 19] = [
     (Role::Text, "text"),
     (Role::Dim, "dim"),
     (Role::Title, "title"),
@@ -76,6 +78,7 @@ pub const ROLES: [(Role, &str); 18] = [
     (Role::Found, "found"),
     (Role::ErrorPlace, "error_place"),
     (Role::WarnPlace, "warn_place"),
+    (Role::Differs, "differs"),
 ];
 
 /// How one role looks.

@@ -11,6 +11,9 @@ use crate::tui::row::Row;
 /// Columns that a child run is indented to the right of who called it.
 const DEPTH_COLUMNS: usize = 3;
 
+/// A row of padding.
+static EMPTY: Row = Row { left: Vec::new(), right: Vec::new() };
+
 /// A card of the transcript.
 #[derive(Debug, Clone)]
 pub struct Cell {
@@ -26,6 +29,8 @@ pub struct Cell {
     pub hidden: bool,
     /// Grows with every change of the card.
     pub version: u32,
+    /// Empty rows after it, which keep transcripts next to each other aligned.
+    padding: u32,
     /// Folded branches of its value, and how often that changed; few cells have any.
     folded: Option<Box<(Folded, u32)>>,
     /// Only of what was seen lately: a cell that was never seen is small.
@@ -58,10 +63,16 @@ struct Layout {
     tail: Vec<Row>,
 }
 
+impl Layout {
+    fn rows(&self) -> usize {
+        self.head.len() + self.tail.len() + self.body.as_ref().map_or(0, Body::height)
+    }
+}
+
 impl Cell {
     /// A folded or unfolded cell of a card.
     pub fn new(at: Address, card: Card, open: bool) -> Self {
-        Self { at, card, open, over: false, hidden: false, version: 0, folded: None, layout: None }
+        Self { at, card, open, over: false, hidden: false, version: 0, padding: 0, folded: None, layout: None }
     }
 
     /// A cell of another part of the same turn.
@@ -134,7 +145,28 @@ impl Cell {
     /// Its height in rows, once laid out.
     pub fn height(&self) -> usize {
         let Some(layout) = self.layout.as_ref().filter(|_| !self.hidden) else { return 0 };
-        layout.head.len() + layout.tail.len() + layout.body.as_ref().map_or(0, Body::height)
+        layout.rows() + self.padding as usize
+    }
+
+    /// The rows of its card, without the empty ones after it.
+    pub fn card_rows(&self) -> usize {
+        self.layout.as_ref().filter(|_| !self.hidden).map_or(0, |layout| layout.rows())
+    }
+
+    /// Sets the number of empty rows after it.
+    pub fn pad(&mut self, rows: usize) {
+        self.padding = u32::try_from(rows).unwrap_or(u32::MAX);
+    }
+
+    /// The number of empty rows after it.
+    pub fn padding(&self) -> usize {
+        self.padding as usize
+    }
+
+    /// Its rows depend on this and on nothing else, once it is finished.
+    pub fn state(&self) -> (u32, u32, [bool; 3]) {
+        let folds = self.folded.as_ref().map_or(0, |folded| folded.1);
+        (self.version, folds, [self.open, self.over, self.hidden])
     }
 
     /// Is a layout kept?
@@ -158,7 +190,10 @@ impl Cell {
             return Some((row, layout.indent + layout::BODY_INDENT));
         }
         let at = at - layout.body.as_ref().map_or(0, Body::height);
-        layout.tail.get(at).map(|row| (row, layout.indent))
+        match layout.tail.get(at) {
+            Some(row) => Some((row, layout.indent)),
+            None => (at < layout.tail.len() + self.padding()).then_some((&EMPTY, 0)),
+        }
     }
 
     /// The branch of its value that begins with a row of the layout.

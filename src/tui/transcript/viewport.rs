@@ -3,7 +3,7 @@
 mod lockstep;
 mod reveal;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use super::branches::Fold;
@@ -37,6 +37,8 @@ pub(super) struct Viewport {
     held: Option<usize>,
     visible: Vec<Visible>,
     laid: VecDeque<usize>,
+    /// Heights of blocks of cells that were measured, by their first cells, each with the state of the cells that it holds for.
+    blocks: HashMap<usize, (u64, usize)>,
 }
 
 impl Viewport {
@@ -48,6 +50,7 @@ impl Viewport {
         self.selected = self.selected.map(moved);
         self.visible.iter_mut().for_each(|part| part.cell = moved(part.cell));
         self.laid.iter_mut().for_each(|cell| *cell = moved(*cell));
+        self.blocks.clear();
     }
 }
 
@@ -91,12 +94,7 @@ pub enum Scroll {
 impl Transcript {
     /// Lays out what is seen in a pane of this size. The only place that lays out.
     pub fn prepare(&mut self, columns: usize, rows: usize, now_ms: i64) {
-        self.viewport.columns = columns;
-        self.viewport.rows = rows;
-        if self.viewport.shape != Some((columns, self.view)) {
-            self.reshape();
-            self.viewport.shape = Some((columns, self.view));
-        }
+        self.resize(columns, rows);
         self.viewport.visible.clear();
         if self.cells.is_empty() || rows == 0 {
             return;
@@ -117,6 +115,22 @@ impl Transcript {
         }
         self.evict();
         self.put_back();
+    }
+
+    /// Takes the size of the pane.
+    pub fn resize(&mut self, columns: usize, rows: usize) {
+        self.viewport.columns = columns;
+        self.viewport.rows = rows;
+        if self.viewport.shape != Some((columns, self.view)) {
+            self.reshape();
+            self.viewport.shape = Some((columns, self.view));
+            self.viewport.blocks.clear();
+        }
+    }
+
+    /// The rows of the pane.
+    pub fn pane_rows(&self) -> usize {
+        self.viewport.rows
     }
 
     /// Is any line of this cell seen?

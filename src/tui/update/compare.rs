@@ -9,7 +9,10 @@ use crate::agent::{Diagnostic, Mode, Place, Severity};
 use crate::event::ErrorRecord;
 use crate::session::diff::Comparison;
 use crate::tui::actions::Action;
-use crate::tui::compare::{Compare, CompareRequest, CompareResponse, MOST_SIDES, Page, Side, Step, Target, WayBack};
+use crate::tui::compare::{
+    Compare, CompareRequest, CompareResponse, MOST_SIDES, Page, Side, StartedWithout, Step, Target, WayBack,
+    WithoutRequest,
+};
 use crate::tui::direction::Direction;
 use crate::tui::draft::Reach;
 use crate::tui::message::{Effect, Slot};
@@ -129,6 +132,7 @@ pub(super) fn respond(model: &mut Model, response: CompareResponse) -> Vec<Effec
         CompareResponse::Compared(names, result) => compared(model, &names, result),
         CompareResponse::Transcripts(names, found) => transcripts(model, &names, found),
         CompareResponse::Started(result) => started(model, result),
+        CompareResponse::Without(result) => without(model, result.map(|found| *found)),
         CompareResponse::Found(result) => found(model, result),
         CompareResponse::MatrixStarted(result) => matrix::started(model, result),
         CompareResponse::Matrix(updates) => matrix::updates(model, &updates),
@@ -176,8 +180,8 @@ fn started(model: &mut Model, result: Result<Vec<Option<String>>, Vec<Diagnostic
     match result {
         Ok(sessions) => {
             let mut effects = vec![Effect::List];
-            for ((side, session), slot) in model.compare.sides.iter_mut().zip(sessions).zip([Slot::Left, Slot::Right]) {
-                let Some(run) = &mut side.run else { continue };
+            for ((side, session), slot) in model.compare.sides.iter_mut().zip(sessions).zip(Slot::SIDES) {
+                let Some(run) = side.run.as_mut().filter(|run| run.phase != Phase::Done) else { continue };
                 side.name = session.clone().unwrap_or_default();
                 run.session = session;
                 if run.phase == Phase::Stopping {
@@ -197,9 +201,41 @@ fn started(model: &mut Model, result: Result<Vec<Option<String>>, Vec<Diagnostic
     }
 }
 
+/// Shows a run next to runs without a part of its request, which are about to start.
+pub(super) fn show_without(model: &mut Model, request: &WithoutRequest) {
+    model.popups.pop();
+    model.inspector = None;
+    let original = Side { name: request.name.clone(), run: None };
+    let other = |_| Side { name: format!("without {}", request.title), run: Some(RunView::starting()) };
+    show(model, std::iter::once(original).chain((0..request.times).map(other)).collect());
+}
+
+/// The runs without a part have started, or could not.
+fn without(model: &mut Model, result: Result<StartedWithout, ErrorRecord>) -> Vec<Effect> {
+    match result {
+        Ok(StartedWithout { turn, original, sessions }) => {
+            if let Some(side) = model.compare.sides.first_mut() {
+                let session = Some(side.name.clone());
+                side.run = original.map(|mut transcript| {
+                    transcript.go_to(&turn);
+                    RunView { transcript, session, ..RunView::default() }
+                });
+            }
+            started(model, Ok(std::iter::once(None).chain(sessions).collect()))
+        }
+        Err(error) => {
+            let back = model.compare.back;
+            model.compare.sides.clear();
+            model.screen = if back == WayBack::Sessions { Screen::Sessions } else { Screen::Workbench };
+            model.show_toast(Tone::Bad, format!("not asked again: {}", error.with_hint()));
+            Vec::new()
+        }
+    }
+}
+
 /// Takes the updates of one of the runs.
 pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) -> Vec<Effect> {
-    let place = usize::from(slot == Slot::Right);
+    let place = Slot::SIDES.iter().position(|side| *side == slot).unwrap_or_default();
     let mut effects = Vec::new();
     for update in updates {
         let Some(run) = model.compare.sides.get_mut(place).and_then(|side| side.run.as_mut()) else { break };
@@ -238,12 +274,13 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
 
 /// The runs that have ended join those of the workbench; the last of them is shown there, unless a run is in progress.
 fn keep_runs(model: &mut Model) {
-    let texts = model.compare.draft.take();
+    let Some(texts) = model.compare.draft.take() else { return };
     if model.workbench.running() {
         return;
     }
-    for run in model.compare.sides.iter().filter_map(|side| side.run.clone()) {
-        model.workbench.add_run(texts.clone(), run);
+    for mut run in model.compare.sides.iter().filter_map(|side| side.run.clone()) {
+        run.transcript.unpad();
+        model.workbench.add_run(Some(texts.clone()), run);
     }
 }
 
@@ -323,7 +360,8 @@ fn go_difference(model: &mut Model, direction: Direction) {
     let run = compare.sides.get_mut(column).and_then(|side| side.run.as_mut());
     match (turn, run) {
         (Some(turn), Some(run)) => {
-            run.transcript.show_turn(Some(&turn), 0, now_ms);
+            let start = run.transcript.first_cell(&turn);
+            start.into_iter().for_each(|cell| run.transcript.show_from(cell, 0, now_ms));
             run.transcript.mark_turn(Some(&turn));
         }
         _ => model.show_toast(Tone::Info, "no further turn differs"),
@@ -376,7 +414,7 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
 
 fn stop(compare: &mut Compare) -> Vec<Effect> {
     let mut effects = Vec::new();
-    for (side, slot) in compare.sides.iter_mut().zip([Slot::Left, Slot::Right]) {
+    for (side, slot) in compare.sides.iter_mut().zip(Slot::SIDES) {
         if let Some(run) = side.run.as_mut().filter(|run| matches!(run.phase, Phase::Starting | Phase::Running)) {
             run.phase = Phase::Stopping;
             effects.push(Effect::Cancel(slot));

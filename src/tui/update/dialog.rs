@@ -11,11 +11,13 @@ use crate::event::ErrorRecord;
 use crate::port::Breakpoint;
 use crate::tui::actions::{Action, Context};
 use crate::tui::archive::{ArchiveRequest, EditTarget};
+use crate::tui::compare::CompareRequest;
 use crate::tui::draft::Reach;
 use crate::tui::form::{Form, Input, TypedInput};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Popup, RunView, Screen, Tone};
 use crate::tui::sessions::rerun::Message;
+use crate::tui::sessions::without::Without;
 use crate::tui::sessions::{Dialog, Purpose, SessionAction, workbench};
 use crate::workbench::format::{plural, size};
 use crate::workbench::{
@@ -82,6 +84,14 @@ pub(super) fn message(model: &mut Model) -> Vec<Effect> {
     let Some(session) = model.saved_subject() else { return once_listed(model, Action::GoOn) };
     let dialog = Message::open(session);
     open(model, dialog)
+}
+
+/// Asks which part of the open request is dropped, and how often the model is asked without it.
+pub(super) fn without(model: &mut Model) -> Vec<Effect> {
+    match model.inspector.as_deref().map(Without::open) {
+        Some(dialog) => open(model, dialog),
+        None => Vec::new(),
+    }
 }
 
 /// Asks at which breakpoints runs stop.
@@ -202,6 +212,10 @@ pub(super) fn submit(model: &mut Model) -> Vec<Effect> {
             model.show_toast(Tone::Info, format!("runs stop at {set}"));
             model.workbench.breakpoints.clone_from(&breakpoints);
             vec![Effect::StopAt(breakpoints)]
+        }
+        Ok(Effect::Compare(CompareRequest::Without(request))) => {
+            super::compare::show_without(model, &request);
+            vec![Effect::Compare(CompareRequest::Without(request))]
         }
         Ok(effect) => {
             form.error = None;

@@ -191,6 +191,7 @@ pub(super) fn go(model: &mut Model, step: Step) -> Vec<Effect> {
             inspector.difference = !inspector.difference;
             inspector.go_edge(Edge::Start);
         }
+        Step::Without => return super::dialog::without(model),
         Step::Copy => return copy(model),
         Step::NextTurn => return turn(model, 1),
         Step::PreviousTurn => return turn(model, -1),

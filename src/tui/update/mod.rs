@@ -66,7 +66,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Started(result) => run::started(model, result),
         Msg::SessionResumed(result) => sessions::resumed(model, result),
         Msg::ReplayStarted(result) => sessions::replay_started(model, result),
-        Msg::RunUpdates(slot @ (Slot::Left | Slot::Right), updates) => compare::updates(model, slot, updates),
+        Msg::RunUpdates(slot, updates) if Slot::SIDES.contains(&slot) => compare::updates(model, slot, updates),
         Msg::Compare(response) => compare::respond(model, response),
         Msg::RunUpdates(slot, updates) => {
             let again = inspect::read_again(model, slot, &updates);

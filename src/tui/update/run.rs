@@ -166,7 +166,7 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
             Slot::Workbench => model.workbench.run.as_mut(),
             Slot::Viewer => model.sessions.viewer.as_mut(),
             // Those of the compare screen go there.
-            Slot::Left | Slot::Right => None,
+            Slot::Left | Slot::Right | Slot::Third | Slot::Fourth => None,
         };
         let Some(view) = view else { return effects };
         match update {

@@ -205,7 +205,7 @@ pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
     // A run that asks waits in its session; any other one is stopped.
     let asks = model.workbench.run.as_ref().is_some_and(|run| run.question.is_some());
     let run = if asks { Effect::SuspendRun(Slot::Workbench) } else { Effect::Cancel(Slot::Workbench) };
-    let sides = [Slot::Viewer, Slot::Left, Slot::Right].map(Effect::Cancel);
+    let sides = std::iter::once(Slot::Viewer).chain(Slot::SIDES).map(Effect::Cancel);
     // A reply to a run that waits in its session is kept for it.
     let unsent = model.recovery().filter(|recovery| asks && recovery.is_saved);
     let kept = unsent.map_or(Effect::Forget, |recovery| Effect::Keep(Box::new(recovery)));

@@ -15,7 +15,7 @@ mod probe;
 mod program;
 mod reply;
 mod request;
-mod sent;
+pub(super) mod sent;
 mod wire;
 
 use ptc_core::text::estimate_tokens;
@@ -30,6 +30,8 @@ pub use bench::{Bench, BenchOutput, LazyBench};
 pub use growth::TurnPrompt;
 pub use probe::Probe;
 pub use request::GROWTH_PART;
+pub(super) use request::title;
+pub use sent::RequestPlace;
 pub use wire::Frame;
 
 /// A turn taken apart.
@@ -93,6 +95,8 @@ pub struct Part {
     pub change: Change,
     /// The recording has only the start of it.
     pub is_cut: bool,
+    /// Its place in the request, where it is a section of it.
+    pub place: Option<RequestPlace>,
 }
 
 /// What a part is.
@@ -192,6 +196,7 @@ impl Part {
             body,
             change: Change::None,
             is_cut: false,
+            place: None,
         }
     }
 

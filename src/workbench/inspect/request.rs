@@ -25,7 +25,9 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     sections.extend(option_parts(&now, before.as_ref()));
     let gone = before.iter().flat_map(|before| before.sections.iter().filter(|old| !holds(&now, old)));
     let replaced = |old: &&Section| successor(old, &now, before.as_ref()).is_none();
-    sections.extend(gone.filter(replaced).map(|old| Part { change: Change::Gone, ..plain(old) }.marked(Mark::Dim)));
+    sections.extend(
+        gone.filter(replaced).map(|old| Part { change: Change::Gone, place: None, ..plain(old) }.marked(Mark::Dim)),
+    );
     let compaction = turn.find(|event| match event {
         Event::CompactionDone(done) => Some(done),
         _ => None,
@@ -95,14 +97,14 @@ fn holds(request: &Sent, section: &Section) -> bool {
     request.sections.iter().any(|other| other.key == section.key)
 }
 
-pub(super) fn title(section: &Section) -> String {
+pub(in crate::workbench) fn title(section: &Section) -> String {
     if section.role == Role::System { format!("system · {}", section.name) } else { section.name.clone() }
 }
 
 fn plain(section: &Section) -> Part {
     let mark = if section.untrusted { Mark::Warn } else { Mark::Plain };
     let part = Part::new(title(section), Body::Exact(section.text.clone())).noted(section.origin.clone()).marked(mark);
-    Part { tokens: Some(section.sizes.tokens()), ..part }
+    Part { tokens: Some(section.sizes.tokens()), place: Some(section.place()), ..part }
 }
 
 fn part(section: &Section, now: &Sent, before: Option<&Sent>) -> Part {

@@ -15,34 +15,50 @@ const MOST_BYTES: u64 = 16_000_000;
 /// The origin of a section that represents earlier turns.
 const SUMMARY: &str = "summary of the turns before";
 
+/// The place of a section in a request: the number of its message, and its index there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestPlace {
+    /// The message.
+    pub message: u32,
+    /// The section in it.
+    pub section: usize,
+}
+
 /// One section of a request: parts of a message that share a line are one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Section {
+pub(in crate::workbench) struct Section {
     /// Number of its message, and its place there.
-    pub(super) key: (u32, usize),
-    pub(super) role: Role,
-    pub(super) name: String,
-    pub(super) text: String,
+    pub(in crate::workbench) key: (u32, usize),
+    pub(in crate::workbench) role: Role,
+    pub(in crate::workbench) name: String,
+    pub(in crate::workbench) text: String,
     /// Where it comes from, in words.
-    pub(super) origin: String,
+    pub(in crate::workbench) origin: String,
     /// Text from outside, in all of it or a part: models, tools, data.
-    pub(super) untrusted: bool,
+    pub(in crate::workbench) untrusted: bool,
     /// Its content by kind.
-    pub(super) sizes: PromptSizes,
+    pub(in crate::workbench) sizes: PromptSizes,
+}
+
+impl Section {
+    /// Its place in the requests of its run.
+    pub(in crate::workbench) fn place(&self) -> RequestPlace {
+        RequestPlace { message: self.key.0, section: self.key.1 }
+    }
 }
 
 /// A request as it was sent.
-pub(super) struct Sent {
-    pub(super) made: RequestMade,
-    pub(super) sections: Vec<Section>,
+pub(in crate::workbench) struct Sent {
+    pub(in crate::workbench) made: RequestMade,
+    pub(in crate::workbench) sections: Vec<Section>,
     /// Part of an earlier request of this run and not sent.
-    pub(super) left_out: Vec<Section>,
+    pub(in crate::workbench) left_out: Vec<Section>,
     /// It is too large to be read: its bytes.
-    pub(super) too_large: Option<u64>,
+    pub(in crate::workbench) too_large: Option<u64>,
 }
 
 /// The request of a turn; `None` when none was made there.
-pub(super) fn sent(session: &Session, turn: &Address) -> Option<Sent> {
+pub(in crate::workbench) fn sent(session: &Session, turn: &Address) -> Option<Sent> {
     let run = session.skeleton().run(&turn.run_part())?;
     let (place, places) = session.request_indexes(turn)?;
     let Event::RequestMade(made) = session.event(place)?.event else { return None };

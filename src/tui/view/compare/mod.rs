@@ -1,5 +1,6 @@
 //! The compare screen: title, one of its pages, progress, keys.
 
+mod alignment;
 mod form;
 mod list;
 mod matrix;

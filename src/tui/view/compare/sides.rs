@@ -3,8 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{explain, line_row};
-use crate::event::Address;
+use super::{alignment, explain, line_row};
 use crate::session::diff::Comparison;
 use crate::tui::actions::Action;
 use crate::tui::compare::{Compare, Item, Step, Target};
@@ -106,43 +105,14 @@ pub(super) fn layout(compare: &mut Compare, body: Rect, wide: bool, now_ms: i64)
     compare.detail.top = compare.detail.top.min(last);
 }
 
-/// Lays out the transcripts: the one that has the focus as it was scrolled, the others with the same turn at the top.
+/// Lays out the transcripts, and finds what differs inside corresponding turns.
 fn layout_transcripts(compare: &mut Compare, areas: &[(usize, [Rect; 3])], now_ms: i64) {
-    let focus = compare.column;
-    let prepare = |compare: &mut Compare, column: usize| {
-        let area = areas.iter().find(|(known, _)| *known == column).map(|(_, [.., rows])| *rows);
-        let run = compare.sides.get_mut(column).and_then(|side| side.run.as_mut());
-        if let (Some(run), Some(rows)) = (run, area) {
-            run.transcript.prepare(run::card_columns(rows), usize::from(rows.height), now_ms);
-        }
-    };
-    prepare(compare, focus);
-    let leads = compare.sides.get(focus).and_then(|side| side.run.as_ref());
-    let follows_end = leads.is_none_or(|run| run.transcript.follows());
-    let top = leads.and_then(|run| run.transcript.top_turn());
-    let selected = leads.and_then(|run| run.transcript.selected_turn());
-    for (column, _) in areas.iter().filter(|(column, _)| *column != focus) {
-        prepare(compare, *column);
-        let counterpart = |turn: &Address| match compare.compared {
-            Some(_) => compare.row_of(focus, turn).and_then(|row| compare.turn_at(*column, row)),
-            None => Some(turn.clone()),
-        };
-        let wanted = top.as_ref().map(|(turn, above)| (counterpart(turn), *above));
-        let marked = selected.as_ref().and_then(counterpart);
-        let Some(run) = compare.sides.get_mut(*column).and_then(|side| side.run.as_mut()) else { continue };
-        if follows_end {
-            run.transcript.follow();
-        } else {
-            match wanted {
-                Some((Some(turn), above)) => run.transcript.show_turn(Some(&turn), above, now_ms),
-                // The other run has no such turn: it stays where it is.
-                Some((None, _)) => {}
-                None => run.transcript.show_turn(None, 0, now_ms),
-            }
-            run.transcript.mark_turn(marked.as_ref());
-        }
-        prepare(compare, *column);
-    }
+    let rows: Vec<(usize, Rect)> = areas.iter().map(|(column, [.., rows])| (*column, *rows)).collect();
+    alignment::layout(compare, &rows, now_ms);
+    let mut marks = std::mem::take(&mut compare.marks);
+    let columns: Vec<usize> = rows.iter().map(|(column, _)| *column).collect();
+    marks.refresh(compare, &columns, now_ms);
+    compare.marks = marks;
 }
 
 /// What differs at a line, wrapped.
@@ -272,17 +242,26 @@ fn draw_strip(model: &Model, column: usize, run: &RunView, area: Rect, buffer: &
     Row::new(pieces).draw(area, buffer, model.theme);
 }
 
-/// Marks the turns that differ, at their first rows: `◆` where the runs part first, `≠` elsewhere.
+/// Marks the turns that differ, at their first rows: `◆` where the runs part first, `≠` elsewhere; and the words that differ inside them.
 fn mark_differences(model: &Model, column: usize, run: &RunView, area: Rect, buffer: &mut Buffer) {
     let compare = &model.compare;
     let Some(comparison) = &compare.compared else { return };
     let first = comparison.first_row();
-    for (line, visible) in run.transcript.rows().enumerate().filter(|(_, visible)| visible.line == 0) {
+    for (line, visible) in run.transcript.rows().enumerate() {
+        let place = line_of(area, line);
+        for words in compare.marks.at(column, visible.cell, visible.line) {
+            let indent = usize::from(run::MARGIN + visible.indent);
+            let x = |column: usize| u16::try_from(indent + column).unwrap_or(u16::MAX).min(place.width);
+            let at = Rect { x: place.x + x(words.start), width: x(words.end) - x(words.start), ..place };
+            buffer.set_style(at.intersection(place), model.theme.style(Role::Differs));
+        }
+        if visible.line > 0 {
+            continue;
+        }
         let Some(cell) = run.transcript.cells().get(visible.cell) else { continue };
         let row = compare.row_of(column, &cell.at).filter(|row| comparison.rows[*row].differs);
         if let (Some(row), Card::Turn(_)) = (row, &cell.card) {
             let mark = if first == Some(row) { "◆" } else { "≠" };
-            let place = line_of(area, line);
             let at = Rect { x: place.x + 1, width: 1.min(place.width), ..place };
             Row::new([Piece::literal(Role::Warn, mark)]).draw(at, buffer, model.theme);
         }

@@ -1,0 +1,72 @@
+//! The dialog that asks again without a part of a request.
+//!
+//! In: an open turn. Out: which part is dropped, and how often the model is asked without it. It must never read the session.
+
+use super::{Dialog, Purpose};
+use crate::event::Address;
+use crate::tui::compare::{CompareRequest, MOST_SIDES, WithoutRequest};
+use crate::tui::form::{Choice, Field, Form};
+use crate::tui::inspector::{Inspector, Subject, Tab};
+use crate::tui::message::Effect;
+use crate::workbench::format::count;
+use crate::workbench::{RequestPlace, SessionKey};
+
+/// A request without one of its parts.
+#[derive(Debug, Clone)]
+pub struct Without {
+    session: String,
+    turn: Address,
+    /// The parts that can be dropped, with their titles.
+    parts: Vec<(RequestPlace, String)>,
+}
+
+impl Without {
+    /// The dialog about the open turn: the selected part is chosen, else the largest.
+    pub fn open(inspector: &Inspector) -> Dialog {
+        let session = match &inspector.subject {
+            Subject::Saved(SessionKey::File(path)) => path.display().to_string(),
+            Subject::Saved(SessionKey::Example(id)) | Subject::Named(id) => id.clone(),
+        };
+        let sections: Vec<_> =
+            inspector.parts(Tab::Request).iter().filter_map(|part| Some((part.place?, part))).collect();
+        let selected = inspector.part().and_then(|part| part.place);
+        let chosen = sections.iter().position(|(place, _)| Some(*place) == selected);
+        let largest = || (0..sections.len()).max_by_key(|at| sections[*at].1.bytes);
+        let choice = |(_, part): &(RequestPlace, &crate::workbench::inspect::Part)| {
+            let tokens = count(part.tokens.unwrap_or_default());
+            Choice::new(part.title.clone(), format!("~{tokens} tok · {}", part.note))
+        };
+        let parts: Vec<Choice> = sections.iter().map(choice).collect();
+        let times = (1..MOST_SIDES).map(|times| Choice::new(times.to_string(), "")).collect();
+        let form = Form {
+            title: format!("Drop a part of the request of {} and ask again", inspector.turn),
+            verb: "ask",
+            fields: vec![
+                Field::choice(
+                    "part",
+                    "What is left out, here and in the turns that follow. A call and its results go together.",
+                    parts,
+                    chosen.or_else(largest).unwrap_or_default(),
+                ),
+                Field::choice(
+                    "times",
+                    "How often the model is asked without it; the runs are shown beside this one.",
+                    times,
+                    0,
+                ),
+            ],
+            ..Form::default()
+        };
+        let parts = sections.into_iter().map(|(place, part)| (place, part.title.clone())).collect();
+        Dialog::new(form, Purpose::Without(Self { session, turn: inspector.turn.clone(), parts }))
+    }
+
+    /// What is asked.
+    ///
+    /// Errors: the request has no part.
+    pub fn submit(&self, form: &Form) -> Result<Effect, String> {
+        let (place, title) = self.parts.get(form.chosen("part")).cloned().ok_or("the request has no part to drop")?;
+        let (name, turn, times) = (self.session.clone(), self.turn.clone(), form.chosen("times") + 1);
+        Ok(Effect::Compare(CompareRequest::Without(WithoutRequest { name, turn, place, title, times })))
+    }
+}
