@@ -77,7 +77,7 @@ pub use {
     crate::config::{Timeouts, is_secret_name},
     adapter::Adapter,
     answered::{OtherModel, asked},
-    body::carries,
+    body::{carries, strict_tools},
     endpoint::{Endpoint, Known, StructuredOutput, shown_address},
     gate::Gate,
     human::{HumanModel, everything},

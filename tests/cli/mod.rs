@@ -12,6 +12,7 @@ mod faults;
 mod inspect;
 mod journal;
 pub(crate) mod leaks;
+mod model_check;
 mod models;
 #[cfg(unix)]
 mod named_files;
