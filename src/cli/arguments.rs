@@ -27,8 +27,8 @@ pub(super) use sessions::{CapturedAgentFlags, CaseFlags, ExampleFlags};
 pub(super) use sessions::{ExportFlags, ImportFlags};
 pub(super) use sessions::{FailuresFlags, MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags, VerifyFlags};
 pub(super) use test::TestFlags;
-pub(super) use tools::ModelsFlags;
 pub(super) use tools::{DoctorFlags, InspectFlags};
+pub(super) use tools::{ModelCheckFlags, ModelsAction, ModelsFlags};
 pub(super) use tools::{ToolsAction, ToolsFlags};
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.

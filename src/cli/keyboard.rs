@@ -47,6 +47,14 @@ pub fn ask_about_file(named: &NamedFile) -> Decision {
     answer.and_then(|answer| Decision::read(&answer)).unwrap_or(Decision::Deny)
 }
 
+/// Asks the user for a yes, on stderr and stdin; `None` when the input ends before an answer.
+pub(super) fn confirm(question: &str) -> Option<bool> {
+    print_note(&safe(question));
+    let options = ["yes", "no"].map(str::to_owned);
+    print_note(&format!("[{}]", choices(&options)));
+    read_choice(&mut std::io::stdin().lock(), &options).map(|answer| answer == options[0])
+}
+
 /// Lines of a question from which on its beginning is printed again after its end, where the answer is typed.
 const LONG_QUESTION: usize = 16;
 

@@ -15,6 +15,7 @@ mod keyboard;
 mod lisp;
 mod matrix;
 mod mcp;
+mod model_check;
 mod models;
 mod new;
 mod output;

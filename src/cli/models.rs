@@ -4,7 +4,7 @@ use ptc_core::text::width;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
-use super::arguments::ModelsFlags;
+use super::arguments::{ModelsAction, ModelsFlags};
 use super::output::{UsageError, exit, print_json, print_line, safe_line};
 use crate::config::{Catalog, ModelFacts};
 use crate::workbench::format::{Marks, SIGNS, WORDS, plural};
@@ -58,6 +58,9 @@ enum ServerModels<'a> {
 }
 
 pub(super) async fn models(flags: &ModelsFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+    if let Some(ModelsAction::Check(flags)) = &flags.action {
+        return super::model_check::check(flags, plain, workbench).await;
+    }
     if let Some(provider) = &flags.provider {
         let server = workbench.models_at(provider).await?;
         return Ok(listed(&server, flags.json));

@@ -30,6 +30,9 @@ pub struct ModelFacts {
     /// True if schemas must be strict.
     #[serde(skip)]
     pub strict: bool,
+    /// True if it has strict tools.
+    #[serde(skip)]
+    pub strict_tools: bool,
     /// Price per million tokens.
     pub price: Option<Price>,
 }
@@ -50,6 +53,8 @@ struct Service {
     structured_output: Option<StructuredBy>,
     #[serde(default)]
     strict: bool,
+    #[serde(default)]
+    strict_tools: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -77,6 +82,7 @@ impl Catalog {
         ModelFacts {
             structured_output: row.structured_output.or(service.structured_output),
             strict: service.strict,
+            strict_tools: service.strict_tools,
             api: row.api,
             context: row.context,
             max_output: row.max_output,
@@ -117,7 +123,10 @@ mod tests {
     fn missing_properties_are_unknown() {
         let table = Catalog::shipped();
         assert_eq!(table.facts("local", "m"), ModelFacts::default());
-        assert_eq!(table.facts("openai", "no-such-model"), ModelFacts { strict: true, ..ModelFacts::default() });
+        assert_eq!(
+            table.facts("openai", "no-such-model"),
+            ModelFacts { strict: true, strict_tools: true, ..ModelFacts::default() }
+        );
         assert_eq!(table.facts("deepseek", "any").structured_output, Some(StructuredBy::JsonObject));
     }
 

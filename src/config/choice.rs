@@ -8,7 +8,8 @@ use ptc_core::reasons::Reason;
 use super::document::advice;
 use super::model::RESERVED;
 use super::{
-    Api, Config, ConfigError, KeySource, ModelEntry, ModelFacts, Protocol, Provider, Timeouts, TlsFiles, options_over,
+    Api, Config, ConfigError, KeySource, ModelEntry, ModelFacts, Protocol, Provider, Restriction, Timeouts, TlsFiles,
+    options_over,
 };
 use crate::event::{Options, Price, StructuredBy};
 
@@ -47,6 +48,8 @@ pub struct HttpModel {
     pub region: Option<String>,
     /// Its known properties.
     pub known: ModelFacts,
+    /// What a check found out that it refuses.
+    pub refused: Vec<Restriction>,
     /// Context size in tokens, if configured.
     pub context: Option<u64>,
     /// Base URL of the API, without a trailing slash.
@@ -131,11 +134,18 @@ impl Config {
             return Err(not_found(format!("the model `{text}` has the unknown provider `{}`", model.provider)));
         };
         let known = self.facts(&provider.name, &model.id);
+        let kind = api_of(provider, model.api, known.api).of(provider.kind);
+        let learned = self.learned.find(&provider.name, &model.id, kind, &provider.base_url);
+        let known = ModelFacts {
+            structured_output: learned.and_then(|learned| learned.structured_output).or(known.structured_output),
+            ..known
+        };
         Ok(ModelChoice::Http(Box::new(HttpModel {
             alias: text.to_owned(),
             provider: provider.name.clone(),
             id: model.id,
-            kind: api_of(provider, model.api, known.api).of(provider.kind),
+            kind,
+            refused: learned.map(|learned| learned.refused.clone()).unwrap_or_default(),
             version: provider.version.clone(),
             region: provider.region.clone(),
             context: model.context,

@@ -8,6 +8,7 @@ mod choice;
 mod colours;
 pub mod document;
 mod folders;
+mod learned;
 mod locked_file;
 mod model;
 mod options;
@@ -27,6 +28,7 @@ pub use catalog::{Catalog, ModelFacts};
 pub use choice::{HttpModel, ModelChoice};
 pub use colours::{ColourLevel, terminal_size};
 pub use folders::Folders;
+pub use learned::{LearnedModel, LearnedModels, Restriction, without_query};
 pub use locked_file::LockedFile;
 pub use model::ModelEntry;
 pub use options::{OPTIONS, options_over};
@@ -68,6 +70,8 @@ pub struct Config {
     pub interface: Interface,
     /// Key bindings: action and its chords.
     pub keys: Vec<(String, Vec<String>)>,
+    /// The models that were checked.
+    pub learned: LearnedModels,
     /// The configuration file.
     pub file: Option<PathBuf>,
 }
@@ -309,17 +313,18 @@ pub fn reference() -> Vec<KeyTable> {
 
 impl Config {
     /// Reads the built-in tables and the file at `path`; without a path, the file in the configuration folder if it
-    /// exists.
+    /// exists. The models that were checked are read from that folder.
     pub fn load(path: Option<&Path>, folders: &Folders, env: Env<'_>) -> Result<Self, ConfigError> {
+        let learned = LearnedModels::load(&LearnedModels::path(folders))?;
         let usual = folders.config_dir.join("config.toml");
         let path = match path {
             Some(path) => path,
             None if usual.is_file() => &usual,
-            None => return Ok(Self::built_in()?),
+            None => return Ok(Self { learned, ..Self::built_in()? }),
         };
         let file = path.display().to_string();
         let text = read_regular_file(path).map_err(|error| FileError::unreadable(&file, &error))?;
-        Ok(Self { file: Some(path.to_owned()), ..Self::from_toml(&text, &file, env)? })
+        Ok(Self { learned, file: Some(path.to_owned()), ..Self::from_toml(&text, &file, env)? })
     }
 
     /// Reads the built-in tables only.
@@ -333,6 +338,7 @@ impl Config {
             tls: TlsFiles::default(),
             interface: Interface::default(),
             keys: Vec::new(),
+            learned: LearnedModels::default(),
             file: None,
         };
         empty.read_onto(BUILT_IN, "assets/models.toml", &|_| None)

@@ -39,6 +39,15 @@ pub const OPTIONS: &[Key<Options>] = &[
         read: |entry, options, problems| set(&mut options.reasoning, entry.non_blank_text().map(Some), problems),
     },
     Key {
+        name: "strict_tools",
+        about: KeyDoc::Text(
+            "true or false",
+            "",
+            "Native tool calls are kept to the schemas of the tools by the service, where it can (docs/structured-output.md); the default is that of the shipped table: true for `openai` and `anthropic`.",
+        ),
+        read: |entry, options, problems| set(&mut options.strict_tools, entry.flag().map(Some), problems),
+    },
+    Key {
         name: EXTRA_BODY.0,
         about: EXTRA_BODY.1,
         read: |entry, options, problems| set(&mut options.extra_body, extra_body(entry).map(Some), problems),
@@ -118,6 +127,7 @@ pub fn options_over(agent: &Options, model: &Options) -> Options {
         stop: if agent.stop.is_empty() { model.stop.clone() } else { agent.stop.clone() },
         seed: agent.seed.or(model.seed),
         reasoning: agent.reasoning.clone().or_else(|| model.reasoning.clone()),
+        strict_tools: agent.strict_tools.or(model.strict_tools),
         extra_body: merge_extra(agent.extra_body.as_ref(), model.extra_body.as_ref()),
     }
 }

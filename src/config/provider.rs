@@ -49,6 +49,11 @@ impl Protocol {
             Self::Bedrock => "bedrock",
         }
     }
+
+    /// Returns whether it has strict tools.
+    pub fn has_strict_tools(self) -> bool {
+        matches!(self, Self::OpenAi | Self::Responses | Self::Anthropic)
+    }
 }
 
 /// One of the two APIs of services of `kind = "openai"`.

@@ -24,11 +24,12 @@ use super::listener::Listener;
 use super::outlet::{Failure, Outlet};
 use super::protocols::{self, list_url, request_url};
 use super::retry::{Attempts, Round};
+use super::schema::filled_members;
 use super::secret::Secret;
 use super::tape::Tape;
 use super::{Call, ErrorClass, Finish, Model, ModelError, Reply, Request, Want, fault};
-use crate::config::{KeySource, Protocol};
-use crate::event::{JsonText, ModelRecord, Sent, StructuredBy, hex_sha};
+use crate::config::{KeySource, Protocol, Restriction};
+use crate::event::{JsonText, ModelRecord, NativeCall, Sent, StructuredBy, hex_sha};
 
 /// A provider's model.
 #[derive(Debug)]
@@ -39,6 +40,8 @@ pub struct Adapter {
     headers: HeaderMap,
     target: Target,
     gate: Arc<Gate>,
+    /// The first guess.
+    first: Dialect,
     dialect: Mutex<Dialect>,
     /// Restrictions that were reported.
     told: AtomicBool,
@@ -62,9 +65,10 @@ impl Adapter {
             timeouts: endpoint.timeouts,
             tls: endpoint.tls.clone(),
         };
-        let dialect = Mutex::new(Dialect::first(&endpoint, language.ways(), url.host_str()));
+        let first = Dialect::first(&endpoint, language.ways(), url.host_str());
         let gate = Gate::new(CONCURRENT_REQUESTS.usual());
-        Ok(Self { endpoint, language, url, headers, target, gate, dialect, told: AtomicBool::new(false) })
+        let (dialect, told) = (Mutex::new(first), AtomicBool::new(false));
+        Ok(Self { endpoint, language, url, headers, target, gate, first, dialect, told })
     }
 
     /// Shares the gate with the provider's other models.
@@ -88,6 +92,11 @@ impl Adapter {
     /// The limits of protocol and service for the first request of a run, as text.
     pub fn limits(&self, request: &Request) -> Vec<String> {
         limits(self.language, &self.draft(&with_unique_ids(request)))
+    }
+
+    /// What the service refused so far.
+    pub fn learned(&self) -> Vec<Restriction> {
+        self.dialect().learned_since(self.first)
     }
 
     fn draft<'a>(&'a self, request: &'a Request) -> Draft<'a> {
@@ -198,6 +207,7 @@ impl Attempts for Answer<'_> {
             Framing::Lines | Framing::Events | Framing::Frames => listener.whole(response, tape).await,
         };
         let reply = Reply { structured_by, ..reply? };
+        let reply = if draft.has_strict_tools() { without_added_nulls(reply, self.request) } else { reply };
         if self.request.schema.is_some() && !keeps_to_json(&reply) {
             self.learn_ignored(outlet).await;
         }
@@ -233,12 +243,21 @@ impl Answer<'_> {
                 StructuredOutput::Fixed(way) => control && *way != StructuredBy::JsonObject,
             },
             tools: !self.request.tools.is_empty(),
+            strict_tools: self.sends_strict_tools(),
             tokens: options.max_tokens.is_some(),
             effort: options.reasoning.is_some(),
             reasoning_items: self.model.endpoint.protocol == Protocol::Responses,
             sampling: options.temperature.is_some() || options.top_p.is_some(),
             stream: *stream,
         }
+    }
+
+    /// Was a tool of the last attempt strict?
+    fn sends_strict_tools(&self) -> bool {
+        let dialect = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let draft = Draft { request: self.request, endpoint: &self.model.endpoint, dialect };
+        self.model.endpoint.protocol.has_strict_tools()
+            && self.request.tools.iter().any(|tool| draft.parameters(tool).1)
     }
 
     /// The server took the schema and did not keep to it. This reply is what it is; the next question is put in the next way.
@@ -320,7 +339,10 @@ pub(super) fn key_name(endpoint: &Endpoint, language: &dyn Language) -> Option<(
 fn limits(language: &dyn Language, draft: &Draft<'_>) -> Vec<String> {
     let endpoint = draft.endpoint;
     let conflict = draft.body(language).err().map(|path| conflict_message(&path));
-    let left_out = language.left_out(draft);
+    let mut left_out = language.left_out(draft);
+    if draft.request.options.strict_tools == Some(true) && !endpoint.protocol.has_strict_tools() {
+        left_out.push("strict tools");
+    }
     let left_out =
         (!left_out.is_empty()).then(|| format!("{} takes no {}: left out", endpoint.provider, left_out.join(", ")));
     let best = language.ways().first().copied();
@@ -340,6 +362,16 @@ fn limits(language: &dyn Language, draft: &Draft<'_>) -> Vec<String> {
 /// Why a body with further members cannot be sent.
 fn conflict_message(path: &str) -> String {
     format!("extra_body sets `{path}`, which this program sets itself")
+}
+
+/// The reply without the nulls that stand for absent arguments: strict schemas require every property.
+fn without_added_nulls(reply: Reply, request: &Request) -> Reply {
+    let calls = reply.calls.into_iter().map(|call| {
+        let tool = request.tools.iter().find(|tool| tool.name == call.name);
+        let args = tool.and_then(|tool| filled_members(&tool.parameters.json(), &json::parse(&call.args).ok()?));
+        NativeCall { args: args.map_or(call.args, |args| args.to_text()), ..call }
+    });
+    Reply { calls: calls.collect(), ..reply }
 }
 
 /// Is a reply the JSON that was promised, or, where its length was limited, the beginning of one? What was thought aloud before does

@@ -48,6 +48,16 @@ fn body(frame: &Json, request: &Request, endpoint: &Endpoint) -> Option<String> 
     Some(Json::object(members).to_text())
 }
 
+/// How many tools a body offers, and how many of them are strict.
+pub fn strict_tools(body: &Json) -> (usize, usize) {
+    let tools = body.get("tools").and_then(Json::items).unwrap_or_default();
+    let is_strict = |tool: &&Json| {
+        let own = tool.get("function").unwrap_or(tool);
+        own.get("strict").is_some_and(|strict| *strict == Json::from(true))
+    };
+    (tools.len(), tools.iter().filter(is_strict).count())
+}
+
 /// What each option is called in the bodies of the protocols.
 const CALLED: [(&str, &[&str]); 6] = [
     ("temperature", &["temperature"]),

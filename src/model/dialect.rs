@@ -5,7 +5,7 @@
 
 use super::endpoint::{Endpoint, StructuredOutput};
 use super::outlet::Refused;
-use crate::config::Protocol;
+use crate::config::{Protocol, Restriction};
 use crate::event::StructuredBy;
 
 /// How the limit of output tokens is called in chat completions.
@@ -48,6 +48,8 @@ pub(super) struct Dialect {
     pub(super) sampling: bool,
     /// Ask for reasoning in encrypted form, to give it back with the next request.
     pub(super) encrypted_reasoning: bool,
+    /// Tools are strict, where that is wanted.
+    pub(super) strict_tools: bool,
     /// A tool that must be called is named, where it is the only one; otherwise any call is required, which is the same then.
     pub(super) named: bool,
 }
@@ -64,6 +66,8 @@ pub(super) struct Used {
     pub(super) open: bool,
     /// It offered tools.
     pub(super) tools: bool,
+    /// Some of them were strict.
+    pub(super) strict_tools: bool,
     /// It limited its output.
     pub(super) tokens: bool,
     /// It had a reasoning effort.
@@ -87,9 +91,11 @@ impl Dialect {
             StructuredOutput::Fixed(way) if ways.contains(&way) => way,
             StructuredOutput::Fixed(_) => StructuredBy::Prompt,
         };
-        Self {
+        let is_prompt_set =
+            structured == StructuredBy::Prompt && matches!(endpoint.structured_output, StructuredOutput::Fixed(_));
+        let guess = Self {
             structured,
-            object: ways.contains(&StructuredBy::JsonObject) && structured != StructuredBy::Prompt,
+            object: ways.contains(&StructuredBy::JsonObject) && !is_prompt_set,
             form: match endpoint.protocol {
                 Protocol::Gemini => SchemaForm::OpenApi,
                 _ if endpoint.known.strict => SchemaForm::Strict,
@@ -100,11 +106,38 @@ impl Dialect {
             effort_word: true,
             sampling: true,
             encrypted_reasoning: true,
+            strict_tools: true,
             named: matches!(
                 endpoint.protocol,
                 Protocol::OpenAi | Protocol::Responses | Protocol::Anthropic | Protocol::Bedrock
             ),
+        };
+        endpoint.refused.iter().fold(guess, |dialect, refused| dialect.without(*refused))
+    }
+
+    /// The dialect of a server that is known to refuse this as well.
+    fn without(self, refused: Restriction) -> Self {
+        match refused {
+            // Whether a reply is streamed is part of the endpoint.
+            Restriction::Streaming => self,
+            Restriction::StreamOptions => Self { stream_usage: false, ..self },
+            Restriction::MaxTokens => Self { tokens: TokensKey::MaxCompletionTokens, ..self },
+            Restriction::ReasoningEffort => Self { effort_word: false, ..self },
+            Restriction::Sampling => Self { sampling: false, ..self },
+            Restriction::EncryptedReasoning => Self { encrypted_reasoning: false, ..self },
+            Restriction::NamedTool => Self { named: false, ..self },
+            Restriction::JsonObject => Self { object: false, ..self },
+            Restriction::OpenApiSchema if self.form == SchemaForm::OpenApi => Self { form: SchemaForm::Plain, ..self },
+            Restriction::OpenApiSchema => self,
+            Restriction::LooseSchema => Self { form: SchemaForm::Strict, ..self },
+            Restriction::StrictTools => Self { strict_tools: false, ..self },
         }
+    }
+
+    /// What was learned since the first guess.
+    pub(super) fn learned_since(self, first: Self) -> Vec<Restriction> {
+        let is_learned = |refused: &Restriction| self.without(*refused) == self && first.without(*refused) != first;
+        Restriction::ALL.into_iter().filter(is_learned).collect()
     }
 
     /// What to ask for instead after a refusal, and what changed in words; `None` when the refusal is about something else.
@@ -144,6 +177,10 @@ impl Dialect {
         if self.names_respond(used) && is_about(refused, &["tool_choice"]) {
             let next = Self { named: false, ..self };
             return Some((next, "refuses to be told the tool's name; requiring a call instead".to_owned()));
+        }
+        if used.strict_tools && self.strict_tools && is_about_strict_tools(status, refused, used) {
+            let next = Self { strict_tools: false, ..self };
+            return Some((next, "refuses strict tools; sending them without `strict`".to_owned()));
         }
         let less = self.other_form(refused, used).or_else(|| self.other_way(status, refused, used, ways));
         less.or_else(|| self.without_object(status, refused, used))
@@ -254,6 +291,21 @@ fn refuses(words: &[&str], status: u16, refused: &Refused) -> bool {
     is_about(refused, words) || (refused.param.is_none() && is_vague(status, refused))
 }
 
+/// Is the refusal about tools that are strict? Their schemas are compiled by the service, which has limits of its own. Where nothing is
+/// named, the refusal may be about a schema for the answer as well.
+fn is_about_strict_tools(status: u16, refused: &Refused, used: Used) -> bool {
+    let names_tools = is_about(refused, &["tool", "function"]);
+    if refused.param.is_some() && !is_about(refused, &["tool", "function", "strict"]) {
+        return false;
+    }
+    let names_strict = names(refused, &["strict", "additionalproperties", "'required' is required"]);
+    let names_limit =
+        names(refused, &["too complex", "compiled grammar", "optional parameters", "invalid schema for function"]);
+    let is_alone = !used.structured && !used.control;
+    (names_tools && (names_strict || names_limit))
+        || (is_alone && (names_strict || names_limit || (refused.param.is_none() && is_vague(status, refused))))
+}
+
 /// A named parameter decides alone; otherwise the words of the answer do.
 fn is_about(refused: &Refused, words: &[&str]) -> bool {
     let place = refused.param.as_deref().unwrap_or(&refused.body);
@@ -296,6 +348,7 @@ mod tests {
         control: false,
         open: true,
         tools: false,
+        strict_tools: false,
         tokens: true,
         effort: true,
         reasoning_items: false,
@@ -383,6 +436,52 @@ mod tests {
         assert_eq!(start().concede(400, &refused, Used { open: false, ..control }, &WAYS), None);
         let elsewhere = Refused { param: Some("temperature".into()), body: "invalid value".into() };
         assert_eq!(start().concede(400, &elsewhere, control, &WAYS), None);
+    }
+
+    #[test]
+    fn strict_tools_are_the_first_to_go_where_a_refusal_is_about_them() {
+        let alone = Used { structured: false, tools: true, strict_tools: true, ..USED };
+        let loose = Some(Dialect { strict_tools: false, ..start() });
+        let with_schema = Used { structured: true, ..alone };
+        let cases = [
+            (alone, None, "tools.0.custom.strict: extra inputs are not permitted", loose),
+            (
+                alone,
+                Some("tools[0].function.parameters"),
+                "invalid schema for function 'f': 'additionalproperties'",
+                loose,
+            ),
+            (alone, None, "the compiled grammar is too large; reduce the number of strict tools", loose),
+            (alone, None, "this is unsupported", loose),
+            (with_schema, None, "strict tools are not supported with this model", loose),
+            (
+                with_schema,
+                None,
+                "response_format: json_schema is not available",
+                Some(Dialect { structured: StructuredBy::Tool, ..start() }),
+            ),
+            (alone, Some("temperature"), "strict values only", None),
+            (Used { strict_tools: false, ..alone }, None, "tools.0.custom.strict: no", None),
+        ];
+        for (used, param, body, expected) in cases {
+            let refused = Refused { param: param.map(str::to_owned), body: body.to_owned() };
+            let next = start().concede(400, &refused, used, &WAYS).map(|(next, _)| next);
+            assert_eq!(next, expected, "{param:?} {body}");
+        }
+    }
+
+    #[test]
+    fn what_a_check_learned_makes_the_same_dialect_again() {
+        for restriction in Restriction::ALL.into_iter().filter(|known| *known != Restriction::Streaming) {
+            let older = Endpoint { protocol: Protocol::Gemini, ..Endpoint::new("local", "m", "http://127.0.0.1") };
+            for endpoint in [older, Endpoint::new("local", "m", "http://127.0.0.1")] {
+                let first = Dialect::first(&endpoint, &WAYS, None);
+                let learned = first.without(restriction);
+                let refused = learned.learned_since(first);
+                let again = Dialect::first(&Endpoint { refused, ..endpoint }, &WAYS, None);
+                assert_eq!(again, learned, "{restriction:?}");
+            }
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::scrub::Scrub;
 use super::secret::Secret;
 use super::variables::{self, filled};
 use super::{ErrorClass, ModelError, proxy};
-use crate::config::{HttpModel, KeySource, Protocol, Timeouts, TlsFiles, is_secret_name};
+use crate::config::{HttpModel, KeySource, Protocol, Restriction, Timeouts, TlsFiles, is_secret_name};
 use crate::event::{ModelRecord, Price, StructuredBy};
 
 /// A model at a provider.
@@ -42,6 +42,8 @@ pub struct Endpoint {
     pub structured_output: StructuredOutput,
     /// What is known of the model before it is asked.
     pub known: Known,
+    /// What it is known to refuse.
+    pub refused: Vec<Restriction>,
     /// Tokens that fit into the model's context, as configured; servers that load models are asked for so much.
     pub context_tokens: Option<u64>,
     /// What it costs.
@@ -63,6 +65,8 @@ pub struct Known {
     pub way: Option<StructuredBy>,
     /// It takes only schemas in which every property is required and no others are allowed.
     pub strict: bool,
+    /// It keeps arguments of tools to their schemas.
+    pub strict_tools: bool,
     /// The most tokens it may answer with.
     pub max_output: Option<u64>,
 }
@@ -105,6 +109,7 @@ impl Endpoint {
             version: None,
             region: None,
             known: Known::default(),
+            refused: Vec::new(),
             context_tokens: None,
             structured_output: StructuredOutput::Auto,
             price: None,
@@ -233,12 +238,14 @@ impl From<HttpModel> for Endpoint {
             known: Known {
                 way: model.known.structured_output,
                 strict: model.known.strict,
+                strict_tools: model.known.strict_tools,
                 max_output: model.known.max_output,
             },
             context_tokens: model.context,
             structured_output: model.structured_output.map_or(StructuredOutput::Auto, StructuredOutput::Fixed),
             price: model.price,
-            stream: model.stream,
+            stream: model.stream && !model.refused.contains(&Restriction::Streaming),
+            refused: model.refused,
             retry: RetryPolicy { max_attempts: model.max_attempts, ..RetryPolicy::default() },
             timeouts: model.timeouts,
             tls: model.tls,

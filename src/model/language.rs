@@ -9,9 +9,10 @@ use reqwest::header::HeaderMap;
 use super::assembly::{Assembly, Odd, Pieces};
 use super::dialect::Dialect;
 use super::endpoint::Endpoint;
+use super::schema::{closed, is_strict, strict};
 use super::{ModelError, Request, ToolChoice, Want};
 use crate::config::Protocol;
-use crate::event::StructuredBy;
+use crate::event::{StructuredBy, ToolSchema};
 
 /// The tool that a model is made to call when its parameters carry the schema.
 pub(super) const RESPOND: &str = "respond";
@@ -63,6 +64,28 @@ impl<'a> Draft<'a> {
     pub(super) fn tool_choice(&self) -> Option<&'a ToolChoice> {
         let is_free = self.schema(StructuredBy::Tool).is_none() && !self.request.tools.is_empty();
         self.request.tool_choice.as_ref().filter(|_| is_free)
+    }
+
+    /// Are tools strict, where their schemas can be?
+    pub(super) fn has_strict_tools(&self) -> bool {
+        let is_wanted = self.request.options.strict_tools.unwrap_or(self.endpoint.known.strict_tools);
+        is_wanted && self.dialect.strict_tools && self.endpoint.protocol.has_strict_tools()
+    }
+
+    /// The parameters of a tool as they are sent, and whether calls are kept to them. One protocol lets optional properties be absent,
+    /// the others want null for them.
+    pub(super) fn parameters(&self, tool: &ToolSchema) -> (Json, bool) {
+        let plain = tool.parameters.json();
+        match strict(&plain).filter(|_| self.has_strict_tools()) {
+            Some(_) if self.endpoint.protocol == Protocol::Anthropic => (closed(&plain), true),
+            Some(strict) => (strict, true),
+            None => {
+                // The Responses API takes every schema for a strict one unless the opposite is stated.
+                let is_off = self.request.options.strict_tools == Some(false) || !self.dialect.strict_tools;
+                let is_strict = self.endpoint.protocol == Protocol::Responses && !is_off && is_strict(&plain);
+                (plain, is_strict)
+            }
+        }
     }
 
     /// The schema, when it travels in this way.

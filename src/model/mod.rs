@@ -80,7 +80,7 @@ pub use {
     crate::config::{Timeouts, is_secret_name},
     adapter::Adapter,
     answered::{OtherModel, asked},
-    body::carries,
+    body::{carries, strict_tools},
     captured::{
         CapturedMessage, CapturedReply, CapturedRequest, Coding, Echoes, ReplyOutcome, pack_body, protocol_of,
         unpack_body,

@@ -83,6 +83,35 @@ pub(super) fn strict(schema: &Json) -> Option<Json> {
     Some(strict_schema)
 }
 
+/// A value without the members that are null and optional in its schema; `None` when there are none.
+pub(super) fn filled_members(schema: &Json, value: &Json) -> Option<Json> {
+    match &value.node {
+        Node::List(items) => {
+            let inner = schema.get("items")?;
+            let filled: Vec<Option<Json>> = items.iter().map(|item| filled_members(inner, item)).collect();
+            let is_changed = filled.iter().any(Option::is_some);
+            let all = filled.into_iter().zip(items).map(|(filled, item)| filled.unwrap_or_else(|| item.clone()));
+            is_changed.then(|| Json::list(all.collect::<Vec<_>>()))
+        }
+        Node::Object(members) => {
+            let (properties, required) = (schema.get("properties")?, required(schema));
+            let (mut kept, mut is_changed) = (Vec::new(), false);
+            for member in members {
+                let inner = properties.get(&member.key);
+                if member.value.node == Node::Null && inner.is_some() && !required.contains(&member.key.as_str()) {
+                    is_changed = true;
+                    continue;
+                }
+                let filled = inner.and_then(|inner| filled_members(inner, &member.value));
+                is_changed |= filled.is_some();
+                kept.push((member.key.clone(), filled.unwrap_or_else(|| member.value.clone())));
+            }
+            is_changed.then(|| Json::object(kept))
+        }
+        _ => None,
+    }
+}
+
 /// The subset of `OpenAPI` 3.0: one type per value, with `nullable`, enums of strings only, nothing about other properties.
 pub(super) fn open_api(schema: &Json) -> Option<Json> {
     const KNOWN: [&str; 16] = [
@@ -277,6 +306,26 @@ mod tests {
             for form in [SchemaForm::Strict, SchemaForm::OpenApi] {
                 assert_eq!(written(&schema, form), schema);
             }
+        }
+    }
+
+    #[test]
+    fn a_null_is_absent_where_the_schema_lets_the_member_be_absent() {
+        let schema = json::parse(
+            r#"{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"type":"string"},"c":{"type":"array","items":{"type":"object","properties":{"d":{"type":"integer"}}}},"e":{"type":"object"}},"required":["a"]}"#,
+        )
+        .unwrap();
+        let cases = [
+            (r#"{"a":null,"b":null}"#, Some(r#"{"a":null}"#)),
+            (r#"{"a":"x","c":[{"d":null},{"d":1}]}"#, Some(r#"{"a":"x","c":[{},{"d":1}]}"#)),
+            (r#"{"a":"x","b":"y"}"#, None),
+            // What the schema does not describe is data.
+            (r#"{"a":"x","e":{"f":null},"g":null}"#, None),
+            ("[null]", None),
+        ];
+        for (value, expected) in cases {
+            let filled = filled_members(&schema, &json::parse(value).unwrap()).map(|filled| filled.to_text());
+            assert_eq!(filled.as_deref(), expected, "{value}");
         }
     }
 

@@ -31,6 +31,7 @@ pub mod inspect;
 mod keys;
 mod marks;
 pub mod matrix;
+pub mod model_check;
 mod models;
 mod new_agent;
 mod open;

@@ -267,6 +267,10 @@ impl Workbench {
             },
             None => (ModelState::Unknown, "its provider is not configured".to_owned()),
         };
+        let note = match self.checked(name) {
+            Some(date) => format!("{note}; checked {date}"),
+            None => note,
+        };
         ModelLine {
             name: name.to_owned(),
             provider: provider.to_owned(),
@@ -275,6 +279,13 @@ impl Workbench {
             note,
             facts: self.config.facts(provider, id),
         }
+    }
+
+    /// The date on which a model was checked at its address.
+    fn checked(&self, name: &str) -> Option<&str> {
+        let Ok(ModelChoice::Http(model)) = self.config.resolve_model(name) else { return None };
+        let learned = self.config.learned.find(&model.provider, &model.id, model.kind, &model.base_url);
+        learned.map(|learned| learned.checked.as_str())
     }
 
     /// Providers on this machine's loopback, and whether something listens there.
@@ -375,7 +386,7 @@ pub(super) fn http(model: HttpModel) -> Result<Adapter, StartError> {
     Adapter::new(model.into()).map_err(unusable_model)
 }
 
-fn unusable_model(error: ModelError) -> StartError {
+pub(super) fn unusable_model(error: ModelError) -> StartError {
     let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
     StartError::Model { reason: error.class.reason(), message: format!("{}{hint}", error.message) }
 }

@@ -57,6 +57,7 @@ fn options() -> impl Strategy<Value = Options> {
             stop,
             seed,
             reasoning,
+            strict_tools: top_p.map(|share| share > 0.5),
             extra_body: None,
         },
     )

@@ -13,6 +13,7 @@ mod faults;
 mod inspect;
 mod journal;
 pub(crate) mod leaks;
+mod model_check;
 mod models;
 #[cfg(unix)]
 mod named_files;

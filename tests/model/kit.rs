@@ -21,7 +21,7 @@ pub(crate) const ALL: [Kit; 6] = [
 ];
 
 /// What a server of a protocol sends.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kit(pub(crate) Protocol);
 
 impl Kit {

@@ -6,6 +6,7 @@
 
 mod bedrock;
 mod bodies;
+mod check;
 mod documents;
 mod faults;
 #[cfg(unix)]
@@ -18,6 +19,7 @@ mod recorded;
 mod replies;
 mod secrets;
 mod services;
+mod strict_tools;
 mod structure;
 mod tls;
 

@@ -13,7 +13,7 @@ use crate::openai::server::{Play, Server};
 use crate::openai::{request, request_json};
 
 /// The way in which a body asks for an answer that fits.
-fn way(kit: Kit, body: &Value) -> StructuredBy {
+pub(super) fn way(kit: Kit, body: &Value) -> StructuredBy {
     let config = &body["generationConfig"];
     let (schema, object) = match kit.0 {
         Protocol::OpenAi => {
@@ -39,7 +39,7 @@ fn way(kit: Kit, body: &Value) -> StructuredBy {
     }
 }
 
-fn refusal(kit: Kit, way: StructuredBy) -> Play {
+pub(super) fn refusal(kit: Kit, way: StructuredBy) -> Play {
     let what = match (kit.0, way) {
         (_, StructuredBy::Tool) => "tools",
         (Protocol::OpenAi, _) => "response_format",

@@ -86,6 +86,7 @@ pub(super) fn configuration() -> String {
         part(&mut page, &if about.title.is_empty() { "## Keys".to_owned() } else { format!("## {}", about.title) }, "");
         keys(&mut page, &about);
     }
+    page.push_str(OPTIONS_OF_SERVICES);
     part(
         &mut page,
         "## What is built in",
@@ -228,6 +229,52 @@ theme = "light"
 
 [keys]
 "run.start" = ["f5", "alt-r"]
+```
+"#;
+
+const OPTIONS_OF_SERVICES: &str = r#"
+## Options of services
+
+What has no key of its own is a member of `extra_body`, written as the documentation of the service has it; members of one object are merged with those that this program sets. A query in `base_url` goes with every request.
+
+| option | where it goes |
+|---|---|
+| top_k, min_p, penalties | the body itself for `openai` servers that have them; `generationConfig` for `gemini`; `options` for `ollama`; `additionalModelRequestFields` for `bedrock` |
+| parallel calls | `parallel_tool_calls = false`; for `anthropic` a member of `tool_choice` |
+| tool choice | `tool_choice` |
+| service tier | `service_tier` |
+| time in the cache | `prompt_cache_retention` for `openai`; `cache_control` with `ttl` for `anthropic` |
+| query parameters | the query of `base_url` |
+
+```toml
+[providers.azure]
+kind = "openai"
+base_url = "https://example.openai.azure.com/openai/deployments/small?api-version=2026-01-01"
+
+[providers.router]
+kind = "openai"
+base_url = "https://openrouter.ai/api/v1"
+extra_body = { provider = { order = ["groq"], allow_fallbacks = false } }
+
+[models.careful]
+provider = "openai"
+id = "gpt-5.4-mini"
+extra_body = { parallel_tool_calls = false, service_tier = "flex", prompt_cache_retention = "24h" }
+
+[models.cached]
+provider = "anthropic"
+id = "claude-haiku-5-5"
+extra_body = { tool_choice = { type = "auto", disable_parallel_tool_use = true }, cache_control = { type = "ephemeral", ttl = "1h" } }
+
+[models.wide]
+provider = "gemini"
+id = "gemini-3.8-flash"
+extra_body = { generationConfig = { topK = 40, frequencyPenalty = 0.5 } }
+
+[models.local]
+provider = "ollama"
+id = "qwen3:8b"
+extra_body = { options = { top_k = 40, min_p = 0.05, repeat_penalty = 1.1 } }
 ```
 "#;
 

@@ -77,6 +77,8 @@ def chat():
     text = {"type": "string"}
     defs["ToolCall"]["properties"]["id"] = text
     defs["Message"]["properties"]["tool_call_id"] = text
+    # The server samples with it (api/types.go); the SDK does not name it yet.
+    defs["Options"]["properties"]["min_p"] = {"type": "number"}
     # Schemas of tools are JSON Schemas: the server leaves out what it does not know.
     for name in ("Parameters", "Property"):
         defs[name]["additionalProperties"] = True
@@ -100,7 +102,7 @@ def responses():
     schema["properties"]["tool_choice"] = {"anyOf": [words, {"$ref": "#/$defs/ToolChoiceFunctionParam"}]}
     sent = [
         "include", "input", "instructions", "max_output_tokens", "model", "parallel_tool_calls", "reasoning", "store",
-        "stream", "temperature", "text", "tool_choice", "tools", "top_p",
+        "stream", "temperature", "text", "tool_choice", "tools", "top_p", "prompt_cache_key", "service_tier",
     ]
     schema["properties"] = {key: schema["properties"][key] for key in sent}
     schema["required"] = ["model", "input"]

@@ -55,12 +55,36 @@ pub struct DoctorFlags {
 
 /// Flags of `models`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct ModelsFlags {
+    /// Another action than listing models
+    #[command(subcommand)]
+    pub action: Option<ModelsAction>,
     /// Provider whose server is asked for its models
     pub provider: Option<String>,
     /// Ask the servers of all providers with an API key
     #[arg(long, conflicts_with = "provider")]
     pub check: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Actions of `models`.
+#[derive(Debug, Subcommand)]
+pub enum ModelsAction {
+    /// Find out with a few small requests what a model can do, and store what its server refuses; asks first
+    Check(ModelCheckFlags),
+}
+
+/// Flags of `models check`.
+#[derive(Debug, Args)]
+pub struct ModelCheckFlags {
+    /// The model: an alias, or PROVIDER:MODEL
+    pub model: String,
+    /// Do not ask before sending
+    #[arg(long)]
+    pub yes: bool,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,

@@ -226,6 +226,9 @@ pub struct Options {
     /// Reasoning effort in the provider's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
+    /// Arguments of native tool calls are kept to the schemas of the tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strict_tools: Option<bool>,
     /// Further members of the request's body, an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra_body: Option<JsonText>,

@@ -63,6 +63,7 @@ struct Tool<'a> {
     name: &'a str,
     description: Option<&'a str>,
     input_schema: Json,
+    strict: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -214,16 +215,16 @@ fn system(text: &str, cache: bool) -> System<'_> {
 }
 
 fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
-    let tools = draft.request.tools.iter().map(|tool| Tool {
-        name: &tool.name,
-        description: tool.description.as_deref(),
-        input_schema: tool.parameters.json(),
+    let tools = draft.request.tools.iter().map(|tool| {
+        let (input_schema, is_strict) = draft.parameters(tool);
+        let strict = is_strict.then_some(true);
+        Tool { name: &tool.name, description: tool.description.as_deref(), input_schema, strict }
     });
     let mut all: Vec<Tool<'a>> = tools.collect();
     let choice = draft.schema(StructuredBy::Tool).map(|schema| {
         let by_name = all.is_empty() && draft.dialect.named;
         let input_schema = written(schema, draft.dialect.form);
-        all.push(Tool { name: RESPOND, description: Some(RESPOND_ABOUT), input_schema });
+        all.push(Tool { name: RESPOND, description: Some(RESPOND_ABOUT), input_schema, strict: None });
         if by_name { ToolChoice::Tool { name: RESPOND } } else { ToolChoice::Any }
     });
     (all, choice.or_else(|| draft.tool_choice().map(chosen)))

@@ -30,7 +30,7 @@ pub(super) fn read(body: &Json) -> CapturedRequest {
                 .at("thinking.budget_tokens")
                 .map(Json::to_text)
                 .or_else(|| body.at("output_config.effort").and_then(Json::as_str).map(str::to_owned)),
-            extra_body: None,
+            ..Options::default()
         },
         is_streamed: is_true(body, "stream"),
         ..CapturedRequest::default()

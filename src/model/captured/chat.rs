@@ -20,7 +20,7 @@ pub(super) fn read(body: &Json) -> CapturedRequest {
             stop: texts(body.get("stop")),
             seed: number(body, "seed"),
             reasoning: text_of(body, "reasoning_effort"),
-            extra_body: None,
+            ..Options::default()
         },
         schema,
         is_streamed: is_true(body, "stream"),
@@ -40,7 +40,7 @@ pub(super) fn read_ollama(body: &Json) -> CapturedRequest {
             stop: texts(options.get("stop")),
             seed: number(options, "seed"),
             reasoning: text_of(body, "think"),
-            extra_body: None,
+            ..Options::default()
         },
         schema: body.get("format").filter(|format| format.members().is_some()).map(JsonText::of),
         // It streams unless it is asked not to.

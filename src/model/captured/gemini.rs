@@ -34,7 +34,7 @@ pub(super) fn read(body: &Json, path: &str) -> CapturedRequest {
             stop: texts(either(config, "stopSequences", "stop_sequences")),
             seed: number(config, "seed"),
             reasoning: config.at("thinkingConfig.thinkingLevel").and_then(Json::as_str).map(str::to_owned),
-            extra_body: None,
+            ..Options::default()
         },
         is_streamed: path.contains(":streamGenerateContent"),
         ..CapturedRequest::default()

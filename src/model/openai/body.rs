@@ -55,12 +55,19 @@ struct Function<'a> {
     name: &'a str,
     description: Option<&'a str>,
     parameters: Option<Json>,
+    strict: Option<bool>,
 }
 
 impl<'a> Tool<'a> {
     /// A function; without parameters only its name.
     pub(in crate::model) fn function(name: &'a str, description: Option<&'a str>, parameters: Option<Json>) -> Self {
-        Self { r#type: "function", function: Function { name, description, parameters } }
+        Self { r#type: "function", function: Function { name, description, parameters, strict: None } }
+    }
+
+    /// The same function, whose arguments the service keeps to the parameters.
+    fn strict(mut self) -> Self {
+        self.function.strict = Some(true);
+        self
     }
 }
 
@@ -116,7 +123,11 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
 fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
     let tools = draft.request.tools.iter();
     let mut all: Vec<Tool<'_>> = tools
-        .map(|tool| Tool::function(&tool.name, tool.description.as_deref(), Some(tool.parameters.json())))
+        .map(|tool| {
+            let (parameters, is_strict) = draft.parameters(tool);
+            let function = Tool::function(&tool.name, tool.description.as_deref(), Some(parameters));
+            if is_strict { function.strict() } else { function }
+        })
         .collect();
     let choice = draft.schema(StructuredBy::Tool).map(|schema| {
         let by_name = all.is_empty() && draft.dialect.named;

@@ -123,16 +123,21 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
 /// Returns the tools that may be called, and what the model must do with them. The tool that carries the schema is the only one to be
 /// called when there is no other.
 fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
-    let function = |name: &'a str, description: Option<&'a str>, parameters: Json| {
-        let strict = is_strict(&parameters);
-        Tool { r#type: "function", name, description, parameters, strict }
+    let function = |name: &'a str, description: Option<&'a str>, (parameters, strict): (Json, bool)| Tool {
+        r#type: "function",
+        name,
+        description,
+        parameters,
+        strict,
     };
     let tools = draft.request.tools.iter();
     let mut all: Vec<Tool<'a>> =
-        tools.map(|tool| function(&tool.name, tool.description.as_deref(), tool.parameters.json())).collect();
+        tools.map(|tool| function(&tool.name, tool.description.as_deref(), draft.parameters(tool))).collect();
     let choice = draft.schema(StructuredBy::Tool).map(|schema| {
         let by_name = all.is_empty() && draft.dialect.named;
-        all.push(function(RESPOND, Some(RESPOND_ABOUT), written(schema, draft.dialect.form)));
+        let parameters = written(schema, draft.dialect.form);
+        let strict = is_strict(&parameters);
+        all.push(function(RESPOND, Some(RESPOND_ABOUT), (parameters, strict)));
         if by_name { ToolChoice::Function { r#type: "function", name: RESPOND } } else { ToolChoice::Word("required") }
     });
     (all, choice.or_else(|| draft.tool_choice().map(chosen)))

@@ -8,7 +8,7 @@ use ptc_core::value::json::to_json;
 
 use super::{Body, Line, Mark, Part, Turn};
 use crate::event::{Event, ReplyEnd, ReplyStatus, RequestMade, Sent, StructuredBy};
-use crate::model::{OtherModel, asked, carries};
+use crate::model::{OtherModel, asked, carries, strict_tools};
 use crate::workbench::format::{count, plural};
 use crate::workbench::wording::cut;
 
@@ -45,6 +45,7 @@ pub(super) fn part(turn: &Turn<'_>) -> Option<Part> {
     let mut rows = vec![of_model(sent, end)];
     rows.extend(of_options(made, sent));
     rows.extend(of_schema(made, sent));
+    rows.extend(of_strict_tools(made, sent));
     rows.extend(end.into_iter().flat_map(|end| [of_finish(end), of_cache(made, end)]).flatten());
     rows.push(of_attempts(&attempts, &ends));
     let differing = rows.iter().filter(|row| row.differs).count() as u64;
@@ -85,7 +86,9 @@ fn of_options(made: &RequestMade, sent: &Sent) -> Vec<Row> {
         let got = if is_sent { "sent" } else { "left out" }.to_owned();
         Row { name: key.to_owned(), asked: cut(&value.to_text(), MOST), got, differs: !is_sent }
     };
-    asked.members().unwrap_or_default().iter().map(|member| row(&member.key, &member.value)).collect()
+    // Whether tools are strict is in each tool, in a row of its own.
+    let members = asked.members().unwrap_or_default().iter().filter(|member| member.key != "strict_tools");
+    members.map(|member| row(&member.key, &member.value)).collect()
 }
 
 /// How the shape of the answer was demanded: a way that leaves it to the model is less than was asked for.
@@ -96,6 +99,18 @@ fn of_schema(made: &RequestMade, sent: &Sent) -> Option<Row> {
         None => ("a JSON object", by == StructuredBy::Prompt),
     };
     Some(Row { name: "schema".to_owned(), asked: asked.to_owned(), got: format!("sent as {}", by.name()), differs })
+}
+
+/// Tools that the service keeps to their schemas: where that was asked for, and where it is the default.
+fn of_strict_tools(made: &RequestMade, sent: &Sent) -> Option<Row> {
+    let (tools, strict) = strict_tools(&sent.frame.json());
+    let wanted = made.options.strict_tools;
+    if tools == 0 || (wanted.is_none() && strict == 0) {
+        return None;
+    }
+    let asked = wanted.map_or_else(|| UNSAID.to_owned(), |wanted| wanted.to_string());
+    let got = format!("{} of {}", count(strict as u64), plural(tools as u64, "tool"));
+    Some(Row { name: "strict_tools".to_owned(), asked, got, differs: wanted == Some(true) && strict == 0 })
 }
 
 fn of_finish(end: &ReplyEnd) -> Option<Row> {
