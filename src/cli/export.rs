@@ -153,6 +153,9 @@ fn removals(prepared: &Prepared) -> RemovalsJson<'_> {
 }
 
 pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+    if let Some(code) = super::traffic::import(flags, workbench)? {
+        return Ok(code);
+    }
     let report = workbench.import_trace(&flags.file)?;
     if flags.json {
         print_json(&ImportJson {

@@ -35,6 +35,7 @@ mod signature;
 mod source;
 mod test;
 mod tools;
+mod traffic;
 mod tree;
 
 pub use arguments::{Arguments, Command, meant_command};

@@ -3,7 +3,7 @@
 //! In: notes of exchanges. Out: events of captured sessions, and lines for users. Its memory is bounded: the bytes of a reply are written in
 //! parts. It must never write a known secret.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::capture::CaptureOptions;
 use super::conversations::{Asked, ConversationId, Conversations, Digest};
@@ -13,6 +13,7 @@ use super::reply::OpenReply;
 use super::session::CapturedSession;
 use crate::event::Role;
 use crate::model::{CapturedRequest, Scrub};
+use crate::session::Imported;
 
 /// Conversations that are kept open; those that waited longest are ended first.
 const OPEN_MOST: usize = 256;
@@ -36,6 +37,10 @@ pub(super) struct Recorder {
     open: HashMap<u64, Open>,
     /// A problem of the disk was reported.
     is_reported: bool,
+    /// The file that the traffic is read from.
+    imported: Option<Imported>,
+    /// Conversations whose sessions exist already: they are not imported again.
+    known: HashSet<ConversationId>,
 }
 
 impl Recorder {
@@ -47,7 +52,14 @@ impl Recorder {
             sessions: HashMap::new(),
             open: HashMap::new(),
             is_reported: false,
+            imported: None,
+            known: HashSet::new(),
         }
+    }
+
+    /// A recorder of the traffic in a file.
+    pub(super) fn of_file(options: CaptureOptions, imported: Imported) -> Self {
+        Self { imported: Some(imported), ..Self::new(options) }
     }
 
     /// Takes the next note.
@@ -96,7 +108,7 @@ impl Recorder {
             at_ms,
         };
         let (conversation, is_new) = self.conversations.place(asked);
-        if is_new || !self.sessions.contains_key(&conversation) {
+        if is_new || !self.sessions.contains_key(&conversation) && !self.known.contains(&conversation) {
             self.start_session(conversation, at_ms, &begun, &request);
         }
         let mut line = ExchangeLine {
@@ -118,9 +130,15 @@ impl Recorder {
 
     fn start_session(&mut self, conversation: ConversationId, at_ms: i64, begun: &Begun, request: &CapturedRequest) {
         let price = (self.options.prices)(&begun.upstream, &request.model);
-        match CapturedSession::create(&self.options.dir, at_ms, begun, &begun.scrub.text(&request.model), price) {
+        let model = begun.scrub.text(&request.model);
+        match CapturedSession::create(&self.options.dir, at_ms, begun, &model, price, self.imported.as_ref()) {
             Ok(session) => _ = self.sessions.insert(conversation, session),
-            Err(error) => (self.options.report)(Err(&error.to_string())),
+            Err(error) => {
+                if self.imported.is_some() {
+                    self.known.insert(conversation);
+                }
+                (self.options.report)(Err(&error.to_string()));
+            }
         }
         self.close_beyond(at_ms);
     }

@@ -18,7 +18,7 @@ use crate::event::{
     TurnEnd, TurnStart, UsageRecord, Want, hex_sha,
 };
 use crate::model::{CapturedRequest, ReplyOutcome, pack_body};
-use crate::session::{Captured, Header, RecorderError, SessionId, SessionWriter};
+use crate::session::{Captured, Header, Imported, RecorderError, SessionId, SessionWriter};
 
 /// Largest body that the next one is compared with, in bytes.
 const BASE_MAX_BYTES: usize = 4 << 20;
@@ -49,16 +49,22 @@ impl CapturedSession {
         begun: &Begun,
         model: &str,
         price: Option<Price>,
+        imported: Option<&Imported>,
     ) -> Result<Self, RecorderError> {
         let mut tries = 0;
         let (id, mut writer) = loop {
-            let id = SessionId::draw(at_ms);
+            let id = imported.map_or_else(|| SessionId::draw(at_ms), |from| id_of_file(at_ms, from, begun));
             let captured = Captured { upstream: begun.upstream.clone(), protocol: begun.protocol.name().to_owned() };
-            let header = Header { captured: Some(captured), ..Header::new(id.clone(), at_ms) };
+            let header =
+                Header { captured: Some(captured), imported: imported.cloned(), ..Header::new(id.clone(), at_ms) };
             match SessionWriter::create(dir, &header) {
                 Ok(writer) => break (id, writer),
                 // Two sessions of one millisecond may draw the same number.
-                Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists && tries < 8 => tries += 1,
+                Err(error)
+                    if error.error.kind() == std::io::ErrorKind::AlreadyExists && imported.is_none() && tries < 8 =>
+                {
+                    tries += 1;
+                }
                 Err(error) => return Err(error),
             }
         };
@@ -270,6 +276,13 @@ impl CapturedSession {
         self.writer.write(at_ms, run, end.into());
         self.writer.sync();
     }
+}
+
+/// The id of a session that is read from a file: the same whenever the file is read.
+fn id_of_file(at_ms: i64, imported: &Imported, begun: &Begun) -> SessionId {
+    let sha = hex_sha([imported.sha.as_bytes(), &begun.body, at_ms.to_string().as_bytes()].concat().as_slice());
+    let number = sha.get(..8).and_then(|start| u32::from_str_radix(start, 16).ok());
+    SessionId::new(at_ms, number.unwrap_or_default())
 }
 
 /// A part without secrets.

@@ -1,5 +1,7 @@
 //! What traffic becomes: conversations as sessions, with exact bodies and without keys.
 
+use std::sync::Arc;
+
 use ptc_workbench::agent::Agent;
 use ptc_workbench::event::{Address, Event};
 use ptc_workbench::proxy::Retention;
@@ -29,8 +31,15 @@ async fn a_conversation_is_one_session_with_a_turn_for_each_request() {
         assert!(proxied.chat(&pairs).await.is_whole);
         messages.push(("assistant".to_owned(), format!("reply {number}")));
     }
+    let lines = Arc::clone(&proxied.lines);
     let (sessions, _dir) = proxied.end().await;
     let [session] = sessions.as_slice() else { panic!("{} sessions", sessions.len()) };
+    let printed: Vec<String> = lines.lock().unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(printed.len(), 4);
+    assert!(
+        printed[3].starts_with(&format!("{} t4  openai m-asked  200  10 in, 7 out  ", session.header.id)),
+        "{printed:?}"
+    );
     assert_eq!(session.header.captured.as_ref().map(|captured| captured.protocol.as_str()), Some("openai"));
     for (turn, body) in (1..).zip(&bodies) {
         assert_eq!(sent_body(session, &format!("r0/t{turn}")).as_ref(), Ok(body));

@@ -213,7 +213,7 @@ pub struct ExportFlags {
 /// Flags of `sessions import`.
 #[derive(Debug, Args)]
 pub struct ImportFlags {
-    /// A trace file of PtcRunner (JSON lines, schema version 2)
+    /// A trace file of PtcRunner (JSON lines, schema version 2), an HTTP archive (HAR), or JSON lines `{"request": …, "response": …}`
     pub file: PathBuf,
     /// Print the report as JSON
     #[arg(long)]

@@ -1,0 +1,64 @@
+//! `sessions import` of traffic: HTTP archives, and lines with a request and its response.
+//!
+//! In: a file. Out: captured sessions, and their ids on stdout. It must never import a part of a file without a word.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Serialize;
+
+use super::arguments::ImportFlags;
+use super::output::{UsageError, exit, print_error, print_json, print_line, print_note, safe_line};
+use crate::event::hex_sha;
+use crate::model::known_secrets;
+use crate::proxy::{CaptureOptions, ExchangeLine, Retention, TrafficFormat, import_traffic};
+use crate::session::Imported;
+use crate::workbench::Workbench;
+use crate::workbench::format::plural;
+
+/// Imports a file of traffic; `None` when it is none.
+pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<Option<u8>, UsageError> {
+    let fail = |error: String| UsageError(format!("{}: {error}", flags.file.display()));
+    let bytes = std::fs::read(&flags.file).map_err(|error| fail(format!("cannot be read: {error}")))?;
+    let Ok(text) = std::str::from_utf8(&bytes) else { return Ok(None) };
+    let Some(format) = TrafficFormat::of(text) else { return Ok(None) };
+    let name = flags.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let imported =
+        Imported { format: format.name().to_owned(), id: "unknown".to_owned(), file: name, sha: hex_sha(&bytes) };
+    let (config, seen) = (workbench.config.clone(), Arc::new(Mutex::new((BTreeSet::new(), Vec::new()))));
+    let kept = Arc::clone(&seen);
+    let options = CaptureOptions {
+        dir: workbench.folders.sessions_dir.clone(),
+        retention: Retention { sessions: usize::MAX, bytes: u64::MAX },
+        prices: Box::new(move |upstream, model| config.facts(upstream, model).price),
+        report: Box::new(move |line: Result<&ExchangeLine, &str>| {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            match line {
+                Ok(line) => kept.0.extend(line.place.as_ref().map(|(session, _)| session.clone())),
+                Err(problem) => kept.1.push(problem.to_owned()),
+            }
+        }),
+    };
+    let scrub = known_secrets(&workbench.config.providers);
+    let counts = import_traffic(text, format, imported, &scrub, options).map_err(fail)?;
+    let (sessions, problems) = &*seen.lock().unwrap_or_else(PoisonError::into_inner);
+    if let (Some(problem), true) = (problems.first(), sessions.is_empty()) {
+        return Err(fail(format!("nothing was imported: {problem}")));
+    }
+    problems.iter().for_each(|problem| print_error(&safe_line(problem)));
+    if flags.json {
+        print_json(&TrafficJson { sessions, requests: counts.requests, skipped: counts.skipped });
+    } else {
+        sessions.iter().for_each(|session| print_line(session));
+        let skipped = if counts.skipped > 0 { format!(", {} others skipped", counts.skipped) } else { String::new() };
+        print_note(&format!("{} to models{skipped}", plural(counts.requests as u64, "request")));
+    }
+    Ok(Some(exit::OK))
+}
+
+#[derive(Serialize)]
+struct TrafficJson<'a> {
+    sessions: &'a BTreeSet<String>,
+    requests: usize,
+    skipped: usize,
+}
