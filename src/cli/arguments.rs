@@ -4,6 +4,7 @@ mod compare;
 pub(super) mod lisp;
 mod refused;
 mod replay;
+mod results;
 mod serve;
 mod sessions;
 mod test;
@@ -20,6 +21,7 @@ use crate::port::{Breakpoint, Gate};
 pub(super) use compare::{CompareFlags, MatrixFlags};
 pub use refused::meant_command;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
+pub(super) use results::{MergeFlags, ResultFlags};
 pub(super) use serve::{McpFlags, ServeFlags};
 pub(super) use sessions::{CaseFlags, ExampleFlags};
 pub(super) use sessions::{ExportFlags, ImportFlags};
@@ -98,6 +100,8 @@ pub enum Command {
     Compare(CompareFlags),
     /// Run the cases of agents; exit with code 1 if one fails
     Test(TestFlags),
+    /// Merge the results of several machines into one matrix
+    Merge(MergeFlags),
     /// List, search, annotate and export sessions, or create cases from them
     Sessions {
         /// What to do with them
